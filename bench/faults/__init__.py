@@ -1,0 +1,1 @@
+"""Measures what a fault costs the requests beside it."""

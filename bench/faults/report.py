@@ -1,0 +1,92 @@
+"""The table of faults."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bench.harness.load import Load
+from bench.harness.report_markdown import table
+
+HEAD = (
+    "",
+    "p50 ms",
+    "p99 ms",
+    "max ms",
+    "req/s",
+    "failed",
+    "what became of the fault",
+    "answers again after",
+)
+
+
+def pair(before: float, during: float, digits: int) -> str:
+    """A figure without and with the fault."""
+    return f"{before:,.{digits}f} → {during:,.{digits}f}"
+
+
+def outcome(result: dict[str, Any]) -> str:
+    """What the injector counted, the most frequent first."""
+    counts = sorted(result["outcomes"].items(), key=lambda item: -item[1])
+    parts = [f"{count:,} {name}" for name, count in counts]
+    each = result["bytes_per_connection"]
+    if each is not None:
+        parts.append(f"{each / 1024:.1f} KiB each")
+    return ", ".join(parts) or "nothing"
+
+
+def recovered(result: dict[str, Any]) -> str:
+    """The time until PHP answered again."""
+    seconds = result["recovery_seconds"]
+    return "never" if seconds is None else f"{seconds * 1000:,.0f} ms"
+
+
+def row(document: dict[str, Any], result: dict[str, Any]) -> tuple[str, ...]:
+    """A line of the table."""
+    before, during = Load.from_dict(result["before"]), Load.from_dict(result["during"])
+    return (
+        document["peers"][result["peer"]],
+        pair(before.p50 / 1000, during.p50 / 1000, 2),
+        pair(before.p99 / 1000, during.p99 / 1000, 2),
+        pair(before.max / 1000, during.max / 1000, 1),
+        pair(before.requests_per_second, during.requests_per_second, 0),
+        f"{during.failed:,} of {during.requests:,}",
+        outcome(result),
+        recovered(result),
+    )
+
+
+def rows_of(document: dict[str, Any], scenario: str) -> list[tuple[str, ...]]:
+    """A line for each peer that was measured under the fault."""
+    return [
+        row(document, result) for result in document["results"] if result["scenario"] == scenario
+    ]
+
+
+def conditions(document: dict[str, Any]) -> str:
+    """How it was measured."""
+    return (
+        f"{document['connections']} connections ask without pause for {document['duration']} s, "
+        f"without and then with the fault; {document['workers']} PHP processes, "
+        f"{document['machine']['cpus']} CPUs that the clients share. Failed: answers with status "
+        f"400 and above, and connections that broke. Memory is PSS of the server's processes, "
+        f"without the kernel's buffers."
+    )
+
+
+def faults_report(document: dict[str, Any]) -> str:
+    """The whole report in Markdown."""
+    lines = ["# What a fault costs the requests beside it", "", conditions(document), ""]
+    for name, title in document["scenarios"].items():
+        rows = rows_of(document, name)
+        if rows:
+            lines += [f"### {title[0].upper()}{title[1:]}", "", *table(HEAD, rows)]
+    stopped = [
+        f"- {document['peers'][result['peer']]} did not stop on SIGTERM after: "
+        f"{document['scenarios'][result['scenario']]}"
+        for result in document["results"]
+        if result["forced_stops"]
+    ]
+    failures = [f"- {failure.splitlines()[0]}" for failure in document["failures"]]
+    if stopped or failures:
+        lines += ["### Problems", "", *failures, *stopped, ""]
+    return "\n".join(lines)

@@ -1,0 +1,3 @@
+<?php
+
+echo strlen(file_get_contents('php://input')), "\n";

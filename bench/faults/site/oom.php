@@ -1,0 +1,6 @@
+<?php
+
+$kept = [];
+while (true) {
+    $kept[] = str_repeat('x', 1 << 20).count($kept);
+}

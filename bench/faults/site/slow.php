@@ -1,0 +1,4 @@
+<?php
+
+usleep(20_000);
+echo "slept\n";

@@ -1,0 +1,1 @@
+"""Everything that measures and reports; `cli` is the entry point."""

@@ -1,0 +1,121 @@
+"""How figures are written, the same in every report."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bench.harness.results import Run
+    from bench.harness.stats import Spread
+
+NONE = "–"
+MIB = 1024 * 1024
+KEEP_DECIMALS_BELOW = 10.0
+
+
+def rate(value: Spread | None) -> str:
+    """Requests per second with the spread."""
+    if value is None:
+        return NONE
+    return f"{value.median:,.0f} ({value.low:,.0f}–{value.high:,.0f})"
+
+
+def microseconds(value: Spread | None) -> str:
+    """Microseconds of CPU time with the spread."""
+    if value is None:
+        return NONE
+    return f"{value.median:,.1f} ({value.low:,.1f}–{value.high:,.1f})"
+
+
+def milliseconds(value: Spread | None) -> str:
+    """A latency in microseconds, written in milliseconds."""
+    if value is None:
+        return NONE
+    in_ms = value.median / 1000
+    return f"{in_ms:.2f}" if in_ms < KEEP_DECIMALS_BELOW else f"{in_ms:,.0f}"
+
+
+def mebibytes(value: Spread | None) -> str:
+    """Bytes in MiB."""
+    return NONE if value is None else f"{value.median / MIB:,.1f}"
+
+
+def ratio(value: Spread | None) -> str:
+    """A ratio with the spread over the rounds."""
+    if value is None:
+        return NONE
+    return f"**{value.median:.2f}x** ({value.low:.2f}–{value.high:.2f})"
+
+
+def subject(run: Run) -> str:
+    """The peer that the others are compared with: the first of the command line."""
+    return run.peers[0]
+
+
+def disturbance(run: Run) -> tuple[float, float]:
+    """The largest share of all CPUs that others and the hypervisor took in any sample."""
+    cpus = run.info["machine"]["cpus"]
+    others = stolen = 0.0
+    for sample in run.samples:
+        available = cpus * sample.load.duration_us / 1e6
+        if available > 0:
+            others = max(others, sample.other_cpu_seconds / available)
+            stolen = max(stolen, sample.steal_seconds / available)
+    return others, stolen
+
+
+def method(run: Run) -> list[str]:
+    """How it was measured and what the figures cannot show; a paragraph each."""
+    options = run.info["options"]
+    cpus = run.info["machine"]["cpus"]
+    others, stolen = disturbance(run)
+    accounting = sorted({start.accounting for start in run.starts}) or ["nothing"]
+    return [
+        (
+            f"Every peer runs {options['workers']} PHP processes with the same php.ini values and "
+            f"extensions, OPcache as below, no access log. Peers take turns: {options['rounds']} "
+            f"rounds, in each of which every peer is started anew and another one goes first. "
+            f"Servers listen on loopback."
+        ),
+        (
+            f"wrk keeps the given number of connections busy for {options['duration']} s "
+            f"({options['threads']} threads, after {options['warm_up']} s of warm-up): a closed "
+            f"loop, in which a slow server is asked less often. wrk corrects its latencies for "
+            f"the requests that it could not send meanwhile, by an estimate. A connection that "
+            f"never gets an answer within the run appears in no figure of wrk."
+        ),
+        (
+            f"wrk runs on the same {cpus} CPUs and takes its share of them, the more of it the "
+            f"faster the server is: a lead in requests per second is larger than it looks here. "
+            f"CPU per request counts user and system time of all processes of a server (from "
+            f"{', '.join(accounting)}) and not wrk; it is the steadier figure."
+        ),
+        (
+            "Figures are medians over the rounds with the smallest and largest in parentheses. A "
+            "ratio is made within each round, then the median of these is shown. Before and after "
+            "each timing status, type and body of an answer are compared with what the case "
+            "wants, and the bytes received have to fit; one failed request spoils the sample."
+        ),
+        "Memory is the proportional set size (PSS) of all processes: shared pages count once.",
+        (
+            f"At most {others:.0%} of the CPUs went to processes that belong to neither side, and "
+            f"{stolen:.0%} were taken by the hypervisor, in the worst sample."
+        ),
+    ]
+
+
+def machine_line(run: Run) -> str:
+    """The machine in a sentence."""
+    facts = run.info["machine"]
+    return (
+        f"{facts['cpus']} CPUs ({facts['cpu']}), {facts['memory']} memory, "
+        f"virtual machine: {facts['hypervisor']}, kernel {facts['kernel']}, "
+        f"{facts['distribution']}, {facts['php']}, {facts['wrk'].split(' Copyright')[0]}"
+    )
+
+
+def commit_line(run: Run) -> str:
+    """The commit that was measured."""
+    commit = run.info["machine"]["commit"]
+    changed = " with uncommitted changes" if commit["modified"] else ""
+    return f"{commit['id'][:12]}{changed}"

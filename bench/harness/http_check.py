@@ -1,0 +1,140 @@
+"""Asks once and compares the whole answer: a fast wrong answer must not count."""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import io
+import json
+import socket
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import quote
+
+from bench.harness.cases import PROBE_PATH, Case
+from bench.harness.errors import BenchError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from _typeshed import WriteableBuffer as Buffer
+
+HOST = "127.0.0.1"
+TIMEOUT_SECONDS = 10.0
+START_SECONDS = 30.0
+POLL_SECONDS = 0.02
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One response; `wire_bytes` counts head and body as they came."""
+
+    status: int
+    content_type: str
+    body: bytes
+    wire_bytes: int
+
+
+def fetch(port: int, path: str, headers: dict[str, str] | None = None) -> Answer:
+    """One GET on a fresh connection.
+
+    Raises:
+        OSError, http.client.HTTPException: no answer, or none that is HTTP.
+    """
+    connection = http.client.HTTPConnection(HOST, port, timeout=TIMEOUT_SECONDS)
+    try:
+        connection.request("GET", path, headers=headers or {})
+        counter = _CountingSocket(connection.sock)
+        response = http.client.HTTPResponse(cast("socket.socket", counter), method="GET")
+        response.begin()
+        body = response.read()
+        return Answer(
+            status=response.status,
+            content_type=response.getheader("Content-Type", ""),
+            body=body,
+            wire_bytes=counter.received,
+        )
+    finally:
+        connection.close()
+
+
+class _CountingSocket(io.RawIOBase):
+    """What HTTPResponse reads from, with a count of all bytes: head, chunk sizes and body."""
+
+    def __init__(self, source: socket.socket) -> None:
+        super().__init__()
+        self.received = 0
+        self._source = source
+
+    def makefile(self, _mode: str) -> io.BufferedReader:
+        return io.BufferedReader(self)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Buffer) -> int:
+        count = self._source.recv_into(buffer)
+        self.received += count
+        return count
+
+
+def verify(port: int, case: Case) -> Answer:
+    """Asks for the case's path and compares status, type and body.
+
+    Raises:
+        BenchError: the answer differs.
+    """
+    try:
+        answer = fetch(port, case.path, case.headers)
+    except (OSError, http.client.HTTPException) as error:
+        raise BenchError(f"GET {case.path}: no answer: {error!r}") from error
+    expected = case.check
+    digest = hashlib.sha256(answer.body).hexdigest()
+    differences = []
+    if answer.status != expected.status:
+        differences.append(f"status {answer.status} instead of {expected.status}")
+    # Servers disagree on the case of the charset and on the space before it; neither matters.
+    if _media_type(answer.content_type) != _media_type(expected.content_type):
+        differences.append(
+            f"Content-Type {answer.content_type!r} instead of {expected.content_type!r}"
+        )
+    if digest != expected.body_sha256:
+        begin = answer.body[:120].decode(errors="replace")
+        differences.append(f"{len(answer.body)} bytes of another body, beginning {begin!r}")
+    if differences:
+        raise BenchError(f"GET {case.path}: {'; '.join(differences)}")
+    return answer
+
+
+def _media_type(value: str) -> str:
+    return value.replace(" ", "").lower()
+
+
+def probe(port: int, ini_names: Iterable[str]) -> dict[str, Any]:
+    """What the peer's PHP says about itself."""
+    answer = fetch(port, f"{PROBE_PATH}?ini={quote(','.join(ini_names))}")
+    try:
+        facts: dict[str, Any] = json.loads(answer.body)
+    except json.JSONDecodeError as error:
+        raise BenchError(
+            f"GET {PROBE_PATH}: status {answer.status}, not JSON: {answer.body[:200]!r}"
+        ) from error
+    return facts
+
+
+def wait_for_port(port: int, check_alive: Callable[[], None]) -> None:
+    """Returns once the port accepts; `check_alive` raises when the server is gone."""
+    deadline = time.monotonic() + START_SECONDS
+    while True:
+        check_alive()
+        try:
+            socket.create_connection((HOST, port), timeout=TIMEOUT_SECONDS).close()
+        except OSError:
+            if time.monotonic() > deadline:
+                raise BenchError(
+                    f"nothing listens on {HOST}:{port} after {START_SECONDS:.0f} s"
+                ) from None
+            time.sleep(POLL_SECONDS)
+        else:
+            return

@@ -1,0 +1,62 @@
+"""The php.ini values that every peer gets, and where the distribution keeps its own."""
+
+from __future__ import annotations
+
+import functools
+import subprocess
+from pathlib import Path
+
+from bench.harness.errors import BenchError
+
+FILE = Path(__file__).parent.parent / "php.ini"
+
+
+def parse_ini(text: str, where: str) -> dict[str, str]:
+    """Reads `key = value` lines; `;` begins a comment line."""
+    values = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        stripped = line.strip()
+        if not stripped or stripped.startswith(";"):
+            continue
+        key, equals, value = stripped.partition("=")
+        if not equals or not key.strip():
+            raise BenchError(f"{where}:{number}: not `key = value`: {stripped}")
+        values[key.strip()] = value.strip()
+    return values
+
+
+def shared_ini(overrides: list[str]) -> dict[str, str]:
+    """The values of bench/php.ini with the command line's `KEY=VALUE` on top."""
+    values = parse_ini(FILE.read_text(), str(FILE))
+    for override in overrides:
+        values |= parse_ini(override, "--php-ini")
+    return values
+
+
+def render_ini(values: dict[str, str]) -> str:
+    """The text of an ini file."""
+    return "".join(f"{key} = {value}\n" for key, value in values.items())
+
+
+@functools.cache
+def distribution_conf_d() -> str:
+    """The folder with the ini files that load the distribution's extensions."""
+    try:
+        done = subprocess.run(
+            ["php", "-r", "echo PHP_CONFIG_FILE_SCAN_DIR;"],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=30,
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise BenchError("php does not run; try: apt-get install php-cli") from error
+    return done.stdout
+
+
+def same_value(wanted: str, found: object) -> bool:
+    """Whether ini_get() shows the wanted value; PHP writes booleans in several ways."""
+    off = {"", "0", "off", "no", "false", "none", "disable"}
+    on = {"1", "on", "yes", "true"}
+    left, right = wanted.strip().lower(), str(found).strip().lower()
+    return left == right or (left in off and right in off) or (left in on and right in on)

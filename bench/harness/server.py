@@ -1,0 +1,218 @@
+"""A started peer: its folder, its port, its processes."""
+
+from __future__ import annotations
+
+import grp
+import os
+import pwd
+import random
+import re
+import shutil
+import socket
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bench.harness import phpini, proc
+from bench.harness.errors import BenchError
+from bench.harness.http_check import HOST, wait_for_port
+from bench.harness.peers import REPOSITORY
+from bench.harness.processes import ProcessGroup
+from bench.harness.template import fill
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from bench.harness.peers import Command, Peer
+
+# Below the range from which the kernel gives out client ports (32768 by default), so that a
+# connection of the load generator never takes the port between the test and the start.
+PORTS = range(20_000, 32_000)
+PORT_ATTEMPTS = 100
+SOCKET_SECONDS = 30.0
+POLL_SECONDS = 0.02
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What is the same for every peer of a run."""
+
+    workers: int
+    php_ini: dict[str, str]
+
+
+@dataclass
+class Server:
+    """A peer that answers on `port`."""
+
+    peer: Peer
+    port: int
+    folder: Path
+    group: ProcessGroup
+
+    def url(self, path: str) -> str:
+        """The address of a path on this server."""
+        return f"http://{HOST}:{self.port}{path}"
+
+    def php_pids(self) -> list[int]:
+        """The processes that run requests: they match, and none of the group is their child."""
+        stats = self.group.alive()
+        pattern = re.compile(self.peer.php_process)
+        parents = {stat.ppid for stat in stats}
+        return [
+            stat.pid
+            for stat in stats
+            if stat.pid not in parents and pattern.search(proc.command_line(stat.pid))
+        ]
+
+
+def free_port() -> int:
+    """A port on loopback that nobody listens on."""
+    chooser = random.SystemRandom()
+    for _ in range(PORT_ATTEMPTS):
+        port = chooser.choice(PORTS)
+        with socket.socket() as candidate:
+            try:
+                candidate.bind((HOST, port))
+            except OSError:
+                continue
+            return port
+    raise BenchError(f"no free port found between {PORTS.start} and {PORTS.stop}")
+
+
+def variables(peer: Peer, setup: Setup, folder: Path, docroot: Path, port: int) -> dict[str, str]:
+    """The values for a peer's templates and command lines."""
+    cpus = os.cpu_count() or 1
+    user = pwd.getpwuid(os.geteuid()).pw_name
+    group = grp.getgrgid(os.getegid()).gr_name
+    # Every front process may keep this many idle connections to PHP. One PHP process at least
+    # must stay free of them: kept connections of all front processes together pin as many PHP
+    # processes, and other requests starve.
+    idle_upstream = (setup.workers - 1) // cpus
+    values = {
+        "dir": str(folder),
+        "docroot": str(docroot),
+        "port": str(port),
+        "workers": str(setup.workers),
+        "cpus": str(cpus),
+        "user": user,
+        "group": group,
+        "idle_upstream": str(idle_upstream),
+    }
+    for name, value in peer.variables.items():
+        if "{{idle_upstream}}" in value and idle_upstream == 0:
+            raise BenchError(
+                f"{peer.name} needs more than {cpus} PHP workers on {cpus} CPUs: kept "
+                f"connections would pin them all; try: --workers {cpus + 1}"
+            )
+        values[name] = fill(value, values, f"{peer.name}: {name}")
+    for name, binary in peer.binaries.items():
+        path = binary.find()
+        if path is None:
+            raise BenchError(f"{peer.name}: {peer.missing()[0]}")
+        values[name] = path
+    return values
+
+
+def render(peer: Peer, values: dict[str, str], folder: Path) -> list[Path]:
+    """Writes the peer's configuration files into `folder`."""
+    written = []
+    for template in peer.templates:
+        source = peer.folder / template
+        target = folder / template
+        target.write_text(fill(source.read_text(), values, str(source)))
+        written.append(target)
+    return written
+
+
+def command_line(command: Command, values: dict[str, str], php_ini: dict[str, str]) -> list[str]:
+    """The arguments of a process, with an option for each php.ini value where it wants them."""
+    where = f"command of {command.name}"
+    argv = [fill(argument, values, where) for argument in command.argv]
+    if command.php_ini_option:
+        for key, value in php_ini.items():
+            pair = {**values, "key": key, "value": value}
+            argv += [fill(argument, pair, where) for argument in command.php_ini_option]
+    return argv
+
+
+def wait_for_socket(path: Path, group: ProcessGroup) -> None:
+    """Returns once the unix socket accepts."""
+    deadline = time.monotonic() + SOCKET_SECONDS
+    while True:
+        group.check_alive()
+        with socket.socket(socket.AF_UNIX) as client:
+            try:
+                client.connect(str(path))
+            except OSError:
+                if time.monotonic() > deadline:
+                    raise BenchError(f"nothing listens on {path}") from None
+            else:
+                return
+        time.sleep(POLL_SECONDS)
+
+
+@contextmanager
+def serve(
+    peer: Peer, setup: Setup, *, docroot: Path, folder: Path, keep: Path | None = None
+) -> Iterator[Server]:
+    """Starts a peer in `folder`, yields it once it accepts, and stops all of it at the end.
+
+    Configuration files go to `keep` before the start and logs after the end, so that a run can
+    be understood later.
+    """
+    folder.mkdir(parents=True)
+    port = free_port()
+    values = variables(peer, setup, folder, docroot, port)
+    files = render(peer, values, folder)
+    ini_folder = folder / "php.d"
+    ini_folder.mkdir()
+    ini = ini_folder / "zz-bench.ini"
+    ini.write_text(phpini.render_ini(setup.php_ini))
+    # PHP of every SAPI reads the same files: an empty php.ini (without one each SAPI would find
+    # another in /etc), the distribution's extensions, our values.
+    (folder / "php.ini").write_text("; The values are in php.d.\n")
+    environment = {
+        **os.environ,
+        "PHPRC": str(folder),
+        "PHP_INI_SCAN_DIR": f"{phpini.distribution_conf_d()}:{ini_folder}",
+    }
+    commands = [
+        (command, command_line(command, values, setup.php_ini)) for command in peer.commands
+    ]
+    if keep is not None:
+        keep.mkdir(parents=True, exist_ok=True)
+        for file in [*files, ini]:
+            shutil.copy(file, keep)
+        (keep / "commands.txt").write_text(
+            "".join(f"{' '.join(argv)}\n" for _, argv in commands).replace(f"{REPOSITORY}/", "")
+        )
+    group = ProcessGroup(peer.name)
+    try:
+        for command, argv in commands:
+            group.start(
+                command.name,
+                argv,
+                cwd=folder,
+                env=environment,
+                log=folder / f"{command.name}.log",
+            )
+            if command.wait_for:
+                wait_for_socket(folder / command.wait_for, group)
+        wait_for_port(port, group.check_alive)
+        yield Server(peer, port, folder, group)
+    finally:
+        try:
+            group.stop()
+        finally:
+            if keep is not None:
+                keep_logs(folder, keep)
+
+
+def keep_logs(folder: Path, keep: Path) -> None:
+    """Appends the server's logs to those of earlier starts in `keep`."""
+    for log in folder.glob("*.log"):
+        with (keep / log.name).open("ab") as target:
+            target.write(log.read_bytes())

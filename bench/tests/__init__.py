@@ -1,0 +1,1 @@
+"""Unit tests: `python3 -m unittest discover -s bench/tests -t .`."""

@@ -1,0 +1,128 @@
+"""Runs made up for the tests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bench.harness.load import Load
+from bench.harness.results import Recorder, Run, Sample, Start, load_run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PROBE = {"php": "8.2.35", "sapi": "fpm-fcgi", "extensions": ["Core", "json"], "ini": {}}
+
+
+def load(requests: int = 1000, *, status: int = 0, p99: int = 900) -> Load:
+    """One second of load."""
+    return Load(
+        requests=requests,
+        duration_us=1_000_000,
+        bytes=requests * 200,
+        connect=0,
+        read=0,
+        write=0,
+        status=status,
+        timeout=0,
+        mean=500.0,
+        stdev=50.0,
+        min=100,
+        p50=450,
+        p75=600,
+        p90=800,
+        p99=p99,
+        max=12_000,
+        client_cpu_seconds=0.5,
+    )
+
+
+def sample(
+    peer: str,
+    number: int,
+    requests: int,
+    cpu: float = 0.1,
+    problem: str | None = None,
+) -> Sample:
+    """A sample of the case `hello` with 8 connections."""
+    return Sample(
+        peer=peer,
+        case="hello",
+        connections=8,
+        round=number,
+        load=load(requests),
+        server_cpu_seconds=cpu,
+        machine_cpu_seconds=0.8,
+        steal_seconds=0.0,
+        problem=problem,
+    )
+
+
+def info(peers: dict[str, str]) -> dict[str, Any]:
+    """What run.json holds."""
+    return {
+        "started": "2026-01-02T03:04:05+00:00",
+        "options": {
+            "connections": [8],
+            "duration": 1,
+            "warm_up": 1,
+            "rounds": 3,
+            "threads": 2,
+            "workers": 4,
+            "php_ini": {"opcache.enable": "1"},
+        },
+        "machine": {
+            "cpu": "Test <CPU>",
+            "cpus": 2,
+            "memory": "1 kB",
+            "hypervisor": "no",
+            "kernel": "6.0",
+            "distribution": "Debian",
+            "php": "PHP 8.2.35",
+            "wrk": "wrk 4.1.0 Copyright (C) somebody",
+            "load_average": 0.1,
+            "commit": {"id": "0123456789abcdef", "modified": False},
+        },
+        "quiet": True,
+        "peers": {
+            name: {"title": title, "about": "For tests.", "versions": {"x": "x 1.0"}}
+            for name, title in peers.items()
+        },
+        "cases": {"hello": {"title": "Hello <world>", "about": "About.", "path": "/index.php"}},
+    }
+
+
+def recorded(folder: Path, samples: list[Sample], *, complete: bool = True) -> Run:
+    """Writes a run into `folder` and reads it back."""
+    names = {"howdah": "Howdah", "nginx-fpm": "nginx + php-fpm"}
+    recorder = Recorder(folder, info(names))
+    for one in samples:
+        recorder.sample(one, "text of wrk")
+    for peer in names:
+        recorder.start(
+            Start(
+                peer=peer,
+                case="hello",
+                round=1,
+                seconds=0.5,
+                pss_idle=20 * 1024 * 1024,
+                pss_load=30 * 1024 * 1024,
+                processes=6,
+                forced_stops=[],
+                accounting="cgroup v2",
+                probe=PROBE,
+            )
+        )
+    recorder.complete(whole=complete)
+    return load_run(folder)
+
+
+def three_rounds() -> list[Sample]:
+    """Howdah at 4x, 3x and 5x; the machine is half as fast in the second round."""
+    return [
+        sample("howdah", 1, 4000, cpu=0.1),
+        sample("nginx-fpm", 1, 1000, cpu=0.1),
+        sample("howdah", 2, 1500, cpu=0.1),
+        sample("nginx-fpm", 2, 500, cpu=0.1),
+        sample("howdah", 3, 5000, cpu=0.1),
+        sample("nginx-fpm", 3, 1000, cpu=0.1),
+    ]

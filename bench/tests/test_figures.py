@@ -1,0 +1,181 @@
+"""Statistics, ratios, and the reports that are made of them."""
+
+from __future__ import annotations
+
+import tempfile
+import unittest
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+from bench.faults.report import faults_report
+from bench.harness.compare import change, compare
+from bench.harness.errors import BenchError
+from bench.harness.publish import publish
+from bench.harness.report_html import bars, html_report
+from bench.harness.report_markdown import markdown_report
+from bench.harness.results import load_run
+from bench.harness.stats import Spread, paired_ratio, spread
+from bench.tests.fixtures import load, recorded, sample, three_rounds
+
+
+class StatisticsTest(unittest.TestCase):
+    """Medians and paired ratios."""
+
+    def test_median_with_extremes(self) -> None:
+        self.assertEqual(spread([5.0, 1.0, 3.0]), Spread(3.0, 1.0, 5.0, 3))
+        self.assertEqual(spread([1.0, 2.0]), Spread(1.5, 1.0, 2.0, 2))
+        self.assertIsNone(spread([]))
+
+    def test_ratios_pair_rounds(self) -> None:
+        # The ratio of the medians would be 4000 / 1000 as well, but 1500 / 1000 is no ratio of
+        # any round: the second round was slow for both.
+        found = paired_ratio({1: 4000, 2: 1500, 3: 5000}, {1: 1000, 2: 500, 3: 1000})
+        self.assertEqual(found, Spread(4.0, 3.0, 5.0, 3))
+
+    def test_rounds_that_only_one_side_has_are_left_out(self) -> None:
+        self.assertEqual(paired_ratio({1: 4.0, 2: 9.0}, {1: 2.0, 3: 1.0}), Spread(2.0, 2.0, 2.0, 1))
+        self.assertIsNone(paired_ratio({1: 4.0}, {2: 2.0}))
+        self.assertIsNone(paired_ratio({1: 4.0}, {1: 0.0}))
+
+
+class RunTest(unittest.TestCase):
+    """A run on disk and what is made of it."""
+
+    def setUp(self) -> None:
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.scratch = Path(scratch.name)
+
+    def test_a_run_is_read_as_it_was_written(self) -> None:
+        run = recorded(self.scratch / "run", three_rounds())
+        self.assertEqual(run.samples, three_rounds())
+        self.assertEqual(run.starts[0].pss_load, 30 * 1024 * 1024)
+        self.assertEqual(run.ratio("howdah", "nginx-fpm", "hello", 8), Spread(4.0, 3.0, 5.0, 3))
+
+    def test_cpu_ratio_says_how_much_less(self) -> None:
+        run = recorded(self.scratch / "run", three_rounds())
+        found = run.cpu_ratio("howdah", "nginx-fpm", "hello", 8)
+        assert found is not None
+        self.assertAlmostEqual(found.median, 4.0)
+
+    def test_a_failed_sample_counts_nowhere_and_is_told(self) -> None:
+        samples = [*three_rounds(), sample("howdah", 4, 99_000, problem="7 requests failed")]
+        run = recorded(self.scratch / "run", samples)
+        cell = run.cell("howdah", "hello", 8, "rps")
+        assert cell is not None
+        self.assertEqual(cell.high, 5000)
+        self.assertIn("7 requests failed", markdown_report(run))
+        self.assertIn("7 requests failed", html_report(run))
+
+    def test_markdown_begins_with_the_ratio(self) -> None:
+        text = markdown_report(recorded(self.scratch / "run", three_rounds()))
+        self.assertLess(text.index("**4.00x** (3.00–5.00)"), text.index("## Figures"))
+        self.assertIn("4,000 (1,500–5,000)", text)
+        self.assertIn("| Howdah | 20.0 | 30.0 |", text)
+        self.assertNotIn("## Problems", text)
+        self.assertNotIn("Copyright", text)
+
+    def test_html_is_whole_and_needs_nothing_else(self) -> None:
+        text = html_report(recorded(self.scratch / "run", three_rounds()))
+        self.assertIn("Hello &lt;world&gt;", text)
+        self.assertNotIn("<world>", text)
+        self.assertIn("prefers-color-scheme: dark", text)
+        for reference in ("http://", "https://", "<script", "<link", "url("):
+            self.assertNotIn(reference, text)
+        self.assertEqual(text.count("<div"), text.count("</div"))
+
+    def test_an_interrupted_run_says_so(self) -> None:
+        run = recorded(self.scratch / "run", three_rounds()[:1], complete=False)
+        self.assertIn("interrupted", markdown_report(run))
+        self.assertIn("–", markdown_report(run))
+
+    def test_only_whole_and_sound_runs_are_published(self) -> None:
+        results, page = self.scratch / "results", self.scratch / "docs" / "benchmarks.md"
+        recorded(self.scratch / "half", three_rounds(), complete=False)
+        recorded(self.scratch / "bad", [sample("howdah", 1, 1, problem="broken")])
+        for name in ("half", "bad"):
+            with self.assertRaises(BenchError):
+                publish(self.scratch / name, "x", results, page)
+        self.assertFalse(page.exists())
+        recorded(self.scratch / "good", three_rounds())
+        publish(self.scratch / "good", "x", results, page)
+        self.assertEqual(len(load_run(results / "2026-01-02-x").samples), 6)
+        self.assertIn("**4.00x**", page.read_text())
+        with self.assertRaisesRegex(BenchError, "never edited"):
+            publish(self.scratch / "good", "x", results, page)
+
+    def test_a_damaged_or_missing_run_is_an_error(self) -> None:
+        with self.assertRaisesRegex(BenchError, r"run\.json is missing"):
+            load_run(self.scratch)
+        recorded(self.scratch / "run", three_rounds())
+        (self.scratch / "run" / "samples.jsonl").write_text('{"peer": "howdah"}\n')
+        with self.assertRaisesRegex(BenchError, "damaged"):
+            load_run(self.scratch / "run")
+
+    def test_compare_marks_changes_beyond_the_spread(self) -> None:
+        before = recorded(self.scratch / "before", three_rounds())
+        faster = [sample("howdah", number, 9000) for number in (1, 2, 3)]
+        after = recorded(self.scratch / "after", faster)
+        text = compare(before, after)
+        self.assertIn("+125.0%*", text)
+        self.assertNotIn("nginx-fpm", text)
+        self.assertEqual(change(Spread(10, 5, 20, 3), Spread(15, 8, 30, 3)), "+50.0%")
+
+
+class BarsTest(unittest.TestCase):
+    """The pictures."""
+
+    def test_the_longest_spread_fits_and_lengths_are_in_proportion(self) -> None:
+        svg = bars(
+            [("A & B", Spread(50, 40, 100, 3)), ("C", Spread(25, 25, 25, 3)), ("D", None)], "x", "l"
+        )
+        root = ET.fromstring(svg)  # noqa: S314  made by ourselves
+        widths = [float(rect.attrib["width"]) for rect in root.iter("rect")]
+        self.assertEqual(len(widths), 2)
+        self.assertAlmostEqual(widths[0], 2 * widths[1], places=1)
+        view = [float(part) for part in root.attrib["viewBox"].split()]
+        for line in root.iter("line"):
+            self.assertLessEqual(float(line.attrib["x2"]), view[2])
+        self.assertIn("no valid figure", svg)
+
+    def test_nothing_to_show(self) -> None:
+        self.assertIn("no valid figure", bars([("A", None)], "x", "l"))
+
+
+class FaultsReportTest(unittest.TestCase):
+    """The table of faults."""
+
+    def test_figures_without_and_with_the_fault(self) -> None:
+        document = {
+            "machine": {"cpus": 2},
+            "connections": 8,
+            "duration": 5,
+            "workers": 4,
+            "peers": {"howdah": "Howdah"},
+            "scenarios": {"kill": "a kill", "idle": "idle ones"},
+            "failures": ["idle, howdah: did not start"],
+            "results": [
+                {
+                    "peer": "howdah",
+                    "scenario": "kill",
+                    "before": load().as_dict(),
+                    "during": load(500, status=3, p99=45_000).as_dict(),
+                    "outcomes": {"killed": 10, "status 502": 20},
+                    "recovery_seconds": None,
+                    "bytes_per_connection": 2048.0,
+                    "forced_stops": ["howdah"],
+                }
+            ],
+        }
+        text = faults_report(document)
+        self.assertIn("| 0.90 → 45.00 |", text)
+        self.assertIn("3 of 500", text)
+        self.assertIn("20 status 502, 10 killed, 2.0 KiB each", text)
+        self.assertIn("never", text)
+        self.assertIn("did not start", text)
+        self.assertIn("did not stop on SIGTERM", text)
+        self.assertNotIn("### Idle ones", text)
+
+
+if __name__ == "__main__":
+    unittest.main()

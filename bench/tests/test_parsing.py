@@ -1,0 +1,141 @@
+"""Everything that is read from text: wrk, /proc, php.ini, case.toml, peer.toml, templates."""
+
+from __future__ import annotations
+
+import unittest
+from pathlib import Path
+
+from bench.harness import phpini, proc
+from bench.harness.cases import load_cases, parse_case
+from bench.harness.errors import BenchError
+from bench.harness.load import MARK, parse_wrk
+from bench.harness.peers import load_peers, parse_peers
+from bench.harness.template import fill
+
+FIGURES = (
+    '{"requests":100,"duration_us":2000000,"bytes":5000,"connect":1,"read":2,"write":3,'
+    '"status":4,"timeout":5,"mean":10.5,"stdev":1.5,"min":1,"p50":10,"p75":20,"p90":30,'
+    '"p99":40,"max":50}'
+)
+
+
+class WrkTest(unittest.TestCase):
+    """The line of wrk.lua."""
+
+    def test_figures_are_found_among_wrks_own_text(self) -> None:
+        load = parse_wrk(f"Running 2s test\n{MARK}{FIGURES}\nmore\n")
+        self.assertEqual(load.requests_per_second, 50.0)
+        self.assertEqual(load.failed, 15)
+        self.assertEqual((load.p50, load.p99, load.max), (10, 40, 50))
+
+    def test_a_run_without_requests_has_no_mean(self) -> None:
+        line = FIGURES.replace("10.5", "-nan").replace('"requests":100', '"requests":0')
+        self.assertEqual(parse_wrk(MARK + line).mean, 0)
+
+    def test_missing_or_damaged_figures_are_an_error(self) -> None:
+        for text in ("", "Requests/sec: 1", f"{MARK}{{", f'{MARK}{{"requests":1}}'):
+            with self.subTest(text), self.assertRaises(BenchError):
+                parse_wrk(text)
+        with self.assertRaises(BenchError):
+            parse_wrk(MARK + FIGURES.replace('"p50":10', '"p50":-10'))
+
+
+class ProcTest(unittest.TestCase):
+    """Files of /proc."""
+
+    def test_stat_of_a_process_whose_name_has_parentheses(self) -> None:
+        fields = ["S", "10", "20", "30"] + ["0"] * 7 + ["1", "2", "3", "4"] + ["0"] * 4 + ["99"]
+        stat = proc.parse_stat(f"42 (php-fpm: pool) x) {' '.join(fields)} 0 0\n")
+        self.assertEqual((stat.pid, stat.ppid, stat.session), (42, 10, 30))
+        self.assertAlmostEqual(stat.cpu_seconds, 10 / proc.TICKS_PER_SECOND)
+        self.assertEqual(stat.start_ticks, 99)
+
+    def test_tree_holds_descendants_and_the_session_only(self) -> None:
+        def stat(pid: int, ppid: int, session: int) -> proc.Stat:
+            return proc.Stat(pid, ppid, session, 0.0, 0)
+
+        stats = [stat(1, 0, 1), stat(5, 1, 5), stat(6, 5, 5), stat(7, 6, 7), stat(8, 1, 5)]
+        stats.append(stat(9, 1, 9))
+        self.assertEqual({found.pid for found in proc.tree([5], stats)}, {5, 6, 7, 8})
+
+    def test_pss_is_in_bytes(self) -> None:
+        self.assertEqual(proc.parse_pss("Rss: 900 kB\nPss:      353 kB\nPss_Dirty: 1 kB\n"), 361472)
+
+    def test_machine_time_leaves_out_idle_and_steal(self) -> None:
+        time = proc.parse_machine_time("cpu  100 0 200 9999 50 1 2 400 0 0\ncpu0 1 2\n")
+        self.assertAlmostEqual(time.busy, 303 / proc.TICKS_PER_SECOND)
+        self.assertAlmostEqual(time.steal, 400 / proc.TICKS_PER_SECOND)
+
+
+class IniTest(unittest.TestCase):
+    """php.ini values."""
+
+    def test_comments_and_blank_lines_are_skipped(self) -> None:
+        text = "; a comment\n\n a = 1 \nb=x=y\n"
+        self.assertEqual(phpini.parse_ini(text, "t"), {"a": "1", "b": "x=y"})
+
+    def test_a_line_that_is_no_value_names_its_place(self) -> None:
+        with self.assertRaisesRegex(BenchError, "t:2"):
+            phpini.parse_ini("a=1\nnonsense\n", "t")
+
+    def test_the_command_line_wins(self) -> None:
+        values = phpini.shared_ini(["opcache.validate_timestamps=0"])
+        self.assertEqual(values["opcache.validate_timestamps"], "0")
+        self.assertEqual(values["opcache.enable"], "1")
+
+    def test_booleans_are_compared_by_meaning(self) -> None:
+        self.assertTrue(phpini.same_value("off", ""))
+        self.assertTrue(phpini.same_value("1", "On"))
+        self.assertFalse(phpini.same_value("1", "0"))
+        self.assertFalse(phpini.same_value("128M", "256M"))
+
+
+class CaseTest(unittest.TestCase):
+    """case.toml."""
+
+    def test_a_missing_or_unknown_key_is_named(self) -> None:
+        table = {"title": "t", "about": "a", "root": "www", "path": "/"}
+        with self.assertRaisesRegex(BenchError, "check"):
+            parse_case("x", Path(), table)
+        with self.assertRaisesRegex(BenchError, "pathh"):
+            parse_case("x", Path(), {**table, "pathh": "/"})
+
+    def test_the_cases_of_the_repository(self) -> None:
+        cases = load_cases()
+        self.assertLessEqual({"hello", "page-50k", "symfony"}, set(cases))
+        for case in cases.values():
+            self.assertRegex(case.check.body_sha256, "^[0-9a-f]{64}$")
+            self.assertTrue((case.folder / case.root).is_dir(), case.name)
+
+
+class PeerTest(unittest.TestCase):
+    """peer.toml and templates."""
+
+    def test_variables_of_a_variant_win(self) -> None:
+        table = {
+            "binary": {"x": {"names": ["x"], "version": ["-v"], "hint": "install x"}},
+            "php_process": "x",
+            "process": [{"name": "x", "command": ["{{x}}"]}],
+            "variables": {"a": "1", "b": "2"},
+            "variant": [{"name": "x1", "title": "X", "about": "", "variables": {"b": "3"}}],
+        }
+        (peer,) = parse_peers(Path("x"), table)
+        self.assertEqual(peer.variables, {"a": "1", "b": "3"})
+        with self.assertRaisesRegex(BenchError, "wait"):
+            parse_peers(Path("x"), {**table, "process": [{"name": "x", "command": [], "wait": ""}]})
+
+    def test_the_peers_of_the_repository(self) -> None:
+        peers = load_peers()
+        self.assertLessEqual({"howdah", "nginx-fpm", "nginx-fpm-keepalive"}, set(peers))
+        for peer in peers.values():
+            for template in peer.templates:
+                self.assertTrue((peer.folder / template).is_file(), template)
+
+    def test_a_placeholder_without_a_value_is_an_error(self) -> None:
+        self.assertEqual(fill("$uri {{a}}{{a}} {b}", {"a": "1"}, "t"), "$uri 11 {b}")
+        with self.assertRaisesRegex(BenchError, r"t: no value for \{\{c\}\}"):
+            fill("{{c}}", {}, "t")
+
+
+if __name__ == "__main__":
+    unittest.main()

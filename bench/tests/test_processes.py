@@ -1,0 +1,227 @@
+"""Processes that are really started, on loopback; nothing but Python is needed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+from bench.harness import conditions, proc, processes
+from bench.harness.cases import Case, Check
+from bench.harness.errors import BenchError
+from bench.harness.http_check import Answer, fetch, verify, wait_for_port
+from bench.harness.peers import Binary, Command, Peer
+from bench.harness.processes import ProcessGroup
+from bench.harness.runner import Options, estimate_seconds, rotated, size_problem
+from bench.harness.server import Setup, command_line, free_port, serve, variables
+
+# A server that forks a child which ignores SIGTERM, as a stuck worker might.
+SERVER = """
+import http.server, os, signal, sys
+if os.fork() == 0:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    while True:
+        signal.pause()
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def do_GET(self):
+        body = b"Hello"
+        self.send_response(200 if self.path == "/" else 404)
+        self.send_header("Content-Type", "text/plain; Charset=utf-8")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        self.wfile.write(b"5\\r\\n" + body + b"\\r\\n0\\r\\n\\r\\n")
+    def log_message(self, *args):
+        pass
+http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+"""
+HELLO = hashlib.sha256(b"Hello").hexdigest()
+
+
+def peer(folder: Path, *argv: str) -> Peer:
+    """A peer of one Python process."""
+    return Peer(
+        name="fake",
+        title="Fake",
+        about="",
+        folder=folder,
+        binaries={"python": Binary((sys.executable,), ("-V",), "install Python")},
+        commands=(Command("python", argv),),
+        templates=(),
+        php_process="-c",
+    )
+
+
+def case(path: str = "/", body: str = HELLO) -> Case:
+    """What the server above answers."""
+    check = Check(200, "text/plain;charset=UTF-8", body)
+    return Case("c", "C", "", Path(), "www", path, check)
+
+
+class ServeTest(unittest.TestCase):
+    """The life of a peer."""
+
+    def setUp(self) -> None:
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = Path(scratch.name)
+        self.setup = Setup(4, {"memory_limit": "128M"})
+        # PHP is not needed to test this.
+        patch = mock.patch("bench.harness.phpini.distribution_conf_d", return_value="/nowhere")
+        self.addCleanup(patch.stop)
+        patch.start()
+
+    def serve_and_check(self) -> None:
+        """Starts, checks, stops; nothing may be left."""
+        fake = peer(self.folder, "{{python}}", "-c", SERVER, "{{port}}")
+        keep = self.folder / "keep"
+        with serve(
+            fake, self.setup, docroot=self.folder, folder=self.folder / "run", keep=keep
+        ) as server:
+            answer = verify(server.port, case())
+            self.assertEqual(answer.body, b"Hello")
+            self.assertGreater(answer.wire_bytes, len(b"5\r\nHello\r\n0\r\n\r\n"))
+            with self.assertRaisesRegex(BenchError, "status 404 instead of 200"):
+                verify(server.port, case("/missing"))
+            with self.assertRaisesRegex(BenchError, "another body, beginning 'Hello'"):
+                verify(server.port, case(body="0" * 64))
+            stats = server.group.alive()
+            self.assertEqual(len(stats), 2)
+            self.assertEqual(len(server.php_pids()), 1)
+            self.assertGreater(server.group.cpu_seconds(), 0)
+            self.assertGreater(server.group.pss_bytes(), 1024 * 1024)
+        for stat in stats:
+            now = proc.read_stat(stat.pid)
+            self.assertTrue(now is None or now.zombie or now.start_ticks != stat.start_ticks)
+        with self.assertRaises(OSError):
+            fetch(server.port, "/")
+        self.assertIn("memory_limit = 128M", (keep / "zz-bench.ini").read_text())
+        self.assertNotIn("{{", (keep / "commands.txt").read_text())
+
+    def test_everything_is_stopped_by_its_id(self) -> None:
+        self.serve_and_check()
+
+    def test_the_same_without_a_cgroup(self) -> None:
+        with mock.patch.object(processes, "make_cgroup", return_value=None):
+            self.serve_and_check()
+
+    def test_a_server_that_ends_at_once_is_reported_with_its_log_kept(self) -> None:
+        fake = peer(self.folder, "{{python}}", "-c", "print('no such option'); raise SystemExit(3)")
+        keep = self.folder / "keep"
+        with (
+            self.assertRaisesRegex(BenchError, "exit status 3"),
+            serve(fake, self.setup, docroot=self.folder, folder=self.folder / "run", keep=keep),
+        ):
+            self.fail("must not start")
+        self.assertIn("no such option", (keep / "python.log").read_text())
+
+    def test_keepalive_that_would_pin_every_php_process_is_refused(self) -> None:
+        fake = peer(self.folder)
+        fake.variables["keepalive"] = "keepalive {{idle_upstream}};"
+        with mock.patch.object(os, "cpu_count", return_value=2):
+            values = variables(fake, Setup(5, {}), self.folder, self.folder, 1)
+            self.assertEqual(values["keepalive"], "keepalive 2;")
+            with self.assertRaisesRegex(BenchError, "--workers 3"):
+                variables(fake, Setup(2, {}), self.folder, self.folder, 1)
+
+    def test_php_ini_values_become_options_where_a_peer_wants_them(self) -> None:
+        command = Command("howdah", ("{{howdah}}", ":{{port}}"), ("--php-ini", "{{key}}={{value}}"))
+        argv = command_line(command, {"howdah": "/h", "port": "1"}, {"a": "1", "b": "x y"})
+        self.assertEqual(argv, ["/h", ":1", "--php-ini", "a=1", "--php-ini", "b=x y"])
+
+    def test_waiting_ends_when_the_server_is_gone(self) -> None:
+        def gone() -> None:
+            raise BenchError("gone")
+
+        with self.assertRaisesRegex(BenchError, "gone"):
+            wait_for_port(free_port(), gone)
+
+
+class ProcessGroupTest(unittest.TestCase):
+    """Accounting."""
+
+    def test_time_of_children_that_ended_is_counted(self) -> None:
+        burn = (
+            "import os, time\n"
+            "if os.fork() == 0:\n"
+            "    while time.process_time() < 0.2: pass\n"
+            "    os._exit(0)\n"
+            "os.wait(); os.write(1, b'.'); time.sleep(60)"
+        )
+        for cgroup in (True, False):
+            with self.subTest(cgroup=cgroup), tempfile.TemporaryDirectory() as scratch:
+                log = Path(scratch) / "log"
+                with mock.patch.object(
+                    processes,
+                    "make_cgroup",
+                    processes.make_cgroup if cgroup else lambda _name: None,
+                ):
+                    group = ProcessGroup("burn")
+                try:
+                    group.start(
+                        "burn", [sys.executable, "-c", burn], cwd=Path(scratch), env={}, log=log
+                    )
+                    while not log.read_bytes():
+                        group.check_alive()
+                    self.assertGreaterEqual(group.cpu_seconds(), 0.19)
+                finally:
+                    group.stop()
+                self.assertEqual(group.forced_stops, [])
+
+
+class PlanTest(unittest.TestCase):
+    """Order, time, and judgement of samples."""
+
+    def test_each_peer_goes_first_once(self) -> None:
+        peers = [peer(Path(), name) for name in "abc"]
+        first = [rotated(peers, number)[0].commands[0].argv[0] for number in range(3)]
+        self.assertEqual(first, ["a", "b", "c"])
+
+    def test_the_default_run_takes_less_than_ten_minutes_and_the_quick_one_two(self) -> None:
+        whole = Options([8, 32, 64, 100], 4, 1, 3, 2, 4)
+        self.assertLess(estimate_seconds(whole, peers=3, cases=3), 600)
+        quick = Options([32], 2, 1, 3, 2, 4)
+        self.assertLess(estimate_seconds(quick, peers=3, cases=3), 120)
+
+    def test_answers_of_another_length_are_noticed(self) -> None:
+        answer = Answer(200, "text/html", b"", 1000)
+        self.assertIsNone(size_problem(answer, 10_000, 10_050_000, 8))
+        self.assertIsNone(size_problem(answer, 10, 18_000, 8))
+        self.assertIn("700 bytes", size_problem(answer, 10_000, 7_000_000, 8) or "")
+        self.assertIn("no request", size_problem(answer, 0, 0, 8) or "")
+
+    def test_conditions_of_php(self) -> None:
+        first = {
+            "php": "8.2.35",
+            "sapi": "fpm-fcgi",
+            "opcache": True,
+            "jit": False,
+            "extensions": ["Core", "json", "cgi-fcgi"],
+            "ini": {"opcache.enable": "1", "memory_limit": "128M"},
+        }
+        wanted = {"opcache.enable": "1", "memory_limit": "128M"}
+        self.assertIsNone(conditions.unfair("a", first, wanted))
+        self.assertEqual(conditions.differences("a", first, wanted, None), [])
+        off = {**first, "opcache": False}
+        self.assertEqual(conditions.unfair("b", off, wanted), "b: OPcache is off")
+        self.assertIsNone(conditions.unfair("b", off, {**wanted, "opcache.enable": "0"}))
+        self.assertEqual(conditions.unfair("b", {**first, "jit": True}, wanted), "b: JIT is on")
+        other = {
+            **first,
+            "sapi": "howdah",
+            "extensions": ["Core", "howdah", "apcu"],
+            "ini": {"opcache.enable": "1", "memory_limit": "64M"},
+        }
+        notes = conditions.differences("b", other, wanted, first)
+        self.assertEqual(len(notes), 3)
+        self.assertIn("memory_limit is '64M' instead of '128M'", notes[0])
+        self.assertIn("lacks the extensions json", notes[1])
+        self.assertIn("has the extensions apcu on top", notes[2])
+
+
+if __name__ == "__main__":
+    unittest.main()
