@@ -1,0 +1,56 @@
+# The doors of the project. Each installs what it needs first (scripts/setup.sh says what).
+#   PHP_CONFIG=php-config8.x   picks another PHP than the distribution's default
+
+SHELL := /bin/bash
+export PATH := $(HOME)/.cargo/bin:$(PATH)
+CARGO ?= cargo
+LISTEN ?= :8080
+
+.DEFAULT_GOAL := help
+.PHONY: help serve build debug test check lint fmt bench bench-quick fuzz reference clean
+
+help: ## Show the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
+
+serve: build ## Build, then serve the demo application at http://localhost:8080
+	./target/release/howdah php-server --root examples/demo/public --listen $(LISTEN) --access-log
+
+build: ## Build target/release/howdah and target/release/howdah-php
+	@scripts/setup.sh build
+	$(CARGO) build --release --locked -p howdah
+	$(MAKE) -C worker OUT=$(CURDIR)/target/release
+
+debug:
+	$(CARGO) build --locked -p howdah
+	$(MAKE) -C worker OUT=$(CURDIR)/target/debug
+
+test: ## Install what the tests need and run them all
+	@scripts/setup.sh test
+	scripts/test.sh
+
+lint: ## Check formatting, lints, licences of dependencies, shell and PHP
+	@scripts/setup.sh test
+	scripts/lint.sh
+
+fmt: ## Format Rust, C and Python
+	$(CARGO) fmt --all
+	clang-format -i worker/src/*.c worker/src/*.h
+
+bench: build ## Measure against the peers that are installed; report in bench/out
+	@scripts/setup.sh bench
+	$(MAKE) -C bench run
+
+bench-quick: build ## The same in two minutes, with less certainty
+	@scripts/setup.sh bench
+	$(MAKE) -C bench quick
+
+fuzz: ## Fuzz each target for FUZZ_SECONDS (default 600)
+	@scripts/setup.sh test
+	fuzz/run.sh all $${FUZZ_SECONDS:-600}
+
+reference: ## Write the reference pages anew from the code
+	$(CARGO) run -q --locked -p howdah-config --example reference > docs/reference/caddyfile.md
+
+clean: ## Remove everything that was built
+	$(CARGO) clean
+	$(MAKE) -C worker clean

@@ -1,0 +1,111 @@
+#!/usr/bin/env bash
+# Installs what a task needs and this machine lacks; says what, asks nothing.
+#   scripts/setup.sh build|test|bench
+# Needs Debian 12, Debian 13 or Ubuntu 24.04, and root or sudo where something is missing.
+# PHP_CONFIG=php-config8.x picks a PHP; otherwise the distribution's default is taken.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+task=${1:?usage: scripts/setup.sh build|test|bench}
+
+say() { printf 'setup: %s\n' "$*" >&2; }
+die() { say "$*"; exit 2; }
+
+as_root() {
+	if [ "$(id -u)" = 0 ]; then "$@"
+	elif command -v sudo >/dev/null; then sudo "$@"
+	else die "root or sudo is needed for: $*"
+	fi
+}
+
+apt_updated=
+apt_update() {
+	[ -z "$apt_updated" ] || return 0
+	say "updating the package lists"
+	as_root apt-get update -qq
+	apt_updated=1
+}
+
+installed() { dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null | grep -qx installed; }
+
+install() {
+	local missing=() package
+	for package in "$@"; do installed "$package" || missing+=("$package"); done
+	[ ${#missing[@]} -gt 0 ] || return 0
+	apt_update
+	say "installing ${missing[*]}"
+	# Services that packages bring must not start: tests run their own on free ports.
+	local policy=/usr/sbin/policy-rc.d
+	if [ ! -e $policy ]; then
+		as_root sh -c "printf '#!/bin/sh\nexit 101\n' >$policy && chmod +x $policy"
+		trap 'as_root rm -f /usr/sbin/policy-rc.d' EXIT
+	fi
+	as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+		"${missing[@]}" >/dev/null
+}
+
+php_version() {
+	if [ -n "${PHP_CONFIG:-}" ]; then
+		case $PHP_CONFIG in
+		*php-config[0-9].[0-9]*) printf '%s\n' "${PHP_CONFIG##*php-config}" ;;
+		*) "$PHP_CONFIG" --version | cut -d. -f1,2 ;;
+		esac
+		return
+	fi
+	local config
+	for config in /usr/bin/php-config[0-9].[0-9]*; do
+		local version=${config##*php-config}
+		if [ -x "$config" ] && [ -e "/usr/lib/libphp$version.so" ]; then printf '%s\n' "$version"; return; fi
+	done
+	apt_update
+	apt-cache policy php-cli | sed -n 's/^ *Candidate: [0-9]*:\([0-9]*\.[0-9]*\).*/\1/p'
+}
+
+rust() {
+	export PATH="$HOME/.cargo/bin:$PATH"
+	local wanted have
+	wanted=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+	have=$(rustc --version 2>/dev/null | cut -d' ' -f2 || true)
+	if [ -n "$have" ] && [ "$(printf '%s\n%s\n' "$wanted" "$have" | sort -V | head -1)" = "$wanted" ]; then return; fi
+	if command -v rustup >/dev/null; then
+		say "Rust ${have:-(none)} is older than $wanted: updating with rustup"
+		rustup toolchain install stable --profile minimal --component clippy --component rustfmt
+		rustup default stable
+		return
+	fi
+	say "installing Rust with rustup (into ~/.cargo)"
+	install ca-certificates curl
+	curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs |
+		sh -s -- -y --no-modify-path --profile minimal --component clippy --component rustfmt
+}
+
+command -v apt-get >/dev/null || die "this needs Debian or Ubuntu (apt-get); elsewhere install a C compiler, make, Rust, and PHP with its headers and libphp, then run make build"
+
+version=$(php_version)
+[ -n "$version" ] || die "no PHP was found in the package lists"
+build=(gcc make libc6-dev ca-certificates "php$version-dev" "libphp$version-embed" "php$version-opcache"
+	"php$version-sqlite3" "php$version-mbstring" "php$version-xml")
+# OPcache is part of PHP itself from 8.5 on.
+if [ "$(printf '8.5\n%s\n' "$version" | sort -V | head -1)" = 8.5 ]; then
+	build=("${build[@]/php$version-opcache/}")
+fi
+mapfile -t build < <(printf '%s\n' "${build[@]}" | sed '/^$/d')
+
+install "${build[@]}"
+rust
+case $task in
+build) ;;
+test)
+	install clang clang-format curl gdb git nginx-light php-codesniffer procps python3 shellcheck util-linux \
+		"php$version-cgi" "php$version-cli" "php$version-curl" "php$version-fpm" "php$version-gd" \
+		"php$version-intl" "php$version-zip" php-apcu
+	if [ -f tests/apps/packages.txt ]; then
+		mapfile -t apps < <(sed 's/#.*//; s/[[:space:]]*$//; /^$/d' tests/apps/packages.txt)
+		install "${apps[@]}"
+	fi
+	;;
+bench)
+	install nginx-light procps python3 wrk "php$version-fpm" "php$version-intl" \
+		php-symfony-framework-bundle php-symfony-twig-bundle php-symfony-runtime
+	;;
+*) die "unknown task $task; use build, test or bench" ;;
+esac

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Runs every test. Each step says its name and its time; the first failure ends the run.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export PATH="$HOME/.cargo/bin:$PATH"
+export CARGO_TERM_COLOR=${CARGO_TERM_COLOR:-never}
+
+began=$SECONDS
+step() {
+	local name=$1 start=$SECONDS
+	shift
+	printf '\n=== %s\n' "$name"
+	"$@"
+	printf '=== %s: %d s\n' "$name" $((SECONDS - start))
+}
+
+loom() {
+	RUSTFLAGS="--cfg loom" cargo test --locked -q -p howdah-shm --release --lib --target-dir target/loom
+}
+
+step "lint" scripts/lint.sh
+step "build" make -s debug
+step "unit tests" cargo test --locked --workspace --exclude howdah-tests
+step "model checks of the queue" loom
+step "the PHP process" make -s -C worker check
+step "the PHP process with sanitizers" make -s -C worker check-asan
+step "end to end, conformance" cargo test --locked -p howdah-tests
+step "bench harness" make -s -C bench test
+step "fuzz, 10 s each" fuzz/run.sh all 10
+step "release build" make -s build
+step "real applications" python3 tests/apps/run.py
+printf '\nall tests passed in %d s\n' $((SECONDS - began))
