@@ -1,0 +1,237 @@
+//! `file_server` and `try_files`.
+
+use super::scope::{Scope, route};
+use crate::error::Error;
+use crate::model::{FileServer, Handler, Matcher, Part, Placeholder, Template, TryFiles};
+use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
+use crate::template::{literal, template};
+use crate::tree::Word;
+use crate::value::status;
+
+/// Names of the block of `file_server`.
+pub(crate) const FILE_SERVER: Table<FileServer> = Table {
+    kind: "subdirective of `file_server`",
+    items: &[
+        Item::Supported(
+            Entry {
+                name: "root",
+                syntax: "root PATH",
+                default: "the site's root",
+                about: "Where the files are.",
+                differs: "",
+                example: "root public",
+            },
+            |_, call, files| {
+                files.root = Some(template(call.one()?)?);
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "index",
+                syntax: "index FILE…",
+                default: "`index.html index.txt`",
+                about: "The files that stand for a directory; the first that exists is sent.",
+                differs: "",
+                example: "index index.html index.htm",
+            },
+            |_, call, files| {
+                files.index = names(call.arguments(1, usize::MAX)?, "the name of an index file")?;
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "hide",
+                syntax: "hide FILE…",
+                default: "the configuration's own files",
+                about: "Files that are answered 404: without a slash a name or a pattern of names in \
+                        any folder, with one a path. May be given several times.",
+                differs: "",
+                example: "hide .git *.bak",
+            },
+            |_, call, files| {
+                let hidden = names(call.arguments(1, usize::MAX)?, "a file to hide")?;
+                files.hide.extend(hidden);
+                Ok(())
+            },
+        ),
+        Item::Unsupported("browse", "directories are not listed"),
+        Item::Unsupported("disable_canonical_uris", ""),
+        Item::Unsupported("etag_file_extensions", ""),
+        Item::Unsupported("fs", ""),
+        Item::Unsupported("pass_thru", "use `try_files` or a `file` matcher"),
+        Item::Unsupported("precompressed", ""),
+        Item::Unsupported("status", ""),
+    ],
+};
+
+/// Names of the block of `try_files`.
+pub(crate) const TRY_FILES: Table<()> = Table {
+    kind: "subdirective of `try_files`",
+    items: &[Item::Supported(
+        Entry {
+            name: "policy",
+            syntax: "policy first_exist",
+            default: "`first_exist`",
+            about: "Which of the files is meant.",
+            differs: "No other policies.",
+            example: "policy first_exist",
+        },
+        |_, call, ()| {
+            let word = call.one()?;
+            if word.text == "first_exist" {
+                return Ok(());
+            }
+            Err(unsupported(word, "write `first_exist`"))
+        },
+    )],
+};
+
+pub(crate) fn file_server(
+    cx: &mut Context,
+    call: &Call<'_>,
+    scope: &mut Scope,
+) -> Result<(), Error> {
+    let (key, rest) = scope.matcher(call.arguments)?;
+    match rest.first() {
+        Some(word) if word.text == "browse" => {
+            return Err(unsupported(word, "directories are not listed"));
+        }
+        _ => super::no_more(call, rest)?,
+    }
+    let mut files = FileServer::default();
+    cx.read(&FILE_SERVER, call.block.unwrap_or_default(), &mut files);
+    files.hide.extend(cx.hidden.iter().cloned());
+    scope.push(key, Handler::FileServer(files));
+    Ok(())
+}
+
+/// A file with a query becomes a rewrite of its own, as the query is no part of its name; all
+/// routes of one `try_files` are in one group, so that the first file found is the only one.
+pub(crate) fn try_files(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(), Error> {
+    let words = call.count(1, usize::MAX)?;
+    cx.read(&TRY_FILES, call.block.unwrap_or_default(), &mut ());
+    if words.iter().all(|word| query_start(&word.text).is_none()) {
+        let files = Handler::TryFiles(candidates(words)?);
+        scope.push_all(vec![route(None, files)]);
+        return Ok(());
+    }
+    let mut routes = Vec::new();
+    let mut run: Vec<Word> = Vec::new();
+    for word in words {
+        let Some(query) = query_start(&word.text) else {
+            run.push(word.clone());
+            continue;
+        };
+        flush(&mut run, &mut routes)?;
+        let name = Word {
+            text: word.text[..query].to_owned(),
+            position: word.position.clone(),
+        };
+        let TryFiles {
+            candidates,
+            fallback_status: None,
+        } = candidates(&[name])?
+        else {
+            return Err(bad_value(
+                &word.position,
+                "a status code has no query".into(),
+                "",
+            ));
+        };
+        let matcher = Matcher::File {
+            root: None,
+            candidates,
+        };
+        routes.push(route(
+            Some(matcher),
+            Handler::Rewrite(absolute(template(word)?)),
+        ));
+    }
+    flush(&mut run, &mut routes)?;
+    let group = Some(cx.next_group());
+    for route in &mut routes {
+        route.group = group;
+    }
+    scope.push_all(routes);
+    Ok(())
+}
+
+/// Where the query of a file starts: at a `?` that is not the one of `{?query}`, or there.
+pub(super) fn query_start(file: &str) -> Option<usize> {
+    let at = file.find('?')?;
+    Some(if file[..at].ends_with('{') {
+        at - 1
+    } else {
+        at
+    })
+}
+
+fn flush(run: &mut Vec<Word>, routes: &mut Vec<crate::model::Route>) -> Result<(), Error> {
+    if run.is_empty() {
+        return Ok(());
+    }
+    let files = candidates(run)?;
+    run.clear();
+    let matcher = (files.fallback_status.is_none()).then(|| Matcher::File {
+        root: None,
+        candidates: files.candidates.clone(),
+    });
+    routes.push(route(matcher, Handler::TryFiles(files)));
+    Ok(())
+}
+
+/// The path of a rewrite starts with a slash, a file relative to the root need not.
+fn absolute(mut to: Template) -> Template {
+    use Placeholder::{Dir, OrigPath, OrigUri, Path, Uri};
+    match to.parts.first_mut() {
+        Some(Part::Placeholder(Path | Uri | Dir | OrigPath | OrigUri)) => {}
+        Some(Part::Text(text)) if text.starts_with('/') => {}
+        Some(Part::Text(text)) => text.insert(0, '/'),
+        _ => to.parts.insert(0, Part::Text("/".into())),
+    }
+    to
+}
+
+/// The files of `try_files`, with the `=CODE` at their end.
+pub(super) fn candidates(words: &[Word]) -> Result<TryFiles, Error> {
+    let mut files = TryFiles::default();
+    for (index, word) in words.iter().enumerate() {
+        if word.text.is_empty() || word.text.starts_with('@') {
+            return Err(bad_value(
+                &word.position,
+                format!(
+                    "`{}` is not a file; `try_files` takes no matcher",
+                    word.text
+                ),
+                "put it in a `handle` block with the matcher",
+            ));
+        }
+        if let Some(code) = word.text.strip_prefix('=') {
+            if index + 1 < words.len() {
+                return Err(bad_value(
+                    &word.position,
+                    format!("nothing after `{}` is ever tried", word.text),
+                    "put it at the end",
+                ));
+            }
+            files.fallback_status = Some(status(word, code, 400..=599)?);
+            continue;
+        }
+        files.candidates.push(template(word)?);
+    }
+    Ok(files)
+}
+
+fn names(words: &[Word], what: &str) -> Result<Vec<String>, Error> {
+    words
+        .iter()
+        .map(|word| {
+            if word.text.is_empty() {
+                return Err(bad_value(&word.position, format!("{what} is empty"), ""));
+            }
+            literal(word, what)
+        })
+        .collect()
+}

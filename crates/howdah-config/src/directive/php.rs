@@ -1,0 +1,333 @@
+//! `php_server` and `php`.
+
+use super::files::{candidates, query_start};
+use super::scope::Scope;
+use crate::error::{Error, ErrorKind};
+use crate::model::{
+    FileServer, Handler, Part, PhpScript, PhpServer, Placeholder, Template, TryFiles,
+};
+use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
+use crate::template::{literal, template};
+
+/// What is in a block, while it is read.
+#[derive(Debug, Default)]
+pub(crate) struct Draft {
+    root: Option<Template>,
+    split: Option<Vec<String>>,
+    env: Vec<(String, Template)>,
+    resolve_root_symlink: Option<bool>,
+    index: Option<Index>,
+    try_files: Option<TryFiles>,
+    files_off: bool,
+}
+
+#[derive(Debug)]
+enum Index {
+    File(String),
+    Off,
+}
+
+const WORKER: &str = "PHP starts fresh for each request";
+const BODY_TIMEOUT: &str = "set `read_body` in `servers { timeouts { … } }`";
+
+const ROOT: Entry = Entry {
+    name: "root",
+    syntax: "root PATH",
+    default: "the site's root",
+    about: "The document root.",
+    differs: "",
+    example: "root public",
+};
+const SPLIT: Entry = Entry {
+    name: "split",
+    syntax: "split TEXT…",
+    default: "`.php`",
+    about: "Where a path is split: up to and with the first of these it is the script, the rest is \
+            PATH_INFO. Case does not matter.",
+    differs: "",
+    example: "split .php .phtml",
+};
+const SPLIT_PATH: Entry = Entry {
+    name: "split_path",
+    syntax: "split_path TEXT…",
+    default: "`.php`",
+    about: "The same as `split`.",
+    differs: "In FrankenPHP's documentation, but not in its parser.",
+    example: "split_path .php",
+};
+const ENV: Entry = Entry {
+    name: "env",
+    syntax: "env NAME VALUE",
+    default: "",
+    about: "A variable in `$_SERVER`, stronger than all others. May be given several times.",
+    differs: "",
+    example: "env APP_ENV production",
+};
+const SYMLINK: Entry = Entry {
+    name: "resolve_root_symlink",
+    syntax: "resolve_root_symlink [true|false]",
+    default: "`true`",
+    about: "Resolves the document root if it is a symbolic link.",
+    differs: "",
+    example: "resolve_root_symlink false",
+};
+
+/// Names of the block of `php`.
+pub(crate) const PHP: Table<Draft> = Table {
+    kind: "subdirective of `php`",
+    items: &[
+        Item::Supported(ROOT, root),
+        Item::Supported(SPLIT, split),
+        Item::Supported(SPLIT_PATH, split),
+        Item::Supported(ENV, env),
+        Item::Supported(SYMLINK, resolve_root_symlink),
+        Item::Unsupported("hot_reload", ""),
+        Item::Unsupported("name", WORKER),
+        Item::Unsupported("request_body_timeout", BODY_TIMEOUT),
+        Item::Unsupported("worker", WORKER),
+    ],
+};
+
+/// Names of the block of `php_server`.
+pub(crate) const PHP_SERVER: Table<Draft> = Table {
+    kind: "subdirective of `php_server`",
+    items: &[
+        Item::Supported(ROOT, root),
+        Item::Supported(
+            Entry {
+                name: "index",
+                syntax: "index FILE|off",
+                default: "`index.php`",
+                about: "The front controller, and the script that stands for a directory. With `off` \
+                        only scripts that a path names are run.",
+                differs: "",
+                example: "index app.php",
+            },
+            index,
+        ),
+        Item::Supported(
+            Entry {
+                name: "try_files",
+                syntax: "try_files FILE… [=CODE]",
+                default: "`{path} {path}/index.php index.php`, with `index` for `index.php`",
+                about: "What a path stands for: the first of these that exists. A last one that ends \
+                        in `.php` is taken without a look at the disk.",
+                differs: "",
+                example: "try_files {path} app.php",
+            },
+            try_files,
+        ),
+        Item::Supported(SPLIT, split),
+        Item::Supported(SPLIT_PATH, split),
+        Item::Supported(ENV, env),
+        Item::Supported(
+            Entry {
+                name: "file_server",
+                syntax: "file_server off",
+                default: "on",
+                about: "Sends no static files.",
+                differs: "",
+                example: "file_server off",
+            },
+            |_, call, draft| {
+                let word = call.one()?;
+                if word.text != "off" {
+                    let message = format!("`file_server {}` is not known here", word.text);
+                    return Err(bad_value(
+                        &word.position,
+                        message,
+                        "write `file_server off`",
+                    ));
+                }
+                draft.files_off = true;
+                Ok(())
+            },
+        ),
+        Item::Supported(SYMLINK, resolve_root_symlink),
+        Item::Unsupported("hot_reload", ""),
+        Item::Unsupported("name", WORKER),
+        Item::Unsupported("request_body_timeout", BODY_TIMEOUT),
+        Item::Unsupported("worker", WORKER),
+    ],
+};
+
+pub(crate) fn read_php(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(), Error> {
+    let (key, rest) = scope.matcher(call.arguments)?;
+    super::no_more(call, rest)?;
+    let mut draft = Draft::default();
+    cx.read(&PHP, call.block.unwrap_or_default(), &mut draft);
+    let root = draft.root.take();
+    scope.push(
+        key,
+        Handler::Php(PhpScript {
+            root,
+            ..script(draft)
+        }),
+    );
+    Ok(())
+}
+
+pub(crate) fn read_server(
+    cx: &mut Context,
+    call: &Call<'_>,
+    scope: &mut Scope,
+) -> Result<(), Error> {
+    let (key, rest) = scope.matcher(call.arguments)?;
+    super::no_more(call, rest)?;
+    let mut draft = Draft::default();
+    cx.read(&PHP_SERVER, call.block.unwrap_or_default(), &mut draft);
+    let index = match draft.index.take() {
+        Some(Index::Off) => None,
+        Some(Index::File(index)) => Some(index),
+        None => Some("index.php".to_owned()),
+    };
+    let try_files = match (draft.try_files.take(), &index) {
+        (Some(_), None) => {
+            return Err(call.error(
+                ErrorKind::Conflict,
+                "`index off` and `try_files` exclude each other".into(),
+                "take one of them out",
+            ));
+        }
+        (Some(files), Some(_)) => files,
+        (None, Some(index)) => default_try_files(index, draft.files_off),
+        (None, None) => TryFiles::default(),
+    };
+    let files = (!draft.files_off).then(|| FileServer {
+        hide: cx.hidden.clone(),
+        ..FileServer::default()
+    });
+    let root = draft.root.take();
+    let server = PhpServer {
+        script: script(draft),
+        root,
+        index,
+        try_files,
+        files,
+    };
+    scope.push(key, Handler::PhpServer(server));
+    Ok(())
+}
+
+fn script(draft: Draft) -> PhpScript {
+    let default = PhpScript::default();
+    PhpScript {
+        root: None,
+        split: draft.split.unwrap_or(default.split),
+        env: draft.env,
+        resolve_root_symlink: draft
+            .resolve_root_symlink
+            .unwrap_or(default.resolve_root_symlink),
+    }
+}
+
+/// FrankenPHP's defaults: without a file server a path that is a file is none of its business.
+fn default_try_files(index: &str, files_off: bool) -> TryFiles {
+    let path = || Part::Placeholder(Placeholder::Path);
+    let mut candidates = Vec::new();
+    if !files_off {
+        candidates.push(Template {
+            parts: vec![path()],
+        });
+    }
+    candidates.push(Template {
+        parts: vec![path(), Part::Text(format!("/{index}"))],
+    });
+    candidates.push(Template::text(index));
+    TryFiles {
+        candidates,
+        fallback_status: None,
+    }
+}
+
+fn root(_: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
+    let word = call.one()?;
+    if word.text.is_empty() {
+        return Err(bad_value(
+            &word.position,
+            "the root is empty".into(),
+            "write `.` for the working directory",
+        ));
+    }
+    call.set(&mut draft.root, template(word)?)
+}
+
+fn split(_: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
+    let words = call.arguments(1, usize::MAX)?;
+    let mut split = Vec::with_capacity(words.len());
+    for word in words {
+        let text = literal(word, "a split")?;
+        if text.is_empty() || !text.is_ascii() {
+            return Err(bad_value(
+                &word.position,
+                format!("`{}` cannot split a path", word.text),
+                "a split is ASCII text such as `.php`",
+            ));
+        }
+        split.push(text);
+    }
+    call.set(&mut draft.split, split)
+}
+
+fn env(_: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
+    let [name, value] = call.arguments(2, 2)? else {
+        return Ok(());
+    };
+    if name.text.is_empty() || name.text.contains(['=', '\0', '{', '}']) {
+        return Err(bad_value(
+            &name.position,
+            format!("`{}` is not the name of a variable", name.text),
+            "write for example `env APP_ENV production`",
+        ));
+    }
+    let value = template(value)?;
+    draft.env.retain(|(other, _)| *other != name.text);
+    draft.env.push((name.text.clone(), value));
+    Ok(())
+}
+
+fn resolve_root_symlink(_: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
+    let value = match call.arguments(0, 1)? {
+        [word] => match word.text.as_str() {
+            "1" | "t" | "T" | "true" | "True" | "TRUE" => true,
+            "0" | "f" | "F" | "false" | "False" | "FALSE" => false,
+            text => {
+                let message = format!("`{text}` is neither true nor false");
+                return Err(bad_value(
+                    &word.position,
+                    message,
+                    "write `true` or `false`",
+                ));
+            }
+        },
+        _ => true,
+    };
+    call.set(&mut draft.resolve_root_symlink, value)
+}
+
+fn index(_: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
+    let word = call.one()?;
+    if word.text == "off" {
+        return call.set(&mut draft.index, Index::Off);
+    }
+    let index = literal(word, "an index file")?;
+    if index.is_empty() || index.starts_with('/') {
+        return Err(bad_value(
+            &word.position,
+            format!("`{}` is not a file below the root", word.text),
+            "write for example `index index.php`, or `index off`",
+        ));
+    }
+    call.set(&mut draft.index, Index::File(index))
+}
+
+fn try_files(_: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
+    let words = call.arguments(1, usize::MAX)?;
+    if let Some(word) = words.iter().find(|word| query_start(&word.text).is_some()) {
+        return Err(unsupported(
+            word,
+            "leave the query out: a script gets the one of the request",
+        ));
+    }
+    call.set(&mut draft.try_files, candidates(words)?)
+}

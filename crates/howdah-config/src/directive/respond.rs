@@ -1,0 +1,147 @@
+//! `respond` and `redir`.
+
+use super::not_here;
+use super::scope::Scope;
+use crate::error::{Error, ErrorKind};
+use crate::model::{Handler, Template};
+use crate::table::{Call, Context, Entry, Item, Table};
+use crate::template::template;
+use crate::value::status;
+
+/// What is in the block of `respond`.
+#[derive(Debug, Default)]
+pub(crate) struct Draft {
+    body: Option<Template>,
+    close: bool,
+}
+
+/// Names of the block of `respond`.
+pub(crate) const RESPOND: Table<Draft> = Table {
+    kind: "subdirective of `respond`",
+    items: &[
+        Item::Supported(
+            Entry {
+                name: "body",
+                syntax: "body TEXT",
+                default: "",
+                about: "The body, if it is not on the line of `respond`.",
+                differs: "",
+                example: "body \"not here\"",
+            },
+            |_, call, draft| call.set(&mut draft.body, template(call.one()?)?),
+        ),
+        Item::Supported(
+            Entry {
+                name: "close",
+                syntax: "close",
+                default: "",
+                about: "Ends the connection after the answer.",
+                differs: "",
+                example: "close",
+            },
+            |_, call, draft| {
+                call.arguments(0, 0)?;
+                draft.close = true;
+                Ok(())
+            },
+        ),
+    ],
+};
+
+pub(crate) fn read(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(), Error> {
+    let (key, rest) = scope.matcher(call.arguments)?;
+    let mut draft = Draft::default();
+    let is_code = |text: &str| text.len() == 3 && text.bytes().all(|byte| byte.is_ascii_digit());
+    let code = match rest {
+        [code] if is_code(&code.text) => status(code, &code.text, 200..=599)?,
+        [body] => {
+            draft.body = Some(template(body)?);
+            200
+        }
+        [body, code] => {
+            draft.body = Some(template(body)?);
+            status(code, &code.text, 200..=599)?
+        }
+        [] if !call.arguments.is_empty() => {
+            let first = &call.arguments[0].text;
+            return Err(call.error(
+                ErrorKind::Arguments,
+                format!("`{first}` is the matcher, and there is nothing to respond"),
+                format!("write `respond * {first}` to answer that text"),
+            ));
+        }
+        _ => {
+            return Err(call.error(
+                ErrorKind::Arguments,
+                format!(
+                    "`respond` takes a body and a status code, {} given",
+                    rest.len()
+                ),
+                format!(
+                    "write `{}`, with quotes around a body with spaces",
+                    call.entry.syntax
+                ),
+            ));
+        }
+    };
+    cx.read(&RESPOND, call.block.unwrap_or_default(), &mut draft);
+    let Draft { body, close } = draft;
+    scope.push(
+        key,
+        Handler::Respond {
+            body: body.unwrap_or_default(),
+            status: code,
+            close,
+        },
+    );
+    Ok(())
+}
+
+pub(crate) fn redir(_: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(), Error> {
+    call.no_block()?;
+    let (key, rest) = scope.matcher(call.arguments)?;
+    let (to, code) = match rest {
+        [to] => (to, 302),
+        [to, code] => (
+            to,
+            match code.text.as_str() {
+                "permanent" => 301,
+                "temporary" => 302,
+                "html" => return Err(not_here(code)),
+                "401" => 401,
+                text => status(code, text, 300..=399)?,
+            },
+        ),
+        [] if !call.arguments.is_empty() => {
+            let first = &call.arguments[0].text;
+            return Err(call.error(
+                ErrorKind::Arguments,
+                format!("`{first}` is the matcher, and there is nowhere to redirect to"),
+                format!("write `redir * {first}` to redirect all requests there"),
+            ));
+        }
+        _ => {
+            return Err(call.error(
+                ErrorKind::Arguments,
+                format!(
+                    "`redir` takes a target and a status code, {} given",
+                    rest.len()
+                ),
+                format!("write `{}`", call.entry.syntax),
+            ));
+        }
+    };
+    if to.text.is_empty() {
+        return Err(crate::table::bad_value(
+            &to.position,
+            "the target is empty".into(),
+            "",
+        ));
+    }
+    let handler = Handler::Redirect {
+        to: super::header::header_value(to)?,
+        status: code,
+    };
+    scope.push(key, handler);
+    Ok(())
+}

@@ -1,0 +1,259 @@
+//! A list of directives: their named matchers, their order and their groups.
+
+use std::collections::HashMap;
+
+use super::{DIRECTIVES, matcher};
+use crate::error::{Error, ErrorKind};
+use crate::model::{AccessLog, Handler, Matcher, Route};
+use crate::table::{Call, Context, nearest};
+use crate::tree::{Statement, Word};
+
+/// The settings of a site that are no routes.
+#[derive(Debug, Default)]
+pub(crate) struct SiteSettings {
+    pub(crate) access_log: Option<AccessLog>,
+    pub(crate) bind: Vec<std::net::IpAddr>,
+}
+
+/// A matcher with what the order of directives needs to know about it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Key {
+    pub(crate) matcher: Option<Matcher>,
+    /// Its path, if it has exactly one.
+    pub(crate) path: Option<String>,
+}
+
+/// Directives of a site, or of a block in it, while they are read.
+#[derive(Debug, Default)]
+pub(crate) struct Scope {
+    /// `None` in a block of a directive.
+    pub(crate) site: Option<SiteSettings>,
+    matchers: HashMap<String, Key>,
+    pending: Vec<Pending>,
+    /// The directive that is being read, as its place in the order.
+    directive: usize,
+}
+
+/// What one directive made.
+#[derive(Debug)]
+struct Pending {
+    directive: usize,
+    has_matcher: bool,
+    path: Option<String>,
+    routes: Vec<Route>,
+}
+
+/// A route without a group.
+pub(crate) fn route(matcher: Option<Matcher>, handler: Handler) -> Route {
+    Route {
+        matcher,
+        handler,
+        group: None,
+    }
+}
+
+impl Scope {
+    /// The directives of a site itself.
+    pub(crate) fn of_site() -> Self {
+        Self {
+            site: Some(SiteSettings::default()),
+            ..Self::default()
+        }
+    }
+
+    /// Reads a list of directives.
+    pub(crate) fn read(&mut self, cx: &mut Context, block: &[Statement], lone_site: bool) {
+        for statement in block
+            .iter()
+            .filter(|statement| statement.name.text.starts_with('@'))
+        {
+            let result = self.define(cx, statement);
+            cx.keep(result);
+        }
+        for statement in block
+            .iter()
+            .filter(|statement| !statement.name.text.starts_with('@'))
+        {
+            let result = self.directive(cx, statement, lone_site);
+            cx.keep(result);
+        }
+    }
+
+    fn define(&mut self, cx: &mut Context, statement: &Statement) -> Result<(), Error> {
+        let name = &statement.name;
+        if self.matchers.contains_key(&name.text) {
+            let message = format!("the matcher `{}` is defined twice", name.text);
+            return Err(Error::new(
+                ErrorKind::Conflict,
+                &name.position,
+                message,
+                "rename one of them",
+            ));
+        }
+        // A broken definition is kept too, so that its uses are no further errors.
+        let key = matcher::definition(cx, statement);
+        self.matchers
+            .insert(name.text.clone(), key.clone().unwrap_or_default());
+        key.map(drop)
+    }
+
+    fn directive(
+        &mut self,
+        cx: &mut Context,
+        statement: &Statement,
+        lone_site: bool,
+    ) -> Result<(), Error> {
+        let (index, entry, read) = DIRECTIVES.find(&statement.name).map_err(|mut error| {
+            if lone_site && error.kind == ErrorKind::UnknownName {
+                let braces = "if it is the address of a second site, put `{ … }` around each site";
+                error.hint = Some(match error.hint {
+                    Some(hint) => format!("{hint} Or, {braces}"),
+                    None => braces.into(),
+                });
+            }
+            error
+        })?;
+        // `handle_path` is a `handle` with a little more, and stands with it.
+        self.directive = match entry.name {
+            "handle_path" => index - 1,
+            _ => index,
+        };
+        let call = Call {
+            entry,
+            name: &statement.name,
+            arguments: &statement.arguments,
+            block: statement.block.as_deref(),
+        };
+        read(cx, &call, self)
+    }
+
+    /// Takes a matcher off the start of a directive's arguments, if there is one.
+    pub(crate) fn matcher<'a>(&self, arguments: &'a [Word]) -> Result<(Key, &'a [Word]), Error> {
+        let Some((first, rest)) = arguments.split_first() else {
+            return Ok((Key::default(), arguments));
+        };
+        if first.text == "*" {
+            return Ok((Key::default(), rest));
+        }
+        if first.text.starts_with('/') {
+            let path = matcher::path(first)?;
+            let matcher = Some(Matcher::Path(vec![path.clone()]));
+            return Ok((
+                Key {
+                    matcher,
+                    path: Some(path),
+                },
+                rest,
+            ));
+        }
+        if !first.text.starts_with('@') {
+            return Ok((Key::default(), arguments));
+        }
+        if let Some(key) = self.matchers.get(&first.text) {
+            return Ok((key.clone(), rest));
+        }
+        let mut names: Vec<_> = self.matchers.keys().map(String::as_str).collect();
+        names.sort_unstable();
+        let hint = nearest(&first.text, names.into_iter()).map_or_else(
+            || format!("define it in this site: `{} path /…`", first.text),
+            |near| format!("did you mean `{near}`?"),
+        );
+        let message = format!("the matcher `{}` is not defined", first.text);
+        Err(Error::new(
+            ErrorKind::UnknownName,
+            &first.position,
+            message,
+            hint,
+        ))
+    }
+
+    /// Adds what the directive does.
+    pub(crate) fn push(&mut self, key: Key, handler: Handler) {
+        self.pending.push(Pending {
+            directive: self.directive,
+            has_matcher: key.matcher.is_some(),
+            path: key.path,
+            routes: vec![route(key.matcher, handler)],
+        });
+    }
+
+    /// Adds several routes of one directive, which stay together.
+    pub(crate) fn push_all(&mut self, routes: Vec<Route>) {
+        let directive = self.directive;
+        self.pending.push(Pending {
+            directive,
+            has_matcher: true,
+            path: None,
+            routes,
+        });
+    }
+
+    /// Reads the block of a directive as a list of its own, which knows the matchers of this one.
+    pub(crate) fn chain(&self, cx: &mut Context, block: &[Statement], sorted: bool) -> Vec<Route> {
+        let mut inner = Scope {
+            matchers: self.matchers.clone(),
+            ..Scope::default()
+        };
+        inner.read(cx, block, false);
+        inner.finish(cx, sorted)
+    }
+
+    /// The routes, sorted unless they are those of `route`, and grouped.
+    pub(crate) fn finish(&mut self, cx: &mut Context, sorted: bool) -> Vec<Route> {
+        let mut pending = std::mem::take(&mut self.pending);
+        if sorted {
+            sort(&mut pending);
+        }
+        for name in ["handle", "rewrite", "root"] {
+            let index = DIRECTIVES.items.iter().position(|item| item.name() == name);
+            let members = || pending.iter().filter(|one| Some(one.directive) == index);
+            if members().count() < 2 {
+                continue;
+            }
+            let group = Some(cx.next_group());
+            for one in pending
+                .iter_mut()
+                .filter(|one| Some(one.directive) == index)
+            {
+                for route in &mut one.routes {
+                    route.group = group;
+                }
+            }
+        }
+        pending.into_iter().flat_map(|one| one.routes).collect()
+    }
+}
+
+/// Caddy's order is no total one (a matcher without a single path is equal to all others), so its
+/// result depends on the algorithm: the same stable insertion sort as Caddy's for lists of up to
+/// 20, which all real ones are. `slice::sort_by` may panic on such an order.
+fn sort(pending: &mut [Pending]) {
+    for end in 1..pending.len() {
+        let mut at = end;
+        while at > 0 && is_before(&pending[at], &pending[at - 1]) {
+            pending.swap(at, at - 1);
+            at -= 1;
+        }
+    }
+}
+
+/// Directives in their order; of the same one, the more specific path first.
+fn is_before(one: &Pending, other: &Pending) -> bool {
+    if one.directive != other.directive {
+        return one.directive < other.directive;
+    }
+    match (&one.path, &other.path) {
+        (Some(path), Some(other)) => {
+            let trim = |path: &str| path.strip_suffix('*').unwrap_or(path).to_owned();
+            let (short, other_short) = (trim(path), trim(other));
+            if short == other_short {
+                return path.len() < other.len();
+            }
+            if short.len() == other_short.len() {
+                return short < other_short;
+            }
+            short.len() > other_short.len()
+        }
+        _ => one.has_matcher && !other.has_matcher,
+    }
+}

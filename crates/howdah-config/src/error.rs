@@ -1,0 +1,138 @@
+//! Where something stands in a Caddyfile, and what is wrong there.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A place in a configuration file. Text that an environment variable put there has the place of
+/// its `{$NAME}`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Position {
+    /// The file, named as the caller or the `import` names it.
+    pub file: Arc<str>,
+    /// From 1.
+    pub line: u32,
+    /// In characters, from 1.
+    pub column: u32,
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.file, self.line, self.column)
+    }
+}
+
+/// What kind of mistake an [`Error`] is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// Quotes, braces or lines are not as they should be.
+    Syntax,
+    /// A name that does not exist.
+    UnknownName,
+    /// A name of Caddy or FrankenPHP whose feature this version does not have.
+    Unsupported,
+    /// Too few or too many arguments, or a block too many or too few.
+    Arguments,
+    /// An argument that is not a valid value.
+    Value,
+    /// A file or snippet that cannot be imported.
+    Import,
+    /// Two settings that exclude each other, or one that is given twice.
+    Conflict,
+}
+
+/// One mistake in a configuration, with its place and, where there is one, what to do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub struct Error {
+    /// What kind of mistake it is.
+    pub kind: ErrorKind,
+    /// Where it is.
+    pub position: Position,
+    /// What is wrong; lower case, without a full stop.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+impl Error {
+    pub(crate) fn new(
+        kind: ErrorKind,
+        position: &Position,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Self {
+        let hint = hint.into();
+        Self {
+            kind,
+            position: position.clone(),
+            message: message.into(),
+            hint: (!hint.is_empty()).then_some(hint),
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.position, self.message)?;
+        self.hint
+            .as_ref()
+            .map_or(Ok(()), |hint| write!(f, "; {hint}"))
+    }
+}
+
+/// All mistakes that were found in one go, in the order of the file; at least one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Errors(pub Vec<Error>);
+
+impl std::error::Error for Errors {}
+
+impl fmt::Display for Errors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, error) in self.0.iter().enumerate() {
+            if index > 0 {
+                f.write_str("\n")?;
+            }
+            write!(f, "{error}")?;
+        }
+        Ok(())
+    }
+}
+
+impl From<Error> for Errors {
+    fn from(error: Error) -> Self {
+        Self(vec![error])
+    }
+}
+
+/// Something that works but is probably not what was meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Warning {
+    /// Where it is.
+    pub position: Position,
+    /// What is odd; lower case, without a full stop.
+    pub message: String,
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.position, self.message)
+    }
+}
+
+/// Why a configuration file could not be loaded.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoadError {
+    /// The file itself cannot be read.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// Its content is not a valid configuration.
+    #[error(transparent)]
+    Invalid(#[from] Errors),
+}

@@ -1,0 +1,133 @@
+//! Caddyfile text to a typed, validated configuration. Pure: the only thing read is the text, the
+//! environment that it names, and files that it imports.
+//!
+//! ```text
+//! text ─env─▶ characters ─lexer─▶ tokens ─import─▶ tokens ─tree─▶ statements ─tables─▶ Config
+//! ```
+//!
+//! [`parse`] and [`load`] give a [`Parsed`] or all [`Errors`] that were found; [`fmt`] tidies a
+//! file; [`reference_markdown`] is the reference page. The tables of names (`global`, `logs`,
+//! `directive`, `template`) are the parser, the hints and the page at once. The crate knows neither
+//! HTTP nor PHP processes.
+#![forbid(unsafe_code)]
+
+mod directive;
+mod env;
+mod error;
+mod format;
+mod global;
+mod import;
+mod lexer;
+mod logs;
+pub mod model;
+mod reference;
+mod site;
+mod source;
+mod table;
+mod template;
+mod tree;
+mod value;
+
+use std::path::Path;
+
+pub use error::{Error, ErrorKind, Errors, LoadError, Position, Warning};
+pub use format::fmt;
+pub use model::Config;
+pub use reference::reference_markdown;
+pub use source::{Disk, Files, NoFiles};
+
+/// The port of `http://` addresses that name none.
+const DEFAULT_HTTP_PORT: u16 = 80;
+
+/// A valid configuration, and what is to be said about it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Parsed {
+    /// The configuration.
+    pub config: Config,
+    /// What works but is probably not meant, in the order of the file.
+    pub warnings: Vec<Warning>,
+    /// Every file that was read, the configuration itself first: what to watch for changes.
+    pub files: Vec<String>,
+}
+
+/// Reads a configuration from text.
+///
+/// `name` is the file's name for messages, and the folder in it is where relative imports start.
+/// `env` looks up `{$NAME}`, and `files` reads imports.
+///
+/// # Errors
+/// All mistakes that can be told apart. After one in the shape of the file (quotes, braces,
+/// imports) the rest is not looked at.
+pub fn parse(
+    text: &str,
+    name: &str,
+    env: &dyn Fn(&str) -> Option<String>,
+    files: &dyn Files,
+) -> Result<Parsed, Errors> {
+    let mut stream = import::Stream::new(text, name, env, files)?;
+    let tree = tree::parse(&mut stream)?;
+    let mut cx = table::Context::default();
+    cx.warnings = std::mem::take(&mut stream.warnings);
+    cx.hidden = stream.files.iter().map(|file| hidden(file)).collect();
+    let mut draft = global::Draft::default();
+    cx.read(&global::OPTIONS, &tree.global, &mut draft);
+    let global = draft.global;
+    cx.http_port = global.http_port.unwrap_or(DEFAULT_HTTP_PORT);
+    let sites = site::sites(&mut cx, &tree.sites);
+    if !cx.errors.is_empty() {
+        // Matchers are read before the directives that use them.
+        let file = |position: &Position| {
+            stream
+                .files
+                .iter()
+                .position(|file| **file == *position.file)
+        };
+        cx.errors
+            .sort_by_key(|Error { position, .. }| (file(position), position.line, position.column));
+        return Err(Errors(cx.errors));
+    }
+    if sites.is_empty() {
+        cx.warnings.push(Warning {
+            position: Position {
+                file: name.into(),
+                line: 1,
+                column: 1,
+            },
+            message: "there is no site, so nothing is served".into(),
+        });
+    }
+    Ok(Parsed {
+        config: Config { global, sites },
+        warnings: cx.warnings,
+        files: stream.files,
+    })
+}
+
+/// Reads a configuration file, with the environment of this process and imports from disk.
+///
+/// # Errors
+/// The file cannot be read, or as [`parse`].
+pub fn load(path: &Path) -> Result<Parsed, LoadError> {
+    let text = std::fs::read_to_string(path).map_err(|source| LoadError::Read {
+        path: path.to_owned(),
+        source,
+    })?;
+    let env = |name: &str| {
+        // A name with `=` or NUL cannot be set, and `std` panics on it.
+        if name.is_empty() || name.contains(['=', '\0']) {
+            return None;
+        }
+        std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
+    };
+    Ok(parse(&text, &path.to_string_lossy(), &env, &Disk)?)
+}
+
+/// A configuration file as `hide` names it: with a slash, so that it is this file and not every
+/// one of that name.
+fn hidden(file: &str) -> String {
+    if file.contains('/') {
+        file.to_owned()
+    } else {
+        format!("./{file}")
+    }
+}

@@ -1,0 +1,451 @@
+//! The typed configuration: what a Caddyfile means after every name, number and reference in it was
+//! checked. `howdah-http` executes it as it stands, so nothing here needs a second look at text.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A whole configuration: the global block and the sites.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Config {
+    /// Options of the global block.
+    pub global: Global,
+    /// Sites in the order of the file.
+    pub sites: Vec<Site>,
+}
+
+/// Options of the global block.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Global {
+    /// `debug`: log level debug.
+    pub debug: bool,
+    /// `http_port`: the port of `http://` addresses without one. Default 80.
+    pub http_port: Option<u16>,
+    /// `grace_period`: how long requests may go on after the order to stop. Default 30 s.
+    pub grace_period: Option<Duration>,
+    /// `servers`: limits of connections and requests.
+    pub limits: Limits,
+    /// `log`: the server's own log.
+    pub log: LogOptions,
+    /// `frankenphp` or `howdah`: the PHP side.
+    pub php: Php,
+}
+
+/// Limits of connections and requests: `servers { timeouts { … } max_header_size … }`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Limits {
+    /// From the first byte of a request to the end of its header. Default 10 s.
+    pub read_header: Duration,
+    /// Between two reads of a request body. Default 60 s.
+    pub read_body: Duration,
+    /// Between two writes that the client takes. Default 60 s.
+    pub write: Duration,
+    /// An idle keep-alive connection. Default 2 min.
+    pub idle: Duration,
+    /// Bytes of request line and header fields; more is answered 431 (414 for the URI alone). Default 32 KiB.
+    pub max_header_size: usize,
+    /// Bytes of a request body; more is answered 413. Default 128 MiB.
+    pub max_body_size: u64,
+    /// Bodies up to this many bytes stay in memory, larger ones go to a spool file. Default 64 KiB.
+    pub memory_body_size: usize,
+    /// Connections at a time for the whole server; further ones wait to be accepted. Default 50,000.
+    pub max_connections: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            read_header: Duration::from_secs(10),
+            read_body: Duration::from_secs(60),
+            write: Duration::from_secs(60),
+            idle: Duration::from_secs(120),
+            max_header_size: 32 << 10,
+            max_body_size: 128 << 20,
+            memory_body_size: 64 << 10,
+            max_connections: 50_000,
+        }
+    }
+}
+
+/// `log { level … format … }` of the global block: the server's own log, always on stderr.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LogOptions {
+    /// Default: info, debug with the global `debug`.
+    pub level: Option<LogLevel>,
+    /// Default: readable on a terminal, JSON otherwise.
+    pub format: Option<LogFormat>,
+}
+
+/// Levels as Caddy spells them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum LogLevel {
+    Debug,
+    Info,
+    Warn,
+    Error,
+}
+
+/// `format console` or `format json`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum LogFormat {
+    Console,
+    Json,
+}
+
+/// The `frankenphp` (or `howdah`) block: PHP processes and their limits.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Php {
+    /// `php`: the PHP executable; default `howdah-php` beside the running `howdah`, then on PATH.
+    pub executable: Option<PathBuf>,
+    /// `num_threads` (FrankenPHP's word) or `workers`: PHP processes of the classic pool.
+    /// Default: the formula of `howdah-pool::default_workers`.
+    pub workers: Option<usize>,
+    /// `front_threads`: threads that serve connections. Default: half the cores, 1 to 16.
+    pub front_threads: Option<usize>,
+    /// `php_ini NAME VALUE`: settings on top of the distribution's php.ini.
+    pub ini: Vec<(String, String)>,
+    /// `max_requests`: a PHP process is replaced after so many requests; 0: never. Default 0.
+    pub max_requests: u32,
+    /// `queue_length`: requests of a pool that may wait; more are answered 503. Default 1,024.
+    pub queue_length: usize,
+    /// `max_wait_time`: how long a request may wait for a PHP process; then 503. Default 30 s.
+    pub max_wait_time: Duration,
+    /// `request_timeout`: wall time of a request in PHP; then 504 and the process is replaced.
+    /// Default none: `max_execution_time` counts.
+    pub request_timeout: Option<Duration>,
+    /// `response_buffer`: bytes of a response held for a slow client before PHP has to wait. Default 1 MiB.
+    pub response_buffer: usize,
+}
+
+impl Default for Php {
+    fn default() -> Self {
+        Self {
+            executable: None,
+            workers: None,
+            front_threads: None,
+            ini: Vec::new(),
+            max_requests: 0,
+            queue_length: 1024,
+            max_wait_time: Duration::from_secs(30),
+            request_timeout: None,
+            response_buffer: 1 << 20,
+        }
+    }
+}
+
+/// One site block.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Site {
+    /// Its addresses; at least one.
+    pub addresses: Vec<Address>,
+    /// What is done with a request, in order, sorted as Caddy sorts directives.
+    pub routes: Vec<Route>,
+    /// `log`: the access log; off without it.
+    pub access_log: Option<AccessLog>,
+    /// `bind`: the addresses to listen on; default all.
+    pub bind: Vec<IpAddr>,
+}
+
+/// A site address: `[http://]host[:port]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Address {
+    /// Host to match; `None` matches all. May start with `*.`. Lower case; an IPv6 address stands
+    /// without its brackets.
+    pub host: Option<String>,
+    /// The port to listen on.
+    pub port: u16,
+}
+
+/// The access log of a site.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct AccessLog {
+    /// Default: readable on a terminal, JSON otherwise.
+    pub format: Option<LogFormat>,
+}
+
+/// A handler behind a matcher.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Route {
+    /// All requests, if `None`.
+    pub matcher: Option<Matcher>,
+    /// What is done.
+    pub handler: Handler,
+    /// Of the routes with the same group number in one list, only the first that matches is taken
+    /// (`handle` blocks exclude each other).
+    pub group: Option<u32>,
+}
+
+/// What is done with a request. Handlers that answer end the chain; the others change the request
+/// or the response and pass on.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Handler {
+    /// `root PATH`: document root for what follows.
+    Root(Template),
+    /// `header …`: changes of the response's header.
+    Header(Vec<HeaderChange>),
+    /// `redir TO [CODE]`.
+    Redirect {
+        /// Location.
+        to: Template,
+        /// 3xx, or 401 (Caddy allows it).
+        status: u16,
+    },
+    /// `rewrite TO`: a new path and query; a `?` in it replaces the query.
+    Rewrite(Template),
+    /// `handle_path /PREFIX/*`: the prefix is taken off the path, case-insensitively, when the path
+    /// starts with it; what is left starts with a slash.
+    StripPrefix(String),
+    /// `try_files FILE…`: the first that exists becomes the path; a last `=404` answers.
+    TryFiles(TryFiles),
+    /// `handle` and `route`: a chain of its own.
+    Chain(Vec<Route>),
+    /// `respond [BODY] [STATUS]`.
+    Respond {
+        /// Body, empty if not given.
+        body: Template,
+        /// Default 200.
+        status: u16,
+        /// `close`: end the connection after it.
+        close: bool,
+    },
+    /// `php_server`: static files, front controller and PHP, as one.
+    PhpServer(PhpServer),
+    /// `php`: the request's script, without files and front controller.
+    Php(PhpScript),
+    /// `file_server`.
+    FileServer(FileServer),
+}
+
+/// `php_server [MATCHER] { root index split try_files env file_server … }`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PhpServer {
+    /// How a script is found and called.
+    pub script: PhpScript,
+    /// `root`: overrides the site's.
+    pub root: Option<Template>,
+    /// `index`: the front controller, default `index.php`; `None`: `index off`.
+    pub index: Option<String>,
+    /// `try_files`: default `{path} {path}/{index} {index}`, without `{path}` when there is no file
+    /// server, none at all with `index off`. A directory's path without its slash is redirected only
+    /// if `{path}/{index}` is among them, and a last candidate that ends in `.php` is taken without
+    /// a look at the disk: both as FrankenPHP.
+    pub try_files: TryFiles,
+    /// `file_server off` makes this `None`.
+    pub files: Option<FileServer>,
+}
+
+impl Default for PhpServer {
+    fn default() -> Self {
+        let path = || Part::Placeholder(Placeholder::Path);
+        let candidates = vec![
+            Template {
+                parts: vec![path()],
+            },
+            Template {
+                parts: vec![path(), Part::Text("/index.php".into())],
+            },
+            Template::text("index.php"),
+        ];
+        Self {
+            script: PhpScript::default(),
+            root: None,
+            index: Some("index.php".into()),
+            try_files: TryFiles {
+                candidates,
+                fallback_status: None,
+            },
+            files: Some(FileServer::default()),
+        }
+    }
+}
+
+/// How a PHP script is found in a path and what it is given.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PhpScript {
+    /// `root`: overrides the site's (only for the bare `php` directive).
+    pub root: Option<Template>,
+    /// `split`: where `SCRIPT_NAME` ends and `PATH_INFO` begins; default `.php`. ASCII case-insensitive.
+    pub split: Vec<String>,
+    /// `env NAME VALUE`: additional variables, override all others.
+    pub env: Vec<(String, Template)>,
+    /// `resolve_root_symlink`: default true, as FrankenPHP.
+    pub resolve_root_symlink: bool,
+}
+
+impl Default for PhpScript {
+    fn default() -> Self {
+        Self {
+            root: None,
+            split: vec![".php".into()],
+            env: Vec::new(),
+            resolve_root_symlink: true,
+        }
+    }
+}
+
+/// `try_files`.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct TryFiles {
+    /// Candidates relative to the root; one that ends in `/` must be a directory.
+    pub candidates: Vec<Template>,
+    /// The last candidate was `=CODE`: answered when none exists.
+    pub fallback_status: Option<u16>,
+}
+
+/// `file_server { root index hide … }`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FileServer {
+    /// `root`: overrides the site's.
+    pub root: Option<Template>,
+    /// `index`: default `index.html index.txt`, as Caddy.
+    pub index: Vec<String>,
+    /// `hide`: files that are answered 404. Without a slash it is a name (or a pattern of names) in
+    /// any folder; with one it is a path, a relative one from the working directory. The
+    /// configuration's own files are always among them.
+    pub hide: Vec<String>,
+}
+
+impl Default for FileServer {
+    fn default() -> Self {
+        Self {
+            root: None,
+            index: vec!["index.html".into(), "index.txt".into()],
+            hide: Vec::new(),
+        }
+    }
+}
+
+/// One change of the response's header.
+#[derive(Debug, Clone, PartialEq)]
+pub enum HeaderChange {
+    /// `NAME VALUE`.
+    Set(String, Template),
+    /// `+NAME VALUE`.
+    Add(String, Template),
+    /// `?NAME VALUE`: only when the response has none.
+    Default(String, Template),
+    /// `-NAME`.
+    Remove(String),
+    /// `NAME FIND REPLACE`: a regular expression.
+    Replace(String, String, Template),
+}
+
+/// Which requests a route is for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Matcher {
+    /// All of them.
+    All(Vec<Matcher>),
+    /// None of them all at once: `not { … }`.
+    Not(Box<Matcher>),
+    /// `path P…`: exact, or `*` at start, end or both, or anywhere as a glob; case-insensitive, decoded.
+    Path(Vec<String>),
+    /// `method M…`: upper case.
+    Method(Vec<String>),
+    /// `header NAME VALUE`: `*` at the ends; value `None` with `!NAME`: must be absent.
+    Header(String, Option<String>),
+    /// `host H…`: lower case, may start with `*.`.
+    Host(Vec<String>),
+    /// `file { root try_files … }`: true if one exists. Matching a file changes nothing by itself.
+    File {
+        /// Overrides the site's.
+        root: Option<Template>,
+        /// Candidates as in `try_files`; default `{path}`.
+        candidates: Vec<Template>,
+    },
+}
+
+/// Text with placeholders, split once when the configuration is read.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Template {
+    /// In order.
+    pub parts: Vec<Part>,
+}
+
+/// A piece of a [`Template`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Part {
+    /// As it stands.
+    Text(String),
+    /// Replaced for each request.
+    Placeholder(Placeholder),
+}
+
+/// Placeholders, each with the names under which Caddy knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Placeholder {
+    /// `{path}`, `{http.request.uri.path}`: escaped as in the request, after rewrites.
+    Path,
+    /// `{file}`: the last element of the path.
+    File,
+    /// `{dir}`: the path up to the last slash.
+    Dir,
+    /// `{query}`.
+    Query,
+    /// `{?query}`: with its question mark, empty if there is none.
+    PrefixedQuery,
+    /// `{uri}`: path and query.
+    Uri,
+    /// `{orig_uri}` and `{http.request.orig_uri}`: before rewrites.
+    OrigUri,
+    /// `{http.request.orig_uri.path}`.
+    OrigPath,
+    /// `{method}`.
+    Method,
+    /// `{host}`: without port.
+    Host,
+    /// `{hostport}`.
+    HostPort,
+    /// `{port}`: of the Host header or the listener.
+    Port,
+    /// `{scheme}`.
+    Scheme,
+    /// `{remote}`: address and port of the client.
+    Remote,
+    /// `{remote_host}`, `{client_ip}`.
+    RemoteHost,
+    /// `{remote_port}`.
+    RemotePort,
+    /// `{header.NAME}`: lower case.
+    Header(String),
+    /// `{cookie.NAME}`.
+    Cookie(String),
+    /// `{query.NAME}`.
+    QueryValue(String),
+    /// `{path.N}`: the Nth element of the path.
+    PathElement(usize),
+    /// `{env.NAME}`: of the server's environment, read for each request.
+    Env(String),
+    /// `{root}`, `{http.vars.root}`.
+    Root,
+    /// `{http.request.uuid}`, `{uuid}`: the request's id.
+    RequestId,
+    /// `{time.now.unix}`.
+    UnixTime,
+}
+
+impl Template {
+    /// A template without placeholders.
+    #[must_use]
+    pub fn text(text: impl Into<String>) -> Self {
+        let text = text.into();
+        if text.is_empty() {
+            Self::default()
+        } else {
+            Self {
+                parts: vec![Part::Text(text)],
+            }
+        }
+    }
+
+    /// The text, if there is no placeholder in it.
+    #[must_use]
+    pub fn as_text(&self) -> Option<&str> {
+        match self.parts.as_slice() {
+            [] => Some(""),
+            [Part::Text(text)] => Some(text),
+            _ => None,
+        }
+    }
+}

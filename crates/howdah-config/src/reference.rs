@@ -1,0 +1,328 @@
+//! The reference page, written from the tables.
+
+use std::fmt::{self, Write as _};
+
+use crate::directive::matcher::{FILE, MATCHERS};
+use crate::directive::{DIRECTIVES, FILE_SERVER, HEADER, PHP_SERVER, RESPOND, TRY_FILES};
+use crate::table::{Entry, Item, Table};
+use crate::template::{PLACEHOLDERS, UNSUPPORTED};
+use crate::{global, logs};
+
+/// The reference of the configuration language, as Markdown: `docs/reference/caddyfile.md`.
+#[must_use]
+pub fn reference_markdown() -> String {
+    let mut page = String::new();
+    // A `String` takes all that is written to it.
+    match write_page(&mut page) {
+        Ok(()) | Err(fmt::Error) => page,
+    }
+}
+
+const INTRODUCTION: &str = "\
+# Caddyfile reference
+
+<!-- Written by `cargo run -p howdah-config --example reference`; change crates/howdah-config instead. -->
+
+Howdah is configured with a Caddyfile, the language of Caddy and FrankenPHP. This page lists every \
+name that this version knows. A name that it does not know, or that belongs to a feature which this \
+version does not have, is an error with file, line and column; nothing is ignored silently.
+
+```caddyfile
+{
+\tfrankenphp {
+\t\tnum_threads 8
+\t}
+}
+
+:8080 {
+\troot * public
+\tphp_server
+}
+```
+
+## The language
+
+- A statement is a line: a name, arguments, and perhaps a block in braces. `{` stands at the end of \
+its line, `}` on a line of its own. `howdah fmt` puts them there.
+- The first block without a name has the global options. All others are sites and start with their \
+addresses. A file with one site needs no braces around it.
+- `\"…\"` and `` `…` `` make one argument of text with spaces or line ends; in the first `\\\"` is a \
+quote. `<<END` starts a text that ends at the line with `END`, whose indentation is taken off all \
+lines. `#` at the start of a word starts a comment. `\\` at the end of a line continues it.
+- `{$NAME}` and `{$NAME:default}` are environment variables. They are replaced before the file is \
+read, and may hold whole lines.
+- `(name) { … }` at the top is a snippet, which `import name` puts where it stands. `import FILE` \
+does so with a file, or with all files that match a pattern with one `*`; a relative path starts at \
+the folder of the file that has the `import`. `{args[0]}` in it is the first argument of the import, \
+`{args[:]}` all of them. Blocks after `import` are not supported.
+- Durations are `500ms`, `30s`, `1h30m` or `2d`, sizes `10MB` (of 1000) or `16KiB` (of 1024).
+
+## Addresses
+
+`:8080` is all hosts on a port, `http://example.com` a host on the HTTP port, \
+`http://example.com:8080` a host and a port, `http://` all hosts on the HTTP port; `*.` stands for \
+any one label. Several addresses are separated by commas or spaces.
+
+There is no TLS in this version. An address that means HTTPS in Caddy (`https://…`, a name without \
+`http://`, port 443) is therefore an error and never served without encryption unasked.
+
+## Order
+
+A site applies its directives in the order of the list below, whatever their order in the file, and \
+of several with the same name the one with the longest path first. Of several `root`, `rewrite` or \
+`handle` in one block only the first that matches is taken. A `route` block keeps the order of the \
+file.
+
+## Matchers of directives
+
+`[MATCHER]` is `*` (all requests), a path that starts with `/` (`/api/*`), or the name of a matcher \
+(`@api`). A matcher is defined in a site or block, on one line or in a block:
+
+```caddyfile
+@static path *.css *.js
+@api {
+\tmethod GET POST
+\tpath /api/*
+}
+```
+
+All lines of a block must match; of several values, and of several lines with the same name, one.
+";
+
+fn write_page(page: &mut String) -> fmt::Result {
+    page.write_str(INTRODUCTION)?;
+    page.write_str("\n## Global options\n")?;
+    section(page, "", &global::OPTIONS)?;
+    section(page, "`log` (global)", &logs::GLOBAL)?;
+    section(page, "`servers`", &global::SERVERS)?;
+    section(page, "`servers { timeouts }`", &global::TIMEOUTS)?;
+    section(page, "`frankenphp`, `howdah`", &global::PHP)?;
+    page.write_str("\n## Directives\n")?;
+    section(page, "", &DIRECTIVES)?;
+    section(page, "`log` (site)", &logs::ACCESS)?;
+    section(page, "`header`", &HEADER)?;
+    section(page, "`try_files`", &TRY_FILES)?;
+    section(page, "`respond`", &RESPOND)?;
+    section(page, "`php_server`", &PHP_SERVER)?;
+    page.write_str(
+        "\n### `php`\n\nThe same as `php_server`, without `index`, `try_files` and `file_server`.\n",
+    )?;
+    section(page, "`file_server`", &FILE_SERVER)?;
+    page.write_str("\n## Matchers\n")?;
+    section(page, "", &MATCHERS)?;
+    section(page, "`file` (matcher)", &FILE)?;
+    placeholders(page)
+}
+
+fn section<T>(page: &mut String, title: &str, table: &Table<T>) -> fmt::Result {
+    if !title.is_empty() {
+        writeln!(page, "\n### {title}")?;
+    }
+    for item in table.items {
+        if let Item::Supported(entry, _) = item {
+            write_entry(page, entry)?;
+        }
+    }
+    let missing: Vec<_> = table
+        .items
+        .iter()
+        .filter_map(|item| match item {
+            Item::Unsupported(name, _) => Some(format!("`{name}`")),
+            Item::Supported(..) => None,
+        })
+        .collect();
+    if !missing.is_empty() {
+        writeln!(page, "\nNot in this version: {}.", missing.join(", "))?;
+    }
+    Ok(())
+}
+
+fn write_entry(page: &mut String, entry: &Entry) -> fmt::Result {
+    writeln!(page, "\n#### `{}`\n\n{}\n", entry.name, entry.about)?;
+    writeln!(
+        page,
+        "- Syntax: `{}`",
+        entry.syntax.replace("  or  ", "` or `")
+    )?;
+    if !entry.default.is_empty() {
+        writeln!(page, "- Default: {}", entry.default)?;
+    }
+    if !entry.differs.is_empty() {
+        writeln!(page, "- Differs: {}", entry.differs)?;
+    }
+    writeln!(page, "\n```caddyfile\n{}\n```", entry.example)
+}
+
+fn placeholders(page: &mut String) -> fmt::Result {
+    page.write_str(
+        "\n## Placeholders\n\nReplaced for each request, in arguments where this page says so or \
+         where a path, a header value, a body or a variable is expected. Braces around text that \
+         could not be a name (JSON, CSS) are text; write `\\{` and `\\}` for braces around a word.\n\n\
+         | placeholder | also | is |\n|---|---|---|\n",
+    )?;
+    for known in PLACEHOLDERS {
+        let written: Vec<_> = known
+            .names
+            .iter()
+            .map(|name| match name.strip_suffix("path.") {
+                Some(start) => format!("`{{{start}path.N}}`"),
+                None if name.ends_with('.') => format!("`{{{name}NAME}}`"),
+                None => format!("`{{{name}}}`"),
+            })
+            .collect();
+        let (first, others) = written.split_at(1);
+        writeln!(
+            page,
+            "| {} | {} | {} |",
+            first.join(""),
+            others.join(" "),
+            known.about
+        )?;
+    }
+    let missing: Vec<_> = UNSUPPORTED
+        .iter()
+        .map(|name| {
+            if name.ends_with('.') {
+                format!("`{{{name}*}}`")
+            } else {
+                format!("`{{{name}}}`")
+            }
+        })
+        .collect();
+    writeln!(page, "\nNot in this version: {}.", missing.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+    use crate::{NoFiles, parse};
+
+    fn parsed(text: &str) -> Result<crate::Config, crate::Errors> {
+        parse(text, "F", &|_| None, &NoFiles).map(|parsed| parsed.config)
+    }
+
+    /// Every supported entry's example is accepted where the table says, and every name of a
+    /// missing feature is refused with an error that says so.
+    fn check<T>(table: &Table<T>, place: impl Fn(&str) -> String) {
+        let mut names: Vec<_> = table.items.iter().map(Item::name).collect();
+        names.sort_unstable();
+        let count = names.len();
+        names.dedup();
+        assert_eq!(names.len(), count, "{}: a name is listed twice", table.kind);
+        for item in table.items {
+            match item {
+                Item::Supported(entry, _) => {
+                    assert!(
+                        !entry.about.is_empty() && entry.about.ends_with('.'),
+                        "{}",
+                        entry.name
+                    );
+                    assert!(entry.syntax.starts_with(entry.name), "{}", entry.name);
+                    assert!(entry.example.starts_with(entry.name), "{}", entry.name);
+                    let text = place(entry.example);
+                    let result = parsed(&text);
+                    assert!(result.is_ok(), "{text}\n{}", result.unwrap_err());
+                    assert!(text.contains(entry.example));
+                    // The example is read and not skipped: a block too many is noticed.
+                    let broken = place(&format!("{} \"\" x y z \"\"", entry.name));
+                    assert!(parsed(&broken).is_err(), "{broken}");
+                }
+                Item::Unsupported(name, _) => {
+                    let text = place(name);
+                    let errors = parsed(&text).expect_err(&text).0;
+                    assert_eq!(errors.len(), 1, "{text}");
+                    assert_eq!(errors[0].kind, ErrorKind::Unsupported, "{text}");
+                    assert_eq!(
+                        errors[0].message,
+                        format!("`{name}` is not supported in this version")
+                    );
+                }
+            }
+        }
+        let text = place("no_such_name");
+        if table
+            .items
+            .iter()
+            .any(|item| matches!(item, Item::Supported(..)))
+        {
+            let errors = parsed(&text).expect_err(&text).0;
+            assert_eq!(errors[0].kind, ErrorKind::UnknownName, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_tables_are_what_the_parser_takes() {
+        let site = |inner: &str| format!(":80 {{\n{inner}\n}}\n");
+        let global = |inner: &str| format!("{{\n{inner}\n}}\n:80 {{\n}}\n");
+        let nest = |name: &'static str| move |inner: &str| format!("{name} {{\n{inner}\n}}");
+        check(&global::OPTIONS, global);
+        check(&logs::GLOBAL, |inner| global(&nest("log")(inner)));
+        check(&global::SERVERS, |inner| global(&nest("servers")(inner)));
+        check(&global::TIMEOUTS, |inner| {
+            global(&nest("servers")(&nest("timeouts")(inner)))
+        });
+        check(&global::PHP, |inner| global(&nest("frankenphp")(inner)));
+        check(&global::PHP, |inner| global(&nest("howdah")(inner)));
+        check(&DIRECTIVES, site);
+        check(&logs::ACCESS, |inner| site(&nest("log")(inner)));
+        check(&HEADER, |inner| site(&nest("header")(inner)));
+        check(&TRY_FILES, |inner| site(&nest("try_files {path}")(inner)));
+        check(&RESPOND, |inner| site(&nest("respond 404")(inner)));
+        check(&PHP_SERVER, |inner| site(&nest("php_server")(inner)));
+        check(&crate::directive::PHP, |inner| site(&nest("php")(inner)));
+        check(&FILE_SERVER, |inner| site(&nest("file_server")(inner)));
+        check(&MATCHERS, |inner| site(&nest("@a")(inner)));
+        check(&FILE, |inner| site(&nest("@a file")(inner)));
+    }
+
+    #[test]
+    fn the_placeholders_are_what_the_parser_takes() {
+        for known in PLACEHOLDERS {
+            let mut meanings = Vec::new();
+            for name in known.names {
+                let name = if name.ends_with('.') {
+                    format!("{name}1")
+                } else {
+                    (*name).to_owned()
+                };
+                let text = format!(":80 {{\nrespond \"{{{name}}}\"\n}}");
+                let config = parsed(&text).unwrap_or_else(|errors| panic!("{text}\n{errors}"));
+                meanings.push(format!("{:?}", config.sites[0].routes));
+            }
+            assert!(
+                meanings.iter().all(|meaning| *meaning == meanings[0]),
+                "{meanings:?}"
+            );
+            assert!(meanings[0].contains("Placeholder("), "{meanings:?}");
+        }
+        for name in UNSUPPORTED {
+            let name = if name.ends_with('.') {
+                format!("{name}x")
+            } else {
+                (*name).to_owned()
+            };
+            let text = format!(":80 {{\nrespond \"{{{name}}}\"\n}}");
+            let errors = parsed(&text).expect_err(&text).0;
+            assert_eq!(
+                errors[0].kind,
+                ErrorKind::Unsupported,
+                "{text}: {}",
+                errors[0]
+            );
+        }
+    }
+
+    #[test]
+    fn the_page_is_up_to_date() {
+        let path = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../docs/reference/caddyfile.md"
+        );
+        let page = std::fs::read_to_string(path).unwrap_or_default();
+        assert!(
+            page == reference_markdown(),
+            "run `cargo run -p howdah-config --example reference > docs/reference/caddyfile.md`"
+        );
+    }
+}

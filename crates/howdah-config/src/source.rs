@@ -1,0 +1,56 @@
+//! The files that `import` reads, behind a trait so that parsing stays free of input and output.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Reads what a configuration imports.
+pub trait Files {
+    /// The text of a file.
+    ///
+    /// # Errors
+    /// Those of reading; text that is not UTF-8 is `InvalidData`.
+    fn read(&self, path: &Path) -> io::Result<String>;
+
+    /// The files that match a pattern with `*` or `?`, sorted. A name that starts with a dot is
+    /// only matched by a pattern that starts with one.
+    ///
+    /// # Errors
+    /// A malformed pattern, or a folder that cannot be read.
+    fn glob(&self, pattern: &str) -> io::Result<Vec<PathBuf>>;
+}
+
+/// The file system.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Disk;
+
+impl Files for Disk {
+    fn read(&self, path: &Path) -> io::Result<String> {
+        std::fs::read_to_string(path)
+    }
+
+    fn glob(&self, pattern: &str) -> io::Result<Vec<PathBuf>> {
+        let options = glob::MatchOptions {
+            case_sensitive: true,
+            require_literal_separator: true,
+            require_literal_leading_dot: true,
+        };
+        glob::glob_with(pattern, options)
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?
+            .map(|entry| entry.map_err(io::Error::from))
+            .collect()
+    }
+}
+
+/// No files: every import of one fails.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoFiles;
+
+impl Files for NoFiles {
+    fn read(&self, _: &Path) -> io::Result<String> {
+        Err(io::ErrorKind::NotFound.into())
+    }
+
+    fn glob(&self, _: &str) -> io::Result<Vec<PathBuf>> {
+        Ok(Vec::new())
+    }
+}

@@ -1,0 +1,341 @@
+//! Text with placeholders, and the table of placeholders.
+
+use crate::error::{Error, ErrorKind};
+use crate::model::{Part, Placeholder, Template};
+use crate::table::{bad_value, nearest};
+use crate::tree::Word;
+
+/// A placeholder of the reference page.
+pub(crate) struct Known {
+    /// Names without braces, the short one first. One that ends in a dot takes a parameter.
+    pub(crate) names: &'static [&'static str],
+    pub(crate) make: Make,
+    pub(crate) about: &'static str,
+}
+
+/// What a name means.
+pub(crate) enum Make {
+    Plain(fn() -> Placeholder),
+    /// Takes what follows the dot.
+    With(fn(&str) -> Option<Placeholder>),
+}
+
+fn named(name: &str, make: fn(String) -> Placeholder) -> Option<Placeholder> {
+    (!name.is_empty()).then(|| make(name.to_owned()))
+}
+
+macro_rules! plain {
+    ($variant:ident, $about:literal, $($name:literal),+) => {
+        Known { names: &[$($name),+], make: Make::Plain(|| Placeholder::$variant), about: $about }
+    };
+}
+
+macro_rules! with {
+    ($make:expr, $about:literal, $($name:literal),+) => {
+        Known { names: &[$($name),+], make: Make::With($make), about: $about }
+    };
+}
+
+/// All placeholders. `path.` comes after the longer names that start with it, since the first
+/// match counts.
+pub(crate) const PLACEHOLDERS: &[Known] = &[
+    plain!(
+        Path,
+        "The path, escaped as in the request, after rewrites.",
+        "path",
+        "http.request.uri.path"
+    ),
+    plain!(
+        File,
+        "The last element of the path.",
+        "file",
+        "http.request.uri.path.file"
+    ),
+    plain!(
+        Dir,
+        "The path up to its last slash.",
+        "dir",
+        "http.request.uri.path.dir"
+    ),
+    plain!(
+        Query,
+        "The query without its question mark.",
+        "query",
+        "http.request.uri.query"
+    ),
+    plain!(
+        PrefixedQuery,
+        "The query with its question mark, empty if there is none.",
+        "?query",
+        "http.request.uri.prefixed_query"
+    ),
+    plain!(Uri, "Path and query.", "uri", "http.request.uri"),
+    plain!(
+        OrigUri,
+        "Path and query before rewrites.",
+        "orig_uri",
+        "http.request.orig_uri"
+    ),
+    plain!(
+        OrigPath,
+        "The path before rewrites.",
+        "orig_path",
+        "http.request.orig_uri.path"
+    ),
+    plain!(Method, "The method.", "method", "http.request.method"),
+    plain!(
+        Host,
+        "The Host header without its port.",
+        "host",
+        "http.request.host"
+    ),
+    plain!(
+        HostPort,
+        "The Host header.",
+        "hostport",
+        "http.request.hostport"
+    ),
+    plain!(
+        Port,
+        "The port of the Host header or, without one, of the listener.",
+        "port",
+        "http.request.port"
+    ),
+    plain!(
+        Scheme,
+        "`http` or `https`.",
+        "scheme",
+        "http.request.scheme"
+    ),
+    plain!(
+        Remote,
+        "Address and port of the client.",
+        "remote",
+        "http.request.remote"
+    ),
+    plain!(
+        RemoteHost,
+        "Address of the client.",
+        "remote_host",
+        "client_ip",
+        "http.request.remote.host",
+        "http.vars.client_ip",
+        "vars.client_ip"
+    ),
+    plain!(
+        RemotePort,
+        "Port of the client.",
+        "remote_port",
+        "http.request.remote.port"
+    ),
+    plain!(
+        Root,
+        "The document root.",
+        "root",
+        "http.vars.root",
+        "vars.root"
+    ),
+    plain!(
+        RequestId,
+        "The id of the request.",
+        "uuid",
+        "http.request.uuid"
+    ),
+    plain!(UnixTime, "Seconds since 1970.", "time.now.unix"),
+    with!(
+        |name| named(&name.to_ascii_lowercase(), Placeholder::Header)
+            .filter(|_| crate::value::is_token(name)),
+        "A header field of the request.",
+        "header.",
+        "http.request.header."
+    ),
+    with!(
+        |name| named(name, Placeholder::Cookie),
+        "A cookie.",
+        "cookie.",
+        "http.request.cookie."
+    ),
+    with!(
+        |name| named(name, Placeholder::QueryValue),
+        "A parameter of the query.",
+        "query.",
+        "http.request.uri.query."
+    ),
+    with!(
+        |index| index.parse().ok().map(Placeholder::PathElement),
+        "An element of the path, counted from 0.",
+        "path.",
+        "http.request.uri.path."
+    ),
+    with!(
+        |name| named(name, Placeholder::Env),
+        "An environment variable of the server, read for each request.",
+        "env."
+    ),
+];
+
+/// Placeholders of Caddy that this version does not have; one that ends in a dot stands for all
+/// that start with it.
+pub(crate) const UNSUPPORTED: &[&str] = &[
+    "%path",
+    "%query",
+    "%uri",
+    "block",
+    "blocks.",
+    "err.",
+    "file.",
+    "file_match.",
+    "http.error.",
+    "http.intercept.",
+    "http.matchers.",
+    "http.regexp.",
+    "http.request.body",
+    "http.request.body_base64",
+    "http.request.duration",
+    "http.request.duration_ms",
+    "http.request.host.labels.",
+    "http.request.local",
+    "http.request.local.host",
+    "http.request.local.port",
+    "http.request.orig_method",
+    "http.request.orig_uri.path.dir",
+    "http.request.orig_uri.path.file",
+    "http.request.orig_uri.prefixed_query",
+    "http.request.orig_uri.query",
+    "http.request.proto",
+    "http.request.tls.",
+    "http.request.uri.path.file.",
+    "http.request.uri.path_escaped",
+    "http.request.uri.query_escaped",
+    "http.request.uri_escaped",
+    "http.reverse_proxy.",
+    "http.shutting_down",
+    "http.time_until_shutdown",
+    "http.vars.",
+    "labels.",
+    "orig_?query",
+    "orig_dir",
+    "orig_file",
+    "orig_method",
+    "orig_query",
+    "re.",
+    "resp.",
+    "rp.",
+    "system.arch",
+    "system.hostname",
+    "system.os",
+    "system.slash",
+    "system.wd",
+    "time.now",
+    "time.now.",
+    "tls_cipher",
+    "tls_client_certificate_der_base64",
+    "tls_client_certificate_pem",
+    "tls_client_fingerprint",
+    "tls_client_issuer",
+    "tls_client_serial",
+    "tls_client_subject",
+    "tls_version",
+    "upstream_hostport",
+    "vars.",
+];
+
+/// Splits a word at its placeholders. Braces around anything that could not be a name (JSON, CSS)
+/// are text, as are `\{` and `\}`.
+pub(crate) fn template(word: &Word) -> Result<Template, Error> {
+    let mut parts = Vec::new();
+    let mut text = String::new();
+    let mut rest = word.text.as_str();
+    while let Some(at) = rest.find(['{', '\\']) {
+        text.push_str(&rest[..at]);
+        rest = &rest[at..];
+        if let Some(after) = rest.strip_prefix('\\') {
+            if after.starts_with(['{', '}']) {
+                text.push_str(&after[..1]);
+                rest = &after[1..];
+            } else {
+                text.push('\\');
+                rest = after;
+            }
+            continue;
+        }
+        if let Some(end) = rest.find('}').filter(|end| looks_like_name(&rest[1..*end])) {
+            if !text.is_empty() {
+                parts.push(Part::Text(std::mem::take(&mut text)));
+            }
+            parts.push(Part::Placeholder(placeholder(word, &rest[1..end])?));
+            rest = &rest[end + 1..];
+        } else {
+            text.push('{');
+            rest = &rest[1..];
+        }
+    }
+    text.push_str(rest);
+    if !text.is_empty() {
+        parts.push(Part::Text(text));
+    }
+    Ok(Template { parts })
+}
+
+/// A word that is the same for all requests.
+pub(crate) fn literal(word: &Word, what: &str) -> Result<String, Error> {
+    let template = template(word)?;
+    template.as_text().map(str::to_owned).ok_or_else(|| {
+        bad_value(
+            &word.position,
+            format!("{what} cannot have a placeholder: `{}`", word.text),
+            "write `{$NAME}` for an environment variable, which is read when the server starts",
+        )
+    })
+}
+
+fn looks_like_name(text: &str) -> bool {
+    let text = text.strip_prefix(['?', '%']).unwrap_or(text);
+    text.starts_with(|char: char| char.is_ascii_alphabetic())
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"._-?[]".contains(&byte))
+}
+
+fn placeholder(word: &Word, name: &str) -> Result<Placeholder, Error> {
+    let known = PLACEHOLDERS.iter();
+    for (known, candidate) in known
+        .clone()
+        .flat_map(|known| known.names.iter().map(move |name| (known, *name)))
+    {
+        match known.make {
+            Make::Plain(make) if candidate == name => return Ok(make()),
+            Make::With(make) => {
+                if let Some(made) = name.strip_prefix(candidate).and_then(make) {
+                    return Ok(made);
+                }
+            }
+            Make::Plain(_) => {}
+        }
+    }
+    let matches = |other: &str| other == name || (other.ends_with('.') && name.starts_with(other));
+    if UNSUPPORTED.iter().any(|other| matches(other)) {
+        return Err(Error::new(
+            ErrorKind::Unsupported,
+            &word.position,
+            format!("the placeholder `{{{name}}}` is not supported in this version"),
+            "",
+        ));
+    }
+    let near = nearest(name, known.flat_map(|known| known.names.iter().copied()));
+    let hint = match near {
+        Some(near) if near.ends_with("path.") => {
+            format!("write `{{{near}0}}` for the first element of the path")
+        }
+        Some(near) if near.ends_with('.') => format!("did you mean `{{{near}NAME}}`?"),
+        Some(near) => format!("did you mean `{{{near}}}`?"),
+        None => format!("write `\\{{{name}\\}}` for the text itself"),
+    };
+    let message = format!("unknown placeholder `{{{name}}}`");
+    Err(Error::new(
+        ErrorKind::UnknownName,
+        &word.position,
+        message,
+        hint,
+    ))
+}

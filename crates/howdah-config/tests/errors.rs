@@ -1,0 +1,541 @@
+//! Every message, with its place.
+
+mod common;
+
+use common::errors;
+
+/// Errors of a directive on line 2 of a site, without file and line.
+fn site(directive: &str) -> String {
+    let found = errors(&format!(":80 {{\n{directive}\n}}"));
+    assert_eq!(found.len(), 1, "{directive}: {found:?}");
+    found[0]
+        .strip_prefix("Caddyfile:")
+        .expect("the file's name")
+        .to_owned()
+}
+
+#[test]
+fn names_have_hints() {
+    for (directive, expected) in [
+        (
+            "php_servr",
+            "2:1: unknown directive `php_servr`; did you mean `php_server`?",
+        ),
+        (
+            "  fileserver",
+            "2:3: unknown directive `fileserver`; did you mean `file_server`?",
+        ),
+        ("xyzzy", "2:1: unknown directive `xyzzy`"),
+        (
+            "encode gzip",
+            "2:1: `encode` is not supported in this version; take it out: responses are not compressed",
+        ),
+        (
+            "php_server {\nindx a\n}",
+            "3:1: unknown subdirective of `php_server` `indx`; did you mean `index`?",
+        ),
+        (
+            "php_server {\nworker a.php\n}",
+            "3:1: `worker` is not supported in this version; PHP starts fresh for each request",
+        ),
+        (
+            "respond {pth}",
+            "2:9: unknown placeholder `{pth}`; did you mean `{path}`?",
+        ),
+        (
+            "respond {heade.X}",
+            "2:9: unknown placeholder `{heade.X}`; did you mean `{header.NAME}`?",
+        ),
+        (
+            "respond {something}",
+            "2:9: unknown placeholder `{something}`; write `\\{something\\}` for the text itself",
+        ),
+        (
+            "respond {tls_version}",
+            "2:9: the placeholder `{tls_version}` is not supported in this version",
+        ),
+        (
+            "respond {path.x}",
+            "2:9: unknown placeholder `{path.x}`; write `{path.0}` for the first element of the path",
+        ),
+        (
+            "@static path *.css\nrespond @statc a",
+            "3:9: the matcher `@statc` is not defined; did you mean `@static`?",
+        ),
+        (
+            "@a pth /x",
+            "2:4: unknown matcher `pth`; did you mean `path`?",
+        ),
+        (
+            "@a path_regexp x",
+            "2:4: `path_regexp` is not supported in this version; use `path` with `*`",
+        ),
+    ] {
+        assert_eq!(site(directive), expected, "{directive}");
+    }
+}
+
+#[test]
+fn arguments_are_counted() {
+    for (directive, expected) in [
+        (
+            "root",
+            "2:1: `root` takes 1 to 2 arguments, 0 given; write `root [MATCHER] PATH`",
+        ),
+        (
+            "root * a b",
+            "2:10: `root` takes 1 to 2 arguments, 3 given; write `root [MATCHER] PATH`",
+        ),
+        (
+            "root a b",
+            "2:6: `a` is not a matcher; write `root [MATCHER] PATH`, with quotes around an argument with spaces",
+        ),
+        (
+            "root a {\n}",
+            "2:1: `root` takes no block; write `root [MATCHER] PATH`",
+        ),
+        (
+            "handle /a",
+            "2:1: `handle` needs a block; write `handle [MATCHER] { … }`",
+        ),
+        (
+            "handle a {\n}",
+            "2:8: `a` is not a matcher; write `handle [MATCHER] { … }`; a path matcher starts with `/`, a named one with `@`",
+        ),
+        (
+            "handle_path a {\n}",
+            "2:13: `handle_path` takes a path, not `a`; write for example `handle_path /app/* { … }`",
+        ),
+        (
+            "respond /a",
+            "2:1: `/a` is the matcher, and there is nothing to respond; write `respond * /a` to answer that text",
+        ),
+        (
+            "redir /a",
+            "2:1: `/a` is the matcher, and there is nowhere to redirect to; write `redir * /a` to redirect all requests there",
+        ),
+        (
+            "php_server {\nroot\n}",
+            "3:1: `root` takes 1 argument, 0 given; write `root PATH`",
+        ),
+        (
+            "php_server {\nenv A\n}",
+            "3:1: `env` takes 2 arguments, 1 given; write `env NAME VALUE`",
+        ),
+        (
+            "php_server {\nroot a\nroot b\n}",
+            "4:1: `root` is given twice; take one of them out",
+        ),
+        (
+            "php_server {\nsplit a\nsplit_path b\n}",
+            "4:1: `split_path` is given twice; take one of them out",
+        ),
+        (
+            "php_server {\nindex off\ntry_files a\n}",
+            "2:1: `index off` and `try_files` exclude each other; take one of them out",
+        ),
+        (
+            "log\nlog",
+            "3:1: `log` is given twice; take one of them out",
+        ),
+        (
+            "handle {\nlog\n}",
+            "3:1: `log` is inside of another directive; put it directly in the block of the site",
+        ),
+        (
+            "header X",
+            "2:8: the header field `X` has no value; write `-X` to remove it, or `\"\"` for an empty value",
+        ),
+        (
+            "header A b c d",
+            "2:8: the header field `A` has too many values; put quotes around a value with spaces",
+        ),
+        (
+            "header",
+            "2:1: `header` needs a field; write `header [MATCHER] [+|?|-]NAME [VALUE|FIND REPLACE]  or  header [MATCHER] { … }`",
+        ),
+        (
+            "@a",
+            "2:1: `@a` has no matcher; matchers are path, method, host, header, file and not",
+        ),
+        (
+            "@a path /x\n@a path /y",
+            "3:1: the matcher `@a` is defined twice; rename one of them",
+        ),
+        (
+            "@a header X",
+            "2:4: `header X` needs a value; write `*` for any value, or `!NAME` for no such field",
+        ),
+    ] {
+        assert_eq!(site(directive), expected, "{directive}");
+    }
+}
+
+#[test]
+fn values_are_checked() {
+    for (directive, expected) in [
+        (
+            "respond a 999",
+            "2:11: `999` is not a status code that can be answered here; give a number from 200 to 599",
+        ),
+        (
+            "respond 100",
+            "2:9: `100` is not a status code that can be answered here; give a number from 200 to 599",
+        ),
+        (
+            "redir /a /b 200",
+            "2:13: `200` is not a status code that can be answered here; give a number from 300 to 399",
+        ),
+        (
+            "try_files =44",
+            "2:11: `44` is not a status code that can be answered here; give a number from 400 to 599",
+        ),
+        (
+            "try_files =404 a",
+            "2:11: nothing after `=404` is ever tried; put it at the end",
+        ),
+        (
+            "try_files @a b",
+            "2:11: `@a` is not a file; `try_files` takes no matcher; put it in a `handle` block with the matcher",
+        ),
+        (
+            "header \"a b\" c",
+            "2:8: `a b` is not the name of a header field; a name has letters, digits and `-`, no spaces and no colon",
+        ),
+        (
+            "header A \"b\nC: d\"",
+            "2:10: the value of a header field has a line end or another control character; write it on one line",
+        ),
+        (
+            "redir * \"/\nA: b\"",
+            "2:9: the value of a header field has a line end or another control character; write it on one line",
+        ),
+        (
+            "header A ( b",
+            "2:10: `(` is not a regular expression: error: unclosed group",
+        ),
+        (
+            "header -A*",
+            "2:8: `-A*` is not supported in this version; name each field to remove",
+        ),
+        (
+            "header >A b",
+            "2:8: `>A` is not supported in this version; write the name without `>`",
+        ),
+        (
+            "bind localhost",
+            "2:6: `localhost` is not an IP address; write for example `bind 127.0.0.1`",
+        ),
+        (
+            "@a path x",
+            "2:9: the path `x` matches nothing; a path starts with `/`, or with `*` for its end: `*.php`",
+        ),
+        (
+            "@a host a:80",
+            "2:9: `a:80` is not a host; write a name without scheme and port, such as `example.com` or `*.example.com`",
+        ),
+        (
+            "@a method \"G T\"",
+            "2:11: `G T` is not a method; write for example `POST`",
+        ),
+        (
+            "@a path /{host}",
+            "2:9: a path matcher cannot have a placeholder: `/{host}`; write `{$NAME}` for an environment variable, which is read when the server starts",
+        ),
+        (
+            "log {\nformat xml\n}",
+            "3:8: unknown log format `xml`; formats are `console` and `json`",
+        ),
+        (
+            "log {\nformat filter {\nwrap json\n}\n}",
+            "3:8: `filter` is not supported in this version; formats are `console` and `json`",
+        ),
+        (
+            "php_server {\nresolve_root_symlink maybe\n}",
+            "3:22: `maybe` is neither true nor false; write `true` or `false`",
+        ),
+        (
+            "php_server {\ntry_files a?b\n}",
+            "3:11: `a?b` is not supported in this version; leave the query out: a script gets the one of the request",
+        ),
+        (
+            "file_server browse",
+            "2:13: `browse` is not supported in this version; directories are not listed",
+        ),
+    ] {
+        assert_eq!(site(directive), expected, "{directive}");
+    }
+}
+
+#[test]
+fn global_options_are_checked() {
+    for (option, expected) in [
+        (
+            "worker",
+            "2:1: unknown global option `worker`; known are admin, auto_https, debug, frankenphp, grace_period, howdah, http_port, log, persist_config, servers, skip_install_trust",
+        ),
+        (
+            "http_prt 1",
+            "2:1: unknown global option `http_prt`; did you mean `http_port`?",
+        ),
+        (
+            "email a@b",
+            "2:1: `email` is not supported in this version; it belongs to TLS, which this version does not have",
+        ),
+        (
+            "admin :2019",
+            "2:7: `admin :2019` is not supported in this version; there is no admin API in this version; write `admin off`",
+        ),
+        (
+            "admin",
+            "2:1: `admin` takes 1 argument, 0 given; write `admin off`",
+        ),
+        (
+            "http_port 65536",
+            "2:11: `65536` is not a port; a port is a number from 0 to 65535",
+        ),
+        (
+            "grace_period 10",
+            "2:14: `10` is not a duration; write for example `30s`, `500ms`, `1h30m` or `2d`",
+        ),
+        (
+            "grace_period 0",
+            "2:14: `grace_period` cannot be zero; there is no unlimited time here; give a long one such as `1h`",
+        ),
+        (
+            "servers :80 {\n}",
+            "2:9: `:80` is not supported in this version; `servers` without an address is for all",
+        ),
+        (
+            "servers {\nmax_header_size big\n}",
+            "3:17: `big` is not a size; write for example `10MB` (10,000,000 bytes) or `16KiB` (16,384 bytes)",
+        ),
+        (
+            "servers {\ntimeouts {\nidel 1s\n}\n}",
+            "4:1: unknown timeout `idel`; did you mean `idle`?",
+        ),
+        (
+            "frankenphp {\nnum_threads 0\n}",
+            "3:13: `0` is not a whole number for `num_threads`; give a number of at least 1",
+        ),
+        (
+            "frankenphp {\nnum_threads 1\nworkers 2\n}",
+            "4:1: `workers` is given twice; take one of them out",
+        ),
+        (
+            "frankenphp {\n}\nhowdah {\n}",
+            "4:1: `frankenphp` and `howdah` are the same block; put all options in one of them",
+        ),
+        (
+            "frankenphp {\nphp_ini a\n}",
+            "3:1: `php_ini` takes 2 arguments, 1 given; write `php_ini NAME VALUE  or  php_ini { NAME VALUE … }`",
+        ),
+        (
+            "frankenphp {\nphp_ini {\na\n}\n}",
+            "4:1: the setting `a` needs one value; write `NAME VALUE`, with quotes around a value with spaces",
+        ),
+        (
+            "frankenphp {\nmax_threads auto\n}",
+            "3:1: `max_threads` is not supported in this version; the number of PHP processes is fixed; use `num_threads`",
+        ),
+    ] {
+        let found = errors(&format!("{{\n{option}\n}}"));
+        assert_eq!(found, [format!("Caddyfile:{expected}")], "{option}");
+    }
+}
+
+#[test]
+fn addresses_are_checked() {
+    for (text, expected) in [
+        (
+            "https://a",
+            "1:1: the address `https://a` means HTTPS, which is not supported in this version; write `http://a`",
+        ),
+        (
+            "localhost",
+            "1:1: the address `localhost` means HTTPS, which is not supported in this version; write `http://localhost`",
+        ),
+        (
+            "a:8080",
+            "1:1: the address `a:8080` means HTTPS, which is not supported in this version; write `http://a:8080`",
+        ),
+        (
+            ":443",
+            "1:1: the address `:443` means HTTPS, which is not supported in this version; use another port",
+        ),
+        (
+            "http://a:443",
+            "1:1: the address `http://a:443` has the scheme of HTTP and the port of HTTPS; use another port",
+        ),
+        (
+            "ftp://a",
+            "1:1: the address `ftp://a` has the unknown scheme `ftp`; write `http://` or no scheme",
+        ),
+        (
+            "http://a/b",
+            "1:1: the address `http://a/b` has a path, which is not supported in this version; use `handle` with a path in the site",
+        ),
+        (
+            ":x",
+            "1:1: `x` is not a port; a port is a number from 0 to 65535",
+        ),
+        (
+            "http://a:99999",
+            "1:1: `99999` is not a port; a port is a number from 0 to 65535",
+        ),
+        (
+            "http://{env.A}",
+            "1:1: the address `http://{env.A}` has a placeholder; write `{$NAME}` for an environment variable, which is read when the server starts",
+        ),
+        (
+            "http://*",
+            "1:1: `*` is not a host; write for example `http://example.com`, `http://*.example.com` or `:8080` for all hosts",
+        ),
+        (
+            "http://bücher.de",
+            "1:1: the host `bücher.de` is not ASCII; write it as browsers send it, in Punycode: `xn--…`",
+        ),
+        (
+            "http://a,http://b",
+            "1:1: the address `http://a,http://b` has a comma in it; put a space after the comma between two addresses",
+        ),
+        ("http://a,", "1:1: an address is missing after the comma"),
+        (
+            "\"\"",
+            "1:1: the address is empty; write one such as `:8080`",
+        ),
+        (
+            "php_server",
+            "1:1: the directive `php_server` is not in a site; put the site's address on a line before it, for example `:8080`",
+        ),
+        (
+            ":80 {\n}\n:80 {\n}",
+            "3:1: the address `:80` is served twice; the other one is at Caddyfile:1:1",
+        ),
+        (
+            "http://a http://A:80",
+            "1:10: the address `http://A:80` is served twice; the other one is at Caddyfile:1:1",
+        ),
+        (
+            "&(a) {\n}",
+            "1:1: the named route `&(a)` is not supported in this version; use a snippet: `(name) { … }` and `import name`",
+        ),
+        (
+            "@a path /x",
+            "1:1: the matcher `@a` is outside of a site; define it in the block of the site that uses it",
+        ),
+    ] {
+        assert_eq!(errors(text), [format!("Caddyfile:{expected}")], "{text}");
+    }
+}
+
+#[test]
+fn the_shape_is_checked() {
+    for (text, expected) in [
+        (
+            ":80 {\n",
+            "1:5: the block that starts here is not closed; end it with `}` on a line of its own",
+        ),
+        (
+            ":80 {\nhandle {\n}\n",
+            "1:5: the block that starts here is not closed; end it with `}` on a line of its own",
+        ),
+        (":80 {\n}\n}", "3:1: there is no block to close here"),
+        (
+            ":80 {\nrespond a }\n",
+            "2:11: `}` is not on a line of its own; put it on a line of its own (`howdah fmt` does)",
+        ),
+        (
+            ":80 { respond a\n}",
+            "1:7: `respond` follows `{` on the same line; put it on a line of its own (`howdah fmt` does)",
+        ),
+        (
+            ":80 {\n} :81 {\n}",
+            "2:3: `:81` follows `}` on the same line; put it on a line of its own (`howdah fmt` does)",
+        ),
+        (
+            ":80 {\nhandle\n{\n}\n}",
+            "3:1: `{` is on a line of its own; put it at the end of the line before (`howdah fmt` does)",
+        ),
+        (
+            ":80{\n}",
+            "1:1: a brace is missing in `:80{`, or it is part of another word; put a space before `{` and a line end before `}`, or quotes around the word",
+        ),
+        (
+            ":80 {\nhandle {}\n}",
+            "2:8: `{}` is not an empty block; leave it out, or put `}` on a line of its own",
+        ),
+        (
+            ":80 {\n}\n{\ndebug\n}",
+            "3:1: a block without a name is the global options, which come first; put it at the top of the file, or an address such as `:8080` before `{`",
+        ),
+        (
+            ":80\nrespond \"a",
+            "2:9: the quoted text that starts here is not closed; end it with `\"`",
+        ),
+        (
+            ":80\nrespond {args[0]}",
+            "2:9: `{args[0]}` is not in a snippet or an imported file; it stands for an argument of `import NAME ARGUMENT…`",
+        ),
+        (
+            "(a) {\n",
+            "1:5: the snippet that starts here is not closed; end it with `}`",
+        ),
+        (
+            ":80\nimport",
+            "2:1: `import` needs the name of a snippet or file; write `import NAME [ARGUMENTS…]`",
+        ),
+        (
+            ":80\nimport a {\n}",
+            "2:10: a block after `import` is not supported in this version; pass arguments instead: `import NAME ARGUMENT…` and `{args[0]}`",
+        ),
+        (
+            ":80\nimport a*b*",
+            "2:8: the pattern `a*b*` has more than one wildcard; a pattern may have one `*` and one `?`",
+        ),
+    ] {
+        assert_eq!(errors(text), [format!("Caddyfile:{expected}")], "{text}");
+    }
+}
+
+#[test]
+fn several_errors_are_told_at_once() {
+    let text = "{\nhttp_port x\nemail a\n}\nlocalhost {\n\trespnd a\n\tphp_server {\n\t\tindx a\n\t\tenv A\n\t}\n\theader {\n\t\tA\n\t\tB\n\t}\n}";
+    let places: Vec<_> = errors(text)
+        .iter()
+        .map(|error| error.split(": ").next().unwrap_or_default().to_owned())
+        .collect();
+    let expected = ["2:11", "3:1", "5:1", "6:2", "8:3", "9:3", "12:3", "13:3"];
+    assert_eq!(places, expected.map(|place| format!("Caddyfile:{place}")));
+}
+
+#[test]
+fn a_second_site_without_braces_is_explained() {
+    assert_eq!(
+        errors(":80\nrespond a\n\n:81\nrespond b"),
+        [
+            "Caddyfile:4:1: unknown directive `:81`; if it is the address of a second site, put \
+             `{ … }` around each site"
+        ]
+    );
+}
+
+#[test]
+fn nesting_is_bounded() {
+    let deep = format!(
+        ":80 {{\n{}{}}}",
+        "handle {\n".repeat(5000),
+        "}\n".repeat(5000)
+    );
+    assert!(errors(&deep)[0].contains("blocks are nested more than 64 deep"));
+    let not = format!(":80 {{\n@a {} path /x\n}}", "not ".repeat(5000));
+    assert!(errors(&not)[0].contains("`not` is nested more than 16 deep"));
+}
+
+#[test]
+fn text_of_a_variable_has_the_place_of_the_variable() {
+    assert_eq!(
+        errors(":80 {\n  {$NONE:php_servr}\n}"),
+        ["Caddyfile:2:3: unknown directive `php_servr`; did you mean `php_server`?"]
+    );
+}

@@ -1,0 +1,307 @@
+//! Whole files: global options, addresses, imports, and the files of other projects.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use common::{Memory, config, environment, full};
+use howdah_config::model::{Address, Config, Handler, Limits, LogFormat, LogLevel, Php};
+use howdah_config::{LoadError, load, parse};
+
+fn addresses(text: &str) -> Vec<(Option<String>, u16)> {
+    let sites = config(text).sites;
+    sites
+        .into_iter()
+        .flat_map(|site| site.addresses)
+        .map(|Address { host, port }| (host, port))
+        .collect()
+}
+
+#[test]
+fn global_options() {
+    let global = config(
+        "{\ndebug\nhttp_port 8000\ngrace_period 1m\nadmin off\nauto_https disable_redirects\n\
+         skip_install_trust\npersist_config off\nlog {\nlevel warn\nformat console\n}\nservers {\n\
+         timeouts {\nread_header 1s\nread_body 2s\nwrite 3s\nidle 4s\n}\nmax_header_size 16KiB\n\
+         max_body_size 1GB\nmemory_body_size 4096\nmax_connections 7\n}\nfrankenphp {\n\
+         num_threads 3\nmax_requests 100\nmax_wait_time 5s\nqueue_length 6\nrequest_timeout 1m30s\n\
+         response_buffer 2MiB\nfront_threads 2\nphp /opt/php\nphp_ini memory_limit 1G\nphp_ini {\n\
+         display_errors 0\nmemory_limit 2G\n}\n}\n}\n",
+    )
+    .global;
+    assert!(global.debug);
+    assert_eq!(global.http_port, Some(8000));
+    assert_eq!(global.grace_period, Some(Duration::from_mins(1)));
+    assert_eq!(global.log.level, Some(LogLevel::Warn));
+    assert_eq!(global.log.format, Some(LogFormat::Console));
+    assert_eq!(
+        global.limits,
+        Limits {
+            read_header: Duration::from_secs(1),
+            read_body: Duration::from_secs(2),
+            write: Duration::from_secs(3),
+            idle: Duration::from_secs(4),
+            max_header_size: 16_384,
+            max_body_size: 1_000_000_000,
+            memory_body_size: 4096,
+            max_connections: 7,
+        }
+    );
+    assert_eq!(
+        global.php,
+        Php {
+            executable: Some("/opt/php".into()),
+            workers: Some(3),
+            front_threads: Some(2),
+            ini: vec![
+                ("display_errors".into(), "0".into()),
+                ("memory_limit".into(), "2G".into())
+            ],
+            max_requests: 100,
+            queue_length: 6,
+            max_wait_time: Duration::from_secs(5),
+            request_timeout: Some(Duration::from_secs(90)),
+            response_buffer: 2 << 20,
+        }
+    );
+}
+
+#[test]
+fn an_empty_file_is_the_defaults_and_a_warning() {
+    let parsed = full("# nothing\n").unwrap();
+    assert_eq!(parsed.config, Config::default());
+    assert_eq!(
+        parsed.warnings[0].to_string(),
+        "Caddyfile:1:1: there is no site, so nothing is served"
+    );
+    assert_eq!(parsed.files, ["Caddyfile"]);
+}
+
+#[test]
+fn addresses_of_sites() {
+    let host = |host: &str, port| (Some(host.to_owned()), port);
+    for (text, expected) in [
+        (":8080 {\n}", vec![(None, 8080)]),
+        (":8080", vec![(None, 8080)]),
+        ("http://", vec![(None, 80)]),
+        ("http://:8080", vec![(None, 8080)]),
+        ("http://Example.com", vec![host("example.com", 80)]),
+        ("http://example.com:81", vec![host("example.com", 81)]),
+        ("HTTP://*.example.com", vec![host("*.example.com", 80)]),
+        ("example.com:80", vec![host("example.com", 80)]),
+        ("http://[::1]:8080", vec![host("::1", 8080)]),
+        ("http://[2001:DB8::1]", vec![host("2001:db8::1", 80)]),
+        (
+            "http://a, http://b {\n}",
+            vec![host("a", 80), host("b", 80)],
+        ),
+        (
+            "http://a,\nhttp://b\n{\n}",
+            vec![host("a", 80), host("b", 80)],
+        ),
+        (
+            "http://a http://b {\n}\n:81 {\n}",
+            vec![host("a", 80), host("b", 80), (None, 81)],
+        ),
+        (
+            "{\nhttp_port 8000\n}\nhttp://a {\n}\nb:8000 {\n}",
+            vec![host("a", 8000), host("b", 8000)],
+        ),
+        (":{$PORT}", vec![(None, 8080)]),
+        ("{$NONE::8081} {\n}", vec![(None, 8081)]),
+    ] {
+        assert_eq!(addresses(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn the_same_port_on_other_addresses_is_another_site() {
+    let text = ":80 {\nbind 127.0.0.1\n}\n:80 {\nbind 127.0.0.2\n}";
+    assert_eq!(config(text).sites.len(), 2);
+}
+
+#[test]
+fn a_single_site_needs_no_braces() {
+    let with = config(":80 {\nroot * public\nphp_server {\nindex a.php\n}\n}\n");
+    let without = config("# a comment\n:80\n\nroot * public\nphp_server {\n\tindex a.php\n}\n");
+    assert_eq!(with, without);
+    assert_eq!(config(":80\n{$LINES}").sites[0].routes.len(), 2);
+}
+
+fn imported(text: &str, files: &[(&'static str, &'static str)]) -> Result<Config, String> {
+    let memory = Memory(files.iter().copied().collect::<BTreeMap<_, _>>());
+    parse(text, "conf/Caddyfile", &environment, &memory)
+        .map(|parsed| parsed.config)
+        .map_err(|errors| errors.to_string())
+}
+
+#[test]
+fn snippets_take_arguments() {
+    let text = "(answer) {\n\trespond {args[0]} \"{args[1]}, {args[0]}\"\n}\n(all) {\n\t@a path {args[:]}\n\trespond @a {args[1:2]}\n}\n(outer) {\n\timport answer /{args[0]} 1{args[1]}\n}\n";
+    let expect = |short: &str, long: &str| {
+        let site = config(&format!("{text}:80 {{\n{short}\n}}"));
+        assert_eq!(site, config(&format!(":80 {{\n{long}\n}}")), "{short}");
+    };
+    expect("import answer /a b", "respond /a \"b, /a\"");
+    expect("import all /a /b /c", "@a path /a /b /c\nrespond @a /b");
+    expect("import outer x y", "respond /x \"1y, /x\"");
+    // A brace in an argument is text.
+    expect("import answer * \"{\"", "respond * \"{, *\"");
+}
+
+#[test]
+fn files_are_imported() {
+    let files = [
+        (
+            "conf/site.conf",
+            ":80 {\nimport parts/*.conf\nimport none/*.conf\n}",
+        ),
+        ("conf/parts/a.conf", "root * public\n# comment"),
+        ("conf/parts/b.conf", "php_server"),
+        ("conf/loop.conf", "import loop.conf"),
+        ("conf/snippets", "(s) {\n\trespond {args[0]}\n}\n"),
+        ("conf/args", "root * {args[0]}"),
+    ];
+    let expected = config(":80 {\nroot * public\nphp_server\n}").sites[0]
+        .routes
+        .len();
+    assert_eq!(
+        imported("import site.conf", &files).unwrap().sites[0]
+            .routes
+            .len(),
+        expected
+    );
+    let text = "import snippets\n:80 {\nimport s ok\nimport args public\n}";
+    assert_eq!(
+        imported(text, &files).unwrap().sites[0].routes,
+        config(":80 {\nrespond ok\nroot * public\n}").sites[0].routes
+    );
+    for (text, expected) in [
+        (
+            "import loop.conf",
+            "conf/loop.conf:1:8: `conf/loop.conf` imports itself; take one of the imports out",
+        ),
+        (
+            "import Caddyfile",
+            "conf/Caddyfile:1:8: `conf/Caddyfile` imports itself; take one of the imports out",
+        ),
+        (
+            "import gone",
+            "conf/Caddyfile:1:8: there is no snippet and no file `conf/gone`; a snippet must be \
+             defined above its import",
+        ),
+        (
+            ":80 {\nimport args\n}",
+            "conf/args:1:8: `{args[0]}` cannot be filled: 0 arguments were given to the import; \
+             `{args[0]}` is the first argument; `{args[:]}`, a word of its own, is all of them",
+        ),
+        (
+            "(a) {\nimport b\n}\n(b) {\nimport a\n}\n:80 {\nimport a\n}",
+            "conf/Caddyfile:5:8: `(a)` imports itself; take one of the imports out",
+        ),
+        (
+            "(ab) {\n}\n(ab) {\n}",
+            "conf/Caddyfile:3:1: the snippet `(ab)` is defined twice; rename one of them",
+        ),
+        (
+            "(answer) {\n}\n:80 {\nimport anwser\n}",
+            "conf/Caddyfile:4:8: there is no snippet and no file `conf/anwser`; did you mean the \
+             snippet `answer`?",
+        ),
+    ] {
+        assert_eq!(imported(text, &files).unwrap_err(), expected, "{text}");
+    }
+}
+
+#[test]
+fn imports_that_multiply_are_stopped() {
+    let mut text = String::from("(s0) {\n\trespond a\n}\n");
+    for level in 1..30 {
+        let import = format!("import s{}\n", level - 1);
+        text.extend(["(s", &level.to_string(), ") {\n", &import, &import, "}\n"]);
+    }
+    text.push_str(":80 {\n\timport s29\n}\n");
+    let errors = common::errors(&text);
+    assert!(
+        errors[0].contains("imports bring more than 200000 words"),
+        "{errors:?}"
+    );
+}
+
+#[test]
+fn loading_from_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    let main = folder.path().join("Caddyfile");
+    assert!(matches!(load(&main), Err(LoadError::Read { .. })));
+    write("Caddyfile", "import sites-*\n");
+    write("sites-b", ":81 {\n}");
+    write("sites-a", ":80 {\n\tfile_server\n}");
+    write(".sites-c", "not read");
+    let parsed = load(&main).unwrap();
+    let ports: Vec<_> = parsed
+        .config
+        .sites
+        .iter()
+        .map(|site| site.addresses[0].port)
+        .collect();
+    assert_eq!(ports, [80, 81]);
+    assert_eq!(parsed.files.len(), 3);
+    let Handler::FileServer(files) = &parsed.config.sites[0].routes[0].handler else {
+        panic!("{parsed:?}")
+    };
+    assert_eq!(
+        files.hide, parsed.files,
+        "the configuration itself is not sent"
+    );
+    write("sites-b", ":81 {\n\tphp_servr\n}");
+    let error = load(&main).unwrap_err().to_string();
+    let file = folder.path().join("sites-b");
+    assert_eq!(
+        error,
+        format!(
+            "{}:2:2: unknown directive `php_servr`; did you mean `php_server`?",
+            file.display()
+        )
+    );
+}
+
+/// FrankenPHP's own file, with a site that this version can serve and without compression.
+#[test]
+fn the_file_of_frankenphp() {
+    let text = "{\n\tskip_install_trust\n\n\t{$CADDY_GLOBAL_OPTIONS}\n\n\tfrankenphp {\n\t\t{$FRANKENPHP_CONFIG}\n\t}\n}\n\n{$CADDY_EXTRA_CONFIG}\n\n{$SERVER_NAME:http://localhost} {\n\t#log {\n\t#\tformat filter\n\t#}\n\n\troot {$SERVER_ROOT:public/}\n\n\t{$CADDY_SERVER_EXTRA_DIRECTIVES}\n\n\tphp_server {\n\t\t#worker /path/to/your/worker.php\n\t}\n}\n\nimport Caddyfile.d/*.caddyfile\n";
+    let parsed = full(text).unwrap();
+    assert_eq!(
+        parsed.config.sites,
+        config("http://localhost {\nroot public/\nphp_server\n}").sites
+    );
+    assert_eq!(
+        parsed.warnings[0].to_string(),
+        "Caddyfile:27:8: no file matches `Caddyfile.d/*.caddyfile`"
+    );
+}
+
+/// The file that CodeIgniter writes, without what needs worker mode and compression.
+#[test]
+fn the_file_of_codeigniter() {
+    let text = "{\n    frankenphp {\n    }\n    admin off\n}\n:8080 {\n    root * public\n    php_server {\n        try_files {path} frankenphp-worker.php\n    }\n    file_server\n}\n";
+    assert_eq!(config(text).sites[0].routes.len(), 3);
+    let whole = text.replace(
+        "frankenphp {",
+        "frankenphp {\n        worker {\n            file public/frankenphp-worker.php\n        }",
+    );
+    let whole = whole.replace(
+        "    file_server",
+        "    encode zstd br gzip\n    file_server",
+    );
+    assert_eq!(
+        common::errors(&whole),
+        [
+            "Caddyfile:3:9: `worker` is not supported in this version; PHP starts fresh for each \
+             request; use `php_server`",
+            "Caddyfile:14:5: `encode` is not supported in this version; take it out: responses are \
+             not compressed",
+        ]
+    );
+}
