@@ -1,0 +1,22 @@
+//! A request becomes a script path and CGI variables. Pure: no I/O, no clock, no allocation but the
+//! growth of the buffer that the caller passes.
+//!
+//! [`split_path`] finds the script in a URL path; [`encode`] writes the variables of a request in the
+//! layout of the shared-memory contract (`worker/include/howdah_shm.h`); [`Host::parse`] tells which
+//! `Host` values are hosts, so that a server can answer the others with 400.
+//!
+//! The crate knows HTTP's types and the contract's numbers ([`vars`]). It must not know PHP, sockets,
+//! files or configuration.
+#![forbid(unsafe_code)]
+
+mod encode;
+mod host;
+mod record;
+mod split;
+mod text;
+pub mod vars;
+
+pub use encode::{Error, Input, encode, max_size};
+pub use host::Host;
+pub use record::{DecodeError, Record, decode};
+pub use split::split_path;

@@ -1,0 +1,34 @@
+#!/bin/sh
+# Runs one fuzz target: fuzz/run.sh TARGET SECONDS [LIBFUZZER OPTION...]
+# Stable Rust is enough: the instrumentation is LLVM's own pass.
+set -eu
+
+if [ $# -lt 2 ]; then
+	echo "usage: $0 TARGET SECONDS [LIBFUZZER OPTION...]" >&2
+	exit 2
+fi
+target=$1
+seconds=$2
+shift 2
+
+cd "$(dirname "$0")"
+if [ ! -f "targets/$target.rs" ]; then
+	echo "there is no target '$target'; known: $(cd targets && echo ./*.rs | sed 's|\./||g; s|\.rs||g')" >&2
+	exit 2
+fi
+
+# --target keeps the flags away from build scripts and procedural macros.
+host=$(rustc -vV | sed -n 's/^host: //p')
+RUSTFLAGS="--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
+-Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
+-Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1" \
+	cargo build --release --target "$host" --target-dir target --bin "$target"
+
+# New inputs go to the first directory, which is not committed; the seeds are only read.
+mkdir -p "artifacts/$target" "target/corpus/$target"
+set -- -max_total_time="$seconds" -artifact_prefix="artifacts/$target/" -timeout=10 \
+	-rss_limit_mb=2048 -print_final_stats=1 "$@"
+if [ -f "dictionaries/$target.txt" ]; then
+	set -- -dict="dictionaries/$target.txt" "$@"
+fi
+exec "target/$host/release/$target" "$@" "target/corpus/$target" "corpus/$target"
