@@ -1,0 +1,271 @@
+//! The log on stderr: one event a line, readable on a terminal, JSON otherwise.
+//!
+//! JSON lines have Caddy's names, because that is what the tools of this field read:
+//! `{"level":"warn","ts":1700000000.123,"logger":"howdah::pool","msg":"worker died","pid":42}`.
+//! `level` is one of debug, info, warn, error; `ts` is seconds since 1970; further fields are the event's.
+
+use std::fmt::{self, Write as _};
+use std::io::{IsTerminal, Write as _};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde_json::Value;
+use tracing::field::{Field, Visit};
+use tracing::{Event, Level, Metadata, Subscriber};
+use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
+use tracing_subscriber::util::SubscriberInitExt;
+
+/// How lines look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// For people.
+    Console,
+    /// One JSON object a line.
+    Json,
+}
+
+impl Format {
+    /// [`Format::Console`] if stderr is a terminal.
+    pub fn for_stderr() -> Self {
+        if std::io::stderr().is_terminal() {
+            Self::Console
+        } else {
+            Self::Json
+        }
+    }
+}
+
+/// Targets of access-log events. They have a switch of their own, not a level.
+pub const ACCESS_TARGET: &str = "howdah::access";
+
+/// Starts logging to stderr. Events below `level` are dropped where they occur.
+///
+/// # Panics
+/// When called twice in a process.
+pub fn init(format: Format, level: Level) {
+    let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    tracing_subscriber::registry()
+        .with(Stderr {
+            format,
+            level,
+            colour,
+        })
+        .init();
+}
+
+struct Stderr {
+    format: Format,
+    level: Level,
+    colour: bool,
+}
+
+impl<S: Subscriber> Layer<S> for Stderr {
+    fn enabled(&self, metadata: &Metadata<'_>, _: Context<'_, S>) -> bool {
+        // Libraries below us talk about their own affairs at these levels.
+        let floor = if metadata.target().starts_with("howdah") {
+            self.level
+        } else {
+            self.level.min(Level::WARN)
+        };
+        metadata.target() == ACCESS_TARGET || *metadata.level() <= floor
+    }
+
+    fn max_level_hint(&self) -> Option<tracing::level_filters::LevelFilter> {
+        Some(self.level.max(Level::INFO).into())
+    }
+
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default()
+            .as_secs_f64();
+        let line = match self.format {
+            Format::Json => json_line(event, now),
+            Format::Console => console_line(event, now, self.colour),
+        };
+        // One write for one line, so that lines of several threads never mix. Nothing can be done about
+        // a log that cannot be written.
+        let _ = std::io::stderr().lock().write_all(line.as_bytes());
+    }
+}
+
+#[derive(Default)]
+struct Fields {
+    message: String,
+    others: Vec<(&'static str, Value)>,
+}
+
+impl Visit for Fields {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        if field.name() == "message" {
+            let _ = write!(self.message, "{value:?}");
+        } else {
+            self.others
+                .push((field.name(), Value::String(format!("{value:?}"))));
+        }
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        if field.name() == "message" {
+            self.message.push_str(value);
+        } else {
+            self.others
+                .push((field.name(), Value::String(value.to_owned())));
+        }
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.others.push((field.name(), value.into()));
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.others.push((field.name(), value.into()));
+    }
+
+    fn record_f64(&mut self, field: &Field, value: f64) {
+        self.others.push((field.name(), value.into()));
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.others.push((field.name(), value.into()));
+    }
+}
+
+fn fields_of(event: &Event<'_>) -> Fields {
+    let mut fields = Fields::default();
+    event.record(&mut fields);
+    fields
+}
+
+fn json_line(event: &Event<'_>, now: f64) -> String {
+    let fields = fields_of(event);
+    let mut line = format!(
+        "{{\"level\":\"{}\",\"ts\":{now:.6},\"logger\":{},\"msg\":{}",
+        level_name(*event.metadata().level()),
+        Value::from(event.metadata().target()),
+        Value::from(fields.message),
+    );
+    for (name, value) in fields.others {
+        let _ = write!(line, ",{}:{value}", Value::from(name));
+    }
+    line.push_str("}\n");
+    line
+}
+
+fn console_line(event: &Event<'_>, now: f64, colour: bool) -> String {
+    let level = *event.metadata().level();
+    let fields = fields_of(event);
+    #[expect(clippy::cast_sign_loss, reason = "seconds since 1970")]
+    let (seconds, millis) = (now as u64 % 86_400, (now.fract() * 1000.0) as u64);
+    let (on, off) = if colour {
+        (colour_of(level), "\x1b[0m")
+    } else {
+        ("", "")
+    };
+    let mut line = format!(
+        "{:02}:{:02}:{:02}.{millis:03} {on}{:5}{off} {}",
+        seconds / 3600,
+        seconds / 60 % 60,
+        seconds % 60,
+        level_name(level),
+        printable(&fields.message),
+    );
+    for (name, value) in fields.others {
+        match value {
+            Value::String(text) if text.is_empty() || text.contains([' ', '"', '=']) => {
+                let _ = write!(line, " {name}={text:?}");
+            }
+            Value::String(text) => {
+                let _ = write!(line, " {name}={}", printable(&text));
+            }
+            other => {
+                let _ = write!(line, " {name}={other}");
+            }
+        }
+    }
+    line.push('\n');
+    line
+}
+
+/// Text from outside must not steer the terminal; newlines of stack traces stay, indented.
+fn printable(text: &str) -> String {
+    let mut printable = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\n' => printable.push_str("\n    "),
+            '\t' => printable.push('\t'),
+            control if control.is_control() => {
+                let _ = write!(printable, "{}", control.escape_default());
+            }
+            other => printable.push(other),
+        }
+    }
+    printable
+}
+
+fn level_name(level: Level) -> &'static str {
+    match level {
+        Level::ERROR => "error",
+        Level::WARN => "warn",
+        Level::INFO => "info",
+        Level::DEBUG | Level::TRACE => "debug",
+    }
+}
+
+fn colour_of(level: Level) -> &'static str {
+    match level {
+        Level::ERROR => "\x1b[31m",
+        Level::WARN => "\x1b[33m",
+        Level::INFO => "\x1b[32m",
+        Level::DEBUG | Level::TRACE => "\x1b[2m",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::{Arc, Mutex};
+
+    struct Capture(Arc<Mutex<Vec<String>>>, Format);
+
+    impl<S: Subscriber> Layer<S> for Capture {
+        fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+            let line = match self.1 {
+                Format::Json => json_line(event, 1.5),
+                Format::Console => console_line(event, 1.5, false),
+            };
+            self.0.lock().expect("lock").push(line);
+        }
+    }
+
+    fn captured(format: Format, log: impl FnOnce()) -> String {
+        let lines = Arc::new(Mutex::new(Vec::new()));
+        let subscriber = tracing_subscriber::registry().with(Capture(lines.clone(), format));
+        tracing::subscriber::with_default(subscriber, log);
+        lines.lock().expect("lock").concat()
+    }
+
+    #[test]
+    fn a_json_line_is_one_object_whatever_is_in_it() {
+        let line = captured(Format::Json, || {
+            tracing::warn!(target: "howdah::pool", pid = 42, text = "a\"b\n", "worker died");
+        });
+        assert_eq!(line.matches('\n').count(), 1);
+        let value: Value = serde_json::from_str(&line).expect("JSON");
+        assert_eq!(value["level"], "warn");
+        assert_eq!(value["msg"], "worker died");
+        assert_eq!(value["pid"], 42);
+        assert_eq!(value["text"], "a\"b\n");
+        assert_eq!(value["ts"], 1.5);
+    }
+
+    #[test]
+    fn a_console_line_cannot_steer_the_terminal() {
+        let line = captured(Format::Console, || {
+            tracing::info!(request_id = "2a", "\x1b[31mred\nnext");
+        });
+        assert_eq!(
+            line,
+            "00:00:01.500 info  \\u{1b}[31mred\n    next request_id=2a\n"
+        );
+    }
+}

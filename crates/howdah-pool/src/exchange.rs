@@ -1,0 +1,224 @@
+//! One request on its way: what has come of its response and has not been passed on.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+use std::time::Instant;
+
+use bytes::Bytes;
+use howdah_shm::{Exit, Fault, Frame, Front, SlotId};
+
+use crate::front::Inner;
+use crate::response::{Body, CallError, Finished, Head};
+
+/// Shared by the request's future or body and by the front thread's table of slots.
+pub(crate) struct Exchange {
+    pub(crate) front: Rc<Inner>,
+    pub(crate) state: RefCell<ExchangeState>,
+}
+
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, each with a name"
+)]
+pub(crate) struct ExchangeState {
+    /// The slot, as long as one is held.
+    pub(crate) slot: Option<SlotId>,
+    pub(crate) request_id: u64,
+    pub(crate) queued_at: Instant,
+    /// When it was first seen in a worker's hand.
+    pub(crate) running_since: Option<Instant>,
+    /// May be run again if its worker dies before anything was passed on.
+    pub(crate) repeatable: bool,
+    pub(crate) client_gone: bool,
+    head: Option<Head>,
+    /// The head was passed on: what follows belongs to that response and no other.
+    head_taken: bool,
+    chunks: VecDeque<Bytes>,
+    buffered: usize,
+    /// There is more in the ring than the buffer may hold.
+    paused: bool,
+    outcome: Option<Result<Finished, CallError>>,
+    waker: Option<Waker>,
+}
+
+impl ExchangeState {
+    pub(crate) fn new(slot: SlotId, request_id: u64, queued_at: Instant, repeatable: bool) -> Self {
+        Self {
+            slot: Some(slot),
+            request_id,
+            queued_at,
+            running_since: None,
+            repeatable,
+            client_gone: false,
+            head: None,
+            head_taken: false,
+            chunks: VecDeque::new(),
+            buffered: 0,
+            paused: false,
+            outcome: None,
+            waker: None,
+        }
+    }
+
+    /// Moves what the worker has committed from the ring to this side: up to `limit` bytes of body, or
+    /// all of it.
+    pub(crate) fn absorb(&mut self, shm: &mut Front, limit: Option<usize>) -> Result<(), Fault> {
+        let Some(slot) = self.slot else { return Ok(()) };
+        let Ok(mut reader) = shm.response(slot) else {
+            return Ok(());
+        };
+        self.paused = false;
+        loop {
+            if limit.is_some_and(|limit| self.buffered >= limit) && !self.client_gone {
+                self.paused = true;
+                break;
+            }
+            match reader.next() {
+                None => break,
+                Some(Err(fault)) => {
+                    self.end(Err(CallError::Malformed));
+                    return Err(fault);
+                }
+                Some(Ok(frame)) => self.take(frame),
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, frame: Frame) {
+        match frame {
+            Frame::Headers(head) => {
+                let fields = head.headers();
+                match Head::new(head.status, &head.reason, fields) {
+                    Some(head) => self.head = Some(head),
+                    None => self.end(Err(CallError::Malformed)),
+                }
+            }
+            Frame::Body(bytes) if !self.client_gone && self.outcome.is_none() => {
+                self.buffered += bytes.len();
+                self.chunks.push_back(bytes);
+            }
+            // Body bytes that nobody waits for, and interim responses: those need a way into the
+            // connection that HTTP/1 and 2 do not share.
+            Frame::Body(_) | Frame::Info(_) => {}
+            Frame::Finish => self.end(Ok(Finished::default())),
+            Frame::End(end) => self.end(Ok(Finished {
+                fatal: end.exit == Exit::Fatal,
+                exit_status: end.exit_status,
+                memory_peak: end.memory_peak,
+            })),
+        }
+    }
+
+    /// Settles how the response ended; the first word counts.
+    pub(crate) fn end(&mut self, outcome: Result<Finished, CallError>) {
+        if self.outcome.is_none() {
+            self.outcome = Some(outcome);
+        }
+        self.wake();
+    }
+
+    /// The whole response has arrived.
+    pub(crate) fn complete(&self) -> bool {
+        matches!(self.outcome, Some(Ok(_)))
+    }
+
+    /// Whether the request can be given to another worker: nothing of a response was passed on.
+    pub(crate) fn can_start_over(&self) -> bool {
+        !self.head_taken && !self.client_gone && self.outcome.is_none()
+    }
+
+    /// Forgets the part of a response that a dead worker left.
+    pub(crate) fn start_over(&mut self) {
+        self.head = None;
+        self.chunks.clear();
+        self.buffered = 0;
+        self.paused = false;
+        self.running_since = None;
+    }
+
+    pub(crate) fn leave(&mut self) {
+        self.client_gone = true;
+        self.chunks.clear();
+        self.buffered = 0;
+        self.waker = None;
+    }
+
+    pub(crate) fn wake(&mut self) {
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
+    }
+
+    fn wait(&mut self, context: &Context<'_>) {
+        match &mut self.waker {
+            Some(waker) => waker.clone_from(context.waker()),
+            waker => *waker = Some(context.waker().clone()),
+        }
+    }
+}
+
+impl Exchange {
+    /// The head of the response, and its body as far as it goes.
+    pub(crate) fn poll_head(
+        self: &Rc<Self>,
+        context: &Context<'_>,
+    ) -> Poll<Result<(Head, Body), CallError>> {
+        let mut state = self.state.borrow_mut();
+        let Some(head) = state.head.take() else {
+            return match state.outcome {
+                Some(Err(error)) => Poll::Ready(Err(error)),
+                // Complete without a head: the worker broke the contract.
+                Some(Ok(_)) => Poll::Ready(Err(CallError::Malformed)),
+                None => {
+                    state.wait(context);
+                    Poll::Pending
+                }
+            };
+        };
+        state.head_taken = true;
+        let body = if let Some(Ok(_)) = state.outcome {
+            Body::whole(std::mem::take(&mut state.chunks))
+        } else {
+            Body::live(self.clone())
+        };
+        Poll::Ready(Ok((head, body)))
+    }
+
+    /// The next piece of the body.
+    pub(crate) fn poll_chunk(
+        &self,
+        context: &Context<'_>,
+    ) -> Poll<Option<Result<Bytes, CallError>>> {
+        let mut state = self.state.borrow_mut();
+        if state.chunks.is_empty() && state.paused {
+            drop(state);
+            self.front.resume(self);
+            state = self.state.borrow_mut();
+        }
+        if let Some(chunk) = state.chunks.pop_front() {
+            state.buffered -= chunk.len();
+            // Half empty is soon enough: the worker is woken once for many bytes.
+            if state.paused && state.buffered <= self.front.options.response_buffer / 2 {
+                drop(state);
+                self.front.resume(self);
+            }
+            return Poll::Ready(Some(Ok(chunk)));
+        }
+        match state.outcome {
+            Some(Ok(_)) => Poll::Ready(None),
+            Some(Err(error)) => Poll::Ready(Some(Err(error))),
+            None => {
+                state.wait(context);
+                Poll::Pending
+            }
+        }
+    }
+
+    /// Nobody waits for the response any longer.
+    pub(crate) fn client_left(self: &Rc<Self>) {
+        self.front.client_left(self);
+    }
+}

@@ -1,0 +1,596 @@
+//! A pool as one front thread sees it: hands requests to workers and collects their responses.
+//!
+//! Everything here runs on one thread. Completions are collected when the thread is about to sleep and
+//! when it wakes ([`before_park`], [`after_unpark`]), and whenever a request is handed out, so that a
+//! busy thread needs no system call to learn of them.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::fmt;
+use std::future::poll_fn;
+use std::os::fd::OwnedFd;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Poll, Waker};
+use std::time::{Duration, Instant};
+
+use howdah_shm::{Cancel, Event, FillError, Front, SlotId, SlotState, WorkerId};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+use tokio::sync::{Notify, mpsc};
+
+use crate::exchange::{Exchange, ExchangeState};
+use crate::messages::{KillReason, ToFront, ToSupervisor};
+use crate::options::PoolOptions;
+use crate::readiness::register;
+use crate::response::{Body, CallError, Head};
+
+pub use howdah_shm::Body as RequestBody;
+
+/// `HOWDAH_REQUEST_HEAD`.
+const FLAG_HEAD: u32 = 1;
+
+/// How often limits are looked at while requests are under way.
+const SWEEP: Duration = Duration::from_millis(50);
+
+/// What a front thread needs of a pool; made by the supervisor, taken to the thread.
+#[derive(Debug)]
+pub struct FrontSeed {
+    pub(crate) pool: usize,
+    pub(crate) shm: Front,
+    pub(crate) options: Arc<PoolOptions>,
+    /// Requests of all front threads, waiting or running.
+    pub(crate) in_flight: Arc<AtomicUsize>,
+    pub(crate) to_supervisor: mpsc::UnboundedSender<ToSupervisor>,
+    pub(crate) receiver: mpsc::UnboundedReceiver<ToFront>,
+}
+
+/// A request as a worker gets it.
+#[derive(Debug)]
+pub struct Request<'a> {
+    /// Not 0; a spooled body's file is named after it.
+    pub id: u64,
+    /// Encoded variables (`howdah-cgi` writes them).
+    pub vars: &'a [u8],
+    /// The body.
+    pub body: RequestBody<'a>,
+    /// The client wants no response body.
+    pub head: bool,
+    /// May be run again if its worker dies before anything was sent (a safe method).
+    pub repeatable: bool,
+}
+
+/// A pool on this thread. Clones are the same pool.
+#[derive(Clone)]
+pub struct PoolFront {
+    inner: Rc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pool: usize,
+    pub(crate) options: Arc<PoolOptions>,
+    in_flight: Arc<AtomicUsize>,
+    to_supervisor: mpsc::UnboundedSender<ToSupervisor>,
+    table: RefCell<Table>,
+    /// Wakes the reactor when workers write it; edge-triggered, so nobody has to read it.
+    _eventfd: AsyncFd<OwnedFd>,
+    sweeping: Cell<bool>,
+    sweeper: Notify,
+}
+
+struct Table {
+    shm: Front,
+    /// By slot index.
+    exchanges: Vec<Option<Rc<Exchange>>>,
+    waiting: VecDeque<Rc<Waiter>>,
+}
+
+/// A request without a slot.
+struct Waiter {
+    since: Instant,
+    state: RefCell<WaiterState>,
+}
+
+enum WaiterState {
+    Waiting(Option<Waker>),
+    Granted(SlotId),
+    Expired,
+    Left,
+}
+
+thread_local! {
+    static FRONTS: RefCell<Vec<Rc<Inner>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// To be called when this thread's runtime is about to sleep (`on_thread_park`).
+pub fn before_park() {
+    FRONTS.with_borrow(|fronts| fronts.iter().for_each(|inner| inner.before_park()));
+}
+
+/// To be called when this thread's runtime wakes (`on_thread_unpark`).
+pub fn after_unpark() {
+    FRONTS.with_borrow(|fronts| fronts.iter().for_each(|inner| inner.after_unpark()));
+}
+
+impl PoolFront {
+    /// Joins the pool on this thread. Must be called within the thread's runtime, one that calls
+    /// [`before_park`] and [`after_unpark`] and can spawn local tasks.
+    pub fn join(seed: FrontSeed) -> std::io::Result<Self> {
+        let eventfd = seed.shm.segment().eventfds().nth(seed.shm.index());
+        let eventfd = eventfd
+            .ok_or(std::io::ErrorKind::NotFound)?
+            .try_clone_to_owned()?;
+        let slots = seed.shm.segment().geometry().slots() as usize;
+        let inner = Rc::new(Inner {
+            pool: seed.pool,
+            options: seed.options,
+            in_flight: seed.in_flight,
+            to_supervisor: seed.to_supervisor,
+            table: RefCell::new(Table {
+                shm: seed.shm,
+                exchanges: vec![None; slots],
+                waiting: VecDeque::new(),
+            }),
+            _eventfd: register(eventfd, Interest::READABLE)?,
+            sweeping: Cell::new(false),
+            sweeper: Notify::new(),
+        });
+        FRONTS.with_borrow_mut(|fronts| fronts.push(inner.clone()));
+        tokio::task::spawn_local(listen(inner.clone(), seed.receiver));
+        tokio::task::spawn_local(sweep(inner.clone()));
+        Ok(Self { inner })
+    }
+
+    /// Runs one request: waits for a worker, gives it the request, and returns when the head of the
+    /// response is there. Dropping the future, or later the body, tells the worker that the client left.
+    pub async fn call(&self, request: Request<'_>) -> Result<(Head, Body), CallError> {
+        let inner = &self.inner;
+        let admission = inner.admit()?;
+        let now = Instant::now();
+        inner.collect();
+        let acquired = inner.acquire();
+        let slot = match acquired {
+            Some(slot) => slot,
+            None => inner.wait_for_slot(now).await?,
+        };
+        let exchange = inner.dispatch(slot, now, &request)?;
+        // From here on the slot counts; it is given back when the worker is done.
+        std::mem::forget(admission);
+        let mut pending = Pending(Some(exchange));
+        poll_fn(|context| {
+            let Some(exchange) = &pending.0 else {
+                return Poll::Ready(Err(CallError::Stopping));
+            };
+            let result = exchange.poll_head(context);
+            if result.is_ready() {
+                pending.0 = None;
+            }
+            result
+        })
+        .await
+    }
+
+    /// Requests of the whole pool that wait or run, on all front threads.
+    pub fn in_flight(&self) -> usize {
+        self.inner.in_flight.load(Ordering::Relaxed)
+    }
+}
+
+impl fmt::Debug for PoolFront {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PoolFront")
+            .field("pool", &self.inner.options.name)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Tells the worker that the client left, if the future is dropped before the head was there.
+struct Pending(Option<Rc<Exchange>>);
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        if let Some(exchange) = self.0.take() {
+            exchange.client_left();
+        }
+    }
+}
+
+/// Counts a request from its arrival until it has a slot.
+struct Admission<'a>(&'a AtomicUsize);
+
+impl Drop for Admission<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Inner {
+    fn admit(&self) -> Result<Admission<'_>, CallError> {
+        let places = self.options.workers + self.options.queue_length;
+        let before = self.in_flight.fetch_add(1, Ordering::Relaxed);
+        let admission = Admission(&self.in_flight);
+        if before >= places {
+            return Err(CallError::QueueFull);
+        }
+        if !self.sweeping.replace(true) {
+            self.sweeper.notify_one();
+        }
+        Ok(admission)
+    }
+
+    /// A free slot, unless others have waited longer for one.
+    fn acquire(&self) -> Option<SlotId> {
+        let mut table = self.table.borrow_mut();
+        if table.waiting.is_empty() {
+            table.shm.acquire()
+        } else {
+            None
+        }
+    }
+
+    async fn wait_for_slot(&self, since: Instant) -> Result<SlotId, CallError> {
+        let waiter = Rc::new(Waiter {
+            since,
+            state: RefCell::new(WaiterState::Waiting(None)),
+        });
+        self.table.borrow_mut().waiting.push_back(waiter.clone());
+        let guard = WaiterGuard {
+            inner: self,
+            waiter,
+        };
+        poll_fn(|context| {
+            let mut state = guard.waiter.state.borrow_mut();
+            match &mut *state {
+                WaiterState::Granted(slot) => {
+                    let slot = *slot;
+                    *state = WaiterState::Left;
+                    Poll::Ready(Ok(slot))
+                }
+                WaiterState::Expired | WaiterState::Left => Poll::Ready(Err(self.wait_timeout())),
+                WaiterState::Waiting(waker) => {
+                    *waker = Some(context.waker().clone());
+                    Poll::Pending
+                }
+            }
+        })
+        .await
+    }
+
+    fn wait_timeout(&self) -> CallError {
+        CallError::WaitTimeout(self.options.max_wait.as_secs())
+    }
+
+    fn dispatch(
+        self: &Rc<Self>,
+        slot: SlotId,
+        queued_at: Instant,
+        request: &Request<'_>,
+    ) -> Result<Rc<Exchange>, CallError> {
+        let mut table = self.table.borrow_mut();
+        let table = &mut *table;
+        let flags = if request.head { FLAG_HEAD } else { 0 };
+        let filled = table
+            .shm
+            .fill(slot, request.id, request.vars, request.body, flags);
+        let pushed = match filled {
+            Ok(()) => table.shm.push(slot).map_err(|error| {
+                tracing::error!(target: "howdah::pool", pool = self.options.name, "{error}");
+                CallError::Malformed
+            }),
+            Err(FillError::TooLarge { .. }) => Err(CallError::TooLarge),
+            Err(error) => {
+                tracing::error!(target: "howdah::pool", pool = self.options.name, "{error}");
+                Err(CallError::Malformed)
+            }
+        };
+        if let Err(error) = pushed {
+            self.release(table, slot);
+            return Err(error);
+        }
+        let state = ExchangeState::new(slot, request.id, queued_at, request.repeatable);
+        let exchange = Rc::new(Exchange {
+            front: self.clone(),
+            state: RefCell::new(state),
+        });
+        table.exchanges[slot.index()] = Some(exchange.clone());
+        Ok(exchange)
+    }
+
+    /// Gives a slot back and passes it to whoever has waited longest for one.
+    fn release(&self, table: &mut Table, slot: SlotId) {
+        table.exchanges[slot.index()] = None;
+        if let Err(error) = table.shm.release(slot) {
+            tracing::error!(target: "howdah::pool", pool = self.options.name, "{error}");
+        }
+        Self::grant(table);
+    }
+
+    fn grant(table: &mut Table) {
+        while let Some(waiter) = table.waiting.front().cloned() {
+            let mut state = waiter.state.borrow_mut();
+            let WaiterState::Waiting(waker) = &mut *state else {
+                table.waiting.pop_front();
+                continue;
+            };
+            let Some(slot) = table.shm.acquire() else {
+                return;
+            };
+            let waker = waker.take();
+            *state = WaiterState::Granted(slot);
+            table.waiting.pop_front();
+            if let Some(waker) = waker {
+                waker.wake();
+            }
+        }
+    }
+
+    // --- completions ---------------------------------------------------------------------------------
+
+    fn before_park(&self) {
+        loop {
+            self.collect();
+            if !self.table.borrow_mut().shm.prepare_sleep() {
+                return;
+            }
+        }
+    }
+
+    fn after_unpark(&self) {
+        self.table.borrow_mut().shm.woken();
+        self.collect();
+    }
+
+    /// Takes all completions there are.
+    fn collect(&self) {
+        let mut table = self.table.borrow_mut();
+        while let Some(event) = table.shm.poll() {
+            self.handle(&mut table, event);
+        }
+    }
+
+    fn handle(&self, table: &mut Table, event: Event) {
+        match event {
+            Event::Progress { slot, worker } => {
+                self.absorb(table, slot, worker, Some(self.options.response_buffer));
+            }
+            Event::Done { slot, worker } => {
+                self.absorb(table, slot, worker, None);
+                self.finish(table, slot);
+            }
+            Event::Fault { worker, fault } => {
+                self.send(ToSupervisor::Kill {
+                    pool: self.pool,
+                    worker,
+                    request_id: None,
+                    reason: KillReason::Fault(fault),
+                });
+            }
+        }
+    }
+
+    fn absorb(&self, table: &mut Table, slot: SlotId, worker: WorkerId, limit: Option<usize>) {
+        let Some(exchange) = &table.exchanges[slot.index()] else {
+            return;
+        };
+        let mut state = exchange.state.borrow_mut();
+        if let Err(fault) = state.absorb(&mut table.shm, limit) {
+            let reason = KillReason::Fault(fault);
+            self.send(ToSupervisor::Kill {
+                pool: self.pool,
+                worker,
+                request_id: None,
+                reason,
+            });
+        }
+        state.wake();
+    }
+
+    /// The slot's request is over: what of its response is not passed on is in memory now.
+    fn finish(&self, table: &mut Table, slot: SlotId) {
+        if let Some(exchange) = &table.exchanges[slot.index()] {
+            let mut state = exchange.state.borrow_mut();
+            self.vacate(&mut state);
+            // Done without an end: the fault was reported.
+            state.end(Err(CallError::Malformed));
+        }
+        self.release(table, slot);
+    }
+
+    /// The request holds no slot any longer and counts no more.
+    fn vacate(&self, state: &mut ExchangeState) {
+        if state.slot.take().is_some() {
+            self.in_flight.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// The client took enough of the response that more of it can be fetched.
+    pub(crate) fn resume(&self, exchange: &Exchange) {
+        let mut table = self.table.borrow_mut();
+        let mut state = exchange.state.borrow_mut();
+        if let Err(fault) = state.absorb(&mut table.shm, Some(self.options.response_buffer)) {
+            tracing::error!(target: "howdah::pool", pool = self.options.name, "{fault}");
+        }
+    }
+
+    /// Takes the request back if no worker has it, else tells the worker; what it still sends is dropped.
+    pub(crate) fn client_left(&self, exchange: &Exchange) {
+        let mut table = self.table.borrow_mut();
+        let table = &mut *table;
+        let slot = {
+            let mut state = exchange.state.borrow_mut();
+            state.leave();
+            // After `fastcgi_finish_request` the client has all that it waited for: no abort.
+            if state.complete() { None } else { state.slot }
+        };
+        let Some(slot) = slot else { return };
+        match table.shm.cancel(slot) {
+            Ok(Cancel::Removed) => self.removed(table, slot),
+            Ok(Cancel::Claimed) => {
+                let _ = table.shm.abort(slot);
+                // Empties the ring, so that a worker that waits for space goes on and sees the flag.
+                let _ = exchange.state.borrow_mut().absorb(&mut table.shm, None);
+            }
+            // Done or torn already: whoever handles that releases it.
+            Err(_) => {}
+        }
+    }
+
+    /// A queued request was taken back; its slot is free already.
+    fn removed(&self, table: &mut Table, slot: SlotId) {
+        if let Some(exchange) = table.exchanges[slot.index()].take() {
+            self.vacate(&mut exchange.state.borrow_mut());
+        }
+        Self::grant(table);
+    }
+
+    fn send(&self, message: ToSupervisor) {
+        // Without a supervisor the server is at its end.
+        let _ = self.to_supervisor.send(message);
+    }
+
+    // --- deaths --------------------------------------------------------------------------------------
+
+    fn recover(&self, worker: WorkerId) {
+        let mut table = self.table.borrow_mut();
+        let table = &mut *table;
+        let recovery = match table.shm.recover(worker) {
+            Ok(recovery) => recovery,
+            Err(error) => {
+                tracing::error!(target: "howdah::pool", pool = self.options.name, "{error}");
+                return;
+            }
+        };
+        for event in recovery.completed {
+            self.handle(table, event);
+        }
+        for torn in recovery.torn {
+            // Whole frames that the worker committed are the client's.
+            self.absorb(table, torn.slot, worker, None);
+            let Some(exchange) = table.exchanges[torn.slot.index()].clone() else {
+                self.release(table, torn.slot);
+                continue;
+            };
+            let mut state = exchange.state.borrow_mut();
+            let silent = !torn.started && !torn.read;
+            let again = state.can_start_over() && (silent || state.repeatable);
+            if again {
+                // Once: a request that kills its worker must not go round and kill them all.
+                state.repeatable &= silent;
+                state.start_over();
+                if table.shm.requeue(torn.slot).is_ok() {
+                    continue;
+                }
+            }
+            self.vacate(&mut state);
+            state.end(Err(CallError::WorkerDied));
+            drop(state);
+            self.release(table, torn.slot);
+        }
+        if recovery.vacant {
+            self.send(ToSupervisor::Recovered {
+                pool: self.pool,
+                worker,
+            });
+        }
+    }
+
+    // --- limits --------------------------------------------------------------------------------------
+
+    /// Ends what has waited or run too long. Says whether anything is under way.
+    fn enforce_limits(&self) -> bool {
+        let now = Instant::now();
+        let mut table = self.table.borrow_mut();
+        let table = &mut *table;
+        let max_wait = self.options.max_wait;
+        for waiter in &table.waiting {
+            if now.duration_since(waiter.since) < max_wait {
+                break;
+            }
+            let state = waiter.state.replace(WaiterState::Expired);
+            if let WaiterState::Waiting(Some(waker)) = state {
+                waker.wake();
+            }
+        }
+        table
+            .waiting
+            .retain(|waiter| matches!(*waiter.state.borrow(), WaiterState::Waiting(_)));
+        let mut busy = !table.waiting.is_empty();
+        for index in 0..table.exchanges.len() {
+            let Some(exchange) = table.exchanges[index].clone() else {
+                continue;
+            };
+            busy = true;
+            let mut state = exchange.state.borrow_mut();
+            let Some(slot) = state.slot else { continue };
+            match table.shm.slot(slot).map(|status| status.state) {
+                Some(SlotState::Queued) if now.duration_since(state.queued_at) >= max_wait => {
+                    if let Ok(Cancel::Removed) = table.shm.cancel(slot) {
+                        state.end(Err(self.wait_timeout()));
+                        drop(state);
+                        self.removed(table, slot);
+                    }
+                }
+                Some(SlotState::Running { worker, .. }) => {
+                    let since = *state.running_since.get_or_insert(now);
+                    let Some(limit) = self.options.request_timeout else {
+                        continue;
+                    };
+                    if now.duration_since(since) >= limit {
+                        state.end(Err(CallError::RequestTimeout(limit.as_secs())));
+                        let request_id = Some(state.request_id);
+                        let reason = KillReason::RequestTimeout;
+                        self.send(ToSupervisor::Kill {
+                            pool: self.pool,
+                            worker,
+                            request_id,
+                            reason,
+                        });
+                    }
+                }
+                _ => {}
+            }
+        }
+        busy
+    }
+}
+
+struct WaiterGuard<'a> {
+    inner: &'a Inner,
+    waiter: Rc<Waiter>,
+}
+
+impl Drop for WaiterGuard<'_> {
+    fn drop(&mut self) {
+        // A slot that was granted and not taken goes to the next.
+        if let WaiterState::Granted(slot) = self.waiter.state.replace(WaiterState::Left) {
+            let mut table = self.inner.table.borrow_mut();
+            self.inner.release(&mut table, slot);
+        }
+    }
+}
+
+/// Hears from the supervisor.
+async fn listen(inner: Rc<Inner>, mut receiver: mpsc::UnboundedReceiver<ToFront>) {
+    while let Some(ToFront::WorkerGone(worker)) = receiver.recv().await {
+        inner.recover(worker);
+    }
+}
+
+/// Looks at limits while requests are under way; sleeps otherwise, so that an idle server is idle.
+async fn sweep(inner: Rc<Inner>) {
+    loop {
+        inner.sweeper.notified().await;
+        loop {
+            tokio::time::sleep(SWEEP).await;
+            if !inner.enforce_limits() {
+                break;
+            }
+        }
+        inner.sweeping.set(false);
+    }
+}
+
+#[cfg(test)]
+#[path = "front_tests.rs"]
+mod tests;

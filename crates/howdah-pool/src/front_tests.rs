@@ -1,0 +1,395 @@
+//! A pool's front thread against workers that are threads of the test.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use howdah_shm::worker::{ResponseWriter, Worker};
+use howdah_shm::{Exit, WorkerId};
+use http_body_util::BodyExt;
+use tokio::sync::mpsc;
+
+use super::*;
+use crate::pool::Pool;
+
+/// A pool on one front thread. Workers are started by the test.
+struct Harness {
+    pool: Pool,
+    seed: Option<FrontSeed>,
+    supervisor: mpsc::UnboundedReceiver<ToSupervisor>,
+    workers: Vec<JoinHandle<()>>,
+}
+
+impl Harness {
+    fn new(configure: impl FnOnce(&mut PoolOptions)) -> Self {
+        let mut options = PoolOptions::new("test", 2);
+        configure(&mut options);
+        let (sender, supervisor) = mpsc::unbounded_channel();
+        let (pool, mut seeds) = Pool::new(0, options, 1, &sender).expect("a pool");
+        Self {
+            pool,
+            seed: seeds.pop(),
+            supervisor,
+            workers: Vec::new(),
+        }
+    }
+
+    /// Starts a worker that serves until it is told to stop.
+    fn worker(&mut self, mut serve: impl FnMut(ResponseWriter<'_>) + Send + 'static) -> WorkerId {
+        let id = WorkerId(self.workers.len() as u16);
+        let indices = self.pool.segment.enlist(id).expect("a place");
+        let segment = self.pool.segment.clone();
+        self.workers.push(std::thread::spawn(move || {
+            let mut worker = Worker::attach(&segment, id, &indices);
+            while let Some(claim) = worker.get() {
+                worker.started(&claim);
+                serve(ResponseWriter::new(&mut worker, claim));
+            }
+        }));
+        id
+    }
+
+    /// Starts a worker that claims one request and dies with it, before or after PHP would have begun.
+    /// Returns when it is dead.
+    fn dying_worker(&mut self, started: bool) -> (WorkerId, JoinHandle<()>) {
+        let id = WorkerId(self.workers.len() as u16);
+        let indices = self.pool.segment.enlist(id).expect("a place");
+        let segment = self.pool.segment.clone();
+        let thread = std::thread::spawn(move || {
+            let mut worker = Worker::attach(&segment, id, &indices);
+            let claim = worker.get().expect("a request");
+            if started {
+                worker.started(&claim);
+            }
+        });
+        (id, thread)
+    }
+
+    fn run<T>(mut self, test: impl AsyncFnOnce(&mut Self, PoolFront) -> T) -> T {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .on_thread_park(before_park)
+            .on_thread_unpark(after_unpark)
+            .build_local(tokio::runtime::LocalOptions::default())
+            .expect("a runtime");
+        let seed = self.seed.take().expect("once");
+        let result = runtime.block_on(async {
+            let front = PoolFront::join(seed).expect("joined");
+            let test = test(&mut self, front);
+            // A bound for a hang, not a measure.
+            tokio::time::timeout(Duration::from_secs(60), test)
+                .await
+                .expect("not to hang")
+        });
+        for worker in 0..self.workers.len() {
+            self.pool.segment.stop(WorkerId(worker as u16));
+        }
+        for worker in self.workers {
+            worker.join().expect("no panic in a worker");
+        }
+        result
+    }
+}
+
+fn request(id: u64) -> Request<'static> {
+    Request {
+        id,
+        vars: b"vars",
+        body: RequestBody::None,
+        head: false,
+        repeatable: false,
+    }
+}
+
+async fn text(body: Body) -> String {
+    let bytes = body.collect().await.expect("a whole body").to_bytes();
+    String::from_utf8(bytes.to_vec()).expect("UTF-8")
+}
+
+fn answer(mut response: ResponseWriter<'_>) {
+    let text = format!("request {}", response.claim().request_id);
+    assert!(response.headers(200, &[("Content-Type", "text/plain"), ("X-Id", &text)]));
+    assert!(response.body(text.as_bytes()));
+    response.end(Exit::Normal, 0);
+}
+
+/// A worker that waits for a word of the test before it answers.
+fn gated() -> (Sender<()>, impl FnMut(ResponseWriter<'_>) + Send + 'static) {
+    let (open, gate): (Sender<()>, Receiver<()>) = channel();
+    (open, move |response: ResponseWriter<'_>| {
+        // An error means that the test is over.
+        let _ = gate.recv();
+        answer(response);
+    })
+}
+
+#[test]
+fn many_requests_at_once_get_their_own_answers() {
+    let mut harness = Harness::new(|_| {});
+    harness.worker(answer);
+    harness.worker(answer);
+    harness.run(async |_, front| {
+        let tasks: Vec<_> = (1..=500)
+            .map(|id| {
+                let front = front.clone();
+                tokio::task::spawn_local(async move {
+                    let (head, body) = front.call(request(id)).await.expect("a response");
+                    assert_eq!(head.headers["x-id"], format!("request {id}"));
+                    assert_eq!(text(body).await, format!("request {id}"));
+                })
+            })
+            .collect();
+        for task in tasks {
+            task.await.expect("no panic");
+        }
+        assert_eq!(front.in_flight(), 0);
+    });
+}
+
+#[test]
+fn a_response_is_passed_on_as_it_is_flushed() {
+    let mut harness = Harness::new(|_| {});
+    let (open, gate): (Sender<()>, Receiver<()>) = channel();
+    harness.worker(move |mut response| {
+        assert!(response.headers(200, &[]));
+        assert!(response.body(b"first"));
+        response.flush();
+        gate.recv().expect("the test read the first part");
+        assert!(response.body(b"second"));
+        response.end(Exit::Normal, 0);
+    });
+    harness.run(async |_, front| {
+        let (_, mut body) = front.call(request(1)).await.expect("a response");
+        let first = body
+            .frame()
+            .await
+            .expect("a frame")
+            .expect("data")
+            .into_data()
+            .expect("data");
+        assert_eq!(first, "first");
+        open.send(()).expect("the worker waits");
+        assert_eq!(text(body).await, "second");
+    });
+}
+
+#[test]
+fn a_client_that_does_not_read_stops_the_worker_and_not_the_memory() {
+    let mut harness = Harness::new(|options| {
+        options.response_size = 64 << 10;
+        options.response_buffer = 128 << 10;
+    });
+    let total = 4 << 20;
+    let (written, progress) = channel();
+    harness.worker(move |mut response| {
+        assert!(response.headers(200, &[]));
+        for _ in 0..total / 4096 {
+            if !response.body(&[7; 4096]) {
+                break;
+            }
+            let _ = written.send(4096);
+        }
+        response.end(Exit::Normal, 0);
+    });
+    harness.run(async |_, front| {
+        let (_, body) = front.call(request(1)).await.expect("a response");
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        let held: usize = progress.try_iter().sum();
+        assert!(
+            held <= (64 + 128 + 64) << 10,
+            "{held} bytes were taken for a client that reads none"
+        );
+        let body = body.collect().await.expect("a whole body").to_bytes();
+        assert_eq!(body.len(), total);
+        assert!(body.iter().all(|&byte| byte == 7));
+    });
+}
+
+#[test]
+fn past_the_queue_length_requests_are_refused() {
+    let mut harness = Harness::new(|options| {
+        options.workers = 1;
+        options.queue_length = 40;
+    });
+    let (open, serve) = gated();
+    harness.worker(serve);
+    harness.run(async |_, front| {
+        let tasks: Vec<_> = (1..=41)
+            .map(|id| {
+                let front = front.clone();
+                tokio::task::spawn_local(async move { front.call(request(id)).await.map(|_| ()) })
+            })
+            .collect();
+        tokio::task::yield_now().await;
+        assert_eq!(front.in_flight(), 41);
+        assert_eq!(
+            front.call(request(99)).await.err(),
+            Some(CallError::QueueFull)
+        );
+        for _ in 0..41 {
+            open.send(()).expect("the worker waits");
+        }
+        for task in tasks {
+            assert_eq!(task.await.expect("no panic"), Ok(()));
+        }
+    });
+}
+
+#[test]
+fn who_waits_too_long_is_refused_in_a_slot_and_without_one() {
+    let mut harness = Harness::new(|options| {
+        options.workers = 1;
+        options.max_wait = Duration::from_millis(100);
+    });
+    let (open, serve) = gated();
+    harness.worker(serve);
+    harness.run(async |_, front| {
+        let slots = 16;
+        let tasks: Vec<_> = (1..=slots + 10)
+            .map(|id| {
+                let front = front.clone();
+                tokio::task::spawn_local(async move { front.call(request(id)).await.map(|_| ()) })
+            })
+            .collect();
+        let mut results = Vec::new();
+        let mut tasks = tasks.into_iter();
+        let running = tasks.next().expect("the first");
+        for task in tasks {
+            results.push(task.await.expect("no panic"));
+        }
+        assert!(
+            results
+                .iter()
+                .all(|result| *result == Err(CallError::WaitTimeout(0))),
+            "{results:?}"
+        );
+        open.send(()).expect("the worker waits");
+        assert_eq!(running.await.expect("no panic"), Ok(()));
+        assert_eq!(front.in_flight(), 0);
+        open.send(()).expect("the worker waits");
+        assert!(front.call(request(77)).await.is_ok(), "all slots are back");
+    });
+}
+
+#[test]
+fn a_request_that_its_worker_had_not_begun_goes_to_another() {
+    let mut harness = Harness::new(|_| {});
+    let (dead, thread) = harness.dying_worker(false);
+    harness.run(async |harness, front| {
+        let call = front.call(request(5));
+        let help = async {
+            tokio::task::spawn_blocking(move || thread.join())
+                .await
+                .expect("joined")
+                .expect("no panic");
+            harness.workers.push(std::thread::spawn(|| {}));
+            harness.worker(answer);
+            harness.pool.fronts[0]
+                .send(ToFront::WorkerGone(dead))
+                .expect("sent");
+        };
+        let (response, ()) = tokio::join!(call, help);
+        assert_eq!(text(response.expect("a response").1).await, "request 5");
+        let message = harness.supervisor.recv().await;
+        assert!(matches!(message, Some(ToSupervisor::Recovered { worker, .. }) if worker == dead));
+    });
+}
+
+#[test]
+fn a_request_that_had_begun_is_run_again_once_and_only_if_it_is_safe() {
+    for repeatable in [false, true] {
+        let mut harness = Harness::new(|_| {});
+        let (dead, thread) = harness.dying_worker(true);
+        harness.run(async |harness, front| {
+            let call = front.call(Request {
+                repeatable,
+                ..request(5)
+            });
+            let help = async {
+                tokio::task::spawn_blocking(move || thread.join())
+                    .await
+                    .expect("joined")
+                    .expect("no panic");
+                harness.workers.push(std::thread::spawn(|| {}));
+                harness.worker(answer);
+                harness.pool.fronts[0]
+                    .send(ToFront::WorkerGone(dead))
+                    .expect("sent");
+            };
+            let (response, ()) = tokio::join!(call, help);
+            if repeatable {
+                assert_eq!(text(response.expect("a response").1).await, "request 5");
+            } else {
+                assert_eq!(response.err(), Some(CallError::WorkerDied));
+            }
+        });
+    }
+}
+
+#[test]
+fn a_client_that_leaves_frees_its_place_or_is_told_to_the_worker() {
+    let mut harness = Harness::new(|options| options.workers = 1);
+    let (sender, seen) = channel();
+    harness.worker(move |mut response| {
+        assert!(response.headers(200, &[]));
+        let mut sent = true;
+        while sent {
+            sent = response.body(&[0; 4096]);
+            response.flush();
+        }
+        let _ = sender.send(response.claim().request_id);
+        response.end(Exit::Normal, 0);
+    });
+    harness.run(async |_, front| {
+        let (_, body) = front.call(request(1)).await.expect("a response");
+        let queued = tokio::task::spawn_local({
+            let front = front.clone();
+            async move { front.call(request(2)).await.map(|_| ()) }
+        });
+        tokio::task::yield_now().await;
+        queued.abort();
+        assert!(queued.await.expect_err("aborted").is_cancelled());
+        assert_eq!(front.in_flight(), 1, "the queued one was taken back");
+        drop(body);
+        let told = tokio::task::spawn_blocking(move || seen.recv())
+            .await
+            .expect("joined");
+        assert_eq!(told, Ok(1), "only the first ever ran");
+    });
+}
+
+#[test]
+fn a_request_that_runs_too_long_is_answered_and_its_worker_is_to_be_killed() {
+    let mut harness = Harness::new(|options| {
+        options.workers = 1;
+        options.request_timeout = Some(Duration::from_millis(100));
+    });
+    let (open, serve) = gated();
+    let worker = harness.worker(serve);
+    harness.run(async |harness, front| {
+        assert_eq!(front.call(request(9)).await.err(), Some(CallError::RequestTimeout(0)));
+        let message = harness.supervisor.recv().await;
+        assert!(
+            matches!(message, Some(ToSupervisor::Kill { worker: killed, request_id: Some(9), .. }) if killed == worker)
+        );
+        open.send(()).expect("the worker waits");
+    });
+}
+
+#[test]
+fn variables_that_do_not_fit_are_refused_and_cost_no_slot() {
+    let mut harness = Harness::new(|_| {});
+    harness.worker(answer);
+    harness.run(async |_, front| {
+        let vars = vec![b'x'; 512 << 10];
+        for id in 1..100 {
+            let call = front.call(Request {
+                vars: &vars,
+                ..request(id)
+            });
+            assert_eq!(call.await.err(), Some(CallError::TooLarge));
+        }
+        assert!(front.call(request(100)).await.is_ok());
+        assert_eq!(front.in_flight(), 0);
+    });
+}

@@ -1,0 +1,37 @@
+//! Pools of PHP processes: who runs, who waits, and what happens when one dies.
+//!
+//! ```text
+//!   main thread                         front threads (one PoolFront for each pool on each)
+//!   Supervisor ── processes             PoolFront::call ── slots, queue, responses
+//!       │  WorkerGone ───────────────────────>│ recovers what the worker held
+//!       │<────────────── Recovered, Kill ─────│
+//!       └─ control sockets ─> zygotes         └─ shared memory <─> workers
+//! ```
+//!
+//! The [`Supervisor`] starts the root zygote, the pools' zygotes and the workers, replaces what ends, and
+//! forwards their logs. A [`PoolFront`] hands requests to workers and collects their responses; it knows no
+//! processes, only places. The two exchange messages and share nothing else.
+//!
+//! This crate must not know PHP's headers, HTTP connections or configuration files.
+#![deny(unsafe_code)]
+
+mod control;
+mod exchange;
+mod front;
+mod log_pipe;
+mod messages;
+mod options;
+mod place;
+mod pool;
+mod readiness;
+mod response;
+mod root;
+mod supervisor;
+mod worker_log;
+
+pub use control::ControlError;
+pub use front::{FrontSeed, PoolFront, Request, RequestBody, after_unpark, before_park};
+pub use options::{PoolOptions, RootOptions, default_fronts, default_workers};
+pub use response::{Body, CallError, Finished, Head};
+pub use root::{PhpInfo, StartError, php_info};
+pub use supervisor::{FrontSeeds, Supervisor};

@@ -1,0 +1,287 @@
+//! What comes out of a worker's stdout and stderr: raw lines of PHP code, libraries and children, and
+//! records that carry their level and request (`worker/include/howdah_shm.h`, "the log pipe").
+//!
+//! Pure: bytes in, messages out. The pipe has one writer for records, but children of PHP code may write
+//! in between, so whatever does not parse as a record is passed on as raw text, never dropped.
+
+use memchr::memchr2;
+
+/// Severity of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Level {
+    /// PHP's fatal errors and worse.
+    Error,
+    /// PHP's warnings.
+    Warning,
+    /// Notices, deprecations, and raw lines.
+    Notice,
+    /// `LOG_INFO` of `error_log` and `syslog`-like calls.
+    Info,
+    /// `LOG_DEBUG`.
+    Debug,
+}
+
+/// One message of a worker.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Message {
+    /// [`Level::Notice`] for raw lines.
+    pub(crate) level: Level,
+    /// The request it belongs to; `None` outside of one.
+    pub(crate) request_id: Option<u64>,
+    /// Without the final newline. Invalid UTF-8 is replaced.
+    pub(crate) text: String,
+    /// Whether PHP logged it; otherwise it was written to stdout or stderr.
+    pub(crate) logged: bool,
+}
+
+/// Longest raw line and longest record; longer ones come in pieces.
+pub(crate) const MESSAGE_SIZE_MAX: usize = 64 << 10;
+
+const MARK: u8 = 0x1e;
+const HEADER_SIZE: usize = 26;
+
+/// Splits the bytes of one worker's pipe into messages.
+#[derive(Debug, Default)]
+pub(crate) struct LogParser {
+    pending: Vec<u8>,
+}
+
+impl LogParser {
+    /// Takes bytes as they were read. `current` is the request that the worker had in hand before the
+    /// read: raw lines that no record claims belong to it.
+    pub(crate) fn feed(
+        &mut self,
+        bytes: &[u8],
+        current: Option<u64>,
+        sink: &mut impl FnMut(Message),
+    ) {
+        self.pending.extend_from_slice(bytes);
+        let pending = std::mem::take(&mut self.pending);
+        let mut rest = pending.as_slice();
+        // Raw lines are held until the next record or the end of this read: a record of level `m` says
+        // whose they are.
+        let mut raw: Vec<&[u8]> = Vec::new();
+        loop {
+            let Some(at) = memchr2(b'\n', MARK, rest) else {
+                if rest.len() >= MESSAGE_SIZE_MAX {
+                    raw.push(rest);
+                    rest = &[];
+                }
+                break;
+            };
+            if rest[at] == b'\n' {
+                raw.push(&rest[..at]);
+                rest = &rest[at + 1..];
+                continue;
+            }
+            match parse_record(&rest[at..]) {
+                Record::Complete {
+                    level,
+                    request_id,
+                    text,
+                    size,
+                } => {
+                    if at > 0 {
+                        raw.push(&rest[..at]);
+                    }
+                    if level == b'm' {
+                        emit_raw(&mut raw, request_id.or(current), sink);
+                    } else {
+                        emit_raw(&mut raw, current, sink);
+                        let text = String::from_utf8_lossy(text)
+                            .trim_end_matches('\n')
+                            .to_owned();
+                        sink(Message {
+                            level: level_of(level),
+                            request_id,
+                            text,
+                            logged: true,
+                        });
+                    }
+                    rest = &rest[at + size..];
+                }
+                Record::Incomplete => break,
+                Record::Invalid => {
+                    raw.push(&rest[..=at]);
+                    rest = &rest[at + 1..];
+                }
+            }
+        }
+        emit_raw(&mut raw, current, sink);
+        self.pending = rest.to_vec();
+    }
+
+    /// The pipe is closed: what is left is a last line.
+    pub(crate) fn finish(&mut self, current: Option<u64>, sink: &mut impl FnMut(Message)) {
+        let pending = std::mem::take(&mut self.pending);
+        emit_raw(&mut vec![pending.as_slice()], current, sink);
+    }
+}
+
+fn emit_raw(lines: &mut Vec<&[u8]>, request_id: Option<u64>, sink: &mut impl FnMut(Message)) {
+    for line in lines.drain(..) {
+        let text = String::from_utf8_lossy(line);
+        let text = text.trim_end_matches('\r');
+        if !text.is_empty() {
+            let text = text.to_owned();
+            sink(Message {
+                level: Level::Notice,
+                request_id,
+                text,
+                logged: false,
+            });
+        }
+    }
+}
+
+enum Record<'a> {
+    Complete {
+        level: u8,
+        request_id: Option<u64>,
+        text: &'a [u8],
+        size: usize,
+    },
+    Incomplete,
+    Invalid,
+}
+
+/// `bytes` starts with the mark.
+fn parse_record(bytes: &[u8]) -> Record<'_> {
+    let Some(header) = bytes.get(..HEADER_SIZE) else {
+        let plausible = bytes.get(1).is_none_or(|level| b"ewnidm".contains(level))
+            && bytes.iter().skip(2).all(u8::is_ascii_hexdigit);
+        return if plausible {
+            Record::Incomplete
+        } else {
+            Record::Invalid
+        };
+    };
+    let level = header[1];
+    let (Some(request_id), Some(length)) = (hex(&header[2..18]), hex(&header[18..26])) else {
+        return Record::Invalid;
+    };
+    let length = length as usize;
+    if !b"ewnidm".contains(&level) || length > MESSAGE_SIZE_MAX {
+        return Record::Invalid;
+    }
+    match bytes.get(HEADER_SIZE..HEADER_SIZE + length) {
+        Some(text) => Record::Complete {
+            level,
+            request_id: (request_id != 0).then_some(request_id),
+            text,
+            size: HEADER_SIZE + length,
+        },
+        None => Record::Incomplete,
+    }
+}
+
+fn level_of(byte: u8) -> Level {
+    match byte {
+        b'e' => Level::Error,
+        b'w' => Level::Warning,
+        b'i' => Level::Info,
+        b'd' => Level::Debug,
+        _ => Level::Notice,
+    }
+}
+
+fn hex(digits: &[u8]) -> Option<u64> {
+    digits.iter().try_fold(0, |value, &digit| {
+        Some(value << 4 | u64::from(char::from(digit).to_digit(16)?))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn record(level: char, id: u64, text: &str) -> Vec<u8> {
+        format!("\x1e{level}{id:016x}{:08x}{text}", text.len()).into_bytes()
+    }
+
+    fn parse(chunks: &[&[u8]]) -> Vec<(char, Option<u64>, String)> {
+        let mut parser = LogParser::default();
+        let mut seen = Vec::new();
+        let mut sink = |message: Message| {
+            let kind = if message.logged { 'L' } else { 'R' };
+            seen.push((kind, message.request_id, message.text));
+        };
+        for chunk in chunks {
+            parser.feed(chunk, Some(7), &mut sink);
+        }
+        parser.finish(Some(7), &mut sink);
+        seen
+    }
+
+    #[test]
+    fn a_record_keeps_its_newlines_and_its_request() {
+        let bytes = record('e', 0x2a, "PHP Fatal error: x\nStack trace:\n#0 {main}\n");
+        assert_eq!(
+            parse(&[&bytes]),
+            [(
+                'L',
+                Some(0x2a),
+                "PHP Fatal error: x\nStack trace:\n#0 {main}".into()
+            )]
+        );
+    }
+
+    #[test]
+    fn raw_lines_belong_to_the_request_in_hand_unless_a_marker_claims_them() {
+        let marker = record('m', 5, "");
+        let mut bytes = b"early\n".to_vec();
+        bytes.extend(&marker);
+        bytes.extend(b"late\r\n");
+        assert_eq!(
+            parse(&[&bytes]),
+            [
+                ('R', Some(5), "early".into()),
+                ('R', Some(7), "late".into())
+            ]
+        );
+    }
+
+    #[test]
+    fn a_raw_line_without_newline_ends_at_the_next_record() {
+        let mut bytes = b"half a line".to_vec();
+        bytes.extend(record('w', 0, "warning"));
+        assert_eq!(
+            parse(&[&bytes]),
+            [
+                ('R', Some(7), "half a line".into()),
+                ('L', None, "warning".into())
+            ]
+        );
+    }
+
+    #[test]
+    fn what_only_looks_like_a_record_is_raw_text() {
+        assert_eq!(parse(&[b"\x1ezzz\n"]).len(), 2);
+        let huge = format!("\x1ee{:016x}{:08x}", 1, 0xffff_ffffu32);
+        assert!(
+            parse(&[huge.as_bytes(), b"\n"])
+                .iter()
+                .all(|message| message.0 == 'R')
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn how_the_bytes_are_cut_does_not_matter_for_records(
+            texts in prop::collection::vec("[a-z\n ]{0,40}", 1..5),
+            cut in 1usize..50,
+        ) {
+            let bytes: Vec<u8> = texts.iter().flat_map(|text| record('n', 9, text)).collect();
+            let whole = parse(&[&bytes]);
+            let pieces: Vec<&[u8]> = bytes.chunks(cut).collect();
+            prop_assert_eq!(parse(&pieces), whole);
+        }
+
+        #[test]
+        fn arbitrary_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..2000), cut in 1usize..100) {
+            let pieces: Vec<&[u8]> = bytes.chunks(cut).collect();
+            parse(&pieces);
+        }
+    }
+}

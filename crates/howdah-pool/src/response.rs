@@ -1,0 +1,234 @@
+//! A response as it comes out of a worker: the head, and a body that is handed on as it arrives.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use http_body::{Frame, SizeHint};
+
+use crate::exchange::Exchange;
+
+/// Status line and header of a response.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Head {
+    /// Status code.
+    pub status: StatusCode,
+    /// A reason phrase of the script's own (`header("HTTP/1.1 418 I'm a teapot")`); empty if it gave none.
+    pub reason: Vec<u8>,
+    /// The header fields, without those that belong to the connection.
+    pub headers: HeaderMap,
+}
+
+/// Fields that describe the connection, which is the front's and not the script's (RFC 9110, 7.6.1).
+const HOP_BY_HOP: [&str; 5] = [
+    "connection",
+    "keep-alive",
+    "proxy-connection",
+    "transfer-encoding",
+    "upgrade",
+];
+
+impl Head {
+    /// Builds a head from what a worker sent. Fields that HTTP does not allow are left out, as php-fpm's
+    /// clients do; `None` if the status is not one of a final response.
+    pub(crate) fn new(
+        status: u16,
+        reason: &[u8],
+        fields: impl Iterator<Item = (Bytes, Bytes)>,
+    ) -> Option<Self> {
+        let status = StatusCode::from_u16(status)
+            .ok()
+            .filter(|status| status.as_u16() >= 200)?;
+        let mut headers = HeaderMap::with_capacity(8);
+        for (name, value) in fields {
+            let Ok(name) = HeaderName::from_bytes(&name) else {
+                continue;
+            };
+            let Ok(value) = HeaderValue::from_maybe_shared(value) else {
+                continue;
+            };
+            if !HOP_BY_HOP.contains(&name.as_str()) {
+                headers.append(name, value);
+            }
+        }
+        let reason = if reason.iter().all(|byte| (0x20..0x7f).contains(byte)) {
+            reason
+        } else {
+            b""
+        };
+        Some(Self {
+            status,
+            reason: reason.to_vec(),
+            headers,
+        })
+    }
+}
+
+/// What PHP says of a request that it has finished.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Finished {
+    /// A fatal error was reported (the response is whole all the same).
+    pub fatal: bool,
+    /// Status of `exit()`, 255 after a fatal error.
+    pub exit_status: u32,
+    /// Peak of PHP's memory, bytes.
+    pub memory_peak: u64,
+}
+
+/// Why there is no response, or only a part of one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CallError {
+    /// The queue is full: 503.
+    #[error("the queue of PHP requests is full")]
+    QueueFull,
+    /// No worker was free in time: 503.
+    #[error("no PHP process was free within {0} s")]
+    WaitTimeout(u64),
+    /// The request ran longer than the pool allows: 504.
+    #[error("the request took longer than {0} s in PHP")]
+    RequestTimeout(u64),
+    /// The worker died with the request in hand: 502.
+    #[error("the PHP process died")]
+    WorkerDied,
+    /// The worker sent what is no response: 502.
+    #[error("the PHP process sent a malformed response")]
+    Malformed,
+    /// The variables do not fit a slot: 431.
+    #[error("the request's header is too large")]
+    TooLarge,
+    /// The server is stopping: 503.
+    #[error("the server is stopping")]
+    Stopping,
+}
+
+/// A response body, in pieces as PHP produced them. Dropping it tells the worker that the client is gone.
+pub struct Body {
+    source: Source,
+}
+
+enum Source {
+    /// The response was complete when its head was taken.
+    Whole(VecDeque<Bytes>),
+    /// More is to come.
+    Live(Rc<Exchange>),
+}
+
+impl Body {
+    pub(crate) fn whole(chunks: VecDeque<Bytes>) -> Self {
+        Self {
+            source: Source::Whole(chunks),
+        }
+    }
+
+    pub(crate) fn live(exchange: Rc<Exchange>) -> Self {
+        Self {
+            source: Source::Live(exchange),
+        }
+    }
+}
+
+impl http_body::Body for Body {
+    type Data = Bytes;
+    type Error = std::io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        let chunk = match &mut self.source {
+            Source::Whole(chunks) => chunks.pop_front().map(Ok),
+            Source::Live(exchange) => std::task::ready!(exchange.poll_chunk(context)),
+        };
+        Poll::Ready(chunk.map(|chunk| chunk.map(Frame::data).map_err(std::io::Error::other)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(&self.source, Source::Whole(chunks) if chunks.is_empty())
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.source {
+            Source::Whole(chunks) => {
+                SizeHint::with_exact(chunks.iter().map(|chunk| chunk.len() as u64).sum())
+            }
+            Source::Live(_) => SizeHint::default(),
+        }
+    }
+}
+
+impl Drop for Body {
+    fn drop(&mut self) {
+        if let Source::Live(exchange) = &self.source {
+            exchange.client_left();
+        }
+    }
+}
+
+impl fmt::Debug for Body {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self.source {
+            Source::Whole(_) => "whole",
+            Source::Live(_) => "live",
+        };
+        f.debug_struct("Body").field("source", &kind).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn head(status: u16, reason: &str, fields: &[(&str, &str)]) -> Option<Head> {
+        let bytes = |text: &str| Bytes::copy_from_slice(text.as_bytes());
+        let fields = fields
+            .iter()
+            .map(|(name, value)| (bytes(name), bytes(value)));
+        Head::new(status, reason.as_bytes(), fields)
+    }
+
+    #[test]
+    fn duplicate_fields_stay_and_connection_fields_go() {
+        let fields = [
+            ("Set-Cookie", "a=1"),
+            ("set-cookie", "b=2"),
+            ("Connection", "close"),
+            ("X", "y"),
+        ];
+        let head = head(200, "", &fields).expect("a head");
+        let cookies: Vec<_> = head.headers.get_all("set-cookie").iter().collect();
+        assert_eq!(cookies, ["a=1", "b=2"]);
+        assert!(!head.headers.contains_key("connection"));
+        assert_eq!(head.headers["x"], "y");
+    }
+
+    #[test]
+    fn what_http_does_not_allow_is_left_out() {
+        let head = head(
+            418,
+            "I'm a teapot",
+            &[("Bad Name", "x"), ("X", "a\nb"), ("Y", "ok")],
+        );
+        let head = head.expect("a head");
+        assert_eq!(head.headers.len(), 1);
+        assert_eq!(head.reason, b"I'm a teapot");
+        assert!(
+            super::Head::new(200, b"a\r\nb", std::iter::empty())
+                .expect("a head")
+                .reason
+                .is_empty()
+        );
+    }
+
+    #[test]
+    fn a_status_that_is_not_final_is_no_head() {
+        for status in [0, 99, 100, 103, 199, 1000] {
+            assert_eq!(head(status, "", &[]), None, "{status}");
+        }
+        assert!(head(999, "", &[]).is_some());
+    }
+}
