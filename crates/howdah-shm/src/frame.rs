@@ -1,0 +1,165 @@
+//! Response frames as the front hands them on, and the checks of their payloads.
+
+use crate::errors::Fault;
+use crate::layout::{END_SIZE, EXIT_FATAL, EXIT_NORMAL};
+use bytes::Bytes;
+
+/// One frame of a response.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Frame {
+    /// A 1xx response.
+    Info(Head),
+    /// The head of the response.
+    Headers(Head),
+    /// Bytes of the body, never empty.
+    Body(Bytes),
+    /// The response is complete although the script goes on.
+    Finish,
+    /// The last frame of a request.
+    End(End),
+}
+
+/// Status, reason and headers. The structure is checked; whether names and values are valid HTTP is
+/// for the front to check.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// 100 to 199 in an info frame, else 200 to 999.
+    pub status: u16,
+    /// Reason phrase, mostly empty.
+    pub reason: Bytes,
+    count: u32,
+    /// The header records, checked.
+    records: Bytes,
+}
+
+/// The end of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct End {
+    /// How the script ended.
+    pub exit: Exit,
+    /// Of `exit()`; 255 after a fatal error.
+    pub exit_status: u32,
+    /// Largest use of PHP's allocator, in bytes.
+    pub memory_peak: u64,
+    /// User and system time of the request in microseconds; 0: not measured.
+    pub cpu_us: u64,
+}
+
+/// How a script ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// It ran to its end or called `exit()`.
+    Normal,
+    /// A fatal error was reported. The response is complete all the same.
+    Fatal,
+}
+
+/// The headers of a [`Head`], as pieces of one buffer: no copy is made.
+#[derive(Clone, Debug)]
+pub struct Headers {
+    left: u32,
+    records: Bytes,
+}
+
+impl Head {
+    /// Name and value of each header, in order, as the script sent them.
+    pub fn headers(&self) -> Headers {
+        Headers {
+            left: self.count,
+            records: self.records.clone(),
+        }
+    }
+
+    /// Checks the payload of a HEADERS or INFO frame.
+    pub(crate) fn parse(mut payload: Bytes, info: bool) -> Result<Self, Fault> {
+        let (status, reason_size, count) = match *payload {
+            [s0, s1, r0, r1, c0, c1, c2, c3, ..] => (
+                u16::from_le_bytes([s0, s1]),
+                usize::from(u16::from_le_bytes([r0, r1])),
+                u32::from_le_bytes([c0, c1, c2, c3]),
+            ),
+            _ => return Err(Fault::Head),
+        };
+        let statuses = if info { 100..=199 } else { 200..=999 };
+        if !statuses.contains(&status) {
+            return Err(Fault::Status(status));
+        }
+        if payload.len() < 8 + reason_size {
+            return Err(Fault::Head);
+        }
+        let reason = payload.slice(8..8 + reason_size);
+        let records = payload.split_off(8 + reason_size);
+        let mut rest: &[u8] = &records;
+        for _ in 0..count {
+            let (name, value) = record_sizes(rest).ok_or(Fault::Head)?;
+            rest = rest.get(8 + name + value..).ok_or(Fault::Head)?;
+        }
+        if !rest.is_empty() {
+            return Err(Fault::Head);
+        }
+        Ok(Self {
+            status,
+            reason,
+            count,
+            records,
+        })
+    }
+}
+
+/// The sizes of name and value, if their sum is one that can be computed.
+fn record_sizes(record: &[u8]) -> Option<(usize, usize)> {
+    let [n0, n1, n2, n3, v0, v1, v2, v3, ..] = *record else {
+        return None;
+    };
+    let name = u32::from_le_bytes([n0, n1, n2, n3]) as usize;
+    let value = u32::from_le_bytes([v0, v1, v2, v3]) as usize;
+    8_usize.checked_add(name)?.checked_add(value)?;
+    Some((name, value))
+}
+
+impl Iterator for Headers {
+    type Item = (Bytes, Bytes);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.left = self.left.checked_sub(1)?;
+        let (name_size, value_size) = record_sizes(&self.records)?;
+        let end = 8 + name_size + value_size;
+        let name = self.records.slice(8..8 + name_size);
+        let value = self.records.slice(8 + name_size..end);
+        self.records = self.records.slice(end..);
+        Some((name, value))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left as usize, Some(self.left as usize))
+    }
+}
+
+impl ExactSizeIterator for Headers {}
+
+impl End {
+    /// Checks the payload of an END frame.
+    pub(crate) fn parse(payload: &[u8]) -> Result<Self, Fault> {
+        let payload: &[u8; END_SIZE] = payload.try_into().map_err(|_| Fault::End)?;
+        let u32_at = |at: usize| {
+            u32::from_le_bytes([
+                payload[at],
+                payload[at + 1],
+                payload[at + 2],
+                payload[at + 3],
+            ])
+        };
+        let u64_at = |at: usize| u64::from(u32_at(at)) | u64::from(u32_at(at + 4)) << 32;
+        let exit = match u32_at(0) {
+            EXIT_NORMAL => Exit::Normal,
+            EXIT_FATAL => Exit::Fatal,
+            _ => return Err(Fault::End),
+        };
+        Ok(Self {
+            exit,
+            exit_status: u32_at(4),
+            memory_peak: u64_at(8),
+            cpu_us: u64_at(16),
+        })
+    }
+}

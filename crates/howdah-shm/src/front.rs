@@ -1,0 +1,246 @@
+//! The front's side: one [`Front`] per pool and front thread.
+
+mod completion;
+mod queue;
+mod recovery;
+
+pub use completion::Event;
+pub use recovery::{Recovery, Torn};
+
+use crate::errors::{FillError, SlotError};
+use crate::layout::{BODY_FILE, BODY_INLINE, BODY_NONE, SLOT_FREE, SLOT_OWNED, align8, state};
+use crate::memory::Area;
+use crate::response::Progress;
+use crate::segment::Segment;
+use crate::slot::{Body, Phase, Record, SlotId, WorkerId};
+use crate::sync::Ordering;
+use bytes::BytesMut;
+use std::cell::Cell;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// What became of a request that was to be taken back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cancel {
+    /// No worker had it. The slot is free again and the id is stale.
+    Removed,
+    /// A worker has it: `Event::Done` will come, or the worker's death.
+    Claimed,
+}
+
+/// A front thread's part of a segment: its slots, its request ring, its ends of the completion rings.
+///
+/// It can be moved to its thread and is then used there only.
+#[derive(Debug)]
+pub struct Front {
+    pub(crate) segment: Arc<Segment>,
+    pub(crate) index: u16,
+    pub(crate) records: Box<[Record]>,
+    /// Free slots, last in first out: the memory of a slot that was just used is still in the cache.
+    free: Vec<u16>,
+    /// The position of the next push.
+    tail: u64,
+    /// The head of the request ring as last seen: it only grows, so an old value is a safe one.
+    head_seen: u64,
+    /// By worker: the next cell to read.
+    read: Box<[u32]>,
+    /// Workers whose completions made no sense: not read again before they are recovered.
+    distrusted: [u64; crate::layout::PARKED_WORDS],
+    /// The worker whose completions are read next.
+    cursor: usize,
+    pub(crate) buffer: BytesMut,
+    /// `Send`, but not `Sync`.
+    one_thread: PhantomData<Cell<()>>,
+}
+
+impl Front {
+    pub(crate) fn new(segment: Arc<Segment>, index: u16) -> Self {
+        let geometry = *segment.geometry();
+        let slots = geometry.slots() as u16;
+        Self {
+            segment,
+            index,
+            records: (0..slots).map(|_| Record::new()).collect(),
+            free: (0..slots).rev().collect(),
+            tail: 0,
+            head_seen: 0,
+            read: vec![0; geometry.workers() as usize].into_boxed_slice(),
+            distrusted: Default::default(),
+            cursor: 0,
+            buffer: BytesMut::new(),
+            one_thread: PhantomData,
+        }
+    }
+
+    /// Index among the front threads of the segment.
+    pub const fn index(&self) -> usize {
+        self.index as usize
+    }
+
+    /// The segment that this is a part of.
+    pub const fn segment(&self) -> &Arc<Segment> {
+        &self.segment
+    }
+
+    /// Slots that can be acquired now.
+    pub fn free(&self) -> usize {
+        self.free.len()
+    }
+
+    /// Takes a free slot. `None`: all are in use, so the request has to wait or to be refused.
+    pub fn acquire(&mut self) -> Option<SlotId> {
+        let index = self.free.pop()?;
+        let record = &mut self.records[usize::from(index)];
+        record.generation = record.generation.wrapping_add(1);
+        record.phase = Phase::Empty;
+        record.request_id = 0;
+        Some(SlotId {
+            generation: record.generation,
+            index,
+            front: self.index,
+        })
+    }
+
+    /// Writes a request into an acquired slot: `vars` in the encoding of `struct howdah_var`, `flags`
+    /// of `HOWDAH_REQUEST_*`. After an error the slot can be filled again or released.
+    pub fn fill(
+        &mut self,
+        slot: SlotId,
+        request_id: u64,
+        vars: &[u8],
+        body: Body<'_>,
+        flags: u32,
+    ) -> Result<(), FillError> {
+        self.expect(slot, Phase::Empty)?;
+        if request_id == 0 {
+            return Err(FillError::NoId);
+        }
+        let room = self.segment.geometry().request_size();
+        let body_at = align8(vars.len() as u64);
+        let (body_kind, body_size, needed) = match body {
+            Body::None => (BODY_NONE, 0, vars.len() as u64),
+            Body::Inline(bytes) => (
+                BODY_INLINE,
+                bytes.len() as u64,
+                body_at + bytes.len() as u64,
+            ),
+            Body::File(size) => (BODY_FILE, size, vars.len() as u64),
+        };
+        if needed > u64::from(room) {
+            return Err(FillError::TooLarge { needed, room });
+        }
+        let area = Area::Request {
+            front: self.index,
+            slot: slot.index,
+        };
+        self.segment.memory.copy_in(area, 0, vars);
+        if let Body::Inline(bytes) = body {
+            self.segment.memory.copy_in(area, body_at, bytes);
+        }
+        let record = &mut self.records[slot.index()];
+        record.request_id = request_id;
+        record.vars_size = vars.len() as u32;
+        record.body_kind = body_kind;
+        record.body_size = body_size;
+        record.flags = flags;
+        record.phase = Phase::Filled;
+        self.write_request(slot.index);
+        Ok(())
+    }
+
+    /// Writes all of a slot's words but the state. Nobody else uses them: the slot is FREE, or OWNED
+    /// by a process that is dead. The release store of the state publishes them.
+    fn write_request(&mut self, index: u16) {
+        let record = &mut self.records[usize::from(index)];
+        record.progress = Progress::new();
+        let slot = self.segment.memory.slot(self.index, index);
+        slot.request
+            .request_id
+            .store(record.request_id, Ordering::Relaxed);
+        slot.request
+            .vars_size
+            .store(record.vars_size, Ordering::Relaxed);
+        slot.request
+            .body_kind
+            .store(record.body_kind, Ordering::Relaxed);
+        slot.request
+            .body_size
+            .store(record.body_size, Ordering::Relaxed);
+        slot.request.flags.store(record.flags, Ordering::Relaxed);
+        slot.front.consumed.store(0, Ordering::Relaxed);
+        slot.front.aborted.store(0, Ordering::Relaxed);
+        slot.worker.committed.store(0, Ordering::Relaxed);
+        slot.worker.echo_id.store(0, Ordering::Relaxed);
+        slot.worker.started.store(0, Ordering::Relaxed);
+        slot.worker.waiting.store(0, Ordering::Relaxed);
+        slot.worker.notified.store(0, Ordering::Relaxed);
+    }
+
+    /// Tells the worker that the client is gone. The request goes on to its end or is ended by PHP;
+    /// `Event::Done` comes either way. Does nothing harmful while the slot is still queued, but
+    /// [`Front::cancel`] is the better call then.
+    pub fn abort(&mut self, slot: SlotId) -> Result<(), SlotError> {
+        self.expect(slot, Phase::Queued)?;
+        let front = &self.segment.memory.slot(self.index, slot.index).front;
+        front.aborted.store(1, Ordering::SeqCst);
+        // Whether the worker waits or is about to: the word has changed, so it looks again.
+        front.space.bump();
+        Ok(())
+    }
+
+    /// Gives a slot back: one that was never pushed, that is done, or that is torn and not requeued.
+    pub fn release(&mut self, slot: SlotId) -> Result<(), SlotError> {
+        let record = self.record(slot)?;
+        if record.phase == Phase::Queued {
+            return Err(Self::wrong_phase(record.phase, "done, torn or not pushed"));
+        }
+        self.give_back(slot.index);
+        Ok(())
+    }
+
+    fn give_back(&mut self, index: u16) {
+        let request = &self.segment.memory.slot(self.index, index).request;
+        request
+            .state
+            .store(state(0, 0, SLOT_FREE), Ordering::Relaxed);
+        self.records[usize::from(index)].phase = Phase::Free;
+        self.free.push(index);
+    }
+
+    /// The state word of a slot that `worker` has claimed.
+    pub(crate) fn owned(&self, index: u16, worker: WorkerId) -> u64 {
+        state(
+            self.records[usize::from(index)].position,
+            worker.0,
+            SLOT_OWNED,
+        )
+    }
+
+    pub(crate) fn record(&self, slot: SlotId) -> Result<&Record, SlotError> {
+        let record = self.records.get(slot.index()).ok_or(SlotError::Stale)?;
+        let current = slot.front == self.index
+            && record.generation == slot.generation
+            && record.phase != Phase::Free;
+        if current {
+            Ok(record)
+        } else {
+            Err(SlotError::Stale)
+        }
+    }
+
+    fn expect(&self, slot: SlotId, phase: Phase) -> Result<(), SlotError> {
+        let found = self.record(slot)?.phase;
+        if found == phase {
+            Ok(())
+        } else {
+            Err(Self::wrong_phase(found, phase.name()))
+        }
+    }
+
+    pub(crate) const fn wrong_phase(found: Phase, expected: &'static str) -> SlotError {
+        SlotError::State {
+            found: found.name(),
+            expected,
+        }
+    }
+}

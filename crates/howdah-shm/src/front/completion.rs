@@ -1,0 +1,163 @@
+//! Completion rings and the sleep of the front thread.
+
+use super::Front;
+use crate::errors::Fault;
+use crate::layout::{PROGRESS, completion_cell};
+use crate::slot::{Phase, SlotId, WorkerId};
+use crate::sync::{Ordering, mutant, store_load_barrier};
+use std::sync::atomic;
+
+/// What a worker has told the front.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// More of the response can be read.
+    Progress {
+        /// Of this request.
+        slot: SlotId,
+        /// Its owner.
+        worker: WorkerId,
+    },
+    /// The worker is done: read the rest of the response, then release the slot.
+    Done {
+        /// This request.
+        slot: SlotId,
+        /// Its owner.
+        worker: WorkerId,
+    },
+    /// The worker has written nonsense: kill it. Its ring is not read again before it is recovered;
+    /// its slots are torn then.
+    Fault {
+        /// The writer.
+        worker: WorkerId,
+        /// What it wrote.
+        fault: Fault,
+    },
+}
+
+impl Front {
+    /// The next completion, `None` when there is none now. Call it until then.
+    pub fn poll(&mut self) -> Option<Event> {
+        let words = self.segment.geometry().parked_words();
+        // The rest of the cursor's word, the other words, and the part before the cursor.
+        for step in 0..=words {
+            let word = (self.cursor / 64 + step) % words;
+            let mut mask = self.segment.places.enlisted[word].load(atomic::Ordering::Acquire);
+            mask &= !self.distrusted[word];
+            if step == 0 {
+                mask &= u64::MAX << (self.cursor % 64);
+            }
+            while mask != 0 {
+                let worker = word * 64 + mask.trailing_zeros() as usize;
+                mask &= mask - 1;
+                if let Some(event) = self.completion(WorkerId(worker as u16)) {
+                    self.cursor = worker;
+                    return Some(event);
+                }
+            }
+        }
+        None
+    }
+
+    fn cell_is_new(&self, worker: WorkerId) -> Option<u64> {
+        let index = self.read[worker.index()];
+        // Acquire in effect: what the worker wrote before its exchange is seen.
+        let cell = self
+            .segment
+            .memory
+            .completion(self.index, worker.0, index)
+            .load(Ordering::SeqCst);
+        ((cell >> 32) as u32 == index.wrapping_add(1)).then_some(cell)
+    }
+
+    /// Takes one completion of a worker.
+    pub(super) fn completion(&mut self, worker: WorkerId) -> Option<Event> {
+        let cell = self.cell_is_new(worker)?;
+        let read = &mut self.read[worker.index()];
+        let index = *read;
+        *read = index.wrapping_add(1);
+        Some(self.checked(worker, index, cell).unwrap_or_else(|fault| {
+            self.distrusted[worker.word()] |= worker.bit();
+            Event::Fault { worker, fault }
+        }))
+    }
+
+    fn checked(&mut self, worker: WorkerId, index: u32, cell: u64) -> Result<Event, Fault> {
+        let slot_index = cell as u16;
+        let kind = (cell >> 31) & 1;
+        let record = self
+            .records
+            .get(usize::from(slot_index))
+            .ok_or(Fault::CompletionSlot(slot_index))?;
+        if record.phase != Phase::Queued
+            || cell != completion_cell(index, kind, record.position, slot_index)
+        {
+            return Err(Fault::CompletionUnexpected(slot_index));
+        }
+        let slot = SlotId {
+            generation: record.generation,
+            index: slot_index,
+            front: self.index,
+        };
+        let words = self.segment.memory.slot(self.index, slot_index);
+        if words.request.state.load(Ordering::Relaxed) != self.owned(slot_index, worker) {
+            return Err(Fault::CompletionOwner(slot_index));
+        }
+        if kind == PROGRESS {
+            if mutant!(NotifiedStored) {
+                words.worker.notified.store(0, Ordering::Release);
+            } else {
+                // An exchange and not a store: it reads what the worker exchanged last, so that a
+                // worker that found 1 here has its `committed` seen by the read that follows.
+                words.worker.notified.swap(0, Ordering::AcqRel);
+            }
+            return Ok(Event::Progress { slot, worker });
+        }
+        self.records[usize::from(slot_index)].phase = Phase::Done;
+        Ok(Event::Done { slot, worker })
+    }
+
+    /// Announces that the thread will sleep on its eventfd (S1, S2). True: completions are pending
+    /// and the announcement is withdrawn, so poll again instead of sleeping. What else the thread
+    /// waits for, deaths of workers for one, is to be in the same wait as the eventfd.
+    #[must_use = "sleeping on pending completions would be for ever"]
+    pub fn prepare_sleep(&mut self) -> bool {
+        let sleeping = &self.segment.memory.ring(self.index).sleeping.0;
+        let epoch = sleeping.load(Ordering::Relaxed);
+        if epoch & 1 == 0 {
+            // An exchange, so that the loads of the cells come after it.
+            sleeping.swap(epoch.wrapping_add(1), Ordering::SeqCst);
+        }
+        store_load_barrier();
+        let pending = !mutant!(SleepWithoutCheck) && self.is_pending();
+        if pending {
+            self.woken();
+        }
+        pending
+    }
+
+    fn is_pending(&self) -> bool {
+        (0..self.segment.geometry().parked_words()).any(|word| {
+            let mut mask = self.segment.places.enlisted[word].load(atomic::Ordering::Acquire);
+            mask &= !self.distrusted[word];
+            while mask != 0 {
+                let worker = word * 64 + mask.trailing_zeros() as usize;
+                if self.cell_is_new(WorkerId(worker as u16)).is_some() {
+                    return true;
+                }
+                mask &= mask - 1;
+            }
+            false
+        })
+    }
+
+    /// The thread is awake again, for whatever reason (S4): workers need not write the eventfd.
+    pub fn woken(&mut self) {
+        let sleeping = &self.segment.memory.ring(self.index).sleeping.0;
+        let epoch = sleeping.load(Ordering::Relaxed);
+        if epoch & 1 == 1 {
+            let awake = epoch.wrapping_add(1);
+            // Lost: a worker has done it at this moment.
+            let _ = sleeping.compare_exchange(epoch, awake, Ordering::SeqCst, Ordering::Relaxed);
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! The request ring: push, cancel, help, wake. Step names are those of `docs/internals/queue.md`.
+
+use super::{Cancel, Front};
+use crate::errors::{Fault, QueueError, SlotError};
+use crate::layout::{POSITION_MASK, SLOT_FREE, SLOT_QUEUED, request_cell, state};
+use crate::slot::{Phase, SlotId};
+use crate::sync::{Ordering, mutant, store_load_barrier};
+
+impl Front {
+    /// Queues a filled slot and wakes a worker if one sleeps. A fault means that a worker has
+    /// overwritten the ring: the slot was not queued and the pool has to start anew.
+    pub fn push(&mut self, slot: SlotId) -> Result<(), QueueError> {
+        self.expect(slot, Phase::Filled)?;
+        self.enqueue(slot.index)?;
+        Ok(())
+    }
+
+    /// Takes a queued request back, unless a worker has claimed it.
+    pub fn cancel(&mut self, slot: SlotId) -> Result<Cancel, SlotError> {
+        self.expect(slot, Phase::Queued)?;
+        if !self.take_back(slot.index) {
+            return Ok(Cancel::Claimed);
+        }
+        self.give_back(slot.index);
+        Ok(Cancel::Removed)
+    }
+
+    /// Requests that are pushed and not claimed; cancelled ones count until their cell is passed.
+    pub fn queued(&self) -> u64 {
+        let head = self
+            .segment
+            .memory
+            .ring(self.index)
+            .head
+            .0
+            .load(Ordering::Relaxed);
+        self.tail
+            .wrapping_sub(head)
+            .min(u64::from(self.segment.geometry().slots()))
+    }
+
+    /// QUEUED -> FREE. The cell stays in the ring and is stale: whoever finds it passes over it.
+    fn take_back(&self, index: u16) -> bool {
+        let queued = state(self.records[usize::from(index)].position, 0, SLOT_QUEUED);
+        let word = &self.segment.memory.slot(self.index, index).request.state;
+        let free = state(0, 0, SLOT_FREE);
+        word.compare_exchange(queued, free, Ordering::AcqRel, Ordering::Relaxed)
+            .is_ok()
+    }
+
+    /// P1 to P4. The slot is FREE, or OWNED by a process that is dead.
+    pub(super) fn enqueue(&mut self, index: u16) -> Result<(), Fault> {
+        self.make_room()?;
+        let memory = &self.segment.memory;
+        let position = self.tail;
+        let record = &mut self.records[usize::from(index)];
+        record.position = position;
+        record.phase = Phase::Queued;
+        // P1. Release: whoever claims sees the request.
+        let word = &memory.slot(self.index, index).request.state;
+        word.store(state(position, 0, SLOT_QUEUED), Ordering::Release);
+        // P2. An exchange, so that the load of `parked` comes after it; a store would not do.
+        memory
+            .cell(self.index, position)
+            .swap(request_cell(position, index), Ordering::SeqCst);
+        // P3
+        self.tail = position + 1;
+        // P4
+        if !mutant!(PushWithoutBarrier) {
+            store_load_barrier();
+        }
+        self.wake_one();
+        Ok(())
+    }
+
+    /// Wakes one parked worker, the lowest: it is the one whose memory is warm. The bit is the token:
+    /// who clears it does the waking.
+    pub(super) fn wake_one(&self) -> bool {
+        let memory = &self.segment.memory;
+        let geometry = memory.geometry();
+        for word in 0..geometry.parked_words() {
+            loop {
+                let parked = memory.parked(word).load(Ordering::SeqCst);
+                if parked == 0 {
+                    break;
+                }
+                let bit = parked & parked.wrapping_neg();
+                let before = memory.parked(word).fetch_and(!bit, Ordering::SeqCst);
+                let worker = word * 64 + bit.trailing_zeros() as usize;
+                // A bit of a worker that does not exist was written by a broken one.
+                if before & bit != 0 && worker < geometry.workers() as usize {
+                    memory.worker(worker as u16).front.wake.bump();
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    /// Makes sure that the ring has a free cell.
+    ///
+    /// The ring has two cells a slot, so it fills only if requests are cancelled behind one that no
+    /// worker takes. Then the live ones are taken back, the ring is emptied, and they are queued again
+    /// in their order: at most every `slots` pushes.
+    fn make_room(&mut self) -> Result<(), Fault> {
+        let cells = u64::from(self.segment.geometry().cells());
+        if self.tail.wrapping_sub(self.head_seen) < cells {
+            return Ok(());
+        }
+        self.help()?;
+        if self.tail.wrapping_sub(self.head_seen) < cells {
+            return Ok(());
+        }
+        let mut live: Vec<u16> = (0..self.records.len() as u16)
+            .filter(|&index| {
+                self.records[usize::from(index)].phase == Phase::Queued && self.take_back(index)
+            })
+            .collect();
+        live.sort_unstable_by_key(|&index| self.records[usize::from(index)].position);
+        if self.help()? {
+            return Err(self.ring_fault());
+        }
+        for index in live {
+            self.enqueue(index)?;
+        }
+        Ok(())
+    }
+
+    /// Moves the head over stale cells. True: a queued request is at the head.
+    pub(super) fn help(&mut self) -> Result<bool, Fault> {
+        let cells = u64::from(self.segment.geometry().cells());
+        let memory = &self.segment.memory;
+        let head_word = &memory.ring(self.index).head.0;
+        // Each turn moves the head or finds it moved by somebody; only a broken worker moves it back.
+        for _ in 0..4 * cells {
+            let head = head_word.load(Ordering::SeqCst);
+            if head > self.tail || self.tail - head > cells || head < self.head_seen {
+                break;
+            }
+            self.head_seen = head;
+            if head == self.tail {
+                return Ok(false);
+            }
+            let cell = memory.cell(self.index, head).load(Ordering::Acquire);
+            let index = cell as u16;
+            if cell >> 16 != ((head + 1) & POSITION_MASK)
+                || usize::from(index) >= self.records.len()
+            {
+                break;
+            }
+            let word = memory
+                .slot(self.index, index)
+                .request
+                .state
+                .load(Ordering::SeqCst);
+            if word == state(head, 0, SLOT_QUEUED) {
+                return Ok(true);
+            }
+            // Lost: somebody else has moved it.
+            let _ = head_word.compare_exchange(head, head + 1, Ordering::SeqCst, Ordering::Relaxed);
+        }
+        Err(self.ring_fault())
+    }
+
+    fn ring_fault(&self) -> Fault {
+        let head = self
+            .segment
+            .memory
+            .ring(self.index)
+            .head
+            .0
+            .load(Ordering::Relaxed);
+        Fault::Ring {
+            head,
+            tail: self.tail,
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! The layout of the segment: the mirror of `worker/include/howdah_shm.h`, number by number.
+//!
+//! `tests/layout.rs` compiles the header and compares every size, offset and constant.
+
+use std::mem::size_of;
+
+/// `magic` of the header, "HWDAHSHM" in memory order.
+pub const MAGIC: u64 = 0x4d48_5348_4144_5748;
+/// Version of the contract. A segment of another version is refused by the worker.
+pub const VERSION: u32 = 1;
+
+/// Front threads that one segment can serve.
+pub const FRONTS_MAX: u32 = 16;
+/// Places for workers in one segment.
+pub const WORKERS_MAX: u32 = 512;
+/// Slots of one front thread.
+pub const SLOTS_MAX: u32 = 1024;
+/// Words of the parked bitmap.
+pub const PARKED_WORDS: usize = WORKERS_MAX as usize / 64;
+
+/// Kind of a slot's state: the front's.
+pub const SLOT_FREE: u64 = 0;
+/// Kind of a slot's state: any worker may claim it.
+pub const SLOT_QUEUED: u64 = 1;
+/// Kind of a slot's state: the named worker's.
+pub const SLOT_OWNED: u64 = 2;
+/// Mask of a position: positions have 48 bits and are never used twice.
+pub const POSITION_MASK: u64 = (1 << 48) - 1;
+
+/// Kind of a completion cell: the request is finished.
+pub const DONE: u64 = 0;
+/// Kind of a completion cell: more of the response can be read.
+pub const PROGRESS: u64 = 1;
+
+/// The request has no body.
+pub const BODY_NONE: u32 = 0;
+/// The body follows the variables in the request area, at the next multiple of 8.
+pub const BODY_INLINE: u32 = 1;
+/// The body is a file in the spool directory, named by the request id as 16 hex digits.
+pub const BODY_FILE: u32 = 2;
+
+/// Request flag: no body is to be sent.
+pub const REQUEST_HEAD: u32 = 1;
+
+/// Frame: fills the rest of the ring.
+pub const FRAME_PAD: u32 = 0;
+/// Frame: the response's head.
+pub const FRAME_HEADERS: u32 = 1;
+/// Frame: bytes of the body.
+pub const FRAME_BODY: u32 = 2;
+/// Frame: the head of a 1xx response.
+pub const FRAME_INFO: u32 = 3;
+/// Frame: complete for the client, the script goes on.
+pub const FRAME_FINISH: u32 = 4;
+/// Frame: the request's end.
+pub const FRAME_END: u32 = 5;
+/// Size of a frame's header: kind and size, 32 bits each.
+pub const FRAME_HEADER_SIZE: usize = 8;
+/// Size of an END frame's payload.
+pub const END_SIZE: usize = 24;
+
+/// `exit` of END: the script ran to its end.
+pub const EXIT_NORMAL: u32 = 0;
+/// `exit` of END: a fatal error was reported; the response is complete all the same.
+pub const EXIT_FATAL: u32 = 1;
+
+/// Size of the header of a front thread's request ring; its cells follow.
+pub const FRONT_RING_SIZE: usize = 128;
+/// Size of a worker's words.
+pub const WORKER_SIZE: usize = 128;
+/// Size of a slot.
+pub const SLOT_SIZE: usize = 192;
+
+/// The header, written once by the front before anyone maps the segment.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // each field is documented in howdah_shm.h
+pub struct Header {
+    pub magic: u64,
+    pub version: u32,
+    pub fronts: u32,
+    pub workers: u32,
+    pub slots: u32,
+    pub request_size: u32,
+    pub response_size: u32,
+    pub segment_size: u64,
+    pub fronts_offset: u64,
+    pub front_stride: u64,
+    pub parked_offset: u64,
+    pub workers_offset: u64,
+    pub completions_offset: u64,
+    pub slots_offset: u64,
+    pub requests_offset: u64,
+    pub responses_offset: u64,
+}
+const _: () = assert!(size_of::<Header>() == 104);
+
+/// `slot.state`: position, worker and kind in one word, so that one CAS is the claim.
+pub const fn state(position: u64, worker: u16, kind: u64) -> u64 {
+    (position << 16) | ((worker as u64 & 0xfff) << 4) | kind
+}
+
+/// The worker named by a state word.
+pub const fn state_worker(state: u64) -> u16 {
+    ((state >> 4) & 0xfff) as u16
+}
+
+/// A cell of a request ring.
+pub const fn request_cell(position: u64, slot: u16) -> u64 {
+    (((position + 1) & POSITION_MASK) << 16) | slot as u64
+}
+
+/// A cell of a completion ring: `(index + 1):32 | kind:1 | low 15 bits of the position | slot:16`.
+pub const fn completion_cell(index: u32, kind: u64, position: u64, slot: u16) -> u64 {
+    ((index.wrapping_add(1) as u64) << 32)
+        | (kind << 31)
+        | ((position & 0x7fff) << 16)
+        | slot as u64
+}
+
+/// The next multiple of 8.
+pub const fn align8(size: u64) -> u64 {
+    (size + 7) & !7
+}
+
+pub(crate) mod words {
+    //! The structures that both sides work on at the same time.
+
+    use crate::sync::{AtomicU32, AtomicU64, FutexWord};
+
+    #[repr(C, align(64))]
+    #[derive(Debug, Default)]
+    pub(crate) struct Line64(pub(crate) AtomicU64);
+
+    #[repr(C, align(64))]
+    #[derive(Debug, Default)]
+    pub(crate) struct Line32(pub(crate) AtomicU32);
+
+    /// `struct howdah_front_ring` without its cells.
+    #[repr(C)]
+    #[derive(Debug, Default)]
+    pub(crate) struct FrontRing {
+        pub(crate) head: Line64,
+        pub(crate) sleeping: Line32,
+    }
+
+    #[repr(C, align(64))]
+    #[derive(Debug, Default)]
+    pub(crate) struct WorkerFront {
+        pub(crate) wake: FutexWord,
+        pub(crate) stop: AtomicU32,
+    }
+
+    #[repr(C, align(64))]
+    #[derive(Debug, Default)]
+    pub(crate) struct WorkerOwn {
+        pub(crate) request_id: AtomicU64,
+        pub(crate) requests: AtomicU64,
+        pub(crate) memory: AtomicU64,
+        pub(crate) started_ns: AtomicU64,
+    }
+
+    /// `struct howdah_worker`.
+    #[repr(C)]
+    #[derive(Debug, Default)]
+    pub(crate) struct Worker {
+        pub(crate) front: WorkerFront,
+        pub(crate) own: WorkerOwn,
+    }
+
+    // Fields that are plain integers in C are atomics here, used relaxed: same layout, and a peer
+    // that breaks the rules cannot make a read undefined.
+    #[repr(C, align(64))]
+    #[derive(Debug, Default)]
+    pub(crate) struct SlotRequest {
+        pub(crate) state: AtomicU64,
+        pub(crate) request_id: AtomicU64,
+        pub(crate) vars_size: AtomicU32,
+        pub(crate) body_kind: AtomicU32,
+        pub(crate) body_size: AtomicU64,
+        pub(crate) flags: AtomicU32,
+    }
+
+    #[repr(C, align(64))]
+    #[derive(Debug, Default)]
+    pub(crate) struct SlotFront {
+        pub(crate) consumed: AtomicU64,
+        pub(crate) space: FutexWord,
+        pub(crate) aborted: AtomicU32,
+    }
+
+    #[repr(C, align(64))]
+    #[derive(Debug, Default)]
+    pub(crate) struct SlotWorker {
+        pub(crate) committed: AtomicU64,
+        pub(crate) echo_id: AtomicU64,
+        pub(crate) started: AtomicU32,
+        pub(crate) waiting: AtomicU32,
+        pub(crate) notified: AtomicU32,
+    }
+
+    /// `struct howdah_slot`: line 0 is the request, line 1 the front's, line 2 the worker's.
+    #[repr(C)]
+    #[derive(Debug, Default)]
+    pub(crate) struct Slot {
+        pub(crate) request: SlotRequest,
+        pub(crate) front: SlotFront,
+        pub(crate) worker: SlotWorker,
+    }
+
+    #[cfg(not(loom))]
+    mod checks {
+        use super::{FrontRing, Slot, SlotFront, SlotRequest, SlotWorker, Worker, WorkerOwn};
+        use std::mem::{offset_of, size_of};
+
+        const _: () = {
+            assert!(size_of::<FrontRing>() == crate::layout::FRONT_RING_SIZE);
+            assert!(offset_of!(FrontRing, sleeping) == 64);
+            assert!(size_of::<Worker>() == crate::layout::WORKER_SIZE);
+            assert!(offset_of!(Worker, front.stop) == 4);
+            assert!(offset_of!(Worker, own) == 64);
+            assert!(offset_of!(WorkerOwn, requests) == 8);
+            assert!(offset_of!(WorkerOwn, memory) == 16);
+            assert!(offset_of!(WorkerOwn, started_ns) == 24);
+            assert!(size_of::<Slot>() == crate::layout::SLOT_SIZE);
+            assert!(offset_of!(SlotRequest, request_id) == 8);
+            assert!(offset_of!(SlotRequest, vars_size) == 16);
+            assert!(offset_of!(SlotRequest, body_kind) == 20);
+            assert!(offset_of!(SlotRequest, body_size) == 24);
+            assert!(offset_of!(SlotRequest, flags) == 32);
+            assert!(offset_of!(Slot, front) == 64);
+            assert!(offset_of!(SlotFront, space) == 8);
+            assert!(offset_of!(SlotFront, aborted) == 12);
+            assert!(offset_of!(Slot, worker) == 128);
+            assert!(offset_of!(SlotWorker, echo_id) == 8);
+            assert!(offset_of!(SlotWorker, started) == 16);
+            assert!(offset_of!(SlotWorker, waiting) == 20);
+            assert!(offset_of!(SlotWorker, notified) == 24);
+        };
+    }
+
+    /// Sizes and offsets under the names of the C header, for the test that compares them.
+    #[cfg(all(test, not(any(loom, miri))))]
+    pub(crate) fn offsets() -> Vec<(&'static str, usize)> {
+        use std::mem::offset_of;
+        vec![
+            ("howdah_front_ring.head", offset_of!(FrontRing, head)),
+            (
+                "howdah_front_ring.sleeping",
+                offset_of!(FrontRing, sleeping),
+            ),
+            ("howdah_worker.wake", offset_of!(Worker, front.wake)),
+            ("howdah_worker.stop", offset_of!(Worker, front.stop)),
+            (
+                "howdah_worker.request_id",
+                offset_of!(Worker, own.request_id),
+            ),
+            ("howdah_worker.requests", offset_of!(Worker, own.requests)),
+            ("howdah_worker.memory", offset_of!(Worker, own.memory)),
+            (
+                "howdah_worker.started_ns",
+                offset_of!(Worker, own.started_ns),
+            ),
+            ("howdah_slot.state", offset_of!(Slot, request.state)),
+            (
+                "howdah_slot.request_id",
+                offset_of!(Slot, request.request_id),
+            ),
+            ("howdah_slot.vars_size", offset_of!(Slot, request.vars_size)),
+            ("howdah_slot.body_kind", offset_of!(Slot, request.body_kind)),
+            ("howdah_slot.body_size", offset_of!(Slot, request.body_size)),
+            ("howdah_slot.flags", offset_of!(Slot, request.flags)),
+            ("howdah_slot.consumed", offset_of!(Slot, front.consumed)),
+            ("howdah_slot.space", offset_of!(Slot, front.space)),
+            ("howdah_slot.aborted", offset_of!(Slot, front.aborted)),
+            ("howdah_slot.committed", offset_of!(Slot, worker.committed)),
+            ("howdah_slot.echo_id", offset_of!(Slot, worker.echo_id)),
+            ("howdah_slot.started", offset_of!(Slot, worker.started)),
+            ("howdah_slot.waiting", offset_of!(Slot, worker.waiting)),
+            ("howdah_slot.notified", offset_of!(Slot, worker.notified)),
+        ]
+    }
+}

@@ -1,0 +1,62 @@
+//! The shared-memory contract between the front and the PHP processes.
+//!
+//! One [`Segment`] per pool holds slots (one request each), a request ring per front thread, a
+//! completion ring per front thread and worker, and the words that each side sleeps on. The layout
+//! is `worker/include/howdah_shm.h`; the algorithm and its proof are `docs/internals/queue.md`.
+//!
+//! ```text
+//!   front thread                                       worker (PHP process)
+//!   acquire, fill, push ── request ring ─────────────> claim (one CAS on the slot's state)
+//!                       ── futex word of the worker ─> wakes
+//!   poll, response      <─ completion ring ──────────  PROGRESS, DONE
+//!                       <─ eventfd, when `sleeping` ─
+//! ```
+//!
+//! # Life of a slot on the front's side
+//!
+//! ```text
+//!   acquire() ─> fill() ─> push() ─> Event::Progress* ─> Event::Done ─> release()
+//!                            │ cancel(): taken back before a worker claimed it (freed)
+//!                            │ abort():  the client is gone; Done still comes
+//!                            └ recover(worker): torn ─> requeue() or release()
+//! ```
+//!
+//! Each [`Front`] belongs to one thread: it is `Send`, its methods take `&mut self`, and nothing it
+//! does allocates or makes a system call per request, except the wake of a sleeping worker. Every
+//! word and byte that a worker can write is checked before use: nonsense is a [`Fault`], never a
+//! panic or an access out of bounds. After a fault the worker is to be killed; its slots come back
+//! through [`Front::recover`].
+//!
+//! This crate must not know HTTP, PHP, or what a pool decides about retries and limits.
+
+mod errors;
+mod frame;
+mod front;
+mod geometry;
+pub mod layout;
+#[cfg(not(loom))]
+mod memory;
+#[cfg(loom)]
+#[path = "memory_loom.rs"]
+mod memory;
+mod response;
+mod segment;
+mod slot;
+mod status;
+mod sync;
+#[cfg(any(test, loom, feature = "fake-worker"))]
+pub mod worker;
+
+#[cfg(all(test, loom))]
+mod loom_tests;
+#[cfg(all(test, not(loom)))]
+mod tests;
+
+pub use errors::{EnlistError, Fault, FillError, QueueError, ReadError, RecoverError, SlotError};
+pub use frame::{End, Exit, Frame, Head, Headers};
+pub use front::{Cancel, Event, Front, Recovery, Torn};
+pub use geometry::{Geometry, GeometryError};
+pub use response::ResponseReader;
+pub use segment::{Segment, SegmentError, WriteIndices};
+pub use slot::{Body, SlotId, WorkerId};
+pub use status::{SlotState, SlotStatus, WorkerStatus};

@@ -1,0 +1,216 @@
+//! A pool's segment and what belongs to all front threads: eventfds, places for workers, stopping.
+
+use crate::errors::EnlistError;
+use crate::front::Front;
+use crate::geometry::Geometry;
+use crate::layout::{FRONTS_MAX, PARKED_WORDS};
+use crate::memory::Memory;
+use crate::slot::WorkerId;
+use crate::status::WorkerStatus;
+use crate::sync::{Ordering, store_load_barrier};
+#[cfg(not(loom))]
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
+/// Why a segment was not made.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot create a shared segment of {size} bytes")]
+pub struct SegmentError {
+    /// Bytes that were asked for.
+    pub size: u64,
+    #[source]
+    source: rustix::io::Errno,
+}
+
+/// The shared memory of one pool. Made once, before the pool's zygote starts; may be used from any
+/// thread. It lives as long as one `Front` of it does.
+#[derive(Debug)]
+pub struct Segment {
+    pub(crate) memory: Memory,
+    #[cfg(not(loom))]
+    eventfds: Vec<OwnedFd>,
+    #[cfg(loom)]
+    pub(crate) bells: Vec<crate::sync::Bell>,
+    pub(crate) places: Places,
+}
+
+/// The places for workers, as the front process knows them. Not in shared memory.
+#[derive(Debug)]
+pub(crate) struct Places {
+    /// Places that were ever in use: their completion rings are to be read. An empty ring of a place
+    /// that is free costs one load.
+    pub(crate) enlisted: [AtomicU64; PARKED_WORDS],
+    /// By worker: the front threads, as bits, that have not recovered the present process.
+    waiting: Vec<AtomicU32>,
+    /// By front thread and worker: how far the completion ring was read when the last process died.
+    read: Vec<AtomicU32>,
+    workers: usize,
+}
+
+/// Where the completion rings of a new worker process go on: the data of a SPAWN message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WriteIndices {
+    indices: [u32; FRONTS_MAX as usize],
+    fronts: usize,
+}
+
+impl WriteIndices {
+    /// One index for each front thread.
+    pub fn as_slice(&self) -> &[u32] {
+        &self.indices[..self.fronts]
+    }
+}
+
+impl Segment {
+    /// Creates the segment and one [`Front`] for each front thread.
+    ///
+    /// The file is sealed: nobody can shrink or grow it.
+    pub fn create(geometry: Geometry) -> Result<(Arc<Self>, Vec<Front>), SegmentError> {
+        let failed = |source| SegmentError {
+            size: geometry.header().segment_size,
+            source,
+        };
+        let segment = Arc::new(Self {
+            memory: Memory::create(geometry).map_err(failed)?,
+            #[cfg(not(loom))]
+            eventfds: (0..geometry.fronts())
+                .map(|_| {
+                    use rustix::event::{EventfdFlags, eventfd};
+                    eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
+                })
+                .collect::<Result<_, _>>()
+                .map_err(failed)?,
+            #[cfg(loom)]
+            bells: (0..geometry.fronts())
+                .map(|_| crate::sync::Bell::default())
+                .collect(),
+            places: Places::new(&geometry),
+        });
+        let fronts = (0..geometry.fronts() as u16)
+            .map(|front| Front::new(Arc::clone(&segment), front))
+            .collect();
+        Ok((segment, fronts))
+    }
+
+    /// The numbers that the segment was made from.
+    pub const fn geometry(&self) -> &Geometry {
+        self.memory.geometry()
+    }
+
+    /// The file, to be handed to the pool's zygote.
+    #[cfg(not(any(loom, miri)))]
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.memory.fd()
+    }
+
+    /// The eventfds, one for each front thread, non-blocking. Workers write them; the front thread
+    /// waits until its own is readable. Waiting edge-triggered saves reading it.
+    #[cfg(not(loom))]
+    pub fn eventfds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.eventfds.iter().map(OwnedFd::as_fd)
+    }
+
+    /// Wakes a front thread, as a worker does.
+    #[cfg(any(test, loom, feature = "fake-worker"))]
+    pub(crate) fn ring_bell(&self, front: u16) {
+        #[cfg(loom)]
+        self.bells[front as usize].ring();
+        #[cfg(not(loom))]
+        {
+            let rung = rustix::io::write(&self.eventfds[front as usize], &1_u64.to_ne_bytes());
+            // EAGAIN: the counter is full, so the front is being woken anyway.
+            debug_assert!(
+                matches!(rung, Ok(8) | Err(rustix::io::Errno::AGAIN)),
+                "{rung:?}"
+            );
+        }
+    }
+
+    /// Gives a place to a new worker process, which is to be forked with the returned indices. From
+    /// here on each front thread reads the worker's completions, until it has recovered it.
+    ///
+    /// Refused while the predecessor in that place is not recovered by every front thread. If the
+    /// process then cannot be started, recover the place as if it had died.
+    pub fn enlist(&self, worker: WorkerId) -> Result<WriteIndices, EnlistError> {
+        let indices = self.places.enlist(worker, self.geometry().fronts())?;
+        let words = self.memory.worker(worker.0);
+        // The predecessor is gone, so its words are the front's for this moment.
+        words.front.stop.store(0, Ordering::Relaxed);
+        words.own.request_id.store(0, Ordering::Relaxed);
+        Ok(indices)
+    }
+
+    /// Whether a process may be alive in the place, or its death is not fully recovered.
+    pub fn is_enlisted(&self, worker: WorkerId) -> bool {
+        let waiting = self.places.waiting.get(worker.index());
+        waiting.is_some_and(|waiting| waiting.load(Ordering::Acquire) != 0)
+    }
+
+    /// Asks a worker to leave once it is idle: it claims nothing more. Its exit is then recovered
+    /// like a death. Unknown workers are ignored.
+    pub fn stop(&self, worker: WorkerId) {
+        if worker.index() >= self.places.workers {
+            return;
+        }
+        let words = self.memory.worker(worker.0);
+        words.front.stop.store(1, Ordering::SeqCst);
+        store_load_barrier();
+        words.front.wake.bump();
+    }
+
+    /// What a worker says of itself. For display: a broken worker can write anything here.
+    pub fn worker(&self, worker: WorkerId) -> Option<WorkerStatus> {
+        (worker.index() < self.places.workers).then(|| WorkerStatus::read(&self.memory, worker))
+    }
+}
+
+impl Places {
+    fn new(geometry: &Geometry) -> Self {
+        let workers = geometry.workers() as usize;
+        let count = workers * geometry.fronts() as usize;
+        Self {
+            enlisted: Default::default(),
+            waiting: (0..workers).map(|_| AtomicU32::new(0)).collect(),
+            read: (0..count).map(|_| AtomicU32::new(0)).collect(),
+            workers,
+        }
+    }
+
+    fn enlist(&self, worker: WorkerId, fronts: u32) -> Result<WriteIndices, EnlistError> {
+        let waiting = self
+            .waiting
+            .get(worker.index())
+            .ok_or(EnlistError::Unknown(worker))?;
+        // Acquire: pairs with the release in `recovered`, so that the indices read below are final.
+        waiting
+            .compare_exchange(0, (1 << fronts) - 1, Ordering::AcqRel, Ordering::Acquire)
+            .map_err(|_| EnlistError::InUse(worker))?;
+        let mut indices = [0; FRONTS_MAX as usize];
+        for (front, index) in indices.iter_mut().enumerate().take(fronts as usize) {
+            *index = self.read[front * self.workers + worker.index()].load(Ordering::Relaxed);
+        }
+        self.enlisted[worker.word()].fetch_or(worker.bit(), Ordering::Release);
+        Ok(WriteIndices {
+            indices,
+            fronts: fronts as usize,
+        })
+    }
+
+    /// Whether a front thread still has to recover the worker.
+    pub(crate) fn awaits(&self, worker: WorkerId, front: u16) -> bool {
+        let waiting = self.waiting.get(worker.index());
+        waiting.is_some_and(|waiting| waiting.load(Ordering::Acquire) & (1 << front) != 0)
+    }
+
+    /// A front thread has read the completion ring up to `index` and taken its slots back. True for
+    /// the last front thread: the place is free again.
+    pub(crate) fn recovered(&self, worker: WorkerId, front: u16, index: u32) -> bool {
+        self.read[front as usize * self.workers + worker.index()].store(index, Ordering::Relaxed);
+        let waiting = &self.waiting[worker.index()];
+        let bit = 1 << front;
+        let before = waiting.fetch_and(!bit, Ordering::AcqRel);
+        debug_assert!(before & bit != 0);
+        before == bit
+    }
+}

@@ -1,0 +1,123 @@
+//! What status pages show of slots and workers.
+
+use crate::front::Front;
+use crate::layout::{SLOT_QUEUED, state, state_worker};
+use crate::memory::Memory;
+use crate::slot::{Phase, SlotId, WorkerId};
+use crate::sync::Ordering;
+use std::num::NonZeroU64;
+
+/// A slot in use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlotStatus {
+    /// Which slot.
+    pub slot: SlotId,
+    /// 0 until it is filled.
+    pub request_id: u64,
+    /// Where it is.
+    pub state: SlotState,
+}
+
+/// Where a slot in use is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SlotState {
+    /// The front prepares the request.
+    Preparing,
+    /// No worker has it yet.
+    Queued,
+    /// A worker has it.
+    Running {
+        /// The owner.
+        worker: WorkerId,
+        /// The request may have had effects.
+        started: bool,
+    },
+    /// The worker is done with it.
+    Done,
+    /// Its worker died.
+    Torn,
+    /// The state word was overwritten: the segment cannot be trusted any more.
+    Corrupt,
+}
+
+/// What a worker says of itself. For display only: a broken worker can write anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WorkerStatus {
+    /// The request in hand.
+    pub request_id: Option<NonZeroU64>,
+    /// Requests served by this process.
+    pub requests: u64,
+    /// Bytes of PHP's allocator at the end of the last request.
+    pub memory: u64,
+    /// `CLOCK_MONOTONIC` in nanoseconds at the start of the request in hand.
+    pub started_ns: u64,
+    /// It sleeps and can be woken for a request.
+    pub parked: bool,
+}
+
+impl WorkerStatus {
+    pub(crate) fn read(memory: &Memory, worker: WorkerId) -> Self {
+        let own = &memory.worker(worker.0).own;
+        Self {
+            request_id: NonZeroU64::new(own.request_id.load(Ordering::Relaxed)),
+            requests: own.requests.load(Ordering::Relaxed),
+            memory: own.memory.load(Ordering::Relaxed),
+            started_ns: own.started_ns.load(Ordering::Relaxed),
+            parked: memory.parked(worker.word()).load(Ordering::Relaxed) & worker.bit() != 0,
+        }
+    }
+}
+
+impl Front {
+    /// All slots in use, for a status page.
+    pub fn slots(&self) -> impl Iterator<Item = SlotStatus> {
+        (0..self.records.len() as u16).filter_map(|index| {
+            let record = &self.records[usize::from(index)];
+            let slot = SlotId {
+                generation: record.generation,
+                index,
+                front: self.index,
+            };
+            (record.phase != Phase::Free).then(|| self.status(slot))
+        })
+    }
+
+    /// One slot. `None` if it was released.
+    pub fn slot(&self, slot: SlotId) -> Option<SlotStatus> {
+        self.record(slot).is_ok().then(|| self.status(slot))
+    }
+
+    fn status(&self, slot: SlotId) -> SlotStatus {
+        let record = &self.records[slot.index()];
+        let state = match record.phase {
+            Phase::Free | Phase::Empty | Phase::Filled => SlotState::Preparing,
+            Phase::Done => SlotState::Done,
+            Phase::Torn => SlotState::Torn,
+            Phase::Queued => self.shared_state(slot.index),
+        };
+        SlotStatus {
+            slot,
+            request_id: record.request_id,
+            state,
+        }
+    }
+
+    fn shared_state(&self, index: u16) -> SlotState {
+        let words = self.segment.memory.slot(self.index, index);
+        let position = self.records[usize::from(index)].position;
+        let word = words.request.state.load(Ordering::Acquire);
+        if word == state(position, 0, SLOT_QUEUED) {
+            return SlotState::Queued;
+        }
+        let worker = WorkerId(state_worker(word));
+        if worker.index() >= self.segment.geometry().workers() as usize
+            || word != self.owned(index, worker)
+        {
+            return SlotState::Corrupt;
+        }
+        SlotState::Running {
+            worker,
+            started: words.worker.started.load(Ordering::Acquire) != 0,
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! The worker's side, for tests: the same steps as `worker/src/queue.c`, in a thread in place of a
+//! PHP process. loom checks these steps; the tests of other crates run them as fake workers.
+
+mod response;
+
+pub use response::ResponseWriter;
+
+use crate::layout::{
+    DONE, POSITION_MASK, PROGRESS, SLOT_OWNED, SLOT_QUEUED, align8, completion_cell, state,
+};
+use crate::memory::Area;
+use crate::segment::{Segment, WriteIndices};
+use crate::slot::WorkerId;
+use crate::sync::{Ordering, mutant, store_load_barrier};
+use bytes::BytesMut;
+use std::sync::Arc;
+
+/// A fake worker in one place of a pool.
+#[derive(Debug)]
+pub struct Worker {
+    segment: Arc<Segment>,
+    id: WorkerId,
+    write: Vec<u32>,
+    rotate: usize,
+}
+
+/// A request in hand. Dropping it without [`Claim::done`] is what a dead worker leaves behind.
+#[derive(Debug)]
+pub struct Claim {
+    /// Never 0.
+    pub request_id: u64,
+    /// The encoded variables.
+    pub vars: Vec<u8>,
+    /// `HOWDAH_BODY_*`.
+    pub body_kind: u32,
+    /// Bytes of the body.
+    pub body_size: u64,
+    /// The body if it travels in the slot, else empty.
+    pub body: Vec<u8>,
+    /// `HOWDAH_REQUEST_*`.
+    pub flags: u32,
+    position: u64,
+    front: u16,
+    slot: u16,
+}
+
+#[cfg(all(test, loom))]
+impl Claim {
+    pub(crate) const fn position(&self) -> u64 {
+        self.position
+    }
+}
+
+impl Worker {
+    /// Takes a place; `write` is what [`Segment::enlist`] returned for it.
+    pub fn attach(segment: &Arc<Segment>, id: WorkerId, write: &WriteIndices) -> Self {
+        let write = write.as_slice().to_vec();
+        Self {
+            segment: Arc::clone(segment),
+            id,
+            write,
+            rotate: id.index(),
+        }
+    }
+
+    /// Waits for a request. `None`: the front asked the worker to leave.
+    pub fn get(&mut self) -> Option<Claim> {
+        let segment = Arc::clone(&self.segment);
+        let front = &segment.memory.worker(self.id.0).front;
+        let parked = segment.memory.parked(self.id.word());
+        let mut token = false;
+        loop {
+            if front.stop.load(Ordering::SeqCst) != 0 {
+                if token && !mutant!(StopKeepsWake) {
+                    self.hand_on();
+                }
+                return None;
+            }
+            if let Some(claim) = self.search() {
+                return Some(claim);
+            }
+            // G1 to G6
+            let seen = front.wake.load();
+            parked.fetch_or(self.id.bit(), Ordering::SeqCst);
+            store_load_barrier();
+            if mutant!(RecheckClaims) {
+                if let Some(claim) = self.search() {
+                    parked.fetch_and(!self.id.bit(), Ordering::SeqCst);
+                    return Some(claim);
+                }
+                front.wake.wait(seen);
+            } else if !self.peek() && front.stop.load(Ordering::SeqCst) == 0 {
+                front.wake.wait(seen);
+            }
+            token = parked.fetch_and(!self.id.bit(), Ordering::SeqCst) & self.id.bit() == 0;
+        }
+    }
+
+    /// Claims a request if there is one.
+    pub fn search(&mut self) -> Option<Claim> {
+        let fronts = self.write.len();
+        for step in 0..fronts {
+            let front = (self.rotate + step) % fronts;
+            if let Some((slot, position)) = self.claim(front as u16) {
+                self.rotate = front + 1;
+                return Some(self.open(front as u16, slot, position));
+            }
+        }
+        None
+    }
+
+    /// C1 to C5.
+    fn claim(&self, front: u16) -> Option<(u16, u64)> {
+        let memory = &self.segment.memory;
+        let head_word = &memory.ring(front).head.0;
+        loop {
+            let head = head_word.load(Ordering::SeqCst);
+            let cell = memory.cell(front, head).load(Ordering::SeqCst);
+            if cell >> 16 != ((head + 1) & POSITION_MASK) {
+                if head_word.load(Ordering::SeqCst) == head {
+                    return None;
+                }
+                continue;
+            }
+            let slot = cell as u16;
+            let word = &memory.slot(front, slot).request.state;
+            let mut queued = state(head, 0, SLOT_QUEUED);
+            let found = word.load(Ordering::Relaxed);
+            if mutant!(ClaimIgnoresPosition) && found & 0xf == SLOT_QUEUED {
+                queued = found;
+            }
+            let position = queued >> 16;
+            let owned = state(position, self.id.0, SLOT_OWNED);
+            let won = found == queued
+                && word
+                    .compare_exchange(queued, owned, Ordering::AcqRel, Ordering::Relaxed)
+                    .is_ok();
+            // Won or lost: whoever is here moves the head on. Lost: somebody else has moved it.
+            let _ = head_word.compare_exchange(head, head + 1, Ordering::SeqCst, Ordering::Relaxed);
+            if won {
+                return Some((slot, position));
+            }
+        }
+    }
+
+    /// Whether there is something to look at in any ring. A stale cell counts: the search passes it.
+    fn peek(&self) -> bool {
+        (0..self.write.len() as u16).any(|front| {
+            let head_word = &self.segment.memory.ring(front).head.0;
+            loop {
+                let head = head_word.load(Ordering::SeqCst);
+                let cell = self.segment.memory.cell(front, head).load(Ordering::SeqCst);
+                if cell >> 16 == ((head + 1) & POSITION_MASK) {
+                    return true;
+                }
+                if head_word.load(Ordering::SeqCst) == head {
+                    return false;
+                }
+            }
+        })
+    }
+
+    /// The wake that this worker got may have been meant for a request, which it will not take.
+    fn hand_on(&self) {
+        if !self.peek() {
+            return;
+        }
+        let memory = &self.segment.memory;
+        for word in 0..memory.geometry().parked_words() {
+            let mut parked = memory.parked(word).load(Ordering::SeqCst);
+            while parked != 0 {
+                let bit = parked & parked.wrapping_neg();
+                if memory.parked(word).fetch_and(!bit, Ordering::SeqCst) & bit != 0 {
+                    let worker = word as u16 * 64 + bit.trailing_zeros() as u16;
+                    memory.worker(worker).front.wake.bump();
+                    return;
+                }
+                parked = memory.parked(word).load(Ordering::SeqCst);
+            }
+        }
+    }
+
+    fn open(&self, front: u16, slot: u16, position: u64) -> Claim {
+        let memory = &self.segment.memory;
+        let words = memory.slot(front, slot);
+        let request_id = words.request.request_id.load(Ordering::Relaxed);
+        let vars_size = words.request.vars_size.load(Ordering::Relaxed);
+        let body_kind = words.request.body_kind.load(Ordering::Relaxed);
+        let body_size = words.request.body_size.load(Ordering::Relaxed);
+        let copy = |at: u64, size: u64| {
+            let mut bytes = BytesMut::new();
+            memory.copy_out(Area::Request { front, slot }, at, size as usize, &mut bytes);
+            Vec::from(bytes)
+        };
+        let inline = if body_kind == crate::layout::BODY_INLINE {
+            body_size
+        } else {
+            0
+        };
+        words.worker.echo_id.store(request_id, Ordering::Relaxed);
+        memory
+            .worker(self.id.0)
+            .own
+            .request_id
+            .store(request_id, Ordering::Relaxed);
+        Claim {
+            request_id,
+            vars: copy(0, u64::from(vars_size)),
+            body_kind,
+            body_size,
+            body: copy(align8(u64::from(vars_size)), inline),
+            flags: words.request.flags.load(Ordering::Relaxed),
+            position,
+            front,
+            slot,
+        }
+    }
+
+    /// Publishes a completion cell and wakes the front thread if it sleeps (D1 to D4).
+    fn complete(&mut self, claim: &Claim, kind: u64) {
+        let memory = &self.segment.memory;
+        let write = &mut self.write[claim.front as usize];
+        let index = *write;
+        *write = index.wrapping_add(1);
+        let cell = completion_cell(index, kind, claim.position, claim.slot);
+        memory
+            .completion(claim.front, self.id.0, index)
+            .swap(cell, Ordering::SeqCst);
+        store_load_barrier();
+        let sleeping = &memory.ring(claim.front).sleeping.0;
+        let epoch = sleeping.load(Ordering::SeqCst);
+        if epoch & 1 == 1 {
+            // The write comes first: if the worker dies between, the word still says that the front
+            // sleeps, and the next worker writes.
+            self.segment.ring_bell(claim.front);
+            // Lost: the front is awake already.
+            let _ = sleeping.compare_exchange(
+                epoch,
+                epoch.wrapping_add(1),
+                Ordering::SeqCst,
+                Ordering::Relaxed,
+            );
+        }
+    }
+
+    /// From here on the request may have had effects.
+    pub fn started(&self, claim: &Claim) {
+        let words = &self.segment.memory.slot(claim.front, claim.slot).worker;
+        words.started.store(1, Ordering::Release);
+    }
+
+    /// Whether the client is gone.
+    pub fn is_aborted(&self, claim: &Claim) -> bool {
+        let words = &self.segment.memory.slot(claim.front, claim.slot).front;
+        words.aborted.load(Ordering::Acquire) != 0
+    }
+
+    /// Makes `committed` bytes of the response visible and tells the front, unless it knows already.
+    pub(crate) fn progress(&mut self, claim: &Claim, committed: u64) {
+        let segment = Arc::clone(&self.segment);
+        let words = &segment.memory.slot(claim.front, claim.slot).worker;
+        words.committed.store(committed, Ordering::Release);
+        if words.notified.swap(1, Ordering::AcqRel) == 0 {
+            self.complete(claim, PROGRESS);
+        }
+    }
+
+    /// Makes the rest visible and gives the slot back.
+    pub(crate) fn done(&mut self, claim: &Claim, committed: u64) {
+        let segment = Arc::clone(&self.segment);
+        let own = &segment.memory.worker(self.id.0).own;
+        own.requests.fetch_add(1, Ordering::Relaxed);
+        own.request_id.store(0, Ordering::Relaxed);
+        let words = &segment.memory.slot(claim.front, claim.slot).worker;
+        words.committed.store(committed, Ordering::Release);
+        self.complete(claim, DONE);
+    }
+
+    /// Sleeps until `room` bytes behind `committed` are free. False: the client is gone.
+    pub(crate) fn wait_space(&self, claim: &Claim, committed: u64, room: u64) -> bool {
+        let slot = self.segment.memory.slot(claim.front, claim.slot);
+        let ring = u64::from(self.segment.geometry().response_size());
+        let has_room = || committed - slot.front.consumed.load(Ordering::SeqCst) + room <= ring;
+        loop {
+            let seen = slot.front.space.load();
+            slot.worker.waiting.swap(1, Ordering::SeqCst);
+            store_load_barrier();
+            if slot.front.aborted.load(Ordering::SeqCst) != 0 || has_room() {
+                slot.worker.waiting.store(0, Ordering::Relaxed);
+                return slot.front.aborted.load(Ordering::SeqCst) == 0;
+            }
+            slot.front.space.wait(seen);
+        }
+    }
+}

@@ -1,0 +1,260 @@
+/*
+ * The contract between the front (Rust, crates/howdah-shm) and the PHP processes (C, worker/src).
+ *
+ * One shared segment per pool. The front creates it, writes the header once, and hands its file
+ * descriptor to the pool's zygote; workers inherit the mapping. Nothing else is shared.
+ *
+ * Rules
+ *  - Every layout here is asserted on both sides; a change bumps HOWDAH_SHM_VERSION.
+ *  - A field is written by one side only, named at the field (the front resets all of a slot while it
+ *    is FREE). The exceptions are the words that
+ *    exist to be contended: slot.state, slot.notified, ring.head, parked.
+ *  - Whatever the peer wrote is hostile until checked: index, length, generation.
+ *  - A front thread owns its slots, its request ring and one completion ring per worker, so every
+ *    ring has one producer. A front thread never dies alone; a worker may die between any two
+ *    instructions, and the front recovers what it held (docs/internals/queue.md).
+ *  - Sizes are bytes, offsets are from the start of the segment, integers are little endian.
+ */
+#ifndef HOWDAH_SHM_H
+#define HOWDAH_SHM_H
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define HOWDAH_SHM_MAGIC 0x4d48534841445748ull /* "HWDAHSHM" */
+#define HOWDAH_SHM_VERSION 1u
+
+#define HOWDAH_FRONTS_MAX 16u
+#define HOWDAH_WORKERS_MAX 512u
+#define HOWDAH_SLOTS_MAX 1024u /* per front thread */
+#define HOWDAH_PARKED_WORDS (HOWDAH_WORKERS_MAX / 64u)
+
+/* --- the header: written by the front before anyone maps the segment, read-only afterwards ---- */
+
+struct howdah_shm_header {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t fronts;  /* front threads, 1..HOWDAH_FRONTS_MAX */
+	uint32_t workers; /* places for workers, 1..HOWDAH_WORKERS_MAX */
+	uint32_t slots;   /* slots of each front thread, a power of two, 1..HOWDAH_SLOTS_MAX */
+	uint32_t request_size;  /* request area of a slot, a multiple of 4096 */
+	uint32_t response_size; /* response ring of a slot, a power of two, at least 4096 */
+	uint64_t segment_size;
+	uint64_t fronts_offset;      /* struct howdah_front_ring, `fronts` times, front_stride apart */
+	uint64_t front_stride;       /* sizeof(struct howdah_front_ring) + 2 * slots cells, padded to 64 */
+	uint64_t parked_offset;      /* _Atomic uint64_t[HOWDAH_PARKED_WORDS] */
+	uint64_t workers_offset;     /* struct howdah_worker, `workers` times */
+	uint64_t completions_offset; /* [front][worker] rings of 2 * slots cells of 8 bytes */
+	uint64_t slots_offset;       /* struct howdah_slot, fronts * slots times */
+	uint64_t requests_offset;    /* request areas, request_size apart */
+	uint64_t responses_offset;   /* response rings, response_size apart */
+};
+static_assert(sizeof(struct howdah_shm_header) == 104, "layout");
+
+/*
+ * --- request ring of a front thread -----------------------------------------------------------
+ *
+ * cells: (pos + 1):48 | slot:16, where slot is the index within this front thread. A position is
+ * never used twice: it is the generation of one queueing. tail is private to the front.
+ */
+struct howdah_front_ring {
+	_Alignas(64) _Atomic uint64_t head; /* anyone, CAS(h, h + 1) only */
+	_Alignas(64) _Atomic uint32_t sleeping; /* odd: the front thread sleeps on its eventfd; epoch */
+	_Alignas(64) _Atomic uint64_t cells[];  /* front; 2 * slots of them */
+};
+static_assert(sizeof(struct howdah_front_ring) == 128, "layout");
+
+/* slot.state = pos:48 | worker:12 | kind:4 */
+#define HOWDAH_SLOT_FREE 0u
+#define HOWDAH_SLOT_QUEUED 1u
+#define HOWDAH_SLOT_OWNED 2u
+#define HOWDAH_STATE(pos, worker, kind) (((uint64_t)(pos) << 16) | ((uint64_t)(worker) << 4) | (kind))
+#define HOWDAH_STATE_POS(state) ((state) >> 16)
+#define HOWDAH_STATE_WORKER(state) (((state) >> 4) & 0xfffu)
+#define HOWDAH_STATE_KIND(state) ((state)&0xfu)
+#define HOWDAH_POS_MASK ((1ull << 48) - 1)
+
+/*
+ * completion cell = (cpos + 1):32 | kind:1 | low 15 bits of pos:15 | slot:16. One producer (the
+ * worker), one consumer (the front thread). At most one PROGRESS and one DONE of a slot are
+ * outstanding, so 2 * slots cells never overflow. The worker's write index starts at the value
+ * that the front gave it at fork: a successor goes on where its predecessor was read to.
+ */
+#define HOWDAH_PROGRESS 1u
+#define HOWDAH_DONE 0u
+#define HOWDAH_COMPLETION(cpos, kind, pos, slot) \
+	(((uint64_t)(uint32_t)((cpos) + 1) << 32) | ((uint64_t)(kind) << 31) | \
+		(((uint64_t)(pos)&0x7fffu) << 16) | (uint64_t)(slot))
+
+/* --- a worker's words -------------------------------------------------------------------------- */
+
+struct howdah_worker {
+	/* front */
+	_Alignas(64) _Atomic uint32_t wake; /* futex, +1 for each wake; also by a worker that leaves and passes its wake on */
+	_Atomic uint32_t stop;              /* 1: leave when idle; the front wakes the worker after setting it */
+	/* worker */
+	_Alignas(64) _Atomic uint64_t request_id; /* in hand, 0: idle; also names the log lines of the moment */
+	_Atomic uint64_t requests;                /* served by this process */
+	_Atomic uint64_t memory;                  /* bytes of PHP's allocator at the end of the last request */
+	_Atomic uint64_t started_ns;              /* CLOCK_MONOTONIC at the start of the request in hand */
+};
+static_assert(sizeof(struct howdah_worker) == 128, "layout");
+
+/* --- a slot: one request on its way ------------------------------------------------------------ */
+
+struct howdah_slot {
+	/* line 0, front (workers CAS `state` from QUEUED to OWNED); stable while QUEUED or OWNED */
+	_Alignas(64) _Atomic uint64_t state;
+	uint64_t request_id; /* never 0 */
+	uint32_t vars_size;  /* encoded variables at the start of the request area */
+	uint32_t body_kind;  /* HOWDAH_BODY_* */
+	uint64_t body_size;
+	uint32_t flags;      /* HOWDAH_REQUEST_* */
+	/* line 1, front, changes while the request runs */
+	_Alignas(64) _Atomic uint64_t consumed; /* response bytes taken, as a count since the claim */
+	_Atomic uint32_t space;                 /* futex, +1 when the front took bytes and `waiting` was set */
+	_Atomic uint32_t aborted;               /* 1: the client is gone; the front bumps and wakes `space` too */
+	/* line 2, worker (`notified`: worker 0 -> 1, front 1 -> 0) */
+	_Alignas(64) _Atomic uint64_t committed; /* response bytes published, whole frames, count since the claim */
+	uint64_t echo_id;                        /* request_id as the worker read it */
+	_Atomic uint32_t started;  /* 1: PHP may have had effects; a death is no longer silent to retry */
+	_Atomic uint32_t waiting;  /* 1: sleeps on `space` */
+	_Atomic uint32_t notified; /* 1: a PROGRESS cell of this slot is under way */
+};
+static_assert(sizeof(struct howdah_slot) == 192, "layout");
+static_assert(offsetof(struct howdah_slot, consumed) == 64, "layout");
+static_assert(offsetof(struct howdah_slot, committed) == 128, "layout");
+
+#define HOWDAH_BODY_NONE 0u
+#define HOWDAH_BODY_INLINE 1u /* behind the variables in the request area, at the next multiple of 8 */
+#define HOWDAH_BODY_FILE 2u   /* file `%016x` of request_id in the spool directory given to the zygote */
+
+#define HOWDAH_REQUEST_HEAD 1u /* no body is to be sent */
+
+/*
+ * --- response frames ----------------------------------------------------------------------------
+ *
+ * The response ring is a sequence of frames, each at a multiple of 8 and contiguous (never
+ * wrapped): a frame that does not fit before the end of the ring is preceded by a PAD frame that
+ * fills it. `committed` and `consumed` count bytes with frame headers and padding; both start at 0
+ * for each request, position in the ring = count % response_size. size is the payload's size
+ * without header and without padding to 8.
+ *
+ * Order: INFO* (HEADERS BODY* FINISH?)? END, followed by the DONE cell. The status of INFO is 100 to
+ * 199, of HEADERS 200 to 999. The front refuses anything else and kills the worker.
+ */
+struct howdah_frame {
+	uint32_t kind; /* HOWDAH_FRAME_* */
+	uint32_t size;
+};
+static_assert(sizeof(struct howdah_frame) == 8, "layout");
+
+#define HOWDAH_FRAME_PAD 0u
+#define HOWDAH_FRAME_HEADERS 1u /* struct howdah_headers and what follows it */
+#define HOWDAH_FRAME_BODY 2u    /* bytes */
+#define HOWDAH_FRAME_INFO 3u    /* as HEADERS, for a 1xx response */
+#define HOWDAH_FRAME_FINISH 4u  /* empty: the response is complete although the script goes on */
+#define HOWDAH_FRAME_END 5u     /* struct howdah_end */
+
+/* A header frame: this, then the reason phrase (reason_size bytes, may be 0), then `count` times a
+ * struct howdah_header followed by name and value without separator or padding. */
+struct howdah_headers {
+	uint16_t status;
+	uint16_t reason_size;
+	uint32_t count;
+};
+struct howdah_header {
+	uint32_t name_size;
+	uint32_t value_size;
+};
+static_assert(sizeof(struct howdah_headers) == 8 && sizeof(struct howdah_header) == 8, "layout");
+
+struct howdah_end {
+	uint32_t exit;        /* HOWDAH_EXIT_* */
+	uint32_t exit_status; /* of exit(), 255 after a fatal error */
+	uint64_t memory_peak; /* bytes */
+	uint64_t cpu_us;      /* user + system time of the request, 0: not measured */
+};
+static_assert(sizeof(struct howdah_end) == 24, "layout");
+
+#define HOWDAH_EXIT_NORMAL 0u
+#define HOWDAH_EXIT_FATAL 1u /* a fatal error was reported; the response is complete all the same */
+
+/*
+ * --- variables -----------------------------------------------------------------------------------
+ *
+ * The request area begins with vars_size bytes: a sequence of records, each a struct howdah_var,
+ * then (id 0 only) name_size bytes of name and a NUL, then value_size bytes of value and a NUL,
+ * padded to a multiple of 4. ids of well-known names are in howdah_vars.h.
+ */
+struct howdah_var {
+	uint16_t id;        /* HOWDAH_VAR_*; 0: the name follows */
+	uint16_t name_size; /* 0 unless id is 0 */
+	uint32_t value_size;
+};
+static_assert(sizeof(struct howdah_var) == 8, "layout");
+
+/*
+ * --- control messages -----------------------------------------------------------------------------
+ *
+ * SOCK_SEQPACKET between the front and the root zygote, and one more between the front and each
+ * pool's zygote. A message is this struct and `size` bytes of data; file descriptors travel with it.
+ * A zygote whose socket reads end-of-file ends itself and its children.
+ *
+ * front -> root   POOL   worker = pool id; data: struct howdah_pool_options, then strings;
+ *                        fds: the pool's control socket, segment, spool directory, eventfds (one per front)
+ * root  -> front  READY  data: JSON object {"php":"8.2.35","api":20220829,"zts":false,"opcache":true,...}
+ * root  -> front  POOL_STARTED  worker = pool id, pid; fd: pidfd
+ * root  -> front  POOL_EXITED   worker = pool id, pid, status = wait status
+ * front -> pool   SPAWN  worker; data: uint32_t[fronts], the completion write index for each front thread,
+ *                        fd: the write end of the worker's stdout and stderr pipe
+ * pool  -> front  SPAWNED worker, pid; fd: pidfd
+ * pool  -> front  EXITED  worker, pid, status = wait status
+ * either -> front FAILED  status = errno; data: a sentence; worker as in the request that failed
+ */
+struct howdah_control {
+	uint32_t kind;
+	uint32_t worker;
+	int32_t pid;
+	int32_t status;
+	uint32_t size;
+	uint32_t reserved;
+};
+static_assert(sizeof(struct howdah_control) == 24, "layout");
+
+#define HOWDAH_CONTROL_POOL 1u
+#define HOWDAH_CONTROL_READY 2u
+#define HOWDAH_CONTROL_POOL_STARTED 3u
+#define HOWDAH_CONTROL_POOL_EXITED 4u
+#define HOWDAH_CONTROL_SPAWN 5u
+#define HOWDAH_CONTROL_SPAWNED 6u
+#define HOWDAH_CONTROL_EXITED 7u
+#define HOWDAH_CONTROL_FAILED 8u
+#define HOWDAH_CONTROL_SIZE_MAX 32768u
+
+struct howdah_pool_options {
+	uint32_t mode;             /* HOWDAH_POOL_* */
+	uint32_t max_requests;     /* a worker leaves after so many requests; 0: never */
+	uint32_t name_size;        /* name of the pool, for process titles and messages */
+	uint32_t reserved;
+};
+static_assert(sizeof(struct howdah_pool_options) == 16, "layout");
+
+#define HOWDAH_POOL_CLASSIC 1u
+
+/*
+ * --- the log pipe ----------------------------------------------------------------------------------
+ *
+ * A worker's stdout and stderr are one pipe that the front reads. Raw bytes are lines that PHP code,
+ * a library or a child wrote. Messages that PHP logs carry their request: a record is
+ *   0x1e  level(1: one of "ewnid")  request id (16 hex digits)  length (8 hex digits)  message
+ * where message is `length` bytes and may hold newlines. At the end of a request during which raw bytes
+ * were written and not yet read, the worker writes a record with level 'm' and length 0: raw bytes
+ * before it belong to that request.
+ */
+#define HOWDAH_LOG_MARK '\x1e'
+#define HOWDAH_LOG_HEADER_SIZE 26u
+
+#endif

@@ -1,0 +1,83 @@
+/*
+ * The worker's side of the request queue: claim a slot, sleep when there is none, publish progress and
+ * completion. Knows the shared-memory contract and nothing of PHP, so that it can be linked into tests.
+ *
+ * Rules: one thread; a worker may be killed between any two instructions, and nothing here may then
+ * lose, double or tear a request (docs/internals/queue.md). No allocation after howdah_queue_attach.
+ */
+#ifndef HOWDAH_QUEUE_H
+#define HOWDAH_QUEUE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "howdah_shm.h"
+
+/*
+ * Fault injection: built with -DHOWDAH_INJECT, howdah_step is called at each step at which a worker may
+ * die and the test that defines it kills the process there. Numbers are those of docs/internals/queue.md.
+ */
+#ifdef HOWDAH_INJECT
+void howdah_step(unsigned step);
+#define HOWDAH_STEP(step) howdah_step(step)
+#else
+#define HOWDAH_STEP(step) ((void)0)
+#endif
+
+/* A pool's segment as this process has it mapped, and this worker's private indices. */
+struct howdah_queue {
+	uint8_t *base;
+	struct howdah_shm_header header; /* a checked copy: the shared one is not read again */
+	uint32_t worker;
+	uint32_t rotate;                            /* where the next search starts */
+	uint32_t write_index[HOWDAH_FRONTS_MAX];    /* completion rings */
+	int eventfd[HOWDAH_FRONTS_MAX];
+};
+
+/* A request in hand. */
+struct howdah_claim {
+	struct howdah_slot *slot;
+	const uint8_t *request; /* request area, header.request_size bytes */
+	uint8_t *response;      /* response ring, header.response_size bytes */
+	uint64_t request_id;
+	uint64_t position;
+	uint32_t front;
+	uint32_t index;      /* of the slot within its front thread */
+	uint32_t vars_size;  /* copies of the slot's fields, checked against the area's size */
+	uint32_t body_kind;
+	uint64_t body_size;
+	uint32_t flags;
+};
+
+/* Maps and checks a segment. Returns NULL, or a sentence that says what is wrong with it. */
+const char *howdah_queue_map(struct howdah_queue *queue, int segment_fd, const int *eventfds, uint32_t eventfd_count);
+
+/* Makes the mapping this worker's: index, and where its completion rings go on. */
+void howdah_queue_attach(struct howdah_queue *queue, uint32_t worker, const uint32_t *write_index);
+
+/* Waits for a request. False: the front asked the worker to leave. */
+bool howdah_queue_get(struct howdah_queue *queue, struct howdah_claim *claim);
+
+/* From here on the request may have had effects. */
+void howdah_queue_started(struct howdah_queue *queue, struct howdah_claim *claim);
+
+/* Makes `committed` bytes of the response visible and tells the front, unless it knows already. */
+void howdah_queue_progress(struct howdah_queue *queue, struct howdah_claim *claim, uint64_t committed);
+
+/* Makes the rest visible and gives the slot back. The claim must not be touched afterwards. */
+void howdah_queue_done(struct howdah_queue *queue, struct howdah_claim *claim, uint64_t committed);
+
+/* Sleeps until at least `room` bytes of the ring behind `committed` are free. False: the client is gone. */
+bool howdah_queue_wait_space(struct howdah_queue *queue, struct howdah_claim *claim, uint64_t committed, uint32_t room);
+
+static inline bool howdah_queue_aborted(const struct howdah_claim *claim)
+{
+	return atomic_load_explicit(&claim->slot->aborted, memory_order_relaxed) != 0;
+}
+
+static inline struct howdah_worker *howdah_queue_worker(const struct howdah_queue *queue)
+{
+	return (struct howdah_worker *)(queue->base + queue->header.workers_offset) + queue->worker;
+}
+
+#endif

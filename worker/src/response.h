@@ -1,0 +1,47 @@
+/*
+ * Writes response frames into a slot's ring. Bytes are gathered in one open BODY frame and become
+ * visible to the front at a flush, when half of the ring is waiting, and at the end.
+ *
+ * Rules: no PHP, no allocation; never blocks except for space in the ring.
+ */
+#ifndef HOWDAH_RESPONSE_H
+#define HOWDAH_RESPONSE_H
+
+#include "queue.h"
+
+struct howdah_response {
+	struct howdah_queue *queue;
+	struct howdah_claim *claim;
+	uint64_t written;   /* bytes placed in the ring, whole frames and padding, published or not */
+	uint64_t published; /* of these, what the front has been told */
+	uint64_t consumed;  /* of these, what the front had taken when last looked at */
+	uint64_t open;      /* position of the open frame's header, UINT64_MAX: none */
+	uint32_t open_kind; /* of the open frame: BODY, or a header frame between begin and end */
+	uint32_t open_size; /* payload bytes of the open frame so far */
+	uint32_t headers;   /* headers in the open header frame so far */
+	bool finished;      /* FINISH or END was written: further body bytes are dropped */
+};
+
+void howdah_response_begin(struct howdah_response *response, struct howdah_queue *queue, struct howdah_claim *claim);
+
+/*
+ * A HEADERS or INFO frame, in three steps: begin, one call a header, end. False if it does not fit
+ * (larger than the ring) or the client is gone; nothing of the frame is then visible.
+ */
+bool howdah_response_headers_begin(struct howdah_response *response, uint32_t frame_kind, uint16_t status, const char *reason, size_t reason_size);
+bool howdah_response_header(struct howdah_response *response, const char *name, size_t name_size, const char *value, size_t value_size);
+bool howdah_response_headers_end(struct howdah_response *response);
+
+/* Body bytes; blocks while the ring is full. False: the client is gone (bytes were dropped). */
+bool howdah_response_write(struct howdah_response *response, const char *bytes, size_t size);
+
+/* What was written so far goes to the client now. */
+void howdah_response_flush(struct howdah_response *response);
+
+/* The response is complete for the client, the script goes on. */
+void howdah_response_finish(struct howdah_response *response);
+
+/* END frame and completion. Works even when the ring is full and the client is gone. */
+void howdah_response_end(struct howdah_response *response, const struct howdah_end *end);
+
+#endif
