@@ -1,0 +1,40 @@
+/*
+ * Messages on the control sockets (SOCK_SEQPACKET), with file descriptors.
+ *
+ * Rules: knows nothing of PHP; what the peer sent is checked for size before anyone sees it; received
+ * descriptors are close-on-exec.
+ */
+#ifndef HOWDAH_CONTROL_H
+#define HOWDAH_CONTROL_H
+
+#include <stddef.h>
+
+#include "howdah_shm.h"
+
+#define HOWDAH_CONTROL_FDS_MAX (3u + HOWDAH_FRONTS_MAX)
+
+struct howdah_message {
+	struct howdah_control head;
+	unsigned fd_count;
+	int fds[HOWDAH_CONTROL_FDS_MAX];
+	_Alignas(8) unsigned char data[HOWDAH_CONTROL_SIZE_MAX];
+};
+
+enum howdah_received {
+	HOWDAH_RECEIVED_MESSAGE,
+	HOWDAH_RECEIVED_EOF,
+	HOWDAH_RECEIVED_BROKEN, /* the peer does not speak this protocol, or the socket failed */
+};
+
+enum howdah_received howdah_control_receive(int socket, struct howdah_message *message);
+
+/* Closes what the message carried and nobody took (taken ones are set to -1). */
+void howdah_control_close_fds(struct howdah_message *message);
+
+/* Sends head, whose size is set here, `size` bytes of data, and a descriptor unless fd is -1. 0 or -1 with errno. */
+int howdah_control_send(int socket, struct howdah_control head, const void *data, size_t size, int fd);
+
+/* FAILED with a sentence made of the format. */
+void howdah_control_fail(int socket, uint32_t worker, int error, const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+#endif

@@ -1,0 +1,172 @@
+/*
+ * See engine.h.
+ *
+ * Rules: the only place that starts PHP; leaves no trace of a request in this process.
+ */
+#include "engine.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <main/php_ini.h>
+#include <zend_extensions.h>
+#include <zend_modules.h>
+#include <zend_smart_str.h>
+
+#include "module.h"
+
+bool howdah_engine_start(sapi_module_struct *module, struct howdah_options *options)
+{
+	howdah_compat_threads_startup();
+	zend_signal_startup();
+	sapi_startup(module);
+	howdah_options_apply(options, module);
+	if (module->startup(module) == FAILURE) {
+		fprintf(stderr, "howdah-php: PHP did not start; the messages above say why\n");
+		return false;
+	}
+	howdah_compat_keep_signals();
+	return true;
+}
+
+/* --- JSON ------------------------------------------------------------------------------------------ */
+
+static void add_string(smart_str *json, const char *value)
+{
+	smart_str_appendc(json, '"');
+	for (const unsigned char *byte = (const unsigned char *)value; *byte; byte++) {
+		if (*byte == '"' || *byte == '\\') {
+			smart_str_appendc(json, '\\');
+			smart_str_appendc(json, (char)*byte);
+		} else if (*byte < 0x20) {
+			smart_str_append_printf(json, "\\u%04x", *byte);
+		} else {
+			smart_str_appendc(json, (char)*byte);
+		}
+	}
+	smart_str_appendc(json, '"');
+}
+
+static void add_key(smart_str *json, const char *name)
+{
+	if (ZSTR_LEN(json->s) > 1) {
+		smart_str_appendc(json, ',');
+	}
+	add_string(json, name);
+	smart_str_appendc(json, ':');
+}
+
+static void add_text(smart_str *json, const char *name, const char *value)
+{
+	add_key(json, name);
+	if (value && *value) {
+		add_string(json, value);
+	} else {
+		smart_str_appends(json, "null");
+	}
+}
+
+static void add_number(smart_str *json, const char *name, zend_long value)
+{
+	add_key(json, name);
+	smart_str_append_long(json, value);
+}
+
+static void add_bool(smart_str *json, const char *name, bool value)
+{
+	add_key(json, name);
+	smart_str_appends(json, value ? "true" : "false");
+}
+
+static void add_extensions(smart_str *json)
+{
+	bool first = true;
+	zend_module_entry *module;
+	add_key(json, "extensions");
+	smart_str_appendc(json, '[');
+	ZEND_HASH_FOREACH_PTR(&module_registry, module)
+	{
+		if (!first) {
+			smart_str_appendc(json, ',');
+		}
+		first = false;
+		add_string(json, module->name);
+	}
+	ZEND_HASH_FOREACH_END();
+	smart_str_appendc(json, ']');
+}
+
+/* --- OPcache --------------------------------------------------------------------------------------- */
+
+#define PROBE_OPCACHE 1
+#define PROBE_JIT 2
+
+static bool is_true(const HashTable *table, const char *key)
+{
+	zval *value = table ? zend_hash_str_find(table, key, strlen(key)) : NULL;
+	return value && zend_is_true(value);
+}
+
+static int ask_opcache(void)
+{
+	int found = 0;
+	zval function, status, scripts;
+	ZVAL_STRING(&function, "opcache_get_status");
+	ZVAL_FALSE(&scripts);
+	ZVAL_UNDEF(&status);
+	if (call_user_function(NULL, NULL, &function, &status, 1, &scripts) == SUCCESS && Z_TYPE(status) == IS_ARRAY) {
+		zval *jit = zend_hash_str_find(Z_ARRVAL(status), ZEND_STRL("jit"));
+		found |= is_true(Z_ARRVAL(status), "opcache_enabled") ? PROBE_OPCACHE : 0;
+		found |= jit && Z_TYPE_P(jit) == IS_ARRAY && is_true(Z_ARRVAL_P(jit), "on") ? PROBE_JIT : 0;
+	}
+	return found;
+}
+
+/* PROBE_* bits; 0 also when the fork or the request fails. */
+static int probe_opcache(void)
+{
+	if (!zend_hash_str_exists(CG(function_table), ZEND_STRL("opcache_get_status"))) {
+		return 0;
+	}
+	pid_t pid = fork();
+	if (pid == 0) {
+		volatile int found = 0;
+		zend_first_try {
+			if (php_request_startup() == SUCCESS) {
+				found = ask_opcache();
+			}
+		} zend_end_try();
+		_exit(found);
+	}
+	int status = 0;
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status)) {
+		return 0;
+	}
+	return WEXITSTATUS(status);
+}
+
+char *howdah_engine_info(void)
+{
+	smart_str json = {0};
+	int opcache = probe_opcache();
+	smart_str_appendc(&json, '{');
+	add_text(&json, "howdah", HOWDAH_VERSION);
+	add_text(&json, "php", PHP_VERSION);
+	add_number(&json, "api", ZEND_MODULE_API_NO);
+	add_bool(&json, "zts", USING_ZTS);
+	add_bool(&json, "debug", ZEND_DEBUG);
+	add_bool(&json, "opcache", opcache & PROBE_OPCACHE);
+	add_bool(&json, "jit", opcache & PROBE_JIT);
+	add_text(&json, "ini_file", php_ini_opened_path);
+	add_text(&json, "ini_scanned", php_ini_scanned_path);
+	add_number(&json, "post_max_size", SG(post_max_size));
+	add_number(&json, "upload_max_filesize", PG(upload_max_filesize));
+	add_number(&json, "memory_limit", PG(memory_limit));
+	add_number(&json, "max_execution_time", EG(timeout_seconds));
+	add_extensions(&json);
+	smart_str_appendc(&json, '}');
+	smart_str_0(&json);
+	char *copy = strdup(ZSTR_VAL(json.s));
+	smart_str_free(&json);
+	return copy;
+}

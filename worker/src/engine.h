@@ -1,0 +1,19 @@
+/*
+ * PHP's life in a process: start-up with a SAPI module, and what the front may know about it.
+ */
+#ifndef HOWDAH_ENGINE_H
+#define HOWDAH_ENGINE_H
+
+#include "options.h"
+
+/* Starts PHP's modules. False after a message on stderr. */
+bool howdah_engine_start(sapi_module_struct *module, struct howdah_options *options);
+
+/*
+ * What PHP this is, as a JSON object: php, api, zts, debug, opcache, jit, ini_file, ini_scanned,
+ * post_max_size, upload_max_filesize, memory_limit (bytes), max_execution_time (s), extensions.
+ * From malloc(); NULL: no memory. Asks OPcache in a fork, because only a request may ask it.
+ */
+char *howdah_engine_info(void);
+
+#endif

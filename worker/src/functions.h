@@ -1,0 +1,12 @@
+/*
+ * The functions of howdah.stub.php.
+ */
+#ifndef HOWDAH_FUNCTIONS_H
+#define HOWDAH_FUNCTIONS_H
+
+#include "compat.h"
+
+/* Registers those that PHP itself or an extension has not; call at the module's start-up. */
+int howdah_functions_register(int module_type);
+
+#endif

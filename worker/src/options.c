@@ -1,0 +1,76 @@
+/*
+ * See options.h.
+ */
+#include "options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void howdah_options_init(struct howdah_options *options)
+{
+	memset(options, 0, sizeof(*options));
+	php_ini_builder_init(&options->ini);
+}
+
+/* A directive's name as php.ini has it; PHP would otherwise read the rest of the line as something else. */
+static bool valid_directive(const char *define)
+{
+	size_t length = strcspn(define, "=");
+	if (length == 0) {
+		return false;
+	}
+	for (size_t i = 0; i < length; i++) {
+		if (!isalnum((unsigned char)define[i]) && !strchr("._-:", define[i])) {
+			return false;
+		}
+	}
+	return strpbrk(define, "\r\n") == NULL;
+}
+
+int howdah_options_take(struct howdah_options *options, int argc, char **argv, int *index)
+{
+	const char *argument = argv[*index];
+	if (strcmp(argument, "-n") == 0) {
+		options->ini_ignore = true;
+		(*index)++;
+		return 1;
+	}
+	if (argument[0] != '-' || (argument[1] != 'c' && argument[1] != 'd')) {
+		return 0;
+	}
+	const char *value = argument + 2;
+	(*index)++;
+	if (*value == '\0') {
+		if (*index >= argc) {
+			fprintf(stderr, "howdah-php: %s needs a value\n", argument);
+			return -1;
+		}
+		value = argv[(*index)++];
+	}
+	if (argument[1] == 'c') {
+		if (access(value, R_OK) != 0) {
+			fprintf(stderr, "howdah-php: cannot read the PHP configuration %s: %s\n", value, strerror(errno));
+			return -1;
+		}
+		free(options->ini_path);
+		options->ini_path = strdup(value);
+		return 1;
+	}
+	if (!valid_directive(value)) {
+		fprintf(stderr, "howdah-php: -d %s is not of the form name=value\n", value);
+		return -1;
+	}
+	php_ini_builder_define(&options->ini, value);
+	return 1;
+}
+
+void howdah_options_apply(struct howdah_options *options, sapi_module_struct *module)
+{
+	module->php_ini_path_override = options->ini_path;
+	module->php_ini_ignore = options->ini_ignore;
+	module->php_ini_ignore_cwd = 1;
+	module->ini_entries = php_ini_builder_finish(&options->ini);
+}

@@ -1,0 +1,30 @@
+/*
+ * Options that every command shares: `-c PATH`, `-n`, `-d name=value`, and their way into PHP.
+ *
+ * Rules: a value that PHP could not use is refused here, with one line on stderr, before PHP starts.
+ */
+#ifndef HOWDAH_OPTIONS_H
+#define HOWDAH_OPTIONS_H
+
+#include <stdbool.h>
+
+#include "compat.h"
+
+struct howdah_options {
+	struct php_ini_builder ini; /* directives of -d, and what a command sets of its own */
+	char *ini_path;             /* -c: a php.ini or the directory of one; NULL: PHP's own */
+	bool ini_ignore;            /* -n */
+};
+
+void howdah_options_init(struct howdah_options *options);
+
+/*
+ * Takes argv[*index] if it is an option of this file, with its value, and moves *index behind it.
+ * Returns 1 if taken, 0 if it is none of these, -1 after a message about a wrong one.
+ */
+int howdah_options_take(struct howdah_options *options, int argc, char **argv, int *index);
+
+/* Hands the options to a SAPI. Call after sapi_startup(), which clears these fields. */
+void howdah_options_apply(struct howdah_options *options, sapi_module_struct *module);
+
+#endif

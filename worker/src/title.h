@@ -1,0 +1,13 @@
+/*
+ * The name that ps and top show for a process.
+ *
+ * Rules: the memory of argv and the environment is given up once, at start-up, before anyone keeps a
+ * pointer into it; a title is cut to what fits there.
+ */
+#ifndef HOWDAH_TITLE_H
+#define HOWDAH_TITLE_H
+
+void howdah_title_init(int argc, char **argv);
+void howdah_title_set(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

@@ -1,0 +1,43 @@
+/*
+ * A zygote: a process that does nothing but fork children on command, reap them and report them.
+ * The root forks pool zygotes, a pool zygote forks workers; this is what both share.
+ *
+ * Rules: one thread; signals that a terminal or an init sends are ignored, the front commands; when the
+ * control socket ends, so do the children, then the zygote. Nothing here touches PHP.
+ */
+#ifndef HOWDAH_ZYGOTE_H
+#define HOWDAH_ZYGOTE_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "control.h"
+
+struct howdah_zygote {
+	int control;  /* socket to the front */
+	int signals;  /* signalfd of SIGCHLD */
+	pid_t pid[HOWDAH_WORKERS_MAX]; /* of the child with this number, 0: none */
+	uint32_t exited_kind;          /* message that reports a child's end */
+	/* A command of the front. The handler closes or keeps the descriptors. */
+	void (*command)(struct howdah_zygote *zygote, struct howdah_message *message);
+	bool signal_children; /* SIGTERM them when the socket ends; otherwise they see the end of their own */
+	void *data;
+};
+
+/* Blocks SIGCHLD, ignores the signals that others send, opens the signalfd. False after a message on stderr. */
+bool howdah_zygote_init(struct howdah_zygote *zygote, int control);
+
+/* Serves commands and reaps children; returns the exit status of the process. */
+int howdah_zygote_run(struct howdah_zygote *zygote);
+
+/*
+ * Forks child `number`. In the child (returns 0) the zygote's descriptors are closed and the kernel
+ * kills it when the zygote dies. In the parent (1) a message `kind` with a pidfd went to the front.
+ * -1: FAILED was sent.
+ */
+int howdah_zygote_fork(struct howdah_zygote *zygote, uint32_t number, uint32_t kind);
+
+/* What a process that runs PHP code expects: default signals, none blocked, SIGPIPE ignored. */
+void howdah_zygote_reset_signals(void);
+
+#endif

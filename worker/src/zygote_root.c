@@ -1,0 +1,157 @@
+/*
+ * The root zygote: PHP's module start-up happens here, once; everything it maps (OPcache's memory,
+ * APCu, JIT buffers) is shared by all pools and workers below.
+ *
+ * Rules: runs no PHP code, so that no worker inherits a request; keeps no descriptor of any pool.
+ */
+#include "zygote_root.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "engine.h"
+#include "pool.h"
+#include "sapi.h"
+#include "title.h"
+#include "zygote.h"
+
+enum pool_fd { POOL_CONTROL, POOL_SEGMENT, POOL_SPOOL, POOL_EVENTS };
+
+/* Reads POOL's data into `pool`; NULL, or what is wrong with it. */
+static const char *parse_pool(const struct howdah_message *message, struct howdah_pool *pool)
+{
+	memset(pool, 0, sizeof(*pool));
+	if (message->head.size < sizeof(pool->options)) {
+		return "its options are cut short";
+	}
+	memcpy(&pool->options, message->data, sizeof(pool->options));
+	if (pool->options.name_size == 0 || pool->options.name_size > HOWDAH_POOL_NAME_MAX ||
+		pool->options.name_size > message->head.size - sizeof(pool->options)) {
+		return "its name must have 1 to 64 bytes";
+	}
+	memcpy(pool->name, message->data + sizeof(pool->options), pool->options.name_size);
+	if (pool->options.mode != HOWDAH_POOL_CLASSIC) {
+		return "its mode is not known to this howdah-php";
+	}
+	if (message->fd_count <= POOL_EVENTS) {
+		return "descriptors are missing";
+	}
+	return NULL;
+}
+
+static void start_pool(struct howdah_zygote *zygote, struct howdah_message *message)
+{
+	static struct howdah_pool pool;
+	uint32_t number = message->head.worker;
+	if (number >= HOWDAH_WORKERS_MAX || zygote->pid[number]) {
+		howdah_control_fail(zygote->control, number, EINVAL, "pool %u: the number is taken or above %u", number, HOWDAH_WORKERS_MAX - 1);
+		return;
+	}
+	const char *wrong = parse_pool(message, &pool);
+	if (wrong) {
+		howdah_control_fail(zygote->control, number, EINVAL, "pool %u: %s", number, wrong);
+		return;
+	}
+	wrong = howdah_queue_map(&pool.queue, message->fds[POOL_SEGMENT], message->fds + POOL_EVENTS, message->fd_count - POOL_EVENTS);
+	if (wrong) {
+		howdah_control_fail(zygote->control, number, EINVAL, "pool %s: %s", pool.name, wrong);
+		return;
+	}
+	pool.spool = message->fds[POOL_SPOOL];
+	if (howdah_zygote_fork(zygote, number, HOWDAH_CONTROL_POOL_STARTED) == 0) {
+		close(message->fds[POOL_SEGMENT]);
+		_exit(howdah_zygote_pool(&pool, message->fds[POOL_CONTROL]));
+	}
+	munmap(pool.queue.base, pool.queue.header.segment_size);
+}
+
+static void command(struct howdah_zygote *zygote, struct howdah_message *message)
+{
+	if (message->head.kind == HOWDAH_CONTROL_POOL) {
+		start_pool(zygote, message);
+	} else {
+		howdah_control_fail(zygote->control, message->head.worker, EINVAL, "the root does not know message %u", message->head.kind);
+	}
+}
+
+static bool is_seqpacket(int socket)
+{
+	int type;
+	socklen_t size = sizeof(type);
+	return getsockopt(socket, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET;
+}
+
+int howdah_zygote_root(int argc, char **argv)
+{
+	struct howdah_options options;
+	int control = -1;
+	howdah_options_init(&options);
+	for (int index = 0; index < argc;) {
+		if (strcmp(argv[index], "--control-fd") == 0 && index + 1 < argc) {
+			char *end;
+			errno = 0;
+			long number = strtol(argv[index + 1], &end, 10);
+			control = errno == 0 && *end == '\0' && number >= 0 && number <= INT_MAX ? (int)number : -1;
+			index += 2;
+			continue;
+		}
+		int taken = howdah_options_take(&options, argc, argv, &index);
+		if (taken < 0) {
+			return 2;
+		}
+		if (taken == 0) {
+			fprintf(stderr, "howdah-php zygote: unknown option %s\n", argv[index]);
+			return 2;
+		}
+	}
+	if (control < 0 || !is_seqpacket(control)) {
+		fprintf(stderr, "howdah-php zygote: --control-fd needs the number of an open SOCK_SEQPACKET socket; howdah starts this command itself\n");
+		return 2;
+	}
+	/* It may have come as standard input, which becomes /dev/null below. */
+	int moved = fcntl(control, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	if (moved < 0) {
+		fprintf(stderr, "howdah-php zygote: cannot take the control socket: %s\n", strerror(errno));
+		return 2;
+	}
+	close(control);
+	control = moved;
+	/* Whatever else was inherited would reach every process that PHP code starts. */
+	if (control > STDERR_FILENO + 1) {
+		close_range(STDERR_FILENO + 1, (unsigned)control - 1, 0);
+	}
+	close_range((unsigned)control + 1, ~0u, 0);
+	/* What PHP code starts in the background and leaves behind is reaped here, also when howdah is pid 1. */
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	/* A terminal's Ctrl-C is for the front alone. Fails when this process leads a session already. */
+	(void)setsid();
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (null >= 0) {
+		dup2(null, STDIN_FILENO);
+		close(null);
+	}
+
+	struct howdah_zygote zygote;
+	if (!howdah_zygote_init(&zygote, control) || !howdah_engine_start(&howdah_sapi_module, &options)) {
+		return 2;
+	}
+	howdah_title_set("howdah: php %s", PHP_VERSION);
+
+	char *info = howdah_engine_info();
+	struct howdah_control ready = {.kind = HOWDAH_CONTROL_READY};
+	int sent = info ? howdah_control_send(control, ready, info, strlen(info), -1) : -1;
+	free(info);
+	if (sent != 0) {
+		fprintf(stderr, "howdah-php: cannot tell the front that PHP is ready: %s\n", strerror(errno));
+		return 1;
+	}
+	zygote.exited_kind = HOWDAH_CONTROL_POOL_EXITED;
+	zygote.command = command;
+	return howdah_zygote_run(&zygote);
+}

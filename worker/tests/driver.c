@@ -1,0 +1,748 @@
+/*
+ * A front for tests: starts `howdah-php zygote`, one pool with one worker, runs the requests that a
+ * specification on standard input names, and prints what comes back.
+ *
+ *   driver HOWDAH_PHP SPOOL_DIRECTORY < SPECIFICATION
+ *
+ * Lines of the specification; values are percent-encoded:
+ *   arg TEXT            an argument of howdah-php zygote
+ *   max-requests N      option of the pool
+ *   show WHAT...        what to print besides bodies: headers end usage log raw frames exit
+ *   var NAME VALUE      a variable of the following requests; without VALUE: no more
+ *   body inline|file F  the body of the following requests: the bytes of file F; `body none`
+ *   abort N             the client of the next request goes when N body bytes have come, 0: at once
+ *   head                the next request has no response body
+ *   touch NAME F        before the next request the file NAME gets the bytes of file F
+ *   cut N               the next request's variables lack their last N bytes
+ *   run                 runs a request
+ *   respawn             starts the worker again after it has ended
+ *   stop                has the worker leave and waits for its end
+ *   wait-log TEXT       waits until the log has a line with TEXT
+ *   bench N             runs N requests without printing; prints their time
+ *
+ * Rules: everything that it waits for has a time limit; every process that it starts is its child's
+ * child and ends with the control sockets.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "driver_front.h"
+#include "howdah_vars.h"
+
+#define TIME_LIMIT_S 60
+#define ARGS_MAX 64
+#define VARS_MAX 128
+
+struct variable {
+	char *name;
+	char *value;
+	size_t value_size;
+};
+
+static struct front front;
+static const char *howdah_php, *spool;
+static char *args[ARGS_MAX];
+static int arg_count;
+static uint32_t max_requests;
+static struct variable variables[VARS_MAX];
+static int variable_count;
+static char *body_file;
+static bool body_spooled;
+static long abort_after = -1;
+static uint32_t cut;
+static uint32_t request_flags;
+static bool show_headers, show_end, show_log, show_raw, show_frames, show_exit, show_usage;
+
+static int root = -1, pool = -1, log_pipe = -1;
+static pid_t root_pid;
+static bool worker_alive;
+static pid_t worker_pid;
+static int worker_status;
+static int run_count;
+
+/* --- the log pipe ---------------------------------------------------------------------------------- */
+
+static char *log_text; /* everything that was read, records rewritten as lines */
+static size_t log_size;
+static unsigned char pending[1 << 20];
+static size_t pending_size;
+
+static void log_append(const char *bytes, size_t size)
+{
+	log_text = realloc(log_text, log_size + size + 1);
+	memcpy(log_text + log_size, bytes, size);
+	log_size += size;
+	log_text[log_size] = '\0';
+}
+
+static void log_line(char level, uint64_t id, const char *text, size_t size)
+{
+	char head[64];
+	if (level == 'm' ? !show_raw : level == 'r' ? !show_raw : !show_log) {
+		return;
+	}
+	int length = level == 'm' ? snprintf(head, sizeof(head), "[mark %lu]", (unsigned long)id)
+		: level == 'r' ? snprintf(head, sizeof(head), "[raw] ")
+					   : snprintf(head, sizeof(head), "[log %c %lu] ", level, (unsigned long)id);
+	log_append(head, (size_t)length);
+	log_append(text, size);
+	if (size == 0 || text[size - 1] != '\n') {
+		log_append("\n", 1);
+	}
+}
+
+/* Takes what the worker wrote apart; false if no more is there now. */
+static bool log_read(void)
+{
+	ssize_t got = read(log_pipe, pending + pending_size, sizeof(pending) - pending_size);
+	if (got <= 0) {
+		return false;
+	}
+	pending_size += (size_t)got;
+	size_t at = 0;
+	while (at < pending_size) {
+		unsigned char *mark = memchr(pending + at, HOWDAH_LOG_MARK, pending_size - at);
+		size_t raw = mark ? (size_t)(mark - pending) - at : pending_size - at;
+		if (raw) {
+			log_line('r', 0, (char *)pending + at, raw);
+			at += raw;
+			continue;
+		}
+		if (pending_size - at < HOWDAH_LOG_HEADER_SIZE) {
+			break;
+		}
+		char number[17] = {0};
+		memcpy(number, pending + at + 2, 16);
+		uint64_t id = strtoull(number, NULL, 16);
+		memset(number, 0, sizeof(number));
+		memcpy(number, pending + at + 18, 8);
+		size_t size = strtoull(number, NULL, 16);
+		if (pending_size - at < HOWDAH_LOG_HEADER_SIZE + size) {
+			break;
+		}
+		log_line((char)pending[at + 1], id, (char *)pending + at + HOWDAH_LOG_HEADER_SIZE, size);
+		at += HOWDAH_LOG_HEADER_SIZE + size;
+	}
+	memmove(pending, pending + at, pending_size - at);
+	pending_size -= at;
+	return true;
+}
+
+static void log_print(void)
+{
+	while (log_pipe >= 0 && log_read()) {
+	}
+	if (log_size) {
+		fwrite(log_text, 1, log_size, stdout);
+		log_size = 0;
+	}
+}
+
+/* --- processes ------------------------------------------------------------------------------------- */
+
+struct message {
+	struct howdah_control head;
+	char data[HOWDAH_CONTROL_SIZE_MAX];
+};
+
+static void send_message(int socket, struct howdah_control head, const void *data, size_t size, const int *fds, unsigned fd_count)
+{
+	char control[CMSG_SPACE(sizeof(int) * 8)] = {0};
+	head.size = (uint32_t)size;
+	struct iovec parts[2] = {{&head, sizeof(head)}, {(void *)data, size}};
+	struct msghdr header = {.msg_iov = parts, .msg_iovlen = 2, .msg_control = control, .msg_controllen = CMSG_SPACE(sizeof(int) * fd_count)};
+	struct cmsghdr *part = CMSG_FIRSTHDR(&header);
+	part->cmsg_level = SOL_SOCKET;
+	part->cmsg_type = SCM_RIGHTS;
+	part->cmsg_len = CMSG_LEN(sizeof(int) * fd_count);
+	memcpy(CMSG_DATA(part), fds, sizeof(int) * fd_count);
+	if (sendmsg(socket, &header, MSG_NOSIGNAL) < 0) {
+		front_fail("sendmsg: %s", strerror(errno));
+	}
+}
+
+static bool receive_message(int socket, struct message *message, int *fd)
+{
+	char control[CMSG_SPACE(sizeof(int) * 8)];
+	struct iovec part = {message, sizeof(*message)};
+	struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)};
+	ssize_t size = recvmsg(socket, &header, MSG_CMSG_CLOEXEC);
+	if (size <= 0) {
+		return false;
+	}
+	if ((size_t)size != sizeof(message->head) + message->head.size) {
+		front_fail("a control message of %zd bytes", size);
+	}
+	message->data[message->head.size] = '\0';
+	*fd = -1;
+	struct cmsghdr *rights = CMSG_FIRSTHDR(&header);
+	if (rights) {
+		memcpy(fd, CMSG_DATA(rights), sizeof(int));
+	}
+	if (message->head.kind == HOWDAH_CONTROL_FAILED) {
+		front_fail("FAILED for %u (%s): %s", message->head.worker, strerror(message->head.status), message->data);
+	}
+	return true;
+}
+
+static void expect_message(int socket, uint32_t kind, struct message *message, int *fd)
+{
+	if (!receive_message(socket, message, fd)) {
+		front_fail("the zygote left instead of sending message %u", kind);
+	}
+	if (message->head.kind != kind) {
+		front_fail("message %u instead of %u", message->head.kind, kind);
+	}
+}
+
+static void socket_pair(int pair[2])
+{
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
+		front_fail("socketpair: %s", strerror(errno));
+	}
+}
+
+static void start_root(void)
+{
+	int pair[2];
+	socket_pair(pair);
+	root_pid = fork();
+	if (root_pid == 0) {
+		char number[16];
+		char *argv[ARGS_MAX + 5] = {(char *)howdah_php, "zygote", "--control-fd", number};
+		int control = dup(pair[1]);
+		snprintf(number, sizeof(number), "%d", control);
+		memcpy(argv + 4, args, sizeof(*args) * (size_t)arg_count);
+		execv(howdah_php, argv);
+		_exit(127);
+	}
+	close(pair[1]);
+	root = pair[0];
+	struct message message;
+	int fd;
+	if (!receive_message(root, &message, &fd) || message.head.kind != HOWDAH_CONTROL_READY || message.data[0] != '{') {
+		int status = 0;
+		waitpid(root_pid, &status, 0);
+		printf("zygote left with status %d\n", WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status));
+		exit(0);
+	}
+}
+
+static void start_pool(void)
+{
+	int pair[2], fd;
+	struct message message;
+	socket_pair(pair);
+	pool = pair[0];
+	int directory = open(spool, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (directory < 0) {
+		front_fail("%s: %s", spool, strerror(errno));
+	}
+	struct {
+		struct howdah_pool_options options;
+		char name[4];
+	} data = {{.mode = HOWDAH_POOL_CLASSIC, .max_requests = max_requests, .name_size = 4}, "test"};
+	const int fds[] = {pair[1], front.segment, directory, front.event};
+	send_message(root, (struct howdah_control){.kind = HOWDAH_CONTROL_POOL, .worker = 1}, &data, sizeof(data), fds, 4);
+	close(pair[1]);
+	close(directory);
+	expect_message(root, HOWDAH_CONTROL_POOL_STARTED, &message, &fd);
+	close(fd);
+}
+
+static void start_worker(void)
+{
+	int pipes[2], fd;
+	struct message message;
+	if (pipe2(pipes, O_CLOEXEC) != 0) {
+		front_fail("pipe: %s", strerror(errno));
+	}
+	if (log_pipe >= 0) {
+		close(log_pipe);
+	}
+	log_pipe = pipes[0];
+	fcntl(log_pipe, F_SETFL, O_NONBLOCK);
+	send_message(pool, (struct howdah_control){.kind = HOWDAH_CONTROL_SPAWN, .worker = 0}, &front.read_index[0], sizeof(uint32_t), &pipes[1], 1);
+	close(pipes[1]);
+	expect_message(pool, HOWDAH_CONTROL_SPAWNED, &message, &fd);
+	close(fd);
+	worker_alive = true;
+	worker_pid = message.head.pid;
+}
+
+static void start(void)
+{
+	if (root < 0) {
+		front_create(&front);
+		start_root();
+		start_pool();
+		start_worker();
+	}
+}
+
+static void worker_ended(const struct message *message)
+{
+	worker_alive = false;
+	worker_status = message->head.status;
+}
+
+static void print_exit(void)
+{
+	if (show_exit) {
+		WIFSIGNALED(worker_status) ? printf("[worker killed by signal %d]\n", WTERMSIG(worker_status))
+								   : printf("[worker exited with status %d]\n", WEXITSTATUS(worker_status));
+	}
+}
+
+static void await_exit(void)
+{
+	struct message message;
+	int fd;
+	if (worker_alive) {
+		expect_message(pool, HOWDAH_CONTROL_EXITED, &message, &fd);
+		worker_ended(&message);
+	}
+	log_print();
+	print_exit();
+}
+
+/* Closing the sockets must end everything: the root's wait proves it for the whole tree. */
+static void finish(void)
+{
+	int status = 0;
+	if (root < 0) {
+		return;
+	}
+	close(pool);
+	close(root);
+	waitpid(root_pid, &status, 0);
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+		front_fail("the root zygote ended with status %x", (unsigned)status);
+	}
+	log_print();
+}
+
+/* --- requests -------------------------------------------------------------------------------------- */
+
+static const char *const known_names[HOWDAH_VAR_COUNT] = {"",
+#define NAME(name) #name,
+	HOWDAH_VARS(NAME)
+#undef NAME
+};
+
+static uint32_t encode_variables(uint8_t *area)
+{
+	size_t at = 0;
+	for (int i = 0; i < variable_count; i++) {
+		const struct variable *variable = &variables[i];
+		struct howdah_var head = {.value_size = (uint32_t)variable->value_size};
+		for (int id = 1; id < HOWDAH_VAR_COUNT && !head.id; id++) {
+			head.id = strcmp(known_names[id], variable->name) == 0 ? (uint16_t)id : 0;
+		}
+		size_t name_size = strlen(variable->name);
+		if (at + sizeof(head) + name_size + variable->value_size + 8 > FRONT_REQUEST_SIZE) {
+			front_fail("the variables do not fit");
+		}
+		if (!head.id) {
+			head.name_size = (uint16_t)name_size;
+		}
+		memcpy(area + at, &head, sizeof(head));
+		at += sizeof(head);
+		if (!head.id) {
+			memcpy(area + at, variable->name, name_size + 1);
+			at += name_size + 1;
+		}
+		memcpy(area + at, variable->value, variable->value_size);
+		area[at + variable->value_size] = '\0';
+		at = (at + variable->value_size + 1 + 3) & ~(size_t)3;
+	}
+	return (uint32_t)at;
+}
+
+static char *read_file(const char *name, size_t *size)
+{
+	FILE *file = fopen(name, "rb");
+	char *bytes = malloc(16 << 20);
+	if (!file || !bytes) {
+		front_fail("%s: %s", name, strerror(errno));
+	}
+	*size = fread(bytes, 1, 16 << 20, file);
+	fclose(file);
+	return bytes;
+}
+
+static void write_file(const char *name, const char *bytes, size_t size)
+{
+	FILE *file = fopen(name, "wb");
+	if (!file || fwrite(bytes, 1, size, file) != size || fclose(file) != 0) {
+		front_fail("%s: %s", name, strerror(errno));
+	}
+}
+
+static void push(struct exchange *exchange)
+{
+	uint8_t *area = front_request_area(&front);
+	uint32_t vars_size = encode_variables(area) - cut;
+	uint32_t kind = HOWDAH_BODY_NONE;
+	size_t body_size = 0;
+	if (body_file) {
+		char *body = read_file(body_file, &body_size);
+		if (body_spooled) {
+			char name[4096];
+			kind = HOWDAH_BODY_FILE;
+			snprintf(name, sizeof(name), "%s/%016lx", spool, (unsigned long)front.next_id);
+			write_file(name, body, body_size);
+		} else {
+			size_t offset = (vars_size + 7u) & ~7u;
+			kind = HOWDAH_BODY_INLINE;
+			if (offset + body_size > FRONT_REQUEST_SIZE) {
+				front_fail("the body does not fit into the slot");
+			}
+			memcpy(area + offset, body, body_size);
+		}
+		free(body);
+	}
+	front_push(&front, exchange, vars_size, kind, body_size, request_flags);
+}
+
+static void print_headers(const struct howdah_frame *frame)
+{
+	const char *at = (const char *)(frame + 1);
+	struct howdah_headers headers;
+	memcpy(&headers, at, sizeof(headers));
+	at += sizeof(headers);
+	printf("Status: %u%s%.*s\n", headers.status, headers.reason_size ? " " : "", headers.reason_size, at);
+	at += headers.reason_size;
+	for (uint32_t i = 0; i < headers.count; i++) {
+		struct howdah_header header;
+		memcpy(&header, at, sizeof(header));
+		at += sizeof(header);
+		printf("%.*s: %.*s\n", (int)header.name_size, at, (int)header.value_size, at + header.name_size);
+		at += header.name_size + header.value_size;
+	}
+	printf("\n");
+}
+
+struct progress {
+	uint64_t body_size;
+	bool headers, finish, end, aborted;
+};
+
+static void take_frame(const struct howdah_frame *frame, struct progress *progress, bool print)
+{
+	const char *payload = (const char *)(frame + 1);
+	if (progress->end) {
+		front_fail("frame %u after END", frame->kind);
+	}
+	switch (frame->kind) {
+		case HOWDAH_FRAME_HEADERS:
+			if (progress->headers) {
+				front_fail("two HEADERS frames");
+			}
+			progress->headers = true;
+			if (print && show_headers) {
+				print_headers(frame);
+			}
+			break;
+		case HOWDAH_FRAME_BODY:
+			if (!progress->headers || progress->finish) {
+				front_fail("a BODY frame before HEADERS or after FINISH");
+			}
+			progress->body_size += frame->size;
+			if (print) {
+				fwrite(payload, 1, frame->size, stdout);
+				if (show_frames) {
+					printf("|");
+				}
+			}
+			break;
+		case HOWDAH_FRAME_FINISH:
+			progress->finish = true;
+			if (print) {
+				printf("[finish]");
+			}
+			break;
+		case HOWDAH_FRAME_END: {
+			struct howdah_end end;
+			memcpy(&end, payload, sizeof(end));
+			progress->end = true;
+			/* A client that is gone gets none. */
+			if (!progress->headers && !progress->aborted) {
+				front_fail("END without HEADERS");
+			}
+			if (print && show_end) {
+				printf("\n[end exit=%u status=%u]", end.exit, end.exit_status);
+			}
+			if (print && show_usage) {
+				printf("\n[at most %lu MiB, at least %lu ms]", (unsigned long)(end.memory_peak >> 20), (unsigned long)(end.cpu_us / 1000));
+			}
+			break;
+		}
+		default:
+			front_fail("frame of kind %u", frame->kind);
+	}
+}
+
+/* True when the request is over, one way or the other. */
+static bool advance(struct exchange *exchange, struct progress *progress, bool print)
+{
+	front_drain(&front, exchange);
+	const struct howdah_frame *frame;
+	while ((frame = front_frame(&front, exchange)) != NULL) {
+		take_frame(frame, progress, print);
+		front_consume(&front, exchange, frame);
+		if (abort_after >= 0 && progress->body_size >= (uint64_t)abort_after) {
+			front_abort(exchange);
+			abort_after = -1;
+		}
+	}
+	return exchange->done;
+}
+
+static void run(bool print)
+{
+	struct exchange exchange;
+	struct progress progress = {.aborted = abort_after >= 0};
+	push(&exchange);
+	if (abort_after == 0) {
+		front_abort(&exchange);
+		abort_after = -1;
+	}
+	while (!advance(&exchange, &progress, print)) {
+		front_sleep(&front, true);
+		if (advance(&exchange, &progress, print)) {
+			front_sleep(&front, false);
+			break;
+		}
+		struct pollfd wait[3] = {{front.event, POLLIN, 0}, {pool, POLLIN, 0}, {log_pipe, POLLIN, 0}};
+		poll(wait, 3, -1);
+		front_sleep(&front, false);
+		uint64_t count;
+		if (wait[0].revents && read(front.event, &count, sizeof(count)) < 0 && errno != EAGAIN) {
+			front_fail("eventfd: %s", strerror(errno));
+		}
+		if (wait[2].revents & POLLIN) {
+			log_read();
+		}
+		if (wait[1].revents && !exchange.done) {
+			struct message message;
+			int fd;
+			expect_message(pool, HOWDAH_CONTROL_EXITED, &message, &fd);
+			worker_ended(&message);
+			if (!advance(&exchange, &progress, print)) {
+				printf("[worker died; started=%u]\n", atomic_load(&exchange.slot->started));
+				atomic_store(&exchange.slot->state, HOWDAH_STATE(exchange.position, 0, HOWDAH_SLOT_FREE));
+				log_print();
+				print_exit();
+				return;
+			}
+		}
+	}
+	if (!progress.end) {
+		front_fail("DONE without END");
+	}
+	if (print) {
+		printf("\n");
+		log_print();
+	}
+	request_flags = 0;
+	cut = 0;
+}
+
+/* Nanoseconds that the worker's thread has run. */
+static double worker_cpu(void)
+{
+	char name[64];
+	unsigned long ns = 0;
+	snprintf(name, sizeof(name), "/proc/%d/schedstat", (int)worker_pid);
+	FILE *file = fopen(name, "r");
+	if (!file || fscanf(file, "%lu", &ns) != 1) {
+		front_fail("%s: %s", name, strerror(errno));
+	}
+	fclose(file);
+	return (double)ns;
+}
+
+static void bench(long count)
+{
+	struct timespec from, to;
+	uint32_t vars_size = encode_variables(front_request_area(&front));
+	front_bench(&front, 2000, vars_size);
+	double cpu = worker_cpu();
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	front_bench(&front, count, vars_size);
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	double us = (double)(to.tv_sec - from.tv_sec) * 1e6 + (double)(to.tv_nsec - from.tv_nsec) / 1e3;
+	printf("%ld requests, %.2f us each, %.2f us of the worker's CPU\n", count, us / (double)count, (worker_cpu() - cpu) / 1e3 / (double)count);
+}
+
+/* --- the specification ----------------------------------------------------------------------------- */
+
+static char *decode(const char *text, size_t *size)
+{
+	char *value = malloc(strlen(text) + 1);
+	size_t length = 0;
+	for (; *text; text++) {
+		unsigned byte;
+		if (*text == '%' && sscanf(text + 1, "%2x", &byte) == 1) {
+			value[length++] = (char)byte;
+			text += 2;
+		} else {
+			value[length++] = *text;
+		}
+	}
+	value[length] = '\0';
+	*size = length;
+	return value;
+}
+
+static void set_variable(char *line)
+{
+	char *space = strchr(line, ' ');
+	if (space) {
+		*space = '\0';
+	}
+	int i = 0;
+	while (i < variable_count && strcmp(variables[i].name, line) != 0) {
+		i++;
+	}
+	if (!space) {
+		if (i < variable_count) {
+			memmove(&variables[i], &variables[i + 1], sizeof(*variables) * (size_t)(variable_count - i - 1));
+			variable_count--;
+		}
+		return;
+	}
+	if (i == VARS_MAX) {
+		front_fail("too many variables");
+	}
+	variables[i].name = strdup(line);
+	variables[i].value = decode(space + 1, &variables[i].value_size);
+	variable_count += i == variable_count;
+}
+
+static void set_body(const char *rest)
+{
+	char *space = strchr(rest, ' ');
+	body_file = space ? strdup(space + 1) : NULL;
+	body_spooled = strncmp(rest, "file", 4) == 0;
+}
+
+static void set_show(const char *rest)
+{
+	show_headers |= strstr(rest, "headers") != NULL;
+	show_end |= strstr(rest, "end") != NULL;
+	show_log |= strstr(rest, "log") != NULL;
+	show_raw |= strstr(rest, "raw") != NULL;
+	show_frames |= strstr(rest, "frames") != NULL;
+	show_exit |= strstr(rest, "exit") != NULL;
+	show_usage |= strstr(rest, "usage") != NULL;
+}
+
+static void touch(const char *rest)
+{
+	char name[4096], source[4096];
+	size_t size;
+	if (sscanf(rest, "%4095s %4095s", name, source) != 2) {
+		front_fail("touch %s", rest);
+	}
+	char *bytes = read_file(source, &size);
+	write_file(name, bytes, size);
+	free(bytes);
+}
+
+static void wait_log(const char *text)
+{
+	while (!log_text || !strstr(log_text, text)) {
+		struct pollfd wait = {log_pipe, POLLIN, 0};
+		poll(&wait, 1, -1);
+		if (!log_read() && (wait.revents & POLLHUP)) {
+			front_fail("the log ended without \"%s\"", text);
+		}
+	}
+	log_print();
+}
+
+static void obey(char *line)
+{
+	char *rest = strchr(line, ' ');
+	size_t size;
+	if (rest) {
+		*rest++ = '\0';
+	} else {
+		rest = line + strlen(line);
+	}
+	if (strcmp(line, "arg") == 0 && arg_count < ARGS_MAX) {
+		args[arg_count++] = decode(rest, &size);
+	} else if (strcmp(line, "max-requests") == 0) {
+		max_requests = (uint32_t)strtoul(rest, NULL, 10);
+	} else if (strcmp(line, "show") == 0) {
+		set_show(rest);
+	} else if (strcmp(line, "var") == 0) {
+		set_variable(rest);
+	} else if (strcmp(line, "body") == 0) {
+		set_body(rest);
+	} else if (strcmp(line, "abort") == 0) {
+		abort_after = strtol(rest, NULL, 10);
+	} else if (strcmp(line, "head") == 0) {
+		request_flags |= HOWDAH_REQUEST_HEAD;
+	} else if (strcmp(line, "cut") == 0) {
+		cut = (uint32_t)strtoul(rest, NULL, 10);
+	} else if (strcmp(line, "touch") == 0) {
+		touch(rest);
+	} else if (strcmp(line, "run") == 0) {
+		start();
+		if (run_count++ && show_headers) {
+			printf("--\n");
+		}
+		run(true);
+	} else if (strcmp(line, "respawn") == 0) {
+		start_worker();
+	} else if (strcmp(line, "stop") == 0) {
+		start();
+		front_stop(&front, 0);
+		await_exit();
+	} else if (strcmp(line, "wait-exit") == 0) {
+		await_exit();
+	} else if (strcmp(line, "wait-log") == 0) {
+		wait_log(rest);
+	} else if (strcmp(line, "bench") == 0) {
+		start();
+		bench(strtol(rest, NULL, 10));
+	} else {
+		front_fail("unknown line \"%s\"", line);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	char *line = NULL;
+	size_t capacity = 0;
+	ssize_t length;
+	if (argc != 3) {
+		fputs("usage: driver HOWDAH_PHP SPOOL_DIRECTORY < SPECIFICATION\n", stderr);
+		return 2;
+	}
+	howdah_php = argv[1];
+	spool = argv[2];
+	alarm(TIME_LIMIT_S);
+	while ((length = getline(&line, &capacity, stdin)) > 0) {
+		line[strcspn(line, "\n")] = '\0';
+		if (*line) {
+			obey(line);
+		}
+	}
+	finish();
+	return 0;
+}

@@ -1,0 +1,276 @@
+<?php
+/*
+ * Runs PHPT files through a worker: php run.php DRIVER HOWDAH_PHP FILE-OR-DIRECTORY...
+ *
+ * Sections: TEST, SKIPIF (PHP code run by `howdah-php cli`; prints "skip" to skip), INI, GET, POST,
+ * POST_RAW (first lines "Content-Type: …", an empty line, the body), COOKIE, HEADERS, VARS (NAME=VALUE
+ * lines for $_SERVER), FILE, "FILE name" (further files in the document root), HOWDAH (lines for the
+ * driver, after the defaults; without one: `run`), CLI (arguments: the script is run by `howdah-php cli`
+ * instead), EXPECTHEADERS, and EXPECT, EXPECTF or EXPECTREGEX.
+ *
+ * In INI, VARS, HOWDAH and expectations {ROOT} stands for the document root, a fresh directory.
+ */
+
+declare(strict_types=1);
+
+final class Skipped extends Exception
+{
+}
+
+final class Phpt
+{
+    /** @var array<string, string> */
+    private array $sections = [];
+    private string $root;
+    private string $spool;
+
+    public function __construct(private readonly string $file, private readonly string $driver, private readonly string $php)
+    {
+        $section = null;
+        foreach (file($file) as $line) {
+            if (preg_match('/^--([A-Z_]+(?: \S+)?)--\s*$/', $line, $match)) {
+                $section = $match[1];
+                $this->sections[$section] = '';
+            } elseif ($section === null) {
+                throw new RuntimeException("$file: text before the first section");
+            } else {
+                $this->sections[$section] .= $line;
+            }
+        }
+    }
+
+    public function name(): string
+    {
+        return trim($this->sections['TEST'] ?? basename($this->file));
+    }
+
+    /** What is wrong, or null. */
+    public function run(): ?string
+    {
+        $base = sys_get_temp_dir() . '/howdah-phpt-' . getmypid();
+        $this->root = "$base/www";
+        $this->spool = "$base/spool";
+        mkdir($this->root, 0755, true);
+        mkdir($this->spool);
+        try {
+            return $this->runIn();
+        } finally {
+            self::remove($base);
+        }
+    }
+
+    private function runIn(): ?string
+    {
+        $this->writeFiles();
+        if (isset($this->sections['SKIPIF'])) {
+            file_put_contents("$this->root/skipif.php", $this->sections['SKIPIF']);
+            [$output] = self::execute([$this->php, 'cli', "$this->root/skipif.php"], '');
+            unlink("$this->root/skipif.php");
+            if (str_starts_with($output, 'skip')) {
+                throw new Skipped($output);
+            }
+        }
+        if (isset($this->sections['CLI'])) {
+            $command = $this->php . ' cli ' . trim($this->expand($this->sections['CLI']));
+            [$output, $errors, $status] = self::execute(['/bin/sh', '-c', "cd '$this->root' && $command"], $this->sections['STDIN'] ?? '');
+            return $this->compare(rtrim($output) . ($status ? "\n[exit $status]" : ''), $errors);
+        }
+        [$output, $errors, $status] = self::execute([$this->driver, $this->php, $this->spool], $this->specification());
+        if ($status !== 0) {
+            return "the driver ended with status $status\n$errors\n" . substr($output, -2000);
+        }
+        return $this->compare($output, $errors);
+    }
+
+    private function writeFiles(): void
+    {
+        file_put_contents("$this->root/test.php", $this->sections['FILE'] ?? '');
+        foreach ($this->sections as $section => $text) {
+            if (str_starts_with($section, 'FILE ')) {
+                $path = "$this->root/" . substr($section, 5);
+                @mkdir(dirname($path), 0755, true);
+                file_put_contents($path, $this->expand($text));
+            }
+        }
+    }
+
+    private function specification(): string
+    {
+        $lines = [];
+        $ini = ['display_errors=1', 'html_errors=0', 'log_errors=0', 'error_reporting=-1', 'expose_php=0', 'date.timezone=UTC'];
+        foreach ([...$ini, ...$this->lines('INI')] as $directive) {
+            $lines[] = 'arg -d';
+            $lines[] = 'arg ' . self::encode($directive);
+        }
+        foreach ($this->variables() as $name => $value) {
+            $lines[] = "var $name " . self::encode((string) $value);
+        }
+        if (($body = $this->body()) !== null) {
+            file_put_contents("$this->root/request.body", $body[1]);
+            $lines[] = "body inline $this->root/request.body";
+        }
+        if (isset($this->sections['EXPECTHEADERS'])) {
+            $lines[] = 'show headers';
+        }
+        return implode("\n", [...$lines, ...($this->lines('HOWDAH') ?: ['run'])]) . "\n";
+    }
+
+    /** @return array<string, string|int> */
+    private function variables(): array
+    {
+        $query = trim($this->sections['GET'] ?? '');
+        $body = $this->body();
+        $variables = [
+            'GATEWAY_INTERFACE' => 'CGI/1.1',
+            'SERVER_SOFTWARE' => 'howdah-test',
+            'SERVER_PROTOCOL' => 'HTTP/1.1',
+            'SERVER_NAME' => 'localhost',
+            'SERVER_PORT' => '80',
+            'REMOTE_ADDR' => '127.0.0.1',
+            'REQUEST_METHOD' => $body === null ? 'GET' : 'POST',
+            'REQUEST_URI' => '/test.php' . ($query === '' ? '' : "?$query"),
+            'QUERY_STRING' => $query,
+            'DOCUMENT_ROOT' => $this->root,
+            'SCRIPT_FILENAME' => "$this->root/test.php",
+            'SCRIPT_NAME' => '/test.php',
+            'PHP_SELF' => '/test.php',
+            'HTTP_HOST' => 'localhost',
+        ];
+        if ($body !== null) {
+            $variables['CONTENT_TYPE'] = $body[0];
+            $variables['CONTENT_LENGTH'] = strlen($body[1]);
+        }
+        if (isset($this->sections['COOKIE'])) {
+            $variables['HTTP_COOKIE'] = trim($this->sections['COOKIE']);
+        }
+        foreach ($this->lines('HEADERS') as $line) {
+            [$name, $value] = explode(':', $line, 2);
+            $variables['HTTP_' . strtoupper(strtr($name, '-', '_'))] = trim($value);
+        }
+        foreach ($this->lines('VARS') as $line) {
+            [$name, $value] = explode('=', $line, 2);
+            $variables[$name] = $value;
+        }
+        return $variables;
+    }
+
+    /** @return array{string, string}|null content type and bytes */
+    private function body(): ?array
+    {
+        if (isset($this->sections['POST'])) {
+            return ['application/x-www-form-urlencoded', trim($this->sections['POST'])];
+        }
+        if (!isset($this->sections['POST_RAW'])) {
+            return null;
+        }
+        [$head, $bytes] = explode("\n\n", $this->sections['POST_RAW'], 2);
+        $bytes = substr($bytes, 0, -1);
+        if (str_contains($head, 'multipart/')) {
+            $bytes = str_replace("\n", "\r\n", $bytes);
+        }
+        return [trim(substr($head, strlen('Content-Type:'))), $bytes];
+    }
+
+    private function compare(string $output, string $errors): ?string
+    {
+        $output = str_replace("\r\n", "\n", $output);
+        if (isset($this->sections['EXPECTHEADERS'])) {
+            [$head, $output] = explode("\n\n", $output, 2) + [1 => ''];
+            foreach ($this->lines('EXPECTHEADERS') as $header) {
+                $absent = str_starts_with($header, '!');
+                if (in_array(ltrim($header, '!'), explode("\n", $head), true) === $absent) {
+                    return "header \"$header\" is not as expected in\n$head";
+                }
+            }
+        }
+        $output = trim(str_replace($this->root, '{ROOT}', $output));
+        foreach (['EXPECT', 'EXPECTF', 'EXPECTREGEX'] as $kind) {
+            if (!isset($this->sections[$kind])) {
+                continue;
+            }
+            $expected = trim($this->sections[$kind]);
+            $same = $kind === 'EXPECT' ? $output === $expected
+                : preg_match('~^' . ($kind === 'EXPECTF' ? self::pattern($expected) : $expected) . '$~sD', $output) === 1;
+            return $same ? null : "--- expected\n$expected\n--- got\n" . substr($output, 0, 4000) . "\n--- errors\n$errors";
+        }
+        throw new RuntimeException("$this->file expects nothing");
+    }
+
+    private static function pattern(string $format): string
+    {
+        return strtr(preg_quote($format, '~'), [
+            '%s' => '[^\n]+', '%S' => '[^\n]*', '%a' => '.+', '%A' => '.*', '%d' => '\d+',
+            '%i' => '[+-]?\d+', '%f' => '[+-]?\d*\.?\d+', '%x' => '[0-9a-fA-F]+', '%w' => '\s*', '%c' => '.',
+        ]);
+    }
+
+    /** @return list<string> */
+    private function lines(string $section): array
+    {
+        return array_values(array_filter(explode("\n", $this->expand($this->sections[$section] ?? '')), static fn ($line) => $line !== ''));
+    }
+
+    private function expand(string $text): string
+    {
+        return str_replace(['{ROOT}', '{PHP}'], [$this->root, $this->php], $text);
+    }
+
+    private static function encode(string $value): string
+    {
+        return preg_replace_callback('/[%\x00-\x1f]/', static fn ($byte) => sprintf('%%%02x', ord($byte[0])), $value);
+    }
+
+    /** @return array{string, string, int} output, errors, status */
+    private static function execute(array $command, string $input): array
+    {
+        $files = [tmpfile(), tmpfile(), tmpfile()];
+        fwrite($files[0], $input);
+        rewind($files[0]);
+        $process = proc_open($command, $files, $pipes);
+        $status = proc_close($process);
+        rewind($files[1]);
+        rewind($files[2]);
+        return [stream_get_contents($files[1]), stream_get_contents($files[2]), $status];
+    }
+
+    private static function remove(string $path): void
+    {
+        if (is_dir($path) && !is_link($path)) {
+            chmod($path, 0755);
+            foreach (array_diff(scandir($path), ['.', '..']) as $name) {
+                self::remove("$path/$name");
+            }
+            rmdir($path);
+        } else {
+            unlink($path);
+        }
+    }
+}
+
+function main(array $arguments): int
+{
+    [, $driver, $php] = $arguments;
+    $files = [];
+    foreach (array_slice($arguments, 3) as $path) {
+        array_push($files, ...(is_dir($path) ? glob("$path/*.phpt") : [$path]));
+    }
+    $failed = $skipped = 0;
+    foreach ($files as $file) {
+        $test = new Phpt($file, $driver, $php);
+        try {
+            $wrong = $test->run();
+            if ($wrong !== null) {
+                $failed++;
+                echo 'FAIL ', basename($file), ' ', $test->name(), "\n", $wrong, "\n\n";
+            }
+        } catch (Skipped $reason) {
+            $skipped++;
+            echo 'SKIP ', basename($file), ' ', trim($reason->getMessage()), "\n";
+        }
+    }
+    $count = count($files);
+    echo $count - $failed - $skipped, " passed, $failed failed, $skipped skipped\n";
+    return $count === 0 || $failed ? 1 : 0;
+}
+
+exit(main($argv));
