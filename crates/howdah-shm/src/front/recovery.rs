@@ -83,6 +83,7 @@ impl Front {
         self.expect(slot, Phase::Torn)?;
         self.write_request(slot.index);
         self.enqueue(slot.index)?;
+        self.wake_one();
         Ok(())
     }
 
