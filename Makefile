@@ -34,7 +34,8 @@ lint: ## Check formatting, lints, licences of dependencies, shell and PHP
 
 fmt: ## Format Rust, C and Python
 	$(CARGO) fmt --all
-	clang-format -i worker/src/*.c worker/src/*.h
+	find worker/src worker/tests -name '*.[ch]' ! -name howdah_arginfo.h -exec clang-format -i {} +
+	$(MAKE) -C bench fmt
 
 bench: build ## Measure against the peers that are installed; report in bench/out
 	@scripts/setup.sh bench
@@ -53,4 +54,3 @@ reference: ## Write the reference pages anew from the code
 
 clean: ## Remove everything that was built
 	$(CARGO) clean
-	$(MAKE) -C worker clean

@@ -20,17 +20,16 @@
 #include <zend_extensions.h>
 #include <zend_modules.h>
 
-static const char usage[] =
-	"Usage: howdah-php cli [options] [-f] SCRIPT [--] [args]\n"
-	"       howdah-php cli [options] -r CODE [--] [args]\n"
-	"       howdah-php cli [options] [-- args]          the script comes on standard input\n"
-	"  -c PATH        look for php.ini there\n"
-	"  -n             no php.ini\n"
-	"  -d name=value  set a directive\n"
-	"  -l             check the syntax only\n"
-	"  -i             information about PHP and its configuration\n"
-	"  -m             the modules that are loaded\n"
-	"  -v             the version\n";
+static const char usage[] = "Usage: howdah-php cli [options] [-f] SCRIPT [--] [args]\n"
+							"       howdah-php cli [options] -r CODE [--] [args]\n"
+							"       howdah-php cli [options] [-- args]          the script comes on standard input\n"
+							"  -c PATH        look for php.ini there\n"
+							"  -n             no php.ini\n"
+							"  -d name=value  set a directive\n"
+							"  -l             check the syntax only\n"
+							"  -i             information about PHP and its configuration\n"
+							"  -m             the modules that are loaded\n"
+							"  -v             the version\n";
 
 enum mode { MODE_SCRIPT, MODE_CODE, MODE_LINT, MODE_INFO, MODE_MODULES, MODE_VERSION };
 
@@ -132,13 +131,12 @@ static sapi_module_struct cli_module = {
 	.phpinfo_as_text = 1,
 };
 
-static const char fixed_ini[] =
-	"html_errors=0\n"
-	"register_argc_argv=1\n"
-	"implicit_flush=1\n"
-	"output_buffering=0\n"
-	"max_execution_time=0\n"
-	"max_input_time=-1\n";
+static const char fixed_ini[] = "html_errors=0\n"
+								"register_argc_argv=1\n"
+								"implicit_flush=1\n"
+								"output_buffering=0\n"
+								"max_execution_time=0\n"
+								"max_input_time=-1\n";
 
 /* --- modes ----------------------------------------------------------------------------------------- */
 
@@ -171,8 +169,8 @@ static void print_modules(void)
 
 static void print_version(void)
 {
-	php_printf("PHP %s (%s) (howdah %s) (%s%s)\nCopyright (c) The PHP Group\n%s", PHP_VERSION, sapi_module.name, HOWDAH_VERSION,
-		USING_ZTS ? "ZTS" : "NTS", ZEND_DEBUG ? " DEBUG" : "", get_zend_version());
+	php_printf("PHP %s (%s) (howdah %s) (%s%s)\nCopyright (c) The PHP Group\n%s", PHP_VERSION, sapi_module.name,
+		HOWDAH_VERSION, USING_ZTS ? "ZTS" : "NTS", ZEND_DEBUG ? " DEBUG" : "", get_zend_version());
 }
 
 /* A stream over one of the process's own descriptors, as a constant. */
@@ -353,7 +351,8 @@ int howdah_cli(int argc, char **argv)
 	SG(request_info).argv = arguments;
 
 	volatile int status = 1;
-	zend_first_try {
+	zend_first_try
+	{
 		if (php_request_startup() == SUCCESS) {
 			zend_is_auto_global(ZSTR_KNOWN(ZEND_STR_AUTOGLOBAL_SERVER));
 			run_mode(&command);
@@ -361,7 +360,8 @@ int howdah_cli(int argc, char **argv)
 			fprintf(stderr, "howdah-php: PHP could not start a request\n");
 			EG(exit_status) = 1;
 		}
-	} zend_end_try();
+	}
+	zend_end_try();
 	php_request_shutdown(NULL);
 	status = EG(exit_status);
 	SG(request_info).path_translated = NULL;

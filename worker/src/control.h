@@ -35,6 +35,7 @@ void howdah_control_close_fds(struct howdah_message *message);
 int howdah_control_send(int socket, struct howdah_control head, const void *data, size_t size, int fd);
 
 /* FAILED with a sentence made of the format. */
-void howdah_control_fail(int socket, uint32_t worker, int error, const char *format, ...) __attribute__((format(printf, 4, 5)));
+void howdah_control_fail(int socket, uint32_t worker, int error, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
 
 #endif

@@ -131,11 +131,13 @@ static int probe_opcache(void)
 	pid_t pid = fork();
 	if (pid == 0) {
 		volatile int found = 0;
-		zend_first_try {
+		zend_first_try
+		{
 			if (php_request_startup() == SUCCESS) {
 				found = ask_opcache();
 			}
-		} zend_end_try();
+		}
+		zend_end_try();
 		_exit(found);
 	}
 	int status = 0;

@@ -54,7 +54,7 @@ ZEND_FUNCTION(apache_response_headers)
 	array_init(return_value);
 	zend_llist_position position;
 	for (sapi_header_struct *header = zend_llist_get_first_ex(&SG(sapi_headers).headers, &position); header;
-		header = zend_llist_get_next_ex(&SG(sapi_headers).headers, &position)) {
+		 header = zend_llist_get_next_ex(&SG(sapi_headers).headers, &position)) {
 		struct howdah_header_line line;
 		if (howdah_output_split_header(header, &line)) {
 			add_assoc_stringl_ex(return_value, line.name, line.name_size, (char *)line.value, line.value_size);
@@ -69,5 +69,6 @@ ZEND_FUNCTION(howdah_request_id)
 	if (!request) {
 		RETURN_EMPTY_STRING();
 	}
-	RETURN_STR(zend_strpprintf(16, "%08x%08x", (unsigned)(request->claim.request_id >> 32), (unsigned)request->claim.request_id));
+	RETURN_STR(zend_strpprintf(
+		16, "%08x%08x", (unsigned)(request->claim.request_id >> 32), (unsigned)request->claim.request_id));
 }

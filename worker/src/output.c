@@ -27,7 +27,8 @@ size_t howdah_output_write(const char *bytes, size_t size)
 	if (UNEXPECTED(!request)) {
 		return size;
 	}
-	if (UNEXPECTED(howdah_queue_aborted(&request->claim)) || UNEXPECTED(!howdah_response_write(&request->response, bytes, size))) {
+	if (UNEXPECTED(howdah_queue_aborted(&request->claim)) ||
+		UNEXPECTED(!howdah_response_write(&request->response, bytes, size))) {
 		php_handle_aborted_connection();
 	}
 	return size;
@@ -136,7 +137,7 @@ static struct status_line find_status(sapi_headers_struct *headers)
 	}
 	zend_llist_position position;
 	for (sapi_header_struct *header = zend_llist_get_first_ex(&headers->headers, &position); header;
-		header = zend_llist_get_next_ex(&headers->headers, &position)) {
+		 header = zend_llist_get_next_ex(&headers->headers, &position)) {
 		struct howdah_header_line split;
 		if ((*header->header == 'S' || *header->header == 's') && howdah_output_split_header(header, &split) &&
 			is_named(&split, "Status") && parse_status(split.value, split.value_size, &status)) {
@@ -152,12 +153,13 @@ static struct status_line find_status(sapi_headers_struct *headers)
 /* Only PHP's default_mimetype writes a header with a length of 0. */
 static bool put_headers(struct howdah_request *request, sapi_headers_struct *headers, const struct status_line *status)
 {
-	if (!howdah_response_headers_begin(&request->response, HOWDAH_FRAME_HEADERS, (uint16_t)status->code, status->reason, status->reason_size)) {
+	if (!howdah_response_headers_begin(
+			&request->response, HOWDAH_FRAME_HEADERS, (uint16_t)status->code, status->reason, status->reason_size)) {
 		return false;
 	}
 	zend_llist_position position;
 	for (sapi_header_struct *header = zend_llist_get_first_ex(&headers->headers, &position); header;
-		header = zend_llist_get_next_ex(&headers->headers, &position)) {
+		 header = zend_llist_get_next_ex(&headers->headers, &position)) {
 		struct howdah_header_line line;
 		if (!howdah_output_split_header(header, &line)) {
 			continue;
@@ -195,7 +197,8 @@ int howdah_output_send_headers(sapi_headers_struct *headers)
 		/* The next write or flush reports it to the script; here PHP could not bail out. */
 		request->headers_sent = true;
 	} else {
-		howdah_log_format('e', "The response's headers do not fit into %u bytes; 500 was sent instead", request->response.queue->header.response_size);
+		howdah_log_format('e', "The response's headers do not fit into %u bytes; 500 was sent instead",
+			request->response.queue->header.response_size);
 		howdah_output_bare(request, 500);
 		request->finished = true;
 	}

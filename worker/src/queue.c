@@ -36,7 +36,8 @@ static _Atomic uint64_t *completion_cell(const struct howdah_queue *queue, uint3
 {
 	uint64_t ring = (uint64_t)front * queue->header.workers + queue->worker;
 
-	return (_Atomic uint64_t *)(queue->base + queue->header.completions_offset) + ring * CELLS(queue) + (index & (CELLS(queue) - 1));
+	return (_Atomic uint64_t *)(queue->base + queue->header.completions_offset) + ring * CELLS(queue) +
+		   (index & (CELLS(queue) - 1));
 }
 
 static struct howdah_slot *slot_at(const struct howdah_queue *queue, uint32_t front, uint32_t index)
@@ -63,10 +64,11 @@ static bool power_of_two(uint32_t number)
 }
 
 /* Whether `count` things of `size` bytes at `offset` lie behind the header and within the segment. */
-static bool inside(const struct howdah_shm_header *header, uint64_t offset, uint64_t count, uint64_t size, uint64_t alignment)
+static bool inside(
+	const struct howdah_shm_header *header, uint64_t offset, uint64_t count, uint64_t size, uint64_t alignment)
 {
 	return offset >= sizeof *header && offset % alignment == 0 && offset <= header->segment_size &&
-		count <= (header->segment_size - offset) / size;
+		   count <= (header->segment_size - offset) / size;
 }
 
 static const char *check_header(const struct howdah_shm_header *header, uint64_t file_size)
@@ -91,11 +93,13 @@ static const char *check_header(const struct howdah_shm_header *header, uint64_t
 		!power_of_two(header->response_size)) {
 		return "the segment's areas have sizes that are not allowed";
 	}
-	if (header->front_stride < sizeof(struct howdah_front_ring) + cells * sizeof(uint64_t) || header->front_stride % 64 != 0 ||
+	if (header->front_stride < sizeof(struct howdah_front_ring) + cells * sizeof(uint64_t) ||
+		header->front_stride % 64 != 0 ||
 		!inside(header, header->fronts_offset, header->fronts, header->front_stride, 64) ||
 		!inside(header, header->parked_offset, HOWDAH_PARKED_WORDS, sizeof(uint64_t), 8) ||
 		!inside(header, header->workers_offset, header->workers, sizeof(struct howdah_worker), 64) ||
-		!inside(header, header->completions_offset, header->fronts * (uint64_t)header->workers * cells, sizeof(uint64_t), 8) ||
+		!inside(header, header->completions_offset, header->fronts * (uint64_t)header->workers * cells,
+			sizeof(uint64_t), 8) ||
 		!inside(header, header->slots_offset, slots, sizeof(struct howdah_slot), 64) ||
 		!inside(header, header->requests_offset, slots, header->request_size, 8) ||
 		!inside(header, header->responses_offset, slots, header->response_size, 8)) {
@@ -235,7 +239,8 @@ static void hand_wake_on(struct howdah_queue *queue)
 
 			HOWDAH_STEP(11);
 			if ((atomic_fetch_and(parked, ~bit) & bit) != 0 && worker < queue->header.workers) {
-				struct howdah_worker *other = (struct howdah_worker *)(queue->base + queue->header.workers_offset) + worker;
+				struct howdah_worker *other =
+					(struct howdah_worker *)(queue->base + queue->header.workers_offset) + worker;
 
 				HOWDAH_STEP(12);
 				atomic_fetch_add(&other->wake, 1);
@@ -255,7 +260,8 @@ static uint64_t monotonic_ns(void)
 }
 
 /* Copies the request's fields and checks what would lead out of its area. */
-static void open_claim(struct howdah_queue *queue, struct howdah_claim *claim, uint32_t front, uint32_t index, uint64_t position)
+static void open_claim(
+	struct howdah_queue *queue, struct howdah_claim *claim, uint32_t front, uint32_t index, uint64_t position)
 {
 	const struct howdah_shm_header *header = &queue->header;
 	uint64_t number = (uint64_t)front * header->slots + index;

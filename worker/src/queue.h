@@ -29,8 +29,8 @@ struct howdah_queue {
 	uint8_t *base;
 	struct howdah_shm_header header; /* a checked copy: the shared one is not read again */
 	uint32_t worker;
-	uint32_t rotate;                            /* where the next search starts */
-	uint32_t write_index[HOWDAH_FRONTS_MAX];    /* completion rings */
+	uint32_t rotate;                         /* where the next search starts */
+	uint32_t write_index[HOWDAH_FRONTS_MAX]; /* completion rings */
 	int eventfd[HOWDAH_FRONTS_MAX];
 };
 
@@ -42,8 +42,8 @@ struct howdah_claim {
 	uint64_t request_id;
 	uint64_t position;
 	uint32_t front;
-	uint32_t index;      /* of the slot within its front thread */
-	uint32_t vars_size;  /* copies of the slot's fields, checked against the area's size */
+	uint32_t index;     /* of the slot within its front thread */
+	uint32_t vars_size; /* copies of the slot's fields, checked against the area's size */
 	uint32_t body_kind;
 	uint64_t body_size;
 	uint32_t flags;

@@ -77,7 +77,8 @@ static size_t read_spooled(struct howdah_request *request, char *buffer, size_t 
 			continue;
 		}
 		if (got <= 0) {
-			howdah_log_format('e', "Cannot read the request body from the spool directory: %s", got ? strerror(errno) : "the file is too short");
+			howdah_log_format('e', "Cannot read the request body from the spool directory: %s",
+				got ? strerror(errno) : "the file is too short");
 			break;
 		}
 		done += (size_t)got;
@@ -237,7 +238,8 @@ static bool run_php(struct howdah_request *request)
 	volatile bool started = false;
 	zend_long max_input_time = PG(max_input_time);
 
-	zend_first_try {
+	zend_first_try
+	{
 		set_request_info(request);
 		if (request->claim.body_kind == HOWDAH_BODY_NONE) {
 			/* Without a body there is no input to time: the script's own timer, armed once, covers all. */
@@ -247,7 +249,8 @@ static bool run_php(struct howdah_request *request)
 			started = true;
 			execute(request);
 		}
-	} zend_end_try();
+	}
+	zend_end_try();
 
 	PG(max_input_time) = max_input_time;
 	if (SG(request_info).path_translated) {

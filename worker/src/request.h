@@ -16,14 +16,14 @@
 struct howdah_request {
 	struct howdah_claim claim;
 	struct howdah_response response;
-	int body_fd;           /* of a spooled body, -1: not open */
-	uint64_t body_read;    /* bytes that PHP has taken */
-	bool headers_sent;     /* a HEADERS frame is in the ring */
-	bool finished;         /* the client has its response; later output is dropped */
-	bool fatal;            /* a fatal error ended the script */
+	int body_fd;        /* of a spooled body, -1: not open */
+	uint64_t body_read; /* bytes that PHP has taken */
+	bool headers_sent;  /* a HEADERS frame is in the ring */
+	bool finished;      /* the client has its response; later output is dropped */
+	bool fatal;         /* a fatal error ended the script */
 	uint32_t exit_status;
-	uint64_t memory_peak;  /* bytes */
-	char *area; /* private copy of the variables, claim.vars_size bytes */
+	uint64_t memory_peak;                /* bytes */
+	char *area;                          /* private copy of the variables, claim.vars_size bytes */
 	const char *known[HOWDAH_VAR_COUNT]; /* values in `area` by HOWDAH_VAR_*, NUL-terminated; NULL: not sent */
 };
 

@@ -225,8 +225,8 @@ bool howdah_response_headers_end(struct howdah_response *response)
 	if (response->open == NONE || response->open_kind == HOWDAH_FRAME_BODY) {
 		return false;
 	}
-	memcpy(ring_at(response, response->open) + FRAME_HEADER + offsetof(struct howdah_headers, count), &response->headers,
-		sizeof response->headers);
+	memcpy(ring_at(response, response->open) + FRAME_HEADER + offsetof(struct howdah_headers, count),
+		&response->headers, sizeof response->headers);
 	seal_frame(response);
 	return true;
 }

@@ -28,8 +28,10 @@ void howdah_response_begin(struct howdah_response *response, struct howdah_queue
  * A HEADERS or INFO frame, in three steps: begin, one call a header, end. False if it does not fit
  * (larger than the ring) or the client is gone; nothing of the frame is then visible.
  */
-bool howdah_response_headers_begin(struct howdah_response *response, uint32_t frame_kind, uint16_t status, const char *reason, size_t reason_size);
-bool howdah_response_header(struct howdah_response *response, const char *name, size_t name_size, const char *value, size_t value_size);
+bool howdah_response_headers_begin(
+	struct howdah_response *response, uint32_t frame_kind, uint16_t status, const char *reason, size_t reason_size);
+bool howdah_response_header(
+	struct howdah_response *response, const char *name, size_t name_size, const char *value, size_t value_size);
 bool howdah_response_headers_end(struct howdah_response *response);
 
 /* Body bytes; blocks while the ring is full. False: the client is gone (bytes were dropped). */

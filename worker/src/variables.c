@@ -67,7 +67,8 @@ static bool valid_record(const char *area, size_t offset, size_t size)
 	if (value_end >= size || area[value_end] != '\0') {
 		return false;
 	}
-	if (head.id == HOWDAH_VAR_LITERAL && (area[name_end] != '\0' || memchr(area + offset + sizeof(head), '\0', head.name_size))) {
+	if (head.id == HOWDAH_VAR_LITERAL &&
+		(area[name_end] != '\0' || memchr(area + offset + sizeof(head), '\0', head.name_size))) {
 		return false;
 	}
 	return ((value_end + 1 + 3) & ~(uint64_t)3) <= size;
@@ -109,7 +110,7 @@ static zend_ini_entry *filter_default;
 static bool filter_changes_values(void)
 {
 	return filter_default && filter_default->value && ZSTR_LEN(filter_default->value) &&
-		!zend_string_equals_literal(filter_default->value, "unsafe_raw");
+		   !zend_string_equals_literal(filter_default->value, "unsafe_raw");
 }
 
 static void filter_one(const char *name, size_t name_size, const char *value, size_t value_size, void *array)

@@ -18,7 +18,8 @@ void howdah_variables_startup(void);
 /* Checks the records of a claim and fills request->known. False: they are not well-formed. */
 bool howdah_variables_parse(struct howdah_request *request);
 
-typedef void (*howdah_variable_visitor)(const char *name, size_t name_size, const char *value, size_t value_size, void *argument);
+typedef void (*howdah_variable_visitor)(
+	const char *name, size_t name_size, const char *value, size_t value_size, void *argument);
 
 /* Calls `visit` for each record, in order. Names and values are NUL-terminated. */
 void howdah_variables_each(const struct howdah_request *request, howdah_variable_visitor visit, void *argument);

@@ -14,8 +14,8 @@
 #include "control.h"
 
 struct howdah_zygote {
-	int control;  /* socket to the front */
-	int signals;  /* signalfd of SIGCHLD */
+	int control;                   /* socket to the front */
+	int signals;                   /* signalfd of SIGCHLD */
 	pid_t pid[HOWDAH_WORKERS_MAX]; /* of the child with this number, 0: none */
 	uint32_t exited_kind;          /* message that reports a child's end */
 	/* A command of the front. The handler closes or keeps the descriptors. */

@@ -32,7 +32,8 @@ static void spawn(struct howdah_zygote *zygote, struct howdah_message *message)
 	uint32_t fronts = pool->queue.header.fronts;
 
 	if (worker >= pool->queue.header.workers) {
-		howdah_control_fail(zygote->control, worker, EINVAL, "worker %u: the pool has places for %u", worker, pool->queue.header.workers);
+		howdah_control_fail(zygote->control, worker, EINVAL, "worker %u: the pool has places for %u", worker,
+			pool->queue.header.workers);
 		return;
 	}
 	if (message->head.size != fronts * sizeof(uint32_t) || message->fd_count != 1) {
@@ -40,7 +41,8 @@ static void spawn(struct howdah_zygote *zygote, struct howdah_message *message)
 		return;
 	}
 	if (zygote->pid[worker]) {
-		howdah_control_fail(zygote->control, worker, EBUSY, "worker %u still runs as process %d", worker, (int)zygote->pid[worker]);
+		howdah_control_fail(
+			zygote->control, worker, EBUSY, "worker %u still runs as process %d", worker, (int)zygote->pid[worker]);
 		return;
 	}
 	uint32_t write_index[HOWDAH_FRONTS_MAX];
@@ -56,7 +58,8 @@ static void command(struct howdah_zygote *zygote, struct howdah_message *message
 	if (message->head.kind == HOWDAH_CONTROL_SPAWN) {
 		spawn(zygote, message);
 	} else {
-		howdah_control_fail(zygote->control, message->head.worker, EINVAL, "a pool does not know message %u", message->head.kind);
+		howdah_control_fail(
+			zygote->control, message->head.worker, EINVAL, "a pool does not know message %u", message->head.kind);
 	}
 }
 

@@ -50,7 +50,8 @@ static void start_pool(struct howdah_zygote *zygote, struct howdah_message *mess
 	static struct howdah_pool pool;
 	uint32_t number = message->head.worker;
 	if (number >= HOWDAH_WORKERS_MAX || zygote->pid[number]) {
-		howdah_control_fail(zygote->control, number, EINVAL, "pool %u: the number is taken or above %u", number, HOWDAH_WORKERS_MAX - 1);
+		howdah_control_fail(zygote->control, number, EINVAL, "pool %u: the number is taken or above %u", number,
+			HOWDAH_WORKERS_MAX - 1);
 		return;
 	}
 	const char *wrong = parse_pool(message, &pool);
@@ -58,7 +59,8 @@ static void start_pool(struct howdah_zygote *zygote, struct howdah_message *mess
 		howdah_control_fail(zygote->control, number, EINVAL, "pool %u: %s", number, wrong);
 		return;
 	}
-	wrong = howdah_queue_map(&pool.queue, message->fds[POOL_SEGMENT], message->fds + POOL_EVENTS, message->fd_count - POOL_EVENTS);
+	wrong = howdah_queue_map(
+		&pool.queue, message->fds[POOL_SEGMENT], message->fds + POOL_EVENTS, message->fd_count - POOL_EVENTS);
 	if (wrong) {
 		howdah_control_fail(zygote->control, number, EINVAL, "pool %s: %s", pool.name, wrong);
 		return;
@@ -76,7 +78,8 @@ static void command(struct howdah_zygote *zygote, struct howdah_message *message
 	if (message->head.kind == HOWDAH_CONTROL_POOL) {
 		start_pool(zygote, message);
 	} else {
-		howdah_control_fail(zygote->control, message->head.worker, EINVAL, "the root does not know message %u", message->head.kind);
+		howdah_control_fail(
+			zygote->control, message->head.worker, EINVAL, "the root does not know message %u", message->head.kind);
 	}
 }
 
@@ -111,7 +114,8 @@ int howdah_zygote_root(int argc, char **argv)
 		}
 	}
 	if (control < 0 || !is_seqpacket(control)) {
-		fprintf(stderr, "howdah-php zygote: --control-fd needs the number of an open SOCK_SEQPACKET socket; howdah starts this command itself\n");
+		fprintf(stderr, "howdah-php zygote: --control-fd needs the number of an open SOCK_SEQPACKET socket; howdah "
+						"starts this command itself\n");
 		return 2;
 	}
 	/* It may have come as standard input, which becomes /dev/null below. */

@@ -92,9 +92,9 @@ static void log_line(char level, uint64_t id, const char *text, size_t size)
 	if (level == 'm' ? !show_raw : level == 'r' ? !show_raw : !show_log) {
 		return;
 	}
-	int length = level == 'm' ? snprintf(head, sizeof(head), "[mark %lu]", (unsigned long)id)
-		: level == 'r' ? snprintf(head, sizeof(head), "[raw] ")
-					   : snprintf(head, sizeof(head), "[log %c %lu] ", level, (unsigned long)id);
+	int length = level == 'm'   ? snprintf(head, sizeof(head), "[mark %lu]", (unsigned long)id)
+				 : level == 'r' ? snprintf(head, sizeof(head), "[raw] ")
+								: snprintf(head, sizeof(head), "[log %c %lu] ", level, (unsigned long)id);
 	log_append(head, (size_t)length);
 	log_append(text, size);
 	if (size == 0 || text[size - 1] != '\n') {
@@ -156,12 +156,16 @@ struct message {
 	char data[HOWDAH_CONTROL_SIZE_MAX];
 };
 
-static void send_message(int socket, struct howdah_control head, const void *data, size_t size, const int *fds, unsigned fd_count)
+static void send_message(
+	int socket, struct howdah_control head, const void *data, size_t size, const int *fds, unsigned fd_count)
 {
 	char control[CMSG_SPACE(sizeof(int) * 8)] = {0};
 	head.size = (uint32_t)size;
 	struct iovec parts[2] = {{&head, sizeof(head)}, {(void *)data, size}};
-	struct msghdr header = {.msg_iov = parts, .msg_iovlen = 2, .msg_control = control, .msg_controllen = CMSG_SPACE(sizeof(int) * fd_count)};
+	struct msghdr header = {.msg_iov = parts,
+		.msg_iovlen = 2,
+		.msg_control = control,
+		.msg_controllen = CMSG_SPACE(sizeof(int) * fd_count)};
 	struct cmsghdr *part = CMSG_FIRSTHDR(&header);
 	part->cmsg_level = SOL_SOCKET;
 	part->cmsg_type = SCM_RIGHTS;
@@ -176,7 +180,8 @@ static bool receive_message(int socket, struct message *message, int *fd)
 {
 	char control[CMSG_SPACE(sizeof(int) * 8)];
 	struct iovec part = {message, sizeof(*message)};
-	struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)};
+	struct msghdr header = {
+		.msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)};
 	ssize_t size = recvmsg(socket, &header, MSG_CMSG_CLOEXEC);
 	if (size <= 0) {
 		return false;
@@ -273,7 +278,8 @@ static void start_worker(void)
 	}
 	log_pipe = pipes[0];
 	fcntl(log_pipe, F_SETFL, O_NONBLOCK);
-	send_message(pool, (struct howdah_control){.kind = HOWDAH_CONTROL_SPAWN, .worker = 0}, &front.read_index[0], sizeof(uint32_t), &pipes[1], 1);
+	send_message(pool, (struct howdah_control){.kind = HOWDAH_CONTROL_SPAWN, .worker = 0}, &front.read_index[0],
+		sizeof(uint32_t), &pipes[1], 1);
 	close(pipes[1]);
 	expect_message(pool, HOWDAH_CONTROL_SPAWNED, &message, &fd);
 	close(fd);
@@ -485,7 +491,8 @@ static void take_frame(const struct howdah_frame *frame, struct progress *progre
 				printf("\n[end exit=%u status=%u]", end.exit, end.exit_status);
 			}
 			if (print && show_usage) {
-				printf("\n[at most %lu MiB, at least %lu ms]", (unsigned long)(end.memory_peak >> 20), (unsigned long)(end.cpu_us / 1000));
+				printf("\n[at most %lu MiB, at least %lu ms]", (unsigned long)(end.memory_peak >> 20),
+					(unsigned long)(end.cpu_us / 1000));
 			}
 			break;
 		}
@@ -584,7 +591,8 @@ static void bench(long count)
 	front_bench(&front, count, vars_size);
 	clock_gettime(CLOCK_MONOTONIC, &to);
 	double us = (double)(to.tv_sec - from.tv_sec) * 1e6 + (double)(to.tv_nsec - from.tv_nsec) / 1e3;
-	printf("%ld requests, %.2f us each, %.2f us of the worker's CPU\n", count, us / (double)count, (worker_cpu() - cpu) / 1e3 / (double)count);
+	printf("%ld requests, %.2f us each, %.2f us of the worker's CPU\n", count, us / (double)count,
+		(worker_cpu() - cpu) / 1e3 / (double)count);
 }
 
 /* --- the specification ----------------------------------------------------------------------------- */

@@ -108,7 +108,8 @@ static void wake_worker(struct front *front)
 	}
 }
 
-static void push_slot(struct front *front, struct exchange *exchange, uint32_t index, uint32_t vars_size, uint32_t body_kind, uint64_t body_size, uint32_t flags)
+static void push_slot(struct front *front, struct exchange *exchange, uint32_t index, uint32_t vars_size,
+	uint32_t body_kind, uint64_t body_size, uint32_t flags)
 {
 	struct howdah_slot *slot = slot_at(front, index);
 	if (HOWDAH_STATE_KIND(atomic_load(&slot->state)) != HOWDAH_SLOT_FREE) {
@@ -127,7 +128,8 @@ static void push_slot(struct front *front, struct exchange *exchange, uint32_t i
 	wake_worker(front);
 }
 
-void front_push(struct front *front, struct exchange *exchange, uint32_t vars_size, uint32_t body_kind, uint64_t body_size, uint32_t flags)
+void front_push(struct front *front, struct exchange *exchange, uint32_t vars_size, uint32_t body_kind,
+	uint64_t body_size, uint32_t flags)
 {
 	push_slot(front, exchange, 0, vars_size, body_kind, body_size, flags);
 }
@@ -165,7 +167,8 @@ bool front_drain(struct front *front, struct exchange *exchange)
 {
 	bool any = false;
 	for (uint32_t worker = 0; worker < FRONT_WORKERS; worker++) {
-		_Atomic uint64_t *cells = (_Atomic uint64_t *)(front->base + front->header->completions_offset) + worker * CELLS;
+		_Atomic uint64_t *cells =
+			(_Atomic uint64_t *)(front->base + front->header->completions_offset) + worker * CELLS;
 		for (;;) {
 			uint32_t index = front->read_index[worker];
 			uint64_t cell = atomic_load(&cells[index % CELLS]);
@@ -197,10 +200,12 @@ const struct howdah_frame *front_frame(struct front *front, struct exchange *exc
 	uint64_t committed = atomic_load_explicit(&exchange->slot->committed, memory_order_acquire);
 	while (exchange->consumed < committed) {
 		uint64_t at = exchange->consumed % FRONT_RESPONSE_SIZE;
-		const struct howdah_frame *frame = (const struct howdah_frame *)(front->base + front->header->responses_offset + at);
+		const struct howdah_frame *frame =
+			(const struct howdah_frame *)(front->base + front->header->responses_offset + at);
 		uint64_t whole = sizeof(*frame) + (((uint64_t)frame->size + 7) & ~7ull);
 		if (whole > committed - exchange->consumed || whole > FRONT_RESPONSE_SIZE - at) {
-			front_fail("frame %u of %u bytes reaches past what was committed or the ring's end", frame->kind, frame->size);
+			front_fail(
+				"frame %u of %u bytes reaches past what was committed or the ring's end", frame->kind, frame->size);
 		}
 		if (frame->kind != HOWDAH_FRAME_PAD) {
 			return frame;

@@ -43,7 +43,8 @@ void front_create(struct front *front);
 uint8_t *front_request_area(struct front *front);
 
 /* Queues slot 0 with what is in its request area and wakes a worker. */
-void front_push(struct front *front, struct exchange *exchange, uint32_t vars_size, uint32_t body_kind, uint64_t body_size, uint32_t flags);
+void front_push(struct front *front, struct exchange *exchange, uint32_t vars_size, uint32_t body_kind,
+	uint64_t body_size, uint32_t flags);
 
 /* Takes completions; true if there were any. Sets exchange->done at DONE. */
 bool front_drain(struct front *front, struct exchange *exchange);

@@ -73,15 +73,15 @@ static uint64_t body_size(uint64_t id, uint64_t ring)
 	uint64_t random = mix(id * 5 + 1);
 
 	switch (random % 16) {
-	case 0:
-		return ring * 2 + random / 16 % (ring * 2);
-	case 1:
-	case 2:
-		return random / 16 % ring;
-	case 3:
-		return 0;
-	default:
-		return random / 16 % 700;
+		case 0:
+			return ring * 2 + random / 16 % (ring * 2);
+		case 1:
+		case 2:
+			return random / 16 % ring;
+		case 3:
+			return 0;
+		default:
+			return random / 16 % 700;
 	}
 }
 
@@ -182,7 +182,8 @@ int main(int argc, char **argv)
 		return 3;
 	}
 	size_t slots = (size_t)queue.header.fronts * queue.header.slots;
-	statistics = mmap(NULL, sizeof *statistics + slots * sizeof(uint64_t), PROT_READ | PROT_WRITE, MAP_SHARED, atoi(argv[2]), 0);
+	statistics =
+		mmap(NULL, sizeof *statistics + slots * sizeof(uint64_t), PROT_READ | PROT_WRITE, MAP_SHARED, atoi(argv[2]), 0);
 	if (statistics == MAP_FAILED) {
 		return 4;
 	}
