@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
-use howdah_shm::{Cancel, Event, FillError, Front, QueueError, SlotId, SlotState, WorkerId};
+use howdah_shm::{Cancel, Event, FillError, Front, SlotId, SlotState, WorkerId};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::{Notify, mpsc};
@@ -30,9 +30,6 @@ pub use howdah_shm::Body as RequestBody;
 
 /// `HOWDAH_REQUEST_HEAD`.
 const FLAG_HEAD: u32 = 1;
-
-/// Requests that are pushed before workers are woken, at most.
-const WAKE_BATCH: usize = 8;
 
 /// How often limits are looked at while requests are under way.
 const SWEEP: Duration = Duration::from_millis(50);
@@ -80,7 +77,6 @@ pub(crate) struct Inner {
     _eventfd: AsyncFd<OwnedFd>,
     sweeping: Cell<bool>,
     sweeper: Notify,
-    announcer: Notify,
 }
 
 struct Table {
@@ -139,12 +135,10 @@ impl PoolFront {
             _eventfd: register(eventfd, Interest::READABLE)?,
             sweeping: Cell::new(false),
             sweeper: Notify::new(),
-            announcer: Notify::new(),
         });
         FRONTS.with_borrow_mut(|fronts| fronts.push(inner.clone()));
         tokio::task::spawn_local(listen(inner.clone(), seed.receiver));
         tokio::task::spawn_local(sweep(inner.clone()));
-        tokio::task::spawn_local(announce(inner.clone()));
         Ok(Self { inner })
     }
 
@@ -280,7 +274,7 @@ impl Inner {
             .shm
             .fill(slot, request.id, request.vars, request.body, flags);
         let pushed = match filled {
-            Ok(()) => self.push(&mut table.shm, slot).map_err(|error| {
+            Ok(()) => table.shm.push(slot).map_err(|error| {
                 tracing::error!(target: "howdah::pool", pool = self.options.name, "{error}");
                 CallError::Malformed
             }),
@@ -301,20 +295,6 @@ impl Inner {
         });
         table.exchanges[slot.index()] = Some(exchange.clone());
         Ok(exchange)
-    }
-
-    /// Queues the request. Workers are woken when the tasks that are ready now have run, or after some
-    /// requests: that is when the thread is done reading what clients sent, and a worker that took the
-    /// processor earlier would find one request, finish it and sleep again.
-    fn push(&self, shm: &mut Front, slot: SlotId) -> Result<(), QueueError> {
-        shm.push_quietly(slot)?;
-        match shm.unannounced() {
-            // Wakes a task: it runs after those that are ready.
-            1 => self.announcer.notify_one(),
-            WAKE_BATCH.. => shm.announce(),
-            _ => {}
-        }
-        Ok(())
     }
 
     /// Gives a slot back and passes it to whoever has waited longest for one.
@@ -594,14 +574,6 @@ impl Drop for WaiterGuard<'_> {
 async fn listen(inner: Rc<Inner>, mut receiver: mpsc::UnboundedReceiver<ToFront>) {
     while let Some(ToFront::WorkerGone(worker)) = receiver.recv().await {
         inner.recover(worker);
-    }
-}
-
-/// Wakes workers for what was pushed while this task waited for its turn.
-async fn announce(inner: Rc<Inner>) {
-    loop {
-        inner.announcer.notified().await;
-        inner.table.borrow_mut().shm.announce();
     }
 }
 

@@ -49,8 +49,6 @@ pub struct Front {
     /// The worker whose completions are read next.
     cursor: usize,
     pub(crate) buffer: BytesMut,
-    /// Requests that were pushed and that no worker was woken for yet.
-    unannounced: usize,
     /// `Send`, but not `Sync`.
     one_thread: PhantomData<Cell<()>>,
 }
@@ -70,7 +68,6 @@ impl Front {
             distrusted: Default::default(),
             cursor: 0,
             buffer: BytesMut::new(),
-            unannounced: 0,
             one_thread: PhantomData,
         }
     }

@@ -121,7 +121,6 @@ impl Front {
     /// waits for, deaths of workers for one, is to be in the same wait as the eventfd.
     #[must_use = "sleeping on pending completions would be for ever"]
     pub fn prepare_sleep(&mut self) -> bool {
-        self.announce();
         let sleeping = &self.segment.memory.ring(self.index).sleeping.0;
         let epoch = sleeping.load(Ordering::Relaxed);
         if epoch & 1 == 0 {

@@ -12,37 +12,7 @@ impl Front {
     pub fn push(&mut self, slot: SlotId) -> Result<(), QueueError> {
         self.expect(slot, Phase::Filled)?;
         self.enqueue(slot.index)?;
-        self.wake_one();
         Ok(())
-    }
-
-    /// As [`Front::push`], but wakes nobody: workers that are awake find the request, the others hear of
-    /// it by [`Front::announce`], which has to follow soon. A worker that is woken at once takes the
-    /// processor from a front thread that is about to push more, finds one request, and sleeps again.
-    pub fn push_quietly(&mut self, slot: SlotId) -> Result<(), QueueError> {
-        self.expect(slot, Phase::Filled)?;
-        self.enqueue(slot.index)?;
-        self.unannounced += 1;
-        Ok(())
-    }
-
-    /// Wakes a worker for each request that was pushed quietly and is still queued, as far as workers
-    /// sleep. [`Front::prepare_sleep`] does it too.
-    pub fn announce(&mut self) {
-        let pushed = std::mem::take(&mut self.unannounced) as u64;
-        if pushed == 0 {
-            return;
-        }
-        for _ in 0..pushed.min(self.queued()) {
-            if !self.wake_one() {
-                break;
-            }
-        }
-    }
-
-    /// Requests that were pushed quietly and not announced.
-    pub const fn unannounced(&self) -> usize {
-        self.unannounced
     }
 
     /// Takes a queued request back, unless a worker has claimed it.
@@ -78,7 +48,7 @@ impl Front {
             .is_ok()
     }
 
-    /// P1 to P3. The slot is FREE, or OWNED by a process that is dead.
+    /// P1 to P4. The slot is FREE, or OWNED by a process that is dead.
     pub(super) fn enqueue(&mut self, index: u16) -> Result<(), Fault> {
         self.make_room()?;
         let memory = &self.segment.memory;
@@ -95,10 +65,11 @@ impl Front {
             .swap(request_cell(position, index), Ordering::SeqCst);
         // P3
         self.tail = position + 1;
-        // Before P4, `wake_one`, which the caller does now or in a moment.
+        // P4
         if !mutant!(PushWithoutBarrier) {
             store_load_barrier();
         }
+        self.wake_one();
         Ok(())
     }
 

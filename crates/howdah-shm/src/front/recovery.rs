@@ -83,7 +83,6 @@ impl Front {
         self.expect(slot, Phase::Torn)?;
         self.write_request(slot.index);
         self.enqueue(slot.index)?;
-        self.wake_one();
         Ok(())
     }
 
