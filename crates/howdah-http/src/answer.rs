@@ -1,0 +1,102 @@
+//! Responses that the server makes itself: short, plain text, and they say what is wrong.
+
+use bytes::Bytes;
+use http::header::{ALLOW, CONNECTION, CONTENT_TYPE, HeaderValue, LOCATION};
+use http::{Response, StatusCode};
+
+use crate::response::Content;
+
+const PLAIN: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
+
+/// The status and its name.
+pub(crate) fn plain(status: StatusCode) -> Response<Content> {
+    let reason = status.canonical_reason().unwrap_or("");
+    text(status, format!("{} {reason}\n", status.as_u16()).into())
+}
+
+/// The status and what is wrong.
+pub(crate) fn explain(status: StatusCode, reason: &str) -> Response<Content> {
+    text(status, format!("{reason}\n").into())
+}
+
+pub(crate) fn bad_request(reason: &str) -> Response<Content> {
+    explain(StatusCode::BAD_REQUEST, reason)
+}
+
+pub(crate) fn not_found() -> Response<Content> {
+    text(
+        StatusCode::NOT_FOUND,
+        Bytes::from_static(b"404 Not Found\n"),
+    )
+}
+
+/// FPM's words.
+pub(crate) fn no_script() -> Response<Content> {
+    text(
+        StatusCode::NOT_FOUND,
+        Bytes::from_static(b"File not found.\n"),
+    )
+}
+
+pub(crate) fn method_not_allowed(allow: &'static str) -> Response<Content> {
+    let mut response = plain(StatusCode::METHOD_NOT_ALLOWED);
+    response
+        .headers_mut()
+        .insert(ALLOW, HeaderValue::from_static(allow));
+    response
+}
+
+/// Without a body, for OPTIONS.
+pub(crate) fn options(allow: &'static str) -> Response<Content> {
+    let mut response = empty(StatusCode::NO_CONTENT);
+    response
+        .headers_mut()
+        .insert(ALLOW, HeaderValue::from_static(allow));
+    response
+}
+
+pub(crate) fn empty(status: StatusCode) -> Response<Content> {
+    let mut response = Response::new(Content::Empty);
+    *response.status_mut() = status;
+    response
+}
+
+pub(crate) fn text(status: StatusCode, body: Bytes) -> Response<Content> {
+    let mut response = empty(status);
+    if !body.is_empty() {
+        *response.body_mut() = Content::Bytes(body);
+        response.headers_mut().insert(CONTENT_TYPE, PLAIN);
+    }
+    response
+}
+
+/// `location` as it is; 500 if a placeholder put control characters into it.
+pub(crate) fn redirect(status: StatusCode, location: &str) -> Response<Content> {
+    if let Ok(location) = HeaderValue::from_str(location) {
+        let mut response = empty(status);
+        response.headers_mut().insert(LOCATION, location);
+        response
+    } else {
+        tracing::warn!("a redirect has control characters in its target");
+        plain(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+}
+
+/// To the same path with a slash. `path` is normalised: it starts with one slash, is escaped here, and
+/// so cannot name another host.
+pub(crate) fn directory_redirect(path: &str, query: &str) -> Response<Content> {
+    let mut location = crate::path::encode(path).into_owned();
+    location.push('/');
+    if !query.is_empty() {
+        location.push('?');
+        location.push_str(query);
+    }
+    redirect(StatusCode::PERMANENT_REDIRECT, &location)
+}
+
+/// Ends the HTTP/1 connection after the response.
+pub(crate) fn close<B>(response: &mut Response<B>) {
+    response
+        .headers_mut()
+        .insert(CONNECTION, HeaderValue::from_static("close"));
+}

@@ -1,0 +1,86 @@
+//! The seam between the web server and whatever runs the application's code.
+
+use std::net::SocketAddr;
+use std::rc::Rc;
+
+use bytes::Bytes;
+use http::{HeaderMap, Method, Response, Uri, Version};
+
+/// Answers the requests that the routes hand to PHP. One value per front thread; never crosses threads.
+pub trait Application: 'static {
+    /// The body of its responses.
+    type Body: http_body::Body<Data = Bytes, Error = std::io::Error> + Unpin + 'static;
+
+    /// Answers one request. Errors are responses too (502, 503, 504): the implementation logs their cause.
+    /// Dropping the future or the body means that the client is gone.
+    fn call(self: Rc<Self>, request: AppRequest) -> impl Future<Output = Response<Self::Body>>;
+}
+
+/// A request whose body has been read and whose script has been found.
+#[derive(Debug)]
+pub struct AppRequest {
+    /// Unique in this server's life, never 0; in hexadecimal it names the request in the logs.
+    pub id: u64,
+    /// As sent.
+    pub method: Method,
+    /// As sent, before rewrites.
+    pub original_uri: Uri,
+    /// Raw query after rewrites, without `?`; empty if there is none.
+    pub query: String,
+    /// Protocol of the request.
+    pub version: Version,
+    /// As sent.
+    pub headers: HeaderMap,
+    /// The whole body.
+    pub body: RequestBody,
+    /// Where it came from.
+    pub connection: Rc<Connection>,
+    /// What to run.
+    pub script: Script,
+    /// Further variables, they override all others.
+    pub env: Vec<(String, String)>,
+    /// The user that the server itself authenticated, if it did.
+    pub remote_user: Option<String>,
+}
+
+/// What to run, and which parts of the path led to it. All paths are decoded and absolute.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Script {
+    /// `DOCUMENT_ROOT`, without a trailing slash (unless it is `/`).
+    pub root: Rc<str>,
+    /// `SCRIPT_NAME`, with a leading slash.
+    pub name: String,
+    /// `PATH_INFO`: empty, or with a leading slash.
+    pub path_info: String,
+}
+
+/// A request body that was read in full.
+#[derive(Debug)]
+pub enum RequestBody {
+    /// There is none, or it is empty.
+    Empty,
+    /// Small enough for memory.
+    Memory(Bytes),
+    /// In a file of the spool directory; its name there is `{id:016x}`. Removed when this is dropped.
+    Spooled(crate::spool::SpoolFile),
+}
+
+/// The connection a request came on.
+#[derive(Debug, Clone)]
+pub struct Connection {
+    /// The client.
+    pub remote: SocketAddr,
+    /// The listener's side.
+    pub local: SocketAddr,
+    /// TLS protocol and cipher, if it is encrypted.
+    pub tls: Option<Tls>,
+}
+
+/// What is known of an encrypted connection.
+#[derive(Debug, Clone)]
+pub struct Tls {
+    /// `TLSv1.3`.
+    pub protocol: &'static str,
+    /// Cipher suite by its IANA name.
+    pub cipher: String,
+}

@@ -1,0 +1,112 @@
+//! Request bodies: read whole before anything is dispatched, so that a slow client holds no worker.
+
+use std::io;
+use std::pin::Pin;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body::Body;
+use hyper::body::Incoming;
+
+use crate::application::RequestBody;
+use crate::spool::{SpoolDir, SpoolFile};
+use crate::thread::Limits;
+
+/// Why there is no body.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum BodyError {
+    #[error("the body is larger than {limit} bytes")]
+    TooLarge { limit: u64 },
+    #[error("the body stopped coming")]
+    Timeout,
+    #[error("the body is malformed or ended early")]
+    Client,
+    #[error("the body cannot be stored")]
+    Storage(#[source] io::Error),
+}
+
+/// Trailers are dropped: CGI has no place for them.
+pub(crate) async fn read(
+    mut incoming: Incoming,
+    limits: &Limits,
+    spool: &SpoolDir,
+    id: u64,
+) -> Result<RequestBody, BodyError> {
+    if incoming.is_end_stream() {
+        return Ok(RequestBody::Empty);
+    }
+    let limit = limits.max_body_size;
+    let hint = incoming.size_hint();
+    if hint.lower() > limit {
+        return Err(BodyError::TooLarge { limit });
+    }
+    let memory = limits.memory_body_size as u64;
+    if hint.lower() > memory {
+        let file = spool.file(id).map_err(BodyError::Storage)?;
+        return spooled(incoming, file, limits).await;
+    }
+    let mut first = Bytes::new();
+    let mut rest: Vec<u8> = Vec::new();
+    while let Some(data) = next(&mut incoming, limits.read_body).await? {
+        let length = (first.len() + rest.len() + data.len()) as u64;
+        if length > limit {
+            return Err(BodyError::TooLarge { limit });
+        }
+        if length > memory {
+            let mut file = spool.file(id).map_err(BodyError::Storage)?;
+            for part in [&first[..], &rest[..], &data[..]] {
+                file.append(part).map_err(BodyError::Storage)?;
+            }
+            return spooled(incoming, file, limits).await;
+        }
+        if first.is_empty() && rest.is_empty() {
+            // The usual body comes in one piece and is never copied.
+            first = data;
+            continue;
+        }
+        if rest.is_empty() {
+            let expected = usize::try_from(hint.lower()).unwrap_or(0);
+            rest.reserve(expected.max(first.len() + data.len()));
+            rest.extend_from_slice(&first);
+            first = Bytes::new();
+        }
+        rest.extend_from_slice(&data);
+    }
+    Ok(match (first.is_empty(), rest.is_empty()) {
+        (true, true) => RequestBody::Empty,
+        (false, _) => RequestBody::Memory(first),
+        (true, false) => RequestBody::Memory(rest.into()),
+    })
+}
+
+async fn spooled(
+    mut incoming: Incoming,
+    mut file: SpoolFile,
+    limits: &Limits,
+) -> Result<RequestBody, BodyError> {
+    let limit = limits.max_body_size;
+    while let Some(data) = next(&mut incoming, limits.read_body).await? {
+        if file.len() + data.len() as u64 > limit {
+            return Err(BodyError::TooLarge { limit });
+        }
+        file.append(&data).map_err(BodyError::Storage)?;
+    }
+    Ok(RequestBody::Spooled(file))
+}
+
+/// The next piece that is not empty. The timer costs nothing when the piece is there already.
+async fn next(incoming: &mut Incoming, limit: Duration) -> Result<Option<Bytes>, BodyError> {
+    loop {
+        let frame = std::future::poll_fn(|cx| Pin::new(&mut *incoming).poll_frame(cx));
+        let frame = match tokio::time::timeout(limit, frame).await {
+            Err(_) => return Err(BodyError::Timeout),
+            Ok(None) => return Ok(None),
+            Ok(Some(Err(_))) => return Err(BodyError::Client),
+            Ok(Some(Ok(frame))) => frame,
+        };
+        match frame.into_data() {
+            Ok(data) if !data.is_empty() => return Ok(Some(data)),
+            Ok(_) | Err(_) => {}
+        }
+    }
+}

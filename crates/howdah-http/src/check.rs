@@ -1,0 +1,123 @@
+//! What a request must be before anything is done with it. hyper has refused the rest already:
+//! broken request lines and fields, NUL, differing or bad `Content-Length`, `Transfer-Encoding` that
+//! does not end in `chunked`. A request with both `Content-Length` and `Transfer-Encoding` is read as
+//! chunked, and hyper closes the connection after it, as RFC 9112 section 6.3 demands: what follows
+//! can never be taken for another request.
+
+use http::header::{EXPECT, HOST, HeaderValue, TRANSFER_ENCODING};
+use http::request::Parts;
+use http::{Method, Response, StatusCode, Version};
+
+use crate::answer;
+use crate::response::Content;
+
+/// Methods that nothing here answers. PHP sees every other one.
+const REFUSED: [Method; 2] = [Method::TRACE, Method::CONNECT];
+const ALLOWED: &str = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
+
+/// Boxed: it is the exception.
+type Refusal = Box<Response<Content>>;
+
+/// Refuses with a response, or makes the `Host` header the one that counts.
+pub(crate) fn check(
+    parts: &mut Parts,
+    received: usize,
+    max_header_size: usize,
+) -> Result<(), Refusal> {
+    if received > max_header_size {
+        check_size(parts, max_header_size)?;
+    }
+    if REFUSED.contains(&parts.method) {
+        return Err(answer::method_not_allowed(ALLOWED).into());
+    }
+    if parts.uri.path() == "*" {
+        let response = if parts.method == Method::OPTIONS {
+            answer::options(ALLOWED)
+        } else {
+            answer::bad_request("only OPTIONS may ask for `*`")
+        };
+        return Err(response.into());
+    }
+    if !parts.uri.path().starts_with('/') {
+        return Err(answer::bad_request("the request target is no path").into());
+    }
+    check_host(parts)?;
+    if parts.headers.contains_key(TRANSFER_ENCODING) {
+        let mut codings = parts.headers.get_all(TRANSFER_ENCODING).iter();
+        let chunked = codings.next().is_some_and(|coding| {
+            coding
+                .as_bytes()
+                .trim_ascii()
+                .eq_ignore_ascii_case(b"chunked")
+        });
+        if !chunked || codings.next().is_some() {
+            return Err(answer::bad_request("no transfer coding but chunked is understood").into());
+        }
+    }
+    if parts.version >= Version::HTTP_11
+        && parts
+            .headers
+            .get_all(EXPECT)
+            .iter()
+            .any(|value| !value.as_bytes().eq_ignore_ascii_case(b"100-continue"))
+    {
+        return Err(answer::plain(StatusCode::EXPECTATION_FAILED).into());
+    }
+    Ok(())
+}
+
+/// Bytes that came may have been the body's, so the header is measured only when they are too many.
+fn check_size(parts: &Parts, max: usize) -> Result<(), Refusal> {
+    let uri = parts
+        .uri
+        .path_and_query()
+        .map_or(0, |both| both.as_str().len());
+    if uri > max {
+        return Err(answer::plain(StatusCode::URI_TOO_LONG).into());
+    }
+    let fields: usize = parts
+        .headers
+        .iter()
+        .map(|(name, value)| name.as_str().len() + value.len() + 4)
+        .sum();
+    if uri + fields > max {
+        return Err(answer::plain(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE).into());
+    }
+    Ok(())
+}
+
+/// One `Host` on HTTP/1.1; the authority of an absolute target and of HTTP/2 takes its place.
+fn check_host(parts: &mut Parts) -> Result<(), Refusal> {
+    let mut hosts = parts.headers.get_all(HOST).iter();
+    let first = hosts.next();
+    if hosts.next().is_some() {
+        return Err(answer::bad_request("more than one Host header").into());
+    }
+    let Some(authority) = parts.uri.authority() else {
+        return match first {
+            None if parts.version >= Version::HTTP_11 => {
+                Err(answer::bad_request("no Host header").into())
+            }
+            _ => Ok(()),
+        };
+    };
+    let http2 = parts.version >= Version::HTTP_2;
+    if http2
+        && let Some(host) = first
+        && !host
+            .as_bytes()
+            .eq_ignore_ascii_case(authority.as_str().as_bytes())
+    {
+        return Err(answer::bad_request("the Host header differs from :authority").into());
+    }
+    if first.is_none() && parts.version == Version::HTTP_11 {
+        return Err(answer::bad_request("no Host header").into());
+    }
+    if first.is_none_or(|host| host != authority.as_str()) {
+        let Ok(host) = HeaderValue::from_str(authority.as_str()) else {
+            return Err(answer::bad_request("bad authority").into());
+        };
+        parts.headers.insert(HOST, host);
+    }
+    Ok(())
+}

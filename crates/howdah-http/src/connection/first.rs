@@ -1,0 +1,88 @@
+//! The first bytes of a connection, or of its next request after a pause: HTTP/1 or HTTP/2?
+
+use std::mem::MaybeUninit;
+use std::pin::Pin;
+use std::task::Poll;
+
+use bytes::Bytes;
+use tokio::io::{AsyncRead, ReadBuf};
+
+use super::io::Io;
+use super::{Driver, Due};
+
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+/// A usual request fits, so that nothing but the connection is allocated before it.
+const READ: usize = 4096;
+
+/// What the first bytes tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum First {
+    Http1,
+    Http2,
+    /// The client is gone, was idle for too long, or the server drains.
+    Closed,
+    /// The bytes of a header have stopped coming.
+    TimedOut,
+}
+
+impl Driver<'_, '_> {
+    /// Waits without any buffer.
+    pub(super) async fn first_bytes(&mut self, io: &mut Io) -> First {
+        std::future::poll_fn(|cx| {
+            self.register(cx);
+            if self.core.is_draining() && io.prefix.is_empty() {
+                return Poll::Ready(First::Closed);
+            }
+            loop {
+                if let Some(first) = classify(&io.prefix) {
+                    return Poll::Ready(first);
+                }
+                let mut memory = [MaybeUninit::uninit(); READ];
+                let mut buffer = ReadBuf::uninit(&mut memory);
+                match Pin::new(&mut io.stream).poll_read(cx, &mut buffer) {
+                    Poll::Ready(Ok(())) if !buffer.filled().is_empty() => {
+                        io.state.received(buffer.filled());
+                        let mut bytes = Vec::with_capacity(io.prefix.len() + buffer.filled().len());
+                        bytes.extend_from_slice(&io.prefix);
+                        bytes.extend_from_slice(buffer.filled());
+                        io.prefix = Bytes::from(bytes);
+                    }
+                    Poll::Ready(_) => return Poll::Ready(First::Closed),
+                    Poll::Pending => break,
+                }
+            }
+            self.poll_due(cx, false).map(|due| match due {
+                Due::Header => First::TimedOut,
+                Due::Idle | Due::Hibernate | Due::Cut => First::Closed,
+            })
+        })
+        .await
+    }
+}
+
+/// `None`: too few bytes to tell.
+fn classify(bytes: &[u8]) -> Option<First> {
+    if bytes.starts_with(PREFACE) {
+        Some(First::Http2)
+    } else if PREFACE.starts_with(bytes) {
+        None
+    } else {
+        Some(First::Http1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn protocols_are_told_apart() {
+        assert_eq!(classify(b""), None);
+        assert_eq!(classify(b"P"), None);
+        assert_eq!(classify(b"PO"), Some(First::Http1));
+        assert_eq!(classify(b"GET / HTTP/1.1\r\n"), Some(First::Http1));
+        assert_eq!(classify(&PREFACE[..23]), None);
+        assert_eq!(classify(PREFACE), Some(First::Http2));
+        assert_eq!(classify(b"PRI * HTTP/1.1\r\n\r\n"), Some(First::Http1));
+    }
+}

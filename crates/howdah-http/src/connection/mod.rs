@@ -1,0 +1,333 @@
+//! One client connection from accept to close.
+//!
+//! ```text
+//! waiting ──first bytes──> HTTP/1 ──idle for a while──> waiting
+//!    │                     HTTP/2      (its buffers are given back)
+//!    └──timeout, drain──> closed <── lingering <── refused, or a body nobody read
+//! ```
+//!
+//! Timeouts are kept here and not by hyper: one timer for all, armed rarely.
+
+mod first;
+mod io;
+pub(crate) mod state;
+mod watch;
+
+use std::net::SocketAddr;
+use std::pin::{Pin, pin};
+use std::rc::Rc;
+use std::task::Poll;
+use std::time::{Duration, SystemTime};
+
+use bytes::Bytes;
+use http::StatusCode;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::io::AsyncReadExt;
+use tokio::net::TcpStream;
+use tokio::sync::futures::Notified;
+
+use self::first::First;
+use self::io::Io;
+use self::state::{ConnectionState, Phase};
+use self::watch::Watch;
+use crate::application::{Application, Connection};
+use crate::clock;
+use crate::response::Exchange;
+use crate::service;
+use crate::thread::{Core, Thread};
+
+/// An idle HTTP/1 connection gives its buffers (about 17 KiB) back after so many milliseconds.
+const HIBERNATE: u64 = 2_000;
+/// An HTTP/2 connection without streams that does not go after GOAWAY is cut after so many.
+const GOAWAY: u64 = 1_000;
+/// How long a client may go on sending what nobody reads before the connection is reset.
+const LINGER: Duration = Duration::from_secs(2);
+
+/// Serves a connection until it ends.
+pub(crate) async fn serve<A: Application>(
+    thread: Rc<Thread<A>>,
+    stream: TcpStream,
+    remote: SocketAddr,
+    listener: usize,
+) {
+    let core = Rc::clone(&thread.core);
+    let Ok(local) = core.local_address(listener, &stream) else {
+        return; // gone already
+    };
+    let info = Rc::new(Connection {
+        remote: canonical(remote),
+        local,
+        tls: None,
+    });
+    let state = Rc::new(ConnectionState::new(core.limits.max_header_size));
+    let service = {
+        let (state, core) = (Rc::clone(&state), Rc::clone(&core));
+        service_fn(move |request| {
+            let exchange = Exchange::begin(&state, &core);
+            let parts = (Rc::clone(&thread), Rc::clone(&info), Rc::clone(&state));
+            service::handle(parts, listener, exchange, request)
+        })
+    };
+    let drained = pin!(core.drain.notified());
+    let mut driver = Driver {
+        core: &core,
+        state: &state,
+        drained,
+        registered: false,
+        told: false,
+        force_at: u64::MAX,
+        watch: Watch::new(),
+    };
+    let mut io = Io {
+        stream,
+        prefix: Bytes::new(),
+        state: Rc::clone(&state),
+    };
+    loop {
+        match driver.first_bytes(&mut io).await {
+            First::Http1 => {}
+            First::Http2 => {
+                state.set_http2();
+                let connection = core.http2.serve_connection(TokioIo::new(io), service);
+                return driver.http2(Box::pin(connection)).await;
+            }
+            First::Closed => return,
+            First::TimedOut => return refuse(io.stream, StatusCode::REQUEST_TIMEOUT).await,
+        }
+        let mut connection = Box::new(
+            core.http1
+                .serve_connection(TokioIo::new(io), service.clone()),
+        );
+        let end = std::future::poll_fn(|cx| {
+            driver.register(cx);
+            if driver.must_tell() {
+                Pin::new(&mut *connection).graceful_shutdown();
+            }
+            if let Poll::Ready(result) = Pin::new(&mut *connection).poll(cx) {
+                return Poll::Ready(End::Done(result));
+            }
+            driver.poll_due(cx, true).map(End::Due)
+        })
+        .await;
+        let parts = connection.into_parts();
+        io = parts.io.into_inner();
+        match end {
+            End::Done(result) => {
+                if let Some(status) = state.refusal() {
+                    refuse(io.stream, status).await;
+                } else if state.lingers() || result.is_err_and(|error| error.is_parse()) {
+                    linger(io.stream).await;
+                }
+                return;
+            }
+            End::Due(Due::Header) => return refuse(io.stream, StatusCode::REQUEST_TIMEOUT).await,
+            End::Due(Due::Idle) => return,
+            End::Due(Due::Cut) => return reset(&io.stream),
+            End::Due(Due::Hibernate) => {
+                state.received(&parts.read_buf);
+                // hyper takes all of the prefix before it reads from the socket; what it has not
+                // parsed comes first.
+                let mut bytes = Vec::from(parts.read_buf);
+                bytes.extend_from_slice(&io.prefix);
+                io.prefix = bytes.into();
+            }
+        }
+    }
+}
+
+enum End {
+    Done(hyper::Result<()>),
+    Due(Due),
+}
+
+/// A deadline that has passed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Due {
+    /// The header is not complete.
+    Header,
+    /// No request for too long.
+    Idle,
+    /// No request for a while.
+    Hibernate,
+    /// The client takes nothing, or the server's grace is over.
+    Cut,
+}
+
+/// What every state of a connection needs: timeouts and the order to drain.
+struct Driver<'c, 'd> {
+    core: &'c Core,
+    state: &'c ConnectionState,
+    drained: Pin<&'d mut Notified<'c>>,
+    /// Whether the task's waker waits for the order to drain.
+    registered: bool,
+    /// Whether the protocol has been told to end.
+    told: bool,
+    /// When an HTTP/2 connection that was told is cut.
+    force_at: u64,
+    watch: Watch,
+}
+
+impl Driver<'_, '_> {
+    /// The task is always the same, so its waker needs registering once.
+    fn register(&mut self, cx: &mut std::task::Context<'_>) {
+        if !self.registered {
+            self.registered = true;
+            // Ready or not, `draining` is what is looked at.
+            let _ = self.drained.as_mut().poll(cx);
+        }
+    }
+
+    /// True once, when the server drains.
+    fn must_tell(&mut self) -> bool {
+        let now = self.core.is_draining() && !self.told;
+        self.told |= now;
+        now
+    }
+
+    /// The first deadline, and what is done then.
+    fn due(&self, hibernates: bool) -> (u64, Due) {
+        let limits = &self.core.limits;
+        let since = self.state.since();
+        let mut due = match self.state.phase() {
+            Phase::Header => (since.saturating_add(limits.read_header), Due::Header),
+            Phase::Idle if hibernates && self.state.blocked_since().is_none() => {
+                let idle = (since.saturating_add(limits.idle), Due::Idle);
+                let hibernate = (since.saturating_add(HIBERNATE), Due::Hibernate);
+                if hibernate.0 < idle.0 {
+                    hibernate
+                } else {
+                    idle
+                }
+            }
+            Phase::Idle => (since.saturating_add(limits.idle), Due::Idle),
+            Phase::Busy => (u64::MAX, Due::Cut),
+        };
+        let cut = self
+            .state
+            .blocked_since()
+            .map_or(u64::MAX, |blocked| blocked.saturating_add(limits.write))
+            .min(self.core.cut_at())
+            .min(self.force_at);
+        if cut <= due.0 {
+            due = (cut, Due::Cut);
+        }
+        due
+    }
+
+    fn poll_due(&mut self, cx: &mut std::task::Context<'_>, hibernates: bool) -> Poll<Due> {
+        let (deadline, due) = self.due(hibernates);
+        self.watch.poll(cx, deadline).map(|()| due)
+    }
+
+    async fn http2<C: Http2>(&mut self, mut connection: Pin<Box<C>>) {
+        std::future::poll_fn(|cx| {
+            self.register(cx);
+            if self.must_tell() {
+                connection.as_mut().graceful_shutdown();
+            }
+            if connection.as_mut().poll(cx).is_ready() {
+                return Poll::Ready(());
+            }
+            let idle = self.state.phase() == Phase::Idle;
+            if self.told && idle && self.force_at == u64::MAX {
+                self.force_at = clock::now() + GOAWAY;
+            }
+            loop {
+                match self.poll_due(cx, false) {
+                    Poll::Pending => return Poll::Pending,
+                    Poll::Ready(Due::Idle) if self.force_at == u64::MAX => {
+                        // A stream whose last bytes the client does not take is over for its
+                        // application, so the time to go is bounded.
+                        self.told = true;
+                        self.force_at = clock::now().saturating_add(GOAWAY);
+                        connection.as_mut().graceful_shutdown();
+                        if connection.as_mut().poll(cx).is_ready() {
+                            return Poll::Ready(());
+                        }
+                    }
+                    Poll::Ready(Due::Idle) => {
+                        // Told already; the forced end comes first from here on.
+                        return match self.watch.poll(cx, self.force_at) {
+                            Poll::Ready(()) => Poll::Ready(()),
+                            Poll::Pending => Poll::Pending,
+                        };
+                    }
+                    Poll::Ready(_) => return Poll::Ready(()),
+                }
+            }
+        })
+        .await;
+    }
+}
+
+/// hyper's HTTP/2 connection without its four type parameters.
+trait Http2: Future<Output = hyper::Result<()>> {
+    fn graceful_shutdown(self: Pin<&mut Self>);
+}
+
+impl<I, S, B> Http2 for hyper::server::conn::http2::Connection<I, S, crate::executor::LocalExecutor>
+where
+    S: hyper::service::HttpService<hyper::body::Incoming, ResBody = B> + Unpin,
+    S::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    S::Future: 'static,
+    I: hyper::rt::Read + hyper::rt::Write + Unpin,
+    B: http_body::Body + 'static,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    Self: Future<Output = hyper::Result<()>>,
+    crate::executor::LocalExecutor: hyper::rt::bounds::Http2ServerConnExec<S::Future, B>,
+{
+    fn graceful_shutdown(self: Pin<&mut Self>) {
+        hyper::server::conn::http2::Connection::graceful_shutdown(self);
+    }
+}
+
+/// An IPv4 client of a listener for both families is shown as IPv4.
+fn canonical(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
+}
+
+/// Answers what never became a request, as far as the socket takes it, and closes.
+async fn refuse(stream: TcpStream, status: StatusCode) {
+    let reason = status.canonical_reason().unwrap_or("");
+    let code = status.as_u16();
+    let body = format!("{code} {reason}\n");
+    let response = format!(
+        "HTTP/1.1 {code} {reason}\r\nServer: Howdah\r\nDate: {}\r\nConnection: close\r\n\
+         Content-Type: text/plain; charset=utf-8\r\nContent-Length: {}\r\n\r\n{body}",
+        httpdate::fmt_http_date(SystemTime::now()),
+        body.len(),
+    );
+    // A socket that does not take these few bytes belongs to a client that would not read them.
+    if stream.try_write(response.as_bytes()).is_ok() {
+        linger(stream).await;
+    }
+}
+
+/// Lets the client read the response before the connection goes: a close with unread bytes in the
+/// receive buffer is a reset.
+async fn linger(mut stream: TcpStream) {
+    if socket2::SockRef::from(&stream)
+        .shutdown(std::net::Shutdown::Write)
+        .is_err()
+    {
+        return;
+    }
+    let drain = async {
+        let mut scratch = Box::new([0; 8192]);
+        while stream
+            .read(&mut scratch[..])
+            .await
+            .is_ok_and(|read| read > 0)
+        {}
+    };
+    // The end of the time and the end of the stream come to the same: the socket is closed.
+    let _ = tokio::time::timeout(LINGER, drain).await;
+}
+
+/// Closes without waiting for what the client has not taken.
+fn reset(stream: &TcpStream) {
+    if let Err(error) = socket2::SockRef::from(stream).set_linger(Some(Duration::ZERO)) {
+        tracing::debug!(%error, "a connection cannot be reset");
+    }
+}

@@ -1,0 +1,148 @@
+//! What a connection is doing, and until when it may. Shared by its socket, its requests and its
+//! driver, all on one thread.
+
+use std::cell::Cell;
+
+use http::StatusCode;
+
+use crate::clock;
+
+/// Between requests, in the header of one, or busy with some.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    Idle,
+    Header,
+    Busy,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct ConnectionState {
+    phase: Cell<Phase>,
+    /// When the phase began, on the coarse clock.
+    since: Cell<u64>,
+    /// Since when a write has been waiting for the client; 0: it has not.
+    blocked: Cell<u64>,
+    /// Exchanges that go on: at most one on HTTP/1.
+    active: Cell<u32>,
+    /// Bytes received since the last request ended.
+    header_bytes: Cell<usize>,
+    /// Whether they contain the end of a line.
+    line_ended: Cell<bool>,
+    http2: Cell<bool>,
+    refusal: Cell<Option<StatusCode>>,
+    linger: Cell<bool>,
+    max_header_size: usize,
+}
+
+impl ConnectionState {
+    pub(crate) fn new(max_header_size: usize) -> Self {
+        Self {
+            phase: Cell::new(Phase::Idle),
+            since: Cell::new(clock::now()),
+            blocked: Cell::new(0),
+            active: Cell::new(0),
+            header_bytes: Cell::new(0),
+            line_ended: Cell::new(false),
+            http2: Cell::new(false),
+            refusal: Cell::new(None),
+            linger: Cell::new(false),
+            max_header_size,
+        }
+    }
+
+    pub(crate) fn phase(&self) -> Phase {
+        self.phase.get()
+    }
+
+    pub(crate) fn since(&self) -> u64 {
+        self.since.get()
+    }
+
+    pub(crate) fn blocked_since(&self) -> Option<u64> {
+        Some(self.blocked.get()).filter(|since| *since != 0)
+    }
+
+    /// HTTP/2: headers come in frames that its library limits.
+    pub(crate) fn set_http2(&self) {
+        self.http2.set(true);
+        self.phase.set(Phase::Idle);
+    }
+
+    fn enter(&self, phase: Phase) {
+        self.phase.set(phase);
+        self.since.set(clock::now());
+    }
+
+    /// A request's header is complete.
+    pub(crate) fn begin(&self) {
+        self.active.set(self.active.get() + 1);
+        self.phase.set(Phase::Busy);
+    }
+
+    /// A request's response is over.
+    pub(crate) fn end(&self) {
+        let active = self.active.get().saturating_sub(1);
+        self.active.set(active);
+        if active == 0 {
+            self.header_bytes.set(0);
+            self.line_ended.set(false);
+            self.enter(Phase::Idle);
+        }
+    }
+
+    /// Bytes that came before the last request's header was complete.
+    pub(crate) fn header_bytes(&self) -> usize {
+        self.header_bytes.get()
+    }
+
+    pub(crate) fn received(&self, bytes: &[u8]) {
+        if self.http2.get() || self.phase.get() == Phase::Busy || bytes.is_empty() {
+            return;
+        }
+        if self.phase.get() == Phase::Idle {
+            self.enter(Phase::Header);
+        }
+        self.header_bytes.set(self.header_bytes.get() + bytes.len());
+        if !self.line_ended.get() {
+            self.line_ended.set(bytes.contains(&b'\n'));
+        }
+    }
+
+    /// Asked before more is read: whether the header is too large already. The refusal stays.
+    pub(crate) fn refuses_more(&self) -> bool {
+        if self.phase.get() != Phase::Header || self.header_bytes.get() <= self.max_header_size {
+            return false;
+        }
+        self.refusal.set(Some(if self.line_ended.get() {
+            StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE
+        } else {
+            StatusCode::URI_TOO_LONG
+        }));
+        true
+    }
+
+    pub(crate) fn refusal(&self) -> Option<StatusCode> {
+        self.refusal.get()
+    }
+
+    pub(crate) fn write_pending(&self) {
+        if self.blocked.get() == 0 {
+            self.blocked.set(clock::now().max(1));
+        }
+    }
+
+    pub(crate) fn write_progressed(&self) {
+        self.blocked.set(0);
+    }
+
+    /// The client may still be sending what nobody reads: closing at once would reset the
+    /// connection and could take the response away from it.
+    pub(crate) fn set_linger(&self) {
+        self.linger.set(true);
+    }
+
+    pub(crate) fn lingers(&self) -> bool {
+        self.linger.get()
+    }
+}

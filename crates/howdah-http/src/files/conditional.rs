@@ -1,0 +1,113 @@
+//! Conditional requests, RFC 9110 section 13.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use http::HeaderMap;
+use http::header::{
+    HeaderValue, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE,
+};
+
+use super::joined;
+use super::open::RegularFile;
+
+/// What tells one version of a file from another.
+pub(super) struct Version {
+    /// Strong: time in nanoseconds and size.
+    pub(super) etag: HeaderValue,
+    /// Seconds since 1970.
+    modified: i64,
+}
+
+/// What the conditions come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Go,
+    NotModified,
+    PreconditionFailed,
+}
+
+impl Version {
+    pub(super) fn new(file: &RegularFile) -> Self {
+        let (seconds, nanoseconds) = file.modified;
+        let etag = format!("\"{seconds:x}{nanoseconds:08x}-{:x}\"", file.size);
+        // Hexadecimal digits in quotes: always a valid value.
+        let etag = HeaderValue::try_from(etag).unwrap_or(HeaderValue::from_static("\"0\""));
+        Self {
+            etag,
+            modified: seconds,
+        }
+    }
+
+    /// None before 1970, when the format has no dates.
+    pub(super) fn last_modified(&self) -> Option<HeaderValue> {
+        let seconds = u64::try_from(self.modified).ok()?;
+        // The last second of the year 9999, where HTTP's dates end.
+        if seconds > 253_402_300_799 {
+            return None;
+        }
+        HeaderValue::try_from(httpdate::fmt_http_date(
+            UNIX_EPOCH + Duration::from_secs(seconds),
+        ))
+        .ok()
+    }
+
+    /// Whether the file has not changed after a date; `None` if it is no date.
+    fn unchanged_since(&self, headers: &HeaderMap, name: http::HeaderName) -> Option<bool> {
+        let date = parse_date(headers.get(name)?)?;
+        Some(self.modified <= date)
+    }
+}
+
+/// In the order of section 13.2.2. Only GET and HEAD come here.
+pub(super) fn evaluate(headers: &HeaderMap, version: &Version) -> Verdict {
+    if let Some(list) = joined(headers, IF_MATCH) {
+        if !list_matches(&list, version, true) {
+            return Verdict::PreconditionFailed;
+        }
+    } else if version.unchanged_since(headers, IF_UNMODIFIED_SINCE) == Some(false) {
+        return Verdict::PreconditionFailed;
+    }
+    if let Some(list) = joined(headers, IF_NONE_MATCH) {
+        if list_matches(&list, version, false) {
+            return Verdict::NotModified;
+        }
+    } else if version.unchanged_since(headers, IF_MODIFIED_SINCE) == Some(true) {
+        return Verdict::NotModified;
+    }
+    Verdict::Go
+}
+
+/// `If-Range`: a range is for the version that the client has a part of.
+pub(super) fn range_applies(headers: &HeaderMap, version: &Version) -> bool {
+    let Some(value) = headers.get(IF_RANGE) else {
+        return true;
+    };
+    if value.as_bytes().starts_with(b"\"") || value.as_bytes().starts_with(b"W/") {
+        return value == version.etag;
+    }
+    // A date must be the very one.
+    parse_date(value) == Some(version.modified)
+}
+
+fn parse_date(value: &HeaderValue) -> Option<i64> {
+    let date = httpdate::parse_http_date(value.to_str().ok()?).ok()?;
+    seconds(date)
+}
+
+fn seconds(date: SystemTime) -> Option<i64> {
+    i64::try_from(date.duration_since(UNIX_EPOCH).ok()?.as_secs()).ok()
+}
+
+fn list_matches(list: &str, version: &Version, strong: bool) -> bool {
+    let etag = version.etag.to_str().unwrap_or("");
+    if list.trim() == "*" {
+        return true;
+    }
+    // Our tags have no commas, so a part of another tag can never equal one of them.
+    list.split(',')
+        .map(str::trim)
+        .any(|tag| match tag.strip_prefix("W/") {
+            Some(weak) => !strong && weak == etag,
+            None => tag == etag,
+        })
+}

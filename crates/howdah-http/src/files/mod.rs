@@ -1,0 +1,278 @@
+//! Static files: types, validators, ranges, index files.
+//!
+//! A path is below its root by its text; symbolic links are followed wherever they lead, as nginx
+//! and Caddy do. Names that start with a dot are not served, `.well-known` excepted.
+
+mod conditional;
+mod open;
+mod range;
+mod stream;
+
+use std::rc::Rc;
+
+use howdah_cgi::split_path;
+use howdah_config::model::FileServer;
+use http::header::{
+    ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderValue, LAST_MODIFIED,
+};
+use http::request::Parts;
+use http::{HeaderMap, Method, Response, StatusCode};
+
+use self::conditional::{Verdict, Version};
+use self::open::{Opened, open};
+use self::range::Wanted;
+pub(crate) use self::stream::FileStream;
+use crate::answer;
+use crate::path::has_hidden_segment;
+use crate::response::Content;
+use crate::route::FileJob;
+use crate::route::pattern::matches_glob;
+
+const ALLOW: &str = "GET, HEAD, OPTIONS";
+/// Files up to this size are read before the response starts.
+const SMALL: u64 = 64 << 10;
+
+/// A compiled [`FileServer`].
+#[derive(Debug)]
+pub(crate) struct FileOptions {
+    index: Box<[String]>,
+    hide: Box<[Hidden]>,
+    /// Extensions that are never sent: they would show source code.
+    scripts: Rc<[String]>,
+}
+
+/// A `hide` entry.
+#[derive(Debug)]
+enum Hidden {
+    /// Of any file or folder.
+    Name(String),
+    /// Absolute; everything below it too.
+    Path(String),
+}
+
+impl FileOptions {
+    pub(crate) fn compile(files: &FileServer, scripts: Rc<[String]>) -> Self {
+        let hide = files.hide.iter().map(|text| {
+            if !text.contains('/') {
+                return Hidden::Name(text.clone());
+            }
+            let absolute = std::path::absolute(text).ok();
+            let absolute = absolute
+                .as_deref()
+                .and_then(std::path::Path::to_str)
+                .unwrap_or(text);
+            Hidden::Path(
+                crate::path::clean(absolute)
+                    .trim_end_matches('/')
+                    .to_owned(),
+            )
+        });
+        Self {
+            index: files.index.clone().into(),
+            hide: hide.collect(),
+            scripts,
+        }
+    }
+
+    /// `path` is normalised, below `prefix`.
+    fn hides(&self, prefix: &str, path: &str) -> bool {
+        if has_hidden_segment(path) || split_path(path, &self.scripts).is_some() {
+            return true;
+        }
+        if self.hide.is_empty() {
+            return false;
+        }
+        let full = format!("{prefix}{path}");
+        let full = full.trim_end_matches('/');
+        self.hide.iter().any(|hidden| match hidden {
+            Hidden::Name(name) => path.split('/').any(|segment| matches_glob(name, segment)),
+            Hidden::Path(hidden) => {
+                matches_glob(hidden, full)
+                    || full
+                        .strip_prefix(hidden.as_str())
+                        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            }
+        })
+    }
+}
+
+/// Answers with the file of `job`.
+pub(crate) async fn serve(job: FileJob, parts: &Parts) -> Response<Content> {
+    let head = parts.method == Method::HEAD;
+    if !head && parts.method != Method::GET {
+        return if parts.method == Method::OPTIONS {
+            answer::options(ALLOW)
+        } else {
+            answer::method_not_allowed(ALLOW)
+        };
+    }
+    let prefix = job.root.prefix();
+    if job.options.hides(prefix, &job.path) {
+        return answer::not_found();
+    }
+    let mut full = String::with_capacity(prefix.len() + job.path.len() + 16);
+    full.push_str(prefix);
+    full.push_str(&job.path);
+    match open(&full) {
+        Ok(Opened::File(file)) if !job.path.ends_with('/') => {
+            file_response(file, &full, parts).await
+        }
+        Ok(Opened::Directory) => directory(&job, full, parts).await,
+        Ok(Opened::File(_) | Opened::Other) => answer::not_found(),
+        Err(error) => open_error(error, &full),
+    }
+}
+
+async fn directory(job: &FileJob, mut full: String, parts: &Parts) -> Response<Content> {
+    if !job.path.ends_with('/')
+        && let Some(query) = &job.redirect_query
+    {
+        return answer::directory_redirect(&job.path, query);
+    }
+    if !full.ends_with('/') {
+        full.push('/');
+    }
+    let length = full.len();
+    for index in &job.options.index {
+        full.truncate(length);
+        full.push_str(index);
+        if job
+            .options
+            .hides(job.root.prefix(), &full[job.root.prefix().len()..])
+        {
+            continue;
+        }
+        match open(&full) {
+            Ok(Opened::File(file)) => return file_response(file, &full, parts).await,
+            Ok(Opened::Directory | Opened::Other) => {}
+            Err(error) if error == rustix::io::Errno::NOENT => {}
+            Err(error) => return open_error(error, &full),
+        }
+    }
+    answer::not_found()
+}
+
+fn open_error(error: rustix::io::Errno, path: &str) -> Response<Content> {
+    use rustix::io::Errno;
+    match error {
+        Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::NAMETOOLONG | Errno::INVAL => {
+            answer::not_found()
+        }
+        Errno::ACCESS | Errno::PERM => answer::plain(StatusCode::FORBIDDEN),
+        Errno::NXIO => answer::not_found(), // a socket, or a FIFO without a reader
+        _ => {
+            tracing::error!(path, %error, "a file cannot be opened");
+            answer::plain(StatusCode::INTERNAL_SERVER_ERROR)
+        }
+    }
+}
+
+async fn file_response(file: open::RegularFile, path: &str, parts: &Parts) -> Response<Content> {
+    let version = Version::new(&file);
+    let total = file.size;
+    let verdict = conditional::evaluate(&parts.headers, &version);
+    if verdict == Verdict::PreconditionFailed {
+        return answer::plain(StatusCode::PRECONDITION_FAILED);
+    }
+    let mut response = answer::empty(StatusCode::OK);
+    let headers = response.headers_mut();
+    headers.reserve(6);
+    headers.insert(ETAG, version.etag.clone());
+    if let Some(date) = version.last_modified() {
+        headers.insert(LAST_MODIFIED, date);
+    }
+    if verdict == Verdict::NotModified {
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+        return response;
+    }
+    headers.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+    headers.insert(CONTENT_TYPE, content_type(path));
+    // RFC 9110: a range is defined for GET alone.
+    let wanted =
+        if parts.method == Method::GET && conditional::range_applies(&parts.headers, &version) {
+            range::evaluate(&parts.headers, total)
+        } else {
+            Wanted::Whole
+        };
+    let (start, length) = match wanted {
+        Wanted::Whole => (0, total),
+        Wanted::Part { first, last } => {
+            *response.status_mut() = StatusCode::PARTIAL_CONTENT;
+            insert(
+                &mut response,
+                CONTENT_RANGE,
+                format!("bytes {first}-{last}/{total}"),
+            );
+            (first, last - first + 1)
+        }
+        Wanted::None => {
+            let mut response = answer::plain(StatusCode::RANGE_NOT_SATISFIABLE);
+            insert(&mut response, CONTENT_RANGE, format!("bytes */{total}"));
+            return response;
+        }
+    };
+    if parts.method == Method::HEAD {
+        response
+            .headers_mut()
+            .insert(CONTENT_LENGTH, HeaderValue::from(length));
+        return response;
+    }
+    *response.body_mut() = if length == 0 {
+        Content::Empty
+    } else if length <= SMALL {
+        match stream::read_whole(file.file, start, length).await {
+            Ok(bytes) => Content::Bytes(bytes),
+            Err(error) => {
+                tracing::error!(path, %error, "a file cannot be read");
+                return answer::plain(StatusCode::INTERNAL_SERVER_ERROR);
+            }
+        }
+    } else {
+        Content::File(Box::new(FileStream::new(file.file, start, length)))
+    };
+    response
+}
+
+fn insert(response: &mut Response<Content>, name: http::HeaderName, value: String) {
+    // Digits and punctuation: always a valid value.
+    if let Ok(value) = HeaderValue::try_from(value) {
+        response.headers_mut().insert(name, value);
+    }
+}
+
+/// By the extension; text is UTF-8.
+fn content_type(path: &str) -> HeaderValue {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    // The frequent ones without a search.
+    let known = match extension {
+        "html" | "htm" => "text/html; charset=utf-8",
+        "css" => "text/css; charset=utf-8",
+        "js" | "mjs" => "text/javascript; charset=utf-8",
+        "txt" => "text/plain; charset=utf-8",
+        "json" => "application/json",
+        "svg" => "image/svg+xml",
+        "png" => "image/png",
+        "webp" => "image/webp",
+        "woff2" => "font/woff2",
+        _ => match mime_guess::from_ext(extension).first_raw() {
+            None => "application/octet-stream",
+            Some(text) if text.starts_with("text/") => {
+                return HeaderValue::try_from(format!("{text}; charset=utf-8"))
+                    .unwrap_or(HeaderValue::from_static("text/plain; charset=utf-8"));
+            }
+            Some(other) => other,
+        },
+    };
+    HeaderValue::from_static(known)
+}
+
+/// The values of a header as one list.
+fn joined(headers: &HeaderMap, name: http::HeaderName) -> Option<String> {
+    let mut values = headers
+        .get_all(name)
+        .iter()
+        .map(|value| value.to_str().unwrap_or(""));
+    let first = values.next()?.to_owned();
+    Some(values.fold(first, |list, value| list + ", " + value))
+}

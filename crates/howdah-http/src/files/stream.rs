@@ -1,0 +1,190 @@
+//! Contents of files: from the page cache at once, from the disk on another thread.
+
+use std::fs::File;
+use std::io::{self, IoSliceMut};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use bytes::{Bytes, BytesMut};
+use rustix::io::{Errno, ReadWriteFlags};
+use tokio::task::JoinHandle;
+
+/// Bytes of one read.
+const CHUNK: usize = 128 << 10;
+
+/// A part of a file on its way to the client.
+pub(crate) struct FileStream {
+    file: Arc<File>,
+    offset: u64,
+    remaining: u64,
+    /// The last chunk: its memory is taken again when the socket has it.
+    last: Bytes,
+    reading: Option<JoinHandle<io::Result<BytesMut>>>,
+}
+
+impl FileStream {
+    pub(super) fn new(file: File, offset: u64, length: u64) -> Self {
+        Self {
+            file: Arc::new(file),
+            offset,
+            remaining: length,
+            last: Bytes::new(),
+            reading: None,
+        }
+    }
+
+    pub(crate) fn remaining(&self) -> u64 {
+        self.remaining
+    }
+
+    /// An error if the file has become shorter: the connection is then cut, since what was
+    /// promised cannot be sent.
+    pub(crate) fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
+        if self.remaining == 0 {
+            return Poll::Ready(None);
+        }
+        let chunk = if let Some(task) = &mut self.reading {
+            let result = ready!(Pin::new(task).poll(cx));
+            self.reading = None;
+            result.map_err(io::Error::other).and_then(|chunk| chunk)
+        } else {
+            let length = usize::try_from(self.remaining).unwrap_or(CHUNK).min(CHUNK);
+            let mut buffer = std::mem::take(&mut self.last)
+                .try_into_mut()
+                .unwrap_or_else(|_| BytesMut::new());
+            buffer.resize(length, 0);
+            match read_cached(&self.file, &mut buffer, self.offset) {
+                Ok(read) => {
+                    buffer.truncate(read);
+                    Ok(buffer)
+                }
+                Err(Errno::AGAIN | Errno::OPNOTSUPP | Errno::NOSYS) => {
+                    let (file, offset) = (Arc::clone(&self.file), self.offset);
+                    let task = tokio::task::spawn_blocking(move || {
+                        let read = read_disk(&file, &mut buffer, offset)?;
+                        buffer.truncate(read);
+                        Ok(buffer)
+                    });
+                    self.reading = Some(task);
+                    return self.poll_chunk(cx);
+                }
+                Err(error) => Err(error.into()),
+            }
+        };
+        let chunk = match chunk {
+            Ok(chunk) if chunk.is_empty() => Err(io::ErrorKind::UnexpectedEof.into()),
+            other => other,
+        };
+        match chunk {
+            Ok(chunk) => {
+                let chunk = chunk.freeze();
+                self.offset += chunk.len() as u64;
+                self.remaining = self.remaining.saturating_sub(chunk.len() as u64);
+                self.last = chunk.clone();
+                Poll::Ready(Some(Ok(chunk)))
+            }
+            Err(error) => {
+                tracing::warn!(%error, "a file changed or failed while it was sent");
+                self.remaining = 0;
+                Poll::Ready(Some(Err(error)))
+            }
+        }
+    }
+}
+
+/// Reads a small part at once.
+pub(super) async fn read_whole(file: File, offset: u64, length: u64) -> io::Result<Bytes> {
+    let length = usize::try_from(length).map_err(io::Error::other)?;
+    let mut buffer = vec![0; length];
+    let mut filled = 0;
+    while filled < length {
+        match read_cached(&file, &mut buffer[filled..], offset + filled as u64) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(read) => filled += read,
+            Err(Errno::AGAIN | Errno::OPNOTSUPP | Errno::NOSYS) => {
+                let task = tokio::task::spawn_blocking(move || {
+                    let read = read_disk(&file, &mut buffer[filled..], offset + filled as u64)?;
+                    if read < length - filled {
+                        return Err(io::Error::from(io::ErrorKind::UnexpectedEof));
+                    }
+                    Ok(buffer)
+                });
+                return Ok(task.await.map_err(io::Error::other)??.into());
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(buffer.into())
+}
+
+/// What the page cache has, at least one byte; `AGAIN` if that is nothing.
+fn read_cached(file: &File, buffer: &mut [u8], offset: u64) -> Result<usize, Errno> {
+    loop {
+        let slices = &mut [IoSliceMut::new(buffer)];
+        match rustix::io::preadv2(file, slices, offset, ReadWriteFlags::NOWAIT) {
+            Err(Errno::INTR) => {}
+            result => return result,
+        }
+    }
+}
+
+/// Fills `buffer` as far as the file goes.
+fn read_disk(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    use std::os::unix::fs::FileExt;
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match file.read_at(&mut buffer[filled..], offset + filled as u64) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn both_ways_of_reading_give_the_file() {
+        let mut file = tempfile::tempfile().unwrap();
+        let contents: Vec<u8> = (0..CHUNK * 2 + 77)
+            .map(|index| (index % 251) as u8)
+            .collect();
+        file.write_all(&contents).unwrap();
+        let length = contents.len() as u64;
+        let mut stream = FileStream::new(file.try_clone().unwrap(), 5, length - 5);
+        let mut seen = Vec::new();
+        while let Some(chunk) = std::future::poll_fn(|cx| stream.poll_chunk(cx)).await {
+            seen.extend_from_slice(&chunk.unwrap());
+        }
+        assert_eq!(seen, &contents[5..]);
+        let mut buffer = vec![0; contents.len() + 9];
+        assert_eq!(read_disk(&file, &mut buffer, 0).unwrap(), contents.len());
+        assert_eq!(read_whole(file, 3, 9).await.unwrap(), &contents[3..12]);
+    }
+
+    #[tokio::test]
+    async fn a_shorter_file_is_an_error() {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(b"short").unwrap();
+        let mut stream = FileStream::new(file, 0, 10);
+        let first = std::future::poll_fn(|cx| stream.poll_chunk(cx)).await;
+        assert_eq!(first.unwrap().unwrap(), "short");
+        let second = std::future::poll_fn(|cx| stream.poll_chunk(cx)).await;
+        assert_eq!(
+            second.unwrap().unwrap_err().kind(),
+            io::ErrorKind::UnexpectedEof
+        );
+        assert!(
+            std::future::poll_fn(|cx| stream.poll_chunk(cx))
+                .await
+                .is_none()
+        );
+    }
+}

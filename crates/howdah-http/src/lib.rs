@@ -1,0 +1,47 @@
+//! The web server in front of the PHP processes: listeners, HTTP/1.1 and HTTP/2 without TLS,
+//! timeouts and limits, request bodies, routes, static files and the access log.
+//!
+//! It knows no PHP. A request whose script has been found and whose body has been read goes to an
+//! [`application::Application`]; everything else is answered here.
+//!
+//! ```text
+//! front thread (one runtime, own sockets)
+//!   accept ─> connection ─> hyper ─> check ─> routes ─┬─> answer
+//!             (timeouts)                              ├─> static file
+//!                                                     └─> body ─> Application
+//! ```
+//!
+//! - [`Server::bind`] listens, [`Server::run_thread`] serves on the calling thread until [`Shutdown`]
+//!   orders it to stop; [`Stats`] tells other threads what goes on.
+//! - What is on disk is asked at most once a second and path (`lookup`): a deployed file is seen
+//!   within a second.
+//! - Nothing here crosses threads while it serves: `Rc` and `Cell`, no locks.
+#![forbid(unsafe_code)]
+
+mod answer;
+pub mod application;
+mod body;
+mod check;
+mod clock;
+mod connection;
+mod executor;
+mod files;
+mod listener;
+mod log;
+mod lookup;
+mod path;
+mod response;
+mod route;
+mod server;
+mod service;
+mod shutdown;
+pub mod spool;
+mod stats;
+mod thread;
+
+pub use application::{AppRequest, Application, Connection, RequestBody, Script};
+pub use listener::BindError;
+pub use route::RouteError;
+pub use server::{Hooks, RunError, Server, front_threads};
+pub use shutdown::Shutdown;
+pub use stats::Stats;

@@ -1,0 +1,156 @@
+//! Bodies of responses, and the end of an exchange: it is counted and logged when its body is gone.
+
+use std::io;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+
+use crate::connection::state::ConnectionState;
+use crate::executor;
+use crate::files::FileStream;
+use crate::log::LogEntry;
+use crate::thread::Core;
+
+/// A body that the server makes itself.
+pub(crate) enum Content {
+    Empty,
+    Bytes(Bytes),
+    File(Box<FileStream>),
+}
+
+/// A body and the exchange that ends with it.
+pub(crate) struct ResponseBody<B> {
+    source: Source<B>,
+    exchange: Exchange,
+}
+
+enum Source<B> {
+    Content(Content),
+    Application(B),
+}
+
+impl<B> ResponseBody<B> {
+    pub(crate) fn content(content: Content, exchange: Exchange) -> Self {
+        Self {
+            source: Source::Content(content),
+            exchange,
+        }
+    }
+
+    pub(crate) fn application(body: B, exchange: Exchange) -> Self {
+        Self {
+            source: Source::Application(body),
+            exchange,
+        }
+    }
+}
+
+impl<B> Body for ResponseBody<B>
+where
+    B: Body<Data = Bytes, Error = io::Error> + Unpin,
+{
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        let this = self.get_mut();
+        let frame = match &mut this.source {
+            Source::Application(body) => Pin::new(body).poll_frame(cx),
+            Source::Content(Content::Empty) => Poll::Ready(None),
+            Source::Content(content @ Content::Bytes(_)) => {
+                match std::mem::replace(content, Content::Empty) {
+                    Content::Bytes(bytes) if !bytes.is_empty() => {
+                        Poll::Ready(Some(Ok(Frame::data(bytes))))
+                    }
+                    _ => Poll::Ready(None),
+                }
+            }
+            Source::Content(Content::File(stream)) => stream
+                .poll_chunk(cx)
+                .map(|chunk| chunk.map(|chunk| chunk.map(Frame::data))),
+        };
+        executor::note_body(frame.is_pending());
+        match &frame {
+            Poll::Ready(Some(Ok(frame))) => {
+                let length = frame.data_ref().map_or(0, Bytes::len);
+                this.exchange.sent += length as u64;
+                this.exchange.finished = this.source.is_end_stream();
+            }
+            Poll::Ready(None) => this.exchange.finished = true,
+            Poll::Ready(Some(Err(_))) | Poll::Pending => {}
+        }
+        frame
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.source.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.source {
+            Source::Application(body) => body.size_hint(),
+            Source::Content(Content::Empty) => SizeHint::with_exact(0),
+            Source::Content(Content::Bytes(bytes)) => SizeHint::with_exact(bytes.len() as u64),
+            Source::Content(Content::File(stream)) => SizeHint::with_exact(stream.remaining()),
+        }
+    }
+}
+
+impl<B: Body> Source<B> {
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Self::Application(body) => body.is_end_stream(),
+            Self::Content(Content::Empty) => true,
+            Self::Content(Content::Bytes(bytes)) => bytes.is_empty(),
+            Self::Content(Content::File(stream)) => stream.remaining() == 0,
+        }
+    }
+}
+
+/// A request from the end of its header to the end of its response, however it ends.
+pub(crate) struct Exchange {
+    connection: Rc<ConnectionState>,
+    core: Rc<Core>,
+    log: Option<Box<LogEntry>>,
+    /// 0 while there is no response.
+    pub(crate) status: u16,
+    /// Bytes of the body handed to the connection.
+    sent: u64,
+    /// Whether the body was handed over to its end.
+    pub(crate) finished: bool,
+}
+
+impl Exchange {
+    pub(crate) fn begin(connection: &Rc<ConnectionState>, core: &Rc<Core>) -> Self {
+        connection.begin();
+        core.begin();
+        Self {
+            connection: Rc::clone(connection),
+            core: Rc::clone(core),
+            log: None,
+            status: 0,
+            sent: 0,
+            finished: false,
+        }
+    }
+
+    pub(crate) fn log(&mut self, entry: LogEntry) {
+        self.log = Some(Box::new(entry));
+    }
+}
+
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        self.connection.end();
+        self.core.end();
+        if let Some(entry) = self.log.take() {
+            entry.write(self.status, self.sent, self.finished);
+        }
+    }
+}

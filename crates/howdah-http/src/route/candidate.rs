@@ -1,0 +1,158 @@
+//! `try_files`: the first candidate that exists.
+
+use std::borrow::Cow;
+
+use howdah_cgi::split_path;
+use howdah_config::model::{Part, Template};
+
+use super::context::Context;
+use super::template::{Text, Use};
+use crate::lookup::{Kind, Root};
+use crate::path::clean;
+
+/// A compiled candidate, for example `/index.php?{query}`.
+#[derive(Debug)]
+pub(crate) struct Candidate {
+    path: Text,
+    query: Option<Text>,
+    /// It ends in a slash as it is written.
+    directory: bool,
+    /// The text below `{path}`, if that is its form.
+    below_path: Option<Box<str>>,
+}
+
+/// A candidate that exists.
+#[derive(Debug)]
+pub(crate) struct Found<'c> {
+    /// Place among the candidates.
+    pub(crate) index: usize,
+    /// Normalised, below the root.
+    pub(crate) path: Cow<'c, str>,
+    /// What was cut off behind the script.
+    pub(crate) path_info: String,
+    /// Not evaluated.
+    pub(crate) query: Option<&'c Text>,
+}
+
+impl Candidate {
+    pub(crate) fn new(template: &Template) -> Self {
+        let (before, query) = split_query(template);
+        let directory =
+            matches!(before.parts.last(), Some(Part::Text(text)) if text.ends_with('/'));
+        let mut path = Text::new(&before);
+        if let Some(constant) = path.constant() {
+            path = Text::Constant(clean(constant).as_ref().into());
+        }
+        let below_path = path.below_path().map(Into::into);
+        Self {
+            path,
+            query: query.as_ref().map(Text::new),
+            directory,
+            below_path,
+        }
+    }
+
+    pub(crate) fn below_path(&self) -> Option<&str> {
+        self.below_path.as_deref()
+    }
+
+    pub(crate) fn is_path(&self) -> bool {
+        self.path.is_path()
+    }
+
+    /// The path of a constant candidate.
+    pub(crate) fn constant(&self) -> Option<&str> {
+        self.path.constant().map(|path| &**path)
+    }
+
+    pub(crate) fn query(&self) -> Option<&Text> {
+        self.query.as_ref()
+    }
+
+    fn evaluate<'c>(&'c self, context: &'c Context<'_>) -> Cow<'c, str> {
+        if self.is_path() {
+            // The path is normalised already, and a slash at its end is no wish for a directory.
+            let path = context.path_without_slash();
+            return Cow::Borrowed(if path.is_empty() { "/" } else { path });
+        }
+        match self.path.evaluate(context, Use::File) {
+            Cow::Borrowed(path) => Cow::Borrowed(path),
+            Cow::Owned(path) => Cow::Owned(clean(&path).into_owned()),
+        }
+    }
+}
+
+/// The first of `candidates` that exists below `root`; a path with a script in it counts when the
+/// script exists.
+pub(crate) fn find<'c>(
+    candidates: &'c [Candidate],
+    context: &'c Context<'_>,
+    root: &Root,
+    split: &[String],
+) -> Option<Found<'c>> {
+    let mut nothing_below = false;
+    for (index, candidate) in candidates.iter().enumerate() {
+        // What does not exist, or is a file, has nothing below it: no need to ask the disk.
+        if nothing_below && candidate.below_path.is_some() {
+            continue;
+        }
+        let path = candidate.evaluate(context);
+        let (script, path_info) = match split_path(&path, split) {
+            Some((script, info)) if !candidate.directory => (script, info),
+            _ => (&*path, ""),
+        };
+        let kind = context.lookup.kind(root, script);
+        let wanted = if candidate.directory {
+            Kind::Directory
+        } else {
+            Kind::File
+        };
+        if kind == wanted {
+            let path_info = path_info.to_owned();
+            let length = script.len();
+            let path = match path {
+                Cow::Borrowed(path) => Cow::Borrowed(&path[..length]),
+                Cow::Owned(mut path) => {
+                    path.truncate(length);
+                    Cow::Owned(path)
+                }
+            };
+            return Some(Found {
+                index,
+                path,
+                path_info,
+                query: candidate.query(),
+            });
+        }
+        if candidate.is_path() && path_info.is_empty() {
+            nothing_below = kind != Kind::Directory;
+        }
+    }
+    None
+}
+
+/// Cuts a template at its first question mark.
+pub(crate) fn split_query(template: &Template) -> (Template, Option<Template>) {
+    for (index, part) in template.parts.iter().enumerate() {
+        let Part::Text(text) = part else { continue };
+        let Some((before, after)) = text.split_once('?') else {
+            continue;
+        };
+        let text = |text: &str| (!text.is_empty()).then(|| Part::Text(text.to_owned()));
+        let path = template.parts[..index]
+            .iter()
+            .cloned()
+            .chain(text(before))
+            .collect();
+        let query = text(after)
+            .into_iter()
+            .chain(template.parts[index + 1..].iter().cloned());
+        return (
+            Template { parts: path },
+            Some(Template {
+                parts: query.collect(),
+            }),
+        );
+    }
+    (template.clone(), None)
+}

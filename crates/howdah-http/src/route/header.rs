@@ -1,0 +1,178 @@
+//! `header`: changes of the response's header, applied when the response is there.
+
+use std::rc::Rc;
+
+use howdah_config::model::HeaderChange;
+use http::HeaderMap;
+use http::header::{HeaderName, HeaderValue};
+use regex::bytes::Regex;
+
+use super::context::Context;
+use super::pattern::Pattern;
+use super::template::{Text, Use};
+use super::{RouteError, RouteErrorKind};
+
+/// A compiled [`HeaderChange`].
+#[derive(Debug)]
+pub(crate) enum Change {
+    Set(HeaderName, Value),
+    Add(HeaderName, Value),
+    Default(HeaderName, Value),
+    Remove(HeaderName),
+    RemoveMatching(Pattern),
+    Replace(HeaderName, Regex, Text),
+}
+
+#[derive(Debug)]
+pub(crate) enum Value {
+    Constant(HeaderValue),
+    Text(Text),
+}
+
+impl Value {
+    fn text(&self) -> Option<&Text> {
+        match self {
+            Self::Constant(_) => None,
+            Self::Text(text) => Some(text),
+        }
+    }
+}
+
+/// A change with its value for this request.
+#[derive(Debug)]
+pub(crate) struct Pending {
+    change: Rc<Change>,
+    /// `None`: the constant of the change.
+    value: Option<HeaderValue>,
+}
+
+impl Change {
+    pub(crate) fn compile(change: &HeaderChange) -> Result<Self, RouteError> {
+        Ok(match change {
+            HeaderChange::Set(field, value) => Self::Set(name(field)?, self::value(field, value)?),
+            HeaderChange::Add(field, value) => Self::Add(name(field)?, self::value(field, value)?),
+            HeaderChange::Default(field, value) => {
+                Self::Default(name(field)?, self::value(field, value)?)
+            }
+            HeaderChange::Remove(field) if field.contains('*') => {
+                Self::RemoveMatching(Pattern::ends(&field.to_ascii_lowercase()))
+            }
+            HeaderChange::Remove(field) => Self::Remove(name(field)?),
+            HeaderChange::Replace(field, find, replace) => {
+                let regex = Regex::new(find).map_err(|error| RouteErrorKind::Regex {
+                    text: find.clone(),
+                    reason: error.to_string(),
+                })?;
+                Self::Replace(name(field)?, regex, Text::new(replace))
+            }
+        })
+    }
+
+    /// Takes the values from the request while there is one.
+    pub(crate) fn prepare(self: &Rc<Self>, context: &Context<'_>) -> Option<Pending> {
+        let text = match &**self {
+            Self::Set(_, value) | Self::Add(_, value) | Self::Default(_, value) => value.text(),
+            Self::Replace(_, _, text) => Some(text),
+            Self::Remove(_) | Self::RemoveMatching(_) => None,
+        };
+        let Some(text) = text else {
+            return Some(Pending {
+                change: Rc::clone(self),
+                value: None,
+            });
+        };
+        if let Ok(value) = HeaderValue::from_str(&text.evaluate(context, Use::Uri)) {
+            Some(Pending {
+                change: Rc::clone(self),
+                value: Some(value),
+            })
+        } else {
+            let id = format_args!("{:016x}", context.id);
+            tracing::warn!(request = %id, "a header was left out: its value has control characters");
+            None
+        }
+    }
+}
+
+impl Pending {
+    pub(crate) fn apply(self, headers: &mut HeaderMap) {
+        match &*self.change {
+            Change::Set(name, value) => {
+                headers.insert(name, pick(value, self.value));
+            }
+            Change::Add(name, value) => {
+                headers.append(name, pick(value, self.value));
+            }
+            Change::Default(name, value) => {
+                if !headers.contains_key(name) {
+                    headers.insert(name, pick(value, self.value));
+                }
+            }
+            Change::Remove(name) => {
+                headers.remove(name);
+            }
+            Change::RemoveMatching(pattern) => {
+                let doomed: Vec<HeaderName> = headers
+                    .keys()
+                    .filter(|name| pattern.matches(name.as_str()))
+                    .cloned()
+                    .collect();
+                for name in doomed {
+                    headers.remove(name);
+                }
+            }
+            Change::Replace(name, regex, _) => {
+                let replacement = self.value.as_ref().map_or(&b""[..], HeaderValue::as_bytes);
+                let Some(values) = headers.get_all(name).iter().next().map(|_| {
+                    headers
+                        .get_all(name)
+                        .iter()
+                        .map(|value| replace(value, regex, replacement))
+                }) else {
+                    return;
+                };
+                let values: Vec<HeaderValue> = values.collect();
+                headers.remove(name);
+                for value in values {
+                    headers.append(name, value);
+                }
+            }
+        }
+    }
+}
+
+fn replace(value: &HeaderValue, regex: &Regex, replacement: &[u8]) -> HeaderValue {
+    let replaced = regex.replace_all(value.as_bytes(), replacement);
+    // Both texts are valid values, so what is made of them is one too.
+    HeaderValue::from_bytes(&replaced).unwrap_or_else(|_| value.clone())
+}
+
+fn pick(constant: &Value, evaluated: Option<HeaderValue>) -> HeaderValue {
+    match (evaluated, constant) {
+        (Some(value), _) => value,
+        (None, Value::Constant(value)) => value.clone(),
+        (None, Value::Text(_)) => HeaderValue::from_static(""),
+    }
+}
+
+fn name(text: &str) -> Result<HeaderName, RouteError> {
+    HeaderName::from_bytes(text.as_bytes()).map_err(|_| {
+        RouteErrorKind::HeaderName {
+            text: text.to_owned(),
+        }
+        .into()
+    })
+}
+
+fn value(field: &str, template: &howdah_config::model::Template) -> Result<Value, RouteError> {
+    match template.as_text() {
+        None => Ok(Value::Text(Text::new(template))),
+        Some(text) => match HeaderValue::from_str(text) {
+            Ok(value) => Ok(Value::Constant(value)),
+            Err(_) => Err(RouteErrorKind::HeaderValue {
+                name: field.to_owned(),
+            }
+            .into()),
+        },
+    }
+}

@@ -1,0 +1,231 @@
+//! `php_server` and `php`: from a path to a script, a file, or neither.
+
+use std::rc::Rc;
+
+use howdah_cgi::split_path;
+use howdah_config::model;
+use http::StatusCode;
+
+use super::candidate::{Candidate, find};
+use super::context::Context;
+use super::root::RootText;
+use super::template::{Text, Use};
+use super::{FileJob, Outcome, RouteError, ScriptJob, status};
+use crate::answer;
+use crate::application::Script;
+use crate::files::FileOptions;
+use crate::lookup::{Kind, Root};
+use crate::path::has_hidden_segment;
+
+/// A compiled [`model::PhpScript`].
+#[derive(Debug)]
+pub(crate) struct PhpScript {
+    root: Option<RootText>,
+    split: Rc<[String]>,
+    env: Box<[(String, Text)]>,
+    resolve: bool,
+}
+
+/// A compiled [`model::PhpServer`].
+#[derive(Debug)]
+pub(crate) struct PhpServer {
+    script: PhpScript,
+    root: Option<RootText>,
+    candidates: Box<[Candidate]>,
+    /// The candidate `{path}/{index}`: finding it for a path without a slash redirects.
+    directory_index: Option<usize>,
+    /// The last candidate if it is a script: taken for whatever is not found otherwise.
+    front_controller: Option<Box<str>>,
+    fallback: Option<StatusCode>,
+    files: Option<Rc<FileOptions>>,
+    files_root: Option<RootText>,
+}
+
+impl PhpScript {
+    pub(crate) fn compile(script: &model::PhpScript) -> Self {
+        Self {
+            root: script.root.as_ref().map(RootText::new),
+            split: script.split.clone().into(),
+            env: script
+                .env
+                .iter()
+                .map(|(name, text)| (name.clone(), Text::new(text)))
+                .collect(),
+            resolve: script.resolve_root_symlink,
+        }
+    }
+
+    /// `php`: the script in the path, if it exists.
+    pub(crate) fn run(&self, context: &mut Context<'_>) -> Outcome {
+        let Some(root) = choose_root(self.root.as_ref(), context) else {
+            return Outcome::answer(answer::not_found());
+        };
+        self.path_script(&root, context)
+            .unwrap_or_else(|| Outcome::answer(answer::not_found()))
+    }
+
+    /// The script in the path. `None` if there is none in it; 404 if it does not exist.
+    fn path_script(&self, root: &Rc<Root>, context: &Context<'_>) -> Option<Outcome> {
+        let (name, info) = split_path(&context.path, &self.split)?;
+        if has_hidden_segment(name) || context.lookup.kind(root, name) != Kind::File {
+            return Some(Outcome::answer(answer::no_script()));
+        }
+        let info = if info.is_empty() {
+            context.path_info.clone()
+        } else {
+            info.to_owned()
+        };
+        Some(self.job(root, name.to_owned(), info, context))
+    }
+
+    fn job(&self, root: &Root, name: String, path_info: String, context: &Context<'_>) -> Outcome {
+        let root = if self.resolve {
+            root.resolved()
+        } else {
+            Rc::clone(root.path())
+        };
+        let env = self
+            .env
+            .iter()
+            .map(|(name, text)| (name.clone(), text.evaluate(context, Use::Uri).into_owned()))
+            .collect();
+        Outcome::Script(ScriptJob {
+            script: Script {
+                root,
+                name,
+                path_info,
+            },
+            env,
+        })
+    }
+}
+
+impl PhpServer {
+    pub(crate) fn compile(server: &model::PhpServer) -> Result<Self, RouteError> {
+        let candidates: Box<[Candidate]> = server
+            .try_files
+            .candidates
+            .iter()
+            .map(Candidate::new)
+            .collect();
+        let directory_index = server.index.as_deref().and_then(|index| {
+            candidates
+                .iter()
+                .position(|candidate| candidate.below_path() == Some(&*format!("/{index}")))
+        });
+        let script = PhpScript::compile(&server.script);
+        let is_script =
+            |path: &&str| split_path(path, &script.split).is_some_and(|(_, info)| info.is_empty());
+        let fallback = server.try_files.fallback_status.map(status).transpose()?;
+        let front_controller = match fallback {
+            Some(_) => None,
+            None => candidates
+                .last()
+                .and_then(Candidate::constant)
+                .filter(is_script),
+        };
+        let files = server
+            .files
+            .as_ref()
+            .map(|files| Rc::new(FileOptions::compile(files, Rc::clone(&script.split))));
+        Ok(Self {
+            root: server.root.as_ref().map(RootText::new),
+            front_controller: front_controller.map(Into::into),
+            directory_index,
+            candidates,
+            fallback,
+            files,
+            files_root: server
+                .files
+                .as_ref()
+                .and_then(|files| files.root.as_ref())
+                .map(RootText::new),
+            script,
+        })
+    }
+
+    pub(crate) fn run(&self, context: &mut Context<'_>) -> Outcome {
+        let root = self.root.as_ref().or(self.script.root.as_ref());
+        let Some(root) = choose_root(root, context) else {
+            return Outcome::answer(answer::not_found());
+        };
+        let asked = match &self.front_controller {
+            None => &self.candidates[..],
+            Some(_) => &self.candidates[..self.candidates.len() - 1],
+        };
+        if let Some(found) = find(asked, context, &root, &self.script.split) {
+            // `{path}/{index}` was found, but what exists is a script within the path itself.
+            if Some(found.index) == self.directory_index
+                && found.path.len() <= context.path.len()
+                && let Some(outcome) = self.script.path_script(&root, context)
+            {
+                return outcome;
+            }
+            if Some(found.index) == self.directory_index
+                && !context.path.ends_with('/')
+                && !context.rewritten
+            {
+                let redirect = answer::directory_redirect(&context.path, context.query());
+                return Outcome::answer(redirect);
+            }
+            let query = found
+                .query
+                .map(|query| query.evaluate(context, Use::Uri).into_owned());
+            let (path, info) = (found.path.into_owned(), found.path_info);
+            if has_hidden_segment(&path) {
+                return Outcome::answer(answer::not_found());
+            }
+            if query.is_some() {
+                context.query = query;
+            }
+            if split_path(&path, &self.script.split).is_some_and(|(_, info)| info.is_empty()) {
+                return self.script.job(&root, path, info, context);
+            }
+            // Only `{path}` keeps a slash that the request has: `/dir/` wants its index.
+            let same = context.path_without_slash() == path;
+            if !same {
+                context.set_path(path);
+            }
+            return self.file(root, context);
+        }
+        if let Some(name) = &self.front_controller
+            && context.lookup.kind(&root, name) == Kind::File
+        {
+            let query = self.candidates.last().and_then(Candidate::query);
+            if let Some(query) = query.map(|text| text.evaluate(context, Use::Uri).into_owned()) {
+                context.query = Some(query);
+            }
+            return self
+                .script
+                .job(&root, name.to_string(), String::new(), context);
+        }
+        if let Some(status) = self.fallback {
+            return Outcome::answer(answer::plain(status));
+        }
+        if let Some(outcome) = self.script.path_script(&root, context) {
+            return outcome;
+        }
+        self.file(root, context)
+    }
+
+    fn file(&self, root: Rc<Root>, context: &Context<'_>) -> Outcome {
+        let Some(options) = &self.files else {
+            return Outcome::Next;
+        };
+        let root = match &self.files_root {
+            None => root,
+            Some(own) => match own.evaluate(context) {
+                Some(root) => root,
+                None => return Outcome::answer(answer::not_found()),
+            },
+        };
+        Outcome::File(FileJob::new(root, Rc::clone(options), context))
+    }
+}
+
+fn choose_root(own: Option<&RootText>, context: &Context<'_>) -> Option<Rc<Root>> {
+    match own {
+        None => Some(Rc::clone(&context.root)),
+        Some(root) => root.evaluate(context),
+    }
+}

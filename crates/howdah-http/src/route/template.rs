@@ -1,0 +1,231 @@
+//! Text with placeholders. Text without any is one reference count per request.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+use std::rc::Rc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use howdah_config::model::{Part, Placeholder, Template};
+use http::header::COOKIE;
+
+use super::context::Context;
+use crate::path;
+
+/// A compiled [`Template`].
+#[derive(Debug)]
+pub(crate) enum Text {
+    Constant(Rc<str>),
+    Parts(Box<[Part]>),
+}
+
+/// What the text is for: a path in a URI is escaped, one on disk is not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Use {
+    Uri,
+    File,
+}
+
+impl Text {
+    pub(crate) fn new(template: &Template) -> Self {
+        match template.as_text() {
+            Some(text) => Self::Constant(text.into()),
+            None => Self::Parts(template.parts.clone().into()),
+        }
+    }
+
+    pub(crate) fn constant(&self) -> Option<&Rc<str>> {
+        match self {
+            Self::Constant(text) => Some(text),
+            Self::Parts(_) => None,
+        }
+    }
+
+    /// Whether it is `{path}` and nothing else.
+    pub(crate) fn is_path(&self) -> bool {
+        matches!(self, Self::Parts(parts)
+            if matches!(&**parts, [Part::Placeholder(Placeholder::Path)]))
+    }
+
+    /// Whether it is `{path}` and a constant below it, which is returned.
+    pub(crate) fn below_path(&self) -> Option<&str> {
+        match self {
+            Self::Parts(parts) => match &**parts {
+                [Part::Placeholder(Placeholder::Path), Part::Text(text)]
+                    if text.starts_with('/') && text.len() > 1 =>
+                {
+                    Some(text)
+                }
+                _ => None,
+            },
+            Self::Constant(_) => None,
+        }
+    }
+
+    pub(crate) fn evaluate(&self, context: &Context<'_>, purpose: Use) -> Cow<'_, str> {
+        match self {
+            Self::Constant(text) => Cow::Borrowed(text),
+            Self::Parts(parts) => {
+                let mut text = String::with_capacity(64);
+                for part in parts {
+                    match part {
+                        Part::Text(piece) => text.push_str(piece),
+                        Part::Placeholder(placeholder) => {
+                            push(&mut text, placeholder, context, purpose);
+                        }
+                    }
+                }
+                Cow::Owned(text)
+            }
+        }
+    }
+
+    /// The text as a document root. `None` if a part that the client chose could lead elsewhere.
+    pub(crate) fn evaluate_root(&self, context: &Context<'_>) -> Option<Cow<'_, str>> {
+        let Self::Parts(parts) = self else {
+            return Some(self.evaluate(context, Use::File));
+        };
+        let mut text = String::with_capacity(64);
+        for part in parts {
+            match part {
+                Part::Text(piece) => text.push_str(piece),
+                Part::Placeholder(placeholder) => {
+                    let start = text.len();
+                    push(&mut text, placeholder, context, Use::File);
+                    let value = &text[start..];
+                    let ours = matches!(placeholder, Placeholder::Env(_) | Placeholder::Root);
+                    if !ours && (matches!(value, "" | "." | "..") || value.contains(['/', '\0'])) {
+                        return None;
+                    }
+                }
+            }
+        }
+        // Two harmless parts can make `..` between them.
+        (!text.split('/').any(|segment| segment == "..")).then_some(Cow::Owned(text))
+    }
+}
+
+fn push(text: &mut String, placeholder: &Placeholder, context: &Context<'_>, purpose: Use) {
+    // Writing to a String cannot fail, so the results of `write!` are of no interest.
+    match placeholder {
+        Placeholder::Path => push_path(text, context, purpose),
+        Placeholder::File => {
+            let path = path_text(context, purpose);
+            text.push_str(path.rsplit('/').next().unwrap_or(""));
+        }
+        Placeholder::Dir => {
+            let path = path_text(context, purpose);
+            text.push_str(&path[..=path.rfind('/').unwrap_or(0)]);
+        }
+        Placeholder::Query => text.push_str(context.query()),
+        Placeholder::PrefixedQuery => push_query(text, context),
+        Placeholder::Uri => {
+            push_path(text, context, purpose);
+            push_query(text, context);
+        }
+        Placeholder::OrigUri => {
+            let uri = &context.parts.uri;
+            text.push_str(
+                uri.path_and_query()
+                    .map_or(uri.path(), |both| both.as_str()),
+            );
+        }
+        Placeholder::OrigPath => text.push_str(context.parts.uri.path()),
+        Placeholder::Method => text.push_str(context.parts.method.as_str()),
+        Placeholder::Host => text.push_str(context.host.map_or("", |host| host.name)),
+        Placeholder::HostPort => {
+            if let Some(host) = context.host {
+                text.push_str(host.name);
+                if let Some(port) = host.port {
+                    let _ = write!(text, ":{port}");
+                }
+            }
+        }
+        Placeholder::Port => {
+            let port = context.host.and_then(|host| host.port);
+            let _ = write!(text, "{}", port.unwrap_or(context.connection.local.port()));
+        }
+        Placeholder::Scheme => text.push_str(context.scheme()),
+        Placeholder::Remote => {
+            let _ = write!(text, "{}", context.connection.remote);
+        }
+        Placeholder::RemoteHost => {
+            let _ = write!(text, "{}", context.connection.remote.ip());
+        }
+        Placeholder::RemotePort => {
+            let _ = write!(text, "{}", context.connection.remote.port());
+        }
+        Placeholder::Header(name) => {
+            if name == "host" {
+                return push(text, &Placeholder::HostPort, context, purpose);
+            }
+            let mut values = context.parts.headers.get_all(name.as_str()).iter();
+            if let Some(first) = values.next() {
+                text.push_str(&String::from_utf8_lossy(first.as_bytes()));
+            }
+            for value in values {
+                text.push(',');
+                text.push_str(&String::from_utf8_lossy(value.as_bytes()));
+            }
+        }
+        Placeholder::Cookie(name) => {
+            let headers = context.parts.headers.get_all(COOKIE).iter();
+            let value = headers
+                .filter_map(|value| value.to_str().ok())
+                .flat_map(|value| value.split(';'))
+                .filter_map(|pair| pair.trim().split_once('='))
+                .find(|(known, _)| known == name);
+            text.push_str(value.map_or("", |(_, value)| value));
+        }
+        Placeholder::QueryValue(name) => {
+            let value = context
+                .query()
+                .split('&')
+                .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+                .find(|(known, _)| path::decode_query(known) == *name);
+            if let Some((_, value)) = value {
+                text.push_str(&path::decode_query(value));
+            }
+        }
+        Placeholder::PathElement(index) => {
+            let element = context.path.trim_start_matches('/').split('/').nth(*index);
+            text.push_str(element.unwrap_or(""));
+        }
+        Placeholder::Env(name) => {
+            // A name with `=` or NUL is no variable; `var_os` would panic on it.
+            if !name.is_empty() && !name.contains(['=', '\0']) {
+                let value = std::env::var_os(name).unwrap_or_default();
+                text.push_str(&value.to_string_lossy());
+            }
+        }
+        Placeholder::Root => text.push_str(context.root.path()),
+        Placeholder::RequestId => {
+            let _ = write!(text, "{:016x}", context.id);
+        }
+        Placeholder::UnixTime => {
+            let now = SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .unwrap_or_default();
+            let _ = write!(text, "{}", now.as_secs());
+        }
+    }
+}
+
+fn path_text<'c>(context: &'c Context<'_>, purpose: Use) -> Cow<'c, str> {
+    match purpose {
+        Use::Uri if context.rewritten => path::encode(&context.path),
+        Use::Uri => Cow::Borrowed(context.parts.uri.path()),
+        Use::File => Cow::Borrowed(&*context.path),
+    }
+}
+
+fn push_path(text: &mut String, context: &Context<'_>, purpose: Use) {
+    text.push_str(&path_text(context, purpose));
+}
+
+fn push_query(text: &mut String, context: &Context<'_>) {
+    let query = context.query();
+    if !query.is_empty() {
+        text.push('?');
+        text.push_str(query);
+    }
+}

@@ -1,0 +1,143 @@
+//! Request bodies: in memory, spooled, refused.
+
+mod support;
+
+use std::fs;
+use std::sync::atomic::Ordering::SeqCst;
+
+use support::{Harness, php_site, wait_until};
+
+fn post(length: usize) -> String {
+    format!("POST /echo.php HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n")
+}
+
+#[test]
+fn bodies_are_whole_wherever_they_are_kept() {
+    let directory = tempfile::tempdir().unwrap();
+    let harness = Harness::start(&php_site(directory.path()));
+    let mut client = harness.connect();
+    for length in [0_usize, 1, 4096, 65_535, 65_536, 65_537, 3 << 20] {
+        let body: Vec<u8> = (0..length).map(|index| (index % 251) as u8).collect();
+        let sum: u64 = body.iter().map(|byte| u64::from(*byte)).sum();
+        let kind = match length {
+            0 => "empty",
+            ..=65_536 => "memory",
+            _ => "spooled",
+        };
+        // By length, then in chunks of odd sizes.
+        client.write(format!("{}\r\n", post(length)).as_bytes());
+        client.write(&body);
+        let reply = client.reply(true);
+        assert_eq!(reply.value("body"), kind);
+        assert_eq!(reply.value("sum"), sum.to_string());
+        client.write(b"POST /echo.php HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
+        for chunk in body.chunks(40_001) {
+            client.write(format!("{:x}\r\n", chunk.len()).as_bytes());
+            client.write(chunk);
+            client.write(b"\r\n");
+        }
+        client.write(b"0\r\n\r\n");
+        let reply = client.reply(true);
+        assert_eq!(reply.value("body"), kind);
+        assert_eq!(reply.value("length"), length.to_string());
+        assert_eq!(reply.value("sum"), sum.to_string());
+    }
+    // Only the lock is left.
+    assert_eq!(
+        fs::read_dir(harness.server.spool().path()).unwrap().count(),
+        1
+    );
+}
+
+#[test]
+fn a_body_that_is_too_large_is_refused_before_it_is_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut config = php_site(directory.path());
+    config.global.limits.max_body_size = 100_000;
+    let harness = Harness::start(&config);
+    let mut client = harness.connect();
+    client.write(format!("{}Expect: 100-continue\r\n\r\n", post(100_001)).as_bytes());
+    let reply = client.reply(true);
+    assert_eq!(reply.status, 413, "and no 100 before it");
+    assert_eq!(reply.header("connection"), Some("close"));
+    // Chunks tell their size only as they come; the client still gets the answer.
+    let mut client = harness.connect();
+    client.write(b"POST /echo.php HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
+    let chunk = vec![b'x'; 0xffff];
+    for _ in 0..2 {
+        client.write(b"ffff\r\n");
+        client.write(&chunk);
+        client.write(b"\r\n");
+    }
+    assert_eq!(client.reply(true).status, 413);
+    assert_eq!(harness.seen.calls.load(SeqCst), 0);
+    assert_eq!(
+        fs::read_dir(harness.server.spool().path()).unwrap().count(),
+        1
+    );
+    assert_eq!(harness.get("/echo.php").status, 200);
+}
+
+#[test]
+fn a_client_that_asks_is_told_to_continue() {
+    let directory = tempfile::tempdir().unwrap();
+    let harness = Harness::start(&php_site(directory.path()));
+    let mut client = harness.connect();
+    client.write(format!("{}Expect: 100-continue\r\n\r\n", post(5)).as_bytes());
+    assert_eq!(client.reply(false).status, 100);
+    client.write(b"hello");
+    assert_eq!(client.reply(true).value("length"), "5");
+}
+
+#[test]
+fn a_body_that_nobody_wants_ends_the_connection() {
+    let directory = tempfile::tempdir().unwrap();
+    let harness = Harness::start(&php_site(directory.path()));
+    fs::write(directory.path().join("a.txt"), "a").unwrap();
+    let mut client = harness.connect();
+    let length = 4 << 20;
+    client.write(
+        format!("POST /a.txt HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n").as_bytes(),
+    );
+    client.write(&vec![b'x'; length]);
+    let reply = client.reply(true);
+    assert_eq!(reply.status, 405);
+    assert_eq!(reply.header("connection"), Some("close"));
+    let (rest, clean) = client.rest();
+    assert!(rest.is_empty() && clean, "the connection was reset");
+}
+
+#[test]
+fn a_client_that_leaves_within_its_body_leaves_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let harness = Harness::start(&php_site(directory.path()));
+    let spool = harness.server.spool().path().to_owned();
+    let mut client = harness.connect();
+    client.write(format!("{}\r\n", post(1 << 20)).as_bytes());
+    client.write(&[b'x'; 200_000]);
+    wait_until("it is spooled", || {
+        fs::read_dir(&spool).unwrap().count() == 2
+    });
+    drop(client);
+    wait_until("it is removed", || {
+        fs::read_dir(&spool).unwrap().count() == 1
+    });
+    assert_eq!(harness.seen.calls.load(SeqCst), 0);
+}
+
+#[test]
+fn a_spool_that_takes_nothing_is_507() {
+    let directory = tempfile::tempdir().unwrap();
+    let harness = Harness::start(&php_site(directory.path()));
+    // A directory that is gone takes no files, as a full disk does not.
+    fs::remove_dir_all(harness.server.spool().path()).unwrap();
+    let mut client = harness.connect();
+    client.write(format!("{}\r\n", post(70_000)).as_bytes());
+    client.write(&[b'x'; 70_000]);
+    assert_eq!(client.reply(true).status, 507);
+    let mut client = harness.connect();
+    client.write(format!("{}\r\nhello", post(5)).as_bytes());
+    assert_eq!(client.reply(true).value("length"), "5");
+    // So that the server has something to remove at its end.
+    fs::create_dir(harness.server.spool().path()).unwrap();
+}

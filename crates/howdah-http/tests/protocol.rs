@@ -1,0 +1,247 @@
+//! What is refused, and what HTTP/1 demands of the rest.
+
+mod support;
+
+use std::sync::atomic::Ordering::SeqCst;
+
+use support::{Harness, php_site};
+
+fn start() -> (tempfile::TempDir, Harness) {
+    let directory = tempfile::tempdir().unwrap();
+    let harness = Harness::start(&php_site(directory.path()));
+    (directory, harness)
+}
+
+#[test]
+fn malformed_requests_are_refused() {
+    let (_directory, harness) = start();
+    for (request, status) in [
+        ("BAD\r\n\r\n", 400),
+        ("GET / HTTP/9.9\r\nHost: a\r\n\r\n", 400),
+        ("GET / HTTP/1.1\r\n\r\n", 400),
+        ("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400),
+        ("GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n", 400),
+        ("GET / HTTP/1.1\r\nHost:\r\n\r\n", 400),
+        ("GET / HTTP/1.1\r\nHost: a/b\r\n\r\n", 400),
+        ("GET / HTTP/1.1\r\nHost: user@a\r\n\r\n", 400),
+        ("GET /a%00b HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+        ("GET /%zz HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+        ("GET /% HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+        ("GET /\0 HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+        ("GET / HTTP/1.1\r\nHost: a\r\nX: a\0b\r\n\r\n", 400),
+        ("GET / HTTP/1.1\r\nHost: a\r\nX : b\r\n\r\n", 400),
+        ("GET foo HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+        ("GET * HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+        (
+            "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n",
+            400,
+        ),
+        (
+            "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1x\r\n\r\n",
+            400,
+        ),
+        (
+            "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\na",
+            400,
+        ),
+        (
+            "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n",
+            400,
+        ),
+        (
+            "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+            400,
+        ),
+        (
+            "POST / HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+            400,
+        ),
+        (
+            "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+            400,
+        ),
+        (
+            "POST / HTTP/1.1\r\nHost: a\r\nExpect: 200-ok\r\nContent-Length: 1\r\n\r\n",
+            417,
+        ),
+        ("TRACE / HTTP/1.1\r\nHost: a\r\n\r\n", 405),
+        ("CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n", 405),
+    ] {
+        let reply = harness.send(request);
+        assert_eq!(reply.status, status, "{request:?}: {reply:?}");
+    }
+    assert_eq!(harness.seen.calls.load(SeqCst), 0);
+}
+
+#[test]
+fn a_request_with_two_lengths_ends_its_connection() {
+    let (_directory, harness) = start();
+    for fields in [
+        "Content-Length: 40\r\nTransfer-Encoding: chunked",
+        "Transfer-Encoding: chunked\r\nContent-Length: 40",
+    ] {
+        let mut client = harness.connect();
+        let smuggled = "GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n";
+        let request =
+            format!("POST /echo.php HTTP/1.1\r\nHost: a\r\n{fields}\r\n\r\n0\r\n\r\n{smuggled}");
+        client.write(request.as_bytes());
+        let reply = client.reply(true);
+        assert_eq!(reply.value("length"), "0");
+        assert_eq!(reply.header("connection"), Some("close"));
+        assert!(
+            client.rest().0.is_empty(),
+            "what follows was taken for a request"
+        );
+    }
+    assert_eq!(harness.seen.calls.load(SeqCst), 2);
+}
+
+#[test]
+fn sizes_have_limits() {
+    let (_directory, harness) = start();
+    let long = "a".repeat(40 << 10);
+    let huge = "a".repeat(200 << 10);
+    for (request, status) in [
+        (format!("GET /{long} HTTP/1.1\r\nHost: a\r\n\r\n"), 414),
+        (format!("GET /{huge} HTTP/1.1\r\nHost: a\r\n\r\n"), 414),
+        (
+            format!("GET / HTTP/1.1\r\nHost: a\r\nX: {long}\r\n\r\n"),
+            431,
+        ),
+        (
+            format!("GET / HTTP/1.1\r\nHost: a\r\nX: {huge}\r\n\r\n"),
+            431,
+        ),
+        (
+            format!(
+                "GET / HTTP/1.1\r\nHost: a\r\n{}\r\n",
+                "X: y\r\n".repeat(150)
+            ),
+            431,
+        ),
+    ] {
+        let reply = harness.send(&request);
+        assert_eq!(reply.status, status, "{} bytes: {reply:?}", request.len());
+    }
+    // Just below the limit.
+    let fits = "a".repeat(31 << 10);
+    assert_eq!(harness.get(&format!("/{fits}")).status, 200);
+    // A body does not count for the header.
+    let body = "b".repeat(60 << 10);
+    let reply = harness.send(&format!(
+        "POST /echo.php HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    ));
+    assert_eq!(reply.value("length"), body.len().to_string());
+}
+
+#[test]
+fn targets_methods_and_versions() {
+    let (_directory, harness) = start();
+    // The authority of an absolute target counts, not the Host header.
+    let reply = harness.send("GET http://right:81/echo.php?q=1 HTTP/1.1\r\nHost: wrong\r\n\r\n");
+    assert_eq!(reply.value("host"), "right:81");
+    assert_eq!(reply.value("script"), "/echo.php");
+    assert_eq!(reply.value("query"), "q=1");
+    let reply = harness.send("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_eq!((reply.status, reply.header("allow").is_some()), (204, true));
+    // Other methods are PHP's.
+    for method in ["OPTIONS", "PUT", "DELETE", "PROPFIND"] {
+        let reply = harness.send(&format!("{method} /echo.php HTTP/1.1\r\nHost: a\r\n\r\n"));
+        assert_eq!(reply.value("method"), method);
+    }
+    let reply = harness.send("GET /echo.php HTTP/1.0\r\n\r\n");
+    assert_eq!(reply.value("version"), "HTTP/1.0");
+    assert_eq!(reply.value("host"), "");
+    assert!(reply.header("date").is_some());
+    assert_eq!(reply.header("server"), Some("Howdah"));
+}
+
+#[test]
+fn head_runs_the_application_to_its_end() {
+    let (_directory, harness) = start();
+    let mut client = harness.connect();
+    client.write(b"HEAD /echo.php HTTP/1.1\r\nHost: a\r\n\r\n");
+    let reply = client.reply(false);
+    assert_eq!(reply.status, 200);
+    assert_ne!(reply.header("content-length"), Some("0"));
+    // Nothing but the next response follows.
+    client.write(b"HEAD /echo.php?mode=gate HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_eq!(client.reply(false).status, 200);
+    client.write(b"GET /echo.php?mode=304 HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_eq!(client.reply(false).status, 304);
+    client.write(b"GET /echo.php HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_eq!(client.reply(true).value("method"), "GET");
+    // Only the two whose bodies wait for the gate are not over.
+    support::wait_until("two responses are over", || {
+        harness.seen.dropped.load(SeqCst) == 2
+    });
+    harness.seen.open_gate();
+    support::wait_until("all responses are over", || {
+        harness.seen.dropped.load(SeqCst) == 4
+    });
+}
+
+#[test]
+fn connections_are_kept_and_requests_pipelined() {
+    let (_directory, harness) = start();
+    let mut client = harness.connect();
+    let request = "GET /echo.php?n=1 HTTP/1.1\r\nHost: a\r\n\r\n";
+    client.write(request.repeat(20).as_bytes());
+    let mut ids = std::collections::BTreeSet::new();
+    for _ in 0..20 {
+        let id = u64::from_str_radix(client.reply(true).value("id"), 16).unwrap();
+        assert_ne!(id, 0);
+        assert_eq!(id >> 56, 1, "the thread is in the top byte");
+        ids.insert(id);
+    }
+    assert_eq!(ids.len(), 20);
+    client.write(b"GET /echo.php HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    assert_eq!(client.reply(true).header("connection"), Some("close"));
+    assert!(client.is_closed());
+    assert_eq!(harness.server.stats().requests(), 21);
+}
+
+#[test]
+fn what_is_flushed_arrives_at_once() {
+    let (_directory, harness) = start();
+    let mut client = harness.connect();
+    client.write(b"GET /echo.php?mode=gate HTTP/1.1\r\nHost: a\r\n\r\n");
+    client.read_until(b"first\r\n");
+    assert_eq!(harness.server.stats().in_flight(), 1);
+    harness.seen.open_gate();
+    client.read_until(b"second\r\n0\r\n\r\n");
+    support::wait_until("it is counted", || harness.server.stats().in_flight() == 0);
+}
+
+#[test]
+fn an_application_that_fails_harms_its_connection_alone() {
+    let (_directory, harness) = start();
+    let mut client = harness.connect();
+    client.write(b"GET /echo.php?mode=fail HTTP/1.1\r\nHost: a\r\n\r\n");
+    let (bytes, _) = client.rest();
+    let text = String::from_utf8(bytes).unwrap();
+    assert!(
+        !text.ends_with("0\r\n\r\n"),
+        "a torn response looks whole: {text}"
+    );
+    let mut client = harness.connect();
+    client.write(b"GET /echo.php?mode=panic HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert!(client.is_closed());
+    assert_eq!(harness.get("/echo.php").status, 200);
+    support::wait_until("all is counted", || harness.server.stats().in_flight() == 0);
+    assert_eq!(harness.server.stats().requests(), 3);
+}
+
+#[test]
+fn a_client_that_leaves_is_noticed() {
+    let (_directory, harness) = start();
+    let mut client = harness.connect();
+    client.write(b"GET /echo.php?mode=hang HTTP/1.1\r\nHost: a\r\n\r\n");
+    support::wait_until("it runs", || harness.seen.calls.load(SeqCst) == 1);
+    drop(client);
+    support::wait_until("it is dropped", || harness.seen.dropped.load(SeqCst) == 1);
+    support::wait_until("nothing is open", || {
+        harness.server.stats().connections() == 0
+    });
+}
