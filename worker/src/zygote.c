@@ -74,8 +74,9 @@ static void reap(struct howdah_zygote *zygote, bool report)
 		}
 		zygote->pid[number] = 0;
 		struct howdah_control head = {.kind = zygote->exited_kind, .worker = number, .pid = pid, .status = status};
-		/* EPIPE: the front has left, which the loop reads next. */
-		if (report && howdah_control_send(zygote->control, head, NULL, 0, -1) != 0 && errno != EPIPE) {
+		/* Closed, with or without something unread: the front has left, which the loop reads next. */
+		if (report && howdah_control_send(zygote->control, head, NULL, 0, -1) != 0 && errno != EPIPE &&
+			errno != ECONNRESET) {
 			fprintf(stderr, "howdah-php: cannot report the end of process %d: %s\n", (int)pid, strerror(errno));
 		}
 	}

@@ -21,6 +21,7 @@ mod lexer;
 mod logs;
 pub mod model;
 mod reference;
+mod roots;
 mod site;
 mod source;
 mod table;

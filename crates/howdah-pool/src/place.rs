@@ -7,6 +7,7 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
+use std::sync::atomic::AtomicI32;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
@@ -35,8 +36,8 @@ pub(crate) enum State {
     /// No process.
     #[default]
     Vacant,
-    /// The zygote of this generation was asked to fork one.
-    Starting(u32),
+    /// The zygote of this generation was asked to fork one; its pid goes to its log's reader as well.
+    Starting(u32, Arc<AtomicI32>),
     /// It runs.
     Running(Process),
     /// It is gone; front threads take back what it held.

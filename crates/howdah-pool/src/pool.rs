@@ -126,7 +126,7 @@ impl Pool {
     /// Places that a zygote up to this generation was asked to fill and never announced.
     pub(crate) fn starting_before(&self, generation: u32) -> Vec<WorkerId> {
         let lost = self.workers().filter(
-            |(_, place)| matches!(place.state, State::Starting(asked) if asked <= generation),
+            |(_, place)| matches!(place.state, State::Starting(asked, _) if asked <= generation),
         );
         lost.map(|(worker, _)| worker).collect()
     }

@@ -8,6 +8,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 
 use howdah_shm::WorkerId;
@@ -429,6 +430,9 @@ impl Supervisor {
                         pid,
                     });
                 });
+                if let State::Starting(_, log) = &place.state {
+                    log.store(pid, Ordering::Relaxed);
+                }
                 let (since, killed) = (Instant::now(), false);
                 place.state = State::Running(Process {
                     pid,
@@ -447,7 +451,7 @@ impl Supervisor {
             Kind::Failed => {
                 let text = String::from_utf8_lossy(&message.data);
                 tracing::error!(target: "howdah::pool", pool = &*pool.name, worker = worker.0, "worker not started: {text}");
-                if matches!(place.state, State::Starting(_)) {
+                if matches!(place.state, State::Starting(..)) {
                     self.begin_recovery(index, worker);
                 }
             }
@@ -497,11 +501,13 @@ impl Supervisor {
             .control
             .send(Kind::Spawn, u32::from(worker.0), &data, &[writer.as_fd()])
             .await;
-        place.state = State::Starting(pool.generation);
+        let pid = Arc::new(AtomicI32::new(0));
+        place.state = State::Starting(pool.generation, pid.clone());
         let source = worker_log::Source {
             pool: pool.name.clone(),
             worker,
             segment: pool.segment.clone(),
+            pid,
         };
         tokio::spawn(worker_log::forward(reader.into(), source));
     }

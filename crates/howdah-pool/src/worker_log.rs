@@ -2,6 +2,7 @@
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
 
 use howdah_shm::{Segment, WorkerId};
 use tokio::io::AsyncReadExt;
@@ -15,6 +16,8 @@ pub(crate) struct Source {
     pub(crate) pool: Arc<str>,
     pub(crate) worker: WorkerId,
     pub(crate) segment: Arc<Segment>,
+    /// 0 until the zygote has said it.
+    pub(crate) pid: Arc<AtomicI32>,
 }
 
 /// Reads until the pipe is closed by the worker and all of its children.
@@ -50,11 +53,12 @@ fn current_request(source: &Source) -> Option<u64> {
 
 fn log(source: &Source, message: &Message) {
     let (pool, worker, text) = (&*source.pool, source.worker.0, &*message.text);
+    let pid = source.pid.load(Ordering::Relaxed);
     let request_id = message.request_id.map(|id| format!("{id:016x}"));
     let request_id = request_id.as_deref();
     macro_rules! at {
         ($level:ident) => {
-            tracing::$level!(target: "howdah::php", pool, worker, request_id, "{text}")
+            tracing::$level!(target: "howdah::php", pool, worker, pid, request_id, "{text}")
         };
     }
     match message.level {

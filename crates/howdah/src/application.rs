@@ -1,0 +1,264 @@
+//! Joins the web server and the PHP pool: an HTTP request becomes variables and a body in a slot, what
+//! comes out of the slot becomes a response.
+
+use std::cell::{Cell, RefCell};
+use std::fmt::Display;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use howdah_cgi::Input;
+use howdah_http::spool::SpoolFile;
+use howdah_http::{AppRequest, Application, RequestBody};
+use howdah_pool::{CallError, PoolFront};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
+use http::{HeaderValue, Method, Response, StatusCode};
+use http_body::{Frame, SizeHint};
+
+/// Buffers for variables that are kept for the next request; more in flight allocate.
+const BUFFERS_MAX: usize = 64;
+/// A client that was refused for want of a PHP process may come back after this.
+const RETRY_AFTER_SECONDS: HeaderValue = HeaderValue::from_static("1");
+
+/// Runs requests in a pool of classic PHP workers. One for each front thread.
+#[derive(Debug)]
+pub(crate) struct PhpApplication {
+    pool: PoolFront,
+    buffers: RefCell<Vec<Vec<u8>>>,
+    refusals: Refusals,
+}
+
+impl PhpApplication {
+    pub(crate) fn new(pool: PoolFront) -> Self {
+        Self {
+            pool,
+            buffers: RefCell::default(),
+            refusals: Refusals::default(),
+        }
+    }
+
+    /// Runs the request; the variables are written to `vars`.
+    async fn run(
+        &self,
+        request: &AppRequest,
+        vars: &mut Vec<u8>,
+    ) -> Result<(howdah_pool::Head, howdah_pool::Body), Failure> {
+        let (body_size, body) = match &request.body {
+            RequestBody::Empty => (0, howdah_pool::RequestBody::None),
+            RequestBody::Memory(bytes) => {
+                (bytes.len() as u64, howdah_pool::RequestBody::Inline(bytes))
+            }
+            RequestBody::Spooled(file) => (file.len(), howdah_pool::RequestBody::File(file.len())),
+        };
+        let connection = &request.connection;
+        let tls = connection.tls.as_ref();
+        let input = Input {
+            id: request.id,
+            method: &request.method,
+            target: &request.original_uri,
+            query: &request.query,
+            version: request.version,
+            headers: &request.headers,
+            remote: connection.remote,
+            local: connection.local,
+            scheme: if tls.is_some() { "https" } else { "http" },
+            root: &request.script.root,
+            script_name: &request.script.name,
+            path_info: &request.script.path_info,
+            body_size,
+            tls_protocol: tls.map_or("", |tls| tls.protocol),
+            tls_cipher: tls.map_or("", |tls| &tls.cipher),
+            remote_user: request.remote_user.as_deref(),
+            env: &request.env,
+        };
+        howdah_cgi::encode(&input, vars)?;
+        let call = howdah_pool::Request {
+            id: request.id,
+            vars,
+            body,
+            head: request.method == Method::HEAD,
+            repeatable: request.method.is_safe(),
+        };
+        Ok(self.pool.call(call).await?)
+    }
+
+    fn refuse(&self, id: u64, failure: &Failure) -> Response<PhpBody> {
+        let status = failure.status();
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            self.refusals.log(failure);
+        } else {
+            let request_id = format!("{id:016x}");
+            tracing::warn!(target: "howdah::php", request_id, status = status.as_u16(), "{failure}");
+        }
+        let text = format!("{status}\n");
+        let mut response = Response::new(PhpBody::text(text));
+        *response.status_mut() = status;
+        let headers = response.headers_mut();
+        headers.insert(
+            CONTENT_TYPE,
+            HeaderValue::from_static("text/plain; charset=utf-8"),
+        );
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            headers.insert(RETRY_AFTER, RETRY_AFTER_SECONDS);
+        }
+        response
+    }
+}
+
+impl Application for PhpApplication {
+    type Body = PhpBody;
+
+    async fn call(self: Rc<Self>, request: AppRequest) -> Response<PhpBody> {
+        let mut vars = self.buffers.borrow_mut().pop().unwrap_or_default();
+        let result = self.run(&request, &mut vars).await;
+        vars.clear();
+        let mut buffers = self.buffers.borrow_mut();
+        if buffers.len() < BUFFERS_MAX {
+            buffers.push(vars);
+        }
+        drop(buffers);
+        match result {
+            Ok((head, body)) => {
+                let spooled = match request.body {
+                    RequestBody::Spooled(file) => Some(file),
+                    RequestBody::Empty | RequestBody::Memory(_) => None,
+                };
+                let mut response = Response::new(PhpBody(Inner::Pool(body, spooled)));
+                *response.status_mut() = head.status;
+                *response.headers_mut() = head.headers;
+                if request.method != Method::HEAD {
+                    drop_wrong_length(request.id, &mut response);
+                }
+                if !head.reason.is_empty()
+                    && let Ok(reason) = hyper::ext::ReasonPhrase::try_from(head.reason)
+                {
+                    response.extensions_mut().insert(reason);
+                }
+                response
+            }
+            Err(failure) => self.refuse(request.id, &failure),
+        }
+    }
+}
+
+/// A script's `Content-Length` that is no number, or not the size of a body that is all there, goes: a
+/// client would wait for bytes that never come, or take what is left for the next response. While a body
+/// is still being made, its script is believed; the connection is cut if it was wrong.
+fn drop_wrong_length(id: u64, response: &mut Response<PhpBody>) {
+    let mut fields = response.headers().get_all(CONTENT_LENGTH).iter();
+    let Some(claimed) = fields.next() else { return };
+    let number = claimed
+        .to_str()
+        .ok()
+        .filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
+    let number = number.and_then(|text| text.parse::<u64>().ok());
+    // 304 tells the length that a 200 would have.
+    let exact = http_body::Body::size_hint(response.body()).exact();
+    let exact = exact.filter(|_| response.status() != StatusCode::NOT_MODIFIED);
+    let wrong = number.is_none()
+        || fields.next().is_some()
+        || exact.is_some_and(|size| number != Some(size));
+    if wrong {
+        let request_id = format!("{id:016x}");
+        tracing::warn!(target: "howdah::php", request_id, claimed = ?claimed, size = exact, "the script's Content-Length is wrong and was left out");
+        response.headers_mut().remove(CONTENT_LENGTH);
+    }
+}
+
+/// Why a request has no response of PHP's.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error(transparent)]
+    Variables(#[from] howdah_cgi::Error),
+    #[error(transparent)]
+    Pool(#[from] CallError),
+}
+
+impl Failure {
+    fn status(&self) -> StatusCode {
+        match self {
+            Self::Variables(_) => StatusCode::BAD_REQUEST,
+            Self::Pool(error) => match error {
+                CallError::QueueFull | CallError::WaitTimeout(_) | CallError::Stopping => {
+                    StatusCode::SERVICE_UNAVAILABLE
+                }
+                CallError::RequestTimeout(_) => StatusCode::GATEWAY_TIMEOUT,
+                CallError::TooLarge => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+                _ => StatusCode::BAD_GATEWAY,
+            },
+        }
+    }
+}
+
+/// Refusals under load come by the thousand; the log gets one line a second with their number.
+#[derive(Debug, Default)]
+struct Refusals {
+    last: Cell<Option<Instant>>,
+    since: Cell<u64>,
+}
+
+impl Refusals {
+    fn log(&self, reason: &dyn Display) {
+        let count = self.since.get() + 1;
+        self.since.set(count);
+        let now = Instant::now();
+        let quiet = |last| now.duration_since(last) < Duration::from_secs(1);
+        if !self.last.get().is_some_and(quiet) {
+            self.last.set(Some(now));
+            self.since.set(0);
+            tracing::warn!(target: "howdah::php", count, "requests answered 503: {reason}");
+        }
+    }
+}
+
+/// A response's body. Holds the request's spool file, which PHP may read until it is done.
+#[derive(Debug)]
+pub(crate) struct PhpBody(Inner);
+
+#[derive(Debug)]
+enum Inner {
+    Pool(
+        howdah_pool::Body,
+        #[expect(dead_code, reason = "held until the body ends")] Option<SpoolFile>,
+    ),
+    Text(Option<Bytes>),
+}
+
+impl PhpBody {
+    fn text(text: String) -> Self {
+        Self(Inner::Text(Some(text.into())))
+    }
+}
+
+impl http_body::Body for PhpBody {
+    type Data = Bytes;
+    type Error = std::io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        match &mut self.0 {
+            Inner::Pool(body, _) => Pin::new(body).poll_frame(context),
+            Inner::Text(text) => Poll::Ready(text.take().map(|text| Ok(Frame::data(text)))),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match &self.0 {
+            Inner::Pool(body, _) => body.is_end_stream(),
+            Inner::Text(text) => text.is_none(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.0 {
+            Inner::Pool(body, _) => body.size_hint(),
+            Inner::Text(text) => {
+                SizeHint::with_exact(text.as_ref().map_or(0, |text| text.len() as u64))
+            }
+        }
+    }
+}
