@@ -1,0 +1,319 @@
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use rustix::process::Signal;
+use tempfile::TempDir;
+
+use crate::log::{LogBook, LogLine};
+use crate::server::{Running, Server};
+use crate::{PATIENCE, binary, process};
+
+/// Environment variable by which all processes of one server are found.
+const TAG: &str = "HOWDAH_TEST_SERVER";
+
+/// How a server is to be started.
+#[derive(Debug)]
+pub struct ServerBuilder {
+    program: Option<PathBuf>,
+    source: Source,
+    wrapper: Vec<OsString>,
+    args: Vec<OsString>,
+    env: Vec<(OsString, OsString)>,
+    dir: Option<PathBuf>,
+    keeps_files: bool,
+}
+
+#[derive(Debug)]
+enum Source {
+    Root(PathBuf),
+    Caddyfile(String),
+    Command,
+}
+
+/// A server that did not start, or a command that ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// Exit code; `None` if a signal ended it or it had to be killed for not ending.
+    pub code: Option<i32>,
+    /// What it wrote, standard output and error in the order they came.
+    pub lines: Vec<LogLine>,
+}
+
+impl Ended {
+    /// All that it wrote.
+    pub fn text(&self) -> String {
+        self.lines
+            .iter()
+            .flat_map(|line| [line.raw.as_str(), "\n"])
+            .collect()
+    }
+
+    /// Checks exit code and message.
+    ///
+    /// # Panics
+    /// If the code differs or `text` was not written.
+    #[track_caller]
+    pub fn assert(&self, code: i32, text: &str) {
+        assert!(
+            self.code == Some(code) && self.text().contains(text),
+            "wanted exit code {code} and {text:?}, got {:?} and:\n{}",
+            self.code,
+            self.text()
+        );
+    }
+}
+
+impl ServerBuilder {
+    /// `howdah php-server -r root -l 127.0.0.1:0`.
+    pub fn php_server(root: impl AsRef<Path>) -> Self {
+        Self::of(Source::Root(root.as_ref().to_owned()))
+    }
+
+    /// `howdah run -c FILE` with this text, in which `{tmp}` stands for the server's temporary
+    /// directory. Sites have to listen on port 0 of a loopback address: `http://:0 { bind 127.0.0.1 … }`.
+    pub fn caddyfile(text: impl Into<String>) -> Self {
+        Self::of(Source::Caddyfile(text.into()))
+    }
+
+    /// `howdah ARGS…`, whatever they are.
+    pub fn command<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Self {
+        Self::of(Source::Command).args(args)
+    }
+
+    fn of(source: Source) -> Self {
+        Self {
+            program: None,
+            source,
+            wrapper: Vec::new(),
+            args: Vec::new(),
+            env: Vec::new(),
+            dir: None,
+            keeps_files: false,
+        }
+    }
+
+    /// Another program than `howdah`.
+    #[must_use]
+    pub fn program(mut self, path: impl Into<PathBuf>) -> Self {
+        self.program = Some(path.into());
+        self
+    }
+
+    /// `--workers N`: PHP processes.
+    #[must_use]
+    pub fn workers(self, count: usize) -> Self {
+        self.arg("--workers").arg(count.to_string())
+    }
+
+    /// `--php-ini NAME=VALUE`.
+    #[must_use]
+    pub fn ini(self, name: &str, value: &str) -> Self {
+        self.arg("--php-ini").arg(format!("{name}={value}"))
+    }
+
+    /// A further argument.
+    #[must_use]
+    pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
+        self.args.push(arg.as_ref().to_owned());
+        self
+    }
+
+    /// Further arguments.
+    #[must_use]
+    pub fn args<S: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
+        self.args
+            .extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
+        self
+    }
+
+    /// A variable of the server's environment.
+    #[must_use]
+    pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
+        self.env
+            .push((name.as_ref().to_owned(), value.as_ref().to_owned()));
+        self
+    }
+
+    /// The directory it is started in. Default: that of the test.
+    #[must_use]
+    pub fn current_dir(mut self, dir: impl Into<PathBuf>) -> Self {
+        self.dir = Some(dir.into());
+        self
+    }
+
+    /// A command that the server is started through, such as `unshare`. The server has to be its
+    /// only child.
+    #[must_use]
+    pub fn through<S: AsRef<OsStr>>(mut self, command: impl IntoIterator<Item = S>) -> Self {
+        self.wrapper = command
+            .into_iter()
+            .map(|arg| arg.as_ref().to_owned())
+            .collect();
+        self
+    }
+
+    /// The test leaves files in the temporary directory, by killing PHP in an upload for example:
+    /// what is left there is not held against the server. Its spool directory still is.
+    #[must_use]
+    pub fn keeps_files(mut self) -> Self {
+        self.keeps_files = true;
+        self
+    }
+
+    /// Starts it and waits until it serves.
+    ///
+    /// # Panics
+    /// If it does not come up; shows what it wrote.
+    #[track_caller]
+    pub fn start(self) -> Server {
+        match self.try_start() {
+            Ok(server) => server,
+            Err(ended) => panic!("the server ended with {:?}:\n{}", ended.code, ended.text()),
+        }
+    }
+
+    /// Starts it and waits until it serves, or ends.
+    ///
+    /// # Panics
+    /// If it can not even be run, or does neither in time.
+    #[track_caller]
+    pub fn try_start(self) -> Result<Server, Ended> {
+        let keeps_files = self.keeps_files;
+        let wrapped = !self.wrapper.is_empty();
+        let mut running = self.spawn();
+        let ready = running.log.wait(PATIENCE, |line| line.message() == "ready");
+        if ready.is_some() {
+            let pid = if wrapped {
+                only_child(running.child.id())
+            } else {
+                running.child.id()
+            };
+            return Ok(Server::new(running, pid, keeps_files));
+        }
+        let ended = end(&mut running);
+        assert!(
+            ended.code.is_some(),
+            "the server was not ready in time:\n{}",
+            ended.text()
+        );
+        Err(ended)
+    }
+
+    /// Runs a command that is to end by itself.
+    ///
+    /// # Panics
+    /// If it cannot be run. One that does not end in time is killed and has no exit code.
+    #[track_caller]
+    pub fn run(self) -> Ended {
+        end(&mut self.spawn())
+    }
+
+    #[track_caller]
+    fn spawn(self) -> Running {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let tag = format!(
+            "{}-{}",
+            std::process::id(),
+            NUMBER.fetch_add(1, Ordering::Relaxed)
+        );
+        let dir = tempfile::Builder::new().prefix("howdah-test-").tempdir();
+        let dir = dir.expect("a temporary directory can be made");
+        let tmp = dir.path().join("tmp");
+        let sessions = dir.path().join("sessions");
+        for folder in [&tmp, &sessions] {
+            std::fs::create_dir(folder).expect("a directory can be made");
+        }
+        let program = self.program.unwrap_or_else(binary::howdah);
+        let mut words = self
+            .wrapper
+            .iter()
+            .map(OsString::as_os_str)
+            .chain([program.as_os_str()]);
+        let mut command = Command::new(words.next().expect("there is at least the program"));
+        command.args(words);
+        match &self.source {
+            Source::Root(root) => {
+                command
+                    .arg("php-server")
+                    .arg("-r")
+                    .arg(root)
+                    .args(["-l", "127.0.0.1:0"]);
+                command.arg("--php-ini");
+                command.arg(format!("session.save_path={}", sessions.display()));
+            }
+            Source::Caddyfile(text) => {
+                command
+                    .arg("run")
+                    .arg("-c")
+                    .arg(write_caddyfile(&dir, &tmp, text));
+            }
+            Source::Command => {}
+        }
+        command
+            .args(&self.args)
+            .env("TMPDIR", &tmp)
+            .env(TAG, &tag)
+            .envs(self.env);
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command
+            .spawn()
+            .unwrap_or_else(|error| panic!("{command:?}: {error}"));
+        let log = LogBook::default();
+        log.collect(child.stdout.take().expect("it is piped"));
+        log.collect(child.stderr.take().expect("it is piped"));
+        Running {
+            child,
+            log,
+            dir,
+            tag: format!("{TAG}={tag}"),
+        }
+    }
+}
+
+fn write_caddyfile(dir: &TempDir, tmp: &Path, text: &str) -> PathBuf {
+    let path = dir.path().join("Caddyfile");
+    let text = text.replace("{tmp}", &tmp.display().to_string());
+    std::fs::write(&path, text).expect("the Caddyfile can be written");
+    path
+}
+
+fn end(running: &mut Running) -> Ended {
+    let ended = process::wait_until(PATIENCE, || matches!(running.child.try_wait(), Ok(Some(_))));
+    let mut code = None;
+    if ended {
+        code = running.child.wait().ok().and_then(|status| status.code());
+    } else {
+        running.child.kill().expect("it is ours");
+        running.child.wait().expect("it is ours");
+    }
+    // What it left behind would hold the log open.
+    for left in process::with_environment(&running.tag) {
+        if ended && left.wait_gone(PATIENCE / 4) {
+            continue;
+        }
+        code = None;
+        drop(process::kill(left.pid, Signal::KILL));
+    }
+    running.log.wait_end(PATIENCE);
+    Ended {
+        code,
+        lines: running.log.lines(),
+    }
+}
+
+#[track_caller]
+fn only_child(parent: u32) -> u32 {
+    let children: Vec<_> = process::all()
+        .into_iter()
+        .filter(|process| process.parent == parent)
+        .collect();
+    match children.as_slice() {
+        [child] => child.pid,
+        other => panic!("the wrapper has {} children: {other:?}", other.len()),
+    }
+}

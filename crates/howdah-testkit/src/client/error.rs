@@ -1,0 +1,49 @@
+use std::io;
+
+/// Why an exchange with the server came to nothing.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClientError {
+    /// Nothing came, or nothing was taken, for [`PATIENCE`](crate::PATIENCE).
+    #[error("the server did not {0} in time")]
+    Timeout(&'static str),
+    /// The connection ended where more was due; holds what was wanted.
+    #[error("the server closed the connection before {0}")]
+    Closed(&'static str),
+    /// The connection was reset.
+    #[error("the server reset the connection")]
+    Reset,
+    /// What came is not HTTP.
+    #[error("the server sent a malformed {what}: {text:?}")]
+    Malformed {
+        /// Which part of the response.
+        what: &'static str,
+        /// As sent.
+        text: String,
+    },
+    /// Any other failure of the socket.
+    #[error("the connection failed")]
+    Io(#[source] io::Error),
+}
+
+impl ClientError {
+    pub(crate) fn io(error: io::Error, doing: &'static str) -> Self {
+        match error.kind() {
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => Self::Timeout(doing),
+            io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => Self::Reset,
+            _ => Self::Io(error),
+        }
+    }
+
+    pub(crate) fn malformed(what: &'static str, text: &[u8]) -> Self {
+        Self::Malformed {
+            what,
+            text: String::from_utf8_lossy(text).into_owned(),
+        }
+    }
+
+    /// Whether the connection simply ended.
+    pub fn is_closed(&self) -> bool {
+        matches!(self, Self::Closed(_) | Self::Reset)
+    }
+}

@@ -1,0 +1,158 @@
+//! What a server is watched for, tried on shell scripts that behave well and badly.
+
+use std::os::unix::fs::PermissionsExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+
+use howdah_testkit::{Server, ServerBuilder, Signal, process};
+use tempfile::TempDir;
+
+const LISTENING: &str = r#"echo '{"level":"info","msg":"listening","address":"127.0.0.1:9"}' >&2"#;
+const READY: &str = r#"echo '{"level":"info","msg":"ready"}' >&2"#;
+/// Waits for SIGTERM as a server does. `wait` is interrupted by it, a foreground command is not.
+const SERVE: &str = "trap 'kill $child; exit 0' TERM; sleep 1000 & child=$!; wait";
+
+struct Fake {
+    dir: TempDir,
+}
+
+impl Fake {
+    fn new(lines: &[&str]) -> Self {
+        let dir = tempfile::tempdir().expect("a directory");
+        let fake = Self { dir };
+        std::fs::write(fake.path(), format!("#!/bin/sh\n{}\n", lines.join("\n")))
+            .expect("a script");
+        let mode = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(fake.path(), mode).expect("it becomes executable");
+        fake
+    }
+
+    fn path(&self) -> PathBuf {
+        self.dir.path().join("howdah")
+    }
+
+    fn builder(&self) -> ServerBuilder {
+        Server::builder("/").program(self.path())
+    }
+
+    /// The message of the panic with which the server's end is answered.
+    fn complaint(&self, prepare: impl FnOnce(&Server)) -> String {
+        let server = self.builder().start();
+        prepare(&server);
+        let panic = catch_unwind(AssertUnwindSafe(|| server.stop())).expect_err("it must complain");
+        panic.downcast_ref::<String>().expect("a text").clone()
+    }
+}
+
+#[test]
+fn passes_a_good_server() {
+    let fake = Fake::new(&[LISTENING, READY, SERVE]);
+    let server = fake.builder().start();
+    assert_eq!(server.address().port(), 9);
+    assert!(!server.has_ended());
+    assert!(process::wait_until(howdah_testkit::PATIENCE, || !server
+        .processes()
+        .is_empty()));
+    server.stop();
+}
+
+#[test]
+fn stops_a_warning_unless_announced() {
+    let warn = r#"echo '{"level":"warn","msg":"worker died"}' >&2"#;
+    let fake = Fake::new(&[LISTENING, warn, READY, SERVE]);
+    assert!(fake.complaint(|_| {}).contains("worker died"));
+    let server = fake.builder().start();
+    server.expect_log("worker died");
+    server.stop();
+}
+
+#[test]
+fn stops_standard_output() {
+    let fake = Fake::new(&[LISTENING, "echo stray", READY, SERVE]);
+    assert!(fake.complaint(|_| {}).contains("unexpected: stray"));
+}
+
+#[test]
+fn stops_a_wrong_exit_code() {
+    let fake = Fake::new(&[
+        LISTENING,
+        READY,
+        "trap 'kill $child; exit 3' TERM; sleep 1000 & child=$!; wait",
+    ]);
+    assert!(fake.complaint(|_| {}).contains("exit status: 3"));
+    let server = fake.builder().start();
+    server.expect_exit(3);
+    server.stop();
+}
+
+#[test]
+fn finds_what_is_left_behind() {
+    let fake = Fake::new(&[
+        LISTENING,
+        "mkdir $TMPDIR/howdah-1",
+        "setsid sleep 1000 >/dev/null 2>&1 &",
+        READY,
+        SERVE,
+    ]);
+    let mut left = Vec::new();
+    let complaint = fake.complaint(|server| {
+        // The shell forks before it executes: wait for both to be what they will be.
+        let both = || {
+            server
+                .processes()
+                .iter()
+                .filter(|p| p.command == "sleep 1000")
+                .count()
+                == 2
+        };
+        assert!(process::wait_until(howdah_testkit::PATIENCE, both));
+        left = server.processes();
+    });
+    assert!(complaint.contains("sleep 1000"), "{complaint}");
+    assert!(complaint.contains("temporary file howdah-1"), "{complaint}");
+    assert!(
+        left.iter()
+            .all(|process| process.wait_gone(howdah_testkit::PATIENCE))
+    );
+}
+
+#[test]
+fn a_killed_front_owes_no_exit_code() {
+    let fake = Fake::new(&[LISTENING, READY, "exec sleep 1000"]);
+    let server = fake.builder().start();
+    server.kill();
+    assert_eq!(
+        std::os::unix::process::ExitStatusExt::signal(&server.wait_exit()),
+        Some(Signal::KILL.as_raw())
+    );
+    server.stop();
+}
+
+#[test]
+fn tells_why_it_did_not_start() {
+    let fake = Fake::new(&["echo 'root /nowhere does not exist' >&2", "exit 2"]);
+    fake.builder()
+        .try_start()
+        .expect_err("it ended")
+        .assert(2, "/nowhere does not exist");
+    ServerBuilder::command(["x"])
+        .program(fake.path())
+        .run()
+        .assert(2, "/nowhere");
+}
+
+#[test]
+fn finds_the_server_behind_a_wrapper() {
+    let fake = Fake::new(&[LISTENING, READY, SERVE]);
+    let server = fake
+        .builder()
+        .through(["sh", "-c", "\"$@\"; exit $?", "wrapper"])
+        .start();
+    assert!(
+        server
+            .processes()
+            .iter()
+            .all(|process| process.parent == server.pid())
+    );
+    server.stop();
+}

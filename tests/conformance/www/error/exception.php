@@ -1,0 +1,4 @@
+<?php
+
+echo 'before ';
+throw new RuntimeException('not caught', 3, new LogicException('the cause'));

@@ -1,0 +1,4 @@
+<?php
+
+include __DIR__ . '/no-such-file.php';
+echo 'goes on';

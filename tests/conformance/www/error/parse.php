@@ -1,0 +1,4 @@
+<?php
+
+echo 'never';
+this is no PHP;

@@ -1,0 +1,7 @@
+<?php
+
+function f($x)
+{
+    throw new Exception('with arguments');
+}
+f('secret');

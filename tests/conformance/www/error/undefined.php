@@ -1,0 +1,4 @@
+<?php
+
+echo 'before ';
+undefined_function();

@@ -1,0 +1,7 @@
+<?php
+
+try {
+    exit('exit cannot be caught');
+} catch (Throwable $error) {
+    echo 'caught';
+}

@@ -1,0 +1,8 @@
+<?php
+
+$fiber = new Fiber(function () {
+    echo 'fiber ';
+    exit('leaves');
+});
+$fiber->start();
+echo 'never';

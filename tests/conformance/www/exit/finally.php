@@ -1,0 +1,7 @@
+<?php
+
+try {
+    exit('exit ');
+} finally {
+    echo 'finally runs not';
+}

@@ -1,0 +1,7 @@
+<?php
+
+function leave(): never
+{
+    exit('left from a function');
+}
+leave();

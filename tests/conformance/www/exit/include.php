@@ -1,0 +1,5 @@
+<?php
+
+echo 'a ';
+include __DIR__ . '/text.php';
+echo 'never';

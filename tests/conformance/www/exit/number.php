@@ -1,0 +1,4 @@
+<?php
+
+echo 'before';
+exit(7);

@@ -1,0 +1,5 @@
+<?php
+
+echo 'before ';
+exit('text');
+echo 'never';

@@ -1,0 +1,6 @@
+<?php
+
+header_register_callback(function () {
+    echo 'from the callback ';
+});
+echo 'body';

@@ -1,0 +1,4 @@
+<?php
+
+header_remove('X-Powered-By');
+echo 'ok';

@@ -1,0 +1,4 @@
+<?php
+
+header($_GET['line']);
+echo http_response_code();

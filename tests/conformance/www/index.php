@@ -1,0 +1,3 @@
+<?php
+
+echo 'index of the root ', $_SERVER['REQUEST_URI'];

@@ -1,0 +1,6 @@
+<?php
+
+header('Content-Type: application/octet-stream');
+for ($i = 0; $i < 256; ++$i) {
+    echo chr($i);
+}

@@ -1,0 +1,1 @@
+﻿<?php echo headers_sent() ? "sent" : "not sent";

@@ -1,0 +1,1 @@
+No tags at all: the text is the page.

@@ -1,0 +1,2 @@
+#!/usr/bin/env php
+<?php echo 'after the first line';

@@ -1,0 +1,4 @@
+<?php
+
+__halt_compiler();
+never shown

@@ -1,0 +1,3 @@
+<?php
+
+highlight_string('<?php echo 1;');

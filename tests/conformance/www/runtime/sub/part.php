@@ -1,0 +1,3 @@
+<?php
+
+return basename(__DIR__) . '/' . basename(__FILE__) . ' from ' . basename(getcwd());

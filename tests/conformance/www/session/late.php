@@ -1,0 +1,5 @@
+<?php
+
+echo 'output first';
+flush();
+var_export(session_start());

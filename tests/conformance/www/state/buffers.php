@@ -1,0 +1,5 @@
+<?php
+
+echo ob_get_level();
+ob_start();
+ob_start();

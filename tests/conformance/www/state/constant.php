@@ -1,0 +1,5 @@
+<?php
+
+echo defined('LEFT') ? 'left' : 'clean', ' ', function_exists('left') ? 'left' : 'clean', ' ', class_exists('Left', false) ? 'left' : 'clean';
+define('LEFT', 1);
+eval('function left() {} class Left {}');

@@ -1,0 +1,4 @@
+<?php
+
+echo error_reporting();
+error_reporting(0);

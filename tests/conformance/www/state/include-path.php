@@ -1,0 +1,4 @@
+<?php
+
+echo get_include_path();
+set_include_path('/left');

@@ -1,0 +1,4 @@
+<?php
+
+printf('%03o', umask());
+umask(077);

@@ -1,0 +1,3 @@
+<?php
+
+echo count($_GET), ' ', count($_POST), ' ', count($_COOKIE);

@@ -1,0 +1,3 @@
+<?php
+
+return $_REQUEST['q'] ?? 'no q';

@@ -1,0 +1,4 @@
+<?php
+
+// One variable, named by the query.
+var_export($_SERVER[$_GET['name']] ?? null);

@@ -1,0 +1,3 @@
+<?php
+
+var_export($_REQUEST);

@@ -1,0 +1,235 @@
+//! Configuration files: what they do to requests, and how errors in them are told.
+
+use howdah_testkit::{Request, Server, ServerBuilder, Www};
+use howdah_tests::{caddyfile, www};
+
+fn site(directives: &str) -> (Www, Server) {
+    let www = Www::new()
+        .file(
+            "index.php",
+            "<?php echo 'index ', $_SERVER['REQUEST_URI'], ' ', $_SERVER['APP'] ?? '';",
+        )
+        .file(
+            "other.php",
+            "<?php echo 'other ', $_SERVER['QUERY_STRING'];",
+        )
+        .file("a.txt", "text")
+        .file(
+            "public/index.php",
+            "<?php echo 'public ', $_SERVER['DOCUMENT_ROOT'];",
+        )
+        .file("public/b.txt", "public text");
+    let root = www.path().display().to_string();
+    let server = Server::caddyfile(caddyfile("", &directives.replace("{site}", &root))).start();
+    (www, server)
+}
+
+#[test]
+fn the_shortest_useful_one() {
+    let (www, server) = site("root * {site}/public\n php_server");
+    let root = www
+        .path()
+        .canonicalize()
+        .expect("it exists")
+        .join("public")
+        .display()
+        .to_string();
+    server.get("/").assert(200, &format!("public {root}"));
+    server
+        .get("/any/path")
+        .assert(200, &format!("public {root}"));
+    server.get("/b.txt").assert(200, "public text");
+}
+
+#[test]
+fn respond_redir_and_header() {
+    let (_www, server) = site(
+        "root * {site}\n header X-Site one\n header /a.txt -ETag\n respond /health OK 200\n respond /gone 410\n \
+         redir /old /new?x=1 301\n redir /temp {scheme}://{host}/else{uri}\n php_server",
+    );
+    let health = server.get("/health");
+    health.assert(200, "OK");
+    assert_eq!(health.header("x-site"), Some("one"));
+    server.get("/gone").assert(410, "");
+    let old = server.get("/old");
+    old.assert_status(301);
+    assert_eq!(old.header("location"), Some("/new?x=1"));
+    let temp = server.get("/temp?q=2");
+    temp.assert_status(302);
+    assert_eq!(
+        temp.header("location"),
+        Some("http://localhost/else/temp?q=2")
+    );
+    let file = server.get("/a.txt");
+    file.assert(200, "text");
+    assert_eq!(
+        (file.header("etag"), file.header("x-site")),
+        (None, Some("one"))
+    );
+    server.get("/x").assert(200, "index /x ");
+}
+
+#[test]
+fn matchers_and_handles() {
+    let (_www, server) = site(
+        "root * {site}\n @api {\n path /api/*\n method POST PUT\n }\n @bot header User-Agent *bot*\n \
+         @nobot not header User-Agent *\n handle @api {\n respond api 202\n }\n handle @bot {\n respond bot 403\n }\n \
+         handle /files/* {\n respond files\n }\n handle {\n php_server\n }",
+    );
+    server
+        .send(&Request::new("POST", "/api/x"))
+        .assert(202, "api");
+    server
+        .send(&Request::get("/api/x"))
+        .assert(200, "index /api/x ");
+    server
+        .send(&Request::get("/x").header("User-Agent", "a-bot-b"))
+        .assert(403, "bot");
+    server.get("/files/x").assert(200, "files");
+    server.get("/a.txt").assert(200, "text");
+}
+
+#[test]
+fn rewrite_and_try_files() {
+    let (_www, server) = site(
+        "root * {site}\n rewrite /short /other.php?from=short\n try_files {path} {path}.txt /index.php?{query}\n \
+         php_server",
+    );
+    server.get("/short").assert(200, "other from=short");
+    server.get("/a").assert(200, "text");
+    server.get("/b?q=1").assert(200, "index /b?q=1 ");
+}
+
+#[test]
+fn php_server_options() {
+    let (_www, server) =
+        site("php_server {\n root {site}\n env APP {host}\n index other.php\n file_server off\n }");
+    server.get("/a.txt?z").assert(200, "other z");
+    server
+        .get("/index.php")
+        .assert(200, "index /index.php localhost");
+}
+
+#[test]
+fn sites_by_host() {
+    let text = "http://one.test:0 {\n bind 127.0.0.1\n respond one\n}\nhttp://*.two.test:0 {\n bind 127.0.0.1\n respond two\n}\n";
+    let server = Server::caddyfile(text).start();
+    server
+        .send(&Request::get("/").host("one.test"))
+        .assert(200, "one");
+    let two = *server.addresses().last().expect("an address");
+    let exchange = |host: &str| {
+        let mut connection = howdah_testkit::Connection::open(two).expect("it connects");
+        connection
+            .exchange(&Request::get("/").host(host))
+            .expect("a response")
+    };
+    exchange("a.two.test").assert(200, "two");
+    exchange("three.test").assert_status(404);
+}
+
+#[test]
+fn limits_of_php() {
+    let root = www().display().to_string();
+    let text = caddyfile(
+        "frankenphp {\n num_threads 1\n max_requests 3\n php_ini memory_limit 77M\n }",
+        &format!("root * {root}\n php_server"),
+    );
+    let server = Server::caddyfile(text).start();
+    let pids: Vec<_> = (0..6).map(|_| server.get("/pid.php").text()).collect();
+    assert_eq!(pids[0], pids[2]);
+    assert_ne!(pids[2], pids[3]);
+    assert_eq!(pids[3], pids[5]);
+}
+
+#[test]
+fn the_access_log_of_a_site() {
+    let (_www, server) = site("log\n respond OK");
+    server.get("/logged").assert(200, "OK");
+    assert_eq!(server.wait_log("/logged").number("status"), Some(200));
+}
+
+/// The whole message for a file with this text.
+fn complaint(command: &[&str], text: &str) -> String {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("Caddyfile");
+    std::fs::write(&file, text).expect("written");
+    let ended = ServerBuilder::command(command).arg(&file).run();
+    assert_eq!(ended.code, Some(2), "{}", ended.text());
+    ended.text()
+}
+
+#[test]
+fn errors_name_line_column_and_the_nearest_word() {
+    for command in [["run", "-c"], ["validate", "-c"]] {
+        let text = complaint(&command, ":8080 {\n\troot * /tmp\n\tphp_servr\n}\n");
+        assert!(text.contains("Caddyfile:3:2"), "{text}");
+        assert!(
+            text.contains("php_servr") && text.contains("`php_server`"),
+            "{text}"
+        );
+    }
+    for (text, place, words) in [
+        (
+            "{\n\tgrace_period soon\n}\n:8080 {\n}\n",
+            "Caddyfile:2:15",
+            "soon",
+        ),
+        (
+            ":8080 {\n\trespond {nonsense}\n}\n",
+            "Caddyfile:2:10",
+            "nonsense",
+        ),
+        (":8080 {\n\thandle {\n", "Caddyfile:", "}"),
+        ("https://example.com {\n}\n", "Caddyfile:1:1", "http://"),
+        (
+            "{\n\tfrankenphp {\n\t\tworker x.php\n\t}\n}\n:8080 {\n}\n",
+            "Caddyfile:3:3",
+            "not supported",
+        ),
+    ] {
+        let told = complaint(&["validate", "-c"], text);
+        assert!(
+            told.contains(place) && told.contains(words),
+            "{text:?}: {told}"
+        );
+    }
+}
+
+#[test]
+fn a_missing_file_is_told() {
+    ServerBuilder::command(["run", "-c", "/nowhere/Caddyfile"])
+        .run()
+        .assert(2, "/nowhere/Caddyfile");
+}
+
+#[test]
+fn validate_accepts_what_runs() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("Caddyfile");
+    std::fs::write(&file, ":8080 {\n\troot * public\n\tphp_server\n}\n").expect("written");
+    let ended = ServerBuilder::command(["validate", "-c"]).arg(&file).run();
+    assert_eq!(ended.code, Some(0), "{}", ended.text());
+}
+
+#[test]
+fn fmt_writes_the_usual_form() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("Caddyfile");
+    std::fs::write(&file, ":8080 {\nroot   *   public\n      php_server\n}").expect("written");
+    let formatted = ":8080 {\n\troot * public\n\tphp_server\n}\n";
+    let ended = ServerBuilder::command(["fmt"]).arg(&file).run();
+    assert_eq!(ended.text(), formatted);
+    let ended = ServerBuilder::command(["fmt", "--overwrite"])
+        .arg(&file)
+        .run();
+    assert_eq!(ended.code, Some(0), "{}", ended.text());
+    assert_eq!(std::fs::read_to_string(&file).expect("readable"), formatted);
+}
+
+#[test]
+fn the_environment_is_read() {
+    let text = "http://:0 {\n bind 127.0.0.1\n respond \"{$HOWDAH_A} {$HOWDAH_B:default}\"\n}\n";
+    let server = Server::caddyfile(text).env("HOWDAH_A", "set").start();
+    server.get("/").assert(200, "set default");
+}

@@ -1,0 +1,276 @@
+//! What is refused, and how.
+
+use std::sync::mpsc;
+use std::thread;
+
+use howdah_testkit::{Connection, Request, Server, Www};
+use howdah_tests::{caddyfile, encode, www};
+
+fn status_of(server: &Server, bytes: &[u8]) -> u16 {
+    let mut connection = server.connect();
+    connection.send_bytes(bytes).expect("sent");
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(100)]).into_owned();
+    match connection.receive("GET") {
+        Ok(response) => response.status(),
+        Err(error) => panic!("no response to {text:?}: {error}"),
+    }
+}
+
+#[test]
+fn malformed_requests_are_answered_400() {
+    let server = Server::builder(www()).workers(1).start();
+    for request in [
+        "nonsense\r\n\r\n",
+        "GET /hello.php\r\n\r\n",
+        "GET /hello.php HTTP/1.1\r\n\r\n",
+        "GET /hello.php HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+        "GET /hello.php HTTP/1.1\r\nHost: a\r\nBad Name: x\r\n\r\n",
+        "GET /hello.php HTTP/1.1\r\nHost: a\r\nno colon\r\n\r\n",
+        "GET /hello.php%00.txt HTTP/1.1\r\nHost: a\r\n\r\n",
+        "GET /hello.php HTTP/1.1\r\nHost: a\r\nX: a\0b\r\n\r\n",
+        "POST /hello.php HTTP/1.1\r\nHost: a\r\nContent-Length: abc\r\n\r\n",
+        "POST /hello.php HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n",
+        "POST /hello.php HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+        "POST /dump.php HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n\r\n",
+    ] {
+        assert_eq!(status_of(&server, request.as_bytes()), 400, "{request:?}");
+    }
+    server.get("/hello.php").assert(200, "hello");
+}
+
+#[test]
+fn nothing_is_smuggled() {
+    // The second request hides in what one of two readings takes for the body of the first.
+    let server = Server::builder(www()).workers(1).start();
+    let hidden = "GET /id.php?id=smuggled HTTP/1.1\r\nHost: a\r\n\r\n";
+    for fields in [
+        "Content-Length: 0\r\nTransfer-Encoding: chunked",
+        "Transfer-Encoding: chunked\r\nContent-Length: 0",
+        "Transfer-Encoding: identity, chunked\r\nContent-Length: 0",
+        "Transfer-Encoding: xchunked",
+        "Content-Length: 0\r\nContent-Length: 50",
+        "Content-Length: +0",
+    ] {
+        let mut connection = server.connect();
+        let request = format!("POST /hello.php HTTP/1.1\r\nHost: a\r\n{fields}\r\n\r\n{hidden}");
+        connection.send_bytes(request.as_bytes()).expect("sent");
+        connection.finish_sending().expect("sent");
+        let mut all = Vec::new();
+        while let Ok(part) = connection.read_raw(65_536) {
+            if part.is_empty() {
+                break;
+            }
+            all.extend(part);
+        }
+        let all = String::from_utf8_lossy(&all).into_owned();
+        assert!(!all.contains("[smuggled]"), "{fields}: {all}");
+        assert!(
+            all.starts_with("HTTP/1.1 4") || all.starts_with("HTTP/1.1 5"),
+            "{fields}: {all}"
+        );
+    }
+}
+
+#[test]
+fn nothing_follows_a_request_of_two_lengths() {
+    // Chunked counts, and what is behind its end could be anybody's: the connection ends (RFC 9112,
+    // section 6.3), or the request is refused as a whole.
+    let server = Server::builder(www()).workers(1).start();
+    let hidden = "GET /id.php?id=smuggled HTTP/1.1\r\nHost: a\r\n\r\n";
+    for fields in [
+        "Content-Length: 5\r\nTransfer-Encoding: chunked",
+        "Transfer-Encoding: chunked\r\nContent-Length: 5",
+    ] {
+        let mut connection = server.connect();
+        let request =
+            format!("POST /hello.php HTTP/1.1\r\nHost: a\r\n{fields}\r\n\r\n0\r\n\r\n{hidden}");
+        connection.send_bytes(request.as_bytes()).expect("sent");
+        let response = connection.receive("POST").expect("a response");
+        assert!(
+            matches!(response.status(), 200 | 400),
+            "{fields}: {}",
+            response.status()
+        );
+        connection
+            .wait_closed()
+            .unwrap_or_else(|error| panic!("{fields}: {error}"));
+    }
+}
+
+#[test]
+fn long_ones_are_answered_414_and_431() {
+    let server = Server::builder(www()).workers(1).start();
+    let long = "x".repeat(40 << 10);
+    let request = format!("GET /hello.php?{long} HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_eq!(status_of(&server, request.as_bytes()), 414);
+    let request = format!("GET /hello.php HTTP/1.1\r\nHost: a\r\nX-Long: {long}\r\n\r\n");
+    assert_eq!(status_of(&server, request.as_bytes()), 431);
+    let many = "X-Many: y\r\n".repeat(4000);
+    let request = format!("GET /hello.php HTTP/1.1\r\nHost: a\r\n{many}\r\n");
+    assert_eq!(status_of(&server, request.as_bytes()), 431);
+    // Long, but within the limit.
+    let request = format!(
+        "GET /id.php?id=1&{} HTTP/1.1\r\nHost: a\r\n\r\n",
+        &long[..20 << 10]
+    );
+    assert_eq!(status_of(&server, request.as_bytes()), 200);
+}
+
+#[test]
+fn methods_and_expectations_nobody_serves_are_refused() {
+    let www = Www::new()
+        .file("a.txt", "text")
+        .file("hello.php", "<?php echo 'hello';");
+    let server = Server::builder(&www).workers(1).start();
+    server
+        .send(&Request::new("TRACE", "/hello.php"))
+        .assert_status(405);
+    let response = server.send(&Request::new("POST", "/a.txt").body("x"));
+    response.assert_status(405);
+    assert!(
+        response
+            .header("allow")
+            .is_some_and(|allow| allow.contains("GET"))
+    );
+    server
+        .send(&Request::new("DELETE", "/a.txt"))
+        .assert_status(405);
+    server
+        .send(&Request::get("/hello.php").header("Expect", "a-miracle"))
+        .assert_status(417);
+}
+
+#[test]
+fn a_request_that_does_not_come_is_answered_408() {
+    let root = www().display().to_string();
+    let config = caddyfile(
+        "servers {\n timeouts {\n read_header 300ms\n read_body 300ms\n idle 300ms\n }\n }",
+        &format!("root * {root}\n php_server"),
+    );
+    let server = Server::caddyfile(config).start();
+    let late = |bytes: &[u8]| {
+        let mut connection = server.connect();
+        connection.send_bytes(bytes).expect("sent");
+        let response = connection.receive("GET").expect("a response");
+        response.assert_status(408);
+        connection.wait_closed().expect("it is closed");
+    };
+    late(b"GET /hello.php HTTP/1.1\r\nHost:");
+    late(b"PUT /dump.php HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nfour");
+    // Nothing at all was asked, so nothing is answered.
+    let mut idle = server.connect();
+    idle.wait_closed().expect("an idle connection is closed");
+    let mut used = server.connect();
+    used.exchange(&Request::get("/hello.php"))
+        .expect("a response")
+        .assert(200, "hello");
+    used.wait_closed().expect("an idle connection is closed");
+}
+
+#[test]
+fn a_full_queue_is_answered_503() {
+    let server = Server::builder(www())
+        .workers(1)
+        .arg("--queue-length")
+        .arg("2")
+        .start();
+    let mut gate = server.gate("gate");
+    let mut running = server.connect();
+    running
+        .send(&Request::get(format!(
+            "/gate.php?gate={}",
+            encode(gate.path())
+        )))
+        .expect("sent");
+    gate.reached();
+    // Whichever two come first wait, the others are refused at once.
+    let (answered, answers) = mpsc::channel();
+    thread::scope(|scope| {
+        for _ in 0..20 {
+            let (answered, server) = (answered.clone(), &server);
+            scope.spawn(move || {
+                answered
+                    .send(server.get("/hello.php"))
+                    .expect("it is received");
+            });
+        }
+        for _ in 0..18 {
+            let response = answers
+                .recv_timeout(howdah_testkit::PATIENCE)
+                .expect("refused at once");
+            response.assert_status(503);
+            let retry = response
+                .header("retry-after")
+                .expect("it says when to come again");
+            assert!(retry.parse::<u32>().is_ok(), "Retry-After: {retry}");
+        }
+        gate.open(1);
+        for _ in 0..2 {
+            answers
+                .recv_timeout(howdah_testkit::PATIENCE)
+                .expect("served")
+                .assert(200, "hello");
+        }
+    });
+    running
+        .receive("GET")
+        .expect("a response")
+        .assert(200, "first last");
+    server.get("/hello.php").assert(200, "hello");
+    server.expect_log("requests answered 503: the queue of PHP requests is full");
+}
+
+#[test]
+fn waiting_too_long_is_answered_503() {
+    let server = Server::builder(www())
+        .workers(1)
+        .args(["--max-wait-time", "300ms"])
+        .start();
+    let mut gate = server.gate("gate");
+    let mut running = server.connect();
+    running
+        .send(&Request::get(format!(
+            "/gate.php?gate={}",
+            encode(gate.path())
+        )))
+        .expect("sent");
+    gate.reached();
+    let waited = howdah_testkit::load::at_once(10, |_| server.get("/hello.php"));
+    for response in waited {
+        response.assert_status(503);
+        assert!(response.header("retry-after").is_some());
+    }
+    gate.open(1);
+    running
+        .receive("GET")
+        .expect("a response")
+        .assert(200, "first last");
+    server.get("/hello.php").assert(200, "hello");
+    server.expect_log("requests answered 503: no PHP process was free");
+}
+
+#[test]
+fn running_too_long_is_answered_504() {
+    let server = Server::builder(www())
+        .workers(1)
+        .args(["--request-timeout", "500ms"])
+        .start();
+    let gate = server.gate("gate");
+    let pid = server.get("/pid.php").text();
+    server.expect_log("worker killed: request timed out");
+    server.expect_log("the request took longer");
+    server
+        .get(&format!("/gate.php?silent=1&gate={}", encode(gate.path())))
+        .assert_status(504);
+    let next = server.get("/pid.php");
+    next.assert_status(200);
+    assert_ne!(next.text(), pid, "the worker that hangs was to be replaced");
+    // What has been sent already cannot be taken back: the response is cut.
+    let mut connection: Connection = server.connect();
+    let target = format!("/gate.php?gate={}", encode(gate.path()));
+    let error = connection
+        .exchange(&Request::get(target))
+        .expect_err("the response is cut");
+    assert!(error.is_closed(), "{error}");
+    server.get("/hello.php").assert(200, "hello");
+}

@@ -1,0 +1,157 @@
+//! What a script finds in its superglobals, and that it finds nothing of other requests.
+
+use howdah_testkit::load::{CONCURRENCY, at_once};
+use howdah_testkit::{Request, Server};
+use howdah_tests::www;
+use serde_json::json;
+
+#[test]
+fn describe_the_request() {
+    let server = Server::builder(www()).workers(2).start();
+    let mut connection = server.connect();
+    let client = connection.local_addr().expect("it is connected");
+    let request = Request::get("/dump.php/path/info?q=1")
+        .host("example.test:8080")
+        .header("User-Agent", "test")
+        .header("Cookie", "a=1; b=x%20y")
+        .header("X-Custom-Name", "value")
+        .header("Accept", "a")
+        .header("Accept", "b");
+    let answer = connection.exchange(&request).expect("a response").json();
+    let root = www()
+        .canonicalize()
+        .expect("it exists")
+        .display()
+        .to_string();
+    let wanted = json!({
+        "REQUEST_METHOD": "GET",
+        "REQUEST_URI": "/dump.php/path/info?q=1",
+        "QUERY_STRING": "q=1",
+        "SCRIPT_NAME": "/dump.php",
+        "SCRIPT_FILENAME": format!("{root}/dump.php"),
+        "DOCUMENT_ROOT": root,
+        "PATH_INFO": "/path/info",
+        "PHP_SELF": "/dump.php/path/info",
+        "SERVER_PROTOCOL": "HTTP/1.1",
+        "GATEWAY_INTERFACE": "CGI/1.1",
+        "SERVER_NAME": "example.test",
+        "HTTP_HOST": "example.test:8080",
+        "REQUEST_SCHEME": "http",
+        "REMOTE_ADDR": "127.0.0.1",
+        "REMOTE_PORT": client.port().to_string(),
+        "HTTP_USER_AGENT": "test",
+        "HTTP_COOKIE": "a=1; b=x%20y",
+        "HTTP_X_CUSTOM_NAME": "value",
+        "HTTP_ACCEPT": "a, b",
+    });
+    for (name, value) in wanted.as_object().expect("an object") {
+        assert_eq!(&answer["server"][name], value, "{name}");
+    }
+    assert_eq!(answer["cookie"], json!({"a": "1", "b": "x y"}));
+    assert_eq!(answer["request"], json!({"q": "1"}));
+    assert!(answer["server"]["REQUEST_TIME_FLOAT"].is_f64());
+    assert!(
+        answer["server"]["SERVER_SOFTWARE"]
+            .as_str()
+            .is_some_and(|s| s.starts_with("Howdah"))
+    );
+    // Frameworks add their own boot values behind these, so each is there on every request.
+    for name in ["CONTENT_TYPE", "CONTENT_LENGTH", "HTTPS"] {
+        assert_eq!(answer["server"][name], "", "{name}");
+    }
+}
+
+#[test]
+fn cannot_be_forged_by_fields() {
+    let server = Server::builder(www()).workers(2).start();
+    let request = Request::get("/dump.php")
+        .header("Proxy", "http://evil")
+        .header("X_Forwarded_For", "1.2.3.4")
+        .header("Content-Length", "0")
+        .header("Remote-Addr", "1.2.3.4");
+    let answer = server.send(&request).json();
+    assert_eq!(answer["server"].get("HTTP_PROXY"), None);
+    assert_eq!(answer["server"].get("HTTP_X_FORWARDED_FOR"), None);
+    assert_eq!(answer["server"]["REMOTE_ADDR"], "127.0.0.1");
+    assert_eq!(answer["server"]["HTTP_REMOTE_ADDR"], "1.2.3.4");
+}
+
+#[test]
+fn hold_the_credentials() {
+    let server = Server::builder(www()).workers(2).start();
+    let request = Request::get("/dump.php").header("Authorization", "Basic dXNlcjpwYTpzcw==");
+    let answer = server.send(&request).json();
+    assert_eq!(answer["server"]["PHP_AUTH_USER"], "user");
+    assert_eq!(answer["server"]["PHP_AUTH_PW"], "pa:ss");
+    assert_eq!(
+        server.get("/dump.php").json()["server"].get("PHP_AUTH_USER"),
+        None
+    );
+}
+
+#[test]
+fn show_the_server_s_environment_to_getenv_only() {
+    let server = Server::builder(www())
+        .workers(1)
+        .env("HOWDAH_SEEN", "yes")
+        .start();
+    let answer = server.get("/dump.php").json();
+    assert_eq!(answer["server"].get("HOWDAH_SEEN"), None);
+    assert_eq!(server.get("/leak.php").json()["env"], false);
+}
+
+#[test]
+fn never_mix_requests_of_one_worker() {
+    let server = Server::builder(www()).workers(1).start();
+    at_once(CONCURRENCY, |id| {
+        let mut connection = server.connect();
+        for n in 0..5 {
+            let mine = format!("{id}-{n}");
+            let request = match n % 2 {
+                0 => Request::form(format!("/dump.php?g={mine}"), &format!("p={mine}")),
+                _ => Request::get(format!("/dump.php?g={mine}")),
+            };
+            let request = request
+                .header("Cookie", format!("c={mine}"))
+                .header("X-Mine", &mine);
+            let answer = connection.exchange(&request).expect("a response").json();
+            assert_eq!(answer["get"], json!({"g": mine}));
+            let post = if n % 2 == 0 {
+                json!({"p": mine})
+            } else {
+                json!([])
+            };
+            assert_eq!(answer["post"], post);
+            assert_eq!(answer["cookie"], json!({"c": mine}));
+            assert_eq!(answer["server"]["HTTP_X_MINE"], mine);
+        }
+    });
+}
+
+#[test]
+fn nothing_outlives_a_request() {
+    let server = Server::builder(www()).workers(1).start();
+    let first = server.get("/leak.php").json();
+    for _ in 0..3 {
+        assert_eq!(server.get("/leak.php").json(), first);
+    }
+    assert_eq!(first["headers"], json!([]));
+    assert_eq!(first["cwd"], true);
+}
+
+#[test]
+fn take_odd_paths() {
+    let www = howdah_testkit::Www::new()
+        .file(
+            "a b/ü.php",
+            "<?php echo $_SERVER['SCRIPT_NAME'], '|', $_SERVER['PATH_INFO'];",
+        )
+        .file("x.php/inner.php", "<?php echo 'inner';");
+    let server = Server::builder(&www).workers(1).start();
+    server
+        .get("/a%20b/%C3%BC.php/p%20q")
+        .assert(200, "/a b/ü.php|/p q");
+    server
+        .get("/a%20b/./../a%20b/%C3%BC.php")
+        .assert(200, "/a b/ü.php|");
+}

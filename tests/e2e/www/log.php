@@ -1,0 +1,27 @@
+<?php
+// Writes into the log by each way there is.
+$mark = $_GET['mark'];
+switch ($_GET['how']) {
+    case 'error_log':
+        error_log("error_log $mark");
+        break;
+    case 'sapi':
+        error_log("sapi $mark", 4);
+        break;
+    case 'stderr':
+        file_put_contents('php://stderr', "stderr $mark\n");
+        break;
+    case 'warning':
+        trigger_error("warning $mark", E_USER_WARNING);
+        break;
+    case 'lines':
+        error_log("first $mark\nsecond $mark");
+        break;
+    case 'long':
+        error_log("begin $mark " . str_repeat('x', 100_000) . " end $mark");
+        break;
+    case 'binary':
+        error_log("binary $mark \xff\x01\t\"quoted\"");
+        break;
+}
+echo howdah_request_id();
