@@ -23,7 +23,7 @@ static bool valid_directive(const char *define)
 		return false;
 	}
 	for (size_t i = 0; i < length; i++) {
-		if (!isalnum((unsigned char)define[i]) && !strchr("._-:", define[i])) {
+		if (!isalnum((unsigned char)define[i]) && !strchr("._-:[]", define[i])) {
 			return false;
 		}
 	}

@@ -1,7 +1,7 @@
 //! What is on disk under a path, asked at most once a second.
 //!
-//! The cache of a front thread is small and forgets: an entry lives for less than a second, so a
-//! deployed file is seen within a second, and a flood of random paths only empties it.
+//! The cache of a front thread is small and forgets: an entry lives for less than a second. What is
+//! missing is not remembered: a script may make a file and send the client to it at once.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -55,7 +55,7 @@ impl Lookup {
         let kind = match fs::metadata(key.as_str()) {
             Ok(metadata) if metadata.is_file() => Kind::File,
             Ok(metadata) if metadata.is_dir() => Kind::Directory,
-            Ok(_) | Err(_) => Kind::Missing,
+            Ok(_) | Err(_) => return Kind::Missing,
         };
         if known.len() >= CAPACITY {
             known.clear();

@@ -258,7 +258,7 @@ impl Inner {
     }
 
     fn wait_timeout(&self) -> CallError {
-        CallError::WaitTimeout(self.options.max_wait.as_secs())
+        CallError::WaitTimeout(self.options.max_wait)
     }
 
     fn dispatch(
@@ -537,7 +537,7 @@ impl Inner {
                         continue;
                     };
                     if now.duration_since(since) >= limit {
-                        state.end(Err(CallError::RequestTimeout(limit.as_secs())));
+                        state.end(Err(CallError::RequestTimeout(limit)));
                         let request_id = Some(state.request_id);
                         let reason = KillReason::RequestTimeout;
                         self.send(ToSupervisor::Kill {

@@ -260,7 +260,7 @@ fn who_waits_too_long_is_refused_in_a_slot_and_without_one() {
         assert!(
             results
                 .iter()
-                .all(|result| *result == Err(CallError::WaitTimeout(0))),
+                .all(|result| *result == Err(CallError::WaitTimeout(Duration::from_millis(100)))),
             "{results:?}"
         );
         open.send(()).expect("the worker waits");
@@ -367,7 +367,7 @@ fn a_request_that_runs_too_long_is_answered_and_its_worker_is_to_be_killed() {
     let (open, serve) = gated();
     let worker = harness.worker(serve);
     harness.run(async |harness, front| {
-        assert_eq!(front.call(request(9)).await.err(), Some(CallError::RequestTimeout(0)));
+        assert_eq!(front.call(request(9)).await.err(), Some(CallError::RequestTimeout(Duration::from_millis(100))));
         let message = harness.supervisor.recv().await;
         assert!(
             matches!(message, Some(ToSupervisor::Kill { worker: killed, request_id: Some(9), .. }) if killed == worker)

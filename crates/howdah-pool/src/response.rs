@@ -5,6 +5,7 @@ use std::fmt;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
@@ -87,11 +88,11 @@ pub enum CallError {
     #[error("the queue of PHP requests is full")]
     QueueFull,
     /// No worker was free in time: 503.
-    #[error("no PHP process was free within {0} s")]
-    WaitTimeout(u64),
+    #[error("no PHP process was free within {0:?}")]
+    WaitTimeout(Duration),
     /// The request ran longer than the pool allows: 504.
-    #[error("the request took longer than {0} s in PHP")]
-    RequestTimeout(u64),
+    #[error("the request took longer than {0:?} in PHP")]
+    RequestTimeout(Duration),
     /// The worker died with the request in hand: 502.
     #[error("the PHP process died")]
     WorkerDied,

@@ -42,7 +42,13 @@ impl RequestParts {
             headers: Vec::new(),
             body: None,
         };
-        if let Some(cookie) = trimmed("COOKIE") {
+        if let Some(mut cookie) = trimmed("COOKIE") {
+            // An environment variable may have several lines, a field may not.
+            for byte in &mut cookie {
+                if matches!(byte, b'\r' | b'\n') {
+                    *byte = b' ';
+                }
+            }
             parts.headers.push(("Cookie".to_owned(), cookie));
         }
         for (name, value) in colon_lines(&sections.text("HEADERS").unwrap_or_default()) {

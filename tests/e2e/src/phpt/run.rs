@@ -11,7 +11,7 @@ use std::thread;
 use howdah_testkit::Request;
 
 use super::Outcome;
-use super::backend::{Answer, Backend, FpmBackend, start};
+use super::backend::{Answer, Backend, FpmBackend, PHP_INI, start};
 use super::expect::normalise;
 use super::parse::Sections;
 use super::plan::{Environment, Plan, Unplanned};
@@ -55,6 +55,7 @@ pub fn run(options: &Options, on_result: &(dyn Fn(&Tested) + Sync)) -> io::Resul
         root.join(EXTENSIONS),
         "<?php echo strtolower(implode(\"\\n\", get_loaded_extensions()));",
     )?;
+    fs::write(root.join(PHP_INI), "")?;
     let mut groups: BTreeMap<Environment, Vec<Plan>> = BTreeMap::new();
     let report = Mutex::new(Report::default());
     let done = |tested: Tested| {
