@@ -1,0 +1,94 @@
+"""The applications: each is a folder with setup.sh, which prepares it, and walk.py, which walks through it."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from .client import Browser, WalkError
+from .compare import Allowed, Rule
+from .mariadb import MariaDb
+
+
+@dataclass(frozen=True)
+class App:
+    """One application and how it is walked through."""
+
+    name: str
+    folder: Path
+    walk: Callable[[Browser], None]
+    database: str | None
+    rules: Sequence[Rule]
+    allowed: Sequence[Allowed]
+
+    def docroot(self, place: Path) -> Path:
+        """The folder to serve."""
+        return place / "public"
+
+    def setup(self, place: Path, base: str, database: MariaDb) -> dict[str, str]:
+        """Prepares the application; returns the environment for the servers.
+
+        setup.sh is told APP_URL and APP_DB_SOCKET, and may write further NAME=VALUE lines to the file `environment`.
+        """
+        environment = {**os.environ, "APP_URL": base, "APP_DB_SOCKET": str(database.socket), "LC_ALL": "C.UTF-8"}
+        place.mkdir(parents=True, exist_ok=True)
+        done = subprocess.run(
+            ["bash", str(self.folder / "setup.sh"), str(place)],
+            env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        )  # fmt: skip
+        if done.returncode != 0:
+            raise WalkError(f"setup.sh ended with {done.returncode}:\n{done.stdout[-3000:]}")
+        if not self.docroot(place).is_dir():
+            raise WalkError(f"setup.sh left no folder {self.docroot(place)}")
+        extra = place / "environment"
+        if extra.is_file():
+            for line in extra.read_text().splitlines():
+                name, _, value = line.partition("=")
+                environment[name] = value
+        return environment
+
+
+class Snapshot:
+    """The state of an application right after its setup, so that each server starts from the same one."""
+
+    def __init__(self, app: App, place: Path, database: MariaDb) -> None:
+        self._app, self._place, self._database = app, place, database
+        self._copy = place.with_name(place.name + ".pristine")
+        self._dump = place.with_name(place.name + ".sql")
+        shutil.copytree(place, self._copy, symlinks=True)
+        if app.database is not None:
+            database.dump(app.database, self._dump)
+
+    def restore(self) -> None:
+        """Brings back the state after the setup."""
+        shutil.rmtree(self._place)
+        shutil.copytree(self._copy, self._place, symlinks=True)
+        if self._app.database is not None:
+            self._database.restore(self._dump)
+
+
+def load(root: Path) -> dict[str, App]:
+    """All applications, by name, those without a database server first."""
+    apps = [_load(file.parent) for file in sorted(root.glob("*/walk.py"))]
+    return {app.name: app for app in sorted(apps, key=lambda app: app.database is not None)}
+
+
+def _load(folder: Path) -> App:
+    spec = importlib.util.spec_from_file_location(f"walk_{folder.name.replace('-', '_')}", folder / "walk.py")
+    if spec is None or spec.loader is None:
+        raise ImportError(f"cannot load {folder / 'walk.py'}")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return App(
+        name=folder.name,
+        folder=folder,
+        walk=module.walk,
+        database=getattr(module, "DATABASE", None),
+        rules=getattr(module, "RULES", ()),
+        allowed=getattr(module, "ALLOWED", ()),
+    )

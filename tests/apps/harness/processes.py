@@ -1,0 +1,88 @@
+"""Processes that a run starts: each has a log, is waited for, and is ended by its own id."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+START_SECONDS = 60
+STOP_SECONDS = 15
+
+
+class StartError(Exception):
+    """A process did not come up."""
+
+
+class Process:
+    """A child with standard output and error in a log."""
+
+    def __init__(
+        self, name: str, command: Sequence[str], log: Path, cwd: Path, environment: Mapping[str, str] | None = None
+    ) -> None:
+        self.name = name
+        self.log = log
+        with log.open("ab") as stream:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=subprocess.STDOUT,
+                cwd=cwd,
+                env=dict(environment) if environment is not None else None,
+            )
+
+    def wait_until(self, ready: Callable[[], bool]) -> None:
+        """Asks again and again until the process is ready; fails when it ends or the time is over."""
+        deadline = time.monotonic() + START_SECONDS
+        while not ready():
+            if self._process.poll() is not None:
+                raise StartError(f"{self.name} ended with {self._process.returncode} at its start:\n{self.tail()}")
+            if time.monotonic() > deadline:
+                self.stop()
+                raise StartError(f"{self.name} was not ready after {START_SECONDS} s:\n{self.tail()}")
+            time.sleep(0.02)
+
+    def stop(self) -> None:
+        """Asks the process to end, and makes it end when it does not."""
+        if self._process.poll() is not None:
+            return
+        self._process.terminate()
+        try:
+            self._process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def tail(self, lines: int = 30) -> str:
+        """The last lines of the log."""
+        return "\n".join(self.log.read_text("utf-8", "replace").splitlines()[-lines:])
+
+
+def free_port() -> int:
+    """A TCP port of the loopback address that nobody listened on a moment ago."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def tcp_is_open(port: int) -> bool:
+    """Whether somebody accepts connections on the port."""
+    try:
+        socket.create_connection(("127.0.0.1", port), 1).close()
+    except OSError:
+        return False
+    return True
+
+
+def unix_is_open(path: Path) -> bool:
+    """Whether somebody accepts connections on the socket."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        try:
+            probe.connect(str(path))
+        except OSError:
+            return False
+    return True

@@ -1,0 +1,170 @@
+"""The servers that an application is walked through at: nginx with php-fpm, Howdah, or any command."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+
+from .processes import Process, StartError, tcp_is_open, unix_is_open
+
+WORKERS = 4
+
+
+class Server(ABC):
+    """Serves one document root on one port of the loopback address, as a context manager."""
+
+    name: str
+
+    def __init__(self) -> None:
+        self._processes: list[Process] = []
+
+    @abstractmethod
+    def start(self, docroot: Path, port: int, scratch: Path, environment: Mapping[str, str]) -> None:
+        """Returns when the port is open. Everything the server writes goes to the scratch folder."""
+
+    def stop(self) -> None:
+        """Ends what start() has started, the last first."""
+        for process in reversed(self._processes):
+            process.stop()
+        self._processes.clear()
+
+
+class Fpm(Server):
+    """nginx with php-fpm over a Unix socket: what the others are measured by."""
+
+    name = "nginx + php-fpm"
+
+    def start(self, docroot: Path, port: int, scratch: Path, environment: Mapping[str, str]) -> None:
+        socket = scratch / "fpm.sock"
+        socket.unlink(missing_ok=True)
+        pool = scratch / "fpm.conf"
+        pool.write_text(_FPM.format(scratch=scratch, socket=socket, workers=WORKERS))
+        nginx = scratch / "nginx.conf"
+        mime = Path("/etc/nginx/mime.types")
+        # Started by root, nginx would go on as a user who may not read the application.
+        user = "user root;" if os.geteuid() == 0 else ""
+        nginx.write_text(
+            _NGINX.format(user=user, scratch=scratch, socket=socket, port=port, docroot=docroot, mime=mime)
+        )
+        command = [_php_fpm(), "--nodaemonize", "--fpm-config", str(pool)]
+        if os.geteuid() == 0:
+            command.append("--allow-to-run-as-root")
+        fpm = Process("php-fpm", command, scratch / "fpm.log", docroot, environment)
+        self._processes.append(fpm)
+        fpm.wait_until(lambda: unix_is_open(socket))
+        front = Process(
+            "nginx",
+            [_program("nginx"), "-e", str(scratch / "nginx-error.log"), "-p", str(scratch), "-c", str(nginx)],
+            scratch / "nginx.log",
+            docroot,
+        )
+        self._processes.append(front)
+        front.wait_until(lambda: tcp_is_open(port))
+
+
+class Command(Server):
+    """A server that one command starts; {docroot} and {port} in it are filled in."""
+
+    def __init__(self, template: str, name: str) -> None:
+        super().__init__()
+        self.name = name
+        self._template = template
+
+    def start(self, docroot: Path, port: int, scratch: Path, environment: Mapping[str, str]) -> None:
+        command = shlex.split(self._template.format(docroot=shlex.quote(str(docroot)), port=port))
+        process = Process(self.name, command, scratch / "server.log", docroot, environment)
+        self._processes.append(process)
+        process.wait_until(lambda: tcp_is_open(port))
+
+
+def howdah(binary: Path) -> Command:
+    """Howdah's one-command server in classic mode. Without compression, as nginx is here."""
+    template = (
+        f"{shlex.quote(str(binary))} php-server -r {{docroot}} -l 127.0.0.1:{{port}} --workers {WORKERS} --no-compress"
+    )
+    return Command(template, "howdah")
+
+
+def _program(name: str) -> str:
+    path = shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
+    if path is None:
+        raise StartError(f"{name} is not installed; scripts/setup.sh test installs what is needed")
+    return path
+
+
+def _php_fpm() -> str:
+    """php-fpm as Debian names it, with the version at its end; the newest one."""
+    found = [p for p in Path("/usr/sbin").glob("php-fpm*") if re.fullmatch(r"php-fpm\d\.\d+", p.name)]
+    if found:
+        return str(max(found, key=lambda p: [int(n) for n in re.findall(r"\d+", p.name)]))
+    return _program("php-fpm")
+
+
+_FPM = """[global]
+pid = {scratch}/fpm.pid
+error_log = {scratch}/fpm-error.log
+daemonize = no
+[www]
+listen = {socket}
+pm = static
+pm.max_children = {workers}
+clear_env = no
+catch_workers_output = yes
+"""
+
+_NGINX = """daemon off;
+{user}
+worker_processes 1;
+pid {scratch}/nginx.pid;
+error_log {scratch}/nginx-error.log;
+events {{ worker_connections 256; }}
+http {{
+    include {mime};
+    access_log off;
+    client_max_body_size 64m;
+    client_body_temp_path {scratch}/nginx-body;
+    fastcgi_temp_path {scratch}/nginx-fastcgi;
+    proxy_temp_path {scratch}/nginx-proxy;
+    uwsgi_temp_path {scratch}/nginx-uwsgi;
+    scgi_temp_path {scratch}/nginx-scgi;
+    server {{
+        listen 127.0.0.1:{port};
+        server_name localhost;
+        root {docroot};
+        index index.php index.html;
+        location / {{ try_files $uri $uri/ /index.php$is_args$args; }}
+        location ~ [^/]\\.php(/|$) {{
+            fastcgi_split_path_info ^(.+?\\.php)(/.*)$;
+            # try_files forgets the path info.
+            set $info $fastcgi_path_info;
+            try_files $fastcgi_script_name /index.php$is_args$args;
+            fastcgi_param SCRIPT_FILENAME $document_root$fastcgi_script_name;
+            fastcgi_param SCRIPT_NAME $fastcgi_script_name;
+            fastcgi_param PATH_INFO $info;
+            fastcgi_param QUERY_STRING $query_string;
+            fastcgi_param REQUEST_METHOD $request_method;
+            fastcgi_param CONTENT_TYPE $content_type;
+            fastcgi_param CONTENT_LENGTH $content_length;
+            fastcgi_param REQUEST_URI $request_uri;
+            fastcgi_param DOCUMENT_URI $document_uri;
+            fastcgi_param DOCUMENT_ROOT $document_root;
+            fastcgi_param SERVER_PROTOCOL $server_protocol;
+            fastcgi_param REQUEST_SCHEME $scheme;
+            fastcgi_param GATEWAY_INTERFACE CGI/1.1;
+            fastcgi_param SERVER_SOFTWARE nginx/$nginx_version;
+            fastcgi_param REMOTE_ADDR $remote_addr;
+            fastcgi_param REMOTE_PORT $remote_port;
+            fastcgi_param SERVER_ADDR $server_addr;
+            fastcgi_param SERVER_PORT $server_port;
+            fastcgi_param SERVER_NAME $host;
+            fastcgi_read_timeout 120s;
+            fastcgi_pass unix:{socket};
+        }}
+    }}
+}}
+"""

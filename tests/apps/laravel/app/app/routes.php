@@ -1,0 +1,51 @@
+<?php
+
+declare(strict_types=1);
+
+use Illuminate\Http\Request;
+use Illuminate\Support\Facades\Route;
+
+$notes = static fn (): Notes => new Notes(base_path('data'));
+
+Route::get('/', static function (Request $request) use ($notes) {
+    $user = $request->session()->get('user');
+    return Notes::page('Laravel', $user, $user === null ? [] : $notes()->all(), csrf_token());
+});
+Route::get('/login', static fn () => Notes::login(csrf_token()));
+Route::post('/login', static function (Request $request) {
+    if ($request->input('name') !== 'asha' || $request->input('password') !== 'howdah') {
+        return response(Notes::login(csrf_token(), 'Wrong password'), 422);
+    }
+    $request->session()->migrate(true);
+    $request->session()->put('user', 'asha');
+    return redirect('/');
+});
+Route::post('/logout', static function (Request $request) {
+    $request->session()->invalidate();
+    return redirect('/');
+});
+Route::post('/notes', static function (Request $request) use ($notes) {
+    $file = $request->file('file');
+    $notes()->add($request->input('text'), $file === null ? null
+        : static fn (string $path) => $file->move(dirname($path), basename($path)));
+    return redirect('/');
+});
+Route::match(['GET', 'PUT'], '/json', static fn (Request $request) => response()->json([
+    'method' => $request->method(),
+    'path' => $request->getPathInfo(),
+    'query' => $request->query(),
+    'body' => json_decode($request->getContent(), true),
+    'secure' => $request->secure(),
+]));
+Route::get('/hello/{name}', static fn (string $name) => view('hello', ['name' => $name]));
+Route::get('/download/{id}', static fn (int $id) =>
+    response()->download($notes()->file($id), 'note.png', ['Content-Type' => 'image/png']));
+Route::get('/cookies', static fn () => response('two cookies')
+    ->cookie('one', '1', 10)->cookie('two', 'a b', 0, '/', null, false, false, false, 'strict'));
+Route::get('/stream', static fn () => response()->stream(static function (): void {
+    foreach ([1, 2, 3] as $part) {
+        echo "part $part\n";
+        flush();
+    }
+}, 200, ['Content-Type' => 'text/plain', 'X-Accel-Buffering' => 'no']));
+Route::get('/throw', static fn () => throw new RuntimeException('thrown on purpose'));

@@ -1,0 +1,12 @@
+"""Laravel: see app/ for the application and harness/framework.py for the walk."""
+
+from __future__ import annotations
+
+from harness import framework
+from harness.client import Browser
+
+RULES = framework.RULES
+
+
+def walk(b: Browser) -> None:
+    framework.walk(b, "Laravel")

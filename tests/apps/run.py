@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""Walks through real applications at Howdah and at nginx with php-fpm, and compares what they answer.
+
+    tests/apps/run.py                          all applications, with target/release/howdah
+    tests/apps/run.py wordpress mediawiki      some of them
+    tests/apps/run.py --server fpm             nginx with php-fpm against itself: tests the walks
+    tests/apps/run.py --server-cmd 'SERVER --root {docroot} --listen 127.0.0.1:{port}'
+
+Prints "N passed, N failed". Exit status: 0 all passed, 1 some failed, 2 wrong usage.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+from harness.apps import App, Snapshot, load  # noqa: E402
+from harness.client import Answer, Browser, WalkError  # noqa: E402
+from harness.compare import differences  # noqa: E402
+from harness.mariadb import MariaDb  # noqa: E402
+from harness.processes import StartError, free_port  # noqa: E402
+from harness.servers import Command, Fpm, Server, howdah  # noqa: E402
+
+
+def main() -> int:
+    """Runs the walks that the command line names; returns the exit status."""
+    apps = load(HERE)
+    arguments = _arguments(list(apps))
+    subject = _subject(arguments)
+    unknown = [name for name in arguments.apps if name not in apps]
+    if unknown or subject is None:
+        if unknown:
+            print(f"unknown application {unknown[0]}; known: {', '.join(apps)}", file=sys.stderr)
+        return 2
+    chosen = [apps[name] for name in arguments.apps] if arguments.apps else list(apps.values())
+    # Short, since the path of a Unix socket has room for 107 bytes.
+    root = Path(tempfile.mkdtemp(prefix="howdah-apps-"))
+    database = MariaDb(root / "db")
+    failed = 0
+    try:
+        if any(app.database is not None for app in chosen):
+            database.start()
+        for app in chosen:
+            began = time.monotonic()
+            problem = _check(app, subject, root, database)
+            took = f"{time.monotonic() - began:.1f} s"
+            if problem is None:
+                print(f"ok      {app.name} ({took})", flush=True)
+            else:
+                failed += 1
+                print(f"FAILED  {app.name} ({took})\n{problem}\n", flush=True)
+    finally:
+        database.stop()
+        if failed and arguments.keep:
+            print(f"the applications and logs are kept in {root}")
+        else:
+            shutil.rmtree(root, ignore_errors=True)
+    print(f"{len(chosen) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+def _check(app: App, subject: Callable[[], Server], root: Path, database: MariaDb) -> str | None:
+    """Walks at both servers; the text says what is wrong."""
+    place = root / app.name
+    # The same port and the same folder for both, since applications write them into their pages.
+    port = free_port()
+    try:
+        environment = app.setup(place, f"http://127.0.0.1:{port}", database)
+        snapshot = Snapshot(app, place, database)
+        expected = _walk(app, Fpm(), place, port, root / f"{app.name}.fpm", environment)
+        snapshot.restore()
+        got = _walk(app, subject(), place, port, root / f"{app.name}.subject", environment)
+    except (WalkError, StartError) as error:
+        return str(error)
+    found = differences(expected, got, app.rules, app.allowed)
+    if not found:
+        return None
+    return "\n".join(f"  {d.step}: {d.what} differs\n{_indented(d.detail)}" for d in found)
+
+
+def _walk(
+    app: App, server: Server, place: Path, port: int, scratch: Path, environment: Mapping[str, str]
+) -> list[Answer]:
+    scratch.mkdir()
+    browser = Browser(f"http://127.0.0.1:{port}")
+    try:
+        server.start(app.docroot(place), port, scratch, environment)
+        app.walk(browser)
+    except (WalkError, AssertionError) as error:
+        server.stop()
+        raise WalkError(f"at {server.name}: {error}\n{_logs(scratch)}") from error
+    finally:
+        server.stop()
+    if len(browser.transcript) < 3:
+        raise WalkError(f"the walk has only {len(browser.transcript)} steps")
+    return browser.transcript
+
+
+def _logs(scratch: Path) -> str:
+    """The last lines of every log that the server wrote."""
+    parts = []
+    for file in sorted(scratch.glob("*.log")):
+        lines = file.read_text("utf-8", "replace").splitlines()[-30:]
+        if lines:
+            parts.append("\n".join([f"--- {file.name}", *lines]))
+    return "\n".join(parts)
+
+
+def _subject(arguments: argparse.Namespace) -> Callable[[], Server] | None:
+    if arguments.server_cmd:
+        template: str = arguments.server_cmd
+        return lambda: Command(template, "subject")
+    if arguments.server == "fpm":
+        return Fpm
+    binary = Path(arguments.howdah).resolve()
+    if not binary.is_file():
+        print(f"{binary} is missing; run make build, or name another one with --howdah", file=sys.stderr)
+        return None
+    return lambda: howdah(binary)
+
+
+def _arguments(names: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Walks through real applications at two servers and compares them.")
+    parser.add_argument("apps", nargs="*", metavar="APP", help=f"default: all ({', '.join(names)})")
+    parser.add_argument("--server", choices=("howdah", "fpm"), default="howdah", help="default: howdah")
+    parser.add_argument("--server-cmd", metavar="COMMAND", help="any server; {docroot} and {port} are filled in")
+    parser.add_argument(
+        "--howdah", metavar="FILE", default=HERE.parents[1] / "target/release/howdah",
+        help="default: target/release/howdah",
+    )  # fmt: skip
+    parser.add_argument("--keep", action="store_true", help="keep applications and logs when something failed")
+    return parser.parse_args()
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"    {line}" for line in text.splitlines())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,12 @@
+"""Slim PSR-7: see app/ for the application and harness/framework.py for the walk."""
+
+from __future__ import annotations
+
+from harness import framework
+from harness.client import Browser
+
+RULES = framework.RULES
+
+
+def walk(b: Browser) -> None:
+    framework.walk(b, "Slim PSR-7")
