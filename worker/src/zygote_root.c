@@ -135,10 +135,12 @@ int howdah_zygote_root(int argc, char **argv)
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	/* A terminal's Ctrl-C is for the front alone. Fails when this process leads a session already. */
 	(void)setsid();
-	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	if (null >= 0) {
-		dup2(null, STDIN_FILENO);
-		close(null);
+	/* Standard input is at its end. Not /dev/null: scripts under PHP-FPM cannot seek or sync it either. */
+	int ends[2];
+	if (pipe2(ends, O_CLOEXEC) == 0) {
+		dup2(ends[0], STDIN_FILENO);
+		close(ends[0]);
+		close(ends[1]);
 	}
 
 	struct howdah_zygote zygote;
