@@ -138,9 +138,13 @@ int howdah_zygote_root(int argc, char **argv)
 	/* Standard input is at its end. Not /dev/null: scripts under PHP-FPM cannot seek or sync it either. */
 	int ends[2];
 	if (pipe2(ends, O_CLOEXEC) == 0) {
-		dup2(ends[0], STDIN_FILENO);
-		close(ends[0]);
 		close(ends[1]);
+		if (ends[0] == STDIN_FILENO) { /* it was free: the control socket had been there */
+			fcntl(STDIN_FILENO, F_SETFD, 0);
+		} else {
+			dup2(ends[0], STDIN_FILENO);
+			close(ends[0]);
+		}
 	}
 
 	struct howdah_zygote zygote;
