@@ -27,5 +27,5 @@ step "end to end, conformance" cargo test --locked -p howdah-tests
 step "bench harness" make -s -C bench test
 step "fuzz, 10 s each" fuzz/run.sh all 10
 step "release build" make -s build
-step "real applications" python3 tests/apps/run.py
+step "real applications" sh -c 'python3 -m unittest discover -q tests/apps && python3 tests/apps/run.py'
 printf '\nall tests passed in %d s\n' $((SECONDS - began))
