@@ -21,7 +21,7 @@ fn bodies_are_whole_wherever_they_are_kept() {
         let sum: u64 = body.iter().map(|byte| u64::from(*byte)).sum();
         let kind = match length {
             0 => "empty",
-            ..=65_536 => "memory",
+            1..=65_536 => "memory",
             _ => "spooled",
         };
         // By length, then in chunks of odd sizes.
@@ -114,7 +114,7 @@ fn a_client_that_leaves_within_its_body_leaves_nothing() {
     let spool = harness.server.spool().path().to_owned();
     let mut client = harness.connect();
     client.write(format!("{}\r\n", post(1 << 20)).as_bytes());
-    client.write(&[b'x'; 200_000]);
+    client.write(&vec![b'x'; 200_000]);
     wait_until("it is spooled", || {
         fs::read_dir(&spool).unwrap().count() == 2
     });
@@ -133,7 +133,7 @@ fn a_spool_that_takes_nothing_is_507() {
     fs::remove_dir_all(harness.server.spool().path()).unwrap();
     let mut client = harness.connect();
     client.write(format!("{}\r\n", post(70_000)).as_bytes());
-    client.write(&[b'x'; 70_000]);
+    client.write(&vec![b'x'; 70_000]);
     assert_eq!(client.reply(true).status, 507);
     let mut client = harness.connect();
     client.write(format!("{}\r\nhello", post(5)).as_bytes());

@@ -113,18 +113,18 @@ pub(crate) fn php_cli(options: &cli::PhpCli) -> Outcome {
 }
 
 /// `howdah version`.
-pub(crate) fn version() -> Outcome {
+pub(crate) fn version() -> ExitCode {
     println!("howdah {}", env!("CARGO_PKG_VERSION"));
-    let executable = php::executable(None);
-    match howdah_pool::php_info(&executable) {
+    match howdah_pool::php_info(&php::executable(None)) {
         Ok(info) => println!(
             "PHP {} ({})",
             info.php,
             if info.zts { "ZTS" } else { "NTS" }
         ),
-        Err(error) => println!("PHP: {error}"),
+        // Still an answer: what is missing is what one wants to know.
+        Err(error) => println!("no PHP: {error}"),
     }
-    Ok(ExitCode::SUCCESS)
+    ExitCode::SUCCESS
 }
 
 /// The configuration that the flags of `php-server` mean.

@@ -24,7 +24,7 @@ fn main() -> ExitCode {
         Command::PhpCli(options) => commands::php_cli(&options),
         Command::Validate(options) => commands::validate(&options),
         Command::Fmt(options) => commands::fmt(&options),
-        Command::Version => commands::version(),
+        Command::Version => Ok(commands::version()),
     };
     match result {
         Ok(code) => code,

@@ -98,7 +98,11 @@ pub(crate) fn find<'c>(
         }
         let path = candidate.evaluate(context);
         // A slash behind a script is its PATH_INFO.
-        let whole = if candidate.is_path() { &*context.path } else { &*path };
+        let whole = if candidate.is_path() {
+            &*context.path
+        } else {
+            &*path
+        };
         let (script, path_info) = match split_path(whole, split) {
             Some((script, info)) if !candidate.directory => (script, info),
             _ => (&*path, ""),

@@ -1,5 +1,6 @@
 //! A server on a free port with an application that answers as the query asks, and a client that
 //! sends raw bytes.
+#![allow(unreachable_pub, reason = "each test file takes what it needs")]
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
 use std::cell::Cell;
@@ -249,7 +250,7 @@ impl Client {
     }
 
     fn fill(&mut self) -> usize {
-        let mut chunk = [0; 65536];
+        let mut chunk = [0; 8192];
         let read = self.stream.read(&mut chunk).unwrap();
         self.buffer.extend_from_slice(&chunk[..read]);
         read
@@ -283,7 +284,7 @@ impl Client {
 
     /// Everything to the end of the connection; the flag tells whether it ended without a reset.
     pub fn rest(&mut self) -> (Vec<u8>, bool) {
-        let mut chunk = [0; 65536];
+        let mut chunk = [0; 8192];
         loop {
             match self.stream.read(&mut chunk) {
                 Ok(0) => return (std::mem::take(&mut self.buffer), true),
@@ -470,7 +471,7 @@ impl Body for FakeBody {
                 Some(text) => frame(text),
                 None => Poll::Ready(None),
             },
-            Script::Endless => frame(Bytes::from_static(&[b'x'; 65536])),
+            Script::Endless => frame(Bytes::from_static(&[b'x'; 8192])),
             Script::Gate(step @ 0) => {
                 *step = 1;
                 frame(Bytes::from_static(b"first"))
