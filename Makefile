@@ -51,6 +51,7 @@ fuzz: ## Fuzz each target for FUZZ_SECONDS (default 600)
 
 reference: ## Write the reference pages anew from the code
 	$(CARGO) run -q --locked -p howdah-config --example reference > docs/reference/caddyfile.md
+	HOWDAH_BLESS=1 $(CARGO) test -q --locked -p howdah reference
 
 clean: ## Remove everything that was built
 	$(CARGO) clean
