@@ -9,7 +9,7 @@ echo 'blocked ', hexdec($blocked[1]), ', ignored ', (hexdec($ignored[1]) & 0x7ff
 // The script itself is open while it is compiled, by PHP.
 $inherited = preg_grep('#/dev/null|pipe:|\.php$|/proc/#', explode("\n", trim(shell_exec('readlink /proc/self/fd/*'))), PREG_GREP_INVERT);
 echo 'children inherit ', json_encode($inherited), "\n";
-echo readlink('/proc/self/fd/0'), ' ', str_contains(file_get_contents('/proc/self/maps'), 'memfd:howdah-test') ? 'mapped' : '', ' ';
+echo 'input ', explode(':', readlink('/proc/self/fd/0'))[0], ' at its end: ', json_encode(file_get_contents('php://stdin')), ', ', str_contains(file_get_contents('/proc/self/maps'), 'memfd:howdah-test') ? 'mapped' : '', ' ';
 echo count(array_filter(scandir('/proc/self/fd'), fn ($fd) => str_contains((string) @readlink("/proc/self/fd/$fd"), 'memfd:howdah'))), "\n";
 echo trim(file_get_contents('/proc/self/cmdline'), "\0"), "\n";
 echo trim(file_get_contents('/proc/' . posix_getppid() . '/cmdline'), "\0");
@@ -23,7 +23,7 @@ echo "\n", posix_getsid(0) === posix_getsid(posix_getppid()) ? 'one session' : '
 --EXPECT--
 blocked 0, ignored SIGPIPE
 children inherit []
-/dev/null mapped 0
+input pipe at its end: "", mapped 0
 howdah: test worker 0
 howdah: pool test
 zygote ignores SIGHUP SIGINT SIGQUIT SIGTERM SIGUSR1 SIGUSR2

@@ -1,7 +1,11 @@
 //! A server on a free port with an application that answers as the query asks, and a client that
 //! sends raw bytes.
 #![allow(unreachable_pub, reason = "each test file takes what it needs")]
-#![allow(dead_code, reason = "each test binary uses a part of it")]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    reason = "each test binary uses a part of it"
+)]
 
 use std::cell::Cell;
 use std::fmt::Write as _;

@@ -1,0 +1,295 @@
+//! Static files.
+
+mod support;
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use howdah_config::model::{FileServer, Handler};
+use support::{Harness, config, file_site, root, route};
+
+fn tree() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    fs::write(path.join("a.txt"), "0123456789").unwrap();
+    fs::write(path.join("empty.css"), "").unwrap();
+    fs::write(path.join("caf\u{e9} 1.html"), "caf\u{e9}").unwrap();
+    fs::write(path.join(".env"), "SECRET").unwrap();
+    fs::create_dir_all(path.join(".well-known")).unwrap();
+    fs::write(path.join(".well-known/acme"), "token").unwrap();
+    fs::create_dir_all(path.join("dir/empty")).unwrap();
+    fs::write(path.join("dir/index.html"), "<p>index").unwrap();
+    directory
+}
+
+#[test]
+fn files_are_sent_with_their_types() {
+    let directory = tree();
+    let harness = Harness::start(&file_site(directory.path()));
+    for (target, status, kind, body) in [
+        ("/a.txt", 200, "text/plain; charset=utf-8", "0123456789"),
+        (
+            "/a.txt?query=1",
+            200,
+            "text/plain; charset=utf-8",
+            "0123456789",
+        ),
+        ("/empty.css", 200, "text/css; charset=utf-8", ""),
+        (
+            "/caf%C3%A9%201.html",
+            200,
+            "text/html; charset=utf-8",
+            "caf\u{e9}",
+        ),
+        ("/dir/", 200, "text/html; charset=utf-8", "<p>index"),
+        (
+            "/dir/./x/../index.html",
+            200,
+            "text/html; charset=utf-8",
+            "<p>index",
+        ),
+        (
+            "/.well-known/acme",
+            200,
+            "application/octet-stream",
+            "token",
+        ),
+    ] {
+        let reply = harness.get(target);
+        assert_eq!((reply.status, reply.text()), (status, body), "{target}");
+        assert_eq!(reply.header("content-type"), Some(kind), "{target}");
+        assert_eq!(
+            reply.header("content-length"),
+            Some(body.len().to_string()).as_deref()
+        );
+    }
+    for target in [
+        "/none",
+        "/a.txt/",
+        "/a.txt/b",
+        "/.env",
+        "/dir/.env",
+        "/%2eenv",
+        "/dir/empty/",
+        "/../../../../../../etc/passwd",
+        "/%2e%2e/%2e%2e/%2e%2e/%2e%2e/%2e%2e/etc/passwd",
+        "/..%2f..%2f..%2f..%2f..%2fetc%2fpasswd",
+        "/dir/..%2f..%2f..%2f..%2f..%2f..%2fetc/hostname",
+    ] {
+        assert_eq!(harness.get(target).status, 404, "{target}");
+    }
+}
+
+#[test]
+fn a_directory_is_redirected_to_its_slash() {
+    let directory = tree();
+    let harness = Harness::start(&file_site(directory.path()));
+    for (target, location) in [
+        ("/dir", "/dir/"),
+        ("/dir?a=b", "/dir/?a=b"),
+        ("//dir", "/dir/"),
+        ("//evil.example/..//dir", "/dir/"),
+    ] {
+        let reply = harness.get(target);
+        assert_eq!(reply.status, 308, "{target}");
+        assert_eq!(reply.header("location"), Some(location), "{target}");
+    }
+    fs::create_dir(directory.path().join("\\evil.example")).unwrap();
+    let reply = harness.get("/%5Cevil.example");
+    assert_eq!(reply.header("location"), Some("/%5Cevil.example/"));
+}
+
+#[test]
+fn conditions_and_ranges() {
+    let directory = tree();
+    let harness = Harness::start(&file_site(directory.path()));
+    let first = harness.get("/a.txt");
+    let etag = first.header("etag").unwrap().to_owned();
+    let date = first.header("last-modified").unwrap().to_owned();
+    let old = "Mon, 01 Jan 2001 00:00:00 GMT";
+    assert_eq!(first.header("accept-ranges"), Some("bytes"));
+    for (headers, status, body) in [
+        (format!("If-None-Match: {etag}\r\n"), 304, ""),
+        (format!("If-None-Match: \"x\", W/{etag}\r\n"), 304, ""),
+        ("If-None-Match: *\r\n".to_owned(), 304, ""),
+        ("If-None-Match: \"x\"\r\n".to_owned(), 200, "0123456789"),
+        (format!("If-Modified-Since: {date}\r\n"), 304, ""),
+        (format!("If-Modified-Since: {old}\r\n"), 200, "0123456789"),
+        (
+            "If-Modified-Since: yesterday\r\n".to_owned(),
+            200,
+            "0123456789",
+        ),
+        // The tag is the better witness.
+        (
+            format!("If-None-Match: \"x\"\r\nIf-Modified-Since: {date}\r\n"),
+            200,
+            "0123456789",
+        ),
+        (format!("If-Match: {etag}\r\n"), 200, "0123456789"),
+        (
+            "If-Match: \"x\"\r\n".to_owned(),
+            412,
+            "412 Precondition Failed\n",
+        ),
+        (
+            format!("If-Match: W/{etag}\r\n"),
+            412,
+            "412 Precondition Failed\n",
+        ),
+        (
+            format!("If-Unmodified-Since: {date}\r\n"),
+            200,
+            "0123456789",
+        ),
+        (
+            format!("If-Unmodified-Since: {old}\r\n"),
+            412,
+            "412 Precondition Failed\n",
+        ),
+        ("Range: bytes=2-4\r\n".to_owned(), 206, "234"),
+        ("Range: bytes=7-\r\n".to_owned(), 206, "789"),
+        ("Range: bytes=-2\r\n".to_owned(), 206, "89"),
+        ("Range: bytes=0-1,4-5\r\n".to_owned(), 200, "0123456789"),
+        ("Range: bytes=5-2\r\n".to_owned(), 200, "0123456789"),
+        (
+            "Range: bytes=10-\r\n".to_owned(),
+            416,
+            "416 Range Not Satisfiable\n",
+        ),
+        (
+            format!("Range: bytes=0-0\r\nIf-Range: {etag}\r\n"),
+            206,
+            "0",
+        ),
+        (
+            "Range: bytes=0-0\r\nIf-Range: \"x\"\r\n".to_owned(),
+            200,
+            "0123456789",
+        ),
+        (
+            format!("Range: bytes=0-0\r\nIf-Range: {date}\r\n"),
+            206,
+            "0",
+        ),
+        (
+            format!("Range: bytes=0-0\r\nIf-Range: {old}\r\n"),
+            200,
+            "0123456789",
+        ),
+        (
+            format!("Range: bytes=0-0\r\nIf-None-Match: {etag}\r\n"),
+            304,
+            "",
+        ),
+    ] {
+        let reply = harness.get_with("/a.txt", &headers);
+        assert_eq!((reply.status, reply.text()), (status, body), "{headers}");
+        if status == 304 {
+            assert_eq!(reply.header("etag"), Some(etag.as_str()));
+        }
+    }
+    let part = harness.get_with("/a.txt", "Range: bytes=2-4\r\n");
+    assert_eq!(part.header("content-range"), Some("bytes 2-4/10"));
+    let none = harness.get_with("/a.txt", "Range: bytes=99-\r\n");
+    assert_eq!(none.header("content-range"), Some("bytes */10"));
+    fs::write(directory.path().join("a.txt"), "0123456780").unwrap();
+    assert_ne!(harness.get("/a.txt").header("etag"), Some(etag.as_str()));
+}
+
+#[test]
+fn methods() {
+    let directory = tree();
+    let harness = Harness::start(&file_site(directory.path()));
+    let head = harness.send("HEAD /a.txt HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_eq!(
+        (head.status, head.header("content-length")),
+        (200, Some("10"))
+    );
+    let options = harness.send("OPTIONS /a.txt HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_eq!(
+        (options.status, options.header("allow")),
+        (204, Some("GET, HEAD, OPTIONS"))
+    );
+    let post = harness.send("POST /a.txt HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n");
+    assert_eq!(
+        (post.status, post.header("allow")),
+        (405, Some("GET, HEAD, OPTIONS"))
+    );
+}
+
+#[test]
+fn only_regular_files_are_opened_for_reading() {
+    let directory = tree();
+    let path = directory.path();
+    rustix::fs::mkfifoat(rustix::fs::CWD, path.join("fifo"), rustix::fs::Mode::RWXU).unwrap();
+    let _socket = std::os::unix::net::UnixListener::bind(path.join("socket")).unwrap();
+    symlink("/dev/zero", path.join("zero")).unwrap();
+    let outside = tempfile::tempdir().unwrap();
+    fs::write(outside.path().join("b.txt"), "linked").unwrap();
+    symlink(outside.path().join("b.txt"), path.join("link.txt")).unwrap();
+    symlink("loop", path.join("loop")).unwrap();
+    let harness = Harness::start(&file_site(path));
+    for target in ["/fifo", "/socket", "/zero", "/loop"] {
+        assert_eq!(harness.get(target).status, 404, "{target}");
+    }
+    assert_eq!(harness.get("/link.txt").text(), "linked");
+}
+
+#[test]
+fn large_files_are_streamed_whole() {
+    let directory = tree();
+    let contents: Vec<u8> = (0..3_000_001_u32)
+        .map(|index| (index % 253) as u8)
+        .collect();
+    fs::write(directory.path().join("large.bin"), &contents).unwrap();
+    let harness = Harness::start(&file_site(directory.path()));
+    assert!(harness.get("/large.bin").body == contents);
+    let part = harness.get_with("/large.bin", "Range: bytes=1000-2500000\r\n");
+    assert!(part.body == contents[1000..=2_500_000]);
+}
+
+#[test]
+fn a_file_that_shrinks_is_cut_not_filled() {
+    let directory = tree();
+    let path = directory.path().join("large.bin");
+    let length = 64 << 20;
+    fs::File::create(&path).unwrap().set_len(length).unwrap();
+    let harness = Harness::start(&file_site(directory.path()));
+    let mut client = harness.connect();
+    client.write(b"GET /large.bin HTTP/1.1\r\nHost: a\r\n\r\n");
+    client.read_until(b"\r\n\r\n");
+    // The client takes nothing more until the file is short.
+    fs::File::options()
+        .write(true)
+        .open(&path)
+        .unwrap()
+        .set_len(1000)
+        .unwrap();
+    let (rest, _) = client.rest();
+    assert!((rest.len() as u64) < length, "more than the file had");
+}
+
+#[test]
+fn hidden_files_are_not_found() {
+    let directory = tree();
+    let path = directory.path();
+    fs::write(path.join("dir/notes.bak"), "old").unwrap();
+    fs::create_dir(path.join("private")).unwrap();
+    fs::write(path.join("private/key.txt"), "key").unwrap();
+    let private = path.join("private").to_str().unwrap().to_owned();
+    let files = FileServer {
+        hide: vec!["*.bak".into(), private],
+        ..FileServer::default()
+    };
+    let harness = Harness::start(&hiding(path, files));
+    assert_eq!(harness.get("/dir/notes.bak").status, 404);
+    assert_eq!(harness.get("/private/key.txt").status, 404);
+    assert_eq!(harness.get("/private/").status, 404);
+    assert_eq!(harness.get("/a.txt").status, 200);
+}
+
+fn hiding(path: &Path, files: FileServer) -> howdah_config::model::Config {
+    config(vec![root(path), route(Handler::FileServer(files))])
+}
