@@ -24,7 +24,9 @@ pub(crate) fn check(
     received: usize,
     max_header_size: usize,
 ) -> Result<(), Refusal> {
-    if received > max_header_size {
+    // Nothing was counted for a request that came along with the one before it.
+    let pipelined = received == 0 && parts.version < Version::HTTP_2;
+    if pipelined || received > max_header_size {
         check_size(parts, max_header_size)?;
     }
     if REFUSED.contains(&parts.method) {

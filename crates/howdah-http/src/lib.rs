@@ -13,8 +13,8 @@
 //!
 //! - [`Server::bind`] listens, [`Server::run_thread`] serves on the calling thread until [`Shutdown`]
 //!   orders it to stop; [`Stats`] tells other threads what goes on.
-//! - What is on disk is asked at most once a second and path (`lookup`): a deployed file is seen
-//!   within a second.
+//! - What exists on disk is asked at most once a second and path (`lookup`): a new file is seen at
+//!   once, a removed one within a second.
 //! - Nothing here crosses threads while it serves: `Rc` and `Cell`, no locks.
 #![forbid(unsafe_code)]
 

@@ -69,7 +69,7 @@ fn every_request_is_one_line() {
         &format!("bytes={}", reply.body.len()),
         "duration_us=",
         "remote=127.0.0.1:",
-        &format!("request={}", reply.value("id")),
+        &format!("request_id={}", reply.value("id")),
         "user_agent=test/1",
         "cut=false",
     ] {

@@ -123,6 +123,12 @@ fn sizes_have_limits() {
         let reply = harness.send(&request);
         assert_eq!(reply.status, status, "{} bytes: {reply:?}", request.len());
     }
+    // The limit is also that of a request that came along with another.
+    let mut client = harness.connect();
+    let first = "GET /echo.php HTTP/1.1\r\nHost: a\r\n\r\n";
+    client.write(format!("{first}GET / HTTP/1.1\r\nHost: a\r\nX: {long}\r\n\r\n").as_bytes());
+    assert_eq!(client.reply(true).status, 200);
+    assert_eq!(client.reply(true).status, 431);
     // Just below the limit.
     let fits = "a".repeat(31 << 10);
     assert_eq!(harness.get(&format!("/{fits}")).status, 200);

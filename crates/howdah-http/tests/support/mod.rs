@@ -1,6 +1,5 @@
 //! A server on a free port with an application that answers as the query asks, and a client that
 //! sends raw bytes.
-#![allow(unreachable_pub, reason = "each test file takes what it needs")]
 #![allow(
     dead_code,
     unreachable_pub,
