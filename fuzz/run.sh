@@ -1,10 +1,10 @@
 #!/bin/sh
-# Runs one fuzz target: fuzz/run.sh TARGET SECONDS [LIBFUZZER OPTION...]
+# Runs one fuzz target, or each in turn: fuzz/run.sh TARGET|all SECONDS [LIBFUZZER OPTION...]
 # Stable Rust is enough: the instrumentation is LLVM's own pass.
 set -eu
 
 if [ $# -lt 2 ]; then
-	echo "usage: $0 TARGET SECONDS [LIBFUZZER OPTION...]" >&2
+	echo "usage: $0 TARGET|all SECONDS [LIBFUZZER OPTION...]" >&2
 	exit 2
 fi
 target=$1
@@ -12,6 +12,12 @@ seconds=$2
 shift 2
 
 cd "$(dirname "$0")"
+if [ "$target" = all ]; then
+	for file in targets/*.rs; do
+		./run.sh "$(basename "$file" .rs)" "$seconds" "$@"
+	done
+	exit
+fi
 if [ ! -f "targets/$target.rs" ]; then
 	echo "there is no target '$target'; known: $(cd targets && echo ./*.rs | sed 's|\./||g; s|\.rs||g')" >&2
 	exit 2

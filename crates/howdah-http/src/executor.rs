@@ -1,5 +1,7 @@
 //! Runs the streams of HTTP/2 connections on the front thread, and ends those whose client takes
 //! nothing: flow control can stall a stream while its connection is busy, so the socket does not tell.
+//! What counts is the last piece that the body gave, at most 128 KiB: a client must take one in the
+//! time of the limit.
 
 use std::cell::Cell;
 use std::pin::Pin;

@@ -79,7 +79,7 @@ pub(crate) async fn handle<A: Application>(
     let content = match outcome {
         Outcome::Answer(response) => *response,
         Outcome::Next => answer::not_found(),
-        Outcome::File(job) => files::serve(job, &parts).await,
+        Outcome::File(job) => files::serve(job, &parts, &core.files).await,
         Outcome::Script(job) => match body::read(incoming, &core.limits, &core.spool, id).await {
             Ok(body) => {
                 let request = AppRequest {

@@ -18,6 +18,7 @@ use crate::application::Application;
 use crate::clock::{self, milliseconds};
 use crate::connection;
 use crate::executor::LocalExecutor;
+use crate::files::FileCache;
 use crate::lookup::{Lookup, Root, Roots};
 use crate::route::{Hosts, RouteError, Site};
 use crate::spool::SpoolDir;
@@ -61,6 +62,7 @@ pub(crate) struct Core {
     pub(crate) spool: SpoolDir,
     pub(crate) lookup: Lookup,
     pub(crate) roots: Roots,
+    pub(crate) files: FileCache,
     /// The working directory, for sites without `root`.
     pub(crate) default_root: Rc<Root>,
     /// Woken when the server drains.
@@ -131,6 +133,7 @@ impl Core {
             spool,
             lookup: Lookup::default(),
             roots: Roots::default(),
+            files: FileCache::default(),
             default_root: Rc::new(Root::new("")),
             drain: Notify::new(),
             listeners,

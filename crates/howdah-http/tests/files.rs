@@ -252,6 +252,30 @@ fn large_files_are_streamed_whole() {
 }
 
 #[test]
+fn a_file_that_is_kept_is_the_same() {
+    // A file that was there before the test was built, so that it is kept from the first read on.
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let contents = fs::read(source.join("lib.rs")).unwrap();
+    let harness = Harness::start(&file_site(&source));
+    let first = harness.get("/lib.rs");
+    for _ in 0..3 {
+        let reply = harness.get("/lib.rs");
+        assert_eq!((reply.status, &reply.body), (200, &contents));
+        assert_eq!(reply.header("etag"), first.header("etag"));
+        let part = harness.get_with("/lib.rs", "Range: bytes=-9\r\n");
+        assert_eq!(
+            (part.status, &part.body[..]),
+            (206, &contents[contents.len() - 9..])
+        );
+        let head = harness.send("HEAD /lib.rs HTTP/1.1\r\nHost: a\r\n\r\n");
+        assert_eq!(
+            head.header("content-length"),
+            first.header("content-length")
+        );
+    }
+}
+
+#[test]
 fn a_file_that_shrinks_is_cut_not_filled() {
     let directory = tree();
     let path = directory.path().join("large.bin");

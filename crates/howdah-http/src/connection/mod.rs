@@ -126,9 +126,10 @@ pub(crate) async fn serve<A: Application>(
             End::Due(Due::Cut) => return reset(&io.stream),
             End::Due(Due::Hibernate) => {
                 state.received(&parts.read_buf);
-                // hyper takes all of the prefix before it reads from the socket; what it has not
-                // parsed comes first.
-                let mut bytes = Vec::from(parts.read_buf);
+                // What hyper has read and not parsed comes first. Copied, since it is in the buffer
+                // that is to be given back.
+                let mut bytes = Vec::with_capacity(parts.read_buf.len() + io.prefix.len());
+                bytes.extend_from_slice(&parts.read_buf);
                 bytes.extend_from_slice(&io.prefix);
                 io.prefix = bytes.into();
             }

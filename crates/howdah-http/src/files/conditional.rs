@@ -7,8 +7,8 @@ use http::header::{
     HeaderValue, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE,
 };
 
+use super::cache::Identity;
 use super::joined;
-use super::open::RegularFile;
 
 /// What tells one version of a file from another.
 pub(super) struct Version {
@@ -27,7 +27,7 @@ pub(super) enum Verdict {
 }
 
 impl Version {
-    pub(super) fn new(file: &RegularFile) -> Self {
+    pub(super) fn new(file: &Identity) -> Self {
         let (seconds, nanoseconds) = file.modified;
         let etag = format!("\"{seconds:x}{nanoseconds:08x}-{:x}\"", file.size);
         // Hexadecimal digits in quotes: always a valid value.

@@ -3,13 +3,16 @@
 //! A path is below its root by its text; symbolic links are followed wherever they lead, as nginx
 //! and Caddy do. Names that start with a dot are not served, `.well-known` excepted.
 
+mod cache;
 mod conditional;
 mod open;
 mod range;
 mod stream;
 
+use std::fs::File;
 use std::rc::Rc;
 
+use bytes::Bytes;
 use howdah_cgi::split_path;
 use howdah_config::model::FileServer;
 use http::header::{
@@ -18,6 +21,8 @@ use http::header::{
 use http::request::Parts;
 use http::{HeaderMap, Method, Response, StatusCode};
 
+pub(crate) use self::cache::FileCache;
+use self::cache::Identity;
 use self::conditional::{Verdict, Version};
 use self::open::{Opened, open};
 use self::range::Wanted;
@@ -29,7 +34,7 @@ use crate::route::FileJob;
 use crate::route::pattern::matches_glob;
 
 const ALLOW: &str = "GET, HEAD, OPTIONS";
-/// Files up to this size are read before the response starts.
+/// Files up to this size are read before the response starts, and may be kept.
 const SMALL: u64 = 64 << 10;
 
 /// A compiled [`FileServer`].
@@ -97,7 +102,7 @@ impl FileOptions {
 }
 
 /// Answers with the file of `job`.
-pub(crate) async fn serve(job: FileJob, parts: &Parts) -> Response<Content> {
+pub(crate) async fn serve(job: FileJob, parts: &Parts, cache: &FileCache) -> Response<Content> {
     let head = parts.method == Method::HEAD;
     if !head && parts.method != Method::GET {
         return if parts.method == Method::OPTIONS {
@@ -113,17 +118,26 @@ pub(crate) async fn serve(job: FileJob, parts: &Parts) -> Response<Content> {
     let mut full = String::with_capacity(prefix.len() + job.path.len() + 16);
     full.push_str(prefix);
     full.push_str(&job.path);
+    let slash = job.path.ends_with('/');
+    if !slash && let Some((identity, contents)) = cache.get(&full) {
+        return file_response(Source::Kept(contents), identity, &full, parts, cache).await;
+    }
     match open(&full) {
-        Ok(Opened::File(file)) if !job.path.ends_with('/') => {
-            file_response(file, &full, parts).await
+        Ok(Opened::File(file)) if !slash => {
+            file_response(Source::File(file.file), file.identity, &full, parts, cache).await
         }
-        Ok(Opened::Directory) => directory(&job, full, parts).await,
+        Ok(Opened::Directory) => directory(&job, full, parts, cache).await,
         Ok(Opened::File(_) | Opened::Other) => answer::not_found(),
         Err(error) => open_error(error, &full),
     }
 }
 
-async fn directory(job: &FileJob, mut full: String, parts: &Parts) -> Response<Content> {
+async fn directory(
+    job: &FileJob,
+    mut full: String,
+    parts: &Parts,
+    cache: &FileCache,
+) -> Response<Content> {
     if !job.path.ends_with('/')
         && let Some(query) = &job.redirect_query
     {
@@ -142,8 +156,14 @@ async fn directory(job: &FileJob, mut full: String, parts: &Parts) -> Response<C
         {
             continue;
         }
+        if let Some((identity, contents)) = cache.get(&full) {
+            return file_response(Source::Kept(contents), identity, &full, parts, cache).await;
+        }
         match open(&full) {
-            Ok(Opened::File(file)) => return file_response(file, &full, parts).await,
+            Ok(Opened::File(file)) => {
+                let source = Source::File(file.file);
+                return file_response(source, file.identity, &full, parts, cache).await;
+            }
             Ok(Opened::Directory | Opened::Other) => {}
             Err(error) if error == rustix::io::Errno::NOENT => {}
             Err(error) => return open_error(error, &full),
@@ -167,9 +187,21 @@ fn open_error(error: rustix::io::Errno, path: &str) -> Response<Content> {
     }
 }
 
-async fn file_response(file: open::RegularFile, path: &str, parts: &Parts) -> Response<Content> {
-    let version = Version::new(&file);
-    let total = file.size;
+/// Where the contents come from.
+enum Source {
+    File(File),
+    Kept(Bytes),
+}
+
+async fn file_response(
+    source: Source,
+    identity: Identity,
+    path: &str,
+    parts: &Parts,
+    cache: &FileCache,
+) -> Response<Content> {
+    let version = Version::new(&identity);
+    let total = identity.size;
     let verdict = conditional::evaluate(&parts.headers, &version);
     if verdict == Verdict::PreconditionFailed {
         return answer::plain(StatusCode::PRECONDITION_FAILED);
@@ -217,18 +249,28 @@ async fn file_response(file: open::RegularFile, path: &str, parts: &Parts) -> Re
             .insert(CONTENT_LENGTH, HeaderValue::from(length));
         return response;
     }
-    *response.body_mut() = if length == 0 {
-        Content::Empty
-    } else if length <= SMALL {
-        match stream::read_whole(file.file, start, length).await {
-            Ok(bytes) => Content::Bytes(bytes),
-            Err(error) => {
-                tracing::error!(path, %error, "a file cannot be read");
-                return answer::plain(StatusCode::INTERNAL_SERVER_ERROR);
+    *response.body_mut() = match source {
+        _ if length == 0 => Content::Empty,
+        Source::Kept(contents) => {
+            // A range lies within the size, which is that of the contents.
+            let start = usize::try_from(start).unwrap_or(0);
+            Content::Bytes(contents.slice(start..start + length as usize))
+        }
+        Source::File(file) if length <= SMALL => {
+            match stream::read_whole(file, start, length).await {
+                Ok(bytes) => {
+                    if length == total {
+                        cache.put(path, identity, &bytes);
+                    }
+                    Content::Bytes(bytes)
+                }
+                Err(error) => {
+                    tracing::error!(path, %error, "a file cannot be read");
+                    return answer::plain(StatusCode::INTERNAL_SERVER_ERROR);
+                }
             }
         }
-    } else {
-        Content::File(Box::new(FileStream::new(file.file, start, length)))
+        Source::File(file) => Content::File(Box::new(FileStream::new(file, start, length))),
     };
     response
 }

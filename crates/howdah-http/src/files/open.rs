@@ -5,6 +5,8 @@ use std::fs::File;
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 
+use super::cache::Identity;
+
 /// What a path names.
 pub(super) enum Opened {
     File(RegularFile),
@@ -16,9 +18,7 @@ pub(super) enum Opened {
 /// An open file with what was true when it was opened.
 pub(super) struct RegularFile {
     pub(super) file: File,
-    pub(super) size: u64,
-    /// Seconds and nanoseconds since 1970.
-    pub(super) modified: (i64, u64),
+    pub(super) identity: Identity,
 }
 
 /// Opens for reading. Never waits for the writer of a FIFO.
@@ -34,8 +34,7 @@ pub(super) fn open(path: &str) -> Result<Opened, Errno> {
     Ok(match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => Opened::File(RegularFile {
             file: file.into(),
-            size: u64::try_from(stat.st_size).unwrap_or(0),
-            modified: (stat.st_mtime, stat.st_mtime_nsec),
+            identity: Identity::new(&stat),
         }),
         FileType::Directory => Opened::Directory,
         _ => Opened::Other,
