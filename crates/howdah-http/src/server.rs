@@ -71,15 +71,19 @@ pub enum RunError {
     Route(#[from] crate::route::RouteError),
 }
 
-/// Front threads for a configuration: `front_threads`, by default half the cores, 1 to 16.
+/// Front threads for a configuration: `front_threads`, or [`default_threads`] of this machine.
 pub fn front_threads(config: &Config) -> usize {
     let cores = available_parallelism().map_or(1, usize::from);
-    config
-        .global
-        .php
-        .front_threads
-        .unwrap_or(cores / 2)
+    let asked = config.global.php.front_threads;
+    asked
+        .unwrap_or_else(|| default_threads(cores))
         .clamp(1, MAX_THREADS)
+}
+
+/// Front threads when nobody said a number: half the cores, 1 to 16. One thread keeps up with several
+/// PHP processes, and an idle core is better used by PHP.
+fn default_threads(cores: usize) -> usize {
+    (cores / 2).clamp(1, 16)
 }
 
 /// The thread's number is a byte of the request ids.
@@ -89,8 +93,7 @@ impl Server {
     /// Compiles the routes, makes the spool directory and listens on every address, once for each
     /// front thread. Everything that can be wrong with a configuration on this machine is said here.
     pub fn bind(config: &Config) -> Result<Self, BindError> {
-        let default = config.global.php.front_threads.is_none();
-        let threads = front_threads(config).min(if default { 16 } else { MAX_THREADS });
+        let threads = front_threads(config);
         let mut listeners = Vec::new();
         let mut sockets: Vec<Vec<TcpListener>> = (0..threads).map(|_| Vec::new()).collect();
         for listener in listener::bind(config, threads)? {
@@ -185,5 +188,17 @@ impl Server {
             threads: self.threads(),
             first_id: self.first_id,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::default_threads;
+
+    #[test]
+    fn the_default_follows_the_cores() {
+        for (cores, threads) in [(1, 1), (2, 1), (4, 2), (8, 4), (64, 16), (512, 16)] {
+            assert_eq!(default_threads(cores), threads, "{cores}");
+        }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 use rustix::io::Errno;
@@ -212,12 +212,6 @@ impl Drop for Link {
     }
 }
 
-impl AsFd for Control {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.fd.get_ref().as_fd()
-    }
-}
-
 fn decode(bytes: &[u8], fds: Vec<OwnedFd>) -> Result<Message, ControlError> {
     let (header, data) = bytes
         .split_at_checked(HEADER_SIZE)
@@ -244,6 +238,7 @@ fn decode(bytes: &[u8], fds: Vec<OwnedFd>) -> Result<Message, ControlError> {
 mod tests {
     use super::*;
     use std::io::{Read, Write};
+    use std::os::fd::AsFd;
 
     #[tokio::test]
     async fn a_message_arrives_whole_with_its_descriptors() {

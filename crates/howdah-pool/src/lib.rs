@@ -31,7 +31,7 @@ mod worker_log;
 
 pub use control::ControlError;
 pub use front::{FrontSeed, PoolFront, Request, RequestBody, after_unpark, before_park};
-pub use options::{PoolOptions, RootOptions, default_fronts, default_workers};
+pub use options::{PoolOptions, RootOptions, default_workers};
 pub use response::{Body, CallError, Finished, Head};
 pub use root::{PhpInfo, StartError, php_info};
 pub use supervisor::{FrontSeeds, Supervisor};

@@ -70,32 +70,14 @@ pub fn default_workers(cores: usize) -> usize {
     (2 * cores).clamp(4, 512)
 }
 
-/// Threads that serve connections when nobody said a number: half the cores, 1 to 16. One thread keeps
-/// up with several PHP processes, and an idle core is better used by PHP.
-pub fn default_fronts(cores: usize) -> usize {
-    (cores / 2).clamp(1, 16)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn defaults_follow_the_cores() {
-        let table = [
-            (1, 4, 1),
-            (2, 4, 1),
-            (4, 8, 2),
-            (8, 16, 4),
-            (64, 128, 16),
-            (512, 512, 16),
-        ];
-        for (cores, workers, fronts) in table {
-            assert_eq!(
-                (default_workers(cores), default_fronts(cores)),
-                (workers, fronts),
-                "{cores}"
-            );
+    fn the_default_follows_the_cores() {
+        for (cores, workers) in [(1, 4), (2, 4), (4, 8), (8, 16), (64, 128), (512, 512)] {
+            assert_eq!(default_workers(cores), workers, "{cores}");
         }
     }
 

@@ -39,8 +39,6 @@ pub(crate) fn serve(config: &Config) -> Outcome {
 async fn run(config: &Config) -> Outcome {
     // First of all, so that a signal during start-up stops the server as well.
     let mut signals = Signals::new().map_err(|error| Failure::Runtime(error.to_string()))?;
-    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-    let settings = &config.global.php;
     let server = Server::bind(config).map_err(|error| Failure::Setup(error.to_string()))?;
     let server = Arc::new(server);
     let fronts = server.threads();
@@ -50,11 +48,9 @@ async fn run(config: &Config) -> Outcome {
         .try_clone_to_owned()
         .map_err(|error| Failure::Runtime(error.to_string()))?;
 
-    let start = Supervisor::start(
-        root_options(config, fronts),
-        vec![pool_options(config, cores)],
-        spool,
-    );
+    let pool = pool_options(config);
+    let workers = pool.workers;
+    let start = Supervisor::start(root_options(config, fronts), vec![pool], spool);
     let (mut supervisor, seeds) = tokio::select! {
         started = start => started.map_err(|error| Failure::Setup(error.to_string()))?,
         () = signals.next() => return Ok(ExitCode::SUCCESS),
@@ -63,9 +59,6 @@ async fn run(config: &Config) -> Outcome {
         tracing::info!(target: "howdah", address = %address, "listening");
     }
     let php = supervisor.php();
-    let workers = settings
-        .workers
-        .unwrap_or_else(|| howdah_pool::default_workers(cores));
     tracing::info!(target: "howdah", php = php.php, opcache = php.opcache, workers, fronts, "ready");
     if !php.opcache {
         tracing::info!(target: "howdah", "OPcache is off; the phpX.Y-opcache package makes PHP several times faster");
@@ -168,7 +161,8 @@ fn root_options(config: &Config, fronts: usize) -> RootOptions {
     }
 }
 
-fn pool_options(config: &Config, cores: usize) -> PoolOptions {
+fn pool_options(config: &Config) -> PoolOptions {
+    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     let settings = &config.global.php;
     let limits = &config.global.limits;
     let workers = settings
