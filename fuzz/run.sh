@@ -30,11 +30,19 @@ RUSTFLAGS="--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-
 -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1" \
 	cargo build --release --target "$host" --target-dir target --bin "$target"
 
-# New inputs go to the first directory, which is not committed; the seeds are only read.
-mkdir -p "artifacts/$target" "target/corpus/$target"
+# New inputs go to the first directory, which is not committed; the seeds are only read. A run whose seed
+# is given is to be repeatable, so it takes nothing over from runs before it.
+corpus=target/corpus/$target
+case " $*" in
+*" -seed="*)
+	corpus=target/repeatable/$target
+	rm -rf "$corpus"
+	;;
+esac
+mkdir -p "artifacts/$target" "$corpus"
 set -- -max_total_time="$seconds" -artifact_prefix="artifacts/$target/" -timeout=10 \
 	-rss_limit_mb=2048 -print_final_stats=1 "$@"
 if [ -f "dictionaries/$target.txt" ]; then
 	set -- -dict="dictionaries/$target.txt" "$@"
 fi
-exec "target/$host/release/$target" "$@" "target/corpus/$target" "corpus/$target"
+exec "target/$host/release/$target" "$@" "$corpus" "corpus/$target"

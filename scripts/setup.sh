@@ -51,10 +51,13 @@ php_version() {
 		esac
 		return
 	fi
-	local config
-	for config in /usr/bin/php-config[0-9].[0-9]*; do
-		local version=${config##*php-config}
-		if [ -x "$config" ] && [ -e "/usr/lib/libphp$version.so" ]; then printf '%s\n' "$version"; return; fi
+	# The newest, as worker/Makefile takes.
+	local version
+	for version in 8.5 8.4 8.3 8.2; do
+		if [ -x "/usr/bin/php-config$version" ] && [ -x "/usr/bin/php$version" ]; then
+			printf '%s\n' "$version"
+			return
+		fi
 	done
 	apt_update
 	apt-cache policy php-cli | sed -n 's/^ *Candidate: [0-9]*:\([0-9]*\.[0-9]*\).*/\1/p'
@@ -78,11 +81,11 @@ rust() {
 		sh -s -- -y --no-modify-path --profile minimal --component clippy --component rustfmt
 }
 
-command -v apt-get >/dev/null || die "this needs Debian or Ubuntu (apt-get); elsewhere install a C compiler, make, Rust, and PHP with its headers and libphp, then run make build"
+command -v apt-get >/dev/null || die "this needs Debian or Ubuntu (apt-get); elsewhere install a C compiler, make, Rust, and PHP with its headers, then run make build"
 
 version=$(php_version)
 [ -n "$version" ] || die "no PHP was found in the package lists"
-build=(gcc make libc6-dev ca-certificates "php$version-dev" "libphp$version-embed" "php$version-opcache"
+build=(gcc make libc6-dev ca-certificates "php$version-dev" "php$version-cgi" "php$version-opcache"
 	"php$version-sqlite3" "php$version-mbstring" "php$version-xml")
 # OPcache is part of PHP itself from 8.5 on.
 if [ "$(printf '8.5\n%s\n' "$version" | sort -V | head -1)" = 8.5 ]; then

@@ -25,7 +25,7 @@ step "model checks of the queue" loom
 step "the PHP process, plain and with sanitizers" make -s -C worker OUT="$PWD/target/worker" check
 step "end to end, conformance" cargo test --locked -p howdah-tests
 step "bench harness" make -s -C bench test
-step "fuzz, 10 s each" fuzz/run.sh all 10
+step "fuzz, 10 s each" fuzz/run.sh all 10 -seed=1
 step "release build" make -s build
 step "real applications" sh -c 'python3 -m unittest discover -q tests/apps && python3 tests/apps/run.py'
 printf '\nall tests passed in %d s\n' $((SECONDS - began))

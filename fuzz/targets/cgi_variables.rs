@@ -68,6 +68,7 @@ fn run(data: &[u8]) -> Option<()> {
         root,
         script_name,
         path_info,
+        script_filename: None,
         body_size: data.len() as u64,
         tls_protocol: "",
         tls_cipher: "",

@@ -3,6 +3,7 @@
 
     tests/apps/run.py                          all applications, with target/release/howdah
     tests/apps/run.py wordpress mediawiki      some of them
+    tests/apps/run.py --mode worker            only in worker mode, those that have a worker script
     tests/apps/run.py --server fpm             nginx with php-fpm against itself: tests the walks
     tests/apps/run.py --server-cmd 'SERVER --root {docroot} --listen 127.0.0.1:{port}'
 
@@ -12,11 +13,12 @@ Prints "N passed, N failed". Exit status: 0 all passed, 1 some failed, 2 wrong u
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -27,16 +29,18 @@ from harness.client import Answer, Browser, WalkError  # noqa: E402
 from harness.compare import differences  # noqa: E402
 from harness.mariadb import MariaDb  # noqa: E402
 from harness.processes import StartError, free_port  # noqa: E402
-from harness.servers import Command, Fpm, Server, howdah  # noqa: E402
+from harness.servers import Command, Fpm, HowdahWorker, Server, howdah  # noqa: E402
+
+Subject = Callable[[App], Server]
 
 
 def main() -> int:
     """Runs the walks that the command line names; returns the exit status."""
     apps = load(HERE)
     arguments = _arguments(list(apps))
-    subject = _subject(arguments)
+    subjects = _subjects(arguments)
     unknown = [name for name in arguments.apps if name not in apps]
-    if unknown or subject is None:
+    if unknown or subjects is None:
         if unknown:
             print(f"unknown application {unknown[0]}; known: {', '.join(apps)}", file=sys.stderr)
         return 2
@@ -44,46 +48,66 @@ def main() -> int:
     # Short, since the path of a Unix socket has room for 107 bytes.
     root = Path(tempfile.mkdtemp(prefix="howdah-apps-"))
     database = MariaDb(root / "db")
-    failed = 0
+    passed = failed = skipped = 0
     try:
         if any(app.database is not None for app in chosen):
             database.start()
         for app in chosen:
             began = time.monotonic()
-            problem = _check(app, subject, root, database)
-            took = f"{time.monotonic() - began:.1f} s"
-            if problem is None:
-                print(f"ok      {app.name} ({took})", flush=True)
-            else:
-                failed += 1
-                print(f"FAILED  {app.name} ({took})\n{problem}\n", flush=True)
+            for mode, problem in _check(app, subjects, root, database):
+                took = f"{time.monotonic() - began:.1f} s"
+                if problem is None:
+                    passed += 1
+                    print(f"ok      {app.name}, {mode} ({took})", flush=True)
+                else:
+                    failed += 1
+                    print(f"FAILED  {app.name}, {mode} ({took})\n{problem}\n", flush=True)
+            missing = _missing(app)
+            if missing is not None and arguments.mode != "classic":
+                skipped += 1
+                print(f"skipped {app.name}, worker: set {missing} (tests/apps/README.md)", flush=True)
     finally:
         database.stop()
         if failed and arguments.keep:
             print(f"the applications and logs are kept in {root}")
         else:
             shutil.rmtree(root, ignore_errors=True)
-    print(f"{len(chosen) - failed} passed, {failed} failed")
+    print(f"{passed} passed, {failed} failed, {skipped} skipped")
     return 1 if failed else 0
 
 
-def _check(app: App, subject: Callable[[], Server], root: Path, database: MariaDb) -> str | None:
-    """Walks at both servers; the text says what is wrong."""
+def _check(
+    app: App, subjects: Mapping[str, Subject], root: Path, database: MariaDb
+) -> Iterator[tuple[str, str | None]]:
+    """Walks at php-fpm and at each subject that can run the application; the text says what is wrong."""
+    modes = [mode for mode in subjects if mode != "worker" or (app.worker is not None and _missing(app) is None)]
+    if not modes:
+        return
     place = root / app.name
-    # The same port and the same folder for both, since applications write them into their pages.
+    # The same port and the same folder for all, since applications write them into their pages.
     port = free_port()
     try:
         environment = app.setup(place, f"http://127.0.0.1:{port}", database)
         snapshot = Snapshot(app, place, database)
         expected = _walk(app, Fpm(), place, port, root / f"{app.name}.fpm", environment)
-        snapshot.restore()
-        got = _walk(app, subject(), place, port, root / f"{app.name}.subject", environment)
     except (WalkError, StartError) as error:
-        return str(error)
-    found = differences(expected, got, app.rules, app.allowed)
-    if not found:
-        return None
-    return "\n".join(f"  {d.step}: {d.what} differs\n{_indented(d.detail)}" for d in found)
+        yield "php-fpm", str(error)
+        return
+    for mode in modes:
+        try:
+            snapshot.restore()
+            got = _walk(app, subjects[mode](app), place, port, root / f"{app.name}.{mode}", environment)
+        except (WalkError, StartError) as error:
+            yield mode, str(error)
+            continue
+        found = differences(expected, got, app.rules, app.allowed)
+        text = "\n".join(f"  {d.step}: {d.what} differs\n{_indented(d.detail)}" for d in found)
+        yield mode, text or None
+
+
+def _missing(app: App) -> str | None:
+    """The environment variable that the application's worker mode needs and does not have."""
+    return app.worker_needs if app.worker_needs is not None and not os.environ.get(app.worker_needs) else None
 
 
 def _walk(
@@ -114,23 +138,29 @@ def _logs(scratch: Path) -> str:
     return "\n".join(parts)
 
 
-def _subject(arguments: argparse.Namespace) -> Callable[[], Server] | None:
+def _subjects(arguments: argparse.Namespace) -> dict[str, Subject] | None:
+    """The servers to compare with php-fpm, by mode; None when there is none."""
     if arguments.server_cmd:
         template: str = arguments.server_cmd
-        return lambda: Command(template, "subject")
+        return {"classic": lambda _: Command(template, "subject")}
     if arguments.server == "fpm":
-        return Fpm
+        return {"classic": lambda _: Fpm()}
     binary = Path(arguments.howdah).resolve()
     if not binary.is_file():
         print(f"{binary} is missing; run make build, or name another one with --howdah", file=sys.stderr)
         return None
-    return lambda: howdah(binary)
+    subjects: dict[str, Subject] = {
+        "classic": lambda _: howdah(binary),
+        "worker": lambda app: HowdahWorker(binary, app.worker or "", app.worker_keep),
+    }
+    return {mode: subject for mode, subject in subjects.items() if arguments.mode in (mode, "both")}
 
 
 def _arguments(names: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Walks through real applications at two servers and compares them.")
     parser.add_argument("apps", nargs="*", metavar="APP", help=f"default: all ({', '.join(names)})")
     parser.add_argument("--server", choices=("howdah", "fpm"), default="howdah", help="default: howdah")
+    parser.add_argument("--mode", choices=("both", "classic", "worker"), default="both", help="default: both")
     parser.add_argument("--server-cmd", metavar="COMMAND", help="any server; {docroot} and {port} are filled in")
     parser.add_argument(
         "--howdah", metavar="FILE", default=HERE.parents[1] / "target/release/howdah",

@@ -24,7 +24,7 @@
 #include <stdint.h>
 
 #define HOWDAH_SHM_MAGIC 0x4d48534841445748ull /* "HWDAHSHM" */
-#define HOWDAH_SHM_VERSION 1u
+#define HOWDAH_SHM_VERSION 2u
 
 #define HOWDAH_FRONTS_MAX 16u
 #define HOWDAH_WORKERS_MAX 512u
@@ -203,13 +203,16 @@ static_assert(sizeof(struct howdah_var) == 8, "layout");
  * pool's zygote. A message is this struct and `size` bytes of data; file descriptors travel with it.
  * A zygote whose socket reads end-of-file ends itself and its children.
  *
- * front -> root   POOL   worker = pool id; data: struct howdah_pool_options, then strings;
- *                        fds: the pool's control socket, segment, spool directory, eventfds (one per front)
+ * front -> root   POOL   worker = number of the zygote, free at the moment; data: struct howdah_pool_options, then
+ *                        its strings; fds: the zygote's control socket, segment, spool directory, the write end of
+ *                        the zygote's stdout and stderr pipe, eventfds (one per front)
  * root  -> front  READY  data: JSON object {"php":"8.2.35","api":20220829,"zts":false,"opcache":true,...}
- * root  -> front  POOL_STARTED  worker = pool id, pid; fd: pidfd
- * root  -> front  POOL_EXITED   worker = pool id, pid, status = wait status
- * front -> pool   SPAWN  worker; data: uint32_t[fronts], the completion write index for each front thread,
- *                        fd: the write end of the worker's stdout and stderr pipe
+ * root  -> front  POOL_STARTED  worker = number of the zygote, pid; fd: pidfd
+ * root  -> front  POOL_EXITED   worker = number of the zygote, pid, status = wait status
+ * pool  -> front  BOOTED  the zygote takes SPAWN from now on. status = HOWDAH_BOOTED_*; data: a sentence, may be
+ *                        empty. A zygote whose boot fails logs why and ends with HOWDAH_EXIT_STATUS_BOOT.
+ * front -> pool   SPAWN  worker; data: struct howdah_spawn, then uint32_t[fronts], the completion write index for
+ *                        each front thread; fd: the write end of the worker's stdout and stderr pipe
  * pool  -> front  SPAWNED worker, pid; fd: pidfd
  * pool  -> front  EXITED  worker, pid, status = wait status
  * either -> front FAILED  status = errno; data: a sentence; worker as in the request that failed
@@ -232,17 +235,67 @@ static_assert(sizeof(struct howdah_control) == 24, "layout");
 #define HOWDAH_CONTROL_SPAWNED 6u
 #define HOWDAH_CONTROL_EXITED 7u
 #define HOWDAH_CONTROL_FAILED 8u
+#define HOWDAH_CONTROL_BOOTED 9u
 #define HOWDAH_CONTROL_SIZE_MAX 32768u
 
 struct howdah_pool_options {
-	uint32_t mode;             /* HOWDAH_POOL_* */
-	uint32_t max_requests;     /* a worker leaves after so many requests; 0: never */
-	uint32_t name_size;        /* name of the pool, for process titles and messages */
+	uint32_t mode;         /* HOWDAH_POOL_* */
+	uint32_t flags;        /* HOWDAH_POOL_FLAG_* */
+	uint32_t keep;         /* HOWDAH_KEEP_*: state that requests may change for later ones */
+	uint32_t connections;  /* HOWDAH_CONNECTIONS_*: what becomes of a connection that died between requests */
+	uint32_t generation;   /* of the pool, from 1; counts reloads and zygotes that died */
+	uint32_t cpu_limit_ms; /* CPU time of a request, then the worker ends itself with SIGKILL; 0: no limit */
+	/* Strings follow in this order, without separators. */
+	uint32_t name_size;   /* name of the pool, for process titles and messages */
+	uint32_t script_size; /* worker mode: absolute path of the worker script */
+	uint32_t root_size;   /* worker mode: document root of the boot request, may be empty */
+	uint32_t env_size;    /* worker mode: variables of the boot request, NAME NUL VALUE NUL ... */
+	uint32_t warm_size;   /* worker mode: paths that each worker requests of itself before it is ready, URI NUL ... */
 	uint32_t reserved;
 };
-static_assert(sizeof(struct howdah_pool_options) == 16, "layout");
+static_assert(sizeof(struct howdah_pool_options) == 48, "layout");
 
 #define HOWDAH_POOL_CLASSIC 1u
+#define HOWDAH_POOL_WORKER 2u
+
+#define HOWDAH_POOL_FLAG_BOOT_EACH 1u     /* the script is run in each worker, not once in the zygote */
+#define HOWDAH_POOL_FLAG_EXIT_RESTARTS 2u /* exit() in a request ends the worker, not only the request */
+#define HOWDAH_POOL_FLAG_NO_ROLLBACK 4u   /* transactions that a request left open stay open */
+#define HOWDAH_POOL_FLAG_FRESH_FILES 8u   /* boot with the files as they are on disk, whatever OPcache holds */
+
+/* State that is put back after each request unless its bit is set in `keep`. */
+#define HOWDAH_KEEP_INI 0x1u       /* ini settings */
+#define HOWDAH_KEEP_HANDLERS 0x2u  /* error and exception handlers, autoloaders, stream wrappers and filters */
+#define HOWDAH_KEEP_LOCALE 0x4u    /* setlocale() */
+#define HOWDAH_KEEP_TIMEZONE 0x8u  /* date_default_timezone_set() */
+#define HOWDAH_KEEP_CWD 0x10u      /* chdir() */
+#define HOWDAH_KEEP_UMASK 0x20u    /* umask() */
+#define HOWDAH_KEEP_ENV 0x40u      /* putenv() and $_ENV */
+#define HOWDAH_KEEP_MBSTRING 0x80u /* mb_internal_encoding() and its like */
+#define HOWDAH_KEEP_LIBXML 0x100u  /* libxml_use_internal_errors() */
+#define HOWDAH_KEEP_RANDOM 0x200u  /* the state of mt_rand() and its like */
+#define HOWDAH_KEEP_ALL 0x3ffu
+
+#define HOWDAH_CONNECTIONS_REPLACE 0u /* the worker ends itself between requests and is replaced */
+#define HOWDAH_CONNECTIONS_REVIVE 1u  /* it is made anew in place where that is safe, else as REPLACE */
+#define HOWDAH_CONNECTIONS_IGNORE 2u  /* nobody looks */
+
+#define HOWDAH_BOOTED_ONCE 0 /* the script waits in the zygote; workers are forks of it */
+#define HOWDAH_BOOTED_EACH 1 /* workers run the script themselves, as the options said */
+#define HOWDAH_BOOTED_UNFIT 2 /* what the script left open does not survive a fork (the sentence says what): the front
+                               * is to start another zygote with BOOT_EACH; this one takes no SPAWN and leaves */
+
+/* Exit status of a zygote or worker whose script ended, or failed, before it asked for a request. */
+#define HOWDAH_EXIT_STATUS_BOOT 71
+
+struct howdah_spawn {
+	uint32_t max_requests; /* the worker leaves after so many requests; 0: never */
+	uint32_t retire_after; /* it says "retiring" after so many, for its successor to be ready in time; 0: never */
+};
+static_assert(sizeof(struct howdah_spawn) == 8, "layout");
+
+/* A worker that receives SIGRTMIN + this logs the PHP backtrace of its request, then says "traced". */
+#define HOWDAH_SIGNAL_BACKTRACE 5
 
 /*
  * --- the log pipe ----------------------------------------------------------------------------------
@@ -252,7 +305,11 @@ static_assert(sizeof(struct howdah_pool_options) == 16, "layout");
  *   0x1e  level(1: one of "ewnid")  request id (16 hex digits)  length (8 hex digits)  message
  * where message is `length` bytes and may hold newlines. At the end of a request during which raw bytes
  * were written and not yet read, the worker writes a record with level 'm' and length 0: raw bytes
- * before it belong to that request.
+ * before it belong to that request. A record with level 's' tells a state of the process, its message is one of
+ *   ready     a worker takes requests (classic: at once; worker mode: booted and warmed)
+ *   retiring  it has served howdah_spawn.retire_after requests
+ *   traced    the backtrace that was asked for has been logged, or there is none
+ *   reload    PHP code called opcache_reset(): the pool is to be reloaded
  */
 #define HOWDAH_LOG_MARK '\x1e'
 #define HOWDAH_LOG_HEADER_SIZE 26u

@@ -9,6 +9,7 @@
  */
 #include "cwd.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <string.h>
@@ -23,15 +24,20 @@ static char entered[PATH_MAX];
 static size_t entered_size; /* 0: unknown */
 static time_t entered_until;
 
+static int remembered = -1; /* the directory that howdah_cwd_return() returns to */
+static bool moved;          /* chdir() or fchdir() was called since */
+
 __attribute__((visibility("default"))) int chdir(const char *path)
 {
 	entered_size = 0;
+	moved = true;
 	return (int)syscall(SYS_chdir, path);
 }
 
 __attribute__((visibility("default"))) int fchdir(int fd)
 {
 	entered_size = 0;
+	moved = true;
 	return (int)syscall(SYS_fchdir, fd);
 }
 
@@ -55,4 +61,23 @@ void howdah_cwd_enter(const char *script)
 		entered_size = size;
 		entered_until = now.tv_sec + TRUSTED_SECONDS;
 	}
+}
+
+bool howdah_cwd_remember(void)
+{
+	if (remembered >= 0) {
+		close(remembered);
+	}
+	remembered = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	moved = false;
+	return remembered >= 0;
+}
+
+bool howdah_cwd_return(void)
+{
+	if (!moved || remembered < 0) {
+		return true;
+	}
+	moved = false;
+	return syscall(SYS_fchdir, remembered) == 0;
 }

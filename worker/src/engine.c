@@ -5,6 +5,7 @@
  */
 #include "engine.h"
 
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,18 +16,50 @@
 
 #include "module.h"
 
+static char php_cli[] = HOWDAH_PHP_CLI;
+
+static void (*module_ini_defaults)(HashTable *configuration);
+
+/*
+ * Ends the process if the PHP that we are loaded into is not of the headers' API, thread safety and debug
+ * mode. Called while PHP starts: its engine knows itself by then, and none of our tables was handed to it.
+ */
+static void ini_defaults(HashTable *configuration)
+{
+	const zend_module_entry *core = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("core"));
+	if (!core || strcmp(core->build_id, ZEND_MODULE_BUILD_ID) != 0) {
+		fprintf(stderr,
+			"howdah-php: built for PHP %s (%s) and loaded into another (%s); build it again with `make build`\n",
+			PHP_VERSION, ZEND_MODULE_BUILD_ID, core ? core->build_id : "unknown");
+		_exit(2);
+	}
+	if (module_ini_defaults) {
+		module_ini_defaults(configuration);
+	}
+}
+
 bool howdah_engine_start(sapi_module_struct *module, struct howdah_options *options)
 {
 	howdah_compat_threads_startup();
 	zend_signal_startup();
 	sapi_startup(module);
 	howdah_options_apply(options, module);
+	module_ini_defaults = module->ini_defaults;
+	module->ini_defaults = ini_defaults;
+	/* PHP_BINARY: what scripts start to run another script, also under the web server. */
+	module->executable_location = php_cli;
 	if (module->startup(module) == FAILURE) {
 		fprintf(stderr, "howdah-php: PHP did not start; the messages above say why\n");
 		return false;
 	}
 	howdah_compat_keep_signals();
 	return true;
+}
+
+const char *howdah_engine_version(void)
+{
+	const zend_module_entry *standard = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("standard"));
+	return standard && standard->version ? standard->version : PHP_VERSION;
 }
 
 /* --- JSON ------------------------------------------------------------------------------------------ */
@@ -153,7 +186,7 @@ char *howdah_engine_info(void)
 	int opcache = probe_opcache();
 	smart_str_appendc(&json, '{');
 	add_text(&json, "howdah", HOWDAH_VERSION);
-	add_text(&json, "php", PHP_VERSION);
+	add_text(&json, "php", howdah_engine_version());
 	add_number(&json, "api", ZEND_MODULE_API_NO);
 	add_bool(&json, "zts", USING_ZTS);
 	add_bool(&json, "debug", ZEND_DEBUG);

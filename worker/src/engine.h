@@ -6,8 +6,11 @@
 
 #include "options.h"
 
-/* Starts PHP's modules. False after a message on stderr. */
+/* Starts PHP's modules, if this PHP is of the build that our headers are of. False after a message on stderr. */
 bool howdah_engine_start(sapi_module_struct *module, struct howdah_options *options);
+
+/* The version of the PHP that runs, once it is started: "8.2.35". */
+const char *howdah_engine_version(void);
 
 /*
  * What PHP this is, as a JSON object: php, api, zts, debug, opcache, jit, ini_file, ini_scanned,

@@ -5,16 +5,51 @@
  */
 #include "functions.h"
 
+#include <ext/json/php_json.h>
+#include <ext/spl/spl_exceptions.h>
 #include <main/php_variables.h>
+#include <zend_exceptions.h>
+#include <zend_smart_str.h>
 
+#include "boot.h"
+#include "handle.h"
+#include "log.h"
 #include "output.h"
 #include "request.h"
 #include "variables.h"
 
 #include "howdah_arginfo.h"
 
-int howdah_functions_register(int module_type)
+/* --- opcache_reset() ------------------------------------------------------------------------------- */
+
+static zif_handler opcache_reset;
+
+/* In worker mode code is in use for as long as its worker lives: what is meant is a new generation of workers. */
+static ZEND_NAMED_FUNCTION(opcache_reset_wrapper)
 {
+	if (!howdah_boot_pool()) {
+		opcache_reset(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+		return;
+	}
+	ZEND_PARSE_PARAMETERS_NONE();
+	howdah_log_state("reload");
+	RETURN_TRUE;
+}
+
+void howdah_functions_wrap(void)
+{
+	zend_function *function = zend_hash_str_find_ptr(CG(function_table), ZEND_STRL("opcache_reset"));
+	if (function && function->type == ZEND_INTERNAL_FUNCTION) {
+		opcache_reset = function->internal_function.handler;
+		function->internal_function.handler = opcache_reset_wrapper;
+	}
+}
+
+/* --- registration ---------------------------------------------------------------------------------- */
+
+int howdah_functions_register(int module_type, int module_number)
+{
+	register_howdah_symbols(module_number);
 	for (const zend_function_entry *function = howdah_functions; function->fname; function++) {
 		if (zend_hash_str_exists(CG(function_table), function->fname, strlen(function->fname))) {
 			continue;
@@ -25,6 +60,51 @@ int howdah_functions_register(int module_type)
 		}
 	}
 	return SUCCESS;
+}
+
+/* --- worker mode ----------------------------------------------------------------------------------- */
+
+ZEND_FUNCTION(frankenphp_handle_request)
+{
+	zend_fcall_info callback;
+	zend_fcall_info_cache cache;
+	ZEND_PARSE_PARAMETERS_START(1, 1)
+	Z_PARAM_FUNC(callback, cache)
+	ZEND_PARSE_PARAMETERS_END();
+	RETURN_BOOL(howdah_handle_request(&callback, &cache));
+}
+
+ZEND_FUNCTION(howdah_after_fork)
+{
+	zend_fcall_info callback;
+	zend_fcall_info_cache cache;
+	ZEND_PARSE_PARAMETERS_START(1, 1)
+	Z_PARAM_FUNC(callback, cache)
+	ZEND_PARSE_PARAMETERS_END();
+	if (!howdah_handle_after_fork(&callback, &cache)) {
+		zend_throw_exception(spl_ce_RuntimeException,
+			"howdah_after_fork() must be called while a worker script boots, before its first request", 0);
+	}
+}
+
+/* --- the response ---------------------------------------------------------------------------------- */
+
+ZEND_FUNCTION(headers_send)
+{
+	zend_long status = 200;
+	ZEND_PARSE_PARAMETERS_START(0, 1)
+	Z_PARAM_OPTIONAL
+	Z_PARAM_LONG(status)
+	ZEND_PARSE_PARAMETERS_END();
+	if (status < 100 || status > 999 || status == 101) {
+		zend_argument_value_error(1, "must be a status between 100 and 999, and not 101");
+		RETURN_THROWS();
+	}
+	if (status < 200) {
+		RETURN_LONG(howdah_output_interim((int)status) ? SAPI_HEADER_SENT_SUCCESSFULLY : SAPI_HEADER_SEND_FAILED);
+	}
+	SG(sapi_headers).http_response_code = (int)status;
+	RETURN_LONG(sapi_send_headers());
 }
 
 ZEND_FUNCTION(fastcgi_finish_request)
@@ -62,11 +142,50 @@ ZEND_FUNCTION(apache_response_headers)
 	}
 }
 
+/* --- the log --------------------------------------------------------------------------------------- */
+
+static char log_level(zend_long level)
+{
+	return level >= 8 ? 'e' : level >= 4 ? 'w' : level >= 0 ? 'i' : 'd';
+}
+
+ZEND_FUNCTION(frankenphp_log)
+{
+	zend_string *message;
+	zend_long level = 0;
+	zval *context = NULL;
+	ZEND_PARSE_PARAMETERS_START(1, 3)
+	Z_PARAM_STR(message)
+	Z_PARAM_OPTIONAL
+	Z_PARAM_LONG(level)
+	Z_PARAM_ARRAY(context)
+	ZEND_PARSE_PARAMETERS_END();
+
+	smart_str line = {0};
+	smart_str_append(&line, message);
+	if (context && zend_hash_num_elements(Z_ARRVAL_P(context))) {
+		smart_str_appendc(&line, ' ');
+		if (php_json_encode(&line, context, PHP_JSON_UNESCAPED_SLASHES | PHP_JSON_UNESCAPED_UNICODE) == FAILURE) {
+			smart_str_free(&line);
+			if (!EG(exception)) {
+				zend_throw_exception(
+					spl_ce_RuntimeException, "The context of a log message cannot be written as JSON", 0);
+			}
+			RETURN_THROWS();
+		}
+	}
+	smart_str_0(&line);
+	if (line.s) {
+		howdah_log_write(log_level(level), ZSTR_VAL(line.s), ZSTR_LEN(line.s));
+	}
+	smart_str_free(&line);
+}
+
 ZEND_FUNCTION(howdah_request_id)
 {
 	ZEND_PARSE_PARAMETERS_NONE();
 	const struct howdah_request *request = SG(server_context);
-	if (!request) {
+	if (!request || !request->claim.request_id) {
 		RETURN_EMPTY_STRING();
 	}
 	RETURN_STR(zend_strpprintf(

@@ -7,6 +7,9 @@
 #include "compat.h"
 
 /* Registers those that PHP itself or an extension has not; call at the module's start-up. */
-int howdah_functions_register(int module_type);
+int howdah_functions_register(int module_type, int module_number);
+
+/* Once when all modules have started: puts ours in front of functions of other extensions. */
+void howdah_functions_wrap(void);
 
 #endif

@@ -1,28 +1,74 @@
 /* The reflection of howdah.stub.php, in the form of php-src's gen_stub.php. */
 
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_frankenphp_handle_request, 0, 1, _IS_BOOL, 0)
+	ZEND_ARG_TYPE_INFO(0, callback, IS_CALLABLE, 0)
+ZEND_END_ARG_INFO()
+
+#define arginfo_howdah_handle_request arginfo_frankenphp_handle_request
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_howdah_after_fork, 0, 1, IS_VOID, 0)
+	ZEND_ARG_TYPE_INFO(0, callback, IS_CALLABLE, 0)
+ZEND_END_ARG_INFO()
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_headers_send, 0, 0, IS_LONG, 0)
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, status, IS_LONG, 0, "200")
+ZEND_END_ARG_INFO()
+
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_fastcgi_finish_request, 0, 0, _IS_BOOL, 0)
 ZEND_END_ARG_INFO()
+
+#define arginfo_frankenphp_finish_request arginfo_fastcgi_finish_request
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_apache_request_headers, 0, 0, IS_ARRAY, 0)
 ZEND_END_ARG_INFO()
 
 #define arginfo_getallheaders arginfo_apache_request_headers
 
+#define arginfo_frankenphp_request_headers arginfo_apache_request_headers
+
 #define arginfo_apache_response_headers arginfo_apache_request_headers
+
+#define arginfo_frankenphp_response_headers arginfo_apache_request_headers
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_frankenphp_log, 0, 1, IS_VOID, 0)
+	ZEND_ARG_TYPE_INFO(0, message, IS_STRING, 0)
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, level, IS_LONG, 0, "0")
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, context, IS_ARRAY, 0, "[]")
+ZEND_END_ARG_INFO()
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_howdah_request_id, 0, 0, IS_STRING, 0)
 ZEND_END_ARG_INFO()
 
+ZEND_FUNCTION(frankenphp_handle_request);
+ZEND_FUNCTION(howdah_after_fork);
+ZEND_FUNCTION(headers_send);
 ZEND_FUNCTION(fastcgi_finish_request);
 ZEND_FUNCTION(apache_request_headers);
 ZEND_FUNCTION(apache_response_headers);
+ZEND_FUNCTION(frankenphp_log);
 ZEND_FUNCTION(howdah_request_id);
 
 static const zend_function_entry howdah_functions[] = {
+	ZEND_FE(frankenphp_handle_request, arginfo_frankenphp_handle_request)
+	ZEND_FALIAS(howdah_handle_request, frankenphp_handle_request, arginfo_howdah_handle_request)
+	ZEND_FE(howdah_after_fork, arginfo_howdah_after_fork)
+	ZEND_FE(headers_send, arginfo_headers_send)
 	ZEND_FE(fastcgi_finish_request, arginfo_fastcgi_finish_request)
+	ZEND_FALIAS(frankenphp_finish_request, fastcgi_finish_request, arginfo_frankenphp_finish_request)
 	ZEND_FE(apache_request_headers, arginfo_apache_request_headers)
 	ZEND_FALIAS(getallheaders, apache_request_headers, arginfo_getallheaders)
+	ZEND_FALIAS(frankenphp_request_headers, apache_request_headers, arginfo_frankenphp_request_headers)
 	ZEND_FE(apache_response_headers, arginfo_apache_response_headers)
+	ZEND_FALIAS(frankenphp_response_headers, apache_response_headers, arginfo_frankenphp_response_headers)
+	ZEND_FE(frankenphp_log, arginfo_frankenphp_log)
 	ZEND_FE(howdah_request_id, arginfo_howdah_request_id)
 	ZEND_FE_END
 };
+
+static void register_howdah_symbols(int module_number)
+{
+	REGISTER_LONG_CONSTANT("FRANKENPHP_LOG_LEVEL_DEBUG", -4, CONST_PERSISTENT | CONST_CS);
+	REGISTER_LONG_CONSTANT("FRANKENPHP_LOG_LEVEL_INFO", 0, CONST_PERSISTENT | CONST_CS);
+	REGISTER_LONG_CONSTANT("FRANKENPHP_LOG_LEVEL_WARN", 4, CONST_PERSISTENT | CONST_CS);
+	REGISTER_LONG_CONSTANT("FRANKENPHP_LOG_LEVEL_ERROR", 8, CONST_PERSISTENT | CONST_CS);
+}

@@ -98,6 +98,11 @@ void howdah_log_format(char level, const char *format, ...)
 	}
 }
 
+void howdah_log_state(const char *state)
+{
+	howdah_log_write('s', state, strlen(state));
+}
+
 void howdah_log_end_request(void)
 {
 	int waiting = 0;

@@ -13,6 +13,9 @@ void howdah_log_init(void);
 void howdah_log_write(char level, const char *message, size_t size);
 void howdah_log_format(char level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* A record that tells a state of this process; the words are in howdah_shm.h. */
+void howdah_log_state(const char *state);
+
 /* At the end of a request: if raw bytes may wait in the pipe, marks them as this request's. */
 void howdah_log_end_request(void);
 

@@ -14,6 +14,7 @@
 
 #include "cli.h"
 #include "engine.h"
+#include "host.h"
 #include "sapi.h"
 #include "title.h"
 #include "zygote_root.h"
@@ -44,9 +45,23 @@ static int info(int argc, char **argv)
 	return 0;
 }
 
-int main(int argc, char **argv)
+/* Of the PHP that runs, which may be a later release than the one of the headers. */
+static int version(void)
 {
-	const char *command = argc > 1 ? argv[1] : "";
+	struct howdah_options options;
+	howdah_options_init(&options);
+	options.ini_ignore = true;
+	if (!howdah_engine_start(&howdah_sapi_module, &options)) {
+		return 2;
+	}
+	printf("howdah-php %s, PHP %s\n", HOWDAH_VERSION, howdah_engine_version());
+	php_module_shutdown();
+	return 0;
+}
+
+int howdah_main(int argc, char **argv)
+{
+	const char *command = argc > 2 ? argv[2] : "";
 	if (strcmp(command, "zygote") == 0) {
 		howdah_title_init(argc, argv);
 		/* The title takes the memory of the arguments: options are read from copies. */
@@ -57,17 +72,16 @@ int main(int argc, char **argv)
 				return 1;
 			}
 		}
-		return copy ? howdah_zygote_root(argc - 2, copy + 2) : 1;
+		return copy ? howdah_zygote_root(argc - 3, copy + 3) : 1;
 	}
 	if (strcmp(command, "cli") == 0) {
-		return howdah_cli(argc - 1, argv + 1);
+		return howdah_cli(argc - 2, argv + 2);
 	}
 	if (strcmp(command, "info") == 0) {
-		return info(argc - 2, argv + 2);
+		return info(argc - 3, argv + 3);
 	}
 	if (strcmp(command, "--version") == 0 || strcmp(command, "version") == 0) {
-		printf("howdah-php %s, PHP %s\n", HOWDAH_VERSION, PHP_VERSION);
-		return 0;
+		return version();
 	}
 	fprintf(stderr, "howdah-php: unknown command \"%s\"; it is one of: zygote, cli, info, version\n", command);
 	return 2;

@@ -7,8 +7,11 @@
 
 #include <ext/standard/info.h>
 
+#include "connections.h"
 #include "functions.h"
 #include "request.h"
+#include "restore.h"
+#include "session.h"
 #include "variables.h"
 
 static const char *described_pool;
@@ -25,7 +28,11 @@ static PHP_MINIT_FUNCTION(howdah)
 {
 	saved_name = sapi_module.name;
 	sapi_module.name = known_name;
-	return howdah_functions_register(type);
+	howdah_session_startup();
+	if (howdah_functions_register(type, module_number) == FAILURE) {
+		return FAILURE;
+	}
+	return howdah_restore_startup(type);
 }
 
 static PHP_RSHUTDOWN_FUNCTION(howdah)
@@ -69,6 +76,8 @@ int howdah_module_startup(sapi_module_struct *sapi)
 	}
 	if (result == SUCCESS) {
 		howdah_variables_startup();
+		howdah_connections_startup();
+		howdah_functions_wrap();
 	}
 	return result;
 }

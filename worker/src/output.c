@@ -11,6 +11,7 @@
 #include <ext/standard/head.h>
 #include <main/php_output.h>
 
+#include "boot.h"
 #include "log.h"
 #include "request.h"
 
@@ -18,13 +19,18 @@
 static struct howdah_request *writable(void)
 {
 	struct howdah_request *request = SG(server_context);
-	return request && !request->finished && !howdah_request_forked ? request : NULL;
+	return request && request->origin == HOWDAH_ORIGIN_CLIENT && !request->finished && !howdah_request_forked ? request
+																											  : NULL;
 }
 
 size_t howdah_output_write(const char *bytes, size_t size)
 {
 	struct howdah_request *request = writable();
 	if (UNEXPECTED(!request)) {
+		request = SG(server_context);
+		if (request && request->origin == HOWDAH_ORIGIN_BOOT && !howdah_request_forked) {
+			howdah_boot_output(bytes, size);
+		}
 		return size;
 	}
 	if (UNEXPECTED(howdah_queue_aborted(&request->claim)) ||
@@ -151,10 +157,11 @@ static struct status_line find_status(sapi_headers_struct *headers)
 }
 
 /* Only PHP's default_mimetype writes a header with a length of 0. */
-static bool put_headers(struct howdah_request *request, sapi_headers_struct *headers, const struct status_line *status)
+static bool put_headers(
+	struct howdah_request *request, uint32_t frame_kind, sapi_headers_struct *headers, const struct status_line *status)
 {
 	if (!howdah_response_headers_begin(
-			&request->response, HOWDAH_FRAME_HEADERS, (uint16_t)status->code, status->reason, status->reason_size)) {
+			&request->response, frame_kind, (uint16_t)status->code, status->reason, status->reason_size)) {
 		return false;
 	}
 	zend_llist_position position;
@@ -174,6 +181,14 @@ static bool put_headers(struct howdah_request *request, sapi_headers_struct *hea
 	return howdah_response_headers_end(&request->response);
 }
 
+/* 1xx; PHP keeps its list of headers for the response itself. */
+bool howdah_output_interim(int status)
+{
+	struct howdah_request *request = writable();
+	struct status_line line = {.code = (unsigned)status, .reason = ""};
+	return request && !request->headers_sent && put_headers(request, HOWDAH_FRAME_INFO, &SG(sapi_headers), &line);
+}
+
 void howdah_output_bare(struct howdah_request *request, uint16_t status)
 {
 	static const char text[] = "text/plain; charset=utf-8";
@@ -191,7 +206,7 @@ int howdah_output_send_headers(sapi_headers_struct *headers)
 		return SAPI_HEADER_SENT_SUCCESSFULLY;
 	}
 	struct status_line status = find_status(headers);
-	if (EXPECTED(put_headers(request, headers, &status))) {
+	if (EXPECTED(put_headers(request, HOWDAH_FRAME_HEADERS, headers, &status))) {
 		request->headers_sent = true;
 	} else if (howdah_queue_aborted(&request->claim)) {
 		/* The next write or flush reports it to the script; here PHP could not bail out. */

@@ -21,6 +21,9 @@ bool howdah_output_split_header(const sapi_header_struct *header, struct howdah_
 /* Ends the response for the client. False if it was ended before, or there is none. */
 bool howdah_output_finish(void);
 
+/* Sends an interim response (1xx) with the headers so far. False: there is no client, or its response began. */
+bool howdah_output_interim(int status);
+
 /* A response without PHP: for requests that PHP cannot be started for. */
 struct howdah_request;
 void howdah_output_bare(struct howdah_request *request, uint16_t status);

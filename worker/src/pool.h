@@ -11,14 +11,30 @@
 struct howdah_pool {
 	struct howdah_pool_options options;
 	char name[HOWDAH_POOL_NAME_MAX + 1];
+	/* Worker mode, behind the options in one allocation; each ends with a NUL. */
+	char *script;
+	char *root;
+	const char *env;  /* NAME NUL VALUE NUL ..., options.env_size bytes */
+	const char *warm; /* URI NUL ..., options.warm_size bytes */
 	struct howdah_queue queue;
 	int spool; /* directory with the bodies that are too large for a slot */
+
+	/* In a worker. */
+	bool is_worker;
+	uint32_t worker; /* its place */
+	struct howdah_spawn limits;
 };
 
-/* Runs the zygote of a pool in this process, a fresh fork of the root; returns its exit status. */
-int howdah_zygote_pool(struct howdah_pool *pool, int control);
+/* Runs the zygote of a pool in this process, a fresh fork of the root. Does not return. */
+_Noreturn void howdah_zygote_pool(struct howdah_pool *pool, int control, int log);
 
-/* Runs a worker in this process, a fresh fork of its pool's zygote; returns its exit status. */
-int howdah_worker(struct howdah_pool *pool, uint32_t worker, const uint32_t *write_index);
+/*
+ * Tells the front that workers can be forked from here, and forks them. Returns in each worker; the
+ * zygote itself ends here. `status`: HOWDAH_BOOTED_*.
+ */
+void howdah_zygote_pool_serve(struct howdah_pool *pool, int status, const char *sentence);
+
+/* Serves classic requests until the front has the worker leave; returns its exit status. */
+int howdah_worker(struct howdah_pool *pool);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * See request.h. The order of steps is PHP-FPM's, so that scripts see what they see there.
+ * See request.h.
  *
- * Rules: everything that may leave by longjmp is inside one zend_first_try; END is written exactly
- * once, after PHP has shut the request down, because shutdown functions and destructors may still write.
+ * Rules: END is written exactly once, after the last PHP code of the request, because shutdown functions
+ * and destructors may still write; nothing here runs PHP code.
  */
 #include "request.h"
 
@@ -20,7 +20,6 @@
 
 #include <main/php_output.h>
 
-#include "cwd.h"
 #include "log.h"
 #include "output.h"
 #include "variables.h"
@@ -49,6 +48,11 @@ void howdah_request_init(int spool)
 	spool_directory = spool;
 	pthread_atfork(NULL, NULL, note_fork);
 	SG(options) |= SAPI_OPTION_NO_CHDIR; /* howdah_cwd_enter() does it, at a lower price */
+}
+
+void howdah_request_after_fork(void)
+{
+	howdah_request_forked = false;
 	cpu_before = cpu_now();
 }
 
@@ -126,7 +130,7 @@ static bool valid_body(const struct howdah_request *request)
 	}
 }
 
-/* --- script ---------------------------------------------------------------------------------------- */
+/* --- the request in hand --------------------------------------------------------------------------- */
 
 /* An absolute path without "..": nothing else may reach PHP's include_path search or leave a root. */
 static bool valid_script(const char *path)
@@ -142,61 +146,9 @@ static bool valid_script(const char *path)
 	return true;
 }
 
-static void answer(int status, const char *text)
-{
-	SG(sapi_headers).http_response_code = status;
-	PUTS(text);
-}
-
-static void refuse_script(const char *path, int error)
-{
-	struct stat file;
-	if (stat(path, &file) != 0) {
-		error = errno;
-	} else if (S_ISDIR(file.st_mode)) {
-		error = EISDIR;
-	}
-	if (error == EACCES || error == EISDIR) {
-		howdah_log_format('e', "Unable to open primary script: %s (%s)", path, strerror(error));
-		answer(403, "Access denied.\n");
-	} else if (error == ENOENT || error == ENOTDIR) {
-		howdah_log_format('e', "Primary script unknown: %s", path);
-		answer(404, "File not found.\n");
-	} else {
-		howdah_log_format('e', "Unable to open primary script: %s (%s)", path, strerror(error));
-		answer(404, "No input file specified.\n");
-	}
-}
-
-static void execute(struct howdah_request *request)
-{
-	const char *path = request->known[HOWDAH_VAR_SCRIPT_FILENAME];
-	if (UNEXPECTED(!SG(request_info).path_translated)) {
-		howdah_log_format('e', "Primary script unknown: %s", path ? path : "the server named none");
-		answer(404, "File not found.\n");
-		return;
-	}
-	zend_file_handle file;
-	errno = 0;
-	if (EXPECTED(php_fopen_primary_script(&file) == SUCCESS)) {
-		howdah_cwd_enter(path);
-		EG(exit_status) = 0;
-		php_execute_script(&file);
-	} else {
-		refuse_script(path, errno);
-	}
-	/* PHP closes it unless OPcache had the script and never put it on the list of open files. */
-	if (!file.in_list) {
-		zend_destroy_file_handle(&file);
-	}
-}
-
-/* --- request --------------------------------------------------------------------------------------- */
-
-static void set_request_info(struct howdah_request *request)
+void howdah_request_describe(struct howdah_request *request)
 {
 	const char *const *known = request->known;
-	const char *script = known[HOWDAH_VAR_SCRIPT_FILENAME];
 	const char *protocol = known[HOWDAH_VAR_SERVER_PROTOCOL];
 	const char *content_type = known[HOWDAH_VAR_CONTENT_TYPE];
 
@@ -208,11 +160,16 @@ static void set_request_info(struct howdah_request *request)
 	SG(request_info).content_type = content_type ? content_type : "";
 	SG(request_info).content_length = (zend_long)request->claim.body_size;
 	SG(request_info).proto_num = protocol && strcmp(protocol, "HTTP/1.0") == 0 ? 1000 : 1001;
-	SG(request_info).path_translated = valid_script(script) ? estrdup(script) : NULL;
 	php_handle_auth_data(known[HOWDAH_VAR_HTTP_AUTHORIZATION]);
 }
 
-static void clear_request_info(void)
+const char *howdah_request_script(const struct howdah_request *request)
+{
+	const char *script = request->known[HOWDAH_VAR_SCRIPT_FILENAME];
+	return valid_script(script) ? script : NULL;
+}
+
+void howdah_request_forget(void)
 {
 	SG(server_context) = NULL;
 	SG(request_info).request_method = NULL;
@@ -220,48 +177,39 @@ static void clear_request_info(void)
 	SG(request_info).request_uri = NULL;
 	SG(request_info).content_type = NULL;
 	SG(request_info).cookie_data = NULL;
-	SG(request_info).path_translated = NULL;
 }
 
-#define FATAL_ERRORS (E_ERROR | E_CORE_ERROR | E_COMPILE_ERROR | E_USER_ERROR | E_PARSE | E_RECOVERABLE_ERROR)
-
-void howdah_request_note_result(void)
+struct howdah_request *howdah_request_accept(
+	struct howdah_queue *queue, const struct howdah_claim *claim, bool *well_formed)
 {
-	current.exit_status = (uint32_t)EG(exit_status);
-	current.fatal = EG(exit_status) == 255 && (PG(last_error_type) & FATAL_ERRORS);
-	current.memory_peak = zend_memory_peak_usage(true);
+	struct howdah_request *request = &current;
+	*well_formed = false;
+	request->claim = *claim;
+	request->origin = HOWDAH_ORIGIN_CLIENT;
+	request->body_fd = -1;
+	request->body_read = 0;
+	request->headers_sent = false;
+	request->finished = false;
+	request->fatal = false;
+	request->exit_status = 0;
+	request->memory_peak = 0;
+	howdah_response_begin(&request->response, queue, &request->claim);
+
+	if (queue->header.request_size > area_capacity) {
+		free(request->area);
+		request->area = malloc(queue->header.request_size);
+		area_capacity = request->area ? queue->header.request_size : 0;
+	}
+	if (claim->vars_size > area_capacity) {
+		return request;
+	}
+	/* A copy: a fork of this worker may read it when the slot holds another request already. */
+	memcpy(request->area, claim->request, claim->vars_size);
+	*well_formed = howdah_variables_parse(request) && valid_body(request);
+	return request;
 }
 
-/* Runs PHP from start to end of the request. False: PHP could not be made ready for it. */
-static bool run_php(struct howdah_request *request)
-{
-	volatile bool started = false;
-	zend_long max_input_time = PG(max_input_time);
-
-	zend_first_try
-	{
-		set_request_info(request);
-		if (request->claim.body_kind == HOWDAH_BODY_NONE) {
-			/* Without a body there is no input to time: the script's own timer, armed once, covers all. */
-			PG(max_input_time) = -1;
-		}
-		if (php_request_startup() == SUCCESS) {
-			started = true;
-			execute(request);
-		}
-	}
-	zend_end_try();
-
-	PG(max_input_time) = max_input_time;
-	if (SG(request_info).path_translated) {
-		efree(SG(request_info).path_translated);
-		SG(request_info).path_translated = NULL;
-	}
-	php_request_shutdown(NULL);
-	return started;
-}
-
-static void end(struct howdah_request *request)
+void howdah_request_end(struct howdah_request *request)
 {
 	uint64_t cpu = cpu_now();
 	struct howdah_end result = {
@@ -279,53 +227,11 @@ static void end(struct howdah_request *request)
 	howdah_response_end(&request->response, &result);
 }
 
-/* Takes over the claim; false if the front wrote what it must not. */
-static bool accept_claim(struct howdah_request *request, struct howdah_queue *queue, const struct howdah_claim *claim)
-{
-	request->claim = *claim;
-	request->body_fd = -1;
-	request->body_read = 0;
-	request->headers_sent = false;
-	request->finished = false;
-	request->fatal = false;
-	request->exit_status = 0;
-	request->memory_peak = 0;
-	howdah_response_begin(&request->response, queue, &request->claim);
+#define FATAL_ERRORS (E_ERROR | E_CORE_ERROR | E_COMPILE_ERROR | E_USER_ERROR | E_PARSE | E_RECOVERABLE_ERROR)
 
-	if (queue->header.request_size > area_capacity) {
-		free(request->area);
-		request->area = malloc(queue->header.request_size);
-		area_capacity = request->area ? queue->header.request_size : 0;
-	}
-	if (claim->vars_size > area_capacity) {
-		return false;
-	}
-	/* A copy: a fork of this worker may read it when the slot holds another request already. */
-	memcpy(request->area, claim->request, claim->vars_size);
-	return howdah_variables_parse(request) && valid_body(request);
-}
-
-bool howdah_request_run(struct howdah_queue *queue, const struct howdah_claim *claim)
+void howdah_request_note_result(void)
 {
-	struct howdah_request *request = &current;
-	bool usable = true;
-	if (accept_claim(request, queue, claim)) {
-		howdah_queue_started(queue, &request->claim);
-		usable = run_php(request);
-		if (howdah_request_forked) {
-			_exit(EG(exit_status)); /* not ours: the worker itself answers */
-		}
-		SG(server_context) = request;
-		if (!usable) {
-			request->fatal = true;
-			request->exit_status = 255;
-			howdah_log_format('e', "PHP could not start a request; this worker leaves");
-		}
-	} else {
-		SG(server_context) = request;
-		howdah_log_format('e', "The variables or the body of the request are not well-formed in shared memory");
-	}
-	end(request);
-	clear_request_info();
-	return usable;
+	current.exit_status = (uint32_t)EG(exit_status);
+	current.fatal = EG(exit_status) == 255 && (PG(last_error_type) & FATAL_ERRORS);
+	current.memory_peak = zend_memory_peak_usage(true);
 }

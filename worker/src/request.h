@@ -1,8 +1,8 @@
 /*
- * One classic request: PHP's globals are made for it and thrown away after it.
+ * The request in hand: its variables, body and response, whatever runs it (classic.c, handle.c).
  *
- * Rules: `howdah_request` is the request in hand and SG(server_context) points to it exactly while one
- * is; all of it is set anew by howdah_request_run(), nothing is carried to the next one.
+ * Rules: SG(server_context) points to it exactly while PHP code may run for it; all of it is set anew by
+ * howdah_request_accept(), nothing is carried to the next one.
  */
 #ifndef HOWDAH_REQUEST_H
 #define HOWDAH_REQUEST_H
@@ -13,9 +13,16 @@
 #include "queue.h"
 #include "response.h"
 
+enum howdah_request_origin {
+	HOWDAH_ORIGIN_CLIENT,
+	HOWDAH_ORIGIN_BOOT, /* the worker script itself: output is logged (boot.c) */
+	HOWDAH_ORIGIN_WARM, /* made up by the worker before it is ready: output is dropped (boot.c) */
+};
+
 struct howdah_request {
-	struct howdah_claim claim;
+	struct howdah_claim claim; /* of other origins than CLIENT only vars_size and, for logs, request_id */
 	struct howdah_response response;
+	enum howdah_request_origin origin;
 	int body_fd;        /* of a spooled body, -1: not open */
 	uint64_t body_read; /* bytes that PHP has taken */
 	bool headers_sent;  /* a HEADERS frame is in the ring */
@@ -30,14 +37,31 @@ struct howdah_request {
 /* True in a process that PHP code forked off a worker: it has no request and must not touch the slot. */
 extern bool howdah_request_forked;
 
-/* Once in a worker, before its first request. */
+/* Once in a pool, before anything runs. */
 void howdah_request_init(int spool);
 
-/* Serves a claimed request, END included. False: the worker cannot serve another and has to leave. */
-bool howdah_request_run(struct howdah_queue *queue, const struct howdah_claim *claim);
+/* In a fork that is a worker, not a child of PHP code. */
+void howdah_request_after_fork(void);
 
-/* Called while PHP shuts a request down, after the last PHP code of it ran. */
+/* Makes the claim the request in hand. `well_formed` is false if the front wrote what it must not; the request
+ * is then to be ended without running anything. */
+struct howdah_request *howdah_request_accept(
+	struct howdah_queue *queue, const struct howdah_claim *claim, bool *well_formed);
+
+/* Tells PHP of it: SG(server_context) and SG(request_info), path_translated excepted. */
+void howdah_request_describe(struct howdah_request *request);
+
+/* Undoes that. */
+void howdah_request_forget(void);
+
+/* The path of its script; NULL: the front named none, or one that must not be opened. */
+const char *howdah_request_script(const struct howdah_request *request);
+
+/* Takes exit status, fatal errors and memory from PHP: after the last PHP code of the request. */
 void howdah_request_note_result(void);
+
+/* Writes END and gives the slot back. */
+void howdah_request_end(struct howdah_request *request);
 
 /* SAPI callback: body bytes. */
 size_t howdah_request_read_body(char *buffer, size_t size);

@@ -7,6 +7,7 @@
 
 #include <unistd.h>
 
+#include "boot.h"
 #include "log.h"
 #include "module.h"
 #include "output.h"
@@ -16,8 +17,10 @@
 
 static int activate(void)
 {
-	if (SG(server_context)) {
-		howdah_user_ini_activate(SG(server_context));
+	struct howdah_request *request = SG(server_context);
+	/* In worker mode the script's directory sets them once, for the boot and so for all requests. */
+	if (request && (!howdah_boot_pool() || request->origin == HOWDAH_ORIGIN_BOOT)) {
+		howdah_user_ini_activate(request);
 	}
 	return SUCCESS;
 }

@@ -6,6 +6,7 @@
  */
 #include "variables.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include <main/php_variables.h>
@@ -102,6 +103,49 @@ void howdah_variables_each(const struct howdah_request *request, howdah_variable
 	}
 }
 
+static void put_record(struct howdah_variables_writer *writer, uint16_t id, const char *name, const char *value)
+{
+	size_t name_size = strlen(name), value_size = strlen(value);
+	size_t name_room = id == HOWDAH_VAR_LITERAL ? name_size + 1 : 0;
+	size_t size = (sizeof(struct howdah_var) + name_room + value_size + 1 + 3) & ~(size_t)3;
+	if (writer->failed || value_size > UINT32_MAX || name_size > UINT16_MAX) {
+		return;
+	}
+	if (size > writer->capacity - writer->size) {
+		size_t capacity = 2 * (writer->capacity + size);
+		char *area = realloc(writer->area, capacity);
+		if (!area) {
+			free(writer->area);
+			*writer = (struct howdah_variables_writer){.failed = true};
+			return;
+		}
+		writer->area = area;
+		writer->capacity = capacity;
+	}
+	struct howdah_var head = {
+		.id = id, .name_size = name_room ? (uint16_t)name_size : 0, .value_size = (uint32_t)value_size};
+	char *at = writer->area + writer->size;
+	memset(at, 0, size);
+	memcpy(at, &head, sizeof(head));
+	if (name_room) {
+		memcpy(at + sizeof(head), name, name_size);
+	}
+	memcpy(at + sizeof(head) + name_room, value, value_size);
+	writer->size += size;
+}
+
+void howdah_variables_put(struct howdah_variables_writer *writer, enum howdah_var_id id, const char *value)
+{
+	put_record(writer, (uint16_t)id, "", value);
+}
+
+void howdah_variables_put_literal(struct howdah_variables_writer *writer, const char *name, const char *value)
+{
+	if (*name) {
+		put_record(writer, HOWDAH_VAR_LITERAL, name, value);
+	}
+}
+
 /* --- $_SERVER -------------------------------------------------------------------------------------- */
 
 static zend_ini_entry *filter_default;
@@ -138,10 +182,20 @@ static void register_record(HashTable *table, zval *array, const struct record *
 	}
 }
 
+static zval environment; /* worker mode: what each $_SERVER starts with */
+
+void howdah_variables_keep_environment(void)
+{
+	array_init(&environment);
+	php_import_environment_variables(&environment);
+}
+
 void howdah_variables_register(zval *array)
 {
 	const struct howdah_request *request = SG(server_context);
-	if (PG(variables_order) && strpbrk(PG(variables_order), "eE")) {
+	if (Z_TYPE(environment) == IS_ARRAY) {
+		zend_hash_copy(Z_ARRVAL_P(array), Z_ARRVAL(environment), zval_add_ref);
+	} else if (PG(variables_order) && strpbrk(PG(variables_order), "eE")) {
 		php_import_environment_variables(array);
 	}
 	if (!request) {

@@ -24,6 +24,25 @@ typedef void (*howdah_variable_visitor)(
 /* Calls `visit` for each record, in order. Names and values are NUL-terminated. */
 void howdah_variables_each(const struct howdah_request *request, howdah_variable_visitor visit, void *argument);
 
+/*
+ * Writes records as the front does, for requests that no client sent. Start with a zeroed writer; `area` is
+ * from malloc() and the caller's in the end, NULL if there was no memory.
+ */
+struct howdah_variables_writer {
+	char *area;
+	size_t size;     /* bytes written */
+	size_t capacity; /* bytes allocated */
+	bool failed;
+};
+void howdah_variables_put(struct howdah_variables_writer *writer, enum howdah_var_id id, const char *value);
+void howdah_variables_put_literal(struct howdah_variables_writer *writer, const char *name, const char *value);
+
+/*
+ * In worker mode each request's $_SERVER also has the environment of the process, below the request's own
+ * variables. Called once, when the environment is final.
+ */
+void howdah_variables_keep_environment(void);
+
 /* SAPI callbacks. */
 void howdah_variables_register(zval *array);
 char *howdah_variables_getenv(const char *name, size_t name_size);

@@ -162,6 +162,9 @@ int howdah_zygote_run(struct howdah_zygote *zygote)
 		reap(zygote, true);
 		zygote->command(zygote, &message);
 		howdah_control_close_fds(&message);
+		if (zygote->became_child) {
+			return 0;
+		}
 	}
 	leave(zygote);
 	return status;

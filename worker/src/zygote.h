@@ -20,6 +20,7 @@ struct howdah_zygote {
 	uint32_t exited_kind;          /* message that reports a child's end */
 	/* A command of the front. The handler closes or keeps the descriptors. */
 	void (*command)(struct howdah_zygote *zygote, struct howdah_message *message);
+	bool became_child;    /* set by the handler in a child that is to leave the loop */
 	bool signal_children; /* SIGTERM them when the socket ends; otherwise they see the end of their own */
 	void *data;
 };
@@ -27,7 +28,7 @@ struct howdah_zygote {
 /* Blocks SIGCHLD, ignores the signals that others send, opens the signalfd. False after a message on stderr. */
 bool howdah_zygote_init(struct howdah_zygote *zygote, int control);
 
-/* Serves commands and reaps children; returns the exit status of the process. */
+/* Serves commands and reaps children; returns the exit status of the process, or in a child that is to go on. */
 int howdah_zygote_run(struct howdah_zygote *zygote);
 
 /*

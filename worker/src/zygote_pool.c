@@ -1,78 +1,130 @@
 /*
  * The zygote of a pool: holds the pool's segment, spool directory and eventfds, and forks workers.
  *
- * Rules: never serves; the mapping is checked once, here, before any worker uses it.
+ * In worker mode it has run the worker script up to its first request before it forks, so a worker goes
+ * on in the middle of the script (handle.c). If the pool boots in each worker it runs nothing.
+ *
+ * Rules: never serves; the mapping is checked once, in the root, before any worker uses it.
  */
 #include "pool.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "boot.h"
+#include "compat.h"
+#include "log.h"
+#include "module.h"
+#include "request.h"
 #include "title.h"
 #include "zygote.h"
 
+static struct howdah_zygote zygote;
+static int control_socket;
+
 /* In the child. Its output is the log pipe from here on; nothing may be printed before. */
-static void become_worker(struct howdah_pool *pool, uint32_t worker, int log, const uint32_t *write_index)
+static void become_worker(struct howdah_pool *pool, uint32_t worker, int log, const unsigned char *data)
 {
+	uint32_t write_index[HOWDAH_FRONTS_MAX];
 	if (dup2(log, STDOUT_FILENO) < 0 || dup2(log, STDERR_FILENO) < 0) {
 		_exit(1);
 	}
 	close(log);
+	memcpy(&pool->limits, data, sizeof(pool->limits));
+	memcpy(write_index, data + sizeof(pool->limits), pool->queue.header.fronts * sizeof(uint32_t));
+	pool->is_worker = true;
+	pool->worker = worker;
+	zygote.became_child = true;
 	howdah_zygote_reset_signals();
 	howdah_title_set("howdah: %s worker %u", pool->name, worker);
-	/* Not exit(): modules' shutdown would close what siblings share (opcache's memory, database sessions). */
-	_exit(howdah_worker(pool, worker, write_index));
+	howdah_queue_attach(&pool->queue, worker, write_index);
+	howdah_log_init();
+	howdah_module_describe(pool->name, worker);
+	howdah_compat_random_reset();
+	howdah_request_after_fork();
 }
 
-static void spawn(struct howdah_zygote *zygote, struct howdah_message *message)
+static void spawn(struct howdah_message *message)
 {
-	struct howdah_pool *pool = zygote->data;
+	struct howdah_pool *pool = zygote.data;
 	uint32_t worker = message->head.worker;
 	uint32_t fronts = pool->queue.header.fronts;
 
 	if (worker >= pool->queue.header.workers) {
-		howdah_control_fail(zygote->control, worker, EINVAL, "worker %u: the pool has places for %u", worker,
+		howdah_control_fail(zygote.control, worker, EINVAL, "worker %u: the pool has places for %u", worker,
 			pool->queue.header.workers);
 		return;
 	}
-	if (message->head.size != fronts * sizeof(uint32_t) || message->fd_count != 1) {
-		howdah_control_fail(zygote->control, worker, EINVAL, "SPAWN needs %u write indices and 1 descriptor", fronts);
-		return;
-	}
-	if (zygote->pid[worker]) {
+	if (message->head.size != sizeof(struct howdah_spawn) + fronts * sizeof(uint32_t) || message->fd_count != 1) {
 		howdah_control_fail(
-			zygote->control, worker, EBUSY, "worker %u still runs as process %d", worker, (int)zygote->pid[worker]);
+			zygote.control, worker, EINVAL, "SPAWN needs its limits, %u write indices and 1 descriptor", fronts);
 		return;
 	}
-	uint32_t write_index[HOWDAH_FRONTS_MAX];
-	memcpy(write_index, message->data, fronts * sizeof(uint32_t));
-	int log = message->fds[0];
-	if (howdah_zygote_fork(zygote, worker, HOWDAH_CONTROL_SPAWNED) == 0) {
-		become_worker(pool, worker, log, write_index);
+	if (zygote.pid[worker]) {
+		howdah_control_fail(
+			zygote.control, worker, EBUSY, "worker %u still runs as process %d", worker, (int)zygote.pid[worker]);
+		return;
+	}
+	if (howdah_zygote_fork(&zygote, worker, HOWDAH_CONTROL_SPAWNED) == 0) {
+		int log = message->fds[0];
+		message->fds[0] = -1; /* taken */
+		become_worker(pool, worker, log, message->data);
 	}
 }
 
-static void command(struct howdah_zygote *zygote, struct howdah_message *message)
+static void command(struct howdah_zygote *self, struct howdah_message *message)
 {
 	if (message->head.kind == HOWDAH_CONTROL_SPAWN) {
-		spawn(zygote, message);
+		spawn(message);
 	} else {
 		howdah_control_fail(
-			zygote->control, message->head.worker, EINVAL, "a pool does not know message %u", message->head.kind);
+			self->control, message->head.worker, EINVAL, "a pool does not know message %u", message->head.kind);
 	}
 }
 
-int howdah_zygote_pool(struct howdah_pool *pool, int control)
+void howdah_zygote_pool_serve(struct howdah_pool *pool, int status, const char *sentence)
 {
-	struct howdah_zygote zygote;
-	howdah_title_set("howdah: pool %s", pool->name);
-	if (!howdah_zygote_init(&zygote, control)) {
-		return 1;
+	struct howdah_control booted = {.kind = HOWDAH_CONTROL_BOOTED, .status = status};
+	if (!howdah_zygote_init(&zygote, control_socket)) {
+		_exit(1);
 	}
 	zygote.exited_kind = HOWDAH_CONTROL_EXITED;
 	zygote.signal_children = true;
 	zygote.command = command;
 	zygote.data = pool;
-	return howdah_zygote_run(&zygote);
+	/* An error means that the front has left, which the loop reads next. */
+	(void)howdah_control_send(control_socket, booted, sentence, strlen(sentence), -1);
+	if (status == HOWDAH_BOOTED_UNFIT) {
+		_exit(0);
+	}
+	int result = howdah_zygote_run(&zygote);
+	if (!zygote.became_child) {
+		/* Not exit(): nothing that the script left open is this process's to end. */
+		_exit(result);
+	}
+}
+
+_Noreturn void howdah_zygote_pool(struct howdah_pool *pool, int control, int log)
+{
+	control_socket = control;
+	howdah_title_set("howdah: pool %s", pool->name);
+	if (dup2(log, STDOUT_FILENO) < 0 || dup2(log, STDERR_FILENO) < 0) {
+		_exit(1);
+	}
+	close(log);
+	howdah_log_init();
+	howdah_request_init(pool->spool);
+	/* Each way ends by _exit(), not exit(): modules' shutdown would close what siblings share (OPcache's
+	 * memory, database sessions). */
+	if (pool->options.mode == HOWDAH_POOL_CLASSIC) {
+		howdah_zygote_pool_serve(pool, HOWDAH_BOOTED_ONCE, "");
+		_exit(howdah_worker(pool));
+	}
+	if (pool->options.flags & HOWDAH_POOL_FLAG_BOOT_EACH) {
+		howdah_zygote_pool_serve(pool, HOWDAH_BOOTED_EACH, "");
+	}
+	howdah_zygote_reset_signals(); /* the script may start programs, which inherit what is blocked or ignored */
+	_exit(howdah_boot_run(pool));
 }

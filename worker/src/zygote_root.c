@@ -21,28 +21,64 @@
 #include "title.h"
 #include "zygote.h"
 
-enum pool_fd { POOL_CONTROL, POOL_SEGMENT, POOL_SPOOL, POOL_EVENTS };
+enum pool_fd { POOL_CONTROL, POOL_SEGMENT, POOL_SPOOL, POOL_LOG, POOL_EVENTS };
+
+/* Takes `size` bytes of the message's strings as a string of its own; NULL: they are not there, or no memory. */
+static char *take(const unsigned char **at, const unsigned char *end, uint32_t size)
+{
+	if (size > (size_t)(end - *at)) {
+		return NULL;
+	}
+	char *copy = malloc((size_t)size + 1);
+	if (copy) {
+		memcpy(copy, *at, size);
+		copy[size] = '\0';
+		*at += size;
+	}
+	return copy;
+}
 
 /* Reads POOL's data into `pool`; NULL, or what is wrong with it. */
 static const char *parse_pool(const struct howdah_message *message, struct howdah_pool *pool)
 {
+	struct howdah_pool_options *options = &pool->options;
 	memset(pool, 0, sizeof(*pool));
-	if (message->head.size < sizeof(pool->options)) {
+	if (message->head.size < sizeof(*options)) {
 		return "its options are cut short";
 	}
-	memcpy(&pool->options, message->data, sizeof(pool->options));
-	if (pool->options.name_size == 0 || pool->options.name_size > HOWDAH_POOL_NAME_MAX ||
-		pool->options.name_size > message->head.size - sizeof(pool->options)) {
-		return "its name must have 1 to 64 bytes";
-	}
-	memcpy(pool->name, message->data + sizeof(pool->options), pool->options.name_size);
-	if (pool->options.mode != HOWDAH_POOL_CLASSIC) {
+	memcpy(options, message->data, sizeof(*options));
+	if (options->mode != HOWDAH_POOL_CLASSIC && options->mode != HOWDAH_POOL_WORKER) {
 		return "its mode is not known to this howdah-php";
 	}
 	if (message->fd_count <= POOL_EVENTS) {
 		return "descriptors are missing";
 	}
+	const unsigned char *at = message->data + sizeof(*options), *end = message->data + message->head.size;
+	if (options->name_size == 0 || options->name_size > HOWDAH_POOL_NAME_MAX ||
+		options->name_size > (size_t)(end - at)) {
+		return "its name must have 1 to 64 bytes";
+	}
+	memcpy(pool->name, at, options->name_size);
+	at += options->name_size;
+	pool->script = take(&at, end, options->script_size);
+	pool->root = pool->script ? take(&at, end, options->root_size) : NULL;
+	pool->env = pool->root ? take(&at, end, options->env_size) : NULL;
+	pool->warm = pool->env ? take(&at, end, options->warm_size) : NULL;
+	if (!pool->warm) {
+		return "its strings are cut short";
+	}
+	if (options->mode == HOWDAH_POOL_WORKER && pool->script[0] != '/') {
+		return "the path of its worker script is not absolute";
+	}
 	return NULL;
+}
+
+static void free_pool(struct howdah_pool *pool)
+{
+	free(pool->script);
+	free(pool->root);
+	free((char *)pool->env);
+	free((char *)pool->warm);
 }
 
 static void start_pool(struct howdah_zygote *zygote, struct howdah_message *message)
@@ -50,27 +86,26 @@ static void start_pool(struct howdah_zygote *zygote, struct howdah_message *mess
 	static struct howdah_pool pool;
 	uint32_t number = message->head.worker;
 	if (number >= HOWDAH_WORKERS_MAX || zygote->pid[number]) {
-		howdah_control_fail(zygote->control, number, EINVAL, "pool %u: the number is taken or above %u", number,
+		howdah_control_fail(zygote->control, number, EINVAL, "zygote %u: the number is taken or above %u", number,
 			HOWDAH_WORKERS_MAX - 1);
 		return;
 	}
 	const char *wrong = parse_pool(message, &pool);
-	if (wrong) {
-		howdah_control_fail(zygote->control, number, EINVAL, "pool %u: %s", number, wrong);
-		return;
+	if (!wrong) {
+		wrong = howdah_queue_map(
+			&pool.queue, message->fds[POOL_SEGMENT], message->fds + POOL_EVENTS, message->fd_count - POOL_EVENTS);
 	}
-	wrong = howdah_queue_map(
-		&pool.queue, message->fds[POOL_SEGMENT], message->fds + POOL_EVENTS, message->fd_count - POOL_EVENTS);
 	if (wrong) {
 		howdah_control_fail(zygote->control, number, EINVAL, "pool %s: %s", pool.name, wrong);
-		return;
+	} else {
+		pool.spool = message->fds[POOL_SPOOL];
+		if (howdah_zygote_fork(zygote, number, HOWDAH_CONTROL_POOL_STARTED) == 0) {
+			close(message->fds[POOL_SEGMENT]);
+			howdah_zygote_pool(&pool, message->fds[POOL_CONTROL], message->fds[POOL_LOG]);
+		}
+		munmap(pool.queue.base, pool.queue.header.segment_size);
 	}
-	pool.spool = message->fds[POOL_SPOOL];
-	if (howdah_zygote_fork(zygote, number, HOWDAH_CONTROL_POOL_STARTED) == 0) {
-		close(message->fds[POOL_SEGMENT]);
-		_exit(howdah_zygote_pool(&pool, message->fds[POOL_CONTROL]));
-	}
-	munmap(pool.queue.base, pool.queue.header.segment_size);
+	free_pool(&pool);
 }
 
 static void command(struct howdah_zygote *zygote, struct howdah_message *message)

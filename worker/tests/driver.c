@@ -6,8 +6,13 @@
  *
  * Lines of the specification; values are percent-encoded:
  *   arg TEXT            an argument of howdah-php zygote
- *   max-requests N      option of the pool
- *   show WHAT...        what to print besides bodies: headers end usage log raw frames exit
+ *   max-requests N      limit of the worker
+ *   retire-after N      limit of the worker
+ *   worker SCRIPT       the pool is in worker mode
+ *   option NAME N       a number of struct howdah_pool_options: flags keep connections cpu_limit_ms
+ *   env NAME VALUE      a variable of the boot
+ *   warm URI            a path that the worker requests of itself
+ *   show WHAT...        what to print besides bodies: headers end usage log raw frames exit state
  *   var NAME VALUE      a variable of the following requests; without VALUE: no more
  *   body inline|file F  the body of the following requests: the bytes of file F; `body none`
  *   abort N             the client of the next request goes when N body bytes have come, 0: at once
@@ -54,7 +59,10 @@ static struct front front;
 static const char *howdah_php, *spool;
 static char *args[ARGS_MAX];
 static int arg_count;
-static uint32_t max_requests;
+static struct howdah_spawn limits;
+static struct howdah_pool_options options = {.mode = HOWDAH_POOL_CLASSIC, .generation = 1, .name_size = 4};
+static char *script = "";
+static char env[65536], warm[65536];
 static struct variable variables[VARS_MAX];
 static int variable_count;
 static char *body_file;
@@ -62,9 +70,9 @@ static bool body_spooled;
 static long abort_after = -1;
 static uint32_t cut;
 static uint32_t request_flags;
-static bool show_headers, show_end, show_log, show_raw, show_frames, show_exit, show_usage;
+static bool show_headers, show_end, show_log, show_raw, show_frames, show_exit, show_usage, show_state;
 
-static int root = -1, pool = -1, log_pipe = -1;
+static int root = -1, pool = -1, log_pipe = -1, boot_log = -1;
 static pid_t root_pid;
 static bool worker_alive;
 static pid_t worker_pid;
@@ -89,10 +97,11 @@ static void log_append(const char *bytes, size_t size)
 static void log_line(char level, uint64_t id, const char *text, size_t size)
 {
 	char head[64];
-	if (level == 'm' ? !show_raw : level == 'r' ? !show_raw : !show_log) {
+	if (level == 'm' || level == 'r' ? !show_raw : level == 's' ? !show_state : !show_log) {
 		return;
 	}
 	int length = level == 'm'   ? snprintf(head, sizeof(head), "[mark %lu]", (unsigned long)id)
+				 : level == 's' ? snprintf(head, sizeof(head), "[state] ")
 				 : level == 'r' ? snprintf(head, sizeof(head), "[raw] ")
 								: snprintf(head, sizeof(head), "[log %c %lu] ", level, (unsigned long)id);
 	log_append(head, (size_t)length);
@@ -102,10 +111,10 @@ static void log_line(char level, uint64_t id, const char *text, size_t size)
 	}
 }
 
-/* Takes what the worker wrote apart; false if no more is there now. */
-static bool log_read(void)
+/* Takes what a process wrote apart; false if no more is there now. */
+static bool log_read(int pipe)
 {
-	ssize_t got = read(log_pipe, pending + pending_size, sizeof(pending) - pending_size);
+	ssize_t got = read(pipe, pending + pending_size, sizeof(pending) - pending_size);
 	if (got <= 0) {
 		return false;
 	}
@@ -141,7 +150,7 @@ static bool log_read(void)
 
 static void log_print(void)
 {
-	while (log_pipe >= 0 && log_read()) {
+	while (log_pipe >= 0 && log_read(log_pipe)) {
 	}
 	if (log_size) {
 		fwrite(log_text, 1, log_size, stdout);
@@ -244,6 +253,54 @@ static void start_root(void)
 	}
 }
 
+/* The folder of the worker script. */
+static const char *name_root(void)
+{
+	static char root_path[4096];
+	snprintf(root_path, sizeof(root_path), "%s", script);
+	char *slash = strrchr(root_path, '/');
+	if (slash) {
+		*slash = '\0';
+	}
+	options.root_size = (uint32_t)strlen(root_path);
+	return root_path;
+}
+
+static void open_log(int *ends)
+{
+	if (pipe2(ends, O_CLOEXEC) != 0) {
+		front_fail("pipe: %s", strerror(errno));
+	}
+	fcntl(ends[0], F_SETFL, O_NONBLOCK);
+}
+
+/* A zygote that cannot boot is the end of a test. */
+static void await_boot(void)
+{
+	struct message message;
+	int fd;
+	if (receive_message(pool, &message, &fd)) {
+		if (message.head.kind != HOWDAH_CONTROL_BOOTED) {
+			front_fail("message %u instead of BOOTED: %s", message.head.kind, message.data);
+		}
+		if (message.head.status == HOWDAH_BOOTED_UNFIT) {
+			printf("[unfit: %.*s]\n", (int)message.head.size, message.data);
+			exit(0);
+		}
+		while (log_read(boot_log)) {
+		}
+		log_print();
+		return;
+	}
+	expect_message(root, HOWDAH_CONTROL_POOL_EXITED, &message, &fd);
+	while (log_read(boot_log)) {
+	}
+	log_print();
+	printf("[boot ended with status %d]\n",
+		WIFEXITED(message.head.status) ? WEXITSTATUS(message.head.status) : -WTERMSIG(message.head.status));
+	exit(0);
+}
+
 static void start_pool(void)
 {
 	int pair[2], fd;
@@ -254,32 +311,46 @@ static void start_pool(void)
 	if (directory < 0) {
 		front_fail("%s: %s", spool, strerror(errno));
 	}
-	struct {
-		struct howdah_pool_options options;
-		char name[4];
-	} data = {{.mode = HOWDAH_POOL_CLASSIC, .max_requests = max_requests, .name_size = 4}, "test"};
-	const int fds[] = {pair[1], front.segment, directory, front.event};
-	send_message(root, (struct howdah_control){.kind = HOWDAH_CONTROL_POOL, .worker = 1}, &data, sizeof(data), fds, 4);
+	static unsigned char data[HOWDAH_CONTROL_SIZE_MAX];
+	size_t size = 0;
+	const char *document_root = name_root();
+	const struct {
+		const void *bytes;
+		size_t size;
+	} parts[] = {{&options, sizeof(options)}, {"test", 4}, {script, options.script_size},
+		{document_root, options.root_size}, {env, options.env_size}, {warm, options.warm_size}};
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		memcpy(data + size, parts[i].bytes, parts[i].size);
+		size += parts[i].size;
+	}
+	int log[2];
+	open_log(log);
+	boot_log = log[0];
+	const int fds[] = {pair[1], front.segment, directory, log[1], front.event};
+	send_message(root, (struct howdah_control){.kind = HOWDAH_CONTROL_POOL, .worker = 1}, data, size, fds, 5);
 	close(pair[1]);
+	close(log[1]);
 	close(directory);
 	expect_message(root, HOWDAH_CONTROL_POOL_STARTED, &message, &fd);
 	close(fd);
+	await_boot();
 }
 
 static void start_worker(void)
 {
 	int pipes[2], fd;
 	struct message message;
-	if (pipe2(pipes, O_CLOEXEC) != 0) {
-		front_fail("pipe: %s", strerror(errno));
-	}
+	struct {
+		struct howdah_spawn limits;
+		uint32_t write_index;
+	} data = {limits, front.read_index[0]};
 	if (log_pipe >= 0) {
 		close(log_pipe);
 	}
+	open_log(pipes);
 	log_pipe = pipes[0];
-	fcntl(log_pipe, F_SETFL, O_NONBLOCK);
-	send_message(pool, (struct howdah_control){.kind = HOWDAH_CONTROL_SPAWN, .worker = 0}, &front.read_index[0],
-		sizeof(uint32_t), &pipes[1], 1);
+	send_message(
+		pool, (struct howdah_control){.kind = HOWDAH_CONTROL_SPAWN, .worker = 0}, &data, sizeof(data), &pipes[1], 1);
 	close(pipes[1]);
 	expect_message(pool, HOWDAH_CONTROL_SPAWNED, &message, &fd);
 	close(fd);
@@ -461,6 +532,14 @@ static void take_frame(const struct howdah_frame *frame, struct progress *progre
 				print_headers(frame);
 			}
 			break;
+		case HOWDAH_FRAME_INFO:
+			if (progress->headers) {
+				front_fail("an INFO frame after HEADERS");
+			}
+			if (print && show_headers) {
+				print_headers(frame);
+			}
+			break;
 		case HOWDAH_FRAME_BODY:
 			if (!progress->headers || progress->finish) {
 				front_fail("a BODY frame before HEADERS or after FINISH");
@@ -540,7 +619,7 @@ static void run(bool print)
 			front_fail("eventfd: %s", strerror(errno));
 		}
 		if (wait[2].revents & POLLIN) {
-			log_read();
+			log_read(log_pipe);
 		}
 		if (wait[1].revents && !exchange.done) {
 			struct message message;
@@ -656,6 +735,7 @@ static void set_show(const char *rest)
 	show_frames |= strstr(rest, "frames") != NULL;
 	show_exit |= strstr(rest, "exit") != NULL;
 	show_usage |= strstr(rest, "usage") != NULL;
+	show_state |= strstr(rest, "state") != NULL;
 }
 
 static void touch(const char *rest)
@@ -675,11 +755,39 @@ static void wait_log(const char *text)
 	while (!log_text || !strstr(log_text, text)) {
 		struct pollfd wait = {log_pipe, POLLIN, 0};
 		poll(&wait, 1, -1);
-		if (!log_read() && (wait.revents & POLLHUP)) {
+		if (!log_read(log_pipe) && (wait.revents & POLLHUP)) {
 			front_fail("the log ended without \"%s\"", text);
 		}
 	}
 	log_print();
+}
+
+static void set_option(const char *rest)
+{
+	char name[32];
+	unsigned value;
+	if (sscanf(rest, "%31s %u", name, &value) != 2) {
+		front_fail("option %s", rest);
+	}
+	if (strcmp(name, "flags") == 0) {
+		options.flags = value;
+	} else if (strcmp(name, "keep") == 0) {
+		options.keep = value;
+	} else if (strcmp(name, "connections") == 0) {
+		options.connections = value;
+	} else if (strcmp(name, "cpu_limit_ms") == 0) {
+		options.cpu_limit_ms = value;
+	} else {
+		front_fail("there is no option \"%s\"", name);
+	}
+}
+
+/* With its NUL. */
+static uint32_t append_string(char *to, const char *text)
+{
+	size_t size = strlen(text) + 1;
+	memcpy(to, text, size);
+	return (uint32_t)size;
 }
 
 static void obey(char *line)
@@ -694,7 +802,22 @@ static void obey(char *line)
 	if (strcmp(line, "arg") == 0 && arg_count < ARGS_MAX) {
 		args[arg_count++] = decode(rest, &size);
 	} else if (strcmp(line, "max-requests") == 0) {
-		max_requests = (uint32_t)strtoul(rest, NULL, 10);
+		limits.max_requests = (uint32_t)strtoul(rest, NULL, 10);
+	} else if (strcmp(line, "retire-after") == 0) {
+		limits.retire_after = (uint32_t)strtoul(rest, NULL, 10);
+	} else if (strcmp(line, "worker") == 0) {
+		script = decode(rest, &size);
+		options.mode = HOWDAH_POOL_WORKER;
+		options.script_size = (uint32_t)size;
+	} else if (strcmp(line, "option") == 0) {
+		set_option(rest);
+	} else if (strcmp(line, "env") == 0) {
+		char *space = strchr(rest, ' ');
+		*space = '\0';
+		options.env_size += append_string(env + options.env_size, rest);
+		options.env_size += append_string(env + options.env_size, space + 1);
+	} else if (strcmp(line, "warm") == 0) {
+		options.warm_size += append_string(warm + options.warm_size, rest);
 	} else if (strcmp(line, "show") == 0) {
 		set_show(rest);
 	} else if (strcmp(line, "var") == 0) {

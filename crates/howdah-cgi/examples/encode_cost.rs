@@ -55,6 +55,7 @@ fn main() {
         root: "/srv/www/public",
         script_name: "/index.php",
         path_info: "/products/42",
+        script_filename: None,
         body_size: 0,
         tls_protocol: "",
         tls_cipher: "",

@@ -33,10 +33,13 @@ pub struct Input<'a> {
     pub scheme: &'a str,
     /// `DOCUMENT_ROOT`: absolute, without a trailing slash unless it is `/`.
     pub root: &'a str,
-    /// `SCRIPT_NAME`: starts with `/`.
+    /// `SCRIPT_NAME`: starts with `/`. Empty for a script that no path names, such as a worker script
+    /// outside of the root: then `DOCUMENT_URI` and `PHP_SELF` are empty too.
     pub script_name: &'a str,
     /// `PATH_INFO`: empty, or starts with `/`.
     pub path_info: &'a str,
+    /// `SCRIPT_FILENAME`; `None`: `root` and `script_name` together.
+    pub script_filename: Option<&'a str>,
     /// Bytes of the body as it was received, 0 if there is none.
     pub body_size: u64,
     /// `SSL_PROTOCOL`, such as `TLSv1.3`; empty without TLS.
@@ -128,6 +131,7 @@ pub fn max_size(input: &Input<'_>) -> usize {
         + 3 * input.root.len()
         + 4 * input.script_name.len()
         + 4 * input.path_info.len()
+        + input.script_filename.map_or(0, str::len)
         + input.tls_protocol.len()
         + input.tls_cipher.len()
         + input.remote_user.map_or(0, str::len);
@@ -221,7 +225,10 @@ impl<'a> Encoder<'a, '_> {
         let (name, info) = (script_name.as_bytes(), path_info.as_bytes());
         let directory = root.strip_suffix('/').unwrap_or(root).as_bytes();
         self.put(vars::DOCUMENT_URI, name)?;
-        put(self.out, vars::SCRIPT_FILENAME, &[directory, name])?;
+        match self.input.script_filename {
+            Some(file) => self.text(vars::SCRIPT_FILENAME, file)?,
+            None => put(self.out, vars::SCRIPT_FILENAME, &[directory, name])?,
+        }
         put(self.out, vars::PHP_SELF, &[name, info])?;
         if path_info.is_empty() {
             return Ok(());

@@ -102,6 +102,7 @@ proptest! {
             root,
             script_name,
             path_info,
+            script_filename: None,
             body_size: parts.body_size,
             tls_protocol,
             tls_cipher,

@@ -58,6 +58,7 @@ impl Request {
             root: "/srv/www",
             script_name: "/index.php",
             path_info: "",
+            script_filename: None,
             body_size: 0,
             tls_protocol: "",
             tls_cipher: "",
@@ -175,6 +176,26 @@ fn paths() {
             ("SCRIPT_FILENAME", "/index.php"),
             ("PATH_TRANSLATED", "/x"),
         ]);
+}
+
+#[test]
+fn a_script_that_no_path_names() {
+    let outside = Request::new("/any/where?x=1").with(|input| Input {
+        script_name: "",
+        script_filename: Some("/srv/worker.php"),
+        ..input
+    });
+    outside.expect(&[
+        ("REQUEST_URI", "/any/where?x=1"),
+        ("QUERY_STRING", "x=1"),
+        ("DOCUMENT_ROOT", "/srv/www"),
+        ("SCRIPT_FILENAME", "/srv/worker.php"),
+        ("SCRIPT_NAME", ""),
+        ("DOCUMENT_URI", ""),
+        ("PATH_INFO", ""),
+        ("PHP_SELF", ""),
+    ]);
+    outside.expect_absent(&["PATH_TRANSLATED"]);
 }
 
 #[test]
@@ -478,6 +499,10 @@ fn nul_bytes_are_refused() {
         }),
         ("PATH_INFO", |input| Input {
             path_info: "/\0",
+            ..input
+        }),
+        ("SCRIPT_FILENAME", |input| Input {
+            script_filename: Some("/srv/\0"),
             ..input
         }),
         ("QUERY_STRING", |input| Input {

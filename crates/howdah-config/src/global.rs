@@ -2,11 +2,16 @@
 
 use crate::error::{Error, ErrorKind};
 use crate::logs;
-use crate::model::{Global, Limits, Php};
+use crate::model::{Admin, AdminAddress, Global, Limits};
+use crate::php_options::{self, PHP};
+use crate::site::split_port;
 use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
-use crate::template::literal;
+use crate::tree::Word;
 use crate::value::{duration, memory_size, number, port, size};
 
+const DEFAULT_ADMIN_PORT: u16 = 2019;
+/// Of the operating system: `sun_path` less its NUL.
+const MAX_SOCKET_PATH: usize = 107;
 const TLS: &str = "it belongs to TLS, which this version does not have";
 
 /// The options while they are read.
@@ -123,18 +128,21 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
         Item::Supported(
             Entry {
                 name: "admin",
-                syntax: "admin off",
-                default: "`off`",
-                about: "Accepted so that files for other servers run.",
-                differs: "There is no admin API in this version, so `off` is the only value.",
-                example: "admin off",
+                syntax: "admin off|ADDRESS",
+                default: "`localhost:2019`; with `howdah php-server` it is `off`",
+                about: "Where the server takes orders such as `howdah reload`, and tells about itself: \
+                        `HOST:PORT`, `HOST`, `:PORT`, or `unix//PATH` for a Unix socket.",
+                differs: "No block with `origins`; the configuration cannot be changed through it.",
+                example: "admin localhost:2020",
             },
-            |_, call, _| {
-                only(
-                    call,
-                    &["off"],
-                    "there is no admin API in this version; write `admin off`",
-                )
+            |_, call, draft| {
+                let word = call.one()?;
+                draft.global.admin = if word.text == "off" {
+                    Admin::Off
+                } else {
+                    Admin::On(admin_address(word)?)
+                };
+                Ok(())
             },
         ),
         Item::Supported(
@@ -176,6 +184,31 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
             },
             |_, call, _| call.arguments(0, 0).map(drop),
         ),
+        Item::Supported(
+            Entry {
+                name: "order",
+                syntax: "order php_server|php before file_server",
+                default: "the order of the list of directives",
+                about: "Accepted so that files for other servers run: this is their order anyway.",
+                differs: "Nothing else is supported; a `route` block keeps the order of the file.",
+                example: "order php_server before file_server",
+            },
+            |_, call, _| {
+                let words = call.arguments(3, 3)?;
+                let words: Vec<_> = words.iter().map(|word| word.text.as_str()).collect();
+                if let ["php_server" | "php", "before", "file_server"] = words[..] {
+                    return Ok(());
+                }
+                Err(unsupported(
+                    call.name,
+                    "use a `route` block to set the order of directives",
+                ))
+            },
+        ),
+        Item::Elsewhere(
+            "worker",
+            "put it in `frankenphp { … }` or `php_server { … }`",
+        ),
         Item::Unsupported("acme_ca", TLS),
         Item::Unsupported("acme_ca_root", TLS),
         Item::Unsupported("acme_dns", TLS),
@@ -198,10 +231,6 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
         Item::Unsupported("ocsp_interval", TLS),
         Item::Unsupported("ocsp_stapling", TLS),
         Item::Unsupported("on_demand_tls", TLS),
-        Item::Unsupported(
-            "order",
-            "use a `route` block to set the order of directives",
-        ),
         Item::Unsupported("pki", TLS),
         Item::Unsupported("preferred_chains", TLS),
         Item::Unsupported("renew_interval", TLS),
@@ -392,157 +421,6 @@ pub(crate) const TIMEOUTS: Table<Limits> = Table {
     ],
 };
 
-/// Names of `frankenphp` and `howdah`.
-pub(crate) const PHP: Table<Php> = Table {
-    kind: "option of `frankenphp`",
-    items: &[
-        Item::Supported(
-            Entry {
-                name: "num_threads",
-                syntax: "num_threads NUMBER",
-                default: "from the number of cores",
-                about: "FrankenPHP's name of `workers`.",
-                differs: "PHP runs in processes, not in threads.",
-                example: "num_threads 8",
-            },
-            |_, call, php| call.set(&mut php.workers, number(call, 1)?),
-        ),
-        Item::Supported(
-            Entry {
-                name: "workers",
-                syntax: "workers NUMBER",
-                default: "from the number of cores",
-                about: "PHP processes, each with one request at a time.",
-                differs: "Not in FrankenPHP.",
-                example: "workers 8",
-            },
-            |_, call, php| call.set(&mut php.workers, number(call, 1)?),
-        ),
-        Item::Supported(
-            Entry {
-                name: "max_requests",
-                syntax: "max_requests NUMBER",
-                default: "`0`",
-                about: "A PHP process is replaced after so many requests; with `0` never.",
-                differs: "",
-                example: "max_requests 1000",
-            },
-            |_, call, php| {
-                php.max_requests = number(call, 0)?;
-                Ok(())
-            },
-        ),
-        Item::Supported(
-            Entry {
-                name: "max_wait_time",
-                syntax: "max_wait_time DURATION",
-                default: "`30s`",
-                about: "How long a request may wait for a PHP process; then it is answered 503.",
-                differs: "FrankenPHP has no limit by default.",
-                example: "max_wait_time 10s",
-            },
-            |_, call, php| {
-                php.max_wait_time = duration(call)?;
-                Ok(())
-            },
-        ),
-        Item::Supported(
-            Entry {
-                name: "queue_length",
-                syntax: "queue_length NUMBER",
-                default: "`1024`",
-                about: "Requests that may wait for a PHP process; more are answered 503.",
-                differs: "Not in FrankenPHP.",
-                example: "queue_length 100",
-            },
-            |_, call, php| {
-                php.queue_length = number(call, 1)?;
-                Ok(())
-            },
-        ),
-        Item::Supported(
-            Entry {
-                name: "request_timeout",
-                syntax: "request_timeout DURATION|off",
-                default: "`off`: PHP's `max_execution_time` counts",
-                about: "Wall time of a request in PHP; then it is answered 504 and its process is \
-                        replaced.",
-                differs: "Not in FrankenPHP.",
-                example: "request_timeout 1m",
-            },
-            |_, call, php| {
-                let off = call.one()?.text == "off";
-                php.request_timeout = if off { None } else { Some(duration(call)?) };
-                Ok(())
-            },
-        ),
-        Item::Supported(
-            Entry {
-                name: "response_buffer",
-                syntax: "response_buffer SIZE",
-                default: "`1MiB`",
-                about: "Bytes of a response that are held for a slow client before PHP has to wait.",
-                differs: "Not in FrankenPHP.",
-                example: "response_buffer 4MiB",
-            },
-            |_, call, php| {
-                php.response_buffer = memory_size(call)?;
-                Ok(())
-            },
-        ),
-        Item::Supported(
-            Entry {
-                name: "front_threads",
-                syntax: "front_threads NUMBER",
-                default: "half the cores, 1 to 16",
-                about: "Threads that serve connections.",
-                differs: "Not in FrankenPHP.",
-                example: "front_threads 2",
-            },
-            |_, call, php| call.set(&mut php.front_threads, number(call, 1)?),
-        ),
-        Item::Supported(
-            Entry {
-                name: "php",
-                syntax: "php FILE",
-                default: "`howdah-php` beside `howdah`, then on `PATH`",
-                about: "The PHP executable.",
-                differs: "Not in FrankenPHP.",
-                example: "php /usr/lib/howdah/howdah-php8.2",
-            },
-            |_, call, php| {
-                let word = call.one()?;
-                let path = literal(word, "the path of the PHP executable")?;
-                if path.is_empty() {
-                    return Err(bad_value(&word.position, "the path is empty".into(), ""));
-                }
-                php.executable = Some(path.into());
-                Ok(())
-            },
-        ),
-        Item::Supported(
-            Entry {
-                name: "php_ini",
-                syntax: "php_ini NAME VALUE  or  php_ini { NAME VALUE … }",
-                default: "",
-                about: "Settings on top of `php.ini`. Of two with the same name the last counts.",
-                differs: "",
-                example: "php_ini memory_limit 256M",
-            },
-            php_ini,
-        ),
-        Item::Unsupported(
-            "worker",
-            "PHP starts fresh for each request; use `php_server`",
-        ),
-        Item::Unsupported(
-            "max_threads",
-            "the number of PHP processes is fixed; use `num_threads`",
-        ),
-        Item::Unsupported("max_idle_time", "the number of PHP processes is fixed"),
-    ],
-};
-
 fn php_block(cx: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
     call.count(0, 0)?;
     if draft.php_block {
@@ -553,53 +431,9 @@ fn php_block(cx: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(),
         ));
     }
     draft.php_block = true;
-    cx.read(&PHP, call.block.unwrap_or_default(), &mut draft.global.php);
-    Ok(())
-}
-
-fn php_ini(cx: &mut Context, call: &Call<'_>, php: &mut Php) -> Result<(), Error> {
-    match (call.arguments, call.block) {
-        ([name, value], None) => ini_setting(php, name, value),
-        ([], Some(block)) => {
-            for statement in block {
-                let result = match (statement.arguments.as_slice(), &statement.block) {
-                    ([value], None) => ini_setting(php, &statement.name, value),
-                    _ => Err(Error::new(
-                        ErrorKind::Arguments,
-                        &statement.name.position,
-                        format!("the setting `{}` needs one value", statement.name.text),
-                        "write `NAME VALUE`, with quotes around a value with spaces",
-                    )),
-                };
-                cx.keep(result);
-            }
-            Ok(())
-        }
-        (_, Some(_)) => call.count(0, 0).map(drop),
-        _ => call.count(2, 2).map(drop),
-    }
-}
-
-fn ini_setting(
-    php: &mut Php,
-    name: &crate::tree::Word,
-    value: &crate::tree::Word,
-) -> Result<(), Error> {
-    let valid = |char: char| char.is_ascii_alphanumeric() || "._-".contains(char);
-    if name.text.is_empty() || !name.text.chars().all(valid) {
-        return Err(bad_value(
-            &name.position,
-            format!("`{}` is not the name of a PHP setting", name.text),
-            "write for example `php_ini memory_limit 256M`",
-        ));
-    }
-    if value.text.contains(['\n', '\r', '\0']) {
-        let message = format!("the value of `{}` has more than one line", name.text);
-        return Err(bad_value(&value.position, message, "write it on one line"));
-    }
-    php.ini.retain(|(other, _)| *other != name.text);
-    php.ini.push((name.text.clone(), value.text.clone()));
-    Ok(())
+    let options = &mut draft.global.php;
+    cx.read(&PHP, call.block.unwrap_or_default(), options);
+    php_options::check(call, options)
 }
 
 /// An option of which only some values mean something here.
@@ -616,4 +450,49 @@ fn only(call: &Call<'_>, values: &[&str], hint: &str) -> Result<(), Error> {
         )),
         _ => call.one().map(drop),
     }
+}
+
+/// `HOST:PORT`, `HOST`, `:PORT` or `unix//PATH`.
+fn admin_address(word: &Word) -> Result<AdminAddress, Error> {
+    let wrong = |message: String| {
+        bad_value(
+            &word.position,
+            message,
+            "write for example `admin localhost:2019`, `admin unix//run/howdah.sock` or `admin off`",
+        )
+    };
+    let not_one = || wrong(format!("`{}` is not an address to listen on", word.text));
+    if let Some(path) = word.text.strip_prefix("unix/") {
+        if !path.starts_with('/') || path.len() > MAX_SOCKET_PATH || path.contains(['\0', '|']) {
+            return Err(wrong(format!(
+                "`{path}` is not the absolute path of a socket, of at most {MAX_SOCKET_PATH} bytes"
+            )));
+        }
+        return Ok(AdminAddress::Unix(path.into()));
+    }
+    let text = word.text.strip_prefix("tcp/").unwrap_or(&word.text);
+    if text.is_empty() {
+        return Err(not_one());
+    }
+    let (host, number) = split_port(text);
+    let port = match number {
+        Some(number) => port(word, number)?,
+        None => DEFAULT_ADMIN_PORT,
+    };
+    let bare = host
+        .strip_prefix('[')
+        .and_then(|host| host.strip_suffix(']'));
+    let valid = match bare {
+        Some(bare) => bare.parse::<std::net::Ipv6Addr>().is_ok(),
+        None => host
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte)),
+    };
+    if !valid {
+        return Err(not_one());
+    }
+    Ok(AdminAddress::Tcp {
+        host: bare.unwrap_or(host).to_ascii_lowercase(),
+        port,
+    })
 }

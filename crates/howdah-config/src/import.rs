@@ -1,6 +1,6 @@
 //! `import` of files and snippets: their tokens take the place of the statement.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ pub(crate) struct Stream<'a> {
     stack: Vec<Item>,
     env: Lookup<'a>,
     reader: &'a dyn Files,
-    snippets: HashMap<String, Vec<Item>>,
+    snippets: BTreeMap<String, Vec<Item>>,
     imported: usize,
     /// Every file that was read, the first one being the configuration itself.
     pub(crate) files: Vec<String>,
@@ -55,7 +55,7 @@ impl<'a> Stream<'a> {
             stack: Vec::new(),
             env,
             reader,
-            snippets: HashMap::new(),
+            snippets: BTreeMap::new(),
             imported: 0,
             files: Vec::new(),
             warnings: Vec::new(),
@@ -133,8 +133,27 @@ impl<'a> Stream<'a> {
                 "write `import NAME [ARGUMENTS…]`",
             ));
         };
+        if name.token.is("{") || name.token.is("}") {
+            return Err(Error::new(
+                ErrorKind::Import,
+                &name.token.position,
+                format!(
+                    "`import` needs the name of a snippet or file, not `{}`",
+                    name.token.text
+                ),
+                "put quotes around a name that is a brace",
+            ));
+        }
         let mut arguments = Vec::new();
         while let Some(item) = self.pop_on_line() {
+            if item.token.is("}") {
+                return Err(Error::new(
+                    ErrorKind::Syntax,
+                    &item.token.position,
+                    "`}` is not on a line of its own",
+                    "put it on a line of its own (`howdah fmt` does)",
+                ));
+            }
             if item.token.is("{") {
                 return Err(Error::new(
                     ErrorKind::Unsupported,
@@ -216,9 +235,8 @@ impl<'a> Stream<'a> {
             let link = enter(keyword, &shown, &name.position)?;
             let text = self.reader.read(&path).map_err(|why| {
                 if why.kind() == std::io::ErrorKind::NotFound && !wild {
-                    let mut known: Vec<_> = self.snippets.keys().map(String::as_str).collect();
-                    known.sort_unstable();
-                    let hint = crate::table::nearest(pattern, known.iter().copied()).map_or_else(
+                    let known = self.snippets.keys().map(String::as_str);
+                    let hint = crate::table::nearest(pattern, known).map_or_else(
                         || "a snippet must be defined above its import".to_owned(),
                         |known| format!("did you mean the snippet `{known}`?"),
                     );

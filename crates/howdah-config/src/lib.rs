@@ -1,5 +1,5 @@
 //! Caddyfile text to a typed, validated configuration. Pure: the only thing read is the text, the
-//! environment that it names, and files that it imports.
+//! environment that it names, files that it imports, and where the working directory is.
 //!
 //! ```text
 //! text ─env─▶ characters ─lexer─▶ tokens ─import─▶ tokens ─tree─▶ statements ─tables─▶ Config
@@ -11,6 +11,7 @@
 //! HTTP nor PHP processes.
 #![forbid(unsafe_code)]
 
+mod accepted;
 mod directive;
 mod env;
 mod error;
@@ -20,6 +21,8 @@ mod import;
 mod lexer;
 mod logs;
 pub mod model;
+mod php_options;
+mod pools;
 mod reference;
 mod roots;
 mod site;
@@ -28,6 +31,8 @@ mod table;
 mod template;
 mod tree;
 mod value;
+mod worker;
+mod worker_pool;
 
 use std::path::Path;
 
@@ -54,7 +59,7 @@ pub struct Parsed {
 /// Reads a configuration from text.
 ///
 /// `name` is the file's name for messages, and the folder in it is where relative imports start.
-/// `env` looks up `{$NAME}`, and `files` reads imports.
+/// `env` looks up `{$NAME}`, `files` reads imports and knows the working directory.
 ///
 /// # Errors
 /// All mistakes that can be told apart. After one in the shape of the file (quotes, braces,
@@ -74,19 +79,22 @@ pub fn parse(
     cx.read(&global::OPTIONS, &tree.global, &mut draft);
     let global = draft.global;
     cx.http_port = global.http_port.unwrap_or(DEFAULT_HTTP_PORT);
+    cx.global_workers = cx.workers.len();
     let sites = site::sites(&mut cx, &tree.sites);
+    let workers = pools::finish(&mut cx, &global.php, files);
+    // Matchers are read before the directives that use them, and imports before all.
+    let place = |position: &Position| {
+        let file = stream
+            .files
+            .iter()
+            .position(|file| **file == *position.file);
+        (file, position.line, position.column)
+    };
     if !cx.errors.is_empty() {
-        // Matchers are read before the directives that use them.
-        let file = |position: &Position| {
-            stream
-                .files
-                .iter()
-                .position(|file| **file == *position.file)
-        };
-        cx.errors
-            .sort_by_key(|Error { position, .. }| (file(position), position.line, position.column));
+        cx.errors.sort_by_key(|error| place(&error.position));
         return Err(Errors(cx.errors));
     }
+    cx.warnings.sort_by_key(|warning| place(&warning.position));
     if sites.is_empty() {
         cx.warnings.push(Warning {
             position: Position {
@@ -97,8 +105,16 @@ pub fn parse(
             message: "there is no site, so nothing is served".into(),
         });
     }
+    let mut config = Config {
+        global,
+        sites,
+        workers,
+    };
+    if let Ok(folder) = files.working_directory() {
+        config.find_boot_roots(&folder, cx.global_workers);
+    }
     Ok(Parsed {
-        config: Config { global, sites },
+        config,
         warnings: cx.warnings,
         files: stream.files,
     })

@@ -3,15 +3,17 @@
 use crate::error::Error;
 use crate::model::{AccessLog, LogFormat, LogLevel, LogOptions};
 use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
+use crate::tree::Word;
 
 const SUBDIRECTIVES_HINT: &str = "`log` knows `level`, `format` and `output stderr`";
 
 const FORMAT: Entry = Entry {
     name: "format",
-    syntax: "format console|json",
+    syntax: "format console|json  or  format filter { wrap console|json … }",
     default: "`console` on a terminal, otherwise `json`",
     about: "How a line of the log is written.",
-    differs: "No other encoders, and no options of these two.",
+    differs: "No other encoders, and no options of these two. `filter` is the format that it wraps; its \
+              filters of fields have no effect, which is a warning.",
     example: "format json",
 };
 
@@ -42,8 +44,8 @@ pub(crate) const GLOBAL: Table<LogOptions> = Table {
                 Ok(())
             },
         ),
-        Item::Supported(FORMAT, |_, call, log| {
-            log.format = Some(format(call)?);
+        Item::Supported(FORMAT, |cx, call, log| {
+            log.format = Some(format(cx, call)?);
             Ok(())
         }),
         Item::Supported(OUTPUT, |_, call, _| output(call)),
@@ -58,26 +60,24 @@ pub(crate) const GLOBAL: Table<LogOptions> = Table {
 pub(crate) const ACCESS: Table<AccessLog> = Table {
     kind: "subdirective of `log`",
     items: &[
-        Item::Supported(FORMAT, |_, call, log| {
-            log.format = Some(format(call)?);
+        Item::Supported(FORMAT, |cx, call, log| {
+            log.format = Some(format(cx, call)?);
             Ok(())
         }),
         Item::Supported(OUTPUT, |_, call, _| output(call)),
         Item::Supported(
             Entry {
                 name: "level",
-                syntax: "level INFO",
+                syntax: "level DEBUG|INFO|WARN|ERROR",
                 default: "`INFO`",
-                about: "Every request is logged.",
-                differs: "`WARN` and `ERROR`, which would drop entries, are not supported.",
-                example: "level INFO",
+                about: "With `WARN` or `ERROR` only requests that were answered 500 or above are logged, \
+                        otherwise all. Case does not matter.",
+                differs: "",
+                example: "level WARN",
             },
-            |_, call, _| match level(call)? {
-                LogLevel::Info | LogLevel::Debug => Ok(()),
-                LogLevel::Warn | LogLevel::Error => Err(unsupported(
-                    &call.arguments[0],
-                    "an access log has all requests",
-                )),
+            |_, call, log| {
+                log.errors_only = matches!(level(call)?, LogLevel::Warn | LogLevel::Error);
+                Ok(())
             },
         ),
         Item::Unsupported("hostnames", SUBDIRECTIVES_HINT),
@@ -121,7 +121,48 @@ fn level(call: &Call<'_>) -> Result<LogLevel, Error> {
     }
 }
 
-fn format(call: &Call<'_>) -> Result<LogFormat, Error> {
+/// Names of the block of `format filter`.
+pub(crate) const FILTER: Table<Option<LogFormat>> = Table {
+    kind: "part of `format filter`",
+    items: &[Item::Supported(
+        Entry {
+            name: "wrap",
+            syntax: "wrap console|json",
+            default: "`json`",
+            about: "The format whose fields are filtered.",
+            differs: "",
+            example: "wrap json",
+        },
+        |_, call, format| call.set(format, simple_format(call)?),
+    )],
+};
+
+/// `format` of a log.
+fn format(cx: &mut Context, call: &Call<'_>) -> Result<LogFormat, Error> {
+    if let ([word], Some(block)) = (call.arguments, call.block)
+        && word.text == "filter"
+    {
+        let mut format = None;
+        // All but `wrap` are fields, in a block `fields` or, as newer versions of Caddy take them, bare.
+        let (wrap, fields): (Vec<_>, Vec<_>) = block
+            .iter()
+            .partition(|statement| statement.name.text == "wrap");
+        for statement in wrap {
+            cx.read(&FILTER, std::slice::from_ref(statement), &mut format);
+        }
+        if let Some(statement) = fields.first() {
+            let name = Word {
+                text: "fields".into(),
+                position: statement.name.position.clone(),
+            };
+            cx.accepts(FILTER.kind, &name);
+        }
+        return Ok(format.unwrap_or(LogFormat::Json));
+    }
+    simple_format(call)
+}
+
+fn simple_format(call: &Call<'_>) -> Result<LogFormat, Error> {
     let hint = "formats are `console` and `json`";
     match call.arguments {
         [word] if matches!(word.text.as_str(), "console" | "json") => {

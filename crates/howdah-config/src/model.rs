@@ -5,6 +5,11 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub use crate::worker_pool::{
+    Boot, CLASSIC_POOL, Connections, Isolation, Keep, OnExit, PhpWorker, WORKERS_MAX, WorkerPool,
+    WorkersMax,
+};
+
 /// A whole configuration: the global block and the sites.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Config {
@@ -12,6 +17,9 @@ pub struct Config {
     pub global: Global,
     /// Sites in the order of the file.
     pub sites: Vec<Site>,
+    /// All worker pools: those of the global block, then those of `php_server` and `php` blocks, in
+    /// the order of the file.
+    pub workers: Vec<WorkerPool>,
 }
 
 /// Options of the global block.
@@ -27,8 +35,56 @@ pub struct Global {
     pub limits: Limits,
     /// `log`: the server's own log.
     pub log: LogOptions,
+    /// `admin`: where the server takes orders and tells about itself.
+    pub admin: Admin,
     /// `frankenphp` or `howdah`: the PHP side.
     pub php: Php,
+}
+
+/// `admin`: where the server takes orders (reload, stop) and tells about itself.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Admin {
+    /// Not given. `howdah run` takes [`AdminAddress::default`], if it is free.
+    #[default]
+    Default,
+    /// `admin off`.
+    Off,
+    /// `admin ADDRESS`.
+    On(AdminAddress),
+}
+
+/// Where the admin API listens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AdminAddress {
+    /// `HOST:PORT`, `[::1]:PORT` or `:PORT` (all addresses).
+    Tcp {
+        /// A name or an IP address without brackets; empty means all addresses of the machine.
+        host: String,
+        /// The port.
+        port: u16,
+    },
+    /// `unix//PATH`.
+    Unix(PathBuf),
+}
+
+impl Default for AdminAddress {
+    /// `localhost:2019`, as Caddy.
+    fn default() -> Self {
+        Self::Tcp {
+            host: "localhost".into(),
+            port: 2019,
+        }
+    }
+}
+
+impl std::fmt::Display for AdminAddress {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Tcp { host, port } if host.contains(':') => write!(f, "[{host}]:{port}"),
+            Self::Tcp { host, port } => write!(f, "{host}:{port}"),
+            Self::Unix(path) => write!(f, "unix/{}", path.display()),
+        }
+    }
 }
 
 /// Limits of connections and requests: `servers { timeouts { … } max_header_size … }`.
@@ -94,6 +150,9 @@ pub enum LogFormat {
     Json,
 }
 
+/// The most front threads that a server may have: the bound of the shared-memory contract.
+pub const FRONT_THREADS_MAX: usize = 16;
+
 /// The `frankenphp` (or `howdah`) block: PHP processes and their limits.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Php {
@@ -102,6 +161,11 @@ pub struct Php {
     /// `num_threads` (FrankenPHP's word) or `workers`: PHP processes of the classic pool.
     /// Default: the formula of `howdah-pool::default_workers`.
     pub workers: Option<usize>,
+    /// `max_threads`: how many there may be when requests wait. Default: as many as `workers`.
+    pub workers_max: WorkersMax,
+    /// `max_idle_time`: a PHP process above `workers` that had nothing to do for so long ends.
+    /// Default 5 s.
+    pub max_idle_time: Duration,
     /// `front_threads`: threads that serve connections. Default: half the cores, 1 to 16.
     pub front_threads: Option<usize>,
     /// `php_ini NAME VALUE`: settings on top of the distribution's php.ini.
@@ -124,6 +188,8 @@ impl Default for Php {
         Self {
             executable: None,
             workers: None,
+            workers_max: WorkersMax::Same,
+            max_idle_time: Duration::from_secs(5),
             front_threads: None,
             ini: Vec::new(),
             max_requests: 0,
@@ -163,6 +229,8 @@ pub struct Address {
 pub struct AccessLog {
     /// Default: readable on a terminal, JSON otherwise.
     pub format: Option<LogFormat>,
+    /// Only requests that were answered with a status of 500 or above are logged. Default false.
+    pub errors_only: bool,
 }
 
 /// A handler behind a matcher.
@@ -272,6 +340,10 @@ pub struct PhpScript {
     pub env: Vec<(String, Template)>,
     /// `resolve_root_symlink`: default true, as FrankenPHP.
     pub resolve_root_symlink: bool,
+    /// The worker pools that its requests may go to: its own (`worker`), then those of the global
+    /// block. The first whose `match` fits the path, otherwise whose file is the script; otherwise
+    /// the script is run by the classic pool.
+    pub workers: Vec<PhpWorker>,
 }
 
 impl Default for PhpScript {
@@ -281,6 +353,7 @@ impl Default for PhpScript {
             split: vec![".php".into()],
             env: Vec::new(),
             resolve_root_symlink: true,
+            workers: Vec::new(),
         }
     }
 }

@@ -2,11 +2,13 @@
 
 use std::fmt::{self, Write as _};
 
+use crate::accepted::ACCEPTED;
 use crate::directive::matcher::{FILE, MATCHERS};
 use crate::directive::{DIRECTIVES, FILE_SERVER, HEADER, PHP_SERVER, RESPOND, TRY_FILES};
 use crate::table::{Entry, Item, Table};
 use crate::template::{PLACEHOLDERS, UNSUPPORTED};
-use crate::{global, logs};
+use crate::worker::WORKER;
+use crate::{global, logs, php_options};
 
 /// The reference of the configuration language, as Markdown: `docs/reference/caddyfile.md`.
 #[must_use]
@@ -25,7 +27,8 @@ const INTRODUCTION: &str = "\
 
 Howdah is configured with a Caddyfile, the language of Caddy and FrankenPHP. This page lists every \
 name that this version knows. A name that it does not know, or that belongs to a feature which this \
-version does not have, is an error with file, line and column; nothing is ignored silently.
+version does not have, is an error with file, line and column. A few are [accepted without \
+effect](#accepted-without-effect), with a warning; nothing is ignored silently.
 
 ```caddyfile
 {
@@ -96,10 +99,12 @@ fn write_page(page: &mut String) -> fmt::Result {
     section(page, "`log` (global)", &logs::GLOBAL)?;
     section(page, "`servers`", &global::SERVERS)?;
     section(page, "`servers { timeouts }`", &global::TIMEOUTS)?;
-    section(page, "`frankenphp`, `howdah`", &global::PHP)?;
+    section(page, "`frankenphp`, `howdah`", &php_options::PHP)?;
+    section(page, "`worker`", &WORKER)?;
     page.write_str("\n## Directives\n")?;
     section(page, "", &DIRECTIVES)?;
     section(page, "`log` (site)", &logs::ACCESS)?;
+    section(page, "`format filter`", &logs::FILTER)?;
     section(page, "`header`", &HEADER)?;
     section(page, "`try_files`", &TRY_FILES)?;
     section(page, "`respond`", &RESPOND)?;
@@ -111,7 +116,21 @@ fn write_page(page: &mut String) -> fmt::Result {
     page.write_str("\n## Matchers\n")?;
     section(page, "", &MATCHERS)?;
     section(page, "`file` (matcher)", &FILE)?;
-    placeholders(page)
+    placeholders(page)?;
+    accepted(page)
+}
+
+/// What runs without effect.
+fn accepted(page: &mut String) -> fmt::Result {
+    page.write_str(
+        "\n## Accepted without effect\n\nFiles for other servers have these names, so they are accepted, \
+         each with a warning when the server starts. What is in their arguments and blocks is not looked \
+         at.\n\n| name | is a | meanwhile |\n|---|---|---|\n",
+    )?;
+    for one in ACCEPTED {
+        writeln!(page, "| `{}` | {} | {} |", one.name, one.kind, one.warning)?;
+    }
+    Ok(())
 }
 
 fn section<T>(page: &mut String, title: &str, table: &Table<T>) -> fmt::Result {
@@ -128,7 +147,7 @@ fn section<T>(page: &mut String, title: &str, table: &Table<T>) -> fmt::Result {
         .iter()
         .filter_map(|item| match item {
             Item::Unsupported(name, _) => Some(format!("`{name}`")),
-            Item::Supported(..) => None,
+            Item::Supported(..) | Item::Elsewhere(..) => None,
         })
         .collect();
     if !missing.is_empty() {
@@ -228,6 +247,12 @@ mod tests {
                     let broken = place(&format!("{} \"\" x y z \"\"", entry.name));
                     assert!(parsed(&broken).is_err(), "{broken}");
                 }
+                Item::Elsewhere(name, _) => {
+                    let text = place(name);
+                    let errors = parsed(&text).expect_err(&text).0;
+                    assert_eq!(errors.len(), 1, "{text}");
+                    assert_eq!(errors[0].kind, ErrorKind::Conflict, "{text}");
+                }
                 Item::Unsupported(name, _) => {
                     let text = place(name);
                     let errors = parsed(&text).expect_err(&text).0;
@@ -262,8 +287,18 @@ mod tests {
         check(&global::TIMEOUTS, |inner| {
             global(&nest("servers")(&nest("timeouts")(inner)))
         });
-        check(&global::PHP, |inner| global(&nest("frankenphp")(inner)));
-        check(&global::PHP, |inner| global(&nest("howdah")(inner)));
+        check(&php_options::PHP, |inner| {
+            global(&nest("frankenphp")(inner))
+        });
+        check(&php_options::PHP, |inner| global(&nest("howdah")(inner)));
+        check(&WORKER, |inner| {
+            let worker = if inner.starts_with("file") {
+                nest("worker")
+            } else {
+                nest("worker a.php")
+            };
+            site(&nest("php_server")(&worker(inner)))
+        });
         check(&DIRECTIVES, site);
         check(&logs::ACCESS, |inner| site(&nest("log")(inner)));
         check(&HEADER, |inner| site(&nest("header")(inner)));
@@ -274,6 +309,27 @@ mod tests {
         check(&FILE_SERVER, |inner| site(&nest("file_server")(inner)));
         check(&MATCHERS, |inner| site(&nest("@a")(inner)));
         check(&FILE, |inner| site(&nest("@a file")(inner)));
+    }
+
+    #[test]
+    fn what_has_no_effect_is_a_warning() {
+        for one in ACCEPTED {
+            let words = format!("{} a b {{\nc d\n}}", one.name);
+            let text = match one.kind {
+                "directive" => format!(":80 {{\n{words}\n}}"),
+                "subdirective of `php_server`" => format!(":80 {{\nphp_server {{\n{words}\n}}\n}}"),
+                "subdirective of `php`" => format!(":80 {{\nphp {{\n{words}\n}}\n}}"),
+                "part of `format filter`" => {
+                    format!(":80 {{\nlog {{\nformat filter {{\n{words}\n}}\n}}\n}}")
+                }
+                other => panic!("no place for {other}"),
+            };
+            let parsed = parse(&text, "F", &|_| None, &NoFiles)
+                .unwrap_or_else(|errors| panic!("{text}\n{errors}"));
+            assert_eq!(parsed.warnings.len(), 1, "{text}");
+            let expected = format!("`{}` has no effect: {}", one.name, one.warning);
+            assert_eq!(parsed.warnings[0].message, expected);
+        }
     }
 
     #[test]

@@ -1,6 +1,9 @@
 //! The document roots that a configuration names.
 
-use crate::model::{Config, Handler, Route, Template};
+use std::path::Path;
+
+use crate::model::{Config, Handler, PhpWorker, Route, Template, WorkerPool};
+use crate::pools::absolute;
 
 impl Config {
     /// Document roots without placeholders, in the order of the file: they can be checked before a
@@ -12,6 +15,76 @@ impl Config {
             collect(&site.routes, &mut roots);
         }
         roots.into_iter().filter_map(Template::as_text).collect()
+    }
+}
+
+/// What `php_server` blocks and their sites say about the roots of worker pools.
+struct BootRoots<'a> {
+    folder: &'a Path,
+    /// Those that belong to one application: not the first `global` ones.
+    pools: &'a mut [WorkerPool],
+    global: usize,
+    /// Known roots of applications, to be those of global workers below them.
+    applications: Vec<String>,
+}
+
+impl Config {
+    /// Fills in the root of each pool, which the request that a worker script boots with is to have: that
+    /// of its application, or of the first one that a global worker's file is below.
+    pub(crate) fn find_boot_roots(&mut self, folder: &Path, global: usize) {
+        let mut roots = BootRoots {
+            folder,
+            pools: &mut self.workers,
+            global,
+            applications: Vec::new(),
+        };
+        for site in &self.sites {
+            roots.visit(&site.routes, &mut Some(".".to_owned()));
+        }
+        let applications = roots.applications;
+        for pool in self.workers.iter_mut().take(global) {
+            let mut above = applications
+                .iter()
+                .filter(|root| Path::new(&pool.file).starts_with(root));
+            pool.root = above.next().cloned();
+        }
+    }
+}
+
+impl BootRoots<'_> {
+    /// `root` is the one of the place, if it is the same for all requests.
+    fn visit(&mut self, routes: &[Route], root: &mut Option<String>) {
+        for route in routes {
+            match &route.handler {
+                Handler::Root(new) if route.matcher.is_none() => {
+                    *root = new.as_text().map(str::to_owned);
+                }
+                Handler::Chain(routes) => self.visit(routes, &mut root.clone()),
+                Handler::PhpServer(server) => {
+                    let own = server.root.as_ref().or(server.script.root.as_ref());
+                    self.application(&server.script.workers, own, root.as_deref());
+                }
+                Handler::Php(script) => {
+                    self.application(&script.workers, script.root.as_ref(), root.as_deref());
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn application(&mut self, workers: &[PhpWorker], own: Option<&Template>, site: Option<&str>) {
+        let Some(root) = own.map_or(site, Template::as_text) else {
+            return;
+        };
+        let root = absolute(self.folder, root);
+        for worker in workers {
+            if worker.pool >= self.global
+                && let Some(pool) = self.pools.get_mut(worker.pool)
+            {
+                pool.root = Some(root.clone());
+            }
+        }
+        self.applications.push(root);
     }
 }
 

@@ -1,5 +1,6 @@
 //! Site blocks: their addresses, and that no two have the same.
 
+use crate::accepted;
 use crate::directive::DIRECTIVES;
 use crate::directive::scope::Scope;
 use crate::error::{Error, ErrorKind, Position};
@@ -82,7 +83,9 @@ fn site(cx: &mut Context, block: &SiteBlock, taken: &mut Vec<Taken>) -> Site {
 
 fn address(cx: &Context, word: &Word) -> Result<Address, Error> {
     let text = word.text.as_str();
-    if DIRECTIVES.items.iter().any(|item| item.name() == text) {
+    if DIRECTIVES.items.iter().any(|item| item.name() == text)
+        || accepted::find(DIRECTIVES.kind, text).is_some()
+    {
         return Err(Error::new(
             ErrorKind::Syntax,
             &word.position,
@@ -153,7 +156,7 @@ fn address(cx: &Context, word: &Word) -> Result<Address, Error> {
 }
 
 /// Splits `host:port`; the colons of an IPv6 address are in brackets.
-fn split_port(text: &str) -> (&str, Option<&str>) {
+pub(crate) fn split_port(text: &str) -> (&str, Option<&str>) {
     match text.rsplit_once(':') {
         Some((host, port)) if host.is_empty() || !host.contains(':') || host.ends_with(']') => {
             (host, Some(port))

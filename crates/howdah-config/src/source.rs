@@ -1,9 +1,9 @@
-//! The files that `import` reads, behind a trait so that parsing stays free of input and output.
+//! The files that `import` reads, and the working directory, behind a trait so that parsing stays free of input and output.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Reads what a configuration imports.
+/// Reads what a configuration imports, and tells where it is.
 pub trait Files {
     /// The text of a file.
     ///
@@ -17,6 +17,15 @@ pub trait Files {
     /// # Errors
     /// A malformed pattern, or a folder that cannot be read.
     fn glob(&self, pattern: &str) -> io::Result<Vec<PathBuf>>;
+
+    /// The working directory, an absolute path, where relative paths in a configuration start. Default:
+    /// the root of the file system.
+    ///
+    /// # Errors
+    /// There is none any more.
+    fn working_directory(&self) -> io::Result<PathBuf> {
+        Ok("/".into())
+    }
 }
 
 /// The file system.
@@ -38,6 +47,10 @@ impl Files for Disk {
             .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?
             .map(|entry| entry.map_err(io::Error::from))
             .collect()
+    }
+
+    fn working_directory(&self) -> io::Result<PathBuf> {
+        std::env::current_dir()
     }
 }
 

@@ -1,8 +1,10 @@
 //! The tables of names. One entry is the parser's rule, the error messages' list of known names
 //! and the reference page's row, so that the three cannot differ.
 
+use crate::accepted;
 use crate::error::{Error, ErrorKind, Position, Warning};
 use crate::tree::{Statement, Word};
+use crate::worker;
 
 /// What is told about a name.
 #[derive(Debug, Clone, Copy)]
@@ -27,13 +29,15 @@ pub(crate) enum Item<T: 'static> {
     Supported(Entry, Read<T>),
     /// A name of Caddy or FrankenPHP that this version does not have, and what to do instead.
     Unsupported(&'static str, &'static str),
+    /// A name that belongs elsewhere, and where.
+    Elsewhere(&'static str, &'static str),
 }
 
 impl<T> Item<T> {
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Supported(entry, _) => entry.name,
-            Self::Unsupported(name, _) => name,
+            Self::Unsupported(name, _) | Self::Elsewhere(name, _) => name,
         }
     }
 }
@@ -55,6 +59,14 @@ impl<T> Table<T> {
                 }
                 Item::Unsupported(other, hint) if *other == name.text => {
                     return Err(unsupported(name, hint));
+                }
+                Item::Elsewhere(other, hint) if *other == name.text => {
+                    return Err(Error::new(
+                        ErrorKind::Conflict,
+                        &name.position,
+                        format!("`{other}` is not a {}", self.kind),
+                        *hint,
+                    ));
                 }
                 _ => {}
             }
@@ -164,6 +176,11 @@ pub(crate) struct Context {
     pub(crate) http_port: u16,
     /// The configuration's own files, which a file server must not hand out.
     pub(crate) hidden: Vec<String>,
+    /// The workers read so far, in the order of `Config::workers`.
+    pub(crate) workers: Vec<worker::Draft>,
+    /// How many of them are those of the global block, which come first.
+    pub(crate) global_workers: usize,
+    blocks: usize,
     groups: u32,
 }
 
@@ -172,6 +189,32 @@ impl Context {
     pub(crate) fn next_group(&mut self) -> u32 {
         self.groups += 1;
         self.groups
+    }
+
+    /// A number for a block of its own, not that of the global one.
+    pub(crate) fn next_block(&mut self) -> usize {
+        self.blocks += 1;
+        self.blocks
+    }
+
+    /// Adds a warning.
+    pub(crate) fn warn(&mut self, position: &Position, message: impl Into<String>) {
+        self.warnings.push(Warning {
+            position: position.clone(),
+            message: message.into(),
+        });
+    }
+
+    /// Is it a name that has no effect here? Then that is a warning.
+    pub(crate) fn accepts(&mut self, kind: &str, name: &Word) -> bool {
+        let Some(accepted) = accepted::find(kind, &name.text) else {
+            return false;
+        };
+        self.warn(
+            &name.position,
+            format!("`{}` has no effect: {}", accepted.name, accepted.warning),
+        );
+        true
     }
 
     /// Keeps an error and goes on.
@@ -195,6 +238,9 @@ impl Context {
         target: &mut T,
         seen: &mut Vec<&'static str>,
     ) -> Result<(), Error> {
+        if self.accepts(table.kind, &statement.name) {
+            return Ok(());
+        }
         let (_, entry, read) = table.find(&statement.name)?;
         let call = Call {
             entry,
@@ -216,8 +262,9 @@ impl Context {
 }
 
 /// Options and subdirectives that add to what was given before.
-const REPEATABLE: [&str; 9] = [
-    "env", "php_ini", "hide", "path", "method", "host", "header", "file", "not",
+const REPEATABLE: &[&str] = &[
+    "env", "php_ini", "worker", "watch", "match", "keep", "warm", "order", "hide", "path",
+    "method", "host", "header", "file", "not",
 ];
 
 pub(crate) fn unsupported(name: &Word, hint: &str) -> Error {
@@ -229,11 +276,15 @@ fn unknown<T>(kind: &str, name: &Word, items: &'static [Item<T>]) -> Error {
     let (supported, missing): (Vec<_>, Vec<_>) = items
         .iter()
         .partition(|item| matches!(item, Item::Supported(..)));
+    let accepted = accepted::ACCEPTED
+        .iter()
+        .filter(|accepted| accepted.kind == kind)
+        .map(|accepted| accepted.name);
     let names =
         |items: &[&'static Item<T>]| items.iter().map(|item| item.name()).collect::<Vec<_>>();
     let (mut supported, missing) = (names(&supported), names(&missing));
     // A name that leads to the next error is only worth a hint if it is surely meant.
-    let near = nearest(&name.text, supported.iter().copied()).or_else(|| {
+    let near = nearest(&name.text, supported.iter().copied().chain(accepted)).or_else(|| {
         nearest(&name.text, missing.into_iter())
             .filter(|near| strsim::damerau_levenshtein(&name.text, near) == 1)
     });

@@ -64,6 +64,14 @@ pub(crate) fn duration(call: &Call<'_>) -> Result<Duration, Error> {
     }
 }
 
+/// A duration, or `None` for `off`.
+pub(crate) fn optional_duration(call: &Call<'_>) -> Result<Option<Duration>, Error> {
+    if call.one()?.text == "off" {
+        return Ok(None);
+    }
+    duration(call).map(Some)
+}
+
 /// A size in bytes.
 pub(crate) fn size(call: &Call<'_>) -> Result<u64, Error> {
     let word = call.one()?;

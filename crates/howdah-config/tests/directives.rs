@@ -207,6 +207,7 @@ fn php() {
         split: vec![".inc".into()],
         env: vec![("A".into(), text("b"))],
         resolve_root_symlink: false,
+        workers: Vec::new(),
     };
     assert_eq!(
         handler("php /a* {\nroot app\nsplit .inc\nenv A b\nresolve_root_symlink 0\n}"),
@@ -397,7 +398,8 @@ fn site_settings() {
     assert_eq!(
         site.access_log,
         Some(AccessLog {
-            format: Some(LogFormat::Json)
+            format: Some(LogFormat::Json),
+            errors_only: false,
         })
     );
     assert!(site.routes.is_empty());

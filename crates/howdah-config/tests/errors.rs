@@ -27,16 +27,24 @@ fn names_have_hints() {
         ),
         ("xyzzy", "2:1: unknown directive `xyzzy`"),
         (
-            "encode gzip",
-            "2:1: `encode` is not supported in this version; take it out: responses are not compressed",
+            "worker a.php",
+            "2:1: `worker` is not a directive; put it in `php_server { … }`, or in `frankenphp { … }` in the global options",
+        ),
+        (
+            "encod gzip",
+            "2:1: unknown directive `encod`; did you mean `encode`?",
+        ),
+        (
+            "reverse_proxy a",
+            "2:1: `reverse_proxy` is not supported in this version",
         ),
         (
             "php_server {\nindx a\n}",
             "3:1: unknown subdirective of `php_server` `indx`; did you mean `index`?",
         ),
         (
-            "php_server {\nworker a.php\n}",
-            "3:1: `worker` is not supported in this version; PHP starts fresh for each request",
+            "php_server {\nhot_reload\n}",
+            "3:1: `hot_reload` is not supported in this version; it needs Mercure; `watch` in a `worker` reloads the PHP side",
         ),
         (
             "respond {pth}",
@@ -120,7 +128,7 @@ fn arguments_are_counted() {
         ),
         (
             "php_server {\nenv A\n}",
-            "3:1: `env` takes 2 arguments, 1 given; write `env NAME VALUE`",
+            "3:1: `env` takes 2 arguments, 1 given; write `env NAME VALUE  or  env { NAME VALUE … }`",
         ),
         (
             "php_server {\nroot a\nroot b\n}",
@@ -247,7 +255,15 @@ fn values_are_checked() {
             "3:8: unknown log format `xml`; formats are `console` and `json`",
         ),
         (
-            "log {\nformat filter {\nwrap json\n}\n}",
+            "log {\nformat filter {\nwrap xml\n}\n}",
+            "4:6: unknown log format `xml`; formats are `console` and `json`",
+        ),
+        (
+            "log {\nformat filter {\nwrap json\nwrap json\n}\n}",
+            "5:1: `wrap` is given twice; take one of them out",
+        ),
+        (
+            "log {\nformat filter\n}",
             "3:8: `filter` is not supported in this version; formats are `console` and `json`",
         ),
         (
@@ -271,8 +287,12 @@ fn values_are_checked() {
 fn global_options_are_checked() {
     for (option, expected) in [
         (
-            "worker",
-            "2:1: unknown global option `worker`; known are admin, auto_https, debug, frankenphp, grace_period, howdah, http_port, log, persist_config, servers, skip_install_trust",
+            "worker a.php",
+            "2:1: `worker` is not a global option; put it in `frankenphp { … }` or `php_server { … }`",
+        ),
+        (
+            "xyzzy",
+            "2:1: unknown global option `xyzzy`; known are admin, auto_https, debug, frankenphp, grace_period, howdah, http_port, log, order, persist_config, servers, skip_install_trust",
         ),
         (
             "http_prt 1",
@@ -283,12 +303,32 @@ fn global_options_are_checked() {
             "2:1: `email` is not supported in this version; it belongs to TLS, which this version does not have",
         ),
         (
-            "admin :2019",
-            "2:7: `admin :2019` is not supported in this version; there is no admin API in this version; write `admin off`",
+            "admin local host",
+            "2:13: `admin` takes 1 argument, 2 given; write `admin off|ADDRESS`",
         ),
         (
             "admin",
-            "2:1: `admin` takes 1 argument, 0 given; write `admin off`",
+            "2:1: `admin` takes 1 argument, 0 given; write `admin off|ADDRESS`",
+        ),
+        (
+            "admin localhost:",
+            "2:7: `` is not a port; a port is a number from 0 to 65535",
+        ),
+        (
+            "admin [::x]:1",
+            "2:7: `[::x]:1` is not an address to listen on; write for example `admin localhost:2019`, `admin unix//run/howdah.sock` or `admin off`",
+        ),
+        (
+            "admin http://a",
+            "2:7: `//a` is not a port; a port is a number from 0 to 65535",
+        ),
+        (
+            "admin unix/run/a",
+            "2:7: `run/a` is not the absolute path of a socket, of at most 107 bytes; write for example `admin localhost:2019`, `admin unix//run/howdah.sock` or `admin off`",
+        ),
+        (
+            "order respond before redir",
+            "2:1: `order` is not supported in this version; use a `route` block to set the order of directives",
         ),
         (
             "http_port 65536",
@@ -319,6 +359,10 @@ fn global_options_are_checked() {
             "3:13: `0` is not a whole number for `num_threads`; give a number of at least 1",
         ),
         (
+            "frankenphp {\nfront_threads 17\n}",
+            "3:15: 17 front threads are too many; give a number from 1 to 16",
+        ),
+        (
             "frankenphp {\nnum_threads 1\nworkers 2\n}",
             "4:1: `workers` is given twice; take one of them out",
         ),
@@ -335,8 +379,16 @@ fn global_options_are_checked() {
             "4:1: the setting `a` needs one value; write `NAME VALUE`, with quotes around a value with spaces",
         ),
         (
-            "frankenphp {\nmax_threads auto\n}",
-            "3:1: `max_threads` is not supported in this version; the number of PHP processes is fixed; use `num_threads`",
+            "frankenphp {\nnum_threads 256\n}",
+            "3:13: 256 processes are too many for one pool; give a number of at most 255",
+        ),
+        (
+            "frankenphp {\nmax_threads most\n}",
+            "3:13: `most` is not a whole number for `max_threads`; give a number of at least 1",
+        ),
+        (
+            "frankenphp {\nmax_threads 3\nnum_threads 4\n}",
+            "2:1: `max_threads` is 3, but 4 processes are asked for; `max_threads` is the larger of the two",
         ),
     ] {
         let found = errors(&format!("{{\n{option}\n}}"));
@@ -444,6 +496,18 @@ fn the_shape_is_checked() {
         (
             ":80 {\nrespond a }\n",
             "2:11: `}` is not on a line of its own; put it on a line of its own (`howdah fmt` does)",
+        ),
+        (
+            "import a } b",
+            "1:10: `}` is not on a line of its own; put it on a line of its own (`howdah fmt` does)",
+        ),
+        (
+            "import }",
+            "1:8: `import` needs the name of a snippet or file, not `}`; put quotes around a name that is a brace",
+        ),
+        (
+            ":80 {\nimport {\n}\n}",
+            "2:8: `import` needs the name of a snippet or file, not `{`; put quotes around a name that is a brace",
         ),
         (
             ":80 { respond a\n}",

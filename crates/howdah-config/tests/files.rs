@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use common::{Memory, config, environment, full};
-use howdah_config::model::{Address, Config, Handler, Limits, LogFormat, LogLevel, Php};
+use howdah_config::model::{
+    Address, Config, Handler, Limits, LogFormat, LogLevel, Php, WorkersMax,
+};
 use howdah_config::{LoadError, load, parse};
 
 fn addresses(text: &str) -> Vec<(Option<String>, u16)> {
@@ -25,7 +27,7 @@ fn global_options() {
          skip_install_trust\npersist_config off\nlog {\nlevel warn\nformat console\n}\nservers {\n\
          timeouts {\nread_header 1s\nread_body 2s\nwrite 3s\nidle 4s\n}\nmax_header_size 16KiB\n\
          max_body_size 1GB\nmemory_body_size 4096\nmax_connections 7\n}\nfrankenphp {\n\
-         num_threads 3\nmax_requests 100\nmax_wait_time 5s\nqueue_length 6\nrequest_timeout 1m30s\n\
+         num_threads 3\nmax_threads 9\nmax_idle_time 1m\nmax_requests 100\nmax_wait_time 5s\nqueue_length 6\nrequest_timeout 1m30s\n\
          response_buffer 2MiB\nfront_threads 2\nphp /opt/php\nphp_ini memory_limit 1G\nphp_ini {\n\
          display_errors 0\nmemory_limit 2G\n}\n}\n}\n",
     )
@@ -53,6 +55,8 @@ fn global_options() {
         Php {
             executable: Some("/opt/php".into()),
             workers: Some(3),
+            workers_max: WorkersMax::Number(9),
+            max_idle_time: Duration::from_mins(1),
             front_threads: Some(2),
             ini: vec![
                 ("display_errors".into(), "0".into()),
@@ -264,44 +268,5 @@ fn loading_from_disk() {
             "{}:2:2: unknown directive `php_servr`; did you mean `php_server`?",
             file.display()
         )
-    );
-}
-
-/// FrankenPHP's own file, with a site that this version can serve and without compression.
-#[test]
-fn the_file_of_frankenphp() {
-    let text = "{\n\tskip_install_trust\n\n\t{$CADDY_GLOBAL_OPTIONS}\n\n\tfrankenphp {\n\t\t{$FRANKENPHP_CONFIG}\n\t}\n}\n\n{$CADDY_EXTRA_CONFIG}\n\n{$SERVER_NAME:http://localhost} {\n\t#log {\n\t#\tformat filter\n\t#}\n\n\troot {$SERVER_ROOT:public/}\n\n\t{$CADDY_SERVER_EXTRA_DIRECTIVES}\n\n\tphp_server {\n\t\t#worker /path/to/your/worker.php\n\t}\n}\n\nimport Caddyfile.d/*.caddyfile\n";
-    let parsed = full(text).unwrap();
-    assert_eq!(
-        parsed.config.sites,
-        config("http://localhost {\nroot public/\nphp_server\n}").sites
-    );
-    assert_eq!(
-        parsed.warnings[0].to_string(),
-        "Caddyfile:27:8: no file matches `Caddyfile.d/*.caddyfile`"
-    );
-}
-
-/// The file that CodeIgniter writes, without what needs worker mode and compression.
-#[test]
-fn the_file_of_codeigniter() {
-    let text = "{\n    frankenphp {\n    }\n    admin off\n}\n:8080 {\n    root * public\n    php_server {\n        try_files {path} frankenphp-worker.php\n    }\n    file_server\n}\n";
-    assert_eq!(config(text).sites[0].routes.len(), 3);
-    let whole = text.replace(
-        "frankenphp {",
-        "frankenphp {\n        worker {\n            file public/frankenphp-worker.php\n        }",
-    );
-    let whole = whole.replace(
-        "    file_server",
-        "    encode zstd br gzip\n    file_server",
-    );
-    assert_eq!(
-        common::errors(&whole),
-        [
-            "Caddyfile:3:9: `worker` is not supported in this version; PHP starts fresh for each \
-             request; use `php_server`",
-            "Caddyfile:14:5: `encode` is not supported in this version; take it out: responses are \
-             not compressed",
-        ]
     );
 }

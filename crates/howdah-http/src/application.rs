@@ -35,6 +35,9 @@ pub struct AppRequest {
     pub body: RequestBody,
     /// Where it came from.
     pub connection: Rc<Connection>,
+    /// The pool that runs it: 0 is the classic one, worker pools follow in the order of
+    /// [`Config::workers`](howdah_config::model::Config::workers).
+    pub pool: usize,
     /// What to run.
     pub script: Script,
     /// Further variables, they override all others.
@@ -48,10 +51,12 @@ pub struct AppRequest {
 pub struct Script {
     /// `DOCUMENT_ROOT`, without a trailing slash (unless it is `/`).
     pub root: Rc<str>,
-    /// `SCRIPT_NAME`, with a leading slash.
+    /// `SCRIPT_NAME`, with a leading slash; empty for a worker script that is not below the root.
     pub name: String,
     /// `PATH_INFO`: empty, or with a leading slash.
     pub path_info: String,
+    /// `SCRIPT_FILENAME`, if it is not `root` and `name` together.
+    pub file: Option<Rc<str>>,
 }
 
 /// A request body that was read in full.

@@ -1,8 +1,7 @@
 //! What a request must be before anything is done with it. hyper has refused the rest already:
 //! broken request lines and fields, NUL, differing or bad `Content-Length`, `Transfer-Encoding` that
-//! does not end in `chunked`. A request with both `Content-Length` and `Transfer-Encoding` is read as
-//! chunked, and hyper closes the connection after it, as RFC 9112 section 6.3 demands: what follows
-//! can never be taken for another request.
+//! does not end in `chunked`. Requests with two lengths are found before hyper
+//! (`connection/framing.rs`).
 
 use http::header::{EXPECT, HOST, HeaderValue, TRANSFER_ENCODING};
 use http::request::Parts;

@@ -7,9 +7,18 @@ use http::header::USER_AGENT;
 use http::request::Parts;
 use http::{HeaderValue, Method, Uri};
 
+/// Which requests a site logs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Logged {
+    All,
+    /// Those that were answered 500 or above.
+    Errors,
+}
+
 /// What the line needs of a request that will be gone by then.
 #[derive(Debug)]
 pub(crate) struct LogEntry {
+    logged: Logged,
     start: Instant,
     id: u64,
     remote: SocketAddr,
@@ -22,8 +31,9 @@ pub(crate) struct LogEntry {
 const CLIENT_GONE: u16 = 499;
 
 impl LogEntry {
-    pub(crate) fn new(id: u64, remote: SocketAddr, parts: &Parts) -> Self {
+    pub(crate) fn new(logged: Logged, id: u64, remote: SocketAddr, parts: &Parts) -> Self {
         Self {
+            logged,
             start: Instant::now(),
             id,
             remote,
@@ -35,6 +45,9 @@ impl LogEntry {
 
     /// `bytes`: of the body, as handed to the connection.
     pub(crate) fn write(&self, status: u16, bytes: u64, finished: bool) {
+        if self.logged == Logged::Errors && status < 500 {
+            return;
+        }
         let user_agent = self.user_agent.as_ref().map(http::HeaderValue::as_bytes);
         tracing::info!(
             target: "howdah::access",

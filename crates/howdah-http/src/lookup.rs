@@ -34,6 +34,8 @@ pub(crate) struct Lookup {
 #[derive(Debug, Default)]
 struct Inner {
     known: HashMap<Box<str>, (Kind, u64)>,
+    /// Files with their symbolic links resolved.
+    real: HashMap<Box<str>, (Rc<str>, u64)>,
     /// The key, so that a hit allocates nothing.
     key: String,
 }
@@ -43,7 +45,7 @@ impl Lookup {
     pub(crate) fn kind(&self, root: &Root, path: &str) -> Kind {
         let now = clock::now();
         let mut inner = self.inner.borrow_mut();
-        let Inner { known, key } = &mut *inner;
+        let Inner { known, key, .. } = &mut *inner;
         key.clear();
         key.push_str(root.prefix());
         key.push_str(path);
@@ -62,6 +64,28 @@ impl Lookup {
         }
         known.insert(key.as_str().into(), (kind, now));
         kind
+    }
+
+    /// `path`, which starts with a slash, below `root` with all symbolic links resolved. `None` if
+    /// there is nothing, or its name is not UTF-8.
+    pub(crate) fn real_path(&self, root: &Root, path: &str) -> Option<Rc<str>> {
+        let now = clock::now();
+        let mut inner = self.inner.borrow_mut();
+        let Inner { real, key, .. } = &mut *inner;
+        key.clear();
+        key.push_str(root.prefix());
+        key.push_str(path);
+        if let Some((found, seen)) = real.get(key.as_str())
+            && now.saturating_sub(*seen) < LIFE
+        {
+            return Some(Rc::clone(found));
+        }
+        let found: Rc<str> = fs::canonicalize(key.as_str()).ok()?.to_str()?.into();
+        if real.len() >= CAPACITY {
+            real.clear();
+        }
+        real.insert(key.as_str().into(), (Rc::clone(&found), now));
+        Some(found)
     }
 }
 

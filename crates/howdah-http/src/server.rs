@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::available_parallelism;
 
-use howdah_config::model::Config;
+use howdah_config::model::{Config, FRONT_THREADS_MAX};
 use tokio::runtime::{Builder, LocalOptions};
 
 use crate::application::Application;
@@ -77,17 +77,14 @@ pub fn front_threads(config: &Config) -> usize {
     let asked = config.global.php.front_threads;
     asked
         .unwrap_or_else(|| default_threads(cores))
-        .clamp(1, MAX_THREADS)
+        .clamp(1, FRONT_THREADS_MAX)
 }
 
 /// Front threads when nobody said a number: half the cores, 1 to 16. One thread keeps up with several
 /// PHP processes, and an idle core is better used by PHP.
 fn default_threads(cores: usize) -> usize {
-    (cores / 2).clamp(1, 16)
+    (cores / 2).clamp(1, FRONT_THREADS_MAX)
 }
-
-/// The thread's number is a byte of the request ids.
-const MAX_THREADS: usize = 128;
 
 impl Server {
     /// Compiles the routes, makes the spool directory and listens on every address, once for each

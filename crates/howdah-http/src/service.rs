@@ -64,7 +64,9 @@ pub(crate) async fn handle<A: Application>(
         state.header_bytes(),
         core.limits.max_header_size,
     );
+    let ambiguous = state.is_ambiguous();
     let routed = match checked {
+        _ if ambiguous => Routed::answer(answer::bad_request("the body has two lengths")),
         Ok(()) => route(core, &connection, listener, id, &parts, &mut exchange),
         Err(response) => Routed::answer(*response),
     };
@@ -91,6 +93,7 @@ pub(crate) async fn handle<A: Application>(
                     headers: parts.headers,
                     body,
                     connection,
+                    pool: job.pool,
                     script: job.script,
                     env: job.env,
                     remote_user: None,
@@ -103,9 +106,9 @@ pub(crate) async fn handle<A: Application>(
     };
     let (mut head_parts, body) = content.into_parts();
     finish(&mut head_parts.headers, headers);
-    if has_body && http1 {
-        // The body was not read to its end. The connection cannot be used again, and it must not
-        // be closed so hard that the client loses the response.
+    if (has_body || ambiguous) && http1 {
+        // The body was not read to its end, or nobody knows where it ends. The connection cannot be
+        // used again, and it must not be closed so hard that the client loses the response.
         state.set_linger();
         head_parts
             .headers
@@ -144,8 +147,8 @@ fn route(
             "No site is configured for this host.",
         ));
     };
-    if site.access_log {
-        exchange.log(LogEntry::new(id, connection.remote, parts));
+    if let Some(logged) = site.access_log {
+        exchange.log(LogEntry::new(logged, id, connection.remote, parts));
     }
     let path: Cow<'_, str> = match path::normalise(parts.uri.path()) {
         Ok(path) => path,

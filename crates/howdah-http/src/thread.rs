@@ -20,6 +20,7 @@ use crate::connection;
 use crate::executor::LocalExecutor;
 use crate::files::FileCache;
 use crate::lookup::{Lookup, Root, Roots};
+use crate::route::worker::WorkerFiles;
 use crate::route::{Hosts, RouteError, Site};
 use crate::spool::SpoolDir;
 use crate::stats::{Stats, ThreadStats};
@@ -109,10 +110,11 @@ impl Core {
             threads,
             first_id,
         } = plan;
+        let workers = WorkerFiles::new(&config.workers);
         let sites: Vec<Rc<Site>> = config
             .sites
             .iter()
-            .map(|site| Site::compile(site).map(Rc::new))
+            .map(|site| Site::compile(site, &workers).map(Rc::new))
             .collect::<Result<_, _>>()?;
         let listeners = listeners
             .iter()

@@ -105,4 +105,21 @@ fn every_request_is_one_line() {
         lines.matching("/quiet").is_empty(),
         "a site without a log was logged"
     );
+    drop(harness);
+
+    config.sites[0].access_log = Some(AccessLog {
+        errors_only: true,
+        ..AccessLog::default()
+    });
+    let harness = Harness::start(&config);
+    assert_eq!(harness.get("/echo.php?fine").status, 200);
+    assert_eq!(harness.get("/%00?refused").status, 400);
+    assert_eq!(harness.get("/echo.php?mode=broken").status, 500);
+    // Lines are written in the order in which requests end.
+    wait_until("the error is logged", || {
+        lines.matching("mode=broken").len() == 1
+    });
+    assert!(lines.matching("mode=broken")[0].contains("status=500"));
+    assert!(lines.matching("?fine").is_empty(), "a success was logged");
+    assert!(lines.matching("?refused").is_empty(), "a 400 was logged");
 }

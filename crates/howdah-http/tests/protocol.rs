@@ -53,6 +53,22 @@ fn malformed_requests_are_refused() {
             400,
         ),
         (
+            "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: identity\r\n\r\n",
+            400,
+        ),
+        (
+            "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n",
+            400,
+        ),
+        (
+            "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+            400,
+        ),
+        (
+            "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1, 1\r\n\r\na",
+            400,
+        ),
+        (
             "POST / HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
             400,
         ),
@@ -73,27 +89,79 @@ fn malformed_requests_are_refused() {
     assert_eq!(harness.seen.calls.load(SeqCst), 0);
 }
 
+/// Header fields that give a body two lengths.
+const AMBIGUOUS: [&str; 6] = [
+    "Content-Length: 40\r\nTransfer-Encoding: chunked",
+    "Transfer-Encoding: chunked\r\nContent-Length: 40",
+    "tRANSFER-eNCODING:chunked\r\nX: y\r\ncONTENT-lENGTH:40",
+    "Transfer-Encoding: chunked\r\nContent-Length: nonsense",
+    "Content-Length: 5\r\nContent-Length: 5",
+    "Content-Length: 0\r\nX: y\r\nContent-Length: 0",
+];
+
 #[test]
-fn a_request_with_two_lengths_ends_its_connection() {
+fn a_request_with_two_lengths_is_refused() {
     let (_directory, harness) = start();
-    for fields in [
-        "Content-Length: 40\r\nTransfer-Encoding: chunked",
-        "Transfer-Encoding: chunked\r\nContent-Length: 40",
-    ] {
+    let smuggled = "GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n";
+    for fields in AMBIGUOUS {
         let mut client = harness.connect();
-        let smuggled = "GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n";
         let request =
             format!("POST /echo.php HTTP/1.1\r\nHost: a\r\n{fields}\r\n\r\n0\r\n\r\n{smuggled}");
         client.write(request.as_bytes());
         let reply = client.reply(true);
-        assert_eq!(reply.value("length"), "0");
-        assert_eq!(reply.header("connection"), Some("close"));
+        assert_eq!(reply.status, 400, "{fields}: {reply:?}");
+        assert_eq!(reply.header("connection"), Some("close"), "{fields}");
         assert!(
             client.rest().0.is_empty(),
             "what follows was taken for a request"
         );
     }
-    assert_eq!(harness.seen.calls.load(SeqCst), 2);
+    assert_eq!(harness.seen.calls.load(SeqCst), 0);
+}
+
+#[test]
+fn two_lengths_are_found_behind_other_requests_and_in_pieces() {
+    let (_directory, harness) = start();
+    // Bodies hold what would be refused in a head.
+    let body = "Transfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n";
+    let before = format!(
+        "POST /echo.php HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n{body}\
+         POST /echo.php HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n\
+         {:x};a=b\r\n{body}\r\n0\r\nContent-Length: 3\r\n\r\n",
+        body.len(),
+        body.len(),
+    );
+    for (number, fields) in AMBIGUOUS.into_iter().enumerate() {
+        let mut client = harness.connect();
+        let request =
+            format!("{before}POST /echo.php HTTP/1.1\r\nHost: a\r\n{fields}\r\n\r\n0\r\n\r\n");
+        for piece in request.as_bytes().chunks([request.len(), 1, 7][number % 3]) {
+            client.write(piece);
+        }
+        for length in [body.len(); 2] {
+            let reply = client.reply(true);
+            assert_eq!(reply.value("length"), length.to_string(), "{fields}");
+        }
+        assert_eq!(client.reply(true).status, 400, "{fields}");
+        assert!(client.rest().0.is_empty(), "{fields}");
+    }
+    assert_eq!(harness.seen.calls.load(SeqCst), 2 * AMBIGUOUS.len());
+}
+
+#[test]
+fn a_kept_connection_is_still_read_right() {
+    let (_directory, harness) = start();
+    let mut client = harness.connect();
+    let chunked = "POST /echo.php HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n\
+                   3\r\nabc\r\n0\r\n\r\n";
+    for _ in 0..3 {
+        client.write(chunked.as_bytes());
+        assert_eq!(client.reply(true).value("length"), "3");
+    }
+    client.write(
+        b"POST /echo.php HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n",
+    );
+    assert_eq!(client.reply(true).status, 400);
 }
 
 #[test]

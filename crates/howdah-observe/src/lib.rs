@@ -1,4 +1,5 @@
-//! What the server tells about itself. So far: the log.
+//! What the server tells about itself and lets be done to it: the log, and the admin API.
 #![forbid(unsafe_code)]
 
+pub mod admin;
 pub mod log;

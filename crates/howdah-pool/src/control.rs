@@ -18,16 +18,16 @@ use tokio::task::AbortHandle;
 use crate::readiness::register;
 
 /// Largest data part of a message (`HOWDAH_CONTROL_SIZE_MAX`).
-pub(crate) const DATA_SIZE_MAX: usize = 32768;
-const HEADER_SIZE: usize = 24;
-/// Control socket, segment, spool directory, one eventfd for each of up to 16 front threads.
+pub(crate) const DATA_SIZE_MAX: usize = howdah_shm::layout::CONTROL_SIZE_MAX;
+const HEADER_SIZE: usize = howdah_shm::layout::CONTROL_HEADER_SIZE;
+/// Control socket, segment, spool directory, log pipe, one eventfd for each of up to 16 front threads.
 const FDS_MAX: usize = 20;
 
 /// What a message is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Kind {
-    /// front -> root: start a pool.
+    /// front -> root: start a zygote of a pool.
     Pool = 1,
     /// root -> front: PHP is up.
     Ready = 2,
@@ -43,6 +43,8 @@ pub(crate) enum Kind {
     Exited = 7,
     /// either zygote -> front: what was asked for could not be done.
     Failed = 8,
+    /// pool -> front: the zygote takes SPAWN from now on, or cannot.
+    Booted = 9,
 }
 
 impl Kind {
@@ -56,6 +58,7 @@ impl Kind {
             6 => Self::Spawned,
             7 => Self::Exited,
             8 => Self::Failed,
+            9 => Self::Booted,
             _ => return None,
         })
     }
@@ -66,7 +69,7 @@ impl Kind {
 pub(crate) struct Message {
     /// What it is about.
     pub(crate) kind: Kind,
-    /// Worker or pool, by kind.
+    /// Worker, or number of a zygote, by kind.
     pub(crate) worker: u32,
     /// Process id.
     pub(crate) pid: i32,
@@ -113,6 +116,27 @@ impl Control {
         Ok((Self { fd }, theirs))
     }
 
+    /// The end of a zygote, for tests that play one.
+    #[cfg(test)]
+    pub(crate) fn adopt(fd: OwnedFd) -> std::io::Result<Self> {
+        rustix::io::ioctl_fionbio(&fd, true)?;
+        let fd = register(fd, Interest::READABLE | Interest::WRITABLE)?;
+        Ok(Self { fd })
+    }
+
+    /// Sends one message with a pid and a status, as zygotes do.
+    #[cfg(test)]
+    pub(crate) async fn report(
+        &self,
+        (kind, worker): (Kind, u32),
+        (pid, status): (i32, i32),
+        data: &[u8],
+        fds: &[BorrowedFd<'_>],
+    ) -> Result<(), ControlError> {
+        self.transmit((kind, worker), (pid, status), data, fds)
+            .await
+    }
+
     /// Sends one message; waits when the socket is full.
     pub(crate) async fn send(
         &self,
@@ -121,10 +145,22 @@ impl Control {
         data: &[u8],
         fds: &[BorrowedFd<'_>],
     ) -> Result<(), ControlError> {
+        self.transmit((kind, worker), (0, 0), data, fds).await
+    }
+
+    async fn transmit(
+        &self,
+        (kind, worker): (Kind, u32),
+        (pid, status): (i32, i32),
+        data: &[u8],
+        fds: &[BorrowedFd<'_>],
+    ) -> Result<(), ControlError> {
         debug_assert!(data.len() <= DATA_SIZE_MAX && fds.len() <= FDS_MAX);
         let mut header = [0; HEADER_SIZE];
         header[0..4].copy_from_slice(&(kind as u32).to_le_bytes());
         header[4..8].copy_from_slice(&worker.to_le_bytes());
+        header[8..12].copy_from_slice(&pid.to_le_bytes());
+        header[12..16].copy_from_slice(&status.to_le_bytes());
         header[16..20].copy_from_slice(&(data.len() as u32).to_le_bytes());
         let io = self.fd.async_io(Interest::WRITABLE, |socket| {
             let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(FDS_MAX))];
@@ -146,7 +182,11 @@ impl Control {
 
     /// Waits for the next message.
     pub(crate) async fn receive(&self) -> Result<Message, ControlError> {
-        let mut buffer = vec![0; HEADER_SIZE + DATA_SIZE_MAX];
+        self.receive_in(&mut receive_buffer()).await
+    }
+
+    /// The same with a buffer that is used again and again.
+    async fn receive_in(&self, buffer: &mut [u8]) -> Result<Message, ControlError> {
         let (size, fds) = self
             .fd
             .async_io(Interest::READABLE, |socket| {
@@ -154,7 +194,7 @@ impl Control {
                 let mut ancillary = RecvAncillaryBuffer::new(&mut space);
                 let received = rustix::net::recvmsg(
                     socket,
-                    &mut [IoSliceMut::new(&mut buffer)],
+                    &mut [IoSliceMut::new(buffer)],
                     &mut ancillary,
                     RecvFlags::CMSG_CLOEXEC,
                 )?;
@@ -191,8 +231,9 @@ impl Link {
         let control = Arc::new(control);
         let listening = control.clone();
         let task = tokio::spawn(async move {
+            let mut buffer = receive_buffer();
             loop {
-                let message = listening.receive().await;
+                let message = listening.receive_in(&mut buffer).await;
                 let end = message.is_err();
                 if !report(message) || end {
                     return;
@@ -210,6 +251,11 @@ impl Drop for Link {
     fn drop(&mut self) {
         self.listener.abort();
     }
+}
+
+/// Room for the largest message.
+fn receive_buffer() -> Vec<u8> {
+    vec![0; HEADER_SIZE + DATA_SIZE_MAX]
 }
 
 fn decode(bytes: &[u8], fds: Vec<OwnedFd>) -> Result<Message, ControlError> {

@@ -4,6 +4,9 @@
 //! when it wakes ([`before_park`], [`after_unpark`]), and whenever a request is handed out, so that a
 //! busy thread needs no system call to learn of them.
 
+mod deaths;
+mod limits;
+
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::fmt;
@@ -11,16 +14,16 @@ use std::future::poll_fn;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
-use howdah_shm::{Cancel, Event, FillError, Front, SlotId, SlotState, WorkerId};
+use howdah_shm::{Cancel, Event, FillError, Front, SlotId, WorkerId};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::{Notify, mpsc};
 
 use crate::exchange::{Exchange, ExchangeState};
+use crate::load::Load;
 use crate::messages::{KillReason, ToFront, ToSupervisor};
 use crate::options::PoolOptions;
 use crate::readiness::register;
@@ -40,9 +43,10 @@ pub struct FrontSeed {
     pub(crate) pool: usize,
     pub(crate) shm: Front,
     pub(crate) options: Arc<PoolOptions>,
-    /// Requests of all front threads, waiting or running.
-    pub(crate) in_flight: Arc<AtomicUsize>,
+    pub(crate) load: Arc<Load>,
     pub(crate) to_supervisor: mpsc::UnboundedSender<ToSupervisor>,
+    /// To all front threads of the pool.
+    pub(crate) fronts: Vec<mpsc::UnboundedSender<ToFront>>,
     pub(crate) receiver: mpsc::UnboundedReceiver<ToFront>,
 }
 
@@ -70,8 +74,12 @@ pub struct PoolFront {
 pub(crate) struct Inner {
     pool: usize,
     pub(crate) options: Arc<PoolOptions>,
-    in_flight: Arc<AtomicUsize>,
+    load: Arc<Load>,
+    /// The supervisor is to know when requests wait.
+    scales: bool,
     to_supervisor: mpsc::UnboundedSender<ToSupervisor>,
+    /// The pool's other front threads, if what this one gives back is of use to them.
+    others: Vec<mpsc::UnboundedSender<ToFront>>,
     table: RefCell<Table>,
     /// Wakes the reactor when workers write it; edge-triggered, so nobody has to read it.
     _eventfd: AsyncFd<OwnedFd>,
@@ -122,11 +130,18 @@ impl PoolFront {
             .ok_or(std::io::ErrorKind::NotFound)?
             .try_clone_to_owned()?;
         let slots = seed.shm.segment().geometry().slots() as usize;
+        let mut others = seed.fronts;
+        others.remove(seed.shm.index());
+        if seed.options.max_in_flight.is_none() {
+            others.clear();
+        }
         let inner = Rc::new(Inner {
             pool: seed.pool,
+            scales: seed.options.serving_max() > seed.options.serving_min(),
             options: seed.options,
-            in_flight: seed.in_flight,
+            load: seed.load,
             to_supervisor: seed.to_supervisor,
+            others,
             table: RefCell::new(Table {
                 shm: seed.shm,
                 exchanges: vec![None; slots],
@@ -173,7 +188,7 @@ impl PoolFront {
 
     /// Requests of the whole pool that wait or run, on all front threads.
     pub fn in_flight(&self) -> usize {
-        self.inner.in_flight.load(Ordering::Relaxed)
+        self.inner.load.in_flight()
     }
 }
 
@@ -197,21 +212,26 @@ impl Drop for Pending {
 }
 
 /// Counts a request from its arrival until it has a slot.
-struct Admission<'a>(&'a AtomicUsize);
+struct Admission<'a>(&'a Load);
 
 impl Drop for Admission<'_> {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        self.0.depart();
     }
 }
 
 impl Inner {
     fn admit(&self) -> Result<Admission<'_>, CallError> {
-        let places = self.options.workers + self.options.queue_length;
-        let before = self.in_flight.fetch_add(1, Ordering::Relaxed);
-        let admission = Admission(&self.in_flight);
-        if before >= places {
+        let before = self.load.arrive();
+        let admission = Admission(&self.load);
+        if before >= self.options.admitted_max() {
             return Err(CallError::QueueFull);
+        }
+        if self.load.is_failing() {
+            return Err(CallError::NotBooted);
+        }
+        if self.scales && self.load.press(before) {
+            self.send(ToSupervisor::Pressure { pool: self.pool });
         }
         if !self.sweeping.replace(true) {
             self.sweeper.notify_one();
@@ -223,10 +243,22 @@ impl Inner {
     fn acquire(&self) -> Option<SlotId> {
         let mut table = self.table.borrow_mut();
         if table.waiting.is_empty() {
-            table.shm.acquire()
+            self.take_slot(&mut table)
         } else {
             None
         }
+    }
+
+    fn take_slot(&self, table: &mut Table) -> Option<SlotId> {
+        let limit = self.options.max_in_flight;
+        if !self.load.take_slot(limit) {
+            return None;
+        }
+        let slot = table.shm.acquire();
+        if slot.is_none() {
+            self.load.give_slot(limit);
+        }
+        slot
     }
 
     async fn wait_for_slot(&self, since: Instant) -> Result<SlotId, CallError> {
@@ -234,11 +266,17 @@ impl Inner {
             since,
             state: RefCell::new(WaiterState::Waiting(None)),
         });
-        self.table.borrow_mut().waiting.push_back(waiter.clone());
+        self.load.wait(self.options.max_in_flight);
         let guard = WaiterGuard {
             inner: self,
-            waiter,
+            waiter: waiter.clone(),
         };
+        {
+            let mut table = self.table.borrow_mut();
+            table.waiting.push_back(waiter);
+            // Another front thread may have given a slot back before this one was seen to wait.
+            self.grant(&mut table);
+        }
         poll_fn(|context| {
             let mut state = guard.waiter.state.borrow_mut();
             match &mut *state {
@@ -303,17 +341,29 @@ impl Inner {
         if let Err(error) = table.shm.release(slot) {
             tracing::error!(target: "howdah::pool", pool = self.options.name, "{error}");
         }
-        Self::grant(table);
+        self.slot_freed(table);
     }
 
-    fn grant(table: &mut Table) {
+    /// A slot was given back: it is for whoever has waited longest on this thread, else on another.
+    fn slot_freed(&self, table: &mut Table) {
+        let wanted = self.load.give_slot(self.options.max_in_flight);
+        self.grant(table);
+        if wanted {
+            for other in &self.others {
+                // A front thread that is gone has nobody who waits.
+                let _ = other.send(ToFront::Room);
+            }
+        }
+    }
+
+    fn grant(&self, table: &mut Table) {
         while let Some(waiter) = table.waiting.front().cloned() {
             let mut state = waiter.state.borrow_mut();
             let WaiterState::Waiting(waker) = &mut *state else {
                 table.waiting.pop_front();
                 continue;
             };
-            let Some(slot) = table.shm.acquire() else {
+            let Some(slot) = self.take_slot(table) else {
                 return;
             };
             let waker = waker.take();
@@ -400,7 +450,7 @@ impl Inner {
     /// The request holds no slot any longer and counts no more.
     fn vacate(&self, state: &mut ExchangeState) {
         if state.slot.take().is_some() {
-            self.in_flight.fetch_sub(1, Ordering::Relaxed);
+            self.load.depart();
         }
     }
 
@@ -441,117 +491,12 @@ impl Inner {
         if let Some(exchange) = table.exchanges[slot.index()].take() {
             self.vacate(&mut exchange.state.borrow_mut());
         }
-        Self::grant(table);
+        self.slot_freed(table);
     }
 
     fn send(&self, message: ToSupervisor) {
         // Without a supervisor the server is at its end.
         let _ = self.to_supervisor.send(message);
-    }
-
-    // --- deaths --------------------------------------------------------------------------------------
-
-    fn recover(&self, worker: WorkerId) {
-        let mut table = self.table.borrow_mut();
-        let table = &mut *table;
-        let recovery = match table.shm.recover(worker) {
-            Ok(recovery) => recovery,
-            Err(error) => {
-                tracing::error!(target: "howdah::pool", pool = self.options.name, "{error}");
-                return;
-            }
-        };
-        for event in recovery.completed {
-            self.handle(table, event);
-        }
-        for torn in recovery.torn {
-            // Whole frames that the worker committed are the client's.
-            self.absorb(table, torn.slot, worker, None);
-            let Some(exchange) = table.exchanges[torn.slot.index()].clone() else {
-                self.release(table, torn.slot);
-                continue;
-            };
-            let mut state = exchange.state.borrow_mut();
-            let silent = !torn.started && !torn.read;
-            let again = state.can_start_over() && (silent || state.repeatable);
-            if again {
-                // Once: a request that kills its worker must not go round and kill them all.
-                state.repeatable &= silent;
-                state.start_over();
-                if table.shm.requeue(torn.slot).is_ok() {
-                    continue;
-                }
-            }
-            self.vacate(&mut state);
-            state.end(Err(CallError::WorkerDied));
-            drop(state);
-            self.release(table, torn.slot);
-        }
-        if recovery.vacant {
-            self.send(ToSupervisor::Recovered {
-                pool: self.pool,
-                worker,
-            });
-        }
-    }
-
-    // --- limits --------------------------------------------------------------------------------------
-
-    /// Ends what has waited or run too long. Says whether anything is under way.
-    fn enforce_limits(&self) -> bool {
-        let now = Instant::now();
-        let mut table = self.table.borrow_mut();
-        let table = &mut *table;
-        let max_wait = self.options.max_wait;
-        for waiter in &table.waiting {
-            if now.duration_since(waiter.since) < max_wait {
-                break;
-            }
-            let state = waiter.state.replace(WaiterState::Expired);
-            if let WaiterState::Waiting(Some(waker)) = state {
-                waker.wake();
-            }
-        }
-        table
-            .waiting
-            .retain(|waiter| matches!(*waiter.state.borrow(), WaiterState::Waiting(_)));
-        let mut busy = !table.waiting.is_empty();
-        for index in 0..table.exchanges.len() {
-            let Some(exchange) = table.exchanges[index].clone() else {
-                continue;
-            };
-            busy = true;
-            let mut state = exchange.state.borrow_mut();
-            let Some(slot) = state.slot else { continue };
-            match table.shm.slot(slot).map(|status| status.state) {
-                Some(SlotState::Queued) if now.duration_since(state.queued_at) >= max_wait => {
-                    if let Ok(Cancel::Removed) = table.shm.cancel(slot) {
-                        state.end(Err(self.wait_timeout()));
-                        drop(state);
-                        self.removed(table, slot);
-                    }
-                }
-                Some(SlotState::Running { worker, .. }) => {
-                    let since = *state.running_since.get_or_insert(now);
-                    let Some(limit) = self.options.request_timeout else {
-                        continue;
-                    };
-                    if now.duration_since(since) >= limit {
-                        state.end(Err(CallError::RequestTimeout(limit)));
-                        let request_id = Some(state.request_id);
-                        let reason = KillReason::RequestTimeout;
-                        self.send(ToSupervisor::Kill {
-                            pool: self.pool,
-                            worker,
-                            request_id,
-                            reason,
-                        });
-                    }
-                }
-                _ => {}
-            }
-        }
-        busy
     }
 }
 
@@ -562,6 +507,7 @@ struct WaiterGuard<'a> {
 
 impl Drop for WaiterGuard<'_> {
     fn drop(&mut self) {
+        self.inner.load.wait_over(self.inner.options.max_in_flight);
         // A slot that was granted and not taken goes to the next.
         if let WaiterState::Granted(slot) = self.waiter.state.replace(WaiterState::Left) {
             let mut table = self.inner.table.borrow_mut();
@@ -572,8 +518,11 @@ impl Drop for WaiterGuard<'_> {
 
 /// Hears from the supervisor.
 async fn listen(inner: Rc<Inner>, mut receiver: mpsc::UnboundedReceiver<ToFront>) {
-    while let Some(ToFront::WorkerGone(worker)) = receiver.recv().await {
-        inner.recover(worker);
+    while let Some(message) = receiver.recv().await {
+        match message {
+            ToFront::WorkerGone(worker) => inner.recover(worker),
+            ToFront::Room => inner.grant(&mut inner.table.borrow_mut()),
+        }
     }
 }
 

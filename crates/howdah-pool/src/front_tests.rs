@@ -15,20 +15,26 @@ use crate::pool::Pool;
 /// A pool on one front thread. Workers are started by the test.
 struct Harness {
     pool: Pool,
-    seed: Option<FrontSeed>,
+    /// The first is joined by the harness.
+    seeds: Vec<FrontSeed>,
     supervisor: mpsc::UnboundedReceiver<ToSupervisor>,
     workers: Vec<JoinHandle<()>>,
 }
 
 impl Harness {
     fn new(configure: impl FnOnce(&mut PoolOptions)) -> Self {
+        Self::with_fronts(1, configure)
+    }
+
+    /// A pool with several front threads, all of which are this one.
+    fn with_fronts(fronts: usize, configure: impl FnOnce(&mut PoolOptions)) -> Self {
         let mut options = PoolOptions::new("test", 2);
         configure(&mut options);
         let (sender, supervisor) = mpsc::unbounded_channel();
-        let (pool, mut seeds) = Pool::new(0, options, 1, &sender).expect("a pool");
+        let (pool, seeds) = Pool::new(0, options, fronts, &sender).expect("a pool");
         Self {
             pool,
-            seed: seeds.pop(),
+            seeds,
             supervisor,
             workers: Vec::new(),
         }
@@ -72,7 +78,7 @@ impl Harness {
             .on_thread_unpark(after_unpark)
             .build_local(tokio::runtime::LocalOptions::default())
             .expect("a runtime");
-        let seed = self.seed.take().expect("once");
+        let seed = self.seeds.remove(0);
         let result = runtime.block_on(async {
             let front = PoolFront::join(seed).expect("joined");
             let test = test(&mut self, front);
@@ -391,5 +397,89 @@ fn variables_that_do_not_fit_are_refused_and_cost_no_slot() {
         }
         assert!(front.call(request(100)).await.is_ok());
         assert_eq!(front.in_flight(), 0);
+    });
+}
+
+#[test]
+fn no_more_requests_than_allowed_are_in_hand_whichever_thread_has_them() {
+    let mut harness = Harness::with_fronts(2, |options| options.max_in_flight = Some(1));
+    let (open, gate): (Sender<()>, Receiver<()>) = channel();
+    let gate = Arc::new(std::sync::Mutex::new(gate));
+    let running = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    for _ in 0..2 {
+        let (gate, running) = (gate.clone(), running.clone());
+        harness.worker(move |response| {
+            use std::sync::atomic::Ordering;
+            assert_eq!(running.fetch_add(1, Ordering::SeqCst), 0, "one at a time");
+            gate.lock()
+                .expect("no panic")
+                .recv()
+                .expect("the test is there");
+            running.fetch_sub(1, Ordering::SeqCst);
+            answer(response);
+        });
+    }
+    harness.run(async |harness, front| {
+        let other = PoolFront::join(harness.seeds.remove(0)).expect("joined");
+        let tasks: Vec<_> = (1..=6)
+            .map(|id| {
+                let front = if id % 2 == 0 {
+                    front.clone()
+                } else {
+                    other.clone()
+                };
+                tokio::task::spawn_local(async move { front.call(request(id)).await.map(|_| ()) })
+            })
+            .collect();
+        tokio::task::yield_now().await;
+        for _ in 0..6 {
+            open.send(()).expect("a worker waits");
+        }
+        for task in tasks {
+            assert_eq!(task.await.expect("no panic"), Ok(()));
+        }
+        assert_eq!(front.in_flight(), 0);
+    });
+}
+
+#[test]
+fn without_a_worker_that_ever_booted_requests_are_refused_at_once() {
+    let harness = Harness::new(|_| {});
+    harness.run(async |harness, front| {
+        harness.pool.failure = Some("Parse error".into());
+        harness.pool.publish();
+        assert_eq!(
+            front.call(request(1)).await.err(),
+            Some(CallError::NotBooted)
+        );
+        assert_eq!(front.in_flight(), 0);
+    });
+}
+
+#[test]
+fn the_supervisor_is_told_once_that_requests_wait() {
+    let mut harness = Harness::new(|options| {
+        options.workers = 1;
+        options.workers_max = 2;
+    });
+    let (open, serve) = gated();
+    harness.worker(serve);
+    harness.pool.load.publish(1, false);
+    harness.run(async |harness, front| {
+        let tasks: Vec<_> = (1..=3)
+            .map(|id| {
+                let front = front.clone();
+                tokio::task::spawn_local(async move { front.call(request(id)).await.map(|_| ()) })
+            })
+            .collect();
+        let message = harness.supervisor.recv().await;
+        assert!(matches!(message, Some(ToSupervisor::Pressure { pool: 0 })));
+        for _ in 0..3 {
+            open.send(()).expect("the worker waits");
+        }
+        for task in tasks {
+            assert_eq!(task.await.expect("no panic"), Ok(()));
+        }
+        assert!(harness.supervisor.try_recv().is_err(), "once");
     });
 }

@@ -9,29 +9,40 @@
 //! ```
 //!
 //! The [`Supervisor`] starts the root zygote, the pools' zygotes and the workers, replaces what ends, and
-//! forwards their logs. A [`PoolFront`] hands requests to workers and collects their responses; it knows no
+//! forwards their logs. It reloads a pool by generations, and is asked from elsewhere by its [`Handle`]. A [`PoolFront`] hands requests to workers and collects their responses; it knows no
 //! processes, only places. The two exchange messages and share nothing else.
 //!
 //! This crate must not know PHP's headers, HTTP connections or configuration files.
 #![deny(unsafe_code)]
 
 mod control;
+mod encode;
 mod exchange;
 mod front;
+mod generation;
+mod handle;
+mod load;
 mod log_pipe;
 mod messages;
 mod options;
 mod place;
 mod pool;
 mod readiness;
+mod recycle;
 mod response;
 mod root;
+mod scaling;
+mod signal;
+mod status;
 mod supervisor;
+mod tail;
 mod worker_log;
 
 pub use control::ControlError;
 pub use front::{FrontSeed, PoolFront, Request, RequestBody, after_unpark, before_park};
-pub use options::{PoolOptions, RootOptions, default_workers};
+pub use handle::{Handle, ReloadError, Stopped};
+pub use options::{Mode, PoolOptions, RootOptions, WorkerOptions, default_workers};
 pub use response::{Body, CallError, Finished, Head};
 pub use root::{PhpInfo, StartError, php_info};
+pub use status::{Counters, GenerationStatus, PoolStatus, RequestStatus, Status, WorkerStatus};
 pub use supervisor::{FrontSeeds, Supervisor};

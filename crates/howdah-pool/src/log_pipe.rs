@@ -34,11 +34,47 @@ pub(crate) struct Message {
     pub(crate) logged: bool,
 }
 
+/// What a process tells of itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StateRecord {
+    /// It takes requests.
+    Ready,
+    /// It will leave after a few more requests.
+    Retiring,
+    /// The backtrace that was asked for has been logged, or there is none.
+    Traced,
+    /// PHP code asked for fresh files: the pool is to be reloaded.
+    Reload,
+}
+
+impl StateRecord {
+    fn parse(text: &[u8]) -> Option<Self> {
+        Some(match text.trim_ascii_end() {
+            b"ready" => Self::Ready,
+            b"retiring" => Self::Retiring,
+            b"traced" => Self::Traced,
+            b"reload" => Self::Reload,
+            _ => return None,
+        })
+    }
+}
+
+/// What comes out of a pipe.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Output {
+    /// For the log.
+    Message(Message),
+    /// For the supervisor.
+    State(StateRecord),
+}
+
 /// Longest raw line and longest record; longer ones come in pieces.
 pub(crate) const MESSAGE_SIZE_MAX: usize = 64 << 10;
 
 const MARK: u8 = 0x1e;
-const HEADER_SIZE: usize = 26;
+const HEADER_SIZE: usize = howdah_shm::layout::LOG_HEADER_SIZE;
+/// Levels of messages, the marker that claims raw lines, and states.
+const LEVELS: &[u8] = b"ewnidms";
 
 /// Splits the bytes of one worker's pipe into messages.
 #[derive(Debug, Default)]
@@ -53,7 +89,7 @@ impl LogParser {
         &mut self,
         bytes: &[u8],
         current: Option<u64>,
-        sink: &mut impl FnMut(Message),
+        sink: &mut impl FnMut(Output),
     ) {
         self.pending.extend_from_slice(bytes);
         let pending = std::mem::take(&mut self.pending);
@@ -86,17 +122,20 @@ impl LogParser {
                     }
                     if level == b'm' {
                         emit_raw(&mut raw, request_id.or(current), sink);
+                    } else if let (b's', Some(state)) = (level, StateRecord::parse(text)) {
+                        emit_raw(&mut raw, current, sink);
+                        sink(Output::State(state));
                     } else {
                         emit_raw(&mut raw, current, sink);
                         let text = String::from_utf8_lossy(text)
                             .trim_end_matches('\n')
                             .to_owned();
-                        sink(Message {
+                        sink(Output::Message(Message {
                             level: level_of(level),
                             request_id,
                             text,
                             logged: true,
-                        });
+                        }));
                     }
                     rest = &rest[at + size..];
                 }
@@ -112,24 +151,24 @@ impl LogParser {
     }
 
     /// The pipe is closed: what is left is a last line.
-    pub(crate) fn finish(&mut self, current: Option<u64>, sink: &mut impl FnMut(Message)) {
+    pub(crate) fn finish(&mut self, current: Option<u64>, sink: &mut impl FnMut(Output)) {
         let pending = std::mem::take(&mut self.pending);
         emit_raw(&mut vec![pending.as_slice()], current, sink);
     }
 }
 
-fn emit_raw(lines: &mut Vec<&[u8]>, request_id: Option<u64>, sink: &mut impl FnMut(Message)) {
+fn emit_raw(lines: &mut Vec<&[u8]>, request_id: Option<u64>, sink: &mut impl FnMut(Output)) {
     for line in lines.drain(..) {
         let text = String::from_utf8_lossy(line);
         let text = text.trim_end_matches('\r');
         if !text.is_empty() {
             let text = text.to_owned();
-            sink(Message {
+            sink(Output::Message(Message {
                 level: Level::Notice,
                 request_id,
                 text,
                 logged: false,
-            });
+            }));
         }
     }
 }
@@ -148,7 +187,7 @@ enum Record<'a> {
 /// `bytes` starts with the mark.
 fn parse_record(bytes: &[u8]) -> Record<'_> {
     let Some(header) = bytes.get(..HEADER_SIZE) else {
-        let plausible = bytes.get(1).is_none_or(|level| b"ewnidm".contains(level))
+        let plausible = bytes.get(1).is_none_or(|level| LEVELS.contains(level))
             && bytes.iter().skip(2).all(u8::is_ascii_hexdigit);
         return if plausible {
             Record::Incomplete
@@ -161,7 +200,7 @@ fn parse_record(bytes: &[u8]) -> Record<'_> {
         return Record::Invalid;
     };
     let length = length as usize;
-    if !b"ewnidm".contains(&level) || length > MESSAGE_SIZE_MAX {
+    if !LEVELS.contains(&level) || length > MESSAGE_SIZE_MAX {
         return Record::Invalid;
     }
     match bytes.get(HEADER_SIZE..HEADER_SIZE + length) {
@@ -203,9 +242,12 @@ mod tests {
     fn parse(chunks: &[&[u8]]) -> Vec<(char, Option<u64>, String)> {
         let mut parser = LogParser::default();
         let mut seen = Vec::new();
-        let mut sink = |message: Message| {
-            let kind = if message.logged { 'L' } else { 'R' };
-            seen.push((kind, message.request_id, message.text));
+        let mut sink = |output: Output| match output {
+            Output::Message(message) => {
+                let kind = if message.logged { 'L' } else { 'R' };
+                seen.push((kind, message.request_id, message.text));
+            }
+            Output::State(state) => seen.push(('S', None, format!("{state:?}"))),
         };
         for chunk in chunks {
             parser.feed(chunk, Some(7), &mut sink);
@@ -251,6 +293,25 @@ mod tests {
             [
                 ('R', Some(7), "half a line".into()),
                 ('L', None, "warning".into())
+            ]
+        );
+    }
+
+    #[test]
+    fn states_are_told_apart_from_messages_and_keep_their_order() {
+        let mut bytes = b"booting\n".to_vec();
+        for state in ["ready", "retiring", "traced", "reload", "later version"] {
+            bytes.extend(record('s', 0, state));
+        }
+        assert_eq!(
+            parse(&[&bytes]),
+            [
+                ('R', Some(7), "booting".into()),
+                ('S', None, "Ready".into()),
+                ('S', None, "Retiring".into()),
+                ('S', None, "Traced".into()),
+                ('S', None, "Reload".into()),
+                ('L', None, "later version".into()),
             ]
         );
     }

@@ -1,13 +1,21 @@
-//! What the supervisor and the front threads tell each other. The supervisor knows processes, a front
-//! thread knows requests; neither reaches into the other's state.
+//! What the supervisor, the front threads and the tasks that wait for something tell each other. The
+//! supervisor knows processes, a front thread knows requests; neither reaches into the other's state.
 
 use howdah_shm::WorkerId;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::control::{ControlError, Message};
+use crate::handle::ReloadError;
+use crate::log_pipe::StateRecord;
+use crate::status::Status;
 
 /// To one front thread, for one pool.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ToFront {
     /// The process in this place is gone (its pidfd said so): recover what it held.
     WorkerGone(WorkerId),
+    /// Under `max_in_flight`: another front thread gave a slot back while requests waited.
+    Room,
 }
 
 /// To the supervisor.
@@ -31,6 +39,11 @@ pub(crate) enum ToSupervisor {
         /// For the log.
         reason: KillReason,
     },
+    /// More requests are under way than there are workers.
+    Pressure {
+        /// Index of the pool.
+        pool: usize,
+    },
 }
 
 /// Why a worker is ended.
@@ -40,4 +53,88 @@ pub(crate) enum KillReason {
     RequestTimeout,
     /// It wrote what the contract does not allow.
     Fault(howdah_shm::Fault),
+}
+
+/// Where the answer to a reload goes; each pool that was to be reloaded gives one.
+pub(crate) type Reply = mpsc::UnboundedSender<Result<(), ReloadError>>;
+
+/// Something happened. `pool` is an index, `generation` and `serial` say of which process: what is about
+/// one that has been replaced is dropped.
+#[derive(Debug)]
+pub(crate) enum Event {
+    Front(ToSupervisor),
+    /// A message of the root, or its end. The number counts roots.
+    Root(u32, Result<Message, ControlError>),
+    /// The same of a pool's zygote.
+    Zygote {
+        pool: usize,
+        generation: u32,
+        message: Result<Message, ControlError>,
+    },
+    /// A zygote ended before it had booted, and all it wrote has been read.
+    BootFailed {
+        pool: usize,
+        generation: u32,
+        text: String,
+    },
+    /// The time for a generation's boot is over.
+    BootTimeout {
+        pool: usize,
+        generation: u32,
+    },
+    /// A worker wrote a state record.
+    State {
+        pool: usize,
+        worker: WorkerId,
+        serial: u64,
+        state: StateRecord,
+    },
+    /// A pidfd is readable.
+    Gone {
+        pool: usize,
+        worker: WorkerId,
+        serial: u64,
+    },
+    /// A worker ended before it was ready, and all it wrote has been read.
+    WorkerFailed {
+        pool: usize,
+        generation: u32,
+        text: String,
+    },
+    /// The time for a backtrace is over.
+    Kill {
+        pool: usize,
+        worker: WorkerId,
+        serial: u64,
+    },
+    /// A delay is over: processes that are missing may be started.
+    Fill(usize),
+    /// Places whose process nobody has ever seen, after a zygote died.
+    Forget {
+        pool: usize,
+        generation: u32,
+    },
+    /// The time for the last requests of a generation is over.
+    DrainOver {
+        pool: usize,
+        generation: u32,
+    },
+    /// A generation whose workers are gone.
+    LetGo {
+        pool: usize,
+        generation: u32,
+    },
+    StartRoot,
+    StartPool(usize),
+    /// Look whether requests wait.
+    Scale(usize),
+    /// Look at all workers.
+    Tick,
+    /// PHP code asked for a reload, and the last one is long enough ago.
+    ReloadAsked(usize),
+    /// A reload is over, and others were asked for meanwhile.
+    ReloadNext(usize),
+    /// Of a [`crate::Handle`]; no name: all pools.
+    Reload(Option<String>, Reply),
+    Status(oneshot::Sender<Status>),
 }

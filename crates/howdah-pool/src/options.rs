@@ -19,34 +19,128 @@ pub struct RootOptions {
 /// One pool.
 #[derive(Debug, Clone)]
 pub struct PoolOptions {
-    /// Names it in logs, process titles and metrics.
+    /// Names it in logs, process titles and metrics; 1 to 64 bytes.
     pub name: String,
-    /// Worker processes, 1 to 512.
+    /// What its workers are.
+    pub mode: Mode,
+    /// Worker processes that are always there, 1 to 512.
     pub workers: usize,
-    /// A worker is replaced after so many requests; 0: never.
+    /// Worker processes that there may be while requests wait and processors are idle; not more than
+    /// `workers` (0, the default, is not): the number is fixed.
+    pub workers_max: usize,
+    /// A worker is replaced after so many requests, or up to a tenth fewer, so that not all leave at
+    /// once; 0 (the default): never.
     pub max_requests: u32,
-    /// Requests that may wait for a worker; one more is refused.
+    /// A worker is replaced when it has lived so long, or up to a tenth less; `None` (the default): never.
+    pub max_age: Option<Duration>,
+    /// A worker is replaced when PHP's allocator holds more bytes than this after a request; `None` (the
+    /// default): never.
+    pub max_memory: Option<u64>,
+    /// The same for what it holds above what it held after its first requests; `None` (the default): never.
+    pub max_memory_growth: Option<u64>,
+    /// Requests that may be in the workers' hands or next in line for them; more wait, whatever the
+    /// number of workers. `None` (the default): no limit but theirs.
+    pub max_in_flight: Option<usize>,
+    /// A worker above `workers` leaves when it has had nothing to do for this long. Default 5 s.
+    pub max_idle_time: Duration,
+    /// Requests that may wait for a worker; one more is refused. Default 1,024.
     pub queue_length: usize,
-    /// How long a request may wait for a worker.
+    /// How long a request may wait for a worker. Default 30 s.
     pub max_wait: Duration,
-    /// Wall time of a request in PHP, from the moment a worker took it; `None`: no limit.
+    /// Wall time of a request in PHP, from the moment a worker took it; `None` (the default): no limit.
     pub request_timeout: Option<Duration>,
-    /// Bytes of one response that are held for a slow client before its worker has to wait.
+    /// Bytes of one response that are held for a slow client before its worker has to wait. Default 1 MiB.
     pub response_buffer: usize,
     /// Bytes for the variables of a request and a small body, a multiple of 4,096. Untouched pages cost
-    /// nothing, so there is room for the largest header that the front lets through.
+    /// nothing, so there is room for the largest header that the front lets through. Default 256 KiB.
     pub request_size: usize,
-    /// Bytes of a slot's response ring, a power of two.
+    /// Bytes of a slot's response ring, a power of two. Default 256 KiB.
     pub response_size: usize,
 }
 
+/// What the workers of a pool are.
+#[derive(Debug, Clone)]
+pub enum Mode {
+    /// PHP's state is fresh for each request.
+    Classic,
+    /// A worker script is booted once and handles many requests.
+    Worker(WorkerOptions),
+}
+
+/// Worker mode. [`WorkerOptions::new`] has the defaults.
+#[derive(Debug, Clone)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "settings of the configuration file, each with a name"
+)]
+pub struct WorkerOptions {
+    /// The worker script, an absolute path.
+    pub script: PathBuf,
+    /// Document root of the boot; `None`: the script's folder, as PHP decides.
+    pub root: Option<PathBuf>,
+    /// Variables of `$_SERVER` during the boot.
+    pub env: Vec<(String, String)>,
+    /// Run the script in each worker, not once for all of them.
+    pub boot_each: bool,
+    /// `exit()` in a request ends the worker, not only the request.
+    pub exit_restarts: bool,
+    /// `HOWDAH_KEEP_*`: state that requests may change for later ones.
+    pub keep: u32,
+    /// `HOWDAH_CONNECTIONS_*`: what becomes of a connection that died between requests.
+    pub connections: u32,
+    /// Roll back transactions that a request left open. Default true.
+    pub rollback: bool,
+    /// Paths that each worker requests of itself before it is ready.
+    pub warm: Vec<String>,
+    /// CPU time of a request; then its worker ends itself. `None`: no limit.
+    pub cpu_limit: Option<Duration>,
+    /// Boots that may fail in a row before the start is given up, at least 1. Default 6.
+    pub max_failures: u32,
+    /// Each request has a fork of its own, which ends with it.
+    pub one_request: bool,
+    /// A boot that fails does not keep the server from starting: requests are answered 503 until it
+    /// succeeds (files are watched, so somebody is about to mend it).
+    pub tolerate_failure: bool,
+}
+
+impl WorkerOptions {
+    /// A worker script with the documented defaults.
+    pub fn new(script: impl Into<PathBuf>) -> Self {
+        Self {
+            script: script.into(),
+            root: None,
+            env: Vec::new(),
+            boot_each: false,
+            exit_restarts: false,
+            keep: 0,
+            connections: 0,
+            rollback: true,
+            warm: Vec::new(),
+            cpu_limit: None,
+            max_failures: MAX_FAILURES,
+            one_request: false,
+            tolerate_failure: false,
+        }
+    }
+}
+
+/// Boots in a row that may fail when nobody said a number.
+const MAX_FAILURES: u32 = 6;
+
 impl PoolOptions {
-    /// A pool with the documented defaults.
+    /// A classic pool with the documented defaults.
     pub fn new(name: impl Into<String>, workers: usize) -> Self {
         Self {
             name: name.into(),
+            mode: Mode::Classic,
             workers,
+            workers_max: 0,
             max_requests: 0,
+            max_age: None,
+            max_memory: None,
+            max_memory_growth: None,
+            max_in_flight: None,
+            max_idle_time: Duration::from_secs(5),
             queue_length: 1024,
             max_wait: Duration::from_secs(30),
             request_timeout: None,
@@ -56,12 +150,70 @@ impl PoolOptions {
         }
     }
 
+    /// The options of worker mode, if it is that.
+    pub(crate) fn worker(&self) -> Option<&WorkerOptions> {
+        match &self.mode {
+            Mode::Classic => None,
+            Mode::Worker(worker) => Some(worker),
+        }
+    }
+
+    /// Each request has a fork of its own.
+    pub(crate) fn one_request(&self) -> bool {
+        self.worker().is_some_and(|worker| worker.one_request)
+    }
+
+    /// Forks that stand by for the next requests, beyond those that serve one.
+    pub(crate) fn spares(&self) -> usize {
+        if self.one_request() {
+            (self.workers / 2).max(2)
+        } else {
+            0
+        }
+    }
+
+    /// Most workers that ever serve at a time.
+    pub(crate) fn serving_max(&self) -> usize {
+        (self.workers.max(self.workers_max) + self.spares()).clamp(1, PLACES_MAX - PLACES_FREE)
+    }
+
+    /// Workers that serve when nobody waits.
+    pub(crate) fn serving_min(&self) -> usize {
+        (self.workers + self.spares()).clamp(1, self.serving_max())
+    }
+
+    /// Places for processes: two generations side by side, and room for successors.
+    pub(crate) fn places(&self) -> usize {
+        (2 * self.serving_max() + PLACES_FREE).min(PLACES_MAX)
+    }
+
+    /// Boots in a row that may fail at the start.
+    pub(crate) fn max_failures(&self) -> u32 {
+        self.worker()
+            .map_or(MAX_FAILURES, |worker| worker.max_failures)
+            .max(1)
+    }
+
+    /// Requests that may run or wait.
+    pub(crate) fn admitted_max(&self) -> usize {
+        let running = self
+            .max_in_flight
+            .map_or(self.serving_max(), |limit| limit.min(self.serving_max()));
+        running + self.queue_length
+    }
+
     /// Slots of each front thread: enough that a worker never waits for a request that waits for a slot,
     /// twice over; more only cost memory, since waiting is as well done in the front's own queue.
     pub(crate) fn slots(&self) -> usize {
-        (2 * self.workers).next_power_of_two().clamp(16, 1024)
+        (2 * self.serving_max()).next_power_of_two().clamp(16, 1024)
     }
 }
+
+/// Places of one pool (`HOWDAH_WORKERS_MAX`).
+const PLACES_MAX: usize = 512;
+/// Places that are never filled for good, so that a successor can be made ready before its predecessor
+/// leaves.
+const PLACES_FREE: usize = 2;
 
 /// Workers of a classic pool when nobody said a number: two for each core, at least four. A request of
 /// an ordinary application spends part of its time waiting for its database; a second process for each
@@ -86,6 +238,28 @@ mod tests {
         for workers in [1, 3, 9, 100, 512] {
             let slots = PoolOptions::new("php", workers).slots();
             assert!(slots.is_power_of_two() && slots >= workers.min(1024) && slots <= 1024);
+        }
+    }
+
+    #[test]
+    fn two_generations_fit_side_by_side_as_far_as_the_contract_allows() {
+        for (workers, max, places) in [(1, 1, 4), (2, 6, 14), (255, 255, 512), (512, 512, 512)] {
+            let mut options = PoolOptions::new("php", workers);
+            options.workers_max = max;
+            assert_eq!(options.places(), places, "{workers} to {max}");
+            assert!(options.serving_max() < options.places());
+        }
+    }
+
+    #[test]
+    fn a_pool_of_one_shot_forks_keeps_spares() {
+        for (workers, serving) in [(1, 3), (4, 6), (10, 15)] {
+            let mut options = PoolOptions::new("app", workers);
+            options.mode = Mode::Worker(WorkerOptions {
+                one_request: true,
+                ..WorkerOptions::new("/app/worker.php")
+            });
+            assert_eq!(options.serving_min(), serving, "{workers}");
         }
     }
 }

@@ -1,33 +1,96 @@
 //! A place for a worker process, and the life of the processes that fill it one after another.
 //!
 //! ```text
-//!   Vacant ──spawn──> Starting ──SPAWNED──> Running ──pidfd──> Recovering ──all fronts──> Vacant
-//!      └──────────── after a delay, if the last process ended before it served anything ────┘
+//!   Vacant ──SPAWN──> Occupied: asked for ──SPAWNED──> has a pidfd ──"ready"──> serves
+//!      ^                                                                          │ pidfd
+//!      └──────────────── all front threads ──────────────── Recovering <──────────┘
 //! ```
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::atomic::AtomicI32;
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use tokio::io::unix::AsyncFd;
+use tokio::task::JoinHandle;
 
-/// One process.
+use crate::signal;
+use crate::tail::Tail;
+
+/// One process, from the moment it was asked for.
 #[derive(Debug)]
-pub(crate) struct Process {
-    pub(crate) pid: i32,
-    pub(crate) pidfd: Arc<AsyncFd<OwnedFd>>,
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, each with a name"
+)]
+pub(crate) struct Occupant {
+    /// Told apart from every other process of this server by this.
+    pub(crate) serial: u64,
+    /// The generation of its pool that it was forked from.
+    pub(crate) generation: u32,
+    /// 0 until the zygote has said it; its log's reader knows it too.
+    pub(crate) pid: Arc<AtomicI32>,
+    /// Once the zygote has announced it.
+    pub(crate) pidfd: Option<Arc<AsyncFd<OwnedFd>>>,
+    /// When it was asked for.
     pub(crate) since: Instant,
+    /// It takes requests.
+    pub(crate) ready: bool,
+    /// It is to leave once a successor is ready.
+    pub(crate) retiring: bool,
+    /// It was told to leave.
+    pub(crate) stopping: bool,
     /// We ended it: its exit is no news.
     pub(crate) killed: bool,
+    /// The request that a backtrace was asked for; it is killed for that when the trace is there.
+    pub(crate) traced: Option<u64>,
+    /// When it is to be replaced.
+    pub(crate) expires: Option<Instant>,
+    /// Bytes of PHP's allocator after its first requests.
+    pub(crate) memory_base: Option<u64>,
+    /// Requests that it had served when it was last looked at, and when that number last changed.
+    pub(crate) active: (u64, Instant),
+    /// What it wrote before it was ready, and the task that reads it.
+    pub(crate) tail: Tail,
+    pub(crate) reader: Option<JoinHandle<()>>,
 }
 
-impl Process {
+impl Occupant {
+    pub(crate) fn pid(&self) -> i32 {
+        self.pid.load(Ordering::Relaxed)
+    }
+
+    /// It takes requests and was not told to leave.
+    pub(crate) fn serves(&self) -> bool {
+        self.ready && !self.stopping
+    }
+
+    /// It counts towards the number of workers that there should be.
+    pub(crate) fn counts(&self) -> bool {
+        !self.retiring && !self.stopping
+    }
+
+    /// Its end is no news.
+    pub(crate) fn ends_as_told(&self) -> bool {
+        self.killed || self.stopping || self.traced.is_some()
+    }
+
     /// Ends the process. It may be gone already; then there is nothing to end.
     pub(crate) fn kill(&mut self) {
-        self.killed = true;
-        let _ = rustix::process::pidfd_send_signal(self.pidfd.get_ref().as_fd(), Signal::KILL);
+        if let Some(pidfd) = &self.pidfd {
+            self.killed = true;
+            let _ = rustix::process::pidfd_send_signal(pidfd.get_ref().as_fd(), Signal::KILL);
+        }
+    }
+
+    /// Has it log the backtrace of its request. False: it cannot be asked.
+    pub(crate) fn ask_backtrace(&self) -> bool {
+        let Some(pidfd) = &self.pidfd else {
+            return false;
+        };
+        let signal = signal::backtrace();
+        rustix::process::pidfd_send_signal(pidfd.get_ref().as_fd(), signal).is_ok()
     }
 }
 
@@ -36,10 +99,8 @@ pub(crate) enum State {
     /// No process.
     #[default]
     Vacant,
-    /// The zygote of this generation was asked to fork one; its pid goes to its log's reader as well.
-    Starting(u32, Arc<AtomicI32>),
-    /// It runs.
-    Running(Process),
+    /// A process, or the wish for one.
+    Occupied(Box<Occupant>),
     /// It is gone; front threads take back what it held.
     Recovering,
 }
@@ -47,11 +108,24 @@ pub(crate) enum State {
 #[derive(Debug, Default)]
 pub(crate) struct Place {
     pub(crate) state: State,
-    /// Processes in a row that ended before they served a request.
-    failures: u32,
-    /// Pids whose exit was announced before or will be announced after the place moved on, with the
-    /// request they had in hand and whether we ended them.
+    /// The process before, whose exit status may come before or after the place moved on.
     pub(crate) last: Option<LastProcess>,
+}
+
+impl Place {
+    pub(crate) fn occupant(&self) -> Option<&Occupant> {
+        match &self.state {
+            State::Occupied(occupant) => Some(occupant),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn occupant_mut(&mut self) -> Option<&mut Occupant> {
+        match &mut self.state {
+            State::Occupied(occupant) => Some(occupant),
+            _ => None,
+        }
+    }
 }
 
 /// What is kept of a process until its exit status has arrived.
@@ -59,25 +133,48 @@ pub(crate) struct Place {
 pub(crate) struct LastProcess {
     pub(crate) pid: i32,
     pub(crate) request_id: u64,
-    pub(crate) killed: bool,
+    /// Its end is no news: we ended it, or it had been told to leave.
+    pub(crate) expected: bool,
 }
 
-/// A process that lived this long did not fail at its start.
-const YOUNG: Duration = Duration::from_secs(1);
+/// Failures in a row, and how long to wait after them.
+#[derive(Debug, Default)]
+pub(crate) struct BackOff {
+    failures: u32,
+    /// Failures of what was begun before this are of one round: they count once.
+    last: Option<Instant>,
+    /// Nothing is to be started before this.
+    until: Option<Instant>,
+}
 
-impl Place {
-    /// The process is gone. Says how long to wait before the next one: not at all, unless processes end
-    /// one after another before they serve anything.
-    pub(crate) fn ended(&mut self, served: u64, lived: Duration) -> Duration {
-        if served > 0 || lived >= YOUNG {
-            self.failures = 0;
-            return Duration::ZERO;
+impl BackOff {
+    /// Something that was begun at `begun` failed. Says how long to wait: n² · 100 ms, at most 1 s.
+    pub(crate) fn fail(&mut self, begun: Instant, now: Instant) -> Duration {
+        if self.last.is_none_or(|last| begun >= last) {
+            self.failures = self.failures.saturating_add(1);
+            self.last = Some(now);
+            let millis = u64::from(self.failures)
+                .saturating_pow(2)
+                .saturating_mul(100);
+            self.until = Some(now + Duration::from_millis(millis.min(1000)));
         }
-        self.failures = self.failures.saturating_add(1);
-        let millis = u64::from(self.failures)
-            .saturating_pow(2)
-            .saturating_mul(100);
-        Duration::from_millis(millis.min(1000))
+        self.wait(now)
+    }
+
+    /// It works again.
+    pub(crate) fn reset(&mut self) {
+        *self = Self::default();
+    }
+
+    /// How long to wait still.
+    pub(crate) fn wait(&self, now: Instant) -> Duration {
+        self.until
+            .map_or(Duration::ZERO, |until| until.saturating_duration_since(now))
+    }
+
+    /// Failures in a row, those of one round counted once.
+    pub(crate) fn failures(&self) -> u32 {
+        self.failures
     }
 }
 
@@ -86,21 +183,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn processes_that_never_served_are_replaced_more_and_more_slowly() {
-        let mut place = Place::default();
-        let young = Duration::from_millis(5);
-        let delays: Vec<_> = (0..5).map(|_| place.ended(0, young).as_millis()).collect();
+    fn what_fails_again_and_again_is_started_more_and_more_slowly() {
+        let mut back_off = BackOff::default();
+        let mut now = Instant::now();
+        let delays: Vec<_> = (0..5)
+            .map(|_| {
+                let begun = now;
+                now += Duration::from_millis(1);
+                back_off.fail(begun, now).as_millis()
+            })
+            .collect();
         assert_eq!(delays, [100, 400, 900, 1000, 1000]);
-        assert_eq!(place.ended(1, young), Duration::ZERO, "it served");
         assert_eq!(
-            place.ended(0, young).as_millis(),
-            100,
-            "the count starts anew"
+            back_off.wait(now + Duration::from_millis(400)).as_millis(),
+            600
         );
-        assert_eq!(
-            place.ended(0, Duration::from_secs(2)),
-            Duration::ZERO,
-            "it lived"
-        );
+        assert_eq!(back_off.wait(now + Duration::from_secs(2)), Duration::ZERO);
+        back_off.reset();
+        assert_eq!(back_off.wait(now), Duration::ZERO);
+        assert_eq!(back_off.fail(now, now).as_millis(), 100, "anew");
+    }
+
+    #[test]
+    fn processes_that_were_started_together_fail_once() {
+        let mut back_off = BackOff::default();
+        let begun = Instant::now();
+        for millis in 5..13 {
+            back_off.fail(begun, begun + Duration::from_millis(millis));
+        }
+        assert_eq!(back_off.failures(), 1);
+        assert_eq!(back_off.wait(begun).as_millis(), 105, "from the first on");
     }
 }

@@ -1,38 +1,59 @@
 //! What the supervisor keeps of one pool.
 
-use std::os::unix::process::ExitStatusExt;
-use std::process::ExitStatus;
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
-use std::time::Duration;
 
 use howdah_shm::{Geometry, Segment, WorkerId};
 use tokio::sync::mpsc;
 
-use crate::control::Link;
+use crate::encode::{self, EncodeError};
 use crate::front::FrontSeed;
-use crate::messages::{ToFront, ToSupervisor};
+use crate::generation::{Generation, Phase};
+use crate::load::Load;
+use crate::messages::{Reply, ToFront, ToSupervisor};
 use crate::options::PoolOptions;
-use crate::place::{Place, State};
-
-/// `HOWDAH_POOL_CLASSIC`.
-const MODE_CLASSIC: u32 = 1;
+use crate::place::{BackOff, Occupant, Place, State};
+use crate::recycle::Jitter;
+use crate::status::Counters;
 
 #[derive(Debug)]
 pub(crate) struct Pool {
     pub(crate) name: Arc<str>,
     pub(crate) options: Arc<PoolOptions>,
     pub(crate) segment: Arc<Segment>,
-    /// The zygote's control socket; `None` while there is no zygote.
-    pub(crate) control: Option<Link>,
-    /// Counts zygotes: messages of an earlier one are told apart.
-    pub(crate) generation: u32,
-    /// Zygotes in a row that ended before they forked a worker.
-    pub(crate) failures: u32,
+    pub(crate) load: Arc<Load>,
+    /// Oldest first.
+    pub(crate) generations: Vec<Generation>,
+    /// The number of the last one.
+    pub(crate) last_generation: u32,
+    /// The script's state does not survive a fork, or the options say so: workers run it themselves.
+    pub(crate) boot_each: bool,
+    pub(crate) back_off: BackOff,
+    /// What the last boot wrote, if it failed and none has succeeded since.
+    pub(crate) failure: Option<String>,
+    /// It has served, or was allowed to start without.
+    pub(crate) up: bool,
+    /// Too many boots failed before it ever served.
+    pub(crate) given_up: bool,
+    /// Workers that there should be now.
+    pub(crate) desired: usize,
     pub(crate) places: Vec<Place>,
-    /// By place: how long the next process has to wait.
-    pub(crate) delays: Vec<Duration>,
     pub(crate) fronts: Vec<mpsc::UnboundedSender<ToFront>>,
+    pub(crate) reload: Reload,
+    pub(crate) jitter: Jitter,
+    pub(crate) counters: Counters,
+}
+
+/// Reloads of one pool.
+#[derive(Debug, Default)]
+pub(crate) struct Reload {
+    /// The generation that is being booted for one, and who waits for it.
+    pub(crate) running: Option<(u32, Vec<Reply>)>,
+    /// Who came while one ran.
+    pub(crate) queued: Vec<Reply>,
+    /// One more is to be done when this one is over.
+    pub(crate) again: bool,
+    /// When the last one that PHP code asked for began, or will begin.
+    pub(crate) asked: Option<std::time::Instant>,
 }
 
 /// Why a pool cannot be made.
@@ -42,6 +63,8 @@ pub(crate) enum PoolError {
     Geometry(String, howdah_shm::GeometryError),
     #[error("pool {0}: {1}")]
     Segment(String, howdah_shm::SegmentError),
+    #[error("pool {0}: {1}")]
+    Options(String, EncodeError),
 }
 
 impl Pool {
@@ -52,9 +75,13 @@ impl Pool {
         fronts: usize,
         to_supervisor: &mpsc::UnboundedSender<ToSupervisor>,
     ) -> Result<(Self, Vec<FrontSeed>), PoolError> {
+        // What cannot be told to PHP is to be found out now.
+        encode::pool(&options, 1, false)
+            .map_err(|error| PoolError::Options(options.name.clone(), error))?;
+        let places = options.places();
         let geometry = Geometry::new(
             fronts as u32,
-            options.workers as u32,
+            places as u32,
             options.slots() as u32,
             options.request_size as u32,
             options.response_size as u32,
@@ -63,130 +90,182 @@ impl Pool {
         let (segment, shm_fronts) = Segment::create(geometry)
             .map_err(|error| PoolError::Segment(options.name.clone(), error))?;
         let options = Arc::new(options);
-        let in_flight = Arc::new(AtomicUsize::new(0));
-        let mut seeds = Vec::new();
-        let mut senders = Vec::new();
-        for shm in shm_fronts {
-            let (sender, receiver) = mpsc::unbounded_channel();
-            senders.push(sender);
-            seeds.push(FrontSeed {
+        let load = Arc::new(Load::default());
+        // Until the first workers are there, everybody waits, which is no reason for more of them.
+        load.publish(usize::MAX, false);
+        let (senders, receivers): (Vec<_>, Vec<_>) =
+            shm_fronts.iter().map(|_| mpsc::unbounded_channel()).unzip();
+        let seeds = shm_fronts
+            .into_iter()
+            .zip(receivers)
+            .map(|(shm, receiver)| FrontSeed {
                 pool: index,
                 shm,
                 options: options.clone(),
-                in_flight: in_flight.clone(),
+                load: load.clone(),
                 to_supervisor: to_supervisor.clone(),
+                fronts: senders.clone(),
                 receiver,
-            });
-        }
-        let workers = options.workers;
+            })
+            .collect();
         let pool = Self {
             name: options.name.as_str().into(),
+            boot_each: options.worker().is_some_and(|worker| worker.boot_each),
+            desired: options.serving_min(),
             options,
             segment,
-            control: None,
-            generation: 0,
-            failures: 0,
+            load,
+            generations: Vec::new(),
+            last_generation: 0,
+            back_off: BackOff::default(),
+            failure: None,
+            up: false,
+            given_up: false,
             places: std::iter::repeat_with(Place::default)
-                .take(workers)
+                .take(places)
                 .collect(),
-            delays: vec![Duration::ZERO; workers],
             fronts: senders,
+            reload: Reload::default(),
+            jitter: Jitter::new(),
+            counters: Counters::default(),
         };
         Ok((pool, seeds))
     }
 
-    /// The data part of a POOL message: `struct howdah_pool_options`, then the name.
-    pub(crate) fn start_data(&self) -> Vec<u8> {
-        let words = [
-            MODE_CLASSIC,
-            self.options.max_requests,
-            self.name.len() as u32,
-            0,
-        ];
-        let mut data: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-        data.extend_from_slice(self.name.as_bytes());
-        data
+    /// The number of workers may change with the load.
+    pub(crate) fn scales(&self) -> bool {
+        self.options.serving_max() > self.options.serving_min()
     }
 
-    fn workers(&self) -> impl Iterator<Item = (WorkerId, &Place)> {
+    // --- generations ---------------------------------------------------------------------------------
+
+    pub(crate) fn generation(&self, id: u32) -> Option<&Generation> {
+        self.generations
+            .iter()
+            .find(|generation| generation.id == id)
+    }
+
+    pub(crate) fn generation_mut(&mut self, id: u32) -> Option<&mut Generation> {
+        self.generations
+            .iter_mut()
+            .find(|generation| generation.id == id)
+    }
+
+    pub(crate) fn remove_generation(&mut self, id: u32) -> Option<Generation> {
+        let at = self
+            .generations
+            .iter()
+            .position(|generation| generation.id == id)?;
+        Some(self.generations.remove(at))
+    }
+
+    /// Generations that fork workers, oldest first: more than one only during a reload.
+    pub(crate) fn serving(&self) -> impl DoubleEndedIterator<Item = &Generation> {
+        self.generations
+            .iter()
+            .filter(|generation| generation.phase == Phase::Serving)
+    }
+
+    /// Another generation than this one serves.
+    pub(crate) fn serves_without(&self, id: u32) -> bool {
+        self.serving().any(|generation| generation.id != id)
+    }
+
+    /// One is booting or serving.
+    pub(crate) fn is_started(&self) -> bool {
+        self.generations
+            .iter()
+            .any(|generation| generation.phase != Phase::Draining)
+    }
+
+    // --- places --------------------------------------------------------------------------------------
+
+    pub(crate) fn occupants(&self) -> impl Iterator<Item = (WorkerId, &Occupant)> {
         self.places
             .iter()
             .enumerate()
-            .map(|(index, place)| (WorkerId(index as u16), place))
+            .filter_map(|(index, place)| Some((WorkerId(index as u16), place.occupant()?)))
     }
 
-    /// Places without a process.
-    pub(crate) fn vacant(&self) -> Vec<WorkerId> {
-        let vacant = self
-            .workers()
-            .filter(|(_, place)| matches!(place.state, State::Vacant));
-        vacant.map(|(worker, _)| worker).collect()
-    }
-
-    /// Places that a zygote up to this generation was asked to fill and never announced.
-    pub(crate) fn starting_before(&self, generation: u32) -> Vec<WorkerId> {
-        let lost = self.workers().filter(
-            |(_, place)| matches!(place.state, State::Starting(asked, _) if asked <= generation),
-        );
-        lost.map(|(worker, _)| worker).collect()
-    }
-
-    pub(crate) fn all_running(&self) -> bool {
+    pub(crate) fn occupants_mut(&mut self) -> impl Iterator<Item = (WorkerId, &mut Occupant)> {
         self.places
-            .iter()
-            .all(|place| matches!(place.state, State::Running(_)))
+            .iter_mut()
+            .enumerate()
+            .filter_map(|(index, place)| Some((WorkerId(index as u16), place.occupant_mut()?)))
     }
 
-    pub(crate) fn any_process(&self) -> bool {
+    /// The process with this serial, if it is still in this place.
+    pub(crate) fn occupant(&mut self, worker: WorkerId, serial: u64) -> Option<&mut Occupant> {
         self.places
-            .iter()
-            .any(|place| matches!(place.state, State::Running(_)))
+            .get_mut(worker.index())?
+            .occupant_mut()
+            .filter(|occupant| occupant.serial == serial)
     }
 
-    /// Asks all workers to leave once they are idle.
-    pub(crate) fn stop_workers(&self) {
-        for (worker, _) in self.workers() {
+    /// How many processes of a generation are so.
+    pub(crate) fn count(&self, generation: u32, so: impl Fn(&Occupant) -> bool) -> usize {
+        self.occupants()
+            .filter(|(_, occupant)| occupant.generation == generation && so(occupant))
+            .count()
+    }
+
+    /// A place without a process: the lowest, whose memory was used before.
+    pub(crate) fn vacant(&self) -> Option<WorkerId> {
+        let at = self
+            .places
+            .iter()
+            .position(|place| matches!(place.state, State::Vacant))?;
+        Some(WorkerId(at as u16))
+    }
+
+    /// Workers of all generations that take requests.
+    pub(crate) fn ready(&self) -> usize {
+        self.occupants()
+            .filter(|(_, occupant)| occupant.serves())
+            .count()
+    }
+
+    /// Tells the front threads what there is.
+    pub(crate) fn publish(&self) {
+        let ready = self.ready();
+        self.load
+            .publish(ready, ready == 0 && self.failure.is_some());
+    }
+
+    /// Has a worker leave once it is idle.
+    pub(crate) fn stop(&mut self, worker: WorkerId) {
+        if let Some(occupant) = self.places[worker.index()].occupant_mut() {
+            occupant.stopping = true;
             self.segment.stop(worker);
         }
     }
 
-    /// Ends all workers. Says how many there were.
-    pub(crate) fn kill_workers(&mut self) -> usize {
+    /// Has all workers, or those of one generation, leave once they are idle.
+    pub(crate) fn stop_workers(&mut self, generation: Option<u32>) {
+        let workers: Vec<_> = self
+            .occupants()
+            .filter(|(_, occupant)| generation.is_none_or(|id| occupant.generation == id))
+            .map(|(worker, _)| worker)
+            .collect();
+        for worker in workers {
+            self.stop(worker);
+        }
+    }
+
+    /// Ends all workers, or those of one generation. Says how many there were.
+    pub(crate) fn kill_workers(&mut self, generation: Option<u32>) -> usize {
         let mut count = 0;
-        for place in &mut self.places {
-            if let State::Running(process) = &mut place.state {
-                process.kill();
+        for (_, occupant) in self.occupants_mut() {
+            if occupant.pidfd.is_some() && generation.is_none_or(|id| occupant.generation == id) {
+                occupant.kill();
                 count += 1;
             }
         }
         count
     }
 
-    /// The exit status of a process has arrived, before or after its pidfd was seen.
-    pub(crate) fn log_exit(&self, worker: WorkerId, pid: i32, status: i32, stopping: bool) {
-        let place = &self.places[worker.index()];
-        let (request_id, killed) = match (&place.state, place.last) {
-            (State::Running(process), _) if process.pid == pid => {
-                let status = self.segment.worker(worker);
-                (
-                    status
-                        .and_then(|status| status.request_id)
-                        .map_or(0, u64::from),
-                    process.killed,
-                )
-            }
-            (_, Some(last)) if last.pid == pid => (last.request_id, last.killed),
-            _ => (0, false),
-        };
-        let (pool, worker) = (&*self.name, worker.0);
-        let status = ExitStatus::from_raw(status);
-        if status.success() || killed || stopping {
-            tracing::debug!(target: "howdah::pool", pool, worker, pid, "worker left: {status}");
-            return;
-        }
-        let request_id = (request_id != 0).then(|| format!("{request_id:016x}"));
-        let request_id = request_id.as_deref();
-        let status = status.to_string();
-        tracing::warn!(target: "howdah::pool", pool, worker, pid, request_id, status, "worker died");
+    pub(crate) fn any_process(&self) -> bool {
+        self.occupants()
+            .any(|(_, occupant)| occupant.pidfd.is_some())
     }
 }

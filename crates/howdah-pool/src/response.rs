@@ -99,6 +99,9 @@ pub enum CallError {
     /// The worker sent what is no response: 502.
     #[error("the PHP process sent a malformed response")]
     Malformed,
+    /// There is no worker since its boot failed; it is tried again: 503.
+    #[error("the application did not start; its boot is tried again")]
+    NotBooted,
     /// The variables do not fit a slot: 431.
     #[error("the request's header is too large")]
     TooLarge,

@@ -37,15 +37,17 @@ pub enum StartError {
         "PHP executable {0} not found: build it with `make build`, or name another with `php` in the Caddyfile"
     )]
     Missing(PathBuf),
-    /// The dynamic linker did not find libphp.
-    #[error(
-        "{library} is missing or of another version: {}",
-        install_hint(library)
-    )]
+    /// The dynamic linker did not find a library that PHP needs.
+    #[error("PHP needs {library}, which is missing: install the package that has it")]
     Library {
         /// File name of the library.
         library: String,
     },
+    /// The dynamic linker did not get howdah-php.so into PHP's executable; what it wrote.
+    #[error(
+        "howdah-php.so does not fit into this PHP ({0}): build it for the PHP that is installed with `make build`"
+    )]
+    Misfit(String),
     /// PHP ended and said why.
     #[error("PHP did not start: {0}")]
     Refused(String),
@@ -58,6 +60,16 @@ pub enum StartError {
     /// The executable could not be run.
     #[error("cannot run {0}: {1}")]
     Io(PathBuf, std::io::Error),
+    /// A pool's boot failed again and again.
+    #[error("pool {pool} did not start, {failures} times in a row: {text}")]
+    Boot {
+        /// Name of the pool.
+        pool: String,
+        /// Boots that failed.
+        failures: u32,
+        /// What the last of them wrote.
+        text: String,
+    },
     /// The executable is not of this version.
     #[error("{0} is not of this version of howdah: {1}; run `make build`")]
     Protocol(PathBuf, ControlError),
@@ -199,26 +211,18 @@ fn why_ended(path: &Path, status: ExitStatus, output: &[String]) -> StartError {
             let library = rest.split(':').next().unwrap_or(rest).to_owned();
             return StartError::Library { library };
         }
-        if line.contains("symbol lookup error") && line.contains("libphp") {
-            return StartError::Library {
-                library: "libphp".to_owned(),
-            };
+        // ld.so: "…: symbol lookup error: …/howdah-php.so: undefined symbol: …", or "ERROR: ld.so: object
+        // '…/howdah-php.so' from LD_PRELOAD cannot be preloaded (…): ignored."
+        if line.contains("howdah-php.so")
+            && (line.contains("symbol lookup error") || line.contains("cannot be preloaded"))
+        {
+            return StartError::Misfit(line.clone());
         }
     }
     if output.is_empty() {
         StartError::Ended(path.to_owned(), status)
     } else {
         StartError::Refused(output.join("; "))
-    }
-}
-
-/// Debian and Ubuntu name the package after the library: libphp8.2.so is in libphp8.2-embed.
-fn install_hint(library: &str) -> String {
-    match library.strip_suffix(".so") {
-        Some(stem) if stem.starts_with("libphp") => {
-            format!("install it with `apt-get install {stem}-embed`")
-        }
-        _ => "install the package that has it, then run `make build`".to_owned(),
     }
 }
 
@@ -262,16 +266,33 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_missing_libphp_names_the_package() {
-        let script = "echo 'howdah-php: error while loading shared libraries: libphp8.2.so: \
+    async fn a_missing_library_is_named() {
+        let script = "echo 'howdah-php: error while loading shared libraries: libxml2.so.2: \
                       cannot open shared object file: No such file or directory' >&2; exit 127";
         let error = start(script).await.expect_err("no library");
         assert!(
-            error
-                .to_string()
-                .contains("apt-get install libphp8.2-embed"),
+            error.to_string().starts_with("PHP needs libxml2.so.2,"),
             "{error}"
         );
+    }
+
+    #[tokio::test]
+    async fn a_php_that_our_object_does_not_fit_is_told_from_others() {
+        for line in [
+            "howdah-php: symbol lookup error: /x/howdah-php.so: undefined symbol: executor_globals",
+            "ERROR: ld.so: object \"/x/howdah-php.so\" from LD_PRELOAD cannot be preloaded (failed to map \
+             segment from shared object): ignored.",
+        ] {
+            let script = format!("echo '{line}' >&2; echo 'Usage: php'; exit 1");
+            let error = start(&script).await.expect_err("a misfit");
+            assert!(
+                matches!(&error, StartError::Misfit(said) if said == line),
+                "{error}"
+            );
+        }
+        let other = "echo 'ERROR: ld.so: object other.so from LD_PRELOAD cannot be preloaded: ignored.' >&2; exit 2";
+        let error = start(other).await.expect_err("refused");
+        assert!(matches!(error, StartError::Refused(_)), "{error}");
     }
 
     #[tokio::test]

@@ -1,4 +1,4 @@
-//! Reads one worker's log pipe and passes its messages to the server's log.
+//! Reads one process's log pipe: passes its messages to the server's log and its states to the supervisor.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -8,26 +8,35 @@ use howdah_shm::{Segment, WorkerId};
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
 
-use crate::log_pipe::{Level, LogParser, Message};
+use crate::log_pipe::{Level, LogParser, Message, Output, StateRecord};
+use crate::tail::Tail;
 
 /// Whose pipe it is.
 #[derive(Debug)]
 pub(crate) struct Source {
     pub(crate) pool: Arc<str>,
-    pub(crate) worker: WorkerId,
-    pub(crate) segment: Arc<Segment>,
-    /// 0 until the zygote has said it.
+    /// `None`: a zygote's.
+    pub(crate) worker: Option<(WorkerId, Arc<Segment>)>,
+    /// 0 until the zygote, or the root, has said it.
     pub(crate) pid: Arc<AtomicI32>,
+    /// What it writes before it is ready.
+    pub(crate) tail: Tail,
 }
 
-/// Reads until the pipe is closed by the worker and all of its children.
-pub(crate) async fn forward(pipe: OwnedFd, source: Source) {
+/// Bytes that are read at a time.
+const BUFFER_SIZE: usize = 16 << 10;
+
+/// Reads until the pipe is closed by the process and all of its children.
+pub(crate) async fn forward(pipe: OwnedFd, source: Source, mut report: impl FnMut(StateRecord)) {
     let Ok(mut pipe) = Receiver::from_owned_fd(pipe) else {
         return;
     };
     let mut parser = LogParser::default();
-    let mut buffer = vec![0; 16 << 10];
-    let mut sink = |message: Message| log(&source, &message);
+    let mut buffer = Vec::with_capacity(BUFFER_SIZE);
+    let mut sink = |output: Output| match output {
+        Output::Message(message) => log(&source, &message),
+        Output::State(state) => report(state),
+    };
     loop {
         // Asked before the read: what the read finds was written under this request or a later one, and
         // a worker says so itself when it moves on with bytes unread.
@@ -35,25 +44,25 @@ pub(crate) async fn forward(pipe: OwnedFd, source: Source) {
             break;
         }
         let current = current_request(&source);
-        match pipe.read(&mut buffer).await {
+        buffer.clear();
+        match pipe.read_buf(&mut buffer).await {
             Ok(0) | Err(_) => break,
-            Ok(size) => parser.feed(&buffer[..size], current, &mut sink),
+            Ok(_) => parser.feed(&buffer, current, &mut sink),
         }
     }
     parser.finish(None, &mut sink);
 }
 
 fn current_request(source: &Source) -> Option<u64> {
-    source
-        .segment
-        .worker(source.worker)?
-        .request_id
-        .map(u64::from)
+    let (worker, segment) = source.worker.as_ref()?;
+    segment.worker(*worker)?.request_id.map(u64::from)
 }
 
 fn log(source: &Source, message: &Message) {
-    let (pool, worker, text) = (&*source.pool, source.worker.0, &*message.text);
-    let pid = source.pid.load(Ordering::Relaxed);
+    source.tail.push(&message.text);
+    let (pool, text) = (&*source.pool, &*message.text);
+    let worker = source.worker.as_ref().map(|(worker, _)| worker.0);
+    let pid = Some(source.pid.load(Ordering::Relaxed)).filter(|pid| *pid != 0);
     let request_id = message.request_id.map(|id| format!("{id:016x}"));
     let request_id = request_id.as_deref();
     macro_rules! at {

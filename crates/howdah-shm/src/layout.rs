@@ -7,7 +7,7 @@ use std::mem::size_of;
 /// `magic` of the header, "HWDAHSHM" in memory order.
 pub const MAGIC: u64 = 0x4d48_5348_4144_5748;
 /// Version of the contract. A segment of another version is refused by the worker.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Front threads that one segment can serve.
 pub const FRONTS_MAX: u32 = 16;
@@ -70,6 +70,41 @@ pub const FRONT_RING_SIZE: usize = 128;
 pub const WORKER_SIZE: usize = 128;
 /// Size of a slot.
 pub const SLOT_SIZE: usize = 192;
+
+/// Mode of a pool: PHP's state is fresh for each request.
+pub const POOL_CLASSIC: u32 = 1;
+/// Mode of a pool: a worker script is booted once.
+pub const POOL_WORKER: u32 = 2;
+/// Flag of a pool: the script is run in each worker.
+pub const POOL_FLAG_BOOT_EACH: u32 = 1;
+/// Flag of a pool: `exit()` in a request ends the worker.
+pub const POOL_FLAG_EXIT_RESTARTS: u32 = 2;
+/// Flag of a pool: transactions that a request left open stay open.
+pub const POOL_FLAG_NO_ROLLBACK: u32 = 4;
+/// Flag of a pool: boot with the files as they are on disk.
+pub const POOL_FLAG_FRESH_FILES: u32 = 8;
+/// Size of the numbers in front of a POOL message's strings (`struct howdah_pool_options`).
+pub const POOL_OPTIONS_SIZE: usize = 48;
+/// Size of the numbers in front of a SPAWN message's indices (`struct howdah_spawn`).
+pub const SPAWN_SIZE: usize = 8;
+/// Status of BOOTED: workers are forks of the booted script.
+pub const BOOTED_ONCE: i32 = 0;
+/// Status of BOOTED: workers run the script themselves, as the options said.
+pub const BOOTED_EACH: i32 = 1;
+/// Status of BOOTED: what the script left open does not survive a fork.
+pub const BOOTED_UNFIT: i32 = 2;
+/// Exit status of a process whose script ended before it asked for a request.
+pub const EXIT_STATUS_BOOT: i32 = 71;
+/// A worker that gets SIGRTMIN + this logs the backtrace of its request.
+pub const SIGNAL_BACKTRACE: i32 = 5;
+/// All bits of state that requests may change for later ones.
+pub const KEEP_ALL: u32 = 0x3ff;
+/// Largest data part of a control message.
+pub const CONTROL_SIZE_MAX: usize = 32768;
+/// Size of a control message's header.
+pub const CONTROL_HEADER_SIZE: usize = 24;
+/// Size of the header of a log record.
+pub const LOG_HEADER_SIZE: usize = 26;
 
 /// The header, written once by the front before anyone maps the segment.
 #[repr(C)]

@@ -138,6 +138,8 @@ impl Segment {
         // The predecessor is gone, so its words are the front's for this moment.
         words.front.stop.store(0, Ordering::Relaxed);
         words.own.request_id.store(0, Ordering::Relaxed);
+        words.own.requests.store(0, Ordering::Relaxed);
+        words.own.memory.store(0, Ordering::Relaxed);
         Ok(indices)
     }
 

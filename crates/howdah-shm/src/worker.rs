@@ -54,7 +54,12 @@ impl Claim {
 impl Worker {
     /// Takes a place; `write` is what [`Segment::enlist`] returned for it.
     pub fn attach(segment: &Arc<Segment>, id: WorkerId, write: &WriteIndices) -> Self {
-        let write = write.as_slice().to_vec();
+        Self::attach_at(segment, id, write.as_slice())
+    }
+
+    /// The same with the indices as they travel in a SPAWN message.
+    pub fn attach_at(segment: &Arc<Segment>, id: WorkerId, write: &[u32]) -> Self {
+        let write = write.to_vec();
         Self {
             segment: Arc::clone(segment),
             id,

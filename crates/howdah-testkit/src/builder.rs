@@ -260,10 +260,15 @@ impl ServerBuilder {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
+        if let Some(dir) = &self.dir {
+            command.current_dir(dir);
+        }
         let mut child = command
             .spawn()
             .unwrap_or_else(|error| panic!("{command:?}: {error}"));
         let log = LogBook::default();
+        // Tests run at the same time, and only one of their servers gets the default address.
+        log.allow("the admin API is off");
         log.collect(child.stdout.take().expect("it is piped"));
         log.collect(child.stderr.take().expect("it is piped"));
         Running {

@@ -1,4 +1,4 @@
-//! Joins the web server and the PHP pool: an HTTP request becomes variables and a body in a slot, what
+//! Joins the web server and the PHP pools: an HTTP request becomes variables and a body in a slot, what
 //! comes out of the slot becomes a response.
 
 use std::cell::{Cell, RefCell};
@@ -22,18 +22,19 @@ const BUFFERS_MAX: usize = 64;
 /// A client that was refused for want of a PHP process may come back after this.
 const RETRY_AFTER_SECONDS: HeaderValue = HeaderValue::from_static("1");
 
-/// Runs requests in a pool of classic PHP workers. One for each front thread.
+/// Runs requests in the pools that they are for. One for each front thread.
 #[derive(Debug)]
 pub(crate) struct PhpApplication {
-    pool: PoolFront,
+    /// The classic pool, then the worker pools in the order of the configuration.
+    pools: Vec<PoolFront>,
     buffers: RefCell<Vec<Vec<u8>>>,
     refusals: Refusals,
 }
 
 impl PhpApplication {
-    pub(crate) fn new(pool: PoolFront) -> Self {
+    pub(crate) fn new(pools: Vec<PoolFront>) -> Self {
         Self {
-            pool,
+            pools,
             buffers: RefCell::default(),
             refusals: Refusals::default(),
         }
@@ -45,6 +46,7 @@ impl PhpApplication {
         request: &AppRequest,
         vars: &mut Vec<u8>,
     ) -> Result<(howdah_pool::Head, howdah_pool::Body), Failure> {
+        let pool = self.pools.get(request.pool).ok_or(Failure::NoPool)?;
         let (body_size, body) = match &request.body {
             RequestBody::Empty => (0, howdah_pool::RequestBody::None),
             RequestBody::Memory(bytes) => {
@@ -67,6 +69,7 @@ impl PhpApplication {
             root: &request.script.root,
             script_name: &request.script.name,
             path_info: &request.script.path_info,
+            script_filename: request.script.file.as_deref(),
             body_size,
             tls_protocol: tls.map_or("", |tls| tls.protocol),
             tls_cipher: tls.map_or("", |tls| &tls.cipher),
@@ -81,7 +84,7 @@ impl PhpApplication {
             head: request.method == Method::HEAD,
             repeatable: request.method.is_safe(),
         };
-        Ok(self.pool.call(call).await?)
+        Ok(pool.call(call).await?)
     }
 
     fn refuse(&self, id: u64, failure: &Failure) -> Response<PhpBody> {
@@ -174,16 +177,20 @@ enum Failure {
     Variables(#[from] howdah_cgi::Error),
     #[error(transparent)]
     Pool(#[from] CallError),
+    #[error("the route names a pool that was not started")]
+    NoPool,
 }
 
 impl Failure {
     fn status(&self) -> StatusCode {
         match self {
             Self::Variables(_) => StatusCode::BAD_REQUEST,
+            Self::NoPool => StatusCode::INTERNAL_SERVER_ERROR,
             Self::Pool(error) => match error {
-                CallError::QueueFull | CallError::WaitTimeout(_) | CallError::Stopping => {
-                    StatusCode::SERVICE_UNAVAILABLE
-                }
+                CallError::QueueFull
+                | CallError::WaitTimeout(_)
+                | CallError::NotBooted
+                | CallError::Stopping => StatusCode::SERVICE_UNAVAILABLE,
                 CallError::RequestTimeout(_) => StatusCode::GATEWAY_TIMEOUT,
                 CallError::TooLarge => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
                 _ => StatusCode::BAD_GATEWAY,

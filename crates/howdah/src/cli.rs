@@ -6,6 +6,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
+use howdah_config::model::{FRONT_THREADS_MAX, WORKERS_MAX};
+use howdah_observe::admin::AdminAddress;
+
+/// What `--watch` without a pattern watches: `FrankenPHP`'s default.
+pub(crate) const WATCHED: &str = "./**/*.{env,php,twig,yaml,yml}";
 
 /// A PHP application server on the stock PHP of the distribution.
 #[derive(Debug, Parser)]
@@ -23,7 +28,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Serve a PHP application without a configuration file
-    PhpServer(PhpServer),
+    PhpServer(Box<PhpServer>),
     /// Serve what a Caddyfile says
     Run(Run),
     /// Run a PHP script as the php command does
@@ -32,13 +37,22 @@ pub(crate) enum Command {
     Validate(ConfigFile),
     /// Format a Caddyfile
     Fmt(Fmt),
+    /// Boot PHP anew in a running server, from the files as they are now, without losing a request
+    Reload(Reload),
+    /// End a running server when it has answered what it works on
+    Stop(Remote),
+    /// Show what a running server does
+    Status(Status),
     /// Print the versions of howdah and of the PHP that it runs
     Version,
+    /// Print what this program was built from
+    BuildInfo,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct PhpServer {
-    /// Document root [default: public if it exists, else the current directory]
+    /// Document root [default: public if it exists, else the current directory; with --worker: the
+    /// folder of FILE if that is public, else the public beside FILE, else the folder of FILE]
     #[arg(short, long, value_name = "DIR")]
     pub(crate) root: Option<PathBuf>,
     /// Address to listen on, HOST:PORT or :PORT [default: :8080]
@@ -47,11 +61,21 @@ pub(crate) struct PhpServer {
     /// Answer only requests for this host name
     #[arg(short, long, value_name = "NAME")]
     pub(crate) domain: Option<String>,
-    /// PHP processes [default: two for each core, at least four]
-    #[arg(long, value_name = "N")]
+    /// Worker script: N processes boot it once, and it answers every request that is not for a
+    /// static file [default of N: two for each core, at least four]
+    #[arg(short, long, value_name = "FILE[,N]", value_parser = worker)]
+    pub(crate) worker: Option<Worker>,
+    /// Boot the worker script anew when a file changes that fits the pattern; may be given again
+    /// [default pattern: ./**/*.{env,php,twig,yaml,yml}]
+    #[arg(long, value_name = "GLOB", num_args = 0..=1, require_equals = true,
+        default_missing_value = WATCHED, hide_default_value = true, requires = "worker")]
+    pub(crate) watch: Vec<String>,
+    /// PHP processes that run scripts anew for each request [default: two for each core, at least
+    /// four; with --worker: one]
+    #[arg(long, value_name = "N", value_parser = processes)]
     pub(crate) workers: Option<usize>,
     /// Threads that serve connections [default: half the cores, 1 to 16]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = front_threads)]
     pub(crate) front_threads: Option<usize>,
     /// Replace a PHP process after so many requests; 0: never
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -71,6 +95,9 @@ pub(crate) struct PhpServer {
     /// Set a php.ini value; may be given again
     #[arg(long, value_name = "NAME=VALUE", value_parser = ini_setting)]
     pub(crate) php_ini: Vec<(String, String)>,
+    /// Take orders and tell about the server at this address, HOST:PORT or unix//PATH [default: off]
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) admin: Option<AdminAddress>,
     /// The howdah-php to run [default: the one beside this executable, then on PATH]
     #[arg(long, value_name = "FILE")]
     pub(crate) php: Option<PathBuf>,
@@ -99,6 +126,42 @@ pub(crate) struct Run {
     /// Read environment variables from a file of NAME=VALUE lines first
     #[arg(short, long, value_name = "FILE")]
     pub(crate) envfile: Vec<PathBuf>,
+    /// Boot worker scripts anew when PHP files below the current directory change; for worker blocks
+    /// without `watch`
+    #[arg(short, long)]
+    pub(crate) watch: bool,
+}
+
+/// Which running server.
+#[derive(Debug, Args)]
+pub(crate) struct Remote {
+    /// The Caddyfile that names its admin address [default: Caddyfile, if there is one]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Its admin address, HOST:PORT or unix//PATH [default: that of the Caddyfile, else localhost:2019]
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) address: Option<AdminAddress>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Reload {
+    #[command(flatten)]
+    pub(crate) server: Remote,
+    /// Only this pool
+    #[arg(long, value_name = "NAME")]
+    pub(crate) pool: Option<String>,
+    /// Reload although nothing changed, which is what always happens; Caddy has this option
+    #[arg(short, long)]
+    pub(crate) force: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Status {
+    #[command(flatten)]
+    pub(crate) server: Remote,
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -145,6 +208,44 @@ fn duration(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "too long".into())
 }
 
+/// A worker script.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Worker {
+    pub(crate) file: PathBuf,
+    /// Processes.
+    pub(crate) count: Option<usize>,
+}
+
+/// `FILE` or `FILE,N`.
+fn worker(text: &str) -> Result<Worker, String> {
+    let (file, count) = match text.rsplit_once(',') {
+        Some((file, count)) => (file, Some(processes(count)?)),
+        None => (text, None),
+    };
+    if file.is_empty() {
+        return Err("expected FILE or FILE,N".into());
+    }
+    Ok(Worker {
+        file: file.into(),
+        count,
+    })
+}
+
+fn processes(text: &str) -> Result<usize, String> {
+    bounded(text, WORKERS_MAX)
+}
+
+fn front_threads(text: &str) -> Result<usize, String> {
+    bounded(text, FRONT_THREADS_MAX)
+}
+
+fn bounded(text: &str, most: usize) -> Result<usize, String> {
+    let number = text.parse().ok();
+    number
+        .filter(|number| (1..=most).contains(number))
+        .ok_or_else(|| format!("expected a number from 1 to {most}"))
+}
+
 fn ini_setting(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.trim().is_empty() => {
@@ -179,6 +280,33 @@ mod tests {
         ] {
             assert!(duration(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn workers_have_a_file_and_maybe_a_number() {
+        let of = |file: &str, count| {
+            Ok(Worker {
+                file: file.into(),
+                count,
+            })
+        };
+        assert_eq!(worker("a.php"), of("a.php", None));
+        assert_eq!(worker("a,b.php,4"), of("a,b.php", Some(4)));
+        for wrong in ["", ",4", "a.php,", "a.php,0", "a.php,256", "a.php,x"] {
+            assert!(worker(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(front_threads("16"), Ok(16));
+        assert!(front_threads("17").is_err());
+    }
+
+    #[test]
+    fn watching_wants_something_to_boot() {
+        let parse = |arguments: &[&str]| {
+            Cli::try_parse_from(["howdah", "php-server"].iter().chain(arguments))
+        };
+        assert!(parse(&["--watch"]).is_err());
+        assert!(parse(&["--watch", "-w", "a.php"]).is_ok());
+        assert!(parse(&["--mercure"]).is_err());
     }
 
     #[test]

@@ -1,15 +1,15 @@
 //! The commands that are not a server, and how the two that are find their configuration.
 
+pub(crate) mod remote;
+
 use std::fmt;
 use std::io::{Read, Write};
-use std::net::IpAddr;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use howdah_config::model::{AccessLog, Address, Config, Handler, PhpServer, Route, Site, Template};
-
-use crate::{cli, php, serve};
+use crate::control::Source;
+use crate::{cli, php, php_server, serve};
 
 /// Why a command did not do what it was asked to.
 #[derive(Debug)]
@@ -39,13 +39,13 @@ impl fmt::Display for Failure {
 
 pub(crate) type Outcome = Result<ExitCode, Failure>;
 
-fn setup(error: impl fmt::Display) -> Failure {
+pub(crate) fn setup(error: impl fmt::Display) -> Failure {
     Failure::Setup(error.to_string())
 }
 
 /// `howdah php-server`.
 pub(crate) fn php_server(options: cli::PhpServer) -> Outcome {
-    serve::serve(&php_server_config(options)?)
+    serve::serve(&php_server::config(options)?, None)
 }
 
 /// `howdah run`.
@@ -61,7 +61,15 @@ pub(crate) fn run(options: &cli::Run) -> Outcome {
     for warning in &parsed.warnings {
         eprintln!("howdah: warning: {warning}");
     }
-    serve::serve(&parsed.config)
+    let mut config = parsed.config;
+    if options.watch {
+        let unwatched = config.workers.iter_mut();
+        for pool in unwatched.filter(|pool| pool.watch.is_empty()) {
+            pool.watch.push(cli::WATCHED.to_owned());
+        }
+    }
+    let source = Source::new(&options.file.config, &parsed.files);
+    serve::serve(&config, Some(source))
 }
 
 /// `howdah validate`.
@@ -115,6 +123,31 @@ pub(crate) fn php_cli(options: &cli::PhpCli) -> Outcome {
 /// `howdah version`.
 pub(crate) fn version() -> ExitCode {
     println!("howdah {}", env!("CARGO_PKG_VERSION"));
+    print_php();
+    ExitCode::SUCCESS
+}
+
+/// `howdah build-info`, a name and a value on each line.
+pub(crate) fn build_info() -> ExitCode {
+    println!("path\thowdah");
+    println!("mod\thowdah\tv{}", env!("CARGO_PKG_VERSION"));
+    if called_as_frankenphp() {
+        // Laravel Octane looks for this line and wants a version that is new enough.
+        println!("dep\tgithub.com/dunglas/frankenphp\tv1.99.0");
+    }
+    ExitCode::SUCCESS
+}
+
+/// The name by which programs that drive `FrankenPHP` call this one: a link of that name.
+const FRANKENPHP: &str = "frankenphp";
+
+fn called_as_frankenphp() -> bool {
+    std::env::args_os()
+        .next()
+        .is_some_and(|name| Path::new(&name).file_name() == Some(FRANKENPHP.as_ref()))
+}
+
+fn print_php() {
     match howdah_pool::php_info(&php::executable(None)) {
         Ok(info) => println!(
             "PHP {} ({})",
@@ -124,76 +157,6 @@ pub(crate) fn version() -> ExitCode {
         // Still an answer: what is missing is what one wants to know.
         Err(error) => println!("no PHP: {error}"),
     }
-    ExitCode::SUCCESS
-}
-
-/// The configuration that the flags of `php-server` mean.
-fn php_server_config(options: cli::PhpServer) -> Result<Config, Failure> {
-    let root = match options.root {
-        Some(root) => root,
-        None if Path::new("public").is_dir() => "public".into(),
-        None => ".".into(),
-    };
-    let (bind, port) = listen_address(options.listen.as_deref().unwrap_or(":8080"))?;
-    let site = Site {
-        addresses: vec![Address {
-            host: options.domain.map(|name| name.to_lowercase()),
-            port,
-        }],
-        bind: bind.into_iter().collect(),
-        access_log: options.access_log.then(AccessLog::default),
-        routes: vec![Route {
-            matcher: None,
-            handler: Handler::PhpServer(PhpServer {
-                root: Some(Template::text(utf8(&root)?)),
-                ..PhpServer::default()
-            }),
-            group: None,
-        }],
-    };
-    let mut config = Config {
-        sites: vec![site],
-        ..Config::default()
-    };
-    config.global.debug = options.debug;
-    config.global.grace_period = Some(options.grace_period);
-    let settings = &mut config.global.php;
-    settings.executable = options.php;
-    settings.workers = options.workers;
-    settings.front_threads = options.front_threads;
-    settings.max_requests = options.max_requests;
-    settings.queue_length = options.queue_length;
-    settings.max_wait_time = options.max_wait_time;
-    settings.request_timeout = options.request_timeout;
-    settings.ini = options.php_ini;
-    Ok(config)
-}
-
-fn utf8(path: &Path) -> Result<String, Failure> {
-    path.to_str().map(str::to_owned).ok_or_else(|| {
-        setup(format_args!(
-            "{}: a document root must have a UTF-8 name",
-            path.display()
-        ))
-    })
-}
-
-/// `HOST:PORT`, `:PORT` or `HOST`; `localhost` is 127.0.0.1.
-fn listen_address(text: &str) -> Result<(Option<IpAddr>, u16), Failure> {
-    let wrong = || {
-        setup(format_args!(
-            "--listen {text}: expected HOST:PORT or :PORT, such as 127.0.0.1:8080"
-        ))
-    };
-    let (host, port) = text.rsplit_once(':').ok_or_else(wrong)?;
-    let port = port.parse().map_err(|_| wrong())?;
-    let host = host.trim_start_matches('[').trim_end_matches(']');
-    let ip = match host {
-        "" => None,
-        "localhost" => Some(IpAddr::from([127, 0, 0, 1])),
-        _ => Some(host.parse().map_err(|_| wrong())?),
-    };
-    Ok((ip, port))
 }
 
 /// `NAME=VALUE` lines; `#` starts a comment line, quotes around a value are removed.
@@ -230,6 +193,12 @@ fn restart_with(variables: &[(String, String)], options: &cli::Run) -> Outcome {
     for file in options.envfile.iter().skip(1) {
         command.arg("--envfile").arg(file);
     }
+    if options.watch {
+        command.arg("--watch");
+    }
+    if called_as_frankenphp() {
+        command.arg0(FRANKENPHP);
+    }
     command.envs(variables.iter().map(|(name, value)| (name, value)));
     Err(setup(command.exec()))
 }
@@ -237,23 +206,6 @@ fn restart_with(variables: &[(String, String)], options: &cli::Run) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn listen_addresses() {
-        let table = [
-            (":8080", None, 8080),
-            ("127.0.0.1:0", Some("127.0.0.1"), 0),
-            ("localhost:80", Some("127.0.0.1"), 80),
-            ("[::1]:443", Some("::1"), 443),
-        ];
-        for (text, ip, port) in table {
-            let expected = (ip.map(|ip| ip.parse().expect("an address")), port);
-            assert_eq!(listen_address(text).expect(text), expected);
-        }
-        for wrong in ["8080", ":", ":99999", "nowhere:80", ""] {
-            assert!(listen_address(wrong).is_err(), "{wrong}");
-        }
-    }
 
     #[test]
     fn env_files() {

@@ -5,10 +5,16 @@
 mod application;
 mod cli;
 mod commands;
+mod control;
 mod php;
+mod php_server;
+mod pools;
 #[cfg(test)]
 mod reference;
+mod report;
 mod serve;
+mod signals;
+mod watch;
 
 use std::process::ExitCode;
 
@@ -19,12 +25,16 @@ use crate::cli::{Cli, Command};
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match cli.command {
-        Command::PhpServer(options) => commands::php_server(options),
+        Command::PhpServer(options) => commands::php_server(*options),
         Command::Run(options) => commands::run(&options),
         Command::PhpCli(options) => commands::php_cli(&options),
         Command::Validate(options) => commands::validate(&options),
         Command::Fmt(options) => commands::fmt(&options),
+        Command::Reload(options) => commands::remote::reload(&options),
+        Command::Stop(options) => commands::remote::stop(&options),
+        Command::Status(options) => commands::remote::status(&options),
         Command::Version => Ok(commands::version()),
+        Command::BuildInfo => Ok(commands::build_info()),
     };
     match result {
         Ok(code) => code,

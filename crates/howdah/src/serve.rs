@@ -1,7 +1,6 @@
 //! A server from its configuration to its end: starts the parts in order, waits for signals, stops them
 //! in the reverse order.
 
-use std::num::NonZero;
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -11,12 +10,15 @@ use std::time::{Duration, Instant};
 use howdah_config::model::{Config, LogFormat, LogLevel};
 use howdah_http::{Hooks, Server, Shutdown};
 use howdah_observe::log::Format;
-use howdah_pool::{FrontSeeds, PoolFront, PoolOptions, RootOptions, Supervisor};
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use howdah_pool::{FrontSeeds, PoolFront, RootOptions, StartError, Supervisor};
+use tokio::task::JoinSet;
 
 use crate::application::PhpApplication;
 use crate::commands::{Failure, Outcome};
-use crate::php;
+use crate::control::{self, ServerControl, Source};
+use crate::signals::Signals;
+use crate::watch::{Changed, Watch, Watcher};
+use crate::{php, pools};
 
 const DEFAULT_GRACE: Duration = Duration::from_secs(30);
 /// PHP's modules and a preload script may take a while on a cold machine.
@@ -24,21 +26,24 @@ const PHP_START_TIMEOUT: Duration = Duration::from_secs(120);
 /// Once no request is left, workers only have to notice.
 const WORKERS_LEAVE: Duration = Duration::from_secs(5);
 
-/// Serves until it is told to stop.
-pub(crate) fn serve(config: &Config) -> Outcome {
+/// Serves until it is told to stop. `source` is where the configuration was read from.
+pub(crate) fn serve(config: &Config, source: Option<Source>) -> Outcome {
     check_roots(config)?;
+    pools::check_scripts(config)?;
+    let watch = watched(config)?;
     start_log(config);
     raise_file_limit();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| Failure::Runtime(format!("cannot start: {error}")))?;
-    runtime.block_on(run(config))
+    runtime.block_on(run(config, source, watch))
 }
 
-async fn run(config: &Config) -> Outcome {
+async fn run(config: &Config, source: Option<Source>, watch: Watch) -> Outcome {
     // First of all, so that a signal during start-up stops the server as well.
-    let mut signals = Signals::new().map_err(|error| Failure::Runtime(error.to_string()))?;
+    let signals = Signals::new().map_err(|error| Failure::Runtime(error.to_string()))?;
+    let (mut signals, reload_signals) = (signals.stop, signals.reload);
     let server = Server::bind(config).map_err(|error| Failure::Setup(error.to_string()))?;
     let server = Arc::new(server);
     let fronts = server.threads();
@@ -48,16 +53,32 @@ async fn run(config: &Config) -> Outcome {
         .try_clone_to_owned()
         .map_err(|error| Failure::Runtime(error.to_string()))?;
 
-    let pool = pool_options(config);
-    let workers = pool.workers;
-    let start = Supervisor::start(root_options(config, fronts), vec![pool], spool);
+    let admin = control::bind_admin(&config.global.admin)?;
+    // Before scripts are read, so that no change after that is missed.
+    let watching = start_watch(watch);
+
+    let pools = pools::options(config);
+    let names = pools.iter().map(|pool| pool.name.clone()).collect();
+    let workers: usize = pools.iter().map(|pool| pool.workers).sum();
+    let start = Supervisor::start(root_options(config, fronts), pools, spool);
     let (mut supervisor, seeds) = tokio::select! {
-        started = start => started.map_err(|error| Failure::Setup(error.to_string()))?,
+        started = start => started.map_err(|error| not_started(config, &error))?,
         () = signals.next() => return Ok(ExitCode::SUCCESS),
     };
     for address in server.local_addrs() {
         tracing::info!(target: "howdah", address = %address, "listening");
     }
+    let control = ServerControl::new(supervisor.handle(), config, names, source);
+    let mut tasks = JoinSet::new();
+    if let Some(admin) = admin {
+        tracing::info!(target: "howdah", address = %admin.address(), "admin API");
+        tasks.spawn(admin.serve(Arc::new(control.clone())));
+    }
+    tasks.spawn(control::reload_on_signals(reload_signals, control.clone()));
+    let watcher = watching.map(|(watcher, changed)| {
+        tasks.spawn(changed.reload(Arc::new(control.clone())));
+        watcher
+    });
     let php = supervisor.php();
     tracing::info!(target: "howdah", php = php.php, opcache = php.opcache, workers, fronts, "ready");
     if !php.opcache {
@@ -69,7 +90,10 @@ async fn run(config: &Config) -> Outcome {
     tokio::select! {
         () = supervisor.run() => {}
         () = signals.next() => {}
+        () = control.stop_ordered() => {}
     }
+    control.set_stopping();
+    drop(watcher);
     let grace = config.global.grace_period.unwrap_or(DEFAULT_GRACE);
     tracing::info!(target: "howdah", grace_seconds = grace.as_secs(), "stopping");
     shutdown.drain(grace);
@@ -112,6 +136,40 @@ fn check_roots(config: &Config) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The files whose changes reload pools. A wrong pattern is a mistake of the one who starts the server.
+fn watched(config: &Config) -> Result<Watch, Failure> {
+    let pools = config.workers.iter();
+    let patterns = pools.map(|pool| (pool.name.as_str(), pool.watch.as_slice()));
+    let cwd = std::env::current_dir().map_err(|error| Failure::Setup(error.to_string()))?;
+    Watch::new(patterns, &cwd).map_err(|error| Failure::Setup(error.to_string()))
+}
+
+/// A server whose files cannot be watched still serves.
+fn start_watch(watch: Watch) -> Option<(Watcher, Changed)> {
+    if watch.is_empty() {
+        return None;
+    }
+    match watch.start() {
+        Ok(watching) => Some(watching),
+        Err(error) => {
+            tracing::warn!(target: "howdah::watch", "files are not watched: {error}");
+            None
+        }
+    }
+}
+
+/// Names the worker script: the pool may be called otherwise.
+fn not_started(config: &Config, error: &StartError) -> Failure {
+    let pool = match error {
+        StartError::Boot { pool, .. } => config.workers.iter().find(|own| own.name == *pool),
+        _ => None,
+    };
+    Failure::Setup(match pool {
+        Some(pool) => format!("worker script {}: {error}", pool.file),
+        None => error.to_string(),
+    })
+}
+
 fn start_threads(
     server: &Arc<Server>,
     seeds: Vec<FrontSeeds>,
@@ -126,11 +184,9 @@ fn start_threads(
         };
         let run = move || {
             let application = move || {
-                let seed = seeds
-                    .into_iter()
-                    .next()
-                    .ok_or(std::io::ErrorKind::NotFound)?;
-                Ok(Rc::new(PhpApplication::new(PoolFront::join(seed)?)))
+                let pools = seeds.into_iter().map(PoolFront::join);
+                let pools = pools.collect::<Result<_, _>>()?;
+                Ok(Rc::new(PhpApplication::new(pools)))
             };
             if let Err(error) = server.run_thread(index, hooks, &shutdown, application) {
                 tracing::error!(target: "howdah", "{error}");
@@ -161,25 +217,6 @@ fn root_options(config: &Config, fronts: usize) -> RootOptions {
     }
 }
 
-fn pool_options(config: &Config) -> PoolOptions {
-    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-    let settings = &config.global.php;
-    let limits = &config.global.limits;
-    let workers = settings
-        .workers
-        .unwrap_or_else(|| howdah_pool::default_workers(cores));
-    let mut options = PoolOptions::new("php", workers);
-    options.max_requests = settings.max_requests;
-    options.queue_length = settings.queue_length;
-    options.max_wait = settings.max_wait_time;
-    options.request_timeout = settings.request_timeout;
-    options.response_buffer = settings.response_buffer;
-    // The path of a request stands in up to seven variables, and each field gets a record.
-    let largest = 8 * limits.max_header_size + limits.memory_body_size + 16_384;
-    options.request_size = options.request_size.max(largest.next_multiple_of(4096));
-    options
-}
-
 fn start_log(config: &Config) {
     let options = config.global.log;
     let format = match options.format {
@@ -207,30 +244,5 @@ fn raise_file_limit() {
     };
     if let Err(error) = setrlimit(Resource::Nofile, raised) {
         tracing::warn!(target: "howdah", "cannot raise the limit of open files: {error}");
-    }
-}
-
-/// SIGTERM, SIGINT (Ctrl-C) and SIGHUP (the terminal is gone) all mean: stop.
-struct Signals {
-    terminate: Signal,
-    interrupt: Signal,
-    hangup: Signal,
-}
-
-impl Signals {
-    fn new() -> std::io::Result<Self> {
-        Ok(Self {
-            terminate: signal(SignalKind::terminate())?,
-            interrupt: signal(SignalKind::interrupt())?,
-            hangup: signal(SignalKind::hangup())?,
-        })
-    }
-
-    async fn next(&mut self) {
-        tokio::select! {
-            _ = self.terminate.recv() => {}
-            _ = self.interrupt.recv() => {}
-            _ = self.hangup.recv() => {}
-        }
     }
 }

@@ -6,6 +6,7 @@ from harness.client import Browser, Upload
 from harness.compare import Rule
 from harness.pictures import png
 
+WORKER = "index.php"
 RULES = (
     Rule(r'(?s)<dl class="facts">.*?</dl>', "FACTS", "what the server says about itself is another server's here"),
     Rule(r"(?s)Made by worker \d+ with PHP [\d.]+ in\s+[\d,.]+ ms", "WORKER", "process ids and the clock"),

@@ -25,6 +25,11 @@ class App:
     database: str | None
     rules: Sequence[Rule]
     allowed: Sequence[Allowed]
+    # Worker mode: the script below the document root, what its requests may change for later ones (`keep`), and the
+    # environment variable without which it is not prepared.
+    worker: str | None = None
+    worker_keep: str | None = None
+    worker_needs: str | None = None
 
     def docroot(self, place: Path) -> Path:
         """The folder to serve."""
@@ -91,4 +96,7 @@ def _load(folder: Path) -> App:
         database=getattr(module, "DATABASE", None),
         rules=getattr(module, "RULES", ()),
         allowed=getattr(module, "ALLOWED", ()),
+        worker=getattr(module, "WORKER", None),
+        worker_keep=getattr(module, "WORKER_KEEP", None),
+        worker_needs=getattr(module, "WORKER_NEEDS", None),
     )

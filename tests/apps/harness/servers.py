@@ -90,6 +90,27 @@ def howdah(binary: Path) -> Command:
     return Command(template, "howdah")
 
 
+class HowdahWorker(Server):
+    """Howdah in worker mode: one script below the document root for everything that is no file."""
+
+    name = "howdah, worker mode"
+
+    def __init__(self, binary: Path, script: str, keep: str | None) -> None:
+        super().__init__()
+        self._binary, self._script, self._keep = binary, script, keep
+
+    def start(self, docroot: Path, port: int, scratch: Path, environment: Mapping[str, str]) -> None:
+        keep = f"keep {self._keep}" if self._keep else ""
+        caddyfile = scratch / "Caddyfile"
+        caddyfile.write_text(
+            _HOWDAH_WORKER.format(docroot=docroot, port=port, script=self._script, keep=keep, workers=WORKERS)
+        )
+        command = [str(self._binary), "run", "--config", str(caddyfile)]
+        process = Process("howdah", command, scratch / "server.log", docroot, environment)
+        self._processes.append(process)
+        process.wait_until(lambda: tcp_is_open(port))
+
+
 def _program(name: str) -> str:
     path = shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
     if path is None:
@@ -166,5 +187,26 @@ http {{
             fastcgi_pass unix:{socket};
         }}
     }}
+}}
+"""
+
+_HOWDAH_WORKER = """\
+{{
+	admin off
+	frankenphp {{
+		num_threads 1
+		worker {{
+			file {docroot}/{script}
+			num {workers}
+			{keep}
+		}}
+	}}
+}}
+http://:{port} {{
+	bind 127.0.0.1
+	root * {docroot}
+	php_server {{
+		try_files {{path}} {script}
+	}}
 }}
 """

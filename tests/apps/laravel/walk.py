@@ -6,6 +6,11 @@ from harness import framework
 from harness.client import Browser
 
 RULES = framework.RULES
+# Octane's own script, which setup.sh copies where HOWDAH_OCTANE names a checkout of laravel/octane 2.
+WORKER = "frankenphp-worker.php"
+# Octane boots the application in the first request, and puts back what requests change by itself.
+WORKER_KEEP = "all"
+WORKER_NEEDS = "HOWDAH_OCTANE"
 
 
 def walk(b: Browser) -> None:

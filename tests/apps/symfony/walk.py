@@ -6,6 +6,8 @@ from harness import framework
 from harness.client import Browser
 
 RULES = framework.RULES
+WORKER = "index.php"
+# The session service sets session.* in its constructor, once for all requests of the worker.
 
 
 def walk(b: Browser) -> None:

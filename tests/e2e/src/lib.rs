@@ -3,7 +3,9 @@
 
 use std::path::PathBuf;
 
+pub mod admin;
 pub mod phpt;
+pub mod worker;
 
 /// The document root of the tests' own scripts.
 pub fn www() -> PathBuf {

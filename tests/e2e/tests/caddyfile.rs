@@ -183,9 +183,14 @@ fn errors_name_line_column_and_the_nearest_word() {
         (":8080 {\n\thandle {\n", "Caddyfile:", "}"),
         ("https://example.com {\n}\n", "Caddyfile:1:1", "http://"),
         (
-            "{\n\tfrankenphp {\n\t\tworker x.php\n\t}\n}\n:8080 {\n}\n",
-            "Caddyfile:3:3",
+            ":8080 {\n\ttls internal\n}\n",
+            "Caddyfile:2:2",
             "not supported",
+        ),
+        (
+            "{\n\tfrankenphp {\n\t\tworker {\n\t\t\tfile x.php\n\t\t\tmatch /a\n\t\t}\n\t}\n}\n:8080 {\n}\n",
+            "Caddyfile:5:4",
+            "`php_server`",
         ),
     ] {
         let told = complaint(&["validate", "-c"], text);

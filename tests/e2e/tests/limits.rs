@@ -72,29 +72,41 @@ fn nothing_is_smuggled() {
 }
 
 #[test]
-fn nothing_follows_a_request_of_two_lengths() {
-    // Chunked counts, and what is behind its end could be anybody's: the connection ends (RFC 9112,
-    // section 6.3), or the request is refused as a whole.
+fn a_request_of_two_lengths_is_refused_and_nothing_follows_it() {
     let server = Server::builder(www()).workers(1).start();
+    let before = "GET /hello.php HTTP/1.1\r\nHost: a\r\n\r\n";
     let hidden = "GET /id.php?id=smuggled HTTP/1.1\r\nHost: a\r\n\r\n";
     for fields in [
         "Content-Length: 5\r\nTransfer-Encoding: chunked",
         "Transfer-Encoding: chunked\r\nContent-Length: 5",
+        "Content-Length: 5\r\nContent-Length: 5",
+        "Transfer-Encoding: chunked, chunked",
+        "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked",
     ] {
-        let mut connection = server.connect();
         let request =
             format!("POST /hello.php HTTP/1.1\r\nHost: a\r\n{fields}\r\n\r\n0\r\n\r\n{hidden}");
-        connection.send_bytes(request.as_bytes()).expect("sent");
-        let response = connection.receive("POST").expect("a response");
-        assert!(
-            matches!(response.status(), 200 | 400),
-            "{fields}: {}",
-            response.status()
-        );
-        connection
-            .wait_closed()
-            .unwrap_or_else(|error| panic!("{fields}: {error}"));
+        for pipelined in [false, true] {
+            let mut connection = server.connect();
+            let sent = if pipelined { before } else { "" };
+            connection
+                .send_bytes([sent, &request].concat().as_bytes())
+                .expect("sent");
+            if pipelined {
+                let first = connection.receive("GET").expect("a response");
+                first.assert(200, "hello");
+            }
+            let response = connection.receive("POST").expect("a response");
+            assert_eq!(response.status(), 400, "{fields}");
+            connection
+                .wait_closed()
+                .unwrap_or_else(|error| panic!("{fields}: {error}"));
+        }
     }
+    // One length is fine, whatever else is in the request.
+    let innocent = Request::new("POST", "/hello.php")
+        .header("X-Note", "Content-Length: 3")
+        .chunked(["Content-Length: 3\r\n\r\n", "abc"]);
+    server.send(&innocent).assert(200, "hello");
 }
 
 #[test]
@@ -259,6 +271,7 @@ fn running_too_long_is_answered_504() {
     let pid = server.get("/pid.php").text();
     server.expect_log("worker killed: request timed out");
     server.expect_log("the request took longer");
+    server.expect_log("gate.php:"); // where it hung: the backtrace
     server
         .get(&format!("/gate.php?silent=1&gate={}", encode(gate.path())))
         .assert_status(504);

@@ -194,3 +194,53 @@ fn a_client_that_leaves_in_the_middle_leaves_nothing() {
     // The spool directory is looked at when the server ends.
     server.get("/hello.php").assert(200, "hello");
 }
+
+#[test]
+fn a_full_disk_is_answered_507_and_nothing_is_left() {
+    // The server has a temporary directory of 1 MiB that nobody else sees.
+    let mount = "mount -t tmpfs -o size=1m tmpfs \"$TMPDIR\" && exec \"$0\" \"$@\"";
+    let unshare = ["unshare", "-m", "--fork", "sh", "-c", mount];
+    let permitted = std::process::Command::new(unshare[0])
+        .args(&unshare[1..])
+        .arg("true")
+        .env("TMPDIR", "/tmp")
+        .output();
+    if !permitted.is_ok_and(|output| output.status.success()) {
+        println!("skipped: mounting a file system is not permitted here");
+        return;
+    }
+    let server = Server::builder(www()).workers(2).through(unshare).start();
+    server.expect_log("a request body cannot be stored");
+    let temporary = std::path::PathBuf::from(format!(
+        "/proc/{}/root{}",
+        server.pid(),
+        server.temp_dir().display()
+    ));
+    let bodies = || -> Vec<String> {
+        let spools = std::fs::read_dir(&temporary).expect("the server's directory");
+        spools
+            .flat_map(|spool| std::fs::read_dir(spool.expect("an entry").path()).expect("a spool"))
+            .map(|file| file.expect("an entry").file_name().display().to_string())
+            .filter(|name| name != "lock")
+            .collect()
+    };
+    let body = vec![b'x'; 4 << 20];
+    for _ in 0..3 {
+        for request in [
+            Request::new("PUT", "/dump.php").body(&body),
+            Request::new("PUT", "/dump.php").chunked(body.chunks(100_000)),
+        ] {
+            let mut connection = server.connect();
+            connection.send(&request).expect("it is read to its end");
+            let response = connection.receive("PUT").expect("a response");
+            response.assert(507, "the body cannot be stored\n");
+            connection.wait_closed().expect("closed in order");
+            assert_eq!(bodies(), Vec::<String>::new());
+        }
+    }
+    // There is room for what fits.
+    let content = noise(300 << 10, 7);
+    let fits = Request::new("PUT", "/dump.php").body(&content);
+    assert_eq!(server.send(&fits).json()["input_size"], content.len());
+    assert_eq!(bodies(), Vec::<String>::new());
+}

@@ -15,8 +15,16 @@ foreach ((new ReflectionExtension('howdah'))->getFunctions() as $function) {
 }
 --EXPECT--
 [{"Host":"localhost","Content-Type":"application\/x-www-form-urlencoded","Content-Length":"3","X-Some-Thing":"v","Accept":"*\/*"},true,{"X-Out":"2"}]
+frankenphp_handle_request: bool
+howdah_handle_request: bool
+howdah_after_fork: void
+headers_send: int
 fastcgi_finish_request: bool
+frankenphp_finish_request: bool
 apache_request_headers: array
 getallheaders: array
+frankenphp_request_headers: array
 apache_response_headers: array
+frankenphp_response_headers: array
+frankenphp_log: void
 howdah_request_id: string

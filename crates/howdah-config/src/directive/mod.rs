@@ -64,9 +64,6 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
             },
         ),
         Item::Unsupported("tls", TLS),
-        Item::Unsupported("handle_errors", ""),
-        Item::Unsupported("mercure", ""),
-        Item::Unsupported("vulcain", ""),
         Item::Unsupported("tracing", ""),
         Item::Unsupported("map", ""),
         Item::Unsupported("vars", ""),
@@ -169,7 +166,6 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
         Item::Unsupported("basic_auth", ""),
         Item::Unsupported("forward_auth", ""),
         Item::Unsupported("request_header", ""),
-        Item::Unsupported("encode", "take it out: responses are not compressed"),
         Item::Unsupported("push", ""),
         Item::Unsupported("intercept", ""),
         Item::Unsupported("templates", ""),
@@ -276,6 +272,10 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
             files::file_server,
         ),
         Item::Unsupported("acme_server", TLS),
+        Item::Elsewhere(
+            "worker",
+            "put it in `php_server { … }`, or in `frankenphp { … }` in the global options",
+        ),
     ],
 };
 

@@ -2,12 +2,14 @@
 
 use super::files::{candidates, query_start};
 use super::scope::Scope;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Position};
 use crate::model::{
-    FileServer, Handler, Part, PhpScript, PhpServer, Placeholder, Template, TryFiles,
+    FileServer, Handler, Part, PhpScript, PhpServer, PhpWorker, Placeholder, Template, TryFiles,
 };
+use crate::pools;
 use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
 use crate::template::{literal, template};
+use crate::worker::{self, check_variable, pairs};
 
 /// What is in a block, while it is read.
 #[derive(Debug, Default)]
@@ -19,6 +21,8 @@ pub(crate) struct Draft {
     index: Option<Index>,
     try_files: Option<TryFiles>,
     files_off: bool,
+    name: Option<(String, Position)>,
+    workers: Vec<worker::Draft>,
 }
 
 #[derive(Debug)]
@@ -27,8 +31,7 @@ enum Index {
     Off,
 }
 
-const WORKER: &str = "PHP starts fresh for each request";
-const BODY_TIMEOUT: &str = "set `read_body` in `servers { timeouts { … } }`";
+const HOT_RELOAD: &str = "it needs Mercure; `watch` in a `worker` reloads the PHP side";
 
 const ROOT: Entry = Entry {
     name: "root",
@@ -57,10 +60,10 @@ const SPLIT_PATH: Entry = Entry {
 };
 const ENV: Entry = Entry {
     name: "env",
-    syntax: "env NAME VALUE",
+    syntax: "env NAME VALUE  or  env { NAME VALUE … }",
     default: "",
     about: "A variable in `$_SERVER`, stronger than all others. May be given several times.",
-    differs: "",
+    differs: "The form with a block is not in FrankenPHP.",
     example: "env APP_ENV production",
 };
 const SYMLINK: Entry = Entry {
@@ -70,6 +73,14 @@ const SYMLINK: Entry = Entry {
     about: "Resolves the document root if it is a symbolic link.",
     differs: "",
     example: "resolve_root_symlink false",
+};
+const NAME: Entry = Entry {
+    name: "name",
+    syntax: "name NAME",
+    default: "",
+    about: "Names those workers of this block that have no name of their own.",
+    differs: "",
+    example: "name shop",
 };
 
 /// Names of the block of `php`.
@@ -81,10 +92,9 @@ pub(crate) const PHP: Table<Draft> = Table {
         Item::Supported(SPLIT_PATH, split),
         Item::Supported(ENV, env),
         Item::Supported(SYMLINK, resolve_root_symlink),
-        Item::Unsupported("hot_reload", ""),
-        Item::Unsupported("name", WORKER),
-        Item::Unsupported("request_body_timeout", BODY_TIMEOUT),
-        Item::Unsupported("worker", WORKER),
+        Item::Supported(worker::APPLICATION, read_worker),
+        Item::Supported(NAME, name),
+        Item::Unsupported("hot_reload", HOT_RELOAD),
     ],
 };
 
@@ -144,10 +154,9 @@ pub(crate) const PHP_SERVER: Table<Draft> = Table {
             },
         ),
         Item::Supported(SYMLINK, resolve_root_symlink),
-        Item::Unsupported("hot_reload", ""),
-        Item::Unsupported("name", WORKER),
-        Item::Unsupported("request_body_timeout", BODY_TIMEOUT),
-        Item::Unsupported("worker", WORKER),
+        Item::Supported(worker::APPLICATION, read_worker),
+        Item::Supported(NAME, name),
+        Item::Unsupported("hot_reload", HOT_RELOAD),
     ],
 };
 
@@ -156,14 +165,14 @@ pub(crate) fn read_php(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> 
     super::no_more(call, rest)?;
     let mut draft = Draft::default();
     cx.read(&PHP, call.block.unwrap_or_default(), &mut draft);
+    let workers = workers(cx, &mut draft)?;
     let root = draft.root.take();
-    scope.push(
-        key,
-        Handler::Php(PhpScript {
-            root,
-            ..script(draft)
-        }),
-    );
+    let script = PhpScript {
+        root,
+        workers,
+        ..script(draft)
+    };
+    scope.push(key, Handler::Php(script));
     Ok(())
 }
 
@@ -197,9 +206,13 @@ pub(crate) fn read_server(
         hide: cx.hidden.clone(),
         ..FileServer::default()
     });
+    let workers = workers(cx, &mut draft)?;
     let root = draft.root.take();
     let server = PhpServer {
-        script: script(draft),
+        script: PhpScript {
+            workers,
+            ..script(draft)
+        },
         root,
         index,
         try_files,
@@ -207,6 +220,50 @@ pub(crate) fn read_server(
     };
     scope.push(key, Handler::PhpServer(server));
     Ok(())
+}
+
+/// The workers of the block with what they have from it: where a file starts, variables, and a name.
+fn workers(cx: &mut Context, draft: &mut Draft) -> Result<Vec<PhpWorker>, Error> {
+    let mut workers = std::mem::take(&mut draft.workers);
+    if let (Some((_, position)), true) = (&draft.name, workers.is_empty()) {
+        cx.warn(
+            position,
+            "`name` has no effect: there is no `worker` in this block that it names",
+        );
+    }
+    let block = cx.next_block();
+    for worker in &mut workers {
+        worker.block = block;
+        worker.application = draft.name.as_ref().map(|(name, _)| name.clone());
+        if let Some(root) = &draft.root {
+            let constant = root.as_text().map(str::to_owned);
+            let relative = !worker
+                .file
+                .as_deref()
+                .is_some_and(|file| file.starts_with('/'));
+            if constant.is_none() && relative {
+                return Err(Error::new(
+                    ErrorKind::Conflict,
+                    &worker.position,
+                    "the file of the worker starts at a root that has a placeholder",
+                    "write the absolute path of the file",
+                ));
+            }
+            worker.pool.root.clone_from(&constant);
+            worker.folder = constant;
+        }
+        let mut env: Vec<(String, String)> = Vec::new();
+        for (name, value) in &draft.env {
+            // One with a placeholder has no value before there is a request.
+            let own = worker.pool.env.iter().any(|(other, _)| other == name);
+            if let Some(value) = value.as_text().filter(|_| !own) {
+                env.push((name.clone(), value.to_owned()));
+            }
+        }
+        env.append(&mut worker.pool.env);
+        worker.pool.env = env;
+    }
+    Ok(pools::of_application(cx, workers))
 }
 
 fn script(draft: Draft) -> PhpScript {
@@ -218,6 +275,7 @@ fn script(draft: Draft) -> PhpScript {
         resolve_root_symlink: draft
             .resolve_root_symlink
             .unwrap_or(default.resolve_root_symlink),
+        workers: Vec::new(),
     }
 }
 
@@ -269,20 +327,24 @@ fn split(_: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), Erro
     call.set(&mut draft.split, split)
 }
 
-fn env(_: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
-    let [name, value] = call.arguments(2, 2)? else {
-        return Ok(());
-    };
-    if name.text.is_empty() || name.text.contains(['=', '\0', '{', '}']) {
-        return Err(bad_value(
-            &name.position,
-            format!("`{}` is not the name of a variable", name.text),
-            "write for example `env APP_ENV production`",
-        ));
+fn env(cx: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
+    for (name, value) in pairs(cx, call)? {
+        check_variable(name)?;
+        let value = template(value)?;
+        draft.env.retain(|(other, _)| *other != name.text);
+        draft.env.push((name.text.clone(), value));
     }
-    let value = template(value)?;
-    draft.env.retain(|(other, _)| *other != name.text);
-    draft.env.push((name.text.clone(), value));
+    Ok(())
+}
+
+fn name(_: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
+    let name = worker::name(call)?;
+    call.set(&mut draft.name, (name, call.name.position.clone()))
+}
+
+fn read_worker(cx: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
+    let worker = worker::read(cx, call, worker::Place::Application)?;
+    draft.workers.push(worker);
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! A list of directives: their named matchers, their order and their groups.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use super::{DIRECTIVES, matcher};
 use crate::error::{Error, ErrorKind};
@@ -28,7 +28,7 @@ pub(crate) struct Key {
 pub(crate) struct Scope {
     /// `None` in a block of a directive.
     pub(crate) site: Option<SiteSettings>,
-    matchers: HashMap<String, Key>,
+    matchers: BTreeMap<String, Key>,
     pending: Vec<Pending>,
     /// The directive that is being read, as its place in the order.
     directive: usize,
@@ -103,6 +103,9 @@ impl Scope {
         statement: &Statement,
         lone_site: bool,
     ) -> Result<(), Error> {
+        if cx.accepts(DIRECTIVES.kind, &statement.name) {
+            return Ok(());
+        }
         let (index, entry, read) = DIRECTIVES.find(&statement.name).map_err(|mut error| {
             if lone_site && error.kind == ErrorKind::UnknownName {
                 let braces = "if it is the address of a second site, put `{ … }` around each site";
@@ -152,9 +155,8 @@ impl Scope {
         if let Some(key) = self.matchers.get(&first.text) {
             return Ok((key.clone(), rest));
         }
-        let mut names: Vec<_> = self.matchers.keys().map(String::as_str).collect();
-        names.sort_unstable();
-        let hint = nearest(&first.text, names.into_iter()).map_or_else(
+        let names = self.matchers.keys().map(String::as_str);
+        let hint = nearest(&first.text, names).map_or_else(
             || format!("define it in this site: `{} path /…`", first.text),
             |near| format!("did you mean `{near}`?"),
         );

@@ -46,7 +46,7 @@ impl AsyncRead for Io {
         }
         let before = buffer.filled().len();
         ready!(Pin::new(&mut this.stream).poll_read(cx, buffer))?;
-        this.state.received(&buffer.filled()[before..]);
+        this.state.read(&buffer.filled()[before..]);
         Poll::Ready(Ok(()))
     }
 }

@@ -9,6 +9,7 @@
 //! Timeouts are kept here and not by hyper: one timer for all, armed rarely.
 
 mod first;
+mod framing;
 mod io;
 pub(crate) mod state;
 mod watch;

@@ -1,10 +1,11 @@
 //! What a connection is doing, and until when it may. Shared by its socket, its requests and its
 //! driver, all on one thread.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use http::StatusCode;
 
+use super::framing::Framing;
 use crate::clock;
 
 /// Between requests, in the header of one, or busy with some.
@@ -32,6 +33,9 @@ pub(crate) struct ConnectionState {
     http2: Cell<bool>,
     refusal: Cell<Option<StatusCode>>,
     linger: Cell<bool>,
+    framing: RefCell<Framing>,
+    /// Requests that have begun.
+    requests: Cell<u64>,
     max_header_size: usize,
 }
 
@@ -47,6 +51,8 @@ impl ConnectionState {
             http2: Cell::new(false),
             refusal: Cell::new(None),
             linger: Cell::new(false),
+            framing: RefCell::default(),
+            requests: Cell::new(0),
             max_header_size,
         }
     }
@@ -66,6 +72,7 @@ impl ConnectionState {
     /// HTTP/2: headers come in frames that its library limits.
     pub(crate) fn set_http2(&self) {
         self.http2.set(true);
+        self.framing.borrow_mut().stop();
         self.phase.set(Phase::Idle);
     }
 
@@ -77,6 +84,7 @@ impl ConnectionState {
     /// A request's header is complete.
     pub(crate) fn begin(&self) {
         self.active.set(self.active.get() + 1);
+        self.requests.set(self.requests.get() + 1);
         self.phase.set(Phase::Busy);
     }
 
@@ -96,6 +104,20 @@ impl ConnectionState {
         self.header_bytes.get()
     }
 
+    /// Whether the length of the request that has just begun can be read in two ways. HTTP/1.
+    pub(crate) fn is_ambiguous(&self) -> bool {
+        self.framing.borrow().ambiguous() == Some(self.requests.get())
+    }
+
+    /// Bytes came from the socket.
+    pub(super) fn read(&self, bytes: &[u8]) {
+        if !self.http2.get() {
+            self.framing.borrow_mut().receive(bytes);
+        }
+        self.received(bytes);
+    }
+
+    /// Bytes that may be of a header; those that hyper gives back are counted again.
     pub(crate) fn received(&self, bytes: &[u8]) {
         if self.http2.get() || self.phase.get() == Phase::Busy || bytes.is_empty() {
             return;

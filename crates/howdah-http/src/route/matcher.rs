@@ -131,7 +131,7 @@ impl Matcher {
     }
 }
 
-fn matches_path(patterns: &[Pattern], path: &str) -> bool {
+pub(super) fn matches_path(patterns: &[Pattern], path: &str) -> bool {
     if path
         .bytes()
         .any(|byte| byte.is_ascii_uppercase() || !byte.is_ascii())

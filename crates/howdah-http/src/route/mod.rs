@@ -12,6 +12,7 @@ pub(crate) mod pattern;
 mod php;
 mod root;
 mod template;
+pub(crate) mod worker;
 
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -27,9 +28,11 @@ use self::matcher::{HostPattern, Matcher};
 use self::php::{PhpScript, PhpServer};
 use self::root::RootText;
 use self::template::{Text, Use};
+use self::worker::WorkerFiles;
 use crate::answer;
 use crate::application::Script;
 use crate::files::FileOptions;
+use crate::log::Logged;
 use crate::lookup::Root;
 use crate::path;
 use crate::response::Content;
@@ -92,6 +95,8 @@ impl FileJob {
 
 /// A script to run.
 pub(crate) struct ScriptJob {
+    /// The classic pool is 0, worker pools follow in the order of the configuration.
+    pub(crate) pool: usize,
     pub(crate) script: Script,
     pub(crate) env: Vec<(String, String)>,
 }
@@ -100,7 +105,7 @@ pub(crate) struct ScriptJob {
 #[derive(Debug)]
 pub(crate) struct Site {
     routes: Box<[Route]>,
-    pub(crate) access_log: bool,
+    pub(crate) access_log: Option<Logged>,
 }
 
 #[derive(Debug)]
@@ -184,10 +189,16 @@ impl Hosts {
 }
 
 impl Site {
-    pub(crate) fn compile(site: &model::Site) -> Result<Self, RouteError> {
+    pub(crate) fn compile(site: &model::Site, workers: &WorkerFiles) -> Result<Self, RouteError> {
         Ok(Self {
-            routes: compile(&site.routes)?,
-            access_log: site.access_log.is_some(),
+            routes: compile(&site.routes, workers)?,
+            access_log: site.access_log.as_ref().map(|log| {
+                if log.errors_only {
+                    Logged::Errors
+                } else {
+                    Logged::All
+                }
+            }),
         })
     }
 
@@ -196,11 +207,11 @@ impl Site {
     }
 }
 
-fn compile(routes: &[model::Route]) -> Result<Box<[Route]>, RouteError> {
+fn compile(routes: &[model::Route], workers: &WorkerFiles) -> Result<Box<[Route]>, RouteError> {
     let compile = |route: &model::Route| {
         Ok(Route {
             matcher: route.matcher.as_ref().map(Matcher::compile).transpose()?,
-            handler: Handler::compile(&route.handler)?,
+            handler: Handler::compile(&route.handler, workers)?,
             group: route.group,
         })
     };
@@ -237,7 +248,7 @@ fn status(status: u16) -> Result<StatusCode, RouteError> {
 }
 
 impl Handler {
-    fn compile(handler: &model::Handler) -> Result<Self, RouteError> {
+    fn compile(handler: &model::Handler, workers: &WorkerFiles) -> Result<Self, RouteError> {
         Ok(match handler {
             model::Handler::Root(path) => Self::Root(RootText::new(path)),
             model::Handler::Header(changes) => {
@@ -264,7 +275,7 @@ impl Handler {
                 candidates: try_files.candidates.iter().map(Candidate::new).collect(),
                 fallback: try_files.fallback_status.map(self::status).transpose()?,
             },
-            model::Handler::Chain(routes) => Self::Chain(compile(routes)?),
+            model::Handler::Chain(routes) => Self::Chain(compile(routes, workers)?),
             model::Handler::Respond {
                 body,
                 status,
@@ -278,9 +289,9 @@ impl Handler {
                 close: *close,
             },
             model::Handler::PhpServer(server) => {
-                Self::PhpServer(Box::new(PhpServer::compile(server)?))
+                Self::PhpServer(Box::new(PhpServer::compile(server, workers)?))
             }
-            model::Handler::Php(script) => Self::Php(PhpScript::compile(script)),
+            model::Handler::Php(script) => Self::Php(PhpScript::compile(script, workers)),
             model::Handler::FileServer(files) => Self::FileServer {
                 options: Rc::new(FileOptions::compile(files, Rc::default())),
                 root: files.root.as_ref().map(RootText::new),

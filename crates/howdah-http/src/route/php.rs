@@ -10,6 +10,7 @@ use super::candidate::{Candidate, find};
 use super::context::Context;
 use super::root::RootText;
 use super::template::{Text, Use};
+use super::worker::{CLASSIC, WorkerFiles, Workers};
 use super::{FileJob, Outcome, RouteError, ScriptJob, status};
 use crate::answer;
 use crate::application::Script;
@@ -24,6 +25,7 @@ pub(crate) struct PhpScript {
     split: Rc<[String]>,
     env: Box<[(String, Text)]>,
     resolve: bool,
+    workers: Workers,
 }
 
 /// A compiled [`model::PhpServer`].
@@ -42,7 +44,7 @@ pub(crate) struct PhpServer {
 }
 
 impl PhpScript {
-    pub(crate) fn compile(script: &model::PhpScript) -> Self {
+    pub(crate) fn compile(script: &model::PhpScript, files: &WorkerFiles) -> Self {
         Self {
             root: script.root.as_ref().map(RootText::new),
             split: script.split.clone().into(),
@@ -52,6 +54,7 @@ impl PhpScript {
                 .map(|(name, text)| (name.clone(), Text::new(text)))
                 .collect(),
             resolve: script.resolve_root_symlink,
+            workers: Workers::compile(&script.workers, files),
         }
     }
 
@@ -60,14 +63,31 @@ impl PhpScript {
         let Some(root) = choose_root(self.root.as_ref(), context) else {
             return Outcome::answer(answer::not_found());
         };
-        self.path_script(&root, context)
+        self.matched(&root, context)
+            .or_else(|| self.path_script(&root, context))
             .unwrap_or_else(|| Outcome::answer(answer::not_found()))
+    }
+
+    /// The worker script that wants this path, whatever is on disk.
+    fn matched(&self, root: &Root, context: &Context<'_>) -> Option<Outcome> {
+        let matched = self.workers.by_path(root, context)?;
+        let script = Script {
+            root: self.document_root(root),
+            path_info: matched.path_info,
+            name: matched.name,
+            file: matched.file,
+        };
+        Some(self.job(matched.pool, script, context))
     }
 
     /// The script in the path. `None` if there is none in it; 404 if it does not exist.
     fn path_script(&self, root: &Rc<Root>, context: &Context<'_>) -> Option<Outcome> {
         let (name, info) = split_path(&context.path, &self.split)?;
-        if has_hidden_segment(name) || context.lookup.kind(root, name) != Kind::File {
+        if has_hidden_segment(name) {
+            return Some(Outcome::answer(answer::no_script()));
+        }
+        let worker = self.workers.worker_of(root, name, context);
+        if worker.is_none() && context.lookup.kind(root, name) != Kind::File {
             return Some(Outcome::answer(answer::no_script()));
         }
         let info = if info.is_empty() {
@@ -75,33 +95,51 @@ impl PhpScript {
         } else {
             info.to_owned()
         };
-        Some(self.job(root, name.to_owned(), info, context))
+        let pool = worker.unwrap_or(CLASSIC);
+        Some(self.script(pool, root, name.to_owned(), info, context))
     }
 
-    fn job(&self, root: &Root, name: String, path_info: String, context: &Context<'_>) -> Outcome {
-        let root = if self.resolve {
+    fn document_root(&self, root: &Root) -> Rc<str> {
+        if self.resolve {
             root.resolved()
         } else {
             Rc::clone(root.path())
+        }
+    }
+
+    /// A script below the root.
+    fn script(
+        &self,
+        pool: usize,
+        root: &Root,
+        name: String,
+        path_info: String,
+        context: &Context<'_>,
+    ) -> Outcome {
+        let script = Script {
+            root: self.document_root(root),
+            name,
+            path_info,
+            file: None,
         };
+        self.job(pool, script, context)
+    }
+
+    fn job(&self, pool: usize, script: Script, context: &Context<'_>) -> Outcome {
         let env = self
             .env
             .iter()
             .map(|(name, text)| (name.clone(), text.evaluate(context, Use::Uri).into_owned()))
             .collect();
-        Outcome::Script(ScriptJob {
-            script: Script {
-                root,
-                name,
-                path_info,
-            },
-            env,
-        })
+        Outcome::Script(ScriptJob { pool, script, env })
     }
 }
 
 impl PhpServer {
-    pub(crate) fn compile(server: &model::PhpServer) -> Result<Self, RouteError> {
+    pub(crate) fn compile(
+        server: &model::PhpServer,
+        workers: &WorkerFiles,
+    ) -> Result<Self, RouteError> {
         let candidates: Box<[Candidate]> = server
             .try_files
             .candidates
@@ -113,7 +151,7 @@ impl PhpServer {
                 .iter()
                 .position(|candidate| candidate.below_path() == Some(&*format!("/{index}")))
         });
-        let script = PhpScript::compile(&server.script);
+        let script = PhpScript::compile(&server.script, workers);
         let is_script =
             |path: &&str| split_path(path, &script.split).is_some_and(|(_, info)| info.is_empty());
         let fallback = server.try_files.fallback_status.map(status).transpose()?;
@@ -149,6 +187,9 @@ impl PhpServer {
         let Some(root) = choose_root(root, context) else {
             return Outcome::answer(answer::not_found());
         };
+        if let Some(outcome) = self.script.matched(&root, context) {
+            return outcome;
+        }
         let asked = match &self.front_controller {
             None => &self.candidates[..],
             Some(_) => &self.candidates[..self.candidates.len() - 1],
@@ -179,7 +220,9 @@ impl PhpServer {
                 context.query = query;
             }
             if split_path(&path, &self.script.split).is_some_and(|(_, info)| info.is_empty()) {
-                return self.script.job(&root, path, info, context);
+                let worker = self.script.workers.worker_of(&root, &path, context);
+                let pool = worker.unwrap_or(CLASSIC);
+                return self.script.script(pool, &root, path, info, context);
             }
             // Only `{path}` keeps a slash that the request has: `/dir/` wants its index.
             let same = context.path_without_slash() == path;
@@ -188,16 +231,19 @@ impl PhpServer {
             }
             return self.file(root, context);
         }
-        if let Some(name) = &self.front_controller
-            && context.lookup.kind(&root, name) == Kind::File
-        {
-            let query = self.candidates.last().and_then(Candidate::query);
-            if let Some(query) = query.map(|text| text.evaluate(context, Use::Uri).into_owned()) {
-                context.query = Some(query);
+        if let Some(name) = &self.front_controller {
+            let worker = self.script.workers.worker_of(&root, name, context);
+            // A worker pool has its script already, whatever is on disk now.
+            if worker.is_some() || context.lookup.kind(&root, name) == Kind::File {
+                let query = self.candidates.last().and_then(Candidate::query);
+                if let Some(query) = query.map(|text| text.evaluate(context, Use::Uri)) {
+                    context.query = Some(query.into_owned());
+                }
+                let (pool, name) = (worker.unwrap_or(CLASSIC), name.to_string());
+                return self
+                    .script
+                    .script(pool, &root, name, String::new(), context);
             }
-            return self
-                .script
-                .job(&root, name.to_string(), String::new(), context);
         }
         if let Some(status) = self.fallback {
             return Outcome::answer(answer::plain(status));

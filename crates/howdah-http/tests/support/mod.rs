@@ -371,6 +371,11 @@ impl Application for Fake {
                 response
             }
             Some("fail") => Response::new(FakeBody::new(Script::Fail(false), guard)),
+            Some("broken") => {
+                let mut response = Response::new(FakeBody::new(Script::Done, guard));
+                *response.status_mut() = http::StatusCode::INTERNAL_SERVER_ERROR;
+                response
+            }
             Some("304") => {
                 let mut response = Response::new(FakeBody::new(Script::Gate(0), guard));
                 *response.status_mut() = http::StatusCode::NOT_MODIFIED;
@@ -404,8 +409,11 @@ fn describe(request: &AppRequest) -> String {
     .unwrap();
     writeln!(
         text,
-        "script={}\npath_info={}",
-        request.script.name, request.script.path_info
+        "pool={}\nfile={}\nscript={}\npath_info={}",
+        request.pool,
+        request.script.file.as_deref().unwrap_or("-"),
+        request.script.name,
+        request.script.path_info
     )
     .unwrap();
     writeln!(

@@ -46,6 +46,9 @@ fn mirror() -> Vec<(String, u64)> {
         ("howdah_slot", layout::SLOT_SIZE),
         ("howdah_frame", layout::FRAME_HEADER_SIZE),
         ("howdah_end", layout::END_SIZE),
+        ("howdah_control", layout::CONTROL_HEADER_SIZE),
+        ("howdah_pool_options", layout::POOL_OPTIONS_SIZE),
+        ("howdah_spawn", layout::SPAWN_SIZE),
     ];
     for (name, size) in sizes {
         values.push((format!("sizeof(struct {name})"), size as u64));
@@ -91,6 +94,46 @@ fn mirror() -> Vec<(String, u64)> {
         ("HOWDAH_FRAME_END", layout::FRAME_END.into()),
         ("HOWDAH_EXIT_NORMAL", layout::EXIT_NORMAL.into()),
         ("HOWDAH_EXIT_FATAL", layout::EXIT_FATAL.into()),
+        ("HOWDAH_POOL_CLASSIC", layout::POOL_CLASSIC.into()),
+        ("HOWDAH_POOL_WORKER", layout::POOL_WORKER.into()),
+        (
+            "HOWDAH_POOL_FLAG_BOOT_EACH",
+            layout::POOL_FLAG_BOOT_EACH.into(),
+        ),
+        (
+            "HOWDAH_POOL_FLAG_EXIT_RESTARTS",
+            layout::POOL_FLAG_EXIT_RESTARTS.into(),
+        ),
+        (
+            "HOWDAH_POOL_FLAG_NO_ROLLBACK",
+            layout::POOL_FLAG_NO_ROLLBACK.into(),
+        ),
+        (
+            "HOWDAH_POOL_FLAG_FRESH_FILES",
+            layout::POOL_FLAG_FRESH_FILES.into(),
+        ),
+        ("HOWDAH_KEEP_ALL", layout::KEEP_ALL.into()),
+        ("HOWDAH_CONTROL_SIZE_MAX", layout::CONTROL_SIZE_MAX as u64),
+        ("HOWDAH_LOG_HEADER_SIZE", layout::LOG_HEADER_SIZE as u64),
+        ("HOWDAH_BOOTED_ONCE", layout::BOOTED_ONCE as u64),
+        ("HOWDAH_BOOTED_EACH", layout::BOOTED_EACH as u64),
+        ("HOWDAH_BOOTED_UNFIT", layout::BOOTED_UNFIT as u64),
+        ("HOWDAH_EXIT_STATUS_BOOT", layout::EXIT_STATUS_BOOT as u64),
+        ("HOWDAH_SIGNAL_BACKTRACE", layout::SIGNAL_BACKTRACE as u64),
+        // POOL and SPAWN are written word by word in this order.
+        ("offsetof(struct howdah_pool_options, mode)", 0),
+        ("offsetof(struct howdah_pool_options, flags)", 4),
+        ("offsetof(struct howdah_pool_options, keep)", 8),
+        ("offsetof(struct howdah_pool_options, connections)", 12),
+        ("offsetof(struct howdah_pool_options, generation)", 16),
+        ("offsetof(struct howdah_pool_options, cpu_limit_ms)", 20),
+        ("offsetof(struct howdah_pool_options, name_size)", 24),
+        ("offsetof(struct howdah_pool_options, script_size)", 28),
+        ("offsetof(struct howdah_pool_options, root_size)", 32),
+        ("offsetof(struct howdah_pool_options, env_size)", 36),
+        ("offsetof(struct howdah_pool_options, warm_size)", 40),
+        ("offsetof(struct howdah_spawn, max_requests)", 0),
+        ("offsetof(struct howdah_spawn, retire_after)", 4),
         (
             "HOWDAH_STATE(0x123456789abcull, 511, 2)",
             layout::state(0x1234_5678_9abc, 511, 2),

@@ -4,6 +4,8 @@ declare(strict_types=1);
 
 require_once 'Illuminate/autoload.php';
 require_once 'Illuminate/Foundation/helpers.php';
+// With Octane, see setup.sh.
+is_file(__DIR__ . '/../vendor/autoload.php') && require_once __DIR__ . '/../vendor/autoload.php';
 require_once __DIR__ . '/../Notes.php';
 require_once __DIR__ . '/../app/classes.php';
 

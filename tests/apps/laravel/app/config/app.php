@@ -27,6 +27,8 @@ return [
         Illuminate\Validation\ValidationServiceProvider::class,
         Illuminate\View\ViewServiceProvider::class,
         App\Routes::class,
+        // Where setup.sh was given it.
+        ...(class_exists(Laravel\Octane\OctaneServiceProvider::class) ? [Laravel\Octane\OctaneServiceProvider::class] : []),
     ],
     'aliases' => [],
 ];

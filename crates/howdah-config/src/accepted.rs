@@ -1,0 +1,58 @@
+//! Names of other servers that are accepted although they have no effect in this version, so that files
+//! that have them run. Each use is a warning: nothing is ignored silently. What is in their arguments
+//! and blocks is not looked at.
+
+/// A name without effect.
+pub(crate) struct Accepted {
+    /// [`Table::kind`](crate::table::Table::kind) of the table that the name would be in.
+    pub(crate) kind: &'static str,
+    pub(crate) name: &'static str,
+    /// What is different without it, after "`NAME` has no effect: ".
+    pub(crate) warning: &'static str,
+}
+
+/// All of them.
+pub(crate) const ACCEPTED: &[Accepted] = &[
+    Accepted {
+        kind: "directive",
+        name: "encode",
+        warning: "responses are not compressed in this version",
+    },
+    Accepted {
+        kind: "directive",
+        name: "handle_errors",
+        warning: "errors are answered with the server's own short texts in this version",
+    },
+    Accepted {
+        kind: "directive",
+        name: "mercure",
+        warning: "there is no Mercure hub in this version",
+    },
+    Accepted {
+        kind: "directive",
+        name: "vulcain",
+        warning: "Vulcain is not part of this version",
+    },
+    Accepted {
+        kind: "subdirective of `php_server`",
+        name: "request_body_timeout",
+        warning: "`read_body` in the global `servers { timeouts { … } }` is the limit",
+    },
+    Accepted {
+        kind: "subdirective of `php`",
+        name: "request_body_timeout",
+        warning: "`read_body` in the global `servers { timeouts { … } }` is the limit",
+    },
+    Accepted {
+        kind: "part of `format filter`",
+        name: "fields",
+        warning: "the log has its fields as they are in this version, passwords in a query too",
+    },
+];
+
+/// The entry of a name, if it is accepted without effect in that kind of block.
+pub(crate) fn find(kind: &str, name: &str) -> Option<&'static Accepted> {
+    ACCEPTED
+        .iter()
+        .find(|accepted| accepted.kind == kind && accepted.name == name)
+}

@@ -1,0 +1,461 @@
+//! The names in the block of a `worker`.
+
+use super::{
+    DEFAULT_WATCH, Draft, Place, check_count, check_variable, file, name, pairs, workers_max,
+};
+use crate::directive::matcher;
+use crate::error::{Error, ErrorKind};
+use crate::model::{Boot, Connections, Isolation, Keep, OnExit};
+use crate::table::{Call, Context, Entry, Item, Table, bad_value};
+use crate::template::literal;
+use crate::value::{duration, number, optional_duration, size};
+
+const NOT_THERE: &str = "Not in FrankenPHP.";
+
+/// Names of the block of `worker`.
+pub(crate) const WORKER: Table<Draft> = Table {
+    kind: "subdirective of `worker`",
+    items: &[
+        Item::Supported(
+            Entry {
+                name: "file",
+                syntax: "file FILE",
+                default: "",
+                about: "The script, if it is not on the line of `worker`. A relative path starts at the \
+                        working directory, or at the `root` of the `php_server` that the worker is in.",
+                differs: "",
+                example: "file public/worker.php",
+            },
+            |_, call, draft| call.set(&mut draft.file, file(call.one()?)?),
+        ),
+        Item::Supported(
+            Entry {
+                name: "num",
+                syntax: "num NUMBER",
+                default: "twice the number of cores, at least 4",
+                about: "How many workers there are, each with one request at a time.",
+                differs: "",
+                example: "num 16",
+            },
+            |_, call, draft| {
+                let count = number(call, 0)?;
+                check_count(call.one()?, count)?;
+                call.set(&mut draft.pool.workers, count)
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "max_threads",
+                syntax: "max_threads NUMBER|auto",
+                default: "as many as `num`",
+                about: "How many workers there may be when requests wait although the processors are not \
+                        busy; with `auto` what the machine allows.",
+                differs: "",
+                example: "max_threads 32",
+            },
+            |_, call, draft| {
+                draft.pool.workers_max = workers_max(call)?;
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "name",
+                syntax: "name NAME",
+                default: "the `name` of the `php_server`, otherwise the name of the file without `.php`",
+                about: "Names the pool in the log, in `howdah status` and in process titles. No two have \
+                        the same.",
+                differs: "FrankenPHP's default is the whole path.",
+                example: "name api",
+            },
+            |_, call, draft| call.set(&mut draft.name, name(call)?),
+        ),
+        Item::Supported(
+            Entry {
+                name: "env",
+                syntax: "env NAME VALUE  or  env { NAME VALUE … }",
+                default: "",
+                about: "An environment variable of the script, also in `$_SERVER` while it starts. May be \
+                        given several times.",
+                differs: "The form with a block is not in FrankenPHP.",
+                example: "env APP_ENV production",
+            },
+            env,
+        ),
+        Item::Supported(
+            Entry {
+                name: "watch",
+                syntax: "watch [PATTERN…]",
+                default: "nothing is watched; without PATTERN `./**/*.{env,php,twig,yaml,yml}`",
+                about: "Files whose change reloads the workers, for development: files, folders, and \
+                        patterns with `*`, `?`, `**` and `{a,b}`. A relative one starts at the working \
+                        directory. May be given several times.",
+                differs: "",
+                example: "watch app/**/*.php .env",
+            },
+            watch,
+        ),
+        Item::Supported(
+            Entry {
+                name: "match",
+                syntax: "match PATH…",
+                default: "the requests whose script the worker is",
+                about: "The worker answers all requests with such a path, whatever file exists. Paths are \
+                        as those of the matcher `path`. Only in `php_server` and `php`. May be given \
+                        several times.",
+                differs: "",
+                example: "match /api/* /graphql",
+            },
+            matches,
+        ),
+        Item::Supported(
+            Entry {
+                name: "max_requests",
+                syntax: "max_requests NUMBER",
+                default: "that of the global block",
+                about: "A worker is replaced after about so many requests; with `0` never. Its successor \
+                        is ready before it leaves.",
+                differs: "In FrankenPHP only in the global block.",
+                example: "max_requests 10000",
+            },
+            |_, call, draft| call.set(&mut draft.pool.max_requests, number(call, 0)?),
+        ),
+        Item::Supported(
+            Entry {
+                name: "max_consecutive_failures",
+                syntax: "max_consecutive_failures NUMBER|-1",
+                default: "`6`",
+                about: "So many times in a row the script may fail before its first request; then the \
+                        server does not start. With `-1` it goes on trying, as it does with `watch`, and \
+                        once it has started.",
+                differs: "",
+                example: "max_consecutive_failures 3",
+            },
+            |_, call, draft| {
+                let never = call.one()?.text == "-1";
+                draft.pool.max_failures = if never { u32::MAX } else { number(call, 0)? };
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "boot",
+                syntax: "boot zygote|each",
+                default: "`zygote`, and `each` by itself where the started script cannot be copied",
+                about: "Where the script runs up to its first request: once, and all workers are copies of \
+                        that process (`zygote`), or in each worker (`each`).",
+                differs: NOT_THERE,
+                example: "boot each",
+            },
+            |_, call, draft| {
+                let words = [("zygote", Boot::Zygote), ("each", Boot::Each)];
+                draft.pool.boot = choice(call, &words)?;
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "exit",
+                syntax: "exit request|restart",
+                default: "`request`",
+                about: "What `exit()` in a request ends: the request, whose shutdown functions run and \
+                        whose output is delivered, or the worker too, which starts again.",
+                differs: "FrankenPHP always does `restart`.",
+                example: "exit restart",
+            },
+            |_, call, draft| {
+                let words = [("request", OnExit::Request), ("restart", OnExit::Restart)];
+                draft.pool.exit = choice(call, &words)?;
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "isolation",
+                syntax: "isolation worker|request",
+                default: "`worker`",
+                about: "With `request` each request has a fresh copy of the started script, so that nothing \
+                        of it is seen by another one; it costs about a millisecond.",
+                differs: NOT_THERE,
+                example: "isolation request",
+            },
+            |_, call, draft| {
+                let words = [
+                    ("worker", Isolation::Worker),
+                    ("request", Isolation::Request),
+                ];
+                draft.pool.isolation = choice(call, &words)?;
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "keep",
+                syntax: "keep WORD…",
+                default: "nothing is kept",
+                about: "State that a request may change for later ones. All other state is after each \
+                        request as it was after the start. Words are `ini`, `handlers` (of errors and \
+                        exceptions, autoloaders, stream wrappers and filters), `locale`, `timezone`, `cwd`, \
+                        `umask`, `env`, `mbstring`, `libxml`, `random` and `all`. May be given several \
+                        times.",
+                differs: "FrankenPHP keeps all of it.",
+                example: "keep locale timezone",
+            },
+            keep,
+        ),
+        Item::Supported(
+            Entry {
+                name: "connections",
+                syntax: "connections replace|revive|ignore",
+                default: "`replace`",
+                about: "What is done when a database connection of a worker was closed by the other side \
+                        between two requests: the worker is replaced, the connection is opened anew where \
+                        that is safe (what was set in its session is lost), or nothing.",
+                differs: NOT_THERE,
+                example: "connections revive",
+            },
+            |_, call, draft| {
+                let words = [
+                    ("replace", Connections::Replace),
+                    ("revive", Connections::Revive),
+                    ("ignore", Connections::Ignore),
+                ];
+                draft.pool.connections = choice(call, &words)?;
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "rollback",
+                syntax: "rollback on|off",
+                default: "`on`",
+                about: "Rolls back a database transaction that a request left open, and logs it.",
+                differs: NOT_THERE,
+                example: "rollback off",
+            },
+            |_, call, draft| {
+                draft.pool.rollback = choice(call, &[("on", true), ("off", false)])?;
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "warm",
+                syntax: "warm PATH…",
+                default: "",
+                about: "Paths, perhaps with a query, that each worker requests of itself before it takes \
+                        requests. May be given several times.",
+                differs: NOT_THERE,
+                example: "warm / /products?page=1",
+            },
+            warm,
+        ),
+        Item::Supported(
+            Entry {
+                name: "max_age",
+                syntax: "max_age DURATION|off",
+                default: "`off`",
+                about: "A worker is replaced after about this time. Its successor is ready before it \
+                        leaves.",
+                differs: NOT_THERE,
+                example: "max_age 1h",
+            },
+            |_, call, draft| {
+                draft.pool.max_age = optional_duration(call)?;
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "max_memory",
+                syntax: "max_memory SIZE",
+                default: "no limit",
+                about: "A worker that has more of PHP's memory after a request is replaced.",
+                differs: NOT_THERE,
+                example: "max_memory 256MiB",
+            },
+            |_, call, draft| call.set(&mut draft.pool.max_memory, size(call)?),
+        ),
+        Item::Supported(
+            Entry {
+                name: "max_memory_growth",
+                syntax: "max_memory_growth SIZE",
+                default: "no limit",
+                about: "A worker whose PHP memory grew by more since its first requests is replaced.",
+                differs: NOT_THERE,
+                example: "max_memory_growth 32MiB",
+            },
+            |_, call, draft| call.set(&mut draft.pool.max_memory_growth, size(call)?),
+        ),
+        Item::Supported(
+            Entry {
+                name: "request_timeout",
+                syntax: "request_timeout DURATION|off",
+                default: "that of the global block",
+                about: "Wall time of a request; then it is answered 504 and its worker is replaced.",
+                differs: NOT_THERE,
+                example: "request_timeout 1m",
+            },
+            |_, call, draft| {
+                draft.pool.request_timeout = optional_duration(call)?;
+                draft.has_timeout = true;
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "cpu_timeout",
+                syntax: "cpu_timeout DURATION|off",
+                default: "`off`",
+                about: "CPU time of a request; then its worker is killed and replaced.",
+                differs: NOT_THERE,
+                example: "cpu_timeout 10s",
+            },
+            |_, call, draft| {
+                draft.pool.cpu_timeout = optional_duration(call)?;
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "max_wait_time",
+                syntax: "max_wait_time DURATION",
+                default: "that of the global block",
+                about: "How long a request may wait for a worker; then it is answered 503.",
+                differs: "In FrankenPHP only in the global block.",
+                example: "max_wait_time 10s",
+            },
+            |_, call, draft| call.set(&mut draft.pool.max_wait_time, duration(call)?),
+        ),
+        Item::Supported(
+            Entry {
+                name: "queue_length",
+                syntax: "queue_length NUMBER",
+                default: "that of the global block",
+                about: "Requests that may wait for a worker; more are answered 503.",
+                differs: NOT_THERE,
+                example: "queue_length 100",
+            },
+            |_, call, draft| call.set(&mut draft.pool.queue_length, number(call, 1)?),
+        ),
+        Item::Supported(
+            Entry {
+                name: "max_in_flight",
+                syntax: "max_in_flight NUMBER",
+                default: "one for each worker",
+                about: "Requests that may be in PHP at a time; further ones wait.",
+                differs: NOT_THERE,
+                example: "max_in_flight 8",
+            },
+            |_, call, draft| call.set(&mut draft.pool.max_in_flight, number(call, 1)?),
+        ),
+        Item::Supported(
+            Entry {
+                name: "max_idle_time",
+                syntax: "max_idle_time DURATION",
+                default: "that of the global block",
+                about: "A worker above `num` ends when it had nothing to do for so long.",
+                differs: "In FrankenPHP only in the global block.",
+                example: "max_idle_time 30s",
+            },
+            |_, call, draft| call.set(&mut draft.pool.max_idle_time, duration(call)?),
+        ),
+        Item::Unsupported(
+            "concurrency",
+            "a worker has one request at a time; raise `num` or `max_threads`",
+        ),
+    ],
+};
+
+fn env(cx: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
+    for (name, value) in pairs(cx, call)? {
+        check_variable(name)?;
+        let text = literal(value, "a variable of a worker")?;
+        if text.contains('\0') {
+            let message = format!("the value of `{}` has a NUL in it", name.text);
+            return Err(bad_value(&value.position, message, ""));
+        }
+        draft.pool.env.retain(|(other, _)| *other != name.text);
+        draft.pool.env.push((name.text.clone(), text));
+    }
+    Ok(())
+}
+
+fn watch(_: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
+    let words = call.arguments(0, usize::MAX)?;
+    if words.is_empty() {
+        draft.pool.watch.push(DEFAULT_WATCH.into());
+    }
+    for word in words {
+        // Not a template: the braces of a pattern are no placeholder.
+        if word.text.is_empty() || word.text.contains('\0') {
+            return Err(bad_value(
+                &word.position,
+                format!("`{}` is not a pattern of files", word.text),
+                "write for example `watch app/**/*.php`",
+            ));
+        }
+        draft.pool.watch.push(word.text.clone());
+    }
+    Ok(())
+}
+
+fn matches(_: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
+    let words = call.arguments(1, usize::MAX)?;
+    if draft.place == Place::Global {
+        return Err(call.error(
+            ErrorKind::Conflict,
+            "`match` belongs to one application, and this worker is for all".into(),
+            "put the worker in the `php_server` whose paths it takes",
+        ));
+    }
+    for word in words {
+        draft.matches.push(matcher::path(word)?);
+    }
+    Ok(())
+}
+
+fn keep(_: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
+    for word in call.arguments(1, usize::MAX)? {
+        let kind = one_of(call, word, &Keep::WORDS)?;
+        draft.pool.keep = draft.pool.keep.with(kind);
+    }
+    Ok(())
+}
+
+fn warm(_: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
+    for word in call.arguments(1, usize::MAX)? {
+        let path = literal(word, "a path to warm up")?;
+        let printable = path.bytes().all(|byte| byte.is_ascii_graphic());
+        if !path.starts_with('/') || !printable || path.contains('#') {
+            return Err(bad_value(
+                &word.position,
+                format!("`{}` is not a path to request", word.text),
+                "write it as a browser sends it, for example `/products?page=1`",
+            ));
+        }
+        draft.pool.warm.push(path);
+    }
+    Ok(())
+}
+
+/// The meaning of the only argument.
+fn choice<T: Copy>(call: &Call<'_>, words: &[(&str, T)]) -> Result<T, Error> {
+    one_of(call, call.one()?, words)
+}
+
+fn one_of<T: Copy>(
+    call: &Call<'_>,
+    word: &crate::tree::Word,
+    words: &[(&str, T)],
+) -> Result<T, Error> {
+    let found = words.iter().find(|(name, _)| *name == word.text);
+    found.map(|(_, value)| *value).ok_or_else(|| {
+        let names: Vec<_> = words.iter().map(|(name, _)| *name).collect();
+        bad_value(
+            &word.position,
+            format!("`{}` takes no `{}`", call.entry.name, word.text),
+            format!("known are {}", names.join(", ")),
+        )
+    })
+}

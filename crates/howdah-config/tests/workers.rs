@@ -1,0 +1,498 @@
+//! Worker pools: what is written, and what it becomes.
+
+mod common;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use common::{environment, errors, text};
+use howdah_config::model::{
+    Boot, Connections, Handler, Isolation, Keep, OnExit, PhpScript, PhpWorker, WorkerPool,
+    WorkersMax,
+};
+use howdah_config::{Config, Files, Parsed, parse};
+
+/// No files, and `/srv/app` as the working directory.
+struct App;
+
+impl Files for App {
+    fn read(&self, _: &Path) -> io::Result<String> {
+        Err(io::ErrorKind::NotFound.into())
+    }
+
+    fn glob(&self, _: &str) -> io::Result<Vec<PathBuf>> {
+        Ok(Vec::new())
+    }
+
+    fn working_directory(&self) -> io::Result<PathBuf> {
+        Ok("/srv/app".into())
+    }
+}
+
+fn parsed(text: &str) -> Parsed {
+    parse(text, "Caddyfile", &environment, &App).unwrap_or_else(|errors| panic!("{text}\n{errors}"))
+}
+
+fn config(text: &str) -> Config {
+    parsed(text).config
+}
+
+fn global(options: &str) -> Config {
+    config(&format!(
+        "{{\nfrankenphp {{\n{options}\n}}\n}}\n:80 {{\nroot * public\nphp_server\n}}"
+    ))
+}
+
+/// The pool of a file with this one worker.
+fn pool(worker: &str) -> WorkerPool {
+    let mut workers = global(worker).workers;
+    assert_eq!(workers.len(), 1, "{worker}");
+    workers.remove(0)
+}
+
+fn block(options: &str) -> WorkerPool {
+    pool(&format!("worker public/w.php {{\n{options}\n}}"))
+}
+
+/// The PHP handlers of all sites, in order.
+fn scripts(config: &Config) -> Vec<&PhpScript> {
+    fn collect<'a>(handler: &'a Handler, found: &mut Vec<&'a PhpScript>) {
+        match handler {
+            Handler::Php(script) => found.push(script),
+            Handler::PhpServer(server) => found.push(&server.script),
+            Handler::Chain(routes) => routes
+                .iter()
+                .for_each(|route| collect(&route.handler, found)),
+            _ => {}
+        }
+    }
+    let mut found = Vec::new();
+    for route in config.sites.iter().flat_map(|site| &site.routes) {
+        collect(&route.handler, &mut found);
+    }
+    found
+}
+
+fn names(config: &Config) -> Vec<&str> {
+    config
+        .workers
+        .iter()
+        .map(|pool| pool.name.as_str())
+        .collect()
+}
+
+#[test]
+fn short_and_long_form_are_the_same() {
+    let expected = WorkerPool {
+        root: Some("/srv/app/public".into()),
+        workers: Some(3),
+        ..WorkerPool::new("w", "/srv/app/public/w.php")
+    };
+    for worker in [
+        "worker public/w.php 3",
+        "worker {\nfile public/w.php\nnum 3\n}",
+        "worker ./public//w.php {\nnum 3\n}",
+        "worker /srv/app/public/w.php 3 {\n}",
+        "worker \"public/w.php\" {$NONE:3}",
+    ] {
+        assert_eq!(pool(worker), expected, "{worker}");
+    }
+    // FrankenPHP's 0 is: not given.
+    assert_eq!(pool("worker public/w.php 0").workers, None);
+    assert_eq!(
+        pool("worker public/w.php watch").watch,
+        ["./**/*.{env,php,twig,yaml,yml}"]
+    );
+}
+
+#[test]
+fn defaults() {
+    let pool = pool("worker public/w.php");
+    assert_eq!(pool.workers, None);
+    assert_eq!(pool.workers_max, WorkersMax::Same);
+    assert_eq!(pool.max_failures, 6);
+    assert_eq!(pool.boot, Boot::Zygote);
+    assert_eq!(pool.exit, OnExit::Request);
+    assert_eq!(pool.isolation, Isolation::Worker);
+    assert_eq!(pool.keep.bits(), 0);
+    assert_eq!(pool.connections, Connections::Replace);
+    assert!(pool.rollback);
+    assert!(pool.env.is_empty() && pool.watch.is_empty() && pool.warm.is_empty());
+    assert_eq!(pool.request_timeout, None);
+}
+
+#[test]
+fn options() {
+    type Change = fn(&mut WorkerPool);
+    let cases: &[(&str, Change)] = &[
+        ("num 16", |pool| pool.workers = Some(16)),
+        ("max_threads auto", |pool| {
+            pool.workers_max = WorkersMax::Auto;
+        }),
+        ("max_threads 7", |pool| {
+            pool.workers_max = WorkersMax::Number(7);
+        }),
+        ("name \"my api\"", |pool| pool.name = "my api".into()),
+        ("env A b\nenv C \"d e\"\nenv A f", |pool| {
+            pool.env = vec![("C".into(), "d e".into()), ("A".into(), "f".into())];
+        }),
+        ("env {\nA b\nC {$PORT}\n}", |pool| {
+            pool.env = vec![("A".into(), "b".into()), ("C".into(), "8080".into())];
+        }),
+        ("watch", |pool| {
+            pool.watch = vec!["./**/*.{env,php,twig,yaml,yml}".into()];
+        }),
+        ("watch a/**/*.{php,env} .env\nwatch /b", |pool| {
+            pool.watch = vec!["a/**/*.{php,env}".into(), ".env".into(), "/b".into()];
+        }),
+        ("max_requests 0", |pool| pool.max_requests = Some(0)),
+        ("max_consecutive_failures 0", |pool| pool.max_failures = 0),
+        ("max_consecutive_failures -1", |pool| {
+            pool.max_failures = u32::MAX;
+        }),
+        ("boot each", |pool| pool.boot = Boot::Each),
+        ("boot zygote", |_| {}),
+        ("exit restart", |pool| pool.exit = OnExit::Restart),
+        ("exit request", |_| {}),
+        ("isolation request", |pool| {
+            pool.isolation = Isolation::Request;
+        }),
+        ("isolation worker", |_| {}),
+        ("keep ini handlers\nkeep random ini", |pool| {
+            pool.keep = Keep::INI.with(Keep::HANDLERS).with(Keep::RANDOM);
+        }),
+        ("keep all", |pool| pool.keep = Keep::ALL),
+        ("connections revive", |pool| {
+            pool.connections = Connections::Revive;
+        }),
+        ("connections ignore", |pool| {
+            pool.connections = Connections::Ignore;
+        }),
+        ("rollback off", |pool| pool.rollback = false),
+        ("rollback on", |_| {}),
+        ("warm / /a?b=c\nwarm /d", |pool| {
+            pool.warm = vec!["/".into(), "/a?b=c".into(), "/d".into()];
+        }),
+        ("max_age 1h", |pool| {
+            pool.max_age = Some(Duration::from_hours(1));
+        }),
+        ("max_age off", |_| {}),
+        ("max_memory 1MiB", |pool| pool.max_memory = Some(1 << 20)),
+        ("max_memory_growth 1kB", |pool| {
+            pool.max_memory_growth = Some(1000);
+        }),
+        ("request_timeout 2s", |pool| {
+            pool.request_timeout = Some(Duration::from_secs(2));
+        }),
+        ("cpu_timeout 3s", |pool| {
+            pool.cpu_timeout = Some(Duration::from_secs(3));
+        }),
+        ("max_wait_time 4s", |pool| {
+            pool.max_wait_time = Some(Duration::from_secs(4));
+        }),
+        ("queue_length 5", |pool| pool.queue_length = Some(5)),
+        ("max_in_flight 6", |pool| pool.max_in_flight = Some(6)),
+        ("max_idle_time 7s", |pool| {
+            pool.max_idle_time = Some(Duration::from_secs(7));
+        }),
+    ];
+    for (options, change) in cases {
+        let mut expected = WorkerPool {
+            root: Some("/srv/app/public".into()),
+            ..WorkerPool::new("w", "/srv/app/public/w.php")
+        };
+        change(&mut expected);
+        assert_eq!(block(options), expected, "{options}");
+    }
+}
+
+/// The words of `keep` are the bits of the contract with the PHP processes.
+#[test]
+fn kept_state_is_what_the_contract_calls_it() {
+    let header = include_str!("../../../worker/include/howdah_shm.h");
+    let words = [
+        "ini", "handlers", "locale", "timezone", "cwd", "umask", "env", "mbstring", "libxml",
+        "random", "all",
+    ];
+    for word in words {
+        let name = format!("#define HOWDAH_KEEP_{} 0x", word.to_uppercase());
+        let (_, after) = header.split_once(&name).expect(&name);
+        let digits = after.split('u').next().expect("digits");
+        let bits = u32::from_str_radix(digits, 16).expect(digits);
+        assert_eq!(block(&format!("keep {word}")).keep.bits(), bits, "{word}");
+    }
+    assert_eq!(header.matches("#define HOWDAH_KEEP_").count(), words.len());
+}
+
+#[test]
+fn the_time_limit_is_the_classic_pools_unless_it_is_given() {
+    let timeout = |worker: &str| {
+        let options = format!("worker public/w.php {{\n{worker}\n}}\nrequest_timeout 9s");
+        global(&options).workers[0].request_timeout
+    };
+    assert_eq!(timeout(""), Some(Duration::from_secs(9)));
+    assert_eq!(timeout("request_timeout 1s"), Some(Duration::from_secs(1)));
+    assert_eq!(timeout("request_timeout off"), None);
+}
+
+#[test]
+fn names_are_unique() {
+    let config = config(
+        "{\nfrankenphp {\nworker a/worker.php\nworker b/worker.php\nworker c/php.php\n\
+         worker d.php {\nname worker-2\n}\n}\n}\n:80 {\nphp_server {\nname shop\nworker e.php\n\
+         worker f.php\nworker g.php {\nname g\n}\n}\n}",
+    );
+    assert_eq!(
+        names(&config),
+        [
+            "worker", "worker-3", "php-2", "worker-2", "shop", "shop-2", "g"
+        ]
+    );
+}
+
+#[test]
+fn global_workers_are_for_all_and_others_for_one() {
+    let config = config(
+        "{\nhowdah {\nworker public/a.php\n}\n}\n:80 {\nroot * public\nphp_server {\n\
+         worker public/b.php {\nmatch /api/* *.json\nmatch /x\n}\nworker public/c.php\n}\n}\n\
+         :81 {\nphp /x/* {\nworker d.php\n}\nrespond no\n}\n:82 {\nroot * public\nroute {\n\
+         php_server\n}\n}",
+    );
+    let worker = |pool, matches: &[&str]| PhpWorker {
+        pool,
+        matches: matches.iter().map(|path| (*path).to_owned()).collect(),
+    };
+    let lists: Vec<_> = scripts(&config)
+        .into_iter()
+        .map(|script| script.workers.clone())
+        .collect();
+    assert_eq!(
+        lists,
+        [
+            vec![
+                worker(1, &["/api/*", "*.json", "/x"]),
+                worker(2, &[]),
+                worker(0, &[])
+            ],
+            vec![worker(3, &[]), worker(0, &[])],
+            vec![worker(0, &[])],
+        ]
+    );
+    assert_eq!(names(&config), ["a", "b", "c", "d"]);
+}
+
+#[test]
+fn an_application_gives_its_workers_a_start() {
+    let config = config(
+        "{\nfrankenphp {\nworker /srv/app/public/g.php\nworker /elsewhere/h.php\n}\n}\n\
+         :80 {\nroot * public\nphp_server {\nroot /srv/shop/public\nenv APP_ENV prod\n\
+         env HOST {host}\nenv SHOP a\nworker index.php {\nenv SHOP b\nenv Z z\n}\n\
+         worker /other/w.php\n}\n}\n:81 {\nroot * public\nhandle {\nphp_server {\n\
+         worker public/i.php\n}\n}\n}\n:82 {\nroot * /{host}\nphp_server {\nworker j.php\n}\n}\n\
+         :83 {\nphp_server {\nworker k.php\n}\n}",
+    );
+    let got: Vec<_> = config
+        .workers
+        .iter()
+        .map(|pool| (pool.file.as_str(), pool.root.as_deref()))
+        .collect();
+    assert_eq!(
+        got,
+        [
+            ("/srv/app/public/g.php", Some("/srv/app/public")),
+            ("/elsewhere/h.php", None),
+            ("/srv/shop/public/index.php", Some("/srv/shop/public")),
+            ("/other/w.php", Some("/srv/shop/public")),
+            ("/srv/app/public/i.php", Some("/srv/app/public")),
+            ("/srv/app/j.php", None),
+            ("/srv/app/k.php", Some("/srv/app")),
+        ]
+    );
+    let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    // The worker's own are stronger; one with a placeholder has a value only in a request.
+    assert_eq!(
+        config.workers[2].env,
+        [pair("APP_ENV", "prod"), pair("SHOP", "b"), pair("Z", "z")]
+    );
+    let script = scripts(&config)[0];
+    assert_eq!(script.env.len(), 3);
+    assert_eq!(script.env[2], ("SHOP".into(), text("a")));
+}
+
+#[test]
+fn warnings() {
+    let messages = |text: &str| -> Vec<String> {
+        let warnings = parsed(text).warnings;
+        warnings.iter().map(ToString::to_string).collect()
+    };
+    assert_eq!(
+        messages(":80 {\nphp_server {\nname a\n}\n}"),
+        ["Caddyfile:3:1: `name` has no effect: there is no `worker` in this block that it names"]
+    );
+    assert_eq!(
+        messages(":80 {\nphp_server {\nworker a.php {\nisolation request\nboot each\n}\n}\n}"),
+        [
+            "Caddyfile:3:1: with `isolation request` and `boot each` every request boots the \
+             application anew; take `boot each` out"
+        ]
+    );
+    assert_eq!(
+        messages(":80 {\nphp {\nrequest_body_timeout 5s\n}\n}"),
+        [
+            "Caddyfile:3:1: `request_body_timeout` has no effect: `read_body` in the global \
+             `servers { timeouts { … } }` is the limit"
+        ]
+    );
+}
+
+#[test]
+fn workers_are_checked() {
+    let long = "x".repeat(30_000);
+    for (options, expected) in [
+        (
+            "worker",
+            "3:1: `worker` takes 1 to 2 arguments, 0 given; write `worker FILE [NUMBER|watch] [{ … }]  or  worker { … }`",
+        ),
+        (
+            "worker a b c",
+            "3:12: `worker` takes 1 to 2 arguments, 3 given; write `worker FILE [NUMBER|watch] [{ … }]  or  worker { … }`",
+        ),
+        (
+            "worker {\n}",
+            "3:1: the worker has no file; write `worker FILE`, or `file FILE` in its block",
+        ),
+        (
+            "worker a.php -1",
+            "3:14: `-1` is neither a number of workers nor `watch`; write `worker FILE [NUMBER|watch] [{ … }]  or  worker { … }`",
+        ),
+        (
+            "worker a.php 256",
+            "3:14: 256 processes are too many for one pool; give a number of at most 255",
+        ),
+        (
+            "worker public/",
+            "3:8: `public/` is not a file; write for example `worker public/worker.php`",
+        ),
+        (
+            "worker {path}",
+            "3:8: the file of a worker cannot have a placeholder: `{path}`; write `{$NAME}` for an environment variable, which is read when the server starts",
+        ),
+        (
+            "worker a.php {\nfile b.php\n}",
+            "4:1: `file` is given twice; take one of them out",
+        ),
+        (
+            "worker a.php 3 {\nnum 4\n}",
+            "4:1: `num` is given twice; take one of them out",
+        ),
+        (
+            "worker a.php 3 {\nmax_threads 2\n}",
+            "3:1: `max_threads` is 2, but 3 processes are asked for; `max_threads` is the larger of the two",
+        ),
+        (
+            "worker a.php\nworker ./a.php",
+            "4:1: the worker `/a.php` is given twice in one block; take one of them out",
+        ),
+        (
+            "worker a.php {\nname x\n}\nworker b.php {\nname x\n}",
+            "6:1: two workers have the name `x`; rename one of them",
+        ),
+        (
+            "worker a.php {\nname php\n}",
+            "4:6: `php` is the name of the pool without a worker script; give another name",
+        ),
+        (
+            "worker a.php {\nname \" \"\n}",
+            "4:6: ` ` is not a name; give one line of at most 100 bytes",
+        ),
+        (
+            "worker a.php {\nmatch /x\n}",
+            "4:1: `match` belongs to one application, and this worker is for all; put the worker in the `php_server` whose paths it takes",
+        ),
+        (
+            "worker a.php {\nconcurrency 8\n}",
+            "4:1: `concurrency` is not supported in this version; a worker has one request at a time; raise `num` or `max_threads`",
+        ),
+        (
+            "worker a.php {\nboot always\n}",
+            "4:6: `boot` takes no `always`; known are zygote, each",
+        ),
+        (
+            "worker a.php {\nkeep locle\n}",
+            "4:6: `keep` takes no `locle`; known are ini, handlers, locale, timezone, cwd, umask, env, mbstring, libxml, random, all",
+        ),
+        (
+            "worker a.php {\nwarm b\n}",
+            "4:6: `b` is not a path to request; write it as a browser sends it, for example `/products?page=1`",
+        ),
+        (
+            "worker a.php {\nwarm \"/a b\"\n}",
+            "4:6: `/a b` is not a path to request; write it as a browser sends it, for example `/products?page=1`",
+        ),
+        (
+            "worker a.php {\nenv A {host}\n}",
+            "4:7: a variable of a worker cannot have a placeholder: `{host}`; write `{$NAME}` for an environment variable, which is read when the server starts",
+        ),
+        (
+            "worker a.php {\nenv {\nA\n}\n}",
+            "5:1: `A` needs one value; write `NAME VALUE`, with quotes around a value with spaces",
+        ),
+        (
+            "worker a.php {\nenv A=B c\n}",
+            "4:5: `A=B` is not the name of a variable; write for example `env APP_ENV production`",
+        ),
+        (
+            "worker a.php {\nwatch \"\"\n}",
+            "4:7: `` is not a pattern of files; write for example `watch app/**/*.php`",
+        ),
+        (
+            "worker a.php {\nmax_consecutive_failures -2\n}",
+            "4:26: `-2` is not a whole number for `max_consecutive_failures`; give a number of at least 0",
+        ),
+        (
+            &format!("worker a.php {{\nenv A {long}\n}}"),
+            "3:1: the variables and paths of this worker have 30009 bytes; at most 30000 are possible; put large values in a file",
+        ),
+    ] {
+        let found = errors(&format!("{{\nfrankenphp {{\n{options}\n}}\n}}"));
+        assert_eq!(found, [format!("Caddyfile:{expected}")], "{options}");
+    }
+    assert_eq!(
+        errors(":80 {\nphp_server {\nroot /{host}\nworker a.php\n}\n}"),
+        [
+            "Caddyfile:4:1: the file of the worker starts at a root that has a placeholder; write \
+             the absolute path of the file"
+        ]
+    );
+    assert_eq!(
+        errors(":80 {\nphp_server {\nworker a.php\nworker a.php {\nmatch /x\n}\n}\n}"),
+        ["Caddyfile:4:1: the worker `/a.php` is given twice in one block; take one of them out"]
+    );
+}
+
+#[test]
+fn an_unknown_working_directory_is_only_needed_for_relative_files() {
+    struct Nowhere;
+    impl Files for Nowhere {
+        fn read(&self, _: &Path) -> io::Result<String> {
+            Err(io::ErrorKind::NotFound.into())
+        }
+        fn glob(&self, _: &str) -> io::Result<Vec<PathBuf>> {
+            Ok(Vec::new())
+        }
+        fn working_directory(&self) -> io::Result<PathBuf> {
+            Err(io::ErrorKind::NotFound.into())
+        }
+    }
+    let read = |file: &str| {
+        let text = format!(":80 {{\nphp_server {{\nworker {file}\n}}\n}}");
+        parse(&text, "F", &environment, &Nowhere)
+    };
+    assert_eq!(read("/a/b.php").unwrap().config.workers[0].file, "/a/b.php");
+    assert_eq!(
+        read("b.php").unwrap_err().to_string(),
+        "F:3:1: cannot tell the working directory, where `b.php` starts: entity not found; write \
+         the absolute path of the file"
+    );
+}

@@ -1,0 +1,172 @@
+//! Which pool runs a script: a worker pool whose `match` fits the path or whose file is the script,
+//! otherwise the classic pool.
+
+use std::rc::Rc;
+
+use howdah_config::model;
+
+use super::context::Context;
+use super::matcher::matches_path;
+use super::pattern::Pattern;
+use crate::lookup::Root;
+
+/// The index of the classic pool.
+pub(super) const CLASSIC: usize = 0;
+
+/// The scripts of all worker pools in the order of the configuration; made once per front thread.
+#[derive(Debug, Default)]
+pub(crate) struct WorkerFiles {
+    files: Vec<Rc<WorkerFile>>,
+}
+
+/// A worker pool's script.
+#[derive(Debug)]
+pub(crate) struct WorkerFile {
+    /// As configured, absolute.
+    written: Rc<str>,
+    /// With symbolic links resolved as they were when the server started.
+    resolved: Rc<str>,
+}
+
+impl WorkerFiles {
+    pub(crate) fn new(pools: &[model::WorkerPool]) -> Self {
+        let file = |pool: &model::WorkerPool| {
+            let written: Rc<str> = pool.file.as_str().into();
+            let resolved = std::fs::canonicalize(&pool.file).ok();
+            // A file that does not exist, or whose name is not UTF-8, stays as it was written.
+            let resolved = resolved
+                .as_deref()
+                .and_then(std::path::Path::to_str)
+                .map_or_else(|| Rc::clone(&written), Into::into);
+            Rc::new(WorkerFile { written, resolved })
+        };
+        Self {
+            files: pools.iter().map(file).collect(),
+        }
+    }
+}
+
+/// The worker pools that a `php_server` or `php` hands requests to.
+#[derive(Debug)]
+pub(crate) struct Workers {
+    list: Box<[Worker]>,
+    any_match: bool,
+}
+
+#[derive(Debug)]
+struct Worker {
+    pool: usize,
+    file: Rc<WorkerFile>,
+    /// Empty: requests whose script is the file.
+    paths: Box<[Pattern]>,
+}
+
+/// What a worker pool whose `match` fits is to run.
+pub(crate) struct Matched {
+    pub(crate) pool: usize,
+    /// `SCRIPT_NAME`; empty if the file is not below the root.
+    pub(crate) name: String,
+    /// What follows the name in the path; empty if the path does not start with the name.
+    pub(crate) path_info: String,
+    /// The file, if root and name do not tell.
+    pub(crate) file: Option<Rc<str>>,
+}
+
+impl Workers {
+    /// Pools that `files` does not have are left out: their indices come from the same configuration.
+    pub(crate) fn compile(workers: &[model::PhpWorker], files: &WorkerFiles) -> Self {
+        let list: Box<[Worker]> = workers
+            .iter()
+            .filter_map(|worker| {
+                Some(Worker {
+                    pool: worker.pool + 1,
+                    file: Rc::clone(files.files.get(worker.pool)?),
+                    paths: worker
+                        .matches
+                        .iter()
+                        .map(|text| Pattern::path(text))
+                        .collect(),
+                })
+            })
+            .collect();
+        Self {
+            any_match: list.iter().any(|worker| !worker.paths.is_empty()),
+            list,
+        }
+    }
+
+    /// The pool whose `match` fits the path.
+    pub(crate) fn by_path(&self, root: &Root, context: &Context<'_>) -> Option<Matched> {
+        if !self.any_match {
+            return None;
+        }
+        let worker = self
+            .list
+            .iter()
+            .find(|worker| matches_path(&worker.paths, &context.path))?;
+        let file = &worker.file;
+        let name =
+            below(&file.written, root.path()).or_else(|| below(&file.resolved, &root.resolved()));
+        let path_info = name
+            .and_then(|name| context.path.strip_prefix(name))
+            .filter(|rest| rest.starts_with('/'))
+            .unwrap_or_default();
+        Some(Matched {
+            pool: worker.pool,
+            path_info: path_info.to_owned(),
+            file: name.is_none().then(|| Rc::clone(&file.resolved)),
+            name: name.map(str::to_owned).unwrap_or_default(),
+        })
+    }
+
+    /// The worker pool whose file the script is, links on the way to it included.
+    pub(crate) fn worker_of(
+        &self,
+        root: &Root,
+        name: &str,
+        context: &Context<'_>,
+    ) -> Option<usize> {
+        let mut candidates = self
+            .list
+            .iter()
+            .filter(|worker| worker.paths.is_empty())
+            .peekable();
+        candidates.peek()?;
+        let is = |file: &str, root: &str| below(file, root) == Some(name);
+        let resolved = root.resolved();
+        let plain = candidates.clone().find(|worker| {
+            is(&worker.file.written, root.path()) || is(&worker.file.resolved, &resolved)
+        });
+        plain
+            .or_else(|| {
+                // A link below the root may lead to it as well.
+                let path = context.lookup.real_path(root, name)?;
+                candidates.find(|worker| worker.file.resolved == path)
+            })
+            .map(|worker| worker.pool)
+    }
+}
+
+/// The part of `file` below `root`, with a leading slash.
+fn below<'f>(file: &'f str, root: &str) -> Option<&'f str> {
+    let root = root.strip_suffix('/').unwrap_or(root);
+    file.strip_prefix(root).filter(|rest| rest.starts_with('/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::below;
+
+    #[test]
+    fn files_below_a_root() {
+        for (file, root, rest) in [
+            ("/srv/www/a.php", "/srv/www", Some("/a.php")),
+            ("/srv/www/a/b.php", "/srv/www", Some("/a/b.php")),
+            ("/a.php", "/", Some("/a.php")),
+            ("/srv/www2/a.php", "/srv/www", None),
+            ("/srv/a.php", "/srv/www", None),
+        ] {
+            assert_eq!(below(file, root), rest, "{file} {root}");
+        }
+    }
+}

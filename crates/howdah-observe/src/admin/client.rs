@@ -1,0 +1,216 @@
+//! Asks the admin API of a running server: for commands, so it blocks.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{IpAddr, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::AdminAddress;
+use super::address::resolve;
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// Bytes of a response. A status of 512 workers has some hundred KiB.
+const MAX_RESPONSE: u64 = 16 << 20;
+/// Bytes of a response's header.
+const MAX_HEAD: usize = 64 << 10;
+
+/// A client of the admin API.
+#[derive(Debug)]
+pub struct Client {
+    address: AdminAddress,
+}
+
+/// A response.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reply {
+    /// HTTP status.
+    pub status: u16,
+    /// As it came.
+    pub body: Vec<u8>,
+}
+
+/// Why there is no response.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// Nobody listens.
+    #[error("no server answers at {address}; is it running, and is `admin` on? ({source})")]
+    NoServer {
+        /// Where.
+        address: AdminAddress,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// The connection broke off, or a time limit passed.
+    #[error("the server at {address} did not answer: {source}")]
+    Io {
+        /// Where.
+        address: AdminAddress,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// Something else listens there.
+    #[error("what answers at {0} is no admin API")]
+    NotHttp(AdminAddress),
+}
+
+impl Reply {
+    /// Its JSON, if it is that.
+    pub fn json(&self) -> Option<Value> {
+        serde_json::from_slice(&self.body).ok()
+    }
+
+    fn pid(&self) -> Option<u64> {
+        self.json()?.get("pid")?.as_u64()
+    }
+
+    /// The message of a failure.
+    pub fn error(&self) -> String {
+        let text = self
+            .json()
+            .and_then(|body| Some(body.get("error")?.as_str()?.to_owned()));
+        text.unwrap_or_else(|| format!("the server answered {}", self.status))
+    }
+}
+
+trait Stream: Read + Write {}
+impl<T: Read + Write> Stream for T {}
+
+impl Client {
+    /// A client of the server at this address.
+    pub fn new(address: AdminAddress) -> Self {
+        Self { address }
+    }
+
+    /// Sends a request without a body and reads the response. `limit` is how long the server may stay
+    /// silent; `None` waits as long as it takes, as a reload does.
+    ///
+    /// # Errors
+    /// No server, no answer, or no HTTP.
+    pub fn request(
+        &self,
+        method: &str,
+        target: &str,
+        limit: Option<Duration>,
+    ) -> Result<Reply, ClientError> {
+        let mut stream = self.connect(limit)?;
+        self.send(&mut *stream, method, target)?;
+        self.receive(&mut *stream)
+    }
+
+    /// Orders the server to stop and waits until it has ended.
+    ///
+    /// # Errors
+    /// As [`request`](Self::request). A status that is no success is the reply.
+    pub fn stop(&self) -> Result<Reply, ClientError> {
+        let limit = Some(Duration::from_secs(10));
+        let reply = self.request("POST", "/stop", limit)?;
+        if reply.status != 200 {
+            return Ok(reply);
+        }
+        // A connection lives as long as the server, or for its idle limit; then one has to look whether
+        // it is still the same server.
+        let pid = reply.pid();
+        while let Ok(mut stream) = self.connect(None) {
+            // Closed or reset, which is the same here.
+            let _ = stream.read(&mut [0]);
+            match self.request("GET", "/health", limit) {
+                Ok(now) if now.pid() == pid => {}
+                _ => break,
+            }
+        }
+        Ok(reply)
+    }
+
+    fn connect(&self, limit: Option<Duration>) -> Result<Box<dyn Stream>, ClientError> {
+        let connected: io::Result<Box<dyn Stream>> = match &self.address {
+            AdminAddress::Unix(path) => UnixStream::connect(path).and_then(|stream| {
+                stream.set_read_timeout(limit)?;
+                Ok(Box::new(stream) as Box<dyn Stream>)
+            }),
+            AdminAddress::Tcp { host, port } => connect_tcp(host, *port).and_then(|stream| {
+                stream.set_read_timeout(limit)?;
+                Ok(Box::new(stream) as Box<dyn Stream>)
+            }),
+        };
+        connected.map_err(|source| {
+            let address = self.address.clone();
+            // A time limit says that somebody is there.
+            if source.kind() == ErrorKind::TimedOut {
+                ClientError::Io { address, source }
+            } else {
+                ClientError::NoServer { address, source }
+            }
+        })
+    }
+
+    fn send(&self, stream: &mut dyn Stream, method: &str, target: &str) -> Result<(), ClientError> {
+        let host = match &self.address {
+            AdminAddress::Tcp { host, port } if host.is_empty() => format!("localhost:{port}"),
+            AdminAddress::Tcp { .. } => self.address.to_string(),
+            AdminAddress::Unix(_) => "localhost".to_owned(),
+        };
+        let head = format!(
+            "{method} {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+        );
+        stream
+            .write_all(head.as_bytes())
+            .map_err(|error| self.broken(error))
+    }
+
+    /// Reads to the end of the connection.
+    fn receive(&self, stream: &mut dyn Stream) -> Result<Reply, ClientError> {
+        let mut bytes = Vec::new();
+        stream
+            .take(MAX_RESPONSE)
+            .read_to_end(&mut bytes)
+            .map_err(|error| self.broken(error))?;
+        let not_http = || ClientError::NotHttp(self.address.clone());
+        let head_end =
+            find(&bytes[..bytes.len().min(MAX_HEAD)], b"\r\n\r\n").ok_or_else(not_http)?;
+        let head = std::str::from_utf8(&bytes[..head_end]).map_err(|_| not_http())?;
+        let status = status(head).ok_or_else(not_http)?;
+        let body = &bytes[head_end + 4..];
+        let length = head.lines().skip(1).find_map(|line| {
+            let (name, value) = line.split_once(':')?;
+            let ours = name.eq_ignore_ascii_case("content-length");
+            ours.then(|| value.trim().parse::<usize>().ok())?
+        });
+        if length.is_some_and(|length| length != body.len()) {
+            return Err(self.broken(ErrorKind::UnexpectedEof.into()));
+        }
+        let body = body.to_vec();
+        Ok(Reply { status, body })
+    }
+
+    fn broken(&self, source: io::Error) -> ClientError {
+        ClientError::Io {
+            address: self.address.clone(),
+            source,
+        }
+    }
+}
+
+fn connect_tcp(host: &str, port: u16) -> io::Result<TcpStream> {
+    let mut last = ErrorKind::AddrNotAvailable.into();
+    for address in resolve(host, port, IpAddr::from([127, 0, 0, 1]))? {
+        match TcpStream::connect_timeout(&address, CONNECT_TIMEOUT) {
+            Ok(stream) => return Ok(stream),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+fn status(head: &str) -> Option<u16> {
+    let (version, rest) = head.lines().next()?.split_once(' ')?;
+    let code = rest.get(..3)?;
+    version.starts_with("HTTP/1.").then(|| code.parse().ok())?
+}
+
+fn find(bytes: &[u8], text: &[u8]) -> Option<usize> {
+    bytes.windows(text.len()).position(|window| window == text)
+}

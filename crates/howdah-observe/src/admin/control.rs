@@ -1,0 +1,123 @@
+//! What the admin API acts on.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The server behind the admin API. Implemented by the program that wires the parts together.
+pub trait Control: Send + Sync + 'static {
+    /// Starts PHP anew in the pool of this name, or in all. Ends when the new generation serves, or
+    /// when it failed and the old one goes on. Goes on by itself if the future is dropped.
+    fn reload(
+        &self,
+        pool: Option<String>,
+    ) -> impl Future<Output = Result<Reloaded, ReloadError>> + Send;
+
+    /// Pools and their processes, as `/status` shows them.
+    fn status(&self) -> impl Future<Output = Value> + Send;
+
+    /// The same in FrankenPHP's words.
+    fn threads(&self) -> impl Future<Output = Vec<Thread>> + Send;
+
+    /// What `/config/apps/frankenphp` shows.
+    fn config(&self) -> Value;
+
+    /// Whether requests are served.
+    fn health(&self) -> impl Future<Output = Result<(), UnhealthyError>> + Send;
+
+    /// Lets the server end: requests that run are finished, nothing new is taken. Returns at once.
+    fn stop(&self);
+}
+
+/// What a reload did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reloaded {
+    /// Each pool that was started anew.
+    pub pools: Vec<ReloadedPool>,
+    /// The configuration that the server was started with; `None` without a file.
+    pub configuration: Option<ConfigFile>,
+}
+
+/// A pool with a new generation of processes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReloadedPool {
+    /// Its name.
+    pub pool: String,
+    /// Number of the generation that serves now; the first is 1.
+    pub generation: u64,
+    /// Milliseconds from the order until it served.
+    pub took_ms: u64,
+}
+
+/// The file that a running server was configured by.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConfigFile {
+    /// Absolute path.
+    pub file: String,
+    /// Its text is not what the server was started with. A reload does not apply it.
+    pub changed: bool,
+}
+
+/// Why a reload did not happen. The old generation serves on.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ReloadError {
+    /// There is no such pool.
+    #[error("there is no pool {name}; there are: {}", known.join(", "))]
+    UnknownPool {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: Vec<String>,
+    },
+    /// The new generation did not come up.
+    #[error("pool {pool} was not reloaded: {text}")]
+    Boot {
+        /// The pool's name.
+        pool: String,
+        /// Why, with the output of the script.
+        text: String,
+    },
+    /// The server is about to end.
+    #[error("the server is stopping")]
+    Stopping,
+}
+
+/// Why requests are not served.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UnhealthyError {
+    /// The server is about to end.
+    #[error("the server is stopping")]
+    Stopping,
+    /// A pool without a process that could take a request.
+    #[error("pool {0} has no PHP process that takes requests")]
+    NoWorker(String),
+}
+
+/// A worker in the words of FrankenPHP's `/frankenphp/threads`, which dashboards read.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct Thread {
+    /// Number among all workers of the server.
+    pub index: usize,
+    /// Pool and script.
+    pub name: String,
+    /// What it does.
+    pub state: String,
+    /// It could take a request.
+    pub is_waiting: bool,
+    /// It runs a request.
+    pub is_busy: bool,
+    /// How long it has been waiting for one.
+    #[serde(rename = "WaitingSinceMilliseconds")]
+    pub waiting_since_ms: u64,
+    /// URI of the request that it runs, if that is known.
+    #[serde(rename = "CurrentURI")]
+    pub current_uri: String,
+    /// Method of the request that it runs, if that is known.
+    pub current_method: String,
+    /// When that request began: milliseconds since 1970, 0 without one.
+    pub request_started_at: i64,
+    /// Requests since the process was started.
+    pub request_count: u64,
+    /// Bytes.
+    pub memory_usage: u64,
+}

@@ -1,0 +1,146 @@
+//! Keeps web pages out of the admin API.
+//!
+//! A page in a browser on this machine can send requests to loopback addresses. It gives itself away
+//! in one of two ways: a request to another site carries `Origin` or `Sec-Fetch-Site`, and a page whose
+//! own name was made to resolve to a loopback address (DNS rebinding) carries that name in `Host`.
+
+use std::net::IpAddr;
+
+use http::header::{HOST, HeaderName, ORIGIN};
+use http::request::Parts;
+
+use super::AdminAddress;
+
+const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// Which requests are let in.
+#[derive(Debug, Clone)]
+pub(super) enum Guard {
+    /// A browser cannot reach a Unix socket.
+    Any,
+    /// `Host` has to be this name, `localhost`, or an address: a rebound name is never an address.
+    Name(String),
+}
+
+impl Guard {
+    pub(super) fn new(address: &AdminAddress) -> Self {
+        match address {
+            AdminAddress::Unix(_) => Self::Any,
+            AdminAddress::Tcp { host, .. } => Self::Name(host.clone()),
+        }
+    }
+
+    /// Answers what is wrong with the request.
+    pub(super) fn check(&self, request: &Parts) -> Result<(), String> {
+        if let Some(origin) = request.headers.get(ORIGIN) {
+            let origin = String::from_utf8_lossy(origin.as_bytes());
+            return Err(format!(
+                "requests of web pages are refused (Origin: {origin})"
+            ));
+        }
+        // A browser sets it, a page cannot; `none` is what the user typed.
+        let site = request.headers.get(FETCH_SITE);
+        if site.is_some_and(|site| site != "none" && site != "same-origin") {
+            return Err("requests of web pages are refused (Sec-Fetch-Site)".into());
+        }
+        let Self::Name(name) = self else {
+            return Ok(());
+        };
+        let mut hosts = request.headers.get_all(HOST).iter();
+        let host = match (request.uri.host(), hosts.next(), hosts.next()) {
+            (Some(host), _, None) => host.to_owned(),
+            (None, Some(host), None) => without_port(&String::from_utf8_lossy(host.as_bytes())),
+            _ => return Err("one Host header is needed".into()),
+        };
+        let bare = host.trim_start_matches('[').trim_end_matches(']');
+        let known = bare.eq_ignore_ascii_case("localhost")
+            || (!name.is_empty() && bare.eq_ignore_ascii_case(name))
+            || bare.parse::<IpAddr>().is_ok();
+        if known {
+            Ok(())
+        } else {
+            Err(format!("host not allowed: {host}; use localhost"))
+        }
+    }
+}
+
+fn without_port(host: &str) -> String {
+    match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name.to_owned(),
+        _ => host.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(address: &str, uri: &str, headers: &[(&str, &str)]) -> bool {
+        let mut request = http::Request::builder().uri(uri);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let (parts, ()) = request.body(()).expect("valid").into_parts();
+        Guard::new(&address.parse().expect("valid"))
+            .check(&parts)
+            .is_ok()
+    }
+
+    #[test]
+    fn hosts() {
+        let table = [
+            ("localhost:2019", "localhost:2019", true),
+            ("localhost:2019", "LOCALHOST", true),
+            ("localhost:2019", "127.0.0.1:2019", true),
+            ("localhost:2019", "[::1]:2019", true),
+            ("localhost:2019", "evil.example:2019", false),
+            ("localhost:2019", "localhost.evil.example", false),
+            ("localhost:2019", "127.0.0.1.evil.example", false),
+            ("localhost:2019", "localhost:x", false),
+            ("localhost:2019", "", false),
+            (":2019", "10.1.2.3:2019", true),
+            (":2019", "evil.example:2019", false),
+            ("box.local:2019", "box.local:2019", true),
+            ("box.local:2019", "other.local:2019", false),
+            ("unix//run/a.sock", "anything", true),
+        ];
+        for (address, host, expected) in table {
+            assert_eq!(
+                check(address, "/", &[("host", host)]),
+                expected,
+                "{address} {host}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_target_counts_before_the_header() {
+        let evil = "http://evil.example/stop";
+        assert!(!check("localhost:2019", evil, &[("host", "localhost")]));
+        assert!(check("localhost:2019", "http://localhost/stop", &[]));
+        assert!(!check("localhost:2019", "/stop", &[]));
+        let two = [("host", "localhost"), ("host", "evil.example")];
+        assert!(!check("localhost:2019", "/stop", &two));
+    }
+
+    #[test]
+    fn web_pages() {
+        let host = ("host", "localhost:2019");
+        for (name, value, expected) in [
+            ("origin", "http://localhost:2019", false),
+            ("origin", "null", false),
+            ("sec-fetch-site", "cross-site", false),
+            ("sec-fetch-site", "same-site", false),
+            ("sec-fetch-site", "none", true),
+            ("sec-fetch-site", "same-origin", true),
+        ] {
+            let headers = [host, (name, value)];
+            assert_eq!(
+                check("localhost:2019", "/", &headers),
+                expected,
+                "{name}: {value}"
+            );
+        }
+        assert!(!check("unix//run/a.sock", "/", &[("origin", "null")]));
+    }
+}

@@ -1,0 +1,148 @@
+//! The sockets of the admin API.
+
+use std::io::{self, ErrorKind};
+use std::net::{IpAddr, SocketAddr};
+use std::os::unix::fs::FileTypeExt;
+use std::os::unix::net::UnixStream as StdUnixStream;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, fchmod};
+use socket2::{Domain, SockAddr, Socket, Type};
+use tokio::net::{TcpListener, UnixListener};
+
+use super::AdminAddress;
+use super::address::resolve;
+
+/// Clients that may wait to be accepted.
+const BACKLOG: i32 = 64;
+
+/// Why the admin API cannot listen.
+#[derive(Debug, thiserror::Error)]
+pub enum BindError {
+    /// Another program listens there.
+    #[error("admin {0}: the address is in use, perhaps by another server")]
+    InUse(AdminAddress),
+    /// Something else.
+    #[error("admin {address}: {source}")]
+    Io {
+        /// Where.
+        address: AdminAddress,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+}
+
+impl BindError {
+    pub(super) fn new(address: &AdminAddress, source: io::Error) -> Self {
+        let address = address.clone();
+        if source.kind() == ErrorKind::AddrInUse {
+            Self::InUse(address)
+        } else {
+            Self::Io { address, source }
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(super) enum Listener {
+    Tcp(TcpListener),
+    Unix(UnixSocket),
+}
+
+/// A Unix socket whose file goes away with it.
+#[derive(Debug)]
+pub(super) struct UnixSocket {
+    pub(super) listener: UnixListener,
+    path: PathBuf,
+}
+
+impl Drop for UnixSocket {
+    fn drop(&mut self) {
+        // Somebody else may have removed it, which is as good.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// Listens on all that the address means. Must be called within a tokio runtime.
+pub(super) fn listen(address: &AdminAddress) -> io::Result<Vec<Listener>> {
+    match address {
+        AdminAddress::Unix(path) => Ok(vec![Listener::Unix(unix(path)?)]),
+        AdminAddress::Tcp { host, port } => {
+            let mut listeners: Vec<Listener> = Vec::new();
+            let mut port = *port;
+            let mut missing = None;
+            for found in resolve(host, port, IpAddr::from(std::net::Ipv6Addr::UNSPECIFIED))? {
+                match tcp(SocketAddr::new(found.ip(), port)) {
+                    Ok(listener) => {
+                        // All addresses of a name share the port that the system chose for the first.
+                        port = listener.local_addr()?.port();
+                        listeners.push(Listener::Tcp(listener));
+                    }
+                    // `localhost` on a machine without IPv6.
+                    Err(error) if is_absent(&error) => missing = Some(error),
+                    Err(error) => return Err(error),
+                }
+            }
+            if listeners.is_empty() && host.is_empty() {
+                listeners.push(Listener::Tcp(tcp(([0, 0, 0, 0], port).into())?));
+            }
+            if listeners.is_empty() {
+                return Err(missing.unwrap_or_else(|| ErrorKind::AddrNotAvailable.into()));
+            }
+            Ok(listeners)
+        }
+    }
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    error.kind() == ErrorKind::AddrNotAvailable
+        || error.raw_os_error() == Some(rustix::io::Errno::AFNOSUPPORT.raw_os_error())
+}
+
+fn tcp(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM.cloexec(), None)?;
+    // A restarted server must not wait for connections that its predecessor closed.
+    socket.set_reuse_address(true)?;
+    if address.is_ipv6() {
+        // `[::]` stands for IPv4 too, `[::1]` for itself.
+        socket.set_only_v6(!address.ip().is_unspecified())?;
+    }
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    socket.set_nonblocking(true)?;
+    TcpListener::from_std(socket.into())
+}
+
+fn unix(path: &Path) -> io::Result<UnixSocket> {
+    remove_stale(path)?;
+    let socket = Socket::new(Domain::UNIX, Type::STREAM.cloexec(), None)?;
+    // Before it has a name, so that there is no moment at which others may connect.
+    fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
+    socket.bind(&SockAddr::unix(path)?)?;
+    socket.listen(BACKLOG)?;
+    socket.set_nonblocking(true)?;
+    Ok(UnixSocket {
+        listener: UnixListener::from_std(socket.into())?,
+        path: path.to_owned(),
+    })
+}
+
+/// A server that was killed leaves its socket behind. One that answers is in use.
+fn remove_stale(path: &Path) -> io::Result<()> {
+    match std::fs::symlink_metadata(path) {
+        Ok(found) if found.file_type().is_socket() => match StdUnixStream::connect(path) {
+            Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
+                std::fs::remove_file(path)
+            }
+            Ok(_) => Err(ErrorKind::AddrInUse.into()),
+            Err(error) => Err(error),
+        },
+        Ok(_) => Err(io::Error::new(
+            ErrorKind::AlreadyExists,
+            "there is a file of this name that is no socket; remove it or choose another name",
+        )),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,36 @@
+//! The admin API: HTTP/1.1 on a listener of its own, away from the path of requests.
+//!
+//! ```text
+//! GET   /health                     200 while requests are served, else 503
+//! GET   /status                     pools and their processes, JSON
+//! POST  /reload[?pool=NAME]         answers when the new generation serves, or with the failed boot's output
+//! POST  /stop                       answers, then drains and ends the server
+//! GET   /config/apps/frankenphp     FrankenPHP's: that it runs, and with which workers
+//! PATCH /config/apps/frankenphp     FrankenPHP's: reload
+//! POST  /frankenphp/workers/restart FrankenPHP's: reload
+//! GET   /frankenphp/threads         FrankenPHP's: what each worker does
+//! ```
+//!
+//! Errors are `{"error": "…"}`. Whoever reaches the address may do all of this, so the default is a
+//! loopback address; `guard` keeps web pages out, which reach loopback addresses through a browser.
+//!
+//! [`Admin`] serves, [`Client`] asks, and [`Control`] is what is behind it: this module knows neither
+//! pools nor configuration files.
+
+mod address;
+mod client;
+mod control;
+mod guard;
+mod listen;
+mod routes;
+mod serve;
+#[cfg(test)]
+mod tests;
+
+pub use address::{AddressError, AdminAddress};
+pub use client::{Client, ClientError, Reply};
+pub use control::{
+    ConfigFile, Control, ReloadError, Reloaded, ReloadedPool, Thread, UnhealthyError,
+};
+pub use listen::BindError;
+pub use serve::Admin;

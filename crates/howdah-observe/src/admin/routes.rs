@@ -1,0 +1,250 @@
+//! The endpoints.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use http::{Method, Request, Response, StatusCode};
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::Body;
+use serde::Serialize;
+use serde_json::json;
+
+use super::guard::Guard;
+use super::{Control, ReloadError, Reloaded};
+
+/// Bytes of a request body. FrankenPHP's clients send the whole configuration back.
+const MAX_BODY: usize = 1 << 20;
+/// For the whole body.
+const BODY_TIMEOUT: Duration = Duration::from_secs(10);
+
+type Answer = Response<Full<Bytes>>;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Endpoint {
+    Config,
+    Health,
+    Reload,
+    Restart,
+    Status,
+    Stop,
+    Threads,
+}
+
+/// Path, the methods that it knows, and what each does.
+const ENDPOINTS: &[(&str, &[(Method, Endpoint)])] = &[
+    (
+        "/config/apps/frankenphp",
+        &[
+            (Method::GET, Endpoint::Config),
+            (Method::PATCH, Endpoint::Restart),
+        ],
+    ),
+    ("/frankenphp/threads", &[(Method::GET, Endpoint::Threads)]),
+    (
+        "/frankenphp/workers/restart",
+        &[(Method::POST, Endpoint::Restart)],
+    ),
+    ("/health", &[(Method::GET, Endpoint::Health)]),
+    ("/reload", &[(Method::POST, Endpoint::Reload)]),
+    ("/status", &[(Method::GET, Endpoint::Status)]),
+    ("/stop", &[(Method::POST, Endpoint::Stop)]),
+];
+
+/// The response to a request, whatever it is.
+pub(super) async fn answer<C: Control, B>(control: &C, guard: &Guard, request: Request<B>) -> Answer
+where
+    B: Body<Data: Send, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send,
+{
+    let (parts, body) = request.into_parts();
+    if let Err(text) = guard.check(&parts) {
+        tracing::warn!(target: "howdah::admin", path = parts.uri.path(), "refused: {text}");
+        return error(StatusCode::FORBIDDEN, &text);
+    }
+    let endpoint = match endpoint(&parts.method, parts.uri.path()) {
+        Ok(endpoint) => endpoint,
+        Err(answer) => return *answer,
+    };
+    if let Err(answer) = read_to_end(body).await {
+        return *answer;
+    }
+    match endpoint {
+        Endpoint::Config => json(&control.config()),
+        Endpoint::Health => match control.health().await {
+            Ok(()) => json(&json!({"status": "ok", "pid": std::process::id()})),
+            Err(cause) => {
+                let mut answer =
+                    json(&json!({"error": cause.to_string(), "pid": std::process::id()}));
+                *answer.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+                answer
+            }
+        },
+        Endpoint::Reload => match pool_of(parts.uri.query()) {
+            Ok(pool) => reloaded(control.reload(pool).await, |done| json(&done)),
+            Err(text) => error(StatusCode::BAD_REQUEST, &text),
+        },
+        // The text is FrankenPHP's. Clients of PATCH look at the status alone.
+        Endpoint::Restart => reloaded(control.reload(None).await, |_| {
+            text("workers restarted successfully\n")
+        }),
+        Endpoint::Status => json(&control.status().await),
+        Endpoint::Stop => {
+            control.stop();
+            json(&json!({"status": "stopping", "pid": std::process::id()}))
+        }
+        Endpoint::Threads => json(&json!({
+            "ThreadDebugStates": control.threads().await,
+            "ReservedThreadCount": 0,
+        })),
+    }
+}
+
+/// To the end, so that the connection can be used again; nothing in a body changes what is done.
+async fn read_to_end<B>(body: B) -> Result<(), Box<Answer>>
+where
+    B: Body<Data: Send, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send,
+{
+    let refused = |status, text: &str| Err(Box::new(error(status, text)));
+    let too_large = || {
+        let text = format!("the request body may have {MAX_BODY} bytes");
+        refused(StatusCode::PAYLOAD_TOO_LARGE, &text)
+    };
+    if body.size_hint().lower() > MAX_BODY as u64 {
+        return too_large();
+    }
+    let read = tokio::time::timeout(BODY_TIMEOUT, Limited::new(body, MAX_BODY).collect());
+    match read.await {
+        Ok(Ok(_)) => Ok(()),
+        Ok(Err(cause)) if cause.is::<http_body_util::LengthLimitError>() => too_large(),
+        Ok(Err(cause)) => refused(StatusCode::BAD_REQUEST, &cause.to_string()),
+        Err(_) => refused(StatusCode::REQUEST_TIMEOUT, "the request body did not come"),
+    }
+}
+
+fn endpoint(method: &Method, path: &str) -> Result<Endpoint, Box<Answer>> {
+    let known = ENDPOINTS.iter().find(|(known, _)| *known == path);
+    let Some((_, methods)) = known else {
+        let text = format!("there is no {path} here");
+        return Err(Box::new(error(StatusCode::NOT_FOUND, &text)));
+    };
+    // HEAD is GET of which only the header is sent, and hyper sends no more.
+    let wanted = if *method == Method::HEAD {
+        &Method::GET
+    } else {
+        method
+    };
+    if let Some((_, endpoint)) = methods.iter().find(|(known, _)| known == wanted) {
+        return Ok(*endpoint);
+    }
+    let allowed: Vec<&str> = methods.iter().map(|(known, _)| known.as_str()).collect();
+    let allowed = allowed.join(", ");
+    let mut answer = error(
+        StatusCode::METHOD_NOT_ALLOWED,
+        &format!("{path} takes {allowed}"),
+    );
+    if let Ok(allowed) = HeaderValue::from_str(&allowed) {
+        answer.headers_mut().insert(ALLOW, allowed);
+    }
+    Err(Box::new(answer))
+}
+
+/// The pool that a query names. Another name in it is a mistake that would reload everything.
+fn pool_of(query: Option<&str>) -> Result<Option<String>, String> {
+    let mut pool = None;
+    for pair in query.unwrap_or_default().split('&') {
+        match pair.split_once('=') {
+            Some(("pool", name)) if !name.is_empty() => pool = Some(decoded(name)?),
+            None if pair.is_empty() => {}
+            _ => return Err(format!("{pair}: expected pool=NAME")),
+        }
+    }
+    Ok(pool)
+}
+
+fn decoded(text: &str) -> Result<String, String> {
+    let wrong = || format!("{text}: not a name in UTF-8");
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'+' => b' ',
+            b'%' => {
+                let mut digit = || char::from(rest.next()?).to_digit(16);
+                let (high, low) = (digit().ok_or_else(wrong)?, digit().ok_or_else(wrong)?);
+                (high * 16 + low) as u8
+            }
+            byte => byte,
+        });
+    }
+    String::from_utf8(bytes).map_err(|_| wrong())
+}
+
+fn reloaded(
+    result: Result<Reloaded, ReloadError>,
+    success: impl FnOnce(Reloaded) -> Answer,
+) -> Answer {
+    let cause = match result {
+        Ok(done) => return success(done),
+        Err(cause) => cause,
+    };
+    let status = match cause {
+        ReloadError::UnknownPool { .. } => StatusCode::NOT_FOUND,
+        ReloadError::Boot { .. } => StatusCode::INTERNAL_SERVER_ERROR,
+        ReloadError::Stopping => StatusCode::SERVICE_UNAVAILABLE,
+    };
+    error(status, &cause.to_string())
+}
+
+fn error(status: StatusCode, text: &str) -> Answer {
+    let mut answer = json(&json!({"error": text}));
+    *answer.status_mut() = status;
+    answer
+}
+
+fn json(value: &impl Serialize) -> Answer {
+    match serde_json::to_vec(value) {
+        Ok(mut body) => {
+            body.push(b'\n');
+            response("application/json", body.into())
+        }
+        Err(cause) => {
+            let mut answer = text(&format!("{cause}\n"));
+            *answer.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+            answer
+        }
+    }
+}
+
+fn text(text: &str) -> Answer {
+    response(
+        "text/plain; charset=utf-8",
+        Bytes::copy_from_slice(text.as_bytes()),
+    )
+}
+
+fn response(kind: &'static str, body: Bytes) -> Answer {
+    let mut answer = Response::new(Full::new(body));
+    let headers = answer.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    answer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queries() {
+        let name = |name: &str| Ok(Some(name.to_owned()));
+        assert_eq!(pool_of(None), Ok(None));
+        assert_eq!(pool_of(Some("")), Ok(None));
+        assert_eq!(pool_of(Some("pool=app")), name("app"));
+        assert_eq!(pool_of(Some("pool=a%20b+c%C3%A9")), name("a b cé"));
+        for wrong in [
+            "pol=app", "pool", "pool=", "pool=%", "pool=%zz", "pool=%ff", "x",
+        ] {
+            assert!(pool_of(Some(wrong)).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Connections of the admin API.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+use super::guard::Guard;
+use super::listen::{Listener, listen};
+use super::routes::answer;
+use super::{AdminAddress, BindError, Control};
+
+/// Connections at a time; further ones wait to be accepted.
+const MAX_CONNECTIONS: usize = 64;
+/// For the header of a request, and between two requests of a connection.
+const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
+/// After an error of the system at accepting, such as too many open files.
+const ACCEPT_PAUSE: Duration = Duration::from_secs(1);
+
+/// The listening admin API.
+#[derive(Debug)]
+pub struct Admin {
+    address: AdminAddress,
+    listeners: Vec<Listener>,
+}
+
+impl Admin {
+    /// Listens; clients wait until [`serve`](Self::serve). Must be called within a tokio runtime.
+    ///
+    /// # Errors
+    /// The address is in use, not of this machine, or not permitted.
+    pub fn bind(address: &AdminAddress) -> Result<Self, BindError> {
+        let listeners = listen(address).map_err(|error| BindError::new(address, error))?;
+        let mut address = address.clone();
+        if let (AdminAddress::Tcp { port, .. }, Some(Listener::Tcp(first))) =
+            (&mut address, listeners.first())
+        {
+            match first.local_addr() {
+                Ok(bound) => *port = bound.port(),
+                Err(error) => return Err(BindError::new(&address, error)),
+            }
+        }
+        Ok(Self { address, listeners })
+    }
+
+    /// Where it listens, with the real port if 0 was asked for.
+    pub fn address(&self) -> &AdminAddress {
+        &self.address
+    }
+
+    /// Serves until the future is dropped, which ends all connections.
+    pub async fn serve<C: Control>(self, control: Arc<C>) {
+        let guard = Arc::new(Guard::new(&self.address));
+        let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+        let mut acceptors = JoinSet::new();
+        for listener in self.listeners {
+            acceptors.spawn(accept(
+                listener,
+                control.clone(),
+                guard.clone(),
+                permits.clone(),
+            ));
+        }
+        while acceptors.join_next().await.is_some() {}
+    }
+}
+
+async fn accept<C: Control>(
+    listener: Listener,
+    control: Arc<C>,
+    guard: Arc<Guard>,
+    permits: Arc<Semaphore>,
+) {
+    let mut connections = JoinSet::new();
+    // The semaphore is never closed.
+    while let Ok(permit) = permits.clone().acquire_owned().await {
+        let (control, guard) = (control.clone(), guard.clone());
+        let accepted = match &listener {
+            Listener::Tcp(listener) => listener.accept().await.map(|(stream, _)| {
+                connections.spawn(async move {
+                    connection(stream, control, guard).await;
+                    drop(permit);
+                });
+            }),
+            Listener::Unix(socket) => socket.listener.accept().await.map(|(stream, _)| {
+                connections.spawn(async move {
+                    connection(stream, control, guard).await;
+                    drop(permit);
+                });
+            }),
+        };
+        if let Err(error) = accepted {
+            tracing::warn!(target: "howdah::admin", "a connection was not accepted: {error}");
+            tokio::time::sleep(ACCEPT_PAUSE).await;
+        }
+        while connections.try_join_next().is_some() {}
+    }
+}
+
+async fn connection<C: Control>(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    control: Arc<C>,
+    guard: Arc<Guard>,
+) {
+    let service = service_fn(|request| {
+        let (control, guard) = (control.clone(), guard.clone());
+        async move { Ok::<_, std::convert::Infallible>(answer(&*control, &guard, request).await) }
+    });
+    let served = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADER_TIMEOUT)
+        .serve_connection(TokioIo::new(stream), service)
+        .await;
+    if let Err(error) = served {
+        tracing::debug!(target: "howdah::admin", "connection ended: {error}");
+    }
+}

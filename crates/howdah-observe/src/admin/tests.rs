@@ -1,0 +1,441 @@
+//! The admin API over real sockets, with a control that only remembers.
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::*;
+
+#[derive(Debug, Default)]
+struct Fake {
+    reloads: Mutex<Vec<Option<String>>>,
+    stopped: AtomicBool,
+    broken: AtomicBool,
+}
+
+impl Control for Fake {
+    async fn reload(&self, pool: Option<String>) -> Result<Reloaded, ReloadError> {
+        if pool.as_deref() == Some("nobody") {
+            return Err(ReloadError::UnknownPool {
+                name: "nobody".into(),
+                known: vec!["app".into()],
+            });
+        }
+        self.reloads.lock().expect("no panic").push(pool);
+        if self.broken.load(Ordering::Relaxed) {
+            return Err(ReloadError::Boot {
+                pool: "app".into(),
+                text: "PHP Parse error: line 3".into(),
+            });
+        }
+        Ok(Reloaded {
+            pools: vec![ReloadedPool {
+                pool: "app".into(),
+                generation: 2,
+                took_ms: 15,
+            }],
+            configuration: None,
+        })
+    }
+
+    async fn status(&self) -> Value {
+        json!({"pools": []})
+    }
+
+    async fn threads(&self) -> Vec<Thread> {
+        vec![Thread {
+            name: "app".into(),
+            current_uri: "/x".into(),
+            ..Thread::default()
+        }]
+    }
+
+    fn config(&self) -> Value {
+        json!({"workers": [{"name": "app"}]})
+    }
+
+    async fn health(&self) -> Result<(), UnhealthyError> {
+        if self.stopped.load(Ordering::Relaxed) {
+            return Err(UnhealthyError::Stopping);
+        }
+        Ok(())
+    }
+
+    fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+    }
+}
+
+/// A served admin API; it ends with the value.
+struct Server {
+    fake: Arc<Fake>,
+    address: AdminAddress,
+    runtime: Option<tokio::runtime::Runtime>,
+}
+
+impl Server {
+    fn start(address: &str) -> Self {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        let fake = Arc::new(Fake::default());
+        let admin = {
+            let _inside = runtime.enter();
+            Admin::bind(&address.parse().expect("valid")).expect("a free port")
+        };
+        let address = admin.address().clone();
+        runtime.spawn(admin.serve(fake.clone()));
+        Self {
+            fake,
+            address,
+            runtime: Some(runtime),
+        }
+    }
+
+    fn client(&self) -> Client {
+        Client::new(self.address.clone())
+    }
+
+    fn request(&self, method: &str, target: &str) -> Reply {
+        let limit = Some(Duration::from_secs(30));
+        self.client()
+            .request(method, target, limit)
+            .expect("a response")
+    }
+
+    fn port(&self) -> u16 {
+        match self.address {
+            AdminAddress::Tcp { port, .. } => port,
+            AdminAddress::Unix(_) => panic!("no port"),
+        }
+    }
+
+    /// The response to exactly these bytes.
+    fn raw(&self, text: &str) -> String {
+        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port())).expect("accepted");
+        stream.write_all(text.as_bytes()).expect("sent");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("a response");
+        answer
+    }
+
+    fn reloads(&self) -> Vec<Option<String>> {
+        self.fake.reloads.lock().expect("no panic").clone()
+    }
+
+    fn end(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_timeout(Duration::from_secs(5));
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+#[test]
+fn shows_state() {
+    let server = Server::start("localhost:0");
+    let table = [
+        ("/status", json!({"pools": []})),
+        (
+            "/config/apps/frankenphp",
+            json!({"workers": [{"name": "app"}]}),
+        ),
+        (
+            "/health",
+            json!({"status": "ok", "pid": std::process::id()}),
+        ),
+    ];
+    for (path, expected) in table {
+        let reply = server.request("GET", path);
+        assert_eq!(
+            (reply.status, reply.json()),
+            (200, Some(expected)),
+            "{path}"
+        );
+    }
+    let threads = server
+        .request("GET", "/frankenphp/threads")
+        .json()
+        .expect("JSON");
+    assert_eq!(threads["ReservedThreadCount"], 0);
+    let mut names: Vec<_> = threads["ThreadDebugStates"][0]
+        .as_object()
+        .expect("an object")
+        .keys()
+        .map(String::as_str)
+        .collect();
+    names.sort_unstable();
+    let expected = [
+        "CurrentMethod",
+        "CurrentURI",
+        "Index",
+        "IsBusy",
+        "IsWaiting",
+        "MemoryUsage",
+        "Name",
+        "RequestCount",
+        "RequestStartedAt",
+        "State",
+        "WaitingSinceMilliseconds",
+    ];
+    assert_eq!(names, expected);
+}
+
+#[test]
+fn reloads() {
+    let server = Server::start("localhost:0");
+    let reply = server.request("POST", "/reload");
+    let done: Reloaded = serde_json::from_slice(&reply.body).expect("JSON");
+    assert_eq!((reply.status, done.pools[0].generation), (200, 2));
+    assert_eq!(server.request("POST", "/reload?pool=a%2Fb").status, 200);
+    let restarted = server.request("POST", "/frankenphp/workers/restart");
+    assert_eq!(restarted.body, b"workers restarted successfully\n");
+    assert_eq!(
+        server.request("PATCH", "/config/apps/frankenphp").status,
+        200
+    );
+    assert_eq!(server.reloads(), [None, Some("a/b".to_owned()), None, None]);
+
+    let unknown = server.request("POST", "/reload?pool=nobody");
+    assert_eq!(unknown.status, 404);
+    assert_eq!(unknown.error(), "there is no pool nobody; there are: app");
+    assert_eq!(server.request("POST", "/reload?pol=app").status, 400);
+    server.fake.broken.store(true, Ordering::Relaxed);
+    let failed = server.request("POST", "/reload");
+    assert_eq!(failed.status, 500);
+    assert!(
+        failed.error().contains("Parse error: line 3"),
+        "{}",
+        failed.error()
+    );
+}
+
+#[test]
+fn stops() {
+    let mut server = Server::start("localhost:0");
+    let client = server.client();
+    let stopping = std::thread::spawn(move || client.stop());
+    while !server.fake.stopped.load(Ordering::Relaxed) {
+        std::thread::yield_now();
+    }
+    let health = server.request("GET", "/health");
+    assert_eq!(
+        (health.status, health.error()),
+        (503, "the server is stopping".to_owned())
+    );
+    assert!(!stopping.is_finished(), "it waits for the end");
+    server.end();
+    let reply = stopping.join().expect("no panic").expect("stopped");
+    assert_eq!(reply.status, 200);
+}
+
+#[test]
+fn refuses_what_it_does_not_know() {
+    let server = Server::start("localhost:0");
+    for path in [
+        "/",
+        "/config/",
+        "/config/apps/frankenphp/",
+        "/load",
+        "/Status",
+    ] {
+        let reply = server.request("GET", path);
+        assert_eq!(
+            (reply.status, reply.error()),
+            (404, format!("there is no {path} here"))
+        );
+    }
+    for (method, path) in [
+        ("GET", "/stop"),
+        ("GET", "/reload"),
+        ("DELETE", "/status"),
+        ("POST", "/health"),
+        ("PUT", "/config/apps/frankenphp"),
+        ("GET", "/frankenphp/workers/restart"),
+    ] {
+        assert_eq!(server.request(method, path).status, 405, "{method} {path}");
+    }
+    let answer = server.raw("PUT /config/apps/frankenphp HTTP/1.0\r\nHost: localhost\r\n\r\n");
+    assert!(
+        answer.to_lowercase().contains("allow: get, patch"),
+        "{answer}"
+    );
+    assert!(server.reloads().is_empty());
+    assert!(!server.fake.stopped.load(Ordering::Relaxed));
+}
+
+#[test]
+fn refuses_web_pages() {
+    let server = Server::start("localhost:0");
+    let port = server.port();
+    let table = [
+        (
+            format!("Host: localhost:{port}\r\nOrigin: http://localhost:{port}"),
+            403,
+        ),
+        (
+            format!("Host: localhost:{port}\r\nSec-Fetch-Site: cross-site"),
+            403,
+        ),
+        (format!("Host: rebound.example:{port}"), 403),
+        ("X-Host: none".to_owned(), 403),
+        (format!("Host: 127.0.0.1:{port}"), 200),
+    ];
+    for (headers, expected) in table {
+        let answer = server.raw(&format!("POST /reload HTTP/1.0\r\n{headers}\r\n\r\n"));
+        assert!(
+            answer.contains(&format!(" {expected} ")),
+            "{headers}: {answer}"
+        );
+    }
+    assert_eq!(server.reloads().len(), 1);
+}
+
+#[test]
+fn reads_bodies_up_to_a_limit() {
+    let server = Server::start("localhost:0");
+    let patch = |length: usize, sent: usize| {
+        let body = "x".repeat(sent);
+        server.raw(&format!(
+            "PATCH /config/apps/frankenphp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
+             Cache-Control: must-revalidate\r\nContent-Length: {length}\r\n\r\n{body}"
+        ))
+    };
+    assert!(patch(1 << 20, 1 << 20).starts_with("HTTP/1.1 200 "));
+    assert!(patch((1 << 20) + 1, 0).starts_with("HTTP/1.1 413 "));
+    let chunk = "x".repeat(1 << 20);
+    let answer = server.raw(&format!(
+        "PATCH /config/apps/frankenphp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
+         Transfer-Encoding: chunked\r\n\r\n100000\r\n{chunk}\r\n1\r\nx\r\n0\r\n\r\n"
+    ));
+    assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
+    assert_eq!(server.reloads().len(), 1);
+}
+
+#[test]
+fn listens_on_both_loopback_addresses() {
+    let server = Server::start("localhost:0");
+    for address in ["127.0.0.1", "[::1]"] {
+        let address = format!("{address}:{}", server.port());
+        if address.starts_with('[') && TcpListener::bind("[::1]:0").is_err() {
+            println!("skipped: there is no IPv6 here");
+            continue;
+        }
+        let client = Client::new(address.parse().expect("valid"));
+        let reply = client.request("GET", "/health", None).expect("a response");
+        assert_eq!(reply.status, 200, "{address}");
+    }
+}
+
+#[test]
+fn says_that_an_address_is_in_use() {
+    let server = Server::start("localhost:0");
+    let runtime = server.runtime.as_ref().expect("it runs");
+    let _inside = runtime.enter();
+    let error = Admin::bind(&server.address).expect_err("taken");
+    assert!(matches!(error, BindError::InUse(_)), "{error}");
+    let port = server.port();
+    assert!(
+        error
+            .to_string()
+            .starts_with(&format!("admin localhost:{port}: ")),
+        "{error}"
+    );
+    let elsewhere: AdminAddress = "192.0.2.1:2019".parse().expect("valid");
+    let error = Admin::bind(&elsewhere).expect_err("not of this machine");
+    assert!(matches!(error, BindError::Io { .. }), "{error}");
+}
+
+#[test]
+fn unix_sockets() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("admin.sock");
+    let address = format!("unix/{}", path.display());
+    let mut server = Server::start(&address);
+    assert_eq!(server.request("GET", "/health").status, 200);
+    let mode = std::fs::metadata(&path)
+        .expect("it is there")
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o777, 0o600);
+    {
+        let runtime = server.runtime.as_ref().expect("it runs");
+        let _inside = runtime.enter();
+        let error = Admin::bind(&server.address).expect_err("taken");
+        assert!(matches!(error, BindError::InUse(_)), "{error}");
+    }
+    server.end();
+    assert!(!path.exists(), "left behind");
+
+    // What a killed server leaves.
+    drop(std::os::unix::net::UnixListener::bind(&path).expect("bound"));
+    assert!(path.exists());
+    let server = Server::start(&address);
+    assert_eq!(server.request("GET", "/health").status, 200);
+    drop(server);
+
+    std::fs::write(&path, "precious").expect("written");
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    let _inside = runtime.enter();
+    let error = Admin::bind(&address.parse().expect("valid")).expect_err("no socket");
+    assert!(error.to_string().contains("no socket"), "{error}");
+    assert_eq!(std::fs::read(&path).expect("still there"), b"precious");
+}
+
+#[test]
+fn says_that_nobody_answers() {
+    let free = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = free.local_addr().expect("bound").port();
+    drop(free);
+    let client = Client::new(format!("127.0.0.1:{port}").parse().expect("valid"));
+    let error = client.request("GET", "/status", None).expect_err("nobody");
+    let expected =
+        format!("no server answers at 127.0.0.1:{port}; is it running, and is `admin` on?");
+    assert!(error.to_string().starts_with(&expected), "{error}");
+}
+
+#[test]
+fn says_that_something_else_answers() {
+    let other = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address: AdminAddress = other
+        .local_addr()
+        .expect("bound")
+        .to_string()
+        .parse()
+        .expect("valid");
+    for (answer, what) in [
+        ("220 mail\r\n", "no admin API"),
+        (
+            "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx",
+            "did not answer",
+        ),
+    ] {
+        let other = other.try_clone().expect("cloned");
+        let served = std::thread::spawn(move || {
+            let (mut stream, _) = other.accept().expect("accepted");
+            let mut head = [0; 1024];
+            let _ = stream.read(&mut head).expect("a request");
+            stream.write_all(answer.as_bytes()).expect("sent");
+        });
+        let error = Client::new(address.clone())
+            .request("GET", "/status", None)
+            .expect_err("no answer");
+        served.join().expect("no panic");
+        assert!(error.to_string().contains(what), "{error}");
+    }
+}

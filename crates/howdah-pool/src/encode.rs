@@ -1,0 +1,212 @@
+//! The data of the messages that start a zygote and a worker (`worker/include/howdah_shm.h`,
+//! `struct howdah_pool_options` and `struct howdah_spawn`).
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use howdah_shm::WriteIndices;
+use howdah_shm::layout::{
+    CONTROL_SIZE_MAX, KEEP_ALL, POOL_CLASSIC, POOL_FLAG_BOOT_EACH, POOL_FLAG_EXIT_RESTARTS,
+    POOL_FLAG_FRESH_FILES, POOL_FLAG_NO_ROLLBACK, POOL_OPTIONS_SIZE, POOL_WORKER, SPAWN_SIZE,
+};
+
+use crate::options::{Mode, PoolOptions};
+
+/// Why a pool's options cannot be told to PHP.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum EncodeError {
+    #[error("the names and values of its settings have {0} bytes, more than {CONTROL_SIZE_MAX}")]
+    TooLarge(usize),
+    #[error("a NUL byte in {0}")]
+    Nul(&'static str),
+}
+
+/// Symbolic links as they are now: a release may be switched by changing a link before a reload. What does
+/// not exist stays as it is, PHP says so.
+fn resolved(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
+/// The data of POOL for a zygote of this generation.
+pub(crate) fn pool(
+    options: &PoolOptions,
+    generation: u32,
+    boot_each: bool,
+) -> Result<Vec<u8>, EncodeError> {
+    let (mut script, mut root) = (PathBuf::new(), PathBuf::new());
+    let (mut env, mut warm) = (Vec::new(), Vec::new());
+    let (mut mode, mut flags, mut keep, mut connections, mut cpu_limit) =
+        (POOL_CLASSIC, 0, 0, 0, 0);
+    // The first generation finds OPcache as fresh as the files are.
+    if generation > 1 {
+        flags |= POOL_FLAG_FRESH_FILES;
+    }
+    if let Mode::Worker(worker) = &options.mode {
+        mode = POOL_WORKER;
+        let set = [
+            (boot_each, POOL_FLAG_BOOT_EACH),
+            (worker.exit_restarts, POOL_FLAG_EXIT_RESTARTS),
+            (!worker.rollback, POOL_FLAG_NO_ROLLBACK),
+        ];
+        flags |= set
+            .iter()
+            .filter(|(set, _)| *set)
+            .fold(0, |flags, (_, flag)| flags | flag);
+        keep = worker.keep & KEEP_ALL;
+        connections = worker.connections;
+        // A limit below a millisecond is still one.
+        cpu_limit = worker.cpu_limit.map_or(0, |limit| {
+            u32::try_from(limit.as_millis()).unwrap_or(u32::MAX).max(1)
+        });
+        script = resolved(&worker.script);
+        root = worker.root.as_deref().map(resolved).unwrap_or_default();
+        for (name, value) in &worker.env {
+            append(&mut env, name.as_bytes(), "a variable's name")?;
+            append(&mut env, value.as_bytes(), "a variable's value")?;
+        }
+        for path in &worker.warm {
+            append(&mut warm, path.as_bytes(), "a path to warm up with")?;
+        }
+    }
+    let name = options.name.as_bytes();
+    let (script, root) = (script.as_os_str().as_bytes(), root.as_os_str().as_bytes());
+    let strings = [name, script, root, &env, &warm];
+    let mut words = vec![mode, flags, keep, connections, generation, cpu_limit];
+    words.extend(strings.iter().map(|string| string.len() as u32));
+    words.push(0);
+    let mut data: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    debug_assert_eq!(data.len(), POOL_OPTIONS_SIZE);
+    for (string, what) in [
+        (name, "its name"),
+        (script, "its script"),
+        (root, "its root"),
+    ] {
+        if string.contains(&0) {
+            return Err(EncodeError::Nul(what));
+        }
+    }
+    for string in strings {
+        data.extend_from_slice(string);
+    }
+    if data.len() > CONTROL_SIZE_MAX {
+        return Err(EncodeError::TooLarge(data.len()));
+    }
+    Ok(data)
+}
+
+fn append(list: &mut Vec<u8>, item: &[u8], what: &'static str) -> Result<(), EncodeError> {
+    if item.contains(&0) {
+        return Err(EncodeError::Nul(what));
+    }
+    list.extend_from_slice(item);
+    list.push(0);
+    Ok(())
+}
+
+/// When a worker leaves by itself (`struct howdah_spawn`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Lifetime {
+    /// It leaves after so many requests; 0: never.
+    pub(crate) max_requests: u32,
+    /// It says so after so many; 0: never.
+    pub(crate) retire_after: u32,
+}
+
+/// The data of SPAWN.
+pub(crate) fn spawn(lifetime: Lifetime, indices: &WriteIndices) -> Vec<u8> {
+    let mut data = Vec::with_capacity(SPAWN_SIZE + 4 * indices.as_slice().len());
+    for word in [lifetime.max_requests, lifetime.retire_after]
+        .iter()
+        .chain(indices.as_slice())
+    {
+        data.extend_from_slice(&word.to_le_bytes());
+    }
+    data
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::WorkerOptions;
+    use std::time::Duration;
+
+    fn words(data: &[u8]) -> Vec<u32> {
+        data[..POOL_OPTIONS_SIZE]
+            .chunks_exact(4)
+            .map(|word| u32::from_le_bytes(word.try_into().expect("4 bytes")))
+            .collect()
+    }
+
+    #[test]
+    fn a_classic_pool_is_its_name_and_its_generation() {
+        let data = pool(&PoolOptions::new("php", 2), 1, false).expect("encoded");
+        assert_eq!(words(&data), [1, 0, 0, 0, 1, 0, 3, 0, 0, 0, 0, 0]);
+        assert_eq!(&data[POOL_OPTIONS_SIZE..], b"php");
+        let data = pool(&PoolOptions::new("php", 2), 2, false).expect("encoded");
+        assert_eq!(words(&data)[1], POOL_FLAG_FRESH_FILES, "a reload");
+    }
+
+    #[test]
+    fn a_worker_pool_tells_all_it_was_asked_to_be() {
+        let mut options = PoolOptions::new("app", 2);
+        options.mode = Mode::Worker(WorkerOptions {
+            root: Some("/app".into()),
+            env: vec![("A".into(), "1".into()), ("B".into(), String::new())],
+            exit_restarts: true,
+            keep: 5,
+            connections: 1,
+            rollback: false,
+            warm: vec!["/a".into(), "/b".into()],
+            cpu_limit: Some(Duration::from_secs(2)),
+            ..WorkerOptions::new("/app/w.php")
+        });
+        let data = pool(&options, 3, true).expect("encoded");
+        assert_eq!(words(&data), [2, 15, 5, 1, 3, 2000, 3, 10, 4, 7, 6, 0]);
+        assert_eq!(
+            &data[POOL_OPTIONS_SIZE..],
+            b"app/app/w.php/appA\x001\0B\0\0/a\0/b\0"
+        );
+    }
+
+    #[test]
+    fn links_are_followed_anew_for_each_boot() {
+        let base = tempfile::tempdir().expect("a directory");
+        let base = base.path().canonicalize().expect("it is there");
+        let (link, script) = (base.join("current"), base.join("current/w.php"));
+        let mut options = PoolOptions::new("app", 2);
+        options.mode = Mode::Worker(WorkerOptions {
+            root: Some(link.clone()),
+            ..WorkerOptions::new(script)
+        });
+        for release in ["1", "2"] {
+            let folder = base.join(release);
+            std::fs::create_dir(&folder).expect("made");
+            std::fs::write(folder.join("w.php"), "").expect("written");
+            let fresh = base.join("fresh");
+            std::os::unix::fs::symlink(&folder, &fresh).expect("a link");
+            std::fs::rename(&fresh, &link).expect("switched");
+            let data = pool(&options, 1, false).expect("encoded");
+            let folder = folder.to_str().expect("text");
+            let strings = format!("app{folder}/w.php{folder}");
+            assert_eq!(&data[POOL_OPTIONS_SIZE..], strings.as_bytes());
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_told_is_refused() {
+        let mut options = PoolOptions::new("app", 2);
+        let mut worker = WorkerOptions::new("/app/w.php");
+        worker.env = vec![("A".into(), "a\0b".into())];
+        options.mode = Mode::Worker(worker.clone());
+        assert_eq!(
+            pool(&options, 1, false),
+            Err(EncodeError::Nul("a variable's value"))
+        );
+        worker.env = vec![("A".into(), "x".repeat(CONTROL_SIZE_MAX))];
+        options.mode = Mode::Worker(worker);
+        assert!(matches!(
+            pool(&options, 1, false),
+            Err(EncodeError::TooLarge(_))
+        ));
+    }
+}

@@ -1,0 +1,53 @@
+//! What a front thread does when a worker is gone: its requests go to others, or end.
+
+use howdah_shm::WorkerId;
+
+use super::Inner;
+use crate::messages::ToSupervisor;
+use crate::response::CallError;
+
+impl Inner {
+    pub(super) fn recover(&self, worker: WorkerId) {
+        let mut table = self.table.borrow_mut();
+        let table = &mut *table;
+        let recovery = match table.shm.recover(worker) {
+            Ok(recovery) => recovery,
+            Err(error) => {
+                tracing::error!(target: "howdah::pool", pool = self.options.name, "{error}");
+                return;
+            }
+        };
+        for event in recovery.completed {
+            self.handle(table, event);
+        }
+        for torn in recovery.torn {
+            // Whole frames that the worker committed are the client's.
+            self.absorb(table, torn.slot, worker, None);
+            let Some(exchange) = table.exchanges[torn.slot.index()].clone() else {
+                self.release(table, torn.slot);
+                continue;
+            };
+            let mut state = exchange.state.borrow_mut();
+            let silent = !torn.started && !torn.read;
+            let again = state.can_start_over() && (silent || state.repeatable);
+            if again {
+                // Once: a request that kills its worker must not go round and kill them all.
+                state.repeatable &= silent;
+                state.start_over();
+                if table.shm.requeue(torn.slot).is_ok() {
+                    continue;
+                }
+            }
+            self.vacate(&mut state);
+            state.end(Err(CallError::WorkerDied));
+            drop(state);
+            self.release(table, torn.slot);
+        }
+        if recovery.vacant {
+            self.send(ToSupervisor::Recovered {
+                pool: self.pool,
+                worker,
+            });
+        }
+    }
+}

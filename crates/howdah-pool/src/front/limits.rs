@@ -1,0 +1,68 @@
+//! Requests that wait or run too long.
+
+use std::time::Instant;
+
+use howdah_shm::{Cancel, SlotState};
+
+use super::{Inner, WaiterState};
+use crate::messages::{KillReason, ToSupervisor};
+use crate::response::CallError;
+
+impl Inner {
+    /// Ends what has waited or run too long. Says whether anything is under way.
+    pub(super) fn enforce_limits(&self) -> bool {
+        let now = Instant::now();
+        let mut table = self.table.borrow_mut();
+        let table = &mut *table;
+        let max_wait = self.options.max_wait;
+        for waiter in &table.waiting {
+            if now.duration_since(waiter.since) < max_wait {
+                break;
+            }
+            let state = waiter.state.replace(WaiterState::Expired);
+            if let WaiterState::Waiting(Some(waker)) = state {
+                waker.wake();
+            }
+        }
+        table
+            .waiting
+            .retain(|waiter| matches!(*waiter.state.borrow(), WaiterState::Waiting(_)));
+        let mut busy = !table.waiting.is_empty();
+        for index in 0..table.exchanges.len() {
+            let Some(exchange) = table.exchanges[index].clone() else {
+                continue;
+            };
+            busy = true;
+            let mut state = exchange.state.borrow_mut();
+            let Some(slot) = state.slot else { continue };
+            match table.shm.slot(slot).map(|status| status.state) {
+                Some(SlotState::Queued) if now.duration_since(state.queued_at) >= max_wait => {
+                    if let Ok(Cancel::Removed) = table.shm.cancel(slot) {
+                        state.end(Err(self.wait_timeout()));
+                        drop(state);
+                        self.removed(table, slot);
+                    }
+                }
+                Some(SlotState::Running { worker, .. }) => {
+                    let since = *state.running_since.get_or_insert(now);
+                    let Some(limit) = self.options.request_timeout else {
+                        continue;
+                    };
+                    if now.duration_since(since) >= limit {
+                        state.end(Err(CallError::RequestTimeout(limit)));
+                        let request_id = Some(state.request_id);
+                        let reason = KillReason::RequestTimeout;
+                        self.send(ToSupervisor::Kill {
+                            pool: self.pool,
+                            worker,
+                            request_id,
+                            reason,
+                        });
+                    }
+                }
+                _ => {}
+            }
+        }
+        busy
+    }
+}

@@ -1,0 +1,64 @@
+//! One zygote of a pool and what was forked from it. A pool's generations share its segment.
+//!
+//! ```text
+//!   Booting ──BOOTED──> Serving ──a later one is complete──> Draining ──its workers are gone──> let go
+//!      └──────────── ends before that: the boot failed; an earlier one goes on serving
+//! ```
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::AtomicI32;
+use std::time::Instant;
+
+use rustix::process::Signal;
+use tokio::task::JoinHandle;
+
+use crate::control::Link;
+use crate::tail::Tail;
+
+/// Where a generation is in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// The zygote was asked for, and runs the worker script.
+    Booting,
+    /// Workers are forked from it.
+    Serving,
+    /// A later one has taken over: its workers finish what they have in hand.
+    Draining,
+}
+
+#[derive(Debug)]
+pub(crate) struct Generation {
+    /// Counts the pool's zygotes, from 1.
+    pub(crate) id: u32,
+    /// The zygote's number at the root.
+    pub(crate) number: u32,
+    pub(crate) phase: Phase,
+    /// It has had all its workers ready.
+    pub(crate) complete: bool,
+    /// Workers of it that ever became ready.
+    pub(crate) readied: usize,
+    /// Its workers run the script themselves.
+    pub(crate) boot_each: bool,
+    /// The zygote's control socket; `None` when it is gone.
+    pub(crate) link: Option<Link>,
+    pub(crate) pid: Arc<AtomicI32>,
+    pub(crate) pidfd: Option<OwnedFd>,
+    pub(crate) since: Instant,
+    /// Workers that it may have while a later generation needs their places.
+    pub(crate) cap: usize,
+    /// What the zygote wrote while it booted, and the task that reads it.
+    pub(crate) tail: Tail,
+    pub(crate) reader: Option<JoinHandle<()>>,
+}
+
+impl Generation {
+    /// Ends the zygote, and with it all its workers, now.
+    pub(crate) fn kill(&mut self) {
+        self.link = None;
+        if let Some(pidfd) = &self.pidfd {
+            // It may be gone already.
+            let _ = rustix::process::pidfd_send_signal(pidfd.as_fd(), Signal::KILL);
+        }
+    }
+}

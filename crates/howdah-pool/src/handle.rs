@@ -1,0 +1,63 @@
+//! A running supervisor's remote control.
+
+use tokio::sync::{mpsc, oneshot};
+
+use crate::messages::Event;
+use crate::status::Status;
+
+/// Talks to a [`crate::Supervisor`] from any thread or task. Clones talk to the same one. It answers while
+/// [`crate::Supervisor::run`] is polled.
+#[derive(Debug, Clone)]
+pub struct Handle {
+    pub(crate) events: mpsc::UnboundedSender<Event>,
+}
+
+/// Why a pool was not reloaded. What served before goes on serving.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("pool {pool} was not reloaded: {text}")]
+pub struct ReloadError {
+    /// The pool's name.
+    pub pool: String,
+    /// What its boot wrote, or what kept it from being started.
+    pub text: String,
+}
+
+/// The supervisor is gone: the server is at its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the server is stopping")]
+pub struct Stopped;
+
+impl Handle {
+    /// Boots a pool anew, or all of them, from the files as they are now. Returns when the new generation
+    /// serves and the old one finishes what it has in hand. After an error the old one goes on serving;
+    /// of several pools the first error is returned, when all are done.
+    ///
+    /// Reloads that come while one runs are done together when it is over.
+    pub async fn reload(&self, pool: Option<&str>) -> Result<(), ReloadError> {
+        let (reply, mut results) = mpsc::unbounded_channel();
+        let stopping = || ReloadError {
+            pool: pool.unwrap_or("(all)").to_owned(),
+            text: Stopped.to_string(),
+        };
+        self.events
+            .send(Event::Reload(pool.map(str::to_owned), reply))
+            .map_err(|_| stopping())?;
+        let mut first = None;
+        while let Some(result) = results.recv().await {
+            // The first error counts, or that all went well.
+            if first.as_ref().is_none_or(Result::is_ok) {
+                first = Some(result);
+            }
+        }
+        first.unwrap_or_else(|| Err(stopping()))
+    }
+
+    /// What the processes do at this moment.
+    pub async fn status(&self) -> Result<Status, Stopped> {
+        let (reply, status) = oneshot::channel();
+        self.events
+            .send(Event::Status(reply))
+            .map_err(|_| Stopped)?;
+        status.await.map_err(|_| Stopped)
+    }
+}

@@ -1,0 +1,132 @@
+//! What the front threads of a pool and its supervisor know of its load. A pool's front threads share
+//! nothing else.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// One pool's numbers. Counters are hints for limits and for scaling; no memory is published by them.
+#[derive(Debug, Default)]
+pub(crate) struct Load {
+    /// Requests of all front threads, waiting or running.
+    in_flight: AtomicUsize,
+    /// Slots in use, counted only under `max_in_flight`.
+    slots: AtomicUsize,
+    /// Requests without a slot, counted only under `max_in_flight`.
+    waiting: AtomicUsize,
+    supervisor: Told,
+}
+
+/// What changes seldom, away from what changes with each request.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+struct Told {
+    /// Workers that take requests.
+    ready: AtomicUsize,
+    /// There is no worker, and the last boot failed.
+    failing: AtomicBool,
+    /// The supervisor has been told that requests wait, and looks at the pool until none does.
+    pressure: AtomicBool,
+}
+
+impl Load {
+    /// Counts a request in. Says how many there were before.
+    pub(crate) fn arrive(&self) -> usize {
+        self.in_flight.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// The request is over.
+    pub(crate) fn depart(&self) {
+        self.in_flight.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Requests that wait or run.
+    pub(crate) fn in_flight(&self) -> usize {
+        self.in_flight.load(Ordering::Relaxed)
+    }
+
+    /// Takes the right to one more slot. False: there are as many as allowed.
+    pub(crate) fn take_slot(&self, limit: Option<usize>) -> bool {
+        let Some(limit) = limit else { return true };
+        // Sequentially consistent, as is the count of those who wait: either who gives a slot back sees
+        // the one who waits, or that one sees the slot.
+        let taken = self
+            .slots
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |slots| {
+                (slots < limit).then_some(slots + 1)
+            });
+        taken.is_ok()
+    }
+
+    /// Gives it back. Says whether others may wait for it.
+    pub(crate) fn give_slot(&self, limit: Option<usize>) -> bool {
+        if limit.is_none() {
+            return false;
+        }
+        self.slots.fetch_sub(1, Ordering::SeqCst);
+        self.waiting.load(Ordering::SeqCst) > 0
+    }
+
+    /// A request without a slot begins to wait.
+    pub(crate) fn wait(&self, limit: Option<usize>) {
+        if limit.is_some() {
+            self.waiting.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    /// It waits no longer.
+    pub(crate) fn wait_over(&self, limit: Option<usize>) {
+        if limit.is_some() {
+            self.waiting.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+
+    /// Whether the supervisor is to be told that requests wait: true once until [`Load::relieved`].
+    pub(crate) fn press(&self, before: usize) -> bool {
+        before >= self.supervisor.ready.load(Ordering::Relaxed)
+            && !self.supervisor.pressure.load(Ordering::Relaxed)
+            && !self.supervisor.pressure.swap(true, Ordering::Relaxed)
+    }
+
+    /// Nobody waits any longer.
+    pub(crate) fn relieved(&self) {
+        self.supervisor.pressure.store(false, Ordering::Relaxed);
+    }
+
+    /// No worker will take a request until a boot succeeds.
+    pub(crate) fn is_failing(&self) -> bool {
+        self.supervisor.failing.load(Ordering::Relaxed)
+    }
+
+    /// The supervisor's view, for the front threads.
+    pub(crate) fn publish(&self, ready: usize, failing: bool) {
+        self.supervisor.ready.store(ready, Ordering::Relaxed);
+        self.supervisor.failing.store(failing, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_are_counted_only_under_a_limit() {
+        let load = Load::default();
+        assert!((0..100).all(|_| load.take_slot(None)));
+        assert!(load.take_slot(Some(2)) && load.take_slot(Some(2)));
+        assert!(!load.take_slot(Some(2)));
+        assert!(!load.give_slot(Some(2)), "nobody waits");
+        load.wait(Some(2));
+        assert!(load.take_slot(Some(2)));
+        assert!(load.give_slot(Some(2)), "somebody waits");
+    }
+
+    #[test]
+    fn pressure_is_told_once_until_it_is_over() {
+        let load = Load::default();
+        load.publish(2, false);
+        assert!(!load.press(1), "a worker is free");
+        assert!(load.press(2));
+        assert!(!load.press(3), "told already");
+        load.relieved();
+        assert!(load.press(2));
+    }
+}

@@ -1,0 +1,239 @@
+//! How many workers there should be between `workers` and `workers_max`.
+//!
+//! A worker is added when requests wait although every worker is busy, and processors are idle: then the
+//! workers themselves wait, for a database or another server. When processors are busy, another worker
+//! would only take time from the others. A worker is taken away when it had nothing to do for a while.
+//! The two conditions cannot hold together, and the second needs seconds where the first needs
+//! milliseconds, so the number does not flap.
+
+use std::fs::File;
+use std::io::Read;
+use std::time::{Duration, Instant};
+
+/// Processors above this share are busy.
+const CPU_BUSY_PERCENT: u64 = 80;
+/// `/proc/stat` counts hundredths of a second: a shorter look says nothing.
+const CPU_SAMPLE: Duration = Duration::from_millis(50);
+
+/// How long requests have to wait before a worker is added.
+pub(crate) const WAIT_BEFORE_ADDING: Duration = Duration::from_millis(5);
+/// How often is looked while requests wait and no worker may be added.
+pub(crate) const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
+/// A pool at a moment.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sample {
+    /// Requests that wait or run.
+    pub(crate) in_flight: usize,
+    /// Workers that take requests.
+    pub(crate) ready: usize,
+    /// Workers that there should be now.
+    pub(crate) desired: usize,
+    /// Fewest and most that there may be.
+    pub(crate) min: usize,
+    pub(crate) max: usize,
+    /// Share of the processors' time that was used lately.
+    pub(crate) cpu_percent: u64,
+    /// The longest time that a worker has had nothing to do.
+    pub(crate) idle: Duration,
+    pub(crate) max_idle: Duration,
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Decision {
+    /// One worker more.
+    Add,
+    /// One fewer: the one that has been idle longest.
+    Remove,
+    Keep,
+}
+
+pub(crate) fn decide(sample: &Sample) -> Decision {
+    if sample.in_flight > sample.ready {
+        // One that was asked for and is not there yet may be enough.
+        let starting = sample.ready < sample.desired;
+        if starting || sample.desired >= sample.max || sample.cpu_percent >= CPU_BUSY_PERCENT {
+            return Decision::Keep;
+        }
+        return Decision::Add;
+    }
+    let spare = sample.desired > sample.min && sample.ready >= sample.desired;
+    if spare && sample.in_flight < sample.ready && sample.idle >= sample.max_idle {
+        return Decision::Remove;
+    }
+    Decision::Keep
+}
+
+/// Share of the processors' time that is used, all processors together.
+#[derive(Debug, Default)]
+pub(crate) struct CpuMeter {
+    last: Option<(Instant, Times)>,
+    percent: u64,
+    #[cfg(test)]
+    fixed: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Times {
+    idle: u64,
+    total: u64,
+}
+
+impl CpuMeter {
+    /// Says the same at any time.
+    #[cfg(test)]
+    pub(crate) fn fixed(percent: u64) -> Self {
+        Self {
+            percent,
+            fixed: true,
+            ..Self::default()
+        }
+    }
+
+    /// The share since the last look, or the last value if that is too short ago. 0 where the system does
+    /// not say.
+    pub(crate) fn percent(&mut self, now: Instant) -> u64 {
+        #[cfg(test)]
+        if self.fixed {
+            return self.percent;
+        }
+        if self
+            .last
+            .is_some_and(|(at, _)| now.saturating_duration_since(at) < CPU_SAMPLE)
+        {
+            return self.percent;
+        }
+        let Some(times) = read_times() else {
+            return 0;
+        };
+        if let Some((_, before)) = self.last.replace((now, times)) {
+            self.percent = share(before, times);
+        }
+        self.percent
+    }
+}
+
+fn share(before: Times, after: Times) -> u64 {
+    let total = after.total.saturating_sub(before.total);
+    let idle = after.idle.saturating_sub(before.idle).min(total);
+    ((total - idle) * 100).checked_div(total).unwrap_or(0)
+}
+
+fn read_times() -> Option<Times> {
+    // Only the first line: the file is long on machines with many processors.
+    let mut bytes = [0; 512];
+    let size = File::open("/proc/stat").ok()?.read(&mut bytes).ok()?;
+    parse_times(&bytes[..size])
+}
+
+/// `cpu  user nice system idle iowait irq softirq steal guest guest_nice`; guest time is within user time.
+fn parse_times(text: &[u8]) -> Option<Times> {
+    let line = text.split(|&byte| byte == b'\n').next()?;
+    let line = str::from_utf8(line).ok()?.strip_prefix("cpu ")?;
+    let times: Option<Vec<u64>> = line
+        .split_ascii_whitespace()
+        .take(8)
+        .map(|time| time.parse().ok())
+        .collect();
+    let times = times?;
+    Some(Times {
+        idle: times.get(3)? + times.get(4)?,
+        total: times.iter().sum(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn sample(in_flight: usize, ready: usize, desired: usize, cpu: u64, idle: u64) -> Sample {
+        Sample {
+            in_flight,
+            ready,
+            desired,
+            min: 2,
+            max: 6,
+            cpu_percent: cpu,
+            idle: SECOND * idle as u32,
+            max_idle: SECOND * 5,
+        }
+    }
+
+    #[test]
+    fn the_decision_table() {
+        let cases = [
+            ("nobody waits", sample(2, 2, 2, 10, 0), Decision::Keep),
+            ("one waits", sample(3, 2, 2, 10, 0), Decision::Add),
+            (
+                "the processors are busy",
+                sample(9, 2, 2, 80, 0),
+                Decision::Keep,
+            ),
+            ("one is on its way", sample(9, 2, 3, 10, 0), Decision::Keep),
+            ("it has come", sample(9, 3, 3, 10, 0), Decision::Add),
+            (
+                "no more are allowed",
+                sample(9, 6, 6, 10, 0),
+                Decision::Keep,
+            ),
+            ("idle for a moment", sample(1, 4, 4, 10, 4), Decision::Keep),
+            ("idle for long", sample(1, 4, 4, 10, 5), Decision::Remove),
+            ("all are busy now", sample(4, 4, 4, 10, 5), Decision::Keep),
+            ("fewest", sample(0, 2, 2, 10, 99), Decision::Keep),
+            (
+                "one is being replaced",
+                sample(0, 3, 4, 10, 99),
+                Decision::Keep,
+            ),
+        ];
+        for (name, sample, expected) in cases {
+            assert_eq!(decide(&sample), expected, "{name}");
+        }
+    }
+
+    /// Ten minutes of a steady load, looked at every 5 ms while requests wait and each second otherwise.
+    #[test]
+    fn a_steady_load_does_not_make_the_number_flap() {
+        let (mut desired, mut changes, mut idle) = (2, 0, Duration::ZERO);
+        for _ in 0..600 {
+            for in_flight in [5, 3, 5, 4] {
+                let at = Sample {
+                    idle,
+                    ..sample(in_flight, desired, desired, 10, 0)
+                };
+                match decide(&at) {
+                    Decision::Add => {
+                        desired += 1;
+                        changes += 1;
+                    }
+                    Decision::Remove => {
+                        desired -= 1;
+                        changes += 1;
+                    }
+                    Decision::Keep => {}
+                }
+            }
+            // The last worker has work in every second.
+            idle = Duration::from_millis(250);
+        }
+        assert_eq!((desired, changes), (5, 3));
+    }
+
+    #[test]
+    fn processor_time_is_read_from_the_first_line() {
+        let text = b"cpu  10 20 30 400 50 6 7 8 9 10\ncpu0 1 2 3\n";
+        let times = parse_times(text).expect("times");
+        assert_eq!((times.idle, times.total), (450, 531));
+        let later = Times {
+            idle: 460,
+            total: 571,
+        };
+        assert_eq!(share(times, later), 75);
+        assert_eq!(share(later, later), 0);
+        assert_eq!(parse_times(b"intr 1 2"), None);
+        assert!(read_times().is_some(), "/proc/stat of this machine");
+    }
+}

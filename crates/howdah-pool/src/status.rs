@@ -1,0 +1,123 @@
+//! What a server's PHP side does at a moment, for the admin API, `howdah status` and metrics.
+
+use serde::Serialize;
+
+/// All pools.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Status {
+    /// Version of PHP.
+    pub php: String,
+    /// Times that the root process died and was started anew.
+    pub root_restarts: u64,
+    /// In the order of the configuration.
+    pub pools: Vec<PoolStatus>,
+}
+
+/// One pool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PoolStatus {
+    /// Its name.
+    pub name: String,
+    /// `classic` or `worker`.
+    pub mode: &'static str,
+    /// The worker script.
+    pub script: Option<String>,
+    /// The newest generation that serves; 0: none does.
+    pub generation: u32,
+    /// All generations that there are, oldest first.
+    pub generations: Vec<GenerationStatus>,
+    /// Why there is no worker: what the last boot wrote. `None`: all is well.
+    pub failure: Option<String>,
+    /// A reload is under way.
+    pub reloading: bool,
+    /// Fewest workers that there may be.
+    pub workers_min: usize,
+    /// Most workers that there may be.
+    pub workers_max: usize,
+    /// Workers that there should be now.
+    pub workers_wanted: usize,
+    /// Workers that take requests.
+    pub ready: usize,
+    /// Workers that have a request in hand.
+    pub busy: usize,
+    /// Requests that wait for a worker.
+    pub queue: usize,
+    /// Requests that wait or run.
+    pub in_flight: usize,
+    /// The processes.
+    pub workers: Vec<WorkerStatus>,
+    /// Since the server started.
+    pub counters: Counters,
+}
+
+/// One generation of a pool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct GenerationStatus {
+    /// Its number.
+    pub generation: u32,
+    /// `booting`, `serving` or `draining`.
+    pub state: &'static str,
+    /// The zygote's process id; 0: not known yet.
+    pub pid: i32,
+    /// Each worker runs the script itself.
+    pub boot_each: bool,
+    /// Its processes.
+    pub workers: usize,
+}
+
+/// One worker process.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct WorkerStatus {
+    /// Its place in the pool.
+    pub place: u16,
+    /// Its process id; 0: not known yet.
+    pub pid: i32,
+    /// The generation that it belongs to.
+    pub generation: u32,
+    /// `starting`, `idle`, `busy`, `retiring` (a successor is on its way) or `stopping`.
+    pub state: &'static str,
+    /// Requests that it has served.
+    pub requests: u64,
+    /// Bytes of PHP's allocator after its last request.
+    pub memory: u64,
+    /// Milliseconds since it was asked for.
+    pub age_ms: u64,
+    /// The request in hand.
+    pub request: Option<RequestStatus>,
+}
+
+/// A request in a worker's hand.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RequestStatus {
+    /// 16 hex digits, as in the logs.
+    pub id: String,
+    /// Milliseconds since the worker took it.
+    pub since_ms: u64,
+}
+
+/// What has happened to a pool's processes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Counters {
+    /// Workers that were asked for.
+    pub spawned: u64,
+    /// Workers that became ready.
+    pub ready: u64,
+    /// Workers that died without having been told to.
+    pub crashed: u64,
+    /// Workers that ended after a fatal error, their response complete.
+    pub fatal: u64,
+    /// Workers that were replaced for their age or memory.
+    pub recycled: u64,
+    /// Workers that were killed for a limit or a broken contract.
+    pub killed: u64,
+    /// Workers that were added because requests waited.
+    pub scaled_up: u64,
+    /// Workers that left because they had nothing to do.
+    pub scaled_down: u64,
+    /// Boots that failed.
+    pub boots_failed: u64,
+    /// Reloads that were done.
+    pub reloads: u64,
+    /// Reloads that failed.
+    pub reloads_failed: u64,
+}

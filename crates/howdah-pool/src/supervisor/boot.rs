@@ -1,0 +1,376 @@
+//! How a generation comes into being: its zygote is asked for, boots, and either takes the word for
+//! workers or ends, with what it wrote as the reason.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::AtomicI32;
+use std::time::Instant;
+
+use howdah_shm::layout::{BOOTED_EACH, BOOTED_ONCE, BOOTED_UNFIT};
+use tokio::task::JoinHandle;
+
+use super::{LAST_WORDS, ORPHAN_TIME, Supervisor};
+use crate::control::{Control, ControlError, Kind, Link, Message};
+use crate::encode;
+use crate::generation::{Generation, Phase};
+use crate::log_pipe::StateRecord;
+use crate::messages::Event;
+use crate::tail::Tail;
+use crate::worker_log;
+
+impl Supervisor {
+    /// Starts a generation if there is none.
+    pub(super) async fn start_pool(&mut self, index: usize) {
+        if !self.pools[index].is_started() {
+            self.start_generation(index).await;
+        }
+    }
+
+    /// Asks the root for a zygote of a new generation.
+    pub(super) async fn start_generation(&mut self, index: usize) {
+        if self.stopping || self.root.is_none() {
+            return; // a new root starts all pools
+        }
+        let pool = &mut self.pools[index];
+        pool.last_generation += 1;
+        let id = pool.last_generation;
+        let pid = Arc::new(AtomicI32::new(0));
+        let tail = Tail::new();
+        let mut generation = Generation {
+            id,
+            number: u32::MAX,
+            phase: Phase::Booting,
+            complete: false,
+            readied: 0,
+            boot_each: pool.boot_each,
+            link: None,
+            pid: pid.clone(),
+            pidfd: None,
+            since: Instant::now(),
+            cap: usize::MAX,
+            tail: tail.clone(),
+            reader: None,
+        };
+        match self.ask_for_zygote(index, &mut generation).await {
+            Ok(reader) => {
+                let source = worker_log::Source {
+                    pool: self.pools[index].name.clone(),
+                    worker: None,
+                    pid,
+                    tail,
+                };
+                // A boot that calls opcache_reset() must not reload the pool that it boots.
+                let ignore = |_: StateRecord| {};
+                generation.reader = Some(tokio::spawn(worker_log::forward(reader, source, ignore)));
+                let event = Event::BootTimeout {
+                    pool: index,
+                    generation: id,
+                };
+                self.later(self.options.start_timeout, event);
+            }
+            Err(text) => {
+                if let Some(number) = self.numbers.get_mut(generation.number as usize) {
+                    *number = None;
+                }
+                // By way of an event: whoever asked is not done yet.
+                let event = Event::BootFailed {
+                    pool: index,
+                    generation: id,
+                    text,
+                };
+                self.later(std::time::Duration::ZERO, event);
+            }
+        }
+        self.pools[index].generations.push(generation);
+    }
+
+    /// Gives back the end of the zygote's log pipe that is to be read.
+    async fn ask_for_zygote(
+        &mut self,
+        index: usize,
+        generation: &mut Generation,
+    ) -> Result<OwnedFd, String> {
+        let id = generation.id;
+        generation.number = self
+            .take_number(index, id)
+            .ok_or("there are too many pools and generations at a time")?;
+        let Some((_, root)) = &self.root else {
+            return Err("PHP is being started anew".into());
+        };
+        let pool = &self.pools[index];
+        let data = encode::pool(&pool.options, id, generation.boot_each)
+            .map_err(|error| error.to_string())?;
+        let (control, theirs) = Control::pair().map_err(|error| error.to_string())?;
+        let (reader, writer) = std::io::pipe().map_err(|error| error.to_string())?;
+        let mut fds: Vec<BorrowedFd<'_>> = vec![
+            theirs.as_fd(),
+            pool.segment.fd(),
+            self.spool.as_fd(),
+            writer.as_fd(),
+        ];
+        fds.extend(pool.segment.eventfds());
+        // An error means that the root is gone, which its own event tells.
+        let _ = root
+            .control
+            .send(Kind::Pool, generation.number, &data, &fds)
+            .await;
+        let sender = self.sender.clone();
+        generation.link = Some(Link::listen(control, move |message| {
+            let event = Event::Zygote {
+                pool: index,
+                generation: id,
+                message,
+            };
+            sender.send(event).is_ok()
+        }));
+        Ok(reader.into())
+    }
+
+    pub(super) async fn zygote_message(&mut self, index: usize, id: u32, message: Message) {
+        if self.pools[index].generation(id).is_none() {
+            return;
+        }
+        match message.kind {
+            Kind::Booted => self.booted(index, id, &message).await,
+            Kind::Spawned => self.spawned(index, id, message),
+            Kind::Exited => self.worker_exited(index, &message),
+            Kind::Failed => self.spawn_failed(index, id, &message),
+            _ => {}
+        }
+    }
+
+    async fn booted(&mut self, index: usize, id: u32, message: &Message) {
+        let pool = &mut self.pools[index];
+        let sentence = String::from_utf8_lossy(&message.data);
+        let Some(generation) = pool
+            .generations
+            .iter_mut()
+            .find(|generation| generation.id == id && generation.phase == Phase::Booting)
+        else {
+            return;
+        };
+        match message.status {
+            BOOTED_ONCE | BOOTED_EACH => {
+                generation.phase = Phase::Serving;
+                generation.boot_each = message.status == BOOTED_EACH;
+                let millis = generation.since.elapsed().as_millis() as u64;
+                tracing::debug!(target: "howdah::pool", pool = &*pool.name, generation = id, millis, "zygote booted");
+                self.root_failures = 0;
+                self.fill(index).await;
+            }
+            BOOTED_UNFIT if !generation.boot_each => {
+                tracing::info!(
+                    target: "howdah::pool", pool = &*pool.name,
+                    "each worker boots for itself, since forks cannot share what the script left open: {sentence}"
+                );
+                pool.boot_each = true;
+                // Whoever waits for this generation waits for the next.
+                if let Some((running, _)) = &mut pool.reload.running
+                    && *running == id
+                {
+                    *running = pool.last_generation + 1;
+                }
+                self.let_go(index, id);
+                self.start_generation(index).await;
+            }
+            _ => {
+                let text = format!("the zygote does not take workers: {sentence}");
+                self.boot_failed(index, id, text);
+            }
+        }
+    }
+
+    /// A zygote has closed its control socket, or broke the contract.
+    pub(super) fn zygote_gone(&mut self, index: usize, id: u32, error: &ControlError) {
+        if self.stopping {
+            return;
+        }
+        let sender = self.sender.clone();
+        let pool = &mut self.pools[index];
+        let instead = pool.serves_without(id);
+        let Some(generation) = pool.generation_mut(id) else {
+            return;
+        };
+        generation.kill();
+        match generation.phase {
+            Phase::Booting => {
+                let (tail, reader) = (generation.tail.clone(), generation.reader.take());
+                let error = error.to_string();
+                tokio::spawn(async move {
+                    let text = last_words(reader, &tail, &error).await;
+                    let _ = sender.send(Event::BootFailed {
+                        pool: index,
+                        generation: id,
+                        text,
+                    });
+                });
+            }
+            Phase::Serving if !generation.complete => {
+                let text = generation.tail.text();
+                let text = if text.is_empty() {
+                    error.to_string()
+                } else {
+                    text
+                };
+                self.boot_failed(index, id, text);
+            }
+            Phase::Serving | Phase::Draining => {
+                let was_serving = generation.phase == Phase::Serving;
+                let begun = generation.since;
+                pool.remove_generation(id);
+                self.forget_later(index, id);
+                if was_serving && !instead {
+                    let pool = &mut self.pools[index];
+                    let wait = pool.back_off.fail(begun, Instant::now());
+                    self.later(wait, Event::StartPool(index));
+                }
+            }
+        }
+    }
+
+    /// All zygotes are gone with the root.
+    pub(super) fn lose_generations(&mut self, index: usize) {
+        let generations = std::mem::take(&mut self.pools[index].generations);
+        for generation in generations {
+            self.forget_later(index, generation.id);
+        }
+        self.finish_reload(index, Err("the PHP root process died".into()));
+    }
+
+    fn forget_later(&self, pool: usize, generation: u32) {
+        self.later(ORPHAN_TIME, Event::Forget { pool, generation });
+    }
+
+    /// Places that were being filled when the zygote died: no process there will ever be announced.
+    pub(super) fn forget(&mut self, index: usize, id: u32) {
+        let lost: Vec<_> = self.pools[index]
+            .occupants()
+            .filter(|(_, occupant)| occupant.generation == id && occupant.pidfd.is_none())
+            .map(|(worker, _)| worker)
+            .collect();
+        for worker in lost {
+            self.begin_recovery(index, worker);
+        }
+    }
+
+    /// A generation did not come to serve: what served before goes on, or another try is made.
+    pub(super) fn boot_failed(&mut self, index: usize, id: u32, text: String) {
+        let pool = &mut self.pools[index];
+        let Some(mut generation) = pool.remove_generation(id) else {
+            return;
+        };
+        generation.kill();
+        // Its workers die with it.
+        for (_, occupant) in pool.occupants_mut() {
+            if occupant.generation == id {
+                occupant.stopping = true;
+            }
+        }
+        pool.kill_workers(Some(id));
+        pool.counters.boots_failed += 1;
+        let name = &*pool.name;
+        let serving = pool.generations.iter_mut().rev();
+        let mut serving = serving.filter(|generation| generation.phase == Phase::Serving);
+        if let Some(serving) = serving.next() {
+            serving.cap = usize::MAX;
+            tracing::error!(
+                target: "howdah::pool", pool = name, generation = id,
+                "the boot failed; generation {} goes on serving: {text}", serving.id
+            );
+        } else if !self.stopping {
+            let wait = pool.back_off.fail(generation.since, Instant::now());
+            tracing::error!(
+                target: "howdah::pool", pool = name, generation = id,
+                "the boot failed, to be tried again in {} ms: {text}", wait.as_millis()
+            );
+            pool.failure = Some(text.clone());
+            self.later(wait, Event::StartPool(index));
+            self.note_failure(index);
+        }
+        self.dismiss(generation.number);
+        self.forget_later(index, id);
+        self.pools[index].publish();
+        if self.pools[index]
+            .reload
+            .running
+            .as_ref()
+            .is_some_and(|(running, _)| *running == id)
+        {
+            self.finish_reload(index, Err(text));
+        }
+        self.later(std::time::Duration::ZERO, Event::Fill(index));
+    }
+
+    /// A boot failed and nothing serves: before the start is done that may be the end of it.
+    pub(super) fn note_failure(&mut self, index: usize) {
+        let pool = &mut self.pools[index];
+        pool.publish();
+        if pool.up {
+            return;
+        }
+        let tolerates = pool
+            .options
+            .worker()
+            .is_some_and(|worker| worker.tolerate_failure);
+        if tolerates {
+            pool.up = true;
+        } else if pool.back_off.failures() >= pool.options.max_failures() {
+            pool.given_up = true;
+        }
+    }
+
+    /// The time for a boot is over: a script that waits for something else than requests never ends.
+    pub(super) fn boot_timeout(&mut self, index: usize, id: u32) {
+        let Some(generation) = self.pools[index].generation(id) else {
+            return;
+        };
+        if generation.complete || generation.phase == Phase::Draining {
+            return;
+        }
+        let seconds = self.options.start_timeout.as_secs();
+        let mut text = format!(
+            "it did not ask for requests within {seconds} seconds; does the script call frankenphp_handle_request()?"
+        );
+        let words = generation.tail.text();
+        if !words.is_empty() {
+            text = format!("{text}\n{words}");
+        }
+        self.boot_failed(index, id, text);
+    }
+
+    /// Ends the zygotes that run a worker script.
+    pub(super) fn kill_booting(&mut self, index: usize) {
+        let booting: Vec<_> = self.pools[index]
+            .generations
+            .extract_if(.., |generation| generation.phase == Phase::Booting)
+            .collect();
+        for mut generation in booting {
+            generation.kill();
+            self.dismiss(generation.number);
+        }
+    }
+
+    /// A generation that is no longer needed: its zygote leaves when its socket is closed.
+    pub(super) fn let_go(&mut self, index: usize, id: u32) {
+        if let Some(generation) = self.pools[index].remove_generation(id) {
+            self.dismiss(generation.number);
+        }
+    }
+}
+
+/// What a process wrote before it ended, or else why it is known to have ended.
+pub(super) async fn last_words(
+    reader: Option<JoinHandle<()>>,
+    tail: &Tail,
+    otherwise: &str,
+) -> String {
+    if let Some(reader) = reader {
+        let _ = tokio::time::timeout(LAST_WORDS, reader).await;
+    }
+    let text = tail.text();
+    if text.is_empty() {
+        otherwise.to_owned()
+    } else {
+        text
+    }
+}

@@ -1,0 +1,304 @@
+//! A root, zygotes and workers for tests: tasks and threads of the test that speak the contract. Each
+//! zygote and worker has a process, a shell that waits for its exit status, so that pids, pidfds, signals
+//! and deaths are real.
+
+use std::collections::{HashMap, VecDeque};
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::{AsFd, OwnedFd};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+
+use howdah_shm::layout::{
+    BOOTED_EACH, BOOTED_ONCE, BOOTED_UNFIT, EXIT_STATUS_BOOT, POOL_FLAG_BOOT_EACH,
+    POOL_OPTIONS_SIZE, SPAWN_SIZE,
+};
+use howdah_shm::worker::{ResponseWriter, Worker};
+use howdah_shm::{Exit, Segment, WorkerId};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use tokio::io::Interest;
+use tokio::sync::oneshot;
+
+use crate::control::{Control, Kind, Message};
+use crate::readiness::register;
+use crate::root::{PhpInfo, Root};
+
+/// What becomes of a generation that is started.
+#[derive(Debug, Clone)]
+pub(super) enum Boot {
+    /// As it was asked for.
+    Good,
+    /// The zygote says this, and that forks cannot work.
+    Unfit(&'static str),
+    /// The zygote writes this and ends.
+    Bad(&'static str),
+    /// The zygote boots for ever.
+    Hangs,
+    /// Each worker writes this and ends.
+    BadWorkers(&'static str),
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    /// For the generations to come; then [`Boot::Good`].
+    pub(super) boots: VecDeque<Boot>,
+    /// Flags and generation of each POOL message.
+    pub(super) asked: Vec<(u32, u32)>,
+    /// Requests after which each worker was to leave.
+    pub(super) lifetimes: Vec<(u32, u32)>,
+    /// Zygotes that run, by pid.
+    pub(super) zygotes: Vec<i32>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct FakeRoot {
+    pub(super) plan: Arc<Mutex<Plan>>,
+    pub(super) segments: Arc<HashMap<String, Arc<Segment>>>,
+}
+
+/// A process that ends with the status it is told, or is killed. Ignores the backtrace signal, as a worker
+/// does that cannot answer it.
+fn process() -> (Child, OwnedFd) {
+    let mut command = Command::new("sh");
+    command.args(["-c", "trap '' 39; echo; read status; exit $status"]);
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("a shell");
+    // The trap is set when the line has come.
+    let mut line = [0];
+    let stdout = child.stdout.as_mut().expect("piped");
+    std::io::Read::read_exact(stdout, &mut line).expect("a line");
+    let pid = Pid::from_raw(child.id().cast_signed()).expect("a pid");
+    let pidfd = pidfd_open(pid, PidfdFlags::empty()).expect("a pidfd");
+    (child, pidfd)
+}
+
+/// Waits for its end and says its wait status.
+async fn ended(mut child: Child, pidfd: OwnedFd) -> i32 {
+    let pidfd = register(pidfd, Interest::READABLE).expect("registered");
+    drop(pidfd.readable().await.expect("readable"));
+    let status = child.wait().expect("a child of ours");
+    std::os::unix::process::ExitStatusExt::into_raw(status)
+}
+
+fn record(level: char, text: &str) -> Vec<u8> {
+    format!("\x1e{level}{:016x}{:08x}{text}", 0, text.len()).into_bytes()
+}
+
+fn words(data: &[u8]) -> Vec<u32> {
+    data.chunks_exact(4)
+        .map(|word| u32::from_le_bytes(word.try_into().expect("4 bytes")))
+        .collect()
+}
+
+impl FakeRoot {
+    /// Starts it.
+    pub(super) fn root(&self) -> Root {
+        let (control, theirs) = Control::pair().expect("a socket pair");
+        let theirs = Arc::new(Control::adopt(theirs).expect("registered"));
+        let mut command = tokio::process::Command::new("sh");
+        command.args(["-c", "read line"]).stdin(Stdio::piped());
+        let child = command.kill_on_drop(true).spawn().expect("a shell");
+        let fake = self.clone();
+        tokio::spawn(async move {
+            while let Ok(message) = theirs.receive().await {
+                assert_eq!(message.kind, Kind::Pool);
+                tokio::spawn(fake.clone().zygote(message, theirs.clone()));
+            }
+        });
+        let info = PhpInfo {
+            php: "8.2.35".into(),
+            zts: false,
+            opcache: true,
+            ini_file: None,
+        };
+        Root {
+            child,
+            control,
+            info,
+        }
+    }
+
+    async fn zygote(self, message: Message, root: Arc<Control>) {
+        let options = words(&message.data[..POOL_OPTIONS_SIZE]);
+        let (flags, generation, name_size) = (options[1], options[4], options[6] as usize);
+        let name = &message.data[POOL_OPTIONS_SIZE..POOL_OPTIONS_SIZE + name_size];
+        let name = String::from_utf8(name.to_vec()).expect("a name");
+        let segment = self.segments[&name].clone();
+        let boot = {
+            let mut plan = self.plan.lock().expect("no panic");
+            plan.asked.push((flags, generation));
+            plan.boots.pop_front().unwrap_or(Boot::Good)
+        };
+        let number = message.worker;
+        let mut fds = message.fds.into_iter();
+        let control = Control::adopt(fds.next().expect("a control socket")).expect("registered");
+        let control = Arc::new(control);
+        let mut log = File::from(fds.nth(2).expect("a log pipe"));
+        let (mut child, pidfd) = process();
+        let pid = child.id().cast_signed();
+        self.plan.lock().expect("no panic").zygotes.push(pid);
+        root.report((Kind::PoolStarted, number), (pid, 0), b"", &[pidfd.as_fd()])
+            .await
+            .expect("sent");
+
+        let mut stdin = child.stdin.take().expect("piped");
+        let mut leave = move |status: i32| {
+            // It may have been killed.
+            let _ = writeln!(stdin, "{status}");
+        };
+        let alive = tokio::spawn(ended(child, pidfd));
+        let boots_each = flags & POOL_FLAG_BOOT_EACH != 0;
+        let booted = match &boot {
+            Boot::Good | Boot::BadWorkers(_) if boots_each => Some((BOOTED_EACH, "")),
+            Boot::Good | Boot::BadWorkers(_) => Some((BOOTED_ONCE, "")),
+            Boot::Unfit(text) => Some((BOOTED_UNFIT, *text)),
+            Boot::Bad(text) => {
+                log.write_all(text.as_bytes()).expect("written");
+                leave(EXIT_STATUS_BOOT);
+                None
+            }
+            Boot::Hangs => None,
+        };
+        if let Some((status, text)) = booted {
+            let kind = (Kind::Booted, generation);
+            let sent = control.report(kind, (0, status), text.as_bytes(), &[]);
+            sent.await.expect("sent");
+        }
+        let mut alive = alive;
+        let mut workers: Vec<(WorkerId, oneshot::Sender<()>)> = Vec::new();
+        let status = loop {
+            tokio::select! {
+                status = &mut alive => break status.expect("no panic"),
+                message = control.receive() => match message {
+                    Ok(message) => workers.push(self.worker(message, (&segment, generation), &boot, &control).await),
+                    Err(_) if matches!(boot, Boot::Hangs) => break (&mut alive).await.expect("no panic"),
+                    Err(_) => {
+                        leave(0);
+                        break (&mut alive).await.expect("no panic");
+                    }
+                },
+            }
+        };
+        // Its workers die with it.
+        for (_, kill) in workers {
+            let _ = kill.send(());
+        }
+        drop((control, log));
+        let exited = (Kind::PoolExited, number);
+        // The root may be gone.
+        let _ = root.report(exited, (pid, status), b"", &[]).await;
+    }
+
+    async fn worker(
+        &self,
+        message: Message,
+        (segment, generation): (&Arc<Segment>, u32),
+        boot: &Boot,
+        control: &Arc<Control>,
+    ) -> (WorkerId, oneshot::Sender<()>) {
+        assert_eq!(message.kind, Kind::Spawn);
+        let id = WorkerId(message.worker as u16);
+        let spawn = words(&message.data[..SPAWN_SIZE]);
+        let write = words(&message.data[SPAWN_SIZE..]);
+        let lifetime = (spawn[0], spawn[1]);
+        self.plan.lock().expect("no panic").lifetimes.push(lifetime);
+        let log = File::from(message.fds.into_iter().next().expect("a log pipe"));
+        let (mut child, pidfd) = process();
+        let pid = child.id().cast_signed();
+        let kind = (Kind::Spawned, message.worker);
+        control
+            .report(kind, (pid, 0), b"", &[pidfd.as_fd()])
+            .await
+            .expect("sent");
+        let stdin = child.stdin.take().expect("piped");
+        let worker = Worker::attach_at(segment, id, &write);
+        let bad = match boot {
+            Boot::BadWorkers(text) => Some(*text),
+            _ => None,
+        };
+        let dead = pidfd.try_clone().expect("a descriptor");
+        std::thread::spawn(move || {
+            let mut stdin = stdin;
+            let mut log = log;
+            let status = if let Some(text) = bad {
+                log.write_all(text.as_bytes()).expect("written");
+                EXIT_STATUS_BOOT
+            } else {
+                serve(worker, &mut log, &dead, generation, lifetime)
+            };
+            drop(log);
+            let _ = writeln!(stdin, "{status}");
+        });
+        let (kill, killed) = oneshot::channel();
+        let (control, number) = (control.clone(), message.worker);
+        let stop = segment.clone();
+        tokio::spawn(async move {
+            let mut status = std::pin::pin!(ended(child, pidfd));
+            let status = tokio::select! {
+                status = &mut status => status,
+                Ok(()) = killed => {
+                    // Only then may its thread not claim anything more.
+                    stop.stop(id);
+                    status.await
+                }
+            };
+            // The front may have let the zygote go.
+            let _ = control
+                .report((Kind::Exited, number), (pid, status), b"", &[])
+                .await;
+        });
+        (id, kill)
+    }
+}
+
+/// What a worker does with a request is in its variables.
+fn serve(
+    mut worker: Worker,
+    log: &mut File,
+    dead: &OwnedFd,
+    generation: u32,
+    (max_requests, retire_after): (u32, u32),
+) -> i32 {
+    log.write_all(&record('s', "ready")).expect("written");
+    let mut served = 0;
+    while let Some(claim) = worker.get() {
+        worker.started(&claim);
+        let vars = String::from_utf8(claim.vars.clone()).expect("text");
+        let answer = |worker: &mut Worker, claim| {
+            let mut response = ResponseWriter::new(worker, claim);
+            assert!(response.headers(200, &[]));
+            assert!(response.body(format!("generation {generation}").as_bytes()));
+            response.end(Exit::Normal, 0);
+        };
+        match vars.as_str() {
+            "hang" => {
+                let mut wait = [rustix::event::PollFd::new(
+                    dead,
+                    rustix::event::PollFlags::IN,
+                )];
+                rustix::event::poll(&mut wait, None).expect("polled");
+                return 0;
+            }
+            "fatal" => {
+                answer(&mut worker, claim);
+                return 255;
+            }
+            "reload" => {
+                log.write_all(&record('s', "reload")).expect("written");
+                answer(&mut worker, claim);
+            }
+            _ => answer(&mut worker, claim),
+        }
+        served += 1;
+        if served == retire_after {
+            log.write_all(&record('s', "retiring")).expect("written");
+        }
+        if served == max_requests {
+            break;
+        }
+    }
+    0
+}

@@ -1,0 +1,152 @@
+//! Workers that are ended for a limit, and workers that are added or taken away with the load.
+
+use std::time::{Duration, Instant};
+
+use howdah_shm::WorkerId;
+
+use super::Supervisor;
+use crate::messages::{Event, KillReason};
+use crate::place::Occupant;
+use crate::pool::Pool;
+use crate::scaling::{Decision, LOOK_AGAIN, Sample, WAIT_BEFORE_ADDING, decide};
+
+/// How long a worker may take to log its backtrace before it is killed.
+const TRACE_TIME: Duration = Duration::from_millis(200);
+
+impl Supervisor {
+    pub(super) fn kill_worker(
+        &mut self,
+        index: usize,
+        worker: WorkerId,
+        request_id: Option<u64>,
+        reason: KillReason,
+    ) {
+        let pool = &mut self.pools[index];
+        let now = request_in_hand(pool, worker);
+        let Some(occupant) = pool
+            .places
+            .get_mut(worker.index())
+            .and_then(|place| place.occupant_mut())
+        else {
+            return;
+        };
+        // Front threads say it again until the worker is gone.
+        let told = occupant.killed || (request_id.is_some() && occupant.traced == request_id);
+        if told || (request_id.is_some() && request_id != now) {
+            return;
+        }
+        match reason {
+            KillReason::RequestTimeout => {
+                occupant.traced = request_id;
+                // First: a worker that is asked to stop runs nothing after the trace.
+                pool.segment.stop(worker);
+                let delay = if occupant.ask_backtrace() {
+                    TRACE_TIME
+                } else {
+                    Duration::ZERO
+                };
+                let event = Event::Kill {
+                    pool: index,
+                    worker,
+                    serial: occupant.serial,
+                };
+                self.later(delay, event);
+            }
+            KillReason::Fault(fault) => {
+                occupant.kill();
+                pool.counters.killed += 1;
+                let pid = occupant.pid();
+                let request_id = format!("{:016x}", now.unwrap_or(0));
+                tracing::error!(target: "howdah::pool", pool = &*pool.name, worker = worker.0, pid, request_id, "worker killed: {fault}");
+            }
+        }
+    }
+
+    /// The backtrace has been logged, or has had its time. A worker that came to an end with the request
+    /// meanwhile leaves by itself.
+    pub(super) fn kill_traced(&mut self, index: usize, worker: WorkerId, serial: u64) {
+        let pool = &mut self.pools[index];
+        let now = request_in_hand(pool, worker);
+        let Some(occupant) = pool.occupant(worker, serial) else {
+            return;
+        };
+        let Some(request) = occupant.traced.take() else {
+            return;
+        };
+        let (pid, request_id) = (occupant.pid(), format!("{request:016x}"));
+        if Some(request) == now {
+            occupant.kill();
+            pool.counters.killed += 1;
+            tracing::warn!(target: "howdah::pool", pool = &*pool.name, worker = worker.0, pid, request_id, "worker killed: request timed out");
+        } else {
+            tracing::debug!(target: "howdah::pool", pool = &*pool.name, worker = worker.0, pid, request_id, "the request ended before its worker was killed");
+        }
+    }
+
+    /// Requests wait in a pool that may have more workers.
+    pub(super) fn pressure(&self, index: usize) {
+        self.later(WAIT_BEFORE_ADDING, Event::Scale(index));
+    }
+
+    pub(super) async fn scale(&mut self, index: usize) {
+        let now = Instant::now();
+        let cpu_percent = self.cpu.percent(now);
+        let pool = &mut self.pools[index];
+        let at = sample(pool, cpu_percent, Duration::ZERO);
+        if self.stopping || at.in_flight <= at.ready {
+            pool.load.relieved();
+            return;
+        }
+        let next = if decide(&at) == Decision::Add {
+            pool.desired += 1;
+            pool.counters.scaled_up += 1;
+            let (name, workers, waiting) = (&*pool.name, pool.desired, at.in_flight - at.ready);
+            tracing::debug!(target: "howdah::pool", pool = name, workers, waiting, "one worker more");
+            WAIT_BEFORE_ADDING
+        } else {
+            LOOK_AGAIN
+        };
+        self.later(next, Event::Scale(index));
+        self.fill(index).await;
+    }
+
+    /// Takes a worker away that had nothing to do.
+    pub(super) fn scale_down(&mut self, index: usize, cpu_percent: u64, now: Instant) {
+        let pool = &mut self.pools[index];
+        let idle = pool
+            .occupants()
+            .filter(|(_, occupant)| occupant.serves() && occupant.counts())
+            .min_by_key(|(_, occupant)| occupant.active.1)
+            .map(|(worker, occupant)| (worker, occupant.active.1));
+        let Some((worker, since)) = idle else { return };
+        let at = sample(pool, cpu_percent, now.saturating_duration_since(since));
+        if decide(&at) == Decision::Remove {
+            pool.desired -= 1;
+            pool.counters.scaled_down += 1;
+            pool.stop(worker);
+            pool.publish();
+            tracing::debug!(target: "howdah::pool", pool = &*pool.name, workers = pool.desired, "one worker fewer");
+        }
+    }
+}
+
+fn sample(pool: &Pool, cpu_percent: u64, idle: Duration) -> Sample {
+    let newest = pool.serving().next_back().map(|generation| generation.id);
+    Sample {
+        in_flight: pool.load.in_flight(),
+        ready: newest.map_or(0, |id| pool.count(id, Occupant::serves)),
+        desired: pool.desired,
+        min: pool.options.serving_min(),
+        max: pool.options.serving_max(),
+        cpu_percent,
+        idle,
+        max_idle: pool.options.max_idle_time,
+    }
+}
+
+fn request_in_hand(pool: &Pool, worker: WorkerId) -> Option<u64> {
+    pool.segment
+        .worker(worker)
+        .and_then(|status| status.request_id)
+        .map(u64::from)
+}

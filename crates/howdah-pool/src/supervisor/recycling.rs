@@ -1,0 +1,102 @@
+//! The look at all workers, once a second: who is too old or too large, who hangs in its boot, who has
+//! had nothing to do.
+
+use std::time::{Duration, Instant};
+
+use super::{Supervisor, TICK};
+use crate::messages::Event;
+use crate::pool::Pool;
+use crate::recycle::{Reason, judge};
+
+impl Pool {
+    /// Its workers are to be looked at again and again.
+    pub(super) fn is_looked_at(&self) -> bool {
+        let options = &self.options;
+        let recycles = options.max_age.is_some()
+            || options.max_memory.is_some()
+            || options.max_memory_growth.is_some();
+        options.worker().is_some() || self.scales() || recycles
+    }
+
+    /// Marks the workers whose time has come, so that successors are forked for them.
+    fn recycle(&mut self, now: Instant) {
+        let one_request = self.options.one_request();
+        let (segment, options) = (self.segment.clone(), self.options.clone());
+        let name = self.name.clone();
+        let mut recycled = 0;
+        for (worker, occupant) in self.occupants_mut() {
+            let Some(status) = segment.worker(worker).filter(|_| occupant.ready) else {
+                continue;
+            };
+            if status.request_id.is_some() || status.requests != occupant.active.0 {
+                occupant.active = (status.requests, now);
+            }
+            if one_request || !occupant.counts() {
+                continue;
+            }
+            let expired = occupant.expires.is_some_and(|expires| expires <= now);
+            let seen = (status.requests, status.memory);
+            let Some(reason) = judge(&options, expired, seen, &mut occupant.memory_base) else {
+                continue;
+            };
+            occupant.retiring = true;
+            recycled += 1;
+            let (pool, worker, pid, requests) = (&*name, worker.0, occupant.pid(), status.requests);
+            match reason {
+                Reason::Age => {
+                    tracing::debug!(target: "howdah::pool", pool, worker, pid, requests, "worker is replaced: it is old");
+                }
+                Reason::Memory(bytes) => {
+                    tracing::info!(target: "howdah::pool", pool, worker, pid, requests, bytes, "worker is replaced: it holds more than max_memory");
+                }
+                Reason::Growth(bytes) => {
+                    tracing::info!(target: "howdah::pool", pool, worker, pid, requests, bytes, "worker is replaced: it has grown by more than max_memory_growth");
+                }
+            }
+        }
+        self.counters.recycled += recycled;
+    }
+
+    /// Ends workers that do not come to the end of their boot.
+    fn end_hung_boots(&mut self, limit: Duration) {
+        let name = self.name.clone();
+        let mut killed = 0;
+        for (worker, occupant) in self.occupants_mut() {
+            let hangs = !occupant.ready && !occupant.killed && occupant.since.elapsed() > limit;
+            if hangs && occupant.pidfd.is_some() {
+                occupant.kill();
+                killed += 1;
+                let (pool, worker, pid) = (&*name, worker.0, occupant.pid());
+                tracing::error!(target: "howdah::pool", pool, worker, pid, "worker killed: it was not ready within {} seconds", limit.as_secs());
+            }
+        }
+        self.counters.killed += killed;
+    }
+}
+
+impl Supervisor {
+    pub(super) async fn tick(&mut self) {
+        if self.stopping {
+            return;
+        }
+        let now = Instant::now();
+        let cpu_percent = if self.pools.iter().any(Pool::scales) {
+            self.cpu.percent(now)
+        } else {
+            0
+        };
+        for index in 0..self.pools.len() {
+            let pool = &mut self.pools[index];
+            if !pool.is_looked_at() {
+                continue;
+            }
+            pool.recycle(now);
+            pool.end_hung_boots(self.options.start_timeout);
+            if pool.scales() {
+                self.scale_down(index, cpu_percent, now);
+            }
+            self.fill(index).await;
+        }
+        self.later(TICK, Event::Tick);
+    }
+}

@@ -1,0 +1,226 @@
+//! Reloads: a new generation is booted beside the one that serves, and takes over when all its workers are
+//! ready; the old one finishes what it has in hand.
+
+use std::time::{Duration, Instant};
+
+use super::Supervisor;
+use crate::generation::Phase;
+use crate::handle::ReloadError;
+use crate::messages::{Event, Reply};
+
+/// PHP code may ask for a reload as often as it likes; it gets one in this time.
+const BETWEEN_ASKED: Duration = Duration::from_secs(1);
+/// How long the last requests of an old generation may take, at least.
+const DRAIN_TIME: Duration = Duration::from_secs(30);
+/// The zygote has something to say of its last worker's end.
+const LET_GO_TIME: Duration = Duration::from_millis(200);
+
+impl Supervisor {
+    /// Of a [`crate::Handle`]. Each pool that is meant answers once.
+    pub(super) async fn reload(&mut self, name: Option<&str>, reply: &Reply) {
+        let mut found = false;
+        for index in 0..self.pools.len() {
+            if name.is_none_or(|name| *self.pools[index].name == *name) {
+                found = true;
+                self.begin_reload(index, vec![reply.clone()]).await;
+            }
+        }
+        if let (Some(name), false) = (name, found) {
+            let names: Vec<_> = self.pools.iter().map(|pool| &*pool.name).collect();
+            let error = ReloadError {
+                pool: name.to_owned(),
+                text: format!("there is no such pool; there are {}", names.join(", ")),
+            };
+            let _ = reply.send(Err(error));
+        }
+    }
+
+    /// PHP code called `opcache_reset()`. `waited`: the last time is long enough ago.
+    pub(super) async fn reload_asked(&mut self, index: usize, waited: bool) {
+        let now = Instant::now();
+        let reload = &mut self.pools[index].reload;
+        if let Some(asked) = reload.asked.filter(|_| !waited) {
+            if asked > now {
+                return; // one is on its way, and will see what this one wants to be seen
+            }
+            let next = asked + BETWEEN_ASKED;
+            if next > now {
+                reload.asked = Some(next);
+                self.later(next - now, Event::ReloadAsked(index));
+                return;
+            }
+        }
+        reload.asked = Some(now);
+        tracing::info!(target: "howdah::pool", pool = &*self.pools[index].name, "reloading: PHP code called opcache_reset()");
+        self.begin_reload(index, Vec::new()).await;
+    }
+
+    /// Those who came while another reload ran.
+    pub(super) async fn reload_next(&mut self, index: usize) {
+        let reload = &mut self.pools[index].reload;
+        if std::mem::take(&mut reload.again) {
+            let replies = std::mem::take(&mut reload.queued);
+            self.begin_reload(index, replies).await;
+        }
+    }
+
+    async fn begin_reload(&mut self, index: usize, replies: Vec<Reply>) {
+        let no_root = self.root.is_none();
+        let pool = &mut self.pools[index];
+        if pool.reload.running.is_some() {
+            pool.reload.again = true;
+            pool.reload.queued.extend(replies);
+            return;
+        }
+        pool.reload.running = Some((pool.last_generation + 1, replies));
+        if self.stopping || no_root {
+            let text = if self.stopping {
+                "the server is stopping"
+            } else {
+                "PHP is being started anew, which does the same"
+            };
+            self.finish_reload(index, Err(text.into()));
+            return;
+        }
+        // The files may be fit for a fork now, and the next try need not wait.
+        pool.boot_each = pool.options.worker().is_some_and(|worker| worker.boot_each);
+        pool.back_off.reset();
+        // A boot that is under way has read files that are old now.
+        self.kill_booting(index);
+        self.start_generation(index).await;
+    }
+
+    /// Tells those who wait.
+    pub(super) fn finish_reload(&mut self, index: usize, result: Result<(), String>) {
+        let pool = &mut self.pools[index];
+        let Some((_, replies)) = pool.reload.running.take() else {
+            return;
+        };
+        let result = result.map_err(|text| ReloadError {
+            pool: pool.name.to_string(),
+            text,
+        });
+        if result.is_ok() {
+            pool.counters.reloads += 1;
+        } else {
+            pool.counters.reloads_failed += 1;
+        }
+        for reply in replies {
+            // Who asked may have left.
+            let _ = reply.send(result.clone());
+        }
+        if pool.reload.again {
+            self.later(Duration::ZERO, Event::ReloadNext(index));
+        }
+    }
+
+    /// The server stops: nobody's reload will be done.
+    pub(super) fn abandon_reloads(&mut self, index: usize) {
+        let reload = &mut self.pools[index].reload;
+        let queued = std::mem::take(&mut reload.queued);
+        reload.again = false;
+        if let Some((_, replies)) = &mut reload.running {
+            replies.extend(queued);
+        }
+        self.finish_reload(index, Err("the server is stopping".into()));
+    }
+
+    /// All workers of the newest generation are ready.
+    pub(super) fn completed(&mut self, index: usize, id: u32) {
+        let pool = &mut self.pools[index];
+        let Some(generation) = pool.generation_mut(id) else {
+            return;
+        };
+        generation.complete = true;
+        generation.tail.close();
+        let millis = generation.since.elapsed().as_millis() as u64;
+        let workers = pool.desired;
+        pool.up = true;
+        pool.failure = None;
+        pool.back_off.reset();
+        let older: Vec<_> = pool
+            .serving()
+            .map(|generation| generation.id)
+            .filter(|older| *older != id)
+            .collect();
+        let name = &*pool.name;
+        if older.is_empty() {
+            tracing::debug!(target: "howdah::pool", pool = name, generation = id, workers, millis, "pool ready");
+        } else {
+            tracing::info!(target: "howdah::pool", pool = name, generation = id, workers, millis, "pool reloaded");
+        }
+        for older in older {
+            self.drain(index, older);
+        }
+        if self.pools[index]
+            .reload
+            .running
+            .as_ref()
+            .is_some_and(|(running, _)| *running == id)
+        {
+            self.finish_reload(index, Ok(()));
+        }
+    }
+
+    fn drain(&mut self, index: usize, id: u32) {
+        let pool = &mut self.pools[index];
+        if let Some(generation) = pool.generation_mut(id) {
+            generation.phase = Phase::Draining;
+        }
+        pool.stop_workers(Some(id));
+        let limit = drain_time(pool.options.request_timeout);
+        let event = Event::DrainOver {
+            pool: index,
+            generation: id,
+        };
+        self.later(limit, event);
+        self.check_drained(index, id);
+    }
+
+    /// A worker of the generation is gone: the last one?
+    pub(super) fn check_drained(&mut self, index: usize, id: u32) {
+        let pool = &self.pools[index];
+        let draining = pool
+            .generation(id)
+            .is_some_and(|generation| generation.phase == Phase::Draining);
+        if draining && pool.count(id, |_| true) == 0 {
+            let event = Event::LetGo {
+                pool: index,
+                generation: id,
+            };
+            self.later(LET_GO_TIME, event);
+        }
+    }
+
+    pub(super) fn drain_over(&mut self, index: usize, id: u32) {
+        let pool = &mut self.pools[index];
+        let count = pool.kill_workers(Some(id));
+        if count > 0 {
+            pool.counters.killed += count as u64;
+            let seconds = drain_time(pool.options.request_timeout).as_secs();
+            tracing::warn!(
+                target: "howdah::pool", pool = &*pool.name, generation = id, count,
+                "workers killed: they were not done {seconds} seconds after a reload"
+            );
+        }
+    }
+}
+
+/// A request that began just before the reload has all of its own time.
+fn drain_time(request_timeout: Option<Duration>) -> Duration {
+    request_timeout.map_or(DRAIN_TIME, |limit| {
+        DRAIN_TIME.max(limit.saturating_add(Duration::from_secs(1)))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn draining_outlasts_the_longest_request() {
+        assert_eq!(drain_time(None).as_secs(), 30);
+        assert_eq!(drain_time(Some(Duration::from_secs(5))).as_secs(), 30);
+        assert_eq!(drain_time(Some(Duration::from_secs(60))).as_secs(), 61);
+    }
+}

@@ -1,0 +1,113 @@
+//! The answer to "what are you doing?".
+
+use std::sync::atomic::Ordering;
+
+use howdah_shm::WorkerId;
+use rustix::time::{ClockId, clock_gettime};
+
+use super::Supervisor;
+use crate::generation::Phase;
+use crate::options::Mode;
+use crate::place::Occupant;
+use crate::pool::Pool;
+use crate::status::{GenerationStatus, PoolStatus, RequestStatus, Status, WorkerStatus};
+
+impl Supervisor {
+    pub(super) fn status(&self) -> Status {
+        let now_ns = monotonic_ns();
+        Status {
+            php: self.info.php.clone(),
+            root_restarts: u64::from(self.root_generation.saturating_sub(1)),
+            pools: self.pools.iter().map(|pool| report(pool, now_ns)).collect(),
+        }
+    }
+}
+
+fn report(pool: &Pool, now_ns: u64) -> PoolStatus {
+    let workers: Vec<_> = pool
+        .occupants()
+        .map(|(worker, occupant)| worker_status(pool, worker, occupant, now_ns))
+        .collect();
+    let busy = workers
+        .iter()
+        .filter(|worker| worker.request.is_some())
+        .count();
+    let in_flight = pool.load.in_flight();
+    let (mode, script) = match &pool.options.mode {
+        Mode::Classic => ("classic", None),
+        Mode::Worker(worker) => ("worker", Some(worker.script.display().to_string())),
+    };
+    PoolStatus {
+        name: pool.name.to_string(),
+        mode,
+        script,
+        generation: pool
+            .serving()
+            .next_back()
+            .map_or(0, |generation| generation.id),
+        generations: pool
+            .generations
+            .iter()
+            .map(|generation| GenerationStatus {
+                generation: generation.id,
+                state: match generation.phase {
+                    Phase::Booting => "booting",
+                    Phase::Serving => "serving",
+                    Phase::Draining => "draining",
+                },
+                pid: generation.pid.load(Ordering::Relaxed),
+                boot_each: generation.boot_each,
+                workers: pool.count(generation.id, |_| true),
+            })
+            .collect(),
+        failure: pool.failure.clone(),
+        reloading: pool.reload.running.is_some(),
+        workers_min: pool.options.serving_min(),
+        workers_max: pool.options.serving_max(),
+        workers_wanted: pool.desired,
+        ready: pool.ready(),
+        busy,
+        queue: in_flight.saturating_sub(busy),
+        in_flight,
+        workers,
+        counters: pool.counters,
+    }
+}
+
+fn worker_status(pool: &Pool, worker: WorkerId, occupant: &Occupant, now_ns: u64) -> WorkerStatus {
+    let words = pool.segment.worker(worker);
+    let request = words.and_then(|words| {
+        let id = words.request_id?;
+        Some(RequestStatus {
+            id: format!("{id:016x}"),
+            since_ms: now_ns.saturating_sub(words.started_ns) / 1_000_000,
+        })
+    });
+    let state = if occupant.stopping {
+        "stopping"
+    } else if !occupant.ready {
+        "starting"
+    } else if occupant.retiring {
+        "retiring"
+    } else if request.is_some() {
+        "busy"
+    } else {
+        "idle"
+    };
+    WorkerStatus {
+        place: worker.0,
+        pid: occupant.pid(),
+        generation: occupant.generation,
+        state,
+        requests: words.map_or(0, |words| words.requests),
+        memory: words.map_or(0, |words| words.memory),
+        age_ms: occupant.since.elapsed().as_millis() as u64,
+        request,
+    }
+}
+
+/// The workers' clock.
+fn monotonic_ns() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned()
+}

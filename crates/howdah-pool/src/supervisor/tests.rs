@@ -1,0 +1,505 @@
+//! The supervisor against a fake root: generations, replacements, failures.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use http_body_util::BodyExt;
+
+use super::fake_root::{Boot, FakeRoot, Plan};
+use super::*;
+use crate::front::{PoolFront, Request, RequestBody, after_unpark, before_park};
+use crate::handle::Handle;
+use crate::options::{Mode, WorkerOptions};
+use crate::response::CallError;
+use crate::status::PoolStatus;
+
+/// A running supervisor with one worker pool.
+struct Server {
+    front: PoolFront,
+    handle: Handle,
+    plan: Arc<Mutex<Plan>>,
+}
+
+impl Server {
+    async fn get(&self, vars: &str) -> Result<String, CallError> {
+        let request = Request {
+            id: 7,
+            vars: vars.as_bytes(),
+            body: RequestBody::None,
+            head: false,
+            repeatable: false,
+        };
+        let (_, body) = self.front.call(request).await?;
+        let bytes = body.collect().await.expect("a whole body").to_bytes();
+        Ok(String::from_utf8(bytes.to_vec()).expect("text"))
+    }
+
+    async fn status(&self) -> PoolStatus {
+        self.handle
+            .status()
+            .await
+            .expect("a status")
+            .pools
+            .remove(0)
+    }
+
+    /// Waits until it is so.
+    async fn until(&self, what: &str, so: impl Fn(&PoolStatus) -> bool) -> PoolStatus {
+        let wait = async {
+            loop {
+                let status = self.status().await;
+                if so(&status) {
+                    return status;
+                }
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        let waited = tokio::time::timeout(Duration::from_secs(20), wait).await;
+        let Ok(status) = waited else {
+            panic!("not {what}: {:#?}", self.status().await);
+        };
+        status
+    }
+
+    fn plan<T>(&self, look: impl FnOnce(&mut Plan) -> T) -> T {
+        look(&mut self.plan.lock().expect("no panic"))
+    }
+}
+
+fn worker_pool(
+    workers: usize,
+    configure: impl FnOnce(&mut PoolOptions, &mut WorkerOptions),
+) -> PoolOptions {
+    let mut options = PoolOptions::new("app", workers);
+    let mut worker = WorkerOptions::new("/app/worker.php");
+    configure(&mut options, &mut worker);
+    options.mode = Mode::Worker(worker);
+    options
+}
+
+/// Starts a pool, runs the test beside its supervisor, and stops it.
+fn run<F: Future>(
+    options: PoolOptions,
+    boots: &[Boot],
+    test: impl FnOnce(Server) -> F,
+) -> Result<F::Output, StartError> {
+    run_with(options, boots, |_| {}, test)
+}
+
+fn run_with<F: Future>(
+    options: PoolOptions,
+    boots: &[Boot],
+    adjust: impl FnOnce(&mut Supervisor),
+    test: impl FnOnce(Server) -> F,
+) -> Result<F::Output, StartError> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .on_thread_park(before_park)
+        .on_thread_unpark(after_unpark)
+        .build_local(tokio::runtime::LocalOptions::default())
+        .expect("a runtime");
+    runtime.block_on(async {
+        let root_options = RootOptions {
+            executable: "/nonexistent/howdah-php".into(),
+            ini: vec![],
+            fronts: 1,
+            start_timeout: Duration::from_secs(20),
+        };
+        let info = PhpInfo {
+            php: "8.2.35".into(),
+            zts: false,
+            opcache: true,
+            ini_file: None,
+        };
+        let spool = std::fs::File::open("/").expect("a directory").into();
+        let prepared = Supervisor::prepare(info, root_options, vec![options], spool);
+        let (mut supervisor, mut seeds) = prepared.expect("a pool");
+        adjust(&mut supervisor);
+        let plan = Arc::new(Mutex::new(Plan {
+            boots: boots.iter().cloned().collect(),
+            ..Plan::default()
+        }));
+        let segments = supervisor
+            .pools
+            .iter()
+            .map(|pool| (pool.name.to_string(), pool.segment.clone()));
+        let fake = FakeRoot {
+            plan: plan.clone(),
+            segments: Arc::new(segments.collect::<HashMap<_, _>>()),
+        };
+        let seed = seeds.remove(0).remove(0);
+        let server = Server {
+            front: PoolFront::join(seed).expect("joined"),
+            handle: supervisor.handle(),
+            plan,
+        };
+        supervisor.launch(fake.root()).await?;
+        // A bound for a hang, not a measure.
+        let test = tokio::time::timeout(Duration::from_secs(60), test(server));
+        let result = tokio::select! {
+            result = test => result.expect("not to hang"),
+            () = supervisor.run() => unreachable!("it runs until it is dropped"),
+        };
+        supervisor
+            .stop(Instant::now() + Duration::from_secs(5))
+            .await;
+        assert!(!supervisor.any_process(), "no process is left");
+        Ok(result)
+    })
+}
+
+#[test]
+fn a_pool_starts_serves_and_is_reloaded_without_a_gap() {
+    run(worker_pool(2, |_, _| {}), &[], async |server| {
+        assert_eq!(server.get("").await, Ok("generation 1".into()));
+        for generation in 2..5 {
+            server.handle.reload(Some("app")).await.expect("reloaded");
+            assert_eq!(server.get("").await, Ok(format!("generation {generation}")));
+        }
+        let status = server
+            .until("drained", |status| {
+                status.generations.len() == 1 && status.workers.len() == 2
+            })
+            .await;
+        assert_eq!((status.generation, status.ready), (4, 2));
+        assert_eq!((status.counters.reloads, status.counters.crashed), (3, 0));
+        let fresh = howdah_shm::layout::POOL_FLAG_FRESH_FILES;
+        let asked = server.plan(|plan| plan.asked.clone());
+        assert_eq!(asked, [(0, 1), (fresh, 2), (fresh, 3), (fresh, 4)]);
+    })
+    .expect("started");
+}
+
+#[test]
+fn requests_find_a_worker_while_the_pool_is_reloaded() {
+    run(worker_pool(2, |_, _| {}), &[], async |server| {
+        let reloads = async {
+            for _ in 0..3 {
+                server.handle.reload(None).await.expect("reloaded");
+            }
+        };
+        let requests = async {
+            for _ in 0..500 {
+                assert!(server.get("").await.is_ok());
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::join!(reloads, requests);
+    })
+    .expect("started");
+}
+
+#[test]
+fn a_boot_that_fails_leaves_the_old_generation_serving() {
+    let boots = [
+        Boot::Good,
+        Boot::Bad("Parse error in worker.php"),
+        Boot::BadWorkers("no memory"),
+    ];
+    run(worker_pool(2, |_, _| {}), &boots, async |server| {
+        for reason in ["Parse error in worker.php", "no memory"] {
+            let error = server.handle.reload(None).await.expect_err("a bad boot");
+            assert_eq!((&*error.pool, &*error.text), ("app", reason));
+            assert_eq!(server.get("").await, Ok("generation 1".into()));
+        }
+        server.handle.reload(None).await.expect("the third is good");
+        assert_eq!(server.get("").await, Ok("generation 4".into()));
+        let status = server.status().await;
+        assert_eq!(status.counters.reloads_failed, 2);
+        assert_eq!(status.failure, None);
+    })
+    .expect("started");
+}
+
+#[test]
+fn a_pool_that_never_boots_says_what_its_script_wrote() {
+    let boots = [const { Boot::Bad("PHP Fatal error: no vendor/autoload.php") }; 3];
+    let options = worker_pool(2, |_, worker| worker.max_failures = 3);
+    let error = run(options, &boots, async |_| {}).expect_err("a bad boot");
+    let text = error.to_string();
+    assert!(
+        text.contains("3 times in a row") && text.contains("no vendor/autoload.php"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_boot_that_fails_once_is_tried_again() {
+    let boots = [Boot::Bad("no database yet"), Boot::BadWorkers("nor now")];
+    // The third try, of the second generation's workers, is never good: a reload mends it.
+    let options = worker_pool(2, |_, worker| worker.tolerate_failure = true);
+    run(options, &boots, async |server| {
+        assert_eq!(server.get("").await, Err(CallError::NotBooted));
+        server
+            .until("workers failing", |status| {
+                status.failure.as_deref() == Some("nor now")
+            })
+            .await;
+        server.handle.reload(None).await.expect("reloaded");
+        assert_eq!(server.get("").await, Ok("generation 3".into()));
+    })
+    .expect("a failure is tolerated");
+}
+
+#[test]
+fn a_boot_that_never_ends_is_ended() {
+    let options = worker_pool(1, |_, worker| worker.max_failures = 1);
+    let hurry = |supervisor: &mut Supervisor| {
+        supervisor.options.start_timeout = Duration::from_millis(300);
+    };
+    let error = run_with(options, &[Boot::Hangs], hurry, async |_| {}).expect_err("it hangs");
+    assert!(
+        error.to_string().contains("frankenphp_handle_request()"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_script_that_forks_cannot_share_is_booted_in_each_worker() {
+    let boots = [Boot::Unfit("a mysqli connection is open")];
+    run(worker_pool(2, |_, _| {}), &boots, async |server| {
+        assert_eq!(server.get("").await, Ok("generation 2".into()));
+        let status = server.status().await;
+        assert!(
+            status
+                .generations
+                .iter()
+                .all(|generation| generation.boot_each)
+        );
+        server.handle.reload(None).await.expect("reloaded");
+        let status = server.status().await;
+        assert!(
+            status
+                .generations
+                .iter()
+                .all(|generation| !generation.boot_each || generation.state == "draining"),
+            "a reload tries again: {status:#?}"
+        );
+    })
+    .expect("started");
+}
+
+#[test]
+fn reloads_at_a_time_are_done_together() {
+    run(worker_pool(1, |_, _| {}), &[], async |server| {
+        let reloads: Vec<_> = (0..5)
+            .map(|_| {
+                let handle = server.handle.clone();
+                tokio::spawn(async move { handle.reload(None).await })
+            })
+            .collect();
+        for reload in reloads {
+            reload.await.expect("no panic").expect("reloaded");
+        }
+        let status = server.status().await;
+        assert_eq!((status.generation, status.counters.reloads), (3, 2));
+        let error = server.handle.reload(Some("other")).await;
+        let text = error.expect_err("no such pool").to_string();
+        assert!(text.contains("there are app"), "{text}");
+    })
+    .expect("started");
+}
+
+#[test]
+fn php_code_may_ask_for_a_reload_and_gets_one_a_second() {
+    run(worker_pool(1, |_, _| {}), &[], async |server| {
+        for _ in 0..5 {
+            assert!(server.get("reload").await.is_ok());
+        }
+        server
+            .until("reloaded", |status| status.counters.reloads >= 1)
+            .await;
+        for _ in 0..5 {
+            assert!(server.get("reload").await.is_ok());
+        }
+        let since = Instant::now();
+        let status = server
+            .until("reloaded again", |status| status.counters.reloads >= 2)
+            .await;
+        assert_eq!(status.counters.reloads, 2);
+        assert!(
+            since.elapsed() > Duration::from_millis(300),
+            "{:?}",
+            since.elapsed()
+        );
+    })
+    .expect("started");
+}
+
+#[test]
+fn a_successor_is_ready_before_a_worker_retires() {
+    let options = worker_pool(1, |options, _| options.max_requests = 8);
+    run(options, &[], async |server| {
+        for _ in 0..40 {
+            assert_eq!(server.get("").await, Ok("generation 1".into()));
+            server
+                .until("somebody there", |status| status.ready >= 1)
+                .await;
+        }
+        let status = server.status().await;
+        assert!(status.counters.spawned >= 5, "{status:#?}");
+        assert_eq!(status.counters.crashed, 0);
+        let lifetimes = server.plan(|plan| plan.lifetimes.clone());
+        assert!(
+            lifetimes.iter().all(|life| *life == (8, 5)),
+            "{lifetimes:?}"
+        );
+    })
+    .expect("started");
+}
+
+#[test]
+fn each_request_has_a_fork_of_its_own() {
+    let options = worker_pool(2, |_, worker| worker.one_request = true);
+    run(options, &[], async |server| {
+        for _ in 0..20 {
+            assert!(server.get("").await.is_ok());
+        }
+        let status = server.until("refilled", |status| status.ready == 4).await;
+        assert_eq!((status.workers_min, status.counters.crashed), (4, 0));
+        assert!(status.counters.spawned >= 24, "{status:#?}");
+        assert!(server.plan(|plan| plan.lifetimes.iter().all(|life| life.0 == 1)));
+    })
+    .expect("started");
+}
+
+#[test]
+fn forks_of_one_request_are_reloaded_under_load() {
+    let options = worker_pool(1, |_, worker| worker.one_request = true);
+    run(options, &[], async |server| {
+        let load = async {
+            loop {
+                assert!(server.get("").await.is_ok());
+            }
+        };
+        let reload = async {
+            for _ in 0..3 {
+                server.handle.reload(None).await.expect("reloaded");
+            }
+        };
+        tokio::select! {
+            () = load => unreachable!("it goes on"),
+            () = reload => {}
+        }
+        assert_eq!(server.get("").await, Ok("generation 4".into()));
+    })
+    .expect("started");
+}
+
+#[test]
+fn a_worker_that_ends_after_a_fatal_error_is_no_crash() {
+    run(worker_pool(1, |_, _| {}), &[], async |server| {
+        assert!(server.get("fatal").await.is_ok());
+        assert!(server.get("").await.is_ok());
+        let status = server
+            .until("told", |status| status.counters.fatal == 1)
+            .await;
+        assert_eq!(status.counters.crashed, 0);
+    })
+    .expect("started");
+}
+
+#[test]
+fn a_request_that_runs_too_long_costs_its_worker_alone() {
+    let options = worker_pool(2, |options, _| {
+        options.request_timeout = Some(Duration::from_millis(100));
+    });
+    run(options, &[], async |server| {
+        let limit = Duration::from_millis(100);
+        assert_eq!(
+            server.get("hang").await,
+            Err(CallError::RequestTimeout(limit))
+        );
+        let status = server
+            .until("replaced", |status| {
+                status.ready == 2 && status.counters.spawned == 3
+            })
+            .await;
+        assert_eq!((status.counters.killed, status.counters.crashed), (1, 0));
+        assert!(server.get("").await.is_ok());
+    })
+    .expect("started");
+}
+
+#[test]
+fn workers_are_added_while_requests_wait_and_leave_when_idle() {
+    let options = worker_pool(1, |options, _| {
+        options.workers_max = 3;
+        options.max_idle_time = Duration::from_millis(500);
+        options.request_timeout = Some(Duration::from_secs(3));
+    });
+    // Whatever the machine of the test does besides.
+    let calm = |supervisor: &mut Supervisor| supervisor.cpu = CpuMeter::fixed(10);
+    run_with(options, &[], calm, async |server| {
+        let hanging = server.get("hang");
+        let more = async {
+            server.until("busy", |status| status.busy == 1).await;
+            assert!(server.get("").await.is_ok(), "a second worker came");
+            let status = server.status().await;
+            assert!(status.counters.scaled_up >= 1, "{status:#?}");
+        };
+        let (hung, ()) = tokio::join!(hanging, more);
+        assert!(hung.is_err());
+        let status = server
+            .until("fewest", |status| {
+                status.workers.len() == 1 && status.ready == 1
+            })
+            .await;
+        assert_eq!(status.counters.scaled_up, status.counters.scaled_down);
+    })
+    .expect("started");
+}
+
+#[test]
+fn a_worker_is_replaced_at_its_age() {
+    let options = worker_pool(1, |options, _| {
+        options.max_age = Some(Duration::from_millis(200));
+    });
+    run(options, &[], async |server| {
+        let status = server
+            .until("replaced", |status| {
+                status.counters.recycled >= 1 && status.counters.ready >= 2
+            })
+            .await;
+        assert_eq!(status.counters.crashed, 0);
+        assert!(server.get("").await.is_ok());
+    })
+    .expect("started");
+}
+
+#[test]
+fn a_zygote_that_dies_is_replaced_with_its_workers() {
+    run(worker_pool(1, |_, _| {}), &[], async |server| {
+        let pid = server.plan(|plan| plan.zygotes[0]);
+        let pid = rustix::process::Pid::from_raw(pid).expect("a pid");
+        rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("killed");
+        server
+            .until("a second generation", |status| {
+                status.generation == 2 && status.ready == 1
+            })
+            .await;
+        assert_eq!(server.get("").await, Ok("generation 2".into()));
+    })
+    .expect("started");
+}
+
+#[test]
+fn without_room_for_two_generations_one_worker_makes_room_for_the_next() {
+    let options = worker_pool(4, |_, _| {});
+    // As in the largest pools: there are hardly more places than workers.
+    let narrow = |supervisor: &mut Supervisor| supervisor.pools[0].places.truncate(5);
+    run_with(options, &[], narrow, async |server| {
+        for generation in 2..4 {
+            server.handle.reload(None).await.expect("reloaded");
+            assert_eq!(server.get("").await, Ok(format!("generation {generation}")));
+        }
+        server
+            .until("drained", |status| {
+                status.ready == 4 && status.workers.len() == 4
+            })
+            .await;
+    })
+    .expect("started");
+}

@@ -1,0 +1,400 @@
+//! Worker processes: forked until there are as many as there should be, watched, and replaced.
+
+use std::os::fd::AsFd;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::time::{Duration, Instant};
+
+use howdah_shm::WorkerId;
+use howdah_shm::layout::EXIT_STATUS_BOOT;
+use tokio::io::Interest;
+
+use super::Supervisor;
+use super::boot::last_words;
+use crate::control::{Kind, Message};
+use crate::encode;
+use crate::generation::Phase;
+use crate::log_pipe::StateRecord;
+use crate::messages::{Event, ToFront};
+use crate::place::{LastProcess, Occupant, State};
+use crate::readiness::register;
+use crate::tail::Tail;
+use crate::worker_log;
+
+/// A process that lived this long did not fail at its start.
+const YOUNG: Duration = Duration::from_secs(1);
+/// After the system refused a pipe or a fork.
+const REFUSED: Duration = Duration::from_secs(1);
+/// Exit status of a worker that a fatal error ended, its response complete.
+const EXIT_STATUS_FATAL: i32 = 255;
+
+impl Supervisor {
+    /// Forks what is missing, in each generation that serves.
+    pub(super) async fn fill(&mut self, index: usize) {
+        if self.stopping || !self.pools[index].back_off.wait(Instant::now()).is_zero() {
+            return; // whoever noted the failure has an event come when the wait is over
+        }
+        let pool = &self.pools[index];
+        let serving: Vec<_> = pool
+            .serving()
+            .filter(|generation| generation.link.is_some())
+            .map(|generation| (generation.id, generation.cap.min(pool.desired)))
+            .collect();
+        for (id, wanted) in serving {
+            let there = self.pools[index].count(id, Occupant::counts);
+            for _ in there..wanted {
+                let Some(worker) = self.pools[index].vacant() else {
+                    self.make_room(index, id);
+                    break;
+                };
+                if let Err(text) = self.spawn(index, worker, id).await {
+                    let pool = &*self.pools[index].name;
+                    tracing::error!(target: "howdah::pool", pool, worker = worker.0, "worker not started: {text}");
+                    self.later(REFUSED, Event::Fill(index));
+                    return;
+                }
+            }
+        }
+    }
+
+    /// All places are taken, and a generation has workers to come: one worker of an earlier generation
+    /// leaves for it, when the one before has left.
+    fn make_room(&mut self, index: usize, id: u32) {
+        let pool = &mut self.pools[index];
+        let leaving = pool.places.iter().any(|place| match &place.state {
+            State::Vacant => false,
+            State::Occupied(occupant) => occupant.stopping,
+            State::Recovering => true,
+        });
+        let older = pool.serving().map(|generation| generation.id).next();
+        let Some(older) = older.filter(|older| *older < id && !leaving) else {
+            return;
+        };
+        let counting = pool.count(older, Occupant::counts);
+        let last = pool
+            .occupants()
+            .filter(|(_, occupant)| occupant.generation == older && occupant.counts())
+            .last();
+        if let Some((worker, _)) = last {
+            pool.stop(worker);
+            if let Some(generation) = pool.generation_mut(older) {
+                generation.cap = counting - 1;
+            }
+        }
+    }
+
+    async fn spawn(&mut self, index: usize, worker: WorkerId, id: u32) -> Result<(), String> {
+        let now = Instant::now();
+        let pool = &mut self.pools[index];
+        let (reader, writer) = std::io::pipe().map_err(|error| error.to_string())?;
+        let control = pool
+            .generation(id)
+            .and_then(|generation| generation.link.as_ref())
+            .map(|link| link.control.clone())
+            .ok_or("its zygote is gone")?;
+        let indices = pool
+            .segment
+            .enlist(worker)
+            .map_err(|error| error.to_string())?;
+        let lifetime = pool.jitter.lifetime(&pool.options);
+        let data = encode::spawn(lifetime, &indices);
+
+        self.serial += 1;
+        let serial = self.serial;
+        let (pid, tail) = (Arc::new(AtomicI32::new(0)), Tail::new());
+        let source = worker_log::Source {
+            pool: pool.name.clone(),
+            worker: Some((worker, pool.segment.clone())),
+            pid: pid.clone(),
+            tail: tail.clone(),
+        };
+        let sender = self.sender.clone();
+        let report = move |state| {
+            let _ = sender.send(Event::State {
+                pool: index,
+                worker,
+                serial,
+                state,
+            });
+        };
+        let occupant = Occupant {
+            serial,
+            generation: id,
+            pid,
+            pidfd: None,
+            since: now,
+            ready: false,
+            retiring: false,
+            stopping: false,
+            killed: false,
+            traced: None,
+            expires: pool.jitter.expiry(&pool.options, now),
+            memory_base: None,
+            active: (0, now),
+            tail,
+            reader: Some(tokio::spawn(worker_log::forward(
+                reader.into(),
+                source,
+                report,
+            ))),
+        };
+        pool.places[worker.index()].state = State::Occupied(Box::new(occupant));
+        pool.counters.spawned += 1;
+        // An error means that the zygote is gone, which its own event tells.
+        let _ = control
+            .send(Kind::Spawn, u32::from(worker.0), &data, &[writer.as_fd()])
+            .await;
+        Ok(())
+    }
+
+    pub(super) fn spawned(&mut self, index: usize, id: u32, mut message: Message) {
+        let worker = WorkerId(message.worker as u16);
+        let sender = self.sender.clone();
+        let pool = &mut self.pools[index];
+        let Some(occupant) = pool
+            .places
+            .get_mut(worker.index())
+            .and_then(|place| place.occupant_mut())
+            .filter(|occupant| occupant.generation == id && occupant.pidfd.is_none())
+        else {
+            return;
+        };
+        let pidfd = message.fds.pop();
+        let Some(pidfd) = pidfd.and_then(|fd| register(fd, Interest::READABLE).ok()) else {
+            tracing::error!(target: "howdah::pool", "a worker came without its pidfd");
+            return;
+        };
+        let pidfd = Arc::new(pidfd);
+        let (waiting, serial) = (pidfd.clone(), occupant.serial);
+        tokio::spawn(async move {
+            // An error would mean that the reactor is shutting down.
+            let _ = waiting.readable().await;
+            let _ = sender.send(Event::Gone {
+                pool: index,
+                worker,
+                serial,
+            });
+        });
+        occupant.pidfd = Some(pidfd);
+        occupant.pid.store(message.pid, Ordering::Relaxed);
+        tracing::debug!(target: "howdah::pool", pool = &*pool.name, worker = worker.0, pid = message.pid, "worker started");
+    }
+
+    pub(super) fn spawn_failed(&mut self, index: usize, id: u32, message: &Message) {
+        let worker = WorkerId(message.worker as u16);
+        let pool = &mut self.pools[index];
+        let text = String::from_utf8_lossy(&message.data);
+        tracing::error!(target: "howdah::pool", pool = &*pool.name, worker = worker.0, "worker not started: {text}");
+        let occupant = pool
+            .places
+            .get(worker.index())
+            .and_then(|place| place.occupant());
+        let Some(begun) = occupant
+            .filter(|occupant| occupant.generation == id && occupant.pidfd.is_none())
+            .map(|occupant| occupant.since)
+        else {
+            return;
+        };
+        let wait = pool.back_off.fail(begun, Instant::now());
+        self.later(wait, Event::Fill(index));
+        self.begin_recovery(index, worker);
+    }
+
+    pub(super) async fn state_record(
+        &mut self,
+        index: usize,
+        worker: WorkerId,
+        serial: u64,
+        state: StateRecord,
+    ) {
+        let pool = &mut self.pools[index];
+        let Some(occupant) = pool.occupant(worker, serial) else {
+            return;
+        };
+        match state {
+            StateRecord::Ready if !occupant.ready => {
+                occupant.ready = true;
+                occupant.active.1 = Instant::now();
+                occupant.tail.close();
+                let id = occupant.generation;
+                let millis = occupant.since.elapsed().as_millis() as u64;
+                tracing::debug!(target: "howdah::pool", pool = &*pool.name, worker = worker.0, millis, "worker ready");
+                pool.counters.ready += 1;
+                pool.failure = None;
+                if let Some(generation) = pool.generation_mut(id) {
+                    generation.readied += 1;
+                }
+                self.settle(index);
+            }
+            StateRecord::Retiring if !occupant.retiring => {
+                occupant.retiring = true;
+                self.fill(index).await;
+            }
+            StateRecord::Traced if occupant.traced.is_some() => {
+                self.kill_traced(index, worker, serial);
+            }
+            // Not while it boots: a boot that resets OPcache would go on for ever.
+            StateRecord::Reload if occupant.ready => self.reload_asked(index, false).await,
+            _ => {}
+        }
+    }
+
+    /// The number of workers that serve has changed: a generation may be complete, and those that wait for
+    /// their successors may leave.
+    pub(super) fn settle(&mut self, index: usize) {
+        let pool = &mut self.pools[index];
+        let newest = pool.serving().next_back().map(|generation| {
+            let wanted = pool.desired;
+            // Workers with short lives are never all there at a time while requests come.
+            let all_there = pool.count(generation.id, Occupant::serves) >= wanted
+                || generation.readied >= 2 * wanted;
+            (generation.id, !generation.complete && all_there)
+        });
+        if let Some((id, true)) = newest {
+            self.completed(index, id);
+        }
+        let pool = &mut self.pools[index];
+        let serving: Vec<_> = pool.serving().map(|generation| generation.id).collect();
+        for id in serving {
+            let surplus = pool
+                .count(id, Occupant::serves)
+                .saturating_sub(pool.desired);
+            let leaving: Vec<_> = pool
+                .occupants()
+                .filter(|(_, occupant)| {
+                    occupant.generation == id && occupant.serves() && occupant.retiring
+                })
+                .map(|(worker, _)| worker)
+                .take(surplus)
+                .collect();
+            for worker in leaving {
+                pool.stop(worker);
+            }
+        }
+        pool.publish();
+    }
+
+    pub(super) async fn worker_gone(&mut self, index: usize, worker: WorkerId, serial: u64) {
+        let sender = self.sender.clone();
+        let stopping = self.stopping;
+        let pool = &mut self.pools[index];
+        let status = pool.segment.worker(worker);
+        let Some(occupant) = pool.occupant(worker, serial) else {
+            return;
+        };
+        let served = status.map_or(0, |status| status.requests);
+        let expected = occupant.ends_as_told() || stopping;
+        let last = LastProcess {
+            pid: occupant.pid(),
+            request_id: status
+                .and_then(|status| status.request_id)
+                .map_or(0, u64::from),
+            expected,
+        };
+        let (id, begun, was_ready) = (occupant.generation, occupant.since, occupant.ready);
+        if !was_ready && !expected {
+            let (tail, reader) = (occupant.tail.clone(), occupant.reader.take());
+            tokio::spawn(async move {
+                let text = last_words(reader, &tail, "it ended without a word").await;
+                let _ = sender.send(Event::WorkerFailed {
+                    pool: index,
+                    generation: id,
+                    text,
+                });
+            });
+        }
+        pool.places[worker.index()].last = Some(last);
+        let failed = !was_ready || (served == 0 && begun.elapsed() < YOUNG);
+        if failed && !expected {
+            let wait = pool.back_off.fail(begun, Instant::now());
+            self.later(wait, Event::Fill(index));
+        } else if served > 0 {
+            pool.back_off.reset();
+        }
+        self.begin_recovery(index, worker);
+        self.pools[index].publish();
+        self.check_drained(index, id);
+        self.fill(index).await;
+    }
+
+    /// A worker ended before it was ready, and this is what it wrote.
+    pub(super) fn worker_failed(&mut self, index: usize, id: u32, text: String) {
+        let pool = &mut self.pools[index];
+        let instead = pool.serves_without(id);
+        let Some(generation) = pool
+            .generation(id)
+            .filter(|generation| generation.phase == Phase::Serving)
+        else {
+            return;
+        };
+        if !generation.complete && instead {
+            // A reload: what served before goes on alone.
+            self.boot_failed(index, id, text);
+            return;
+        }
+        let wait = pool.back_off.wait(Instant::now()).as_millis();
+        tracing::error!(
+            target: "howdah::pool", pool = &*pool.name, generation = id,
+            "a worker ended before it was ready, the next is started in {wait} ms: {text}"
+        );
+        pool.counters.boots_failed += 1;
+        pool.failure = Some(text);
+        self.note_failure(index);
+    }
+
+    pub(super) fn begin_recovery(&mut self, index: usize, worker: WorkerId) {
+        let pool = &mut self.pools[index];
+        pool.places[worker.index()].state = State::Recovering;
+        for front in &pool.fronts {
+            // A front thread that is gone has nothing left to recover.
+            let _ = front.send(ToFront::WorkerGone(worker));
+        }
+    }
+
+    pub(super) async fn recovered(&mut self, index: usize, worker: WorkerId) {
+        self.pools[index].places[worker.index()].state = State::Vacant;
+        self.fill(index).await;
+    }
+
+    /// The exit status of a worker has arrived, before or after its pidfd was seen.
+    pub(super) fn worker_exited(&mut self, index: usize, message: &Message) {
+        let worker = WorkerId(message.worker as u16);
+        let (pid, status) = (message.pid, ExitStatus::from_raw(message.status));
+        let pool = &mut self.pools[index];
+        let Some(place) = pool.places.get(worker.index()) else {
+            return;
+        };
+        let (request_id, expected) = match (place.occupant(), place.last) {
+            (Some(occupant), _) if occupant.pid() == pid => {
+                let words = pool.segment.worker(worker);
+                let request_id = words.and_then(|words| words.request_id);
+                let expected = occupant.ends_as_told() || self.stopping;
+                (request_id.map_or(0, u64::from), expected)
+            }
+            (_, Some(last)) if last.pid == pid => (last.request_id, last.expected),
+            _ => (0, self.stopping),
+        };
+        let (name, worker, text) = (&*pool.name, worker.0, status.to_string());
+        match status.code() {
+            Some(EXIT_STATUS_FATAL) if request_id == 0 => {
+                pool.counters.fatal += 1;
+                tracing::info!(target: "howdah::pool", pool = name, worker, pid, "worker ended after a fatal error");
+            }
+            // A failed boot is reported with what it wrote.
+            Some(0 | EXIT_STATUS_BOOT) => {
+                tracing::debug!(target: "howdah::pool", pool = name, worker, pid, status = text, "worker left");
+            }
+            _ if expected => {
+                tracing::debug!(target: "howdah::pool", pool = name, worker, pid, status = text, "worker left");
+            }
+            _ => {
+                pool.counters.crashed += 1;
+                let request_id = (request_id != 0).then(|| format!("{request_id:016x}"));
+                let request_id = request_id.as_deref();
+                tracing::warn!(target: "howdah::pool", pool = name, worker, pid, request_id, status = text, "worker died");
+            }
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! `reload`, `stop` and `status`: orders to a running server, through its admin API.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use howdah_config::model::Admin;
+use howdah_observe::admin::{AdminAddress, Client, ClientError, Reloaded, Reply};
+
+use super::{Failure, Outcome, setup};
+use crate::{cli, control, report};
+
+/// The Caddyfile of `howdah run` without `--config`.
+const CADDYFILE: &str = "Caddyfile";
+/// For answers that need no work.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// `howdah reload`.
+pub(crate) fn reload(options: &cli::Reload) -> Outcome {
+    let target = match &options.pool {
+        Some(pool) => format!("/reload?pool={}", escaped(pool)),
+        None => "/reload".to_owned(),
+    };
+    // A boot takes as long as the application takes.
+    let reply = success(client(&options.server)?.request("POST", &target, None))?;
+    let done: Reloaded = serde_json::from_slice(&reply.body).map_err(unexpected)?;
+    for pool in &done.pools {
+        println!(
+            "reloaded {}: generation {} in {} ms",
+            pool.pool, pool.generation, pool.took_ms
+        );
+    }
+    if let Some(running) = &done.configuration {
+        if running.changed {
+            eprintln!(
+                "howdah: warning: {} changed since the server was started; restart it to apply that",
+                running.file
+            );
+        }
+        let named = options.server.config.as_deref();
+        if named.is_some_and(|named| control::absolute(named) != Path::new(&running.file)) {
+            eprintln!(
+                "howdah: warning: the server runs {}, and a reload does not change that",
+                running.file
+            );
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `howdah stop`: returns when the server has ended.
+pub(crate) fn stop(options: &cli::Remote) -> Outcome {
+    success(client(options)?.stop())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `howdah status`.
+pub(crate) fn status(options: &cli::Status) -> Outcome {
+    let reply = success(client(&options.server)?.request("GET", "/status", Some(LIMIT)))?;
+    let text = if options.json {
+        String::from_utf8(reply.body).map_err(unexpected)?
+    } else {
+        report::table(&serde_json::from_slice(&reply.body).map_err(unexpected)?)
+    };
+    print!("{text}");
+    Ok(ExitCode::SUCCESS)
+}
+
+fn success(reply: Result<Reply, ClientError>) -> Result<Reply, Failure> {
+    match reply {
+        Ok(reply) if reply.status == 200 => Ok(reply),
+        Ok(reply) => Err(Failure::Runtime(reply.error())),
+        Err(error) => Err(Failure::Runtime(error.to_string())),
+    }
+}
+
+fn unexpected(error: impl std::fmt::Display) -> Failure {
+    Failure::Runtime(format!(
+        "the server's answer is of another version of howdah: {error}"
+    ))
+}
+
+fn client(options: &cli::Remote) -> Result<Client, Failure> {
+    let address = match &options.address {
+        Some(address) => address.clone(),
+        None => configured(options.config.as_deref())?,
+    };
+    Ok(Client::new(address))
+}
+
+/// What the Caddyfile says, which is the one of the server if one says nothing else.
+fn configured(file: Option<&Path>) -> Result<AdminAddress, Failure> {
+    let file = match file {
+        Some(file) => file.to_owned(),
+        None if Path::new(CADDYFILE).is_file() => PathBuf::from(CADDYFILE),
+        None => return Ok(AdminAddress::default()),
+    };
+    let parsed = howdah_config::load(&file).map_err(setup)?;
+    match parsed.config.global.admin {
+        Admin::Default => Ok(AdminAddress::default()),
+        Admin::On(address) => Ok(control::address(&address)),
+        Admin::Off => Err(setup(format_args!(
+            "{}: `admin off`, so the server takes no orders; use signals: SIGUSR1 reloads, SIGTERM stops",
+            file.display()
+        ))),
+    }
+}
+
+/// For a query.
+fn escaped(text: &str) -> String {
+    use std::fmt::Write as _;
+    let mut escaped = String::new();
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._".contains(&byte) {
+            escaped.push(char::from(byte));
+        } else {
+            // Writing to a string does not fail.
+            let _ = write!(escaped, "%{byte:02X}");
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_address_comes_from_the_caddyfile() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let file = dir.path().join("Caddyfile");
+        let of = |text: &str| {
+            std::fs::write(&file, text).expect("written");
+            configured(Some(&file)).map(|address| address.to_string())
+        };
+        let table = [
+            (":8080\n", "localhost:2019"),
+            ("{\n\tadmin 127.0.0.1:2020\n}\n:8080\n", "127.0.0.1:2020"),
+            ("{\n\tadmin [::1]:2020\n}\n:8080\n", "[::1]:2020"),
+            ("{\n\tadmin :2020\n}\n:8080\n", ":2020"),
+            (
+                "{\n\tadmin unix//run/a.sock\n}\n:8080\n",
+                "unix//run/a.sock",
+            ),
+        ];
+        for (text, expected) in table {
+            assert_eq!(of(text).expect("valid"), expected, "{text}");
+        }
+        let off = of("{\n\tadmin off\n}\n:8080\n").expect_err("no address");
+        assert!(off.to_string().contains("SIGUSR1"), "{off}");
+        assert!(of("{\n\tadmni off\n}\n").is_err());
+        assert!(configured(Some(&dir.path().join("none"))).is_err());
+    }
+
+    #[test]
+    fn names_of_pools_in_a_query() {
+        assert_eq!(escaped("app-1.x_y"), "app-1.x_y");
+        assert_eq!(escaped("a b&c=é"), "a%20b%26c%3D%C3%A9");
+    }
+}

@@ -1,0 +1,499 @@
+//! What the admin API, signals and watched files can have the server do.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use howdah_config::model;
+use howdah_observe::admin::{
+    Admin, AdminAddress, BindError, ConfigFile, Control, ReloadError, Reloaded, ReloadedPool,
+    Thread, UnhealthyError,
+};
+use howdah_pool::{Handle, PoolStatus, Status, WorkerStatus};
+use serde_json::{Value, json};
+use tokio::sync::watch;
+
+use crate::commands::Failure;
+use crate::signals::ReloadSignals;
+
+/// The running server; clones are the same one.
+#[derive(Debug, Clone)]
+pub(crate) struct ServerControl(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    handle: Handle,
+    pools: Vec<String>,
+    config: Value,
+    source: Option<Source>,
+    /// Somebody ordered the server to stop.
+    stop: watch::Sender<bool>,
+    /// It stops, for whatever reason.
+    stopping: AtomicBool,
+}
+
+impl ServerControl {
+    /// `pools` are the names of all, in the order of the configuration.
+    pub(crate) fn new(
+        handle: Handle,
+        config: &model::Config,
+        pools: Vec<String>,
+        source: Option<Source>,
+    ) -> Self {
+        Self(Arc::new(Inner {
+            handle,
+            pools,
+            config: frankenphp_config(config),
+            source,
+            stop: watch::Sender::new(false),
+            stopping: AtomicBool::new(false),
+        }))
+    }
+
+    /// Ends when the server was ordered to stop.
+    pub(crate) async fn stop_ordered(&self) {
+        // An error would mean that the sender is gone, which this value holds.
+        let _ = self.0.stop.subscribe().wait_for(|stop| *stop).await;
+    }
+
+    /// From now on nothing is reloaded any more.
+    pub(crate) fn set_stopping(&self) {
+        self.0.stopping.store(true, Ordering::Relaxed);
+    }
+
+    fn is_stopping(&self) -> bool {
+        self.0.stopping.load(Ordering::Relaxed)
+    }
+
+    async fn reload_now(&self, pool: Option<String>) -> Result<Reloaded, ReloadError> {
+        if let Some(name) = &pool
+            && !self.0.pools.contains(name)
+        {
+            return Err(ReloadError::UnknownPool {
+                name: name.clone(),
+                known: self.0.pools.clone(),
+            });
+        }
+        if self.is_stopping() {
+            return Err(ReloadError::Stopping);
+        }
+        let configuration = self.0.source.as_ref().map(Source::check);
+        let shown = pool.as_deref().unwrap_or("all");
+        tracing::info!(target: "howdah", pool = shown, "reloading");
+        let before = self.generations().await;
+        let began = Instant::now();
+        if let Err(error) = self.0.handle.reload(pool.as_deref()).await {
+            if self.is_stopping() {
+                return Err(ReloadError::Stopping);
+            }
+            // The boot's whole output has been logged as it came.
+            let why = error.text.lines().next().unwrap_or_default();
+            tracing::error!(target: "howdah", pool = error.pool, "not reloaded: {why}");
+            return Err(ReloadError::Boot {
+                pool: error.pool,
+                text: error.text,
+            });
+        }
+        let took_ms = millis(began.elapsed());
+        let after = self.generations().await;
+        let mut pools = Vec::new();
+        for name in &self.0.pools {
+            let Some(generation) = after.get(name).copied() else {
+                continue;
+            };
+            let meant = match &pool {
+                Some(pool) => pool == name,
+                None => before.get(name) != Some(&generation),
+            };
+            if meant {
+                tracing::info!(target: "howdah", pool = &**name, generation, took_ms, "reloaded");
+                pools.push(ReloadedPool {
+                    pool: name.clone(),
+                    generation,
+                    took_ms,
+                });
+            }
+        }
+        Ok(Reloaded {
+            pools,
+            configuration,
+        })
+    }
+
+    /// The generation that serves in each pool. Empty when the server is at its end.
+    async fn generations(&self) -> HashMap<String, u64> {
+        let Ok(status) = self.0.handle.status().await else {
+            return HashMap::new();
+        };
+        let pools = status.pools.into_iter();
+        pools
+            .map(|pool| (pool.name, u64::from(pool.generation)))
+            .collect()
+    }
+}
+
+impl Control for ServerControl {
+    async fn reload(&self, pool: Option<String>) -> Result<Reloaded, ReloadError> {
+        let control = self.clone();
+        let named = pool.clone();
+        // A task of its own, so that it is reported although who asked for it has hung up.
+        let reload = tokio::spawn(async move { control.reload_now(pool).await });
+        reload.await.unwrap_or_else(|error| {
+            Err(ReloadError::Boot {
+                pool: named.unwrap_or_else(|| "all".into()),
+                text: error.to_string(),
+            })
+        })
+    }
+
+    async fn status(&self) -> Value {
+        let mut shown = match self.0.handle.status().await {
+            Ok(status) => serde_json::to_value(&status).unwrap_or_default(),
+            Err(_) => json!({"pools": []}),
+        };
+        shown["version"] = env!("CARGO_PKG_VERSION").into();
+        shown["pid"] = std::process::id().into();
+        shown["stopping"] = self.is_stopping().into();
+        shown
+    }
+
+    async fn threads(&self) -> Vec<Thread> {
+        match self.0.handle.status().await {
+            Ok(status) => threads(&status, SystemTime::now()),
+            Err(_) => Vec::new(),
+        }
+    }
+
+    fn config(&self) -> Value {
+        self.0.config.clone()
+    }
+
+    async fn health(&self) -> Result<(), UnhealthyError> {
+        if self.is_stopping() {
+            return Err(UnhealthyError::Stopping);
+        }
+        match self.0.handle.status().await {
+            Ok(status) => health(&status),
+            Err(_) => Err(UnhealthyError::Stopping),
+        }
+    }
+
+    fn stop(&self) {
+        self.0.stop.send_replace(true);
+    }
+}
+
+/// Reloads all pools at each signal.
+pub(crate) async fn reload_on_signals(mut signals: ReloadSignals, control: ServerControl) {
+    loop {
+        signals.next().await;
+        // It has logged how it went.
+        let _ = control.reload(None).await;
+    }
+}
+
+/// The admin API that the configuration asks for. An address that nobody chose may be taken by another
+/// server on this machine; that is no reason not to serve.
+pub(crate) fn bind_admin(admin: &model::Admin) -> Result<Option<Admin>, Failure> {
+    let bound = match admin {
+        model::Admin::Off => return Ok(None),
+        model::Admin::Default => Admin::bind(&AdminAddress::default()),
+        model::Admin::On(chosen) => Admin::bind(&address(chosen)),
+    };
+    match bound {
+        Ok(admin) => Ok(Some(admin)),
+        Err(error) if *admin == model::Admin::Default => {
+            let hint = match error {
+                BindError::InUse(_) => "; write `admin localhost:PORT` or `admin off`",
+                BindError::Io { .. } => "",
+            };
+            tracing::warn!(target: "howdah", "the admin API is off: {error}{hint}");
+            Ok(None)
+        }
+        Err(error) => Err(Failure::Setup(error.to_string())),
+    }
+}
+
+/// An address of the configuration.
+pub(crate) fn address(configured: &model::AdminAddress) -> AdminAddress {
+    match configured {
+        model::AdminAddress::Tcp { host, port } => AdminAddress::Tcp {
+            host: host.clone(),
+            port: *port,
+        },
+        model::AdminAddress::Unix(path) => AdminAddress::Unix(path.clone()),
+    }
+}
+
+/// The same the other way round.
+pub(crate) fn configured(address: AdminAddress) -> model::AdminAddress {
+    match address {
+        AdminAddress::Tcp { host, port } => model::AdminAddress::Tcp { host, port },
+        AdminAddress::Unix(path) => model::AdminAddress::Unix(path),
+    }
+}
+
+/// The files that the configuration was read from, as they were then.
+#[derive(Debug, Clone)]
+pub(crate) struct Source {
+    file: PathBuf,
+    texts: Vec<(PathBuf, Option<Vec<u8>>)>,
+}
+
+impl Source {
+    /// Reads them. `file` is the Caddyfile, `files` are all, itself included.
+    pub(crate) fn new(file: &Path, files: &[String]) -> Self {
+        let texts = files.iter().map(|file| {
+            let file = absolute(Path::new(file));
+            let text = std::fs::read(&file).ok();
+            (file, text)
+        });
+        Self {
+            file: absolute(file),
+            texts: texts.collect(),
+        }
+    }
+
+    /// Whether they still are the same; warns if not.
+    fn check(&self) -> ConfigFile {
+        let differs =
+            |(file, text): &&(PathBuf, Option<Vec<u8>>)| std::fs::read(file).ok() != *text;
+        let different = self.texts.iter().find(differs);
+        if let Some((file, _)) = different {
+            let file = file.display();
+            tracing::warn!(target: "howdah", file = %file, "the configuration changed; restart to apply it");
+        }
+        ConfigFile {
+            file: self.file.display().to_string(),
+            changed: different.is_some(),
+        }
+    }
+}
+
+/// The path from the root; symbolic links stay.
+pub(crate) fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// In the words of `FrankenPHP`'s own configuration.
+fn frankenphp_config(config: &model::Config) -> Value {
+    let workers: Vec<_> = config
+        .workers
+        .iter()
+        .map(|pool| {
+            json!({
+                "name": pool.name,
+                "file_name": pool.file,
+                "num": pool.workers.unwrap_or_default(),
+                "watch": pool.watch,
+            })
+        })
+        .collect();
+    json!({
+        "num_threads": config.global.php.workers.unwrap_or_default(),
+        "workers": workers,
+    })
+}
+
+fn health(status: &Status) -> Result<(), UnhealthyError> {
+    let failed = status.pools.iter().find(|pool| pool.ready == 0);
+    failed.map_or(Ok(()), |pool| {
+        Err(UnhealthyError::NoWorker(pool.name.clone()))
+    })
+}
+
+fn threads(status: &Status, now: SystemTime) -> Vec<Thread> {
+    let workers = status
+        .pools
+        .iter()
+        .flat_map(|pool| pool.workers.iter().map(move |worker| (pool, worker)));
+    workers
+        .enumerate()
+        .map(|(index, (pool, worker))| thread(index, pool, worker, now))
+        .collect()
+}
+
+/// The names and states are `FrankenPHP`'s: dashboards look for them. What a worker of ours is asked for
+/// stays between it and the front, so method and URI are empty.
+fn thread(index: usize, pool: &PoolStatus, worker: &WorkerStatus, now: SystemTime) -> Thread {
+    let name = match &pool.script {
+        Some(script) => format!("Worker PHP Thread - {script}"),
+        None => "Regular PHP Thread".to_owned(),
+    };
+    let state = match worker.state {
+        "starting" => "booting",
+        "stopping" => "shutting down",
+        _ => "ready",
+    };
+    let began = worker
+        .request
+        .as_ref()
+        .and_then(|request| now.checked_sub(Duration::from_millis(request.since_ms)));
+    Thread {
+        index,
+        name,
+        state: state.to_owned(),
+        is_waiting: worker.state == "idle",
+        is_busy: worker.request.is_some(),
+        request_started_at: began
+            .and_then(|began| began.duration_since(UNIX_EPOCH).ok())
+            .map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(0)),
+        request_count: worker.requests,
+        memory_usage: worker.memory,
+        ..Thread::default()
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use howdah_pool::{Counters, RequestStatus};
+
+    use super::*;
+
+    fn worker(state: &'static str, request: Option<u64>) -> WorkerStatus {
+        WorkerStatus {
+            place: 0,
+            pid: 1,
+            generation: 1,
+            state,
+            requests: 7,
+            memory: 4096,
+            age_ms: 10,
+            request: request.map(|since_ms| RequestStatus {
+                id: "00".into(),
+                since_ms,
+            }),
+        }
+    }
+
+    fn status(pools: &[(&str, Option<&str>, Vec<WorkerStatus>)]) -> Status {
+        let pools = pools.iter().map(|(name, script, workers)| PoolStatus {
+            name: (*name).to_owned(),
+            mode: "worker",
+            script: script.map(str::to_owned),
+            generation: 1,
+            generations: Vec::new(),
+            failure: None,
+            reloading: false,
+            workers_min: 1,
+            workers_max: 1,
+            workers_wanted: 1,
+            ready: workers
+                .iter()
+                .filter(|worker| worker.state == "idle")
+                .count(),
+            busy: 0,
+            queue: 0,
+            in_flight: 0,
+            workers: workers.clone(),
+            counters: Counters::default(),
+        });
+        Status {
+            php: "8.2.0".into(),
+            root_restarts: 0,
+            pools: pools.collect(),
+        }
+    }
+
+    #[test]
+    fn threads_in_the_words_of_frankenphp() {
+        let status = status(&[
+            ("php", None, vec![worker("idle", None)]),
+            (
+                "app",
+                Some("/srv/w.php"),
+                vec![worker("busy", Some(1500)), worker("starting", None)],
+            ),
+        ]);
+        let now = UNIX_EPOCH + Duration::from_secs(100);
+        let shown = threads(&status, now);
+        assert_eq!(
+            shown.iter().map(|thread| thread.index).collect::<Vec<_>>(),
+            [0, 1, 2]
+        );
+        assert_eq!(shown[0].name, "Regular PHP Thread");
+        assert!(shown[0].is_waiting && !shown[0].is_busy);
+        assert_eq!(shown[1].name, "Worker PHP Thread - /srv/w.php");
+        assert!(shown[1].is_busy && !shown[1].is_waiting);
+        assert_eq!(shown[1].request_started_at, 98_500);
+        assert_eq!((shown[1].request_count, shown[1].memory_usage), (7, 4096));
+        assert_eq!(shown[2].state, "booting");
+    }
+
+    #[test]
+    fn a_pool_without_a_ready_worker_is_not_healthy() {
+        let well = status(&[("php", None, vec![worker("idle", None)])]);
+        assert_eq!(health(&well), Ok(()));
+        let ill = status(&[
+            ("php", None, vec![worker("idle", None)]),
+            ("app", None, vec![worker("starting", None)]),
+        ]);
+        assert_eq!(health(&ill), Err(UnhealthyError::NoWorker("app".into())));
+    }
+
+    #[test]
+    fn a_changed_configuration_is_noticed() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = |name: &str| dir.path().join(name);
+        std::fs::write(path("Caddyfile"), "import more\n").expect("written");
+        std::fs::write(path("more"), ":8080\n").expect("written");
+        let files = ["Caddyfile", "more"].map(|name| path(name).display().to_string());
+        let source = Source::new(&path("Caddyfile"), &files);
+        assert_eq!(
+            source.check(),
+            ConfigFile {
+                file: files[0].clone(),
+                changed: false
+            }
+        );
+        std::fs::write(path("more"), ":8081\n").expect("written");
+        assert!(source.check().changed);
+        std::fs::write(path("more"), ":8080\n").expect("written");
+        assert!(!source.check().changed);
+        std::fs::remove_file(path("more")).expect("removed");
+        assert!(source.check().changed);
+    }
+
+    #[test]
+    fn what_frankenphps_clients_ask_for() {
+        let config = model::Config {
+            workers: vec![model::WorkerPool::new("app", "/srv/w.php")],
+            ..model::Config::default()
+        };
+        let shown = frankenphp_config(&config);
+        assert_eq!(shown["workers"][0]["name"], "app");
+        assert_eq!(shown["workers"][0]["file_name"], "/srv/w.php");
+    }
+
+    #[test]
+    fn an_address_that_was_chosen_has_to_be_free() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        let _inside = runtime.enter();
+        assert!(
+            bind_admin(&model::Admin::Off)
+                .expect("nothing to do")
+                .is_none()
+        );
+        let of = |port| {
+            model::Admin::On(model::AdminAddress::Tcp {
+                host: "127.0.0.1".into(),
+                port,
+            })
+        };
+        let bound = bind_admin(&of(0)).expect("a free port").expect("on");
+        let AdminAddress::Tcp { port, .. } = *bound.address() else {
+            panic!("TCP")
+        };
+        let error = bind_admin(&of(port)).expect_err("taken");
+        assert!(error.to_string().contains("in use"), "{error}");
+    }
+}

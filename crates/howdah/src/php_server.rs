@@ -1,0 +1,223 @@
+//! The configuration that the flags of `howdah php-server` mean.
+
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+
+use howdah_config::model::{
+    AccessLog, Address, Admin, CLASSIC_POOL, Config, FileServer, Handler, Matcher, Part, PhpScript,
+    PhpServer, PhpWorker, Placeholder, Route, Site, Template, WorkerPool,
+};
+
+use crate::commands::{Failure, setup};
+use crate::{cli, control};
+
+/// One site on one address, with a front controller or a worker script.
+pub(crate) fn config(options: cli::PhpServer) -> Result<Config, Failure> {
+    let (bind, port) = listen_address(options.listen.as_deref().unwrap_or(":8080"))?;
+    let root = match (options.root, &options.worker) {
+        (Some(root), _) => root,
+        (None, Some(worker)) => worker_root(&worker.file),
+        (None, None) if Path::new("public").is_dir() => "public".into(),
+        (None, None) => ".".into(),
+    };
+    let mut config = Config::default();
+    let mut routes = vec![route(None, Handler::Root(Template::text(utf8(&root)?)))];
+    if let Some(worker) = options.worker {
+        let mut pool = worker_pool(&worker, &root)?;
+        pool.watch = options.watch;
+        pool.request_timeout = options.request_timeout;
+        config.workers.push(pool);
+        routes.extend(worker_routes());
+    } else {
+        routes.push(route(None, Handler::PhpServer(PhpServer::default())));
+    }
+    let has_worker = !config.workers.is_empty();
+    config.sites.push(Site {
+        addresses: vec![Address {
+            host: options.domain.map(|name| name.to_lowercase()),
+            port,
+        }],
+        bind: bind.into_iter().collect(),
+        access_log: options.access_log.then(AccessLog::default),
+        routes,
+    });
+    // As `FrankenPHP`: several of these often run on one machine.
+    config.global.admin = match options.admin {
+        Some(address) => Admin::On(control::configured(address)),
+        None => Admin::Off,
+    };
+    config.global.debug = options.debug;
+    config.global.grace_period = Some(options.grace_period);
+    let settings = &mut config.global.php;
+    settings.executable = options.php;
+    // With a worker script no request reaches the classic pool.
+    settings.workers = options.workers.or(has_worker.then_some(1));
+    settings.front_threads = options.front_threads;
+    settings.max_requests = options.max_requests;
+    settings.queue_length = options.queue_length;
+    settings.max_wait_time = options.max_wait_time;
+    settings.request_timeout = options.request_timeout;
+    settings.ini = options.php_ini;
+    Ok(config)
+}
+
+fn route(matcher: Option<Matcher>, handler: Handler) -> Route {
+    Route {
+        matcher,
+        handler,
+        group: None,
+    }
+}
+
+/// The folder of the script if that is `public`, else the `public` beside it, else its folder.
+fn worker_root(file: &Path) -> PathBuf {
+    let folder = match file.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
+        _ => PathBuf::from("."),
+    };
+    // `public` itself may be the working directory.
+    let absolute = std::path::absolute(&folder).unwrap_or_else(|_| folder.clone());
+    let public = folder.join("public");
+    if !absolute.ends_with("public") && public.is_dir() {
+        public
+    } else {
+        folder
+    }
+}
+
+fn worker_pool(worker: &cli::Worker, root: &Path) -> Result<WorkerPool, Failure> {
+    let absolute = |path: &Path| {
+        let path = std::path::absolute(path).map_err(setup)?;
+        utf8(&path)
+    };
+    let stem = worker.file.file_stem().and_then(|stem| stem.to_str());
+    let name = stem.filter(|stem| *stem != CLASSIC_POOL && stem.len() <= 64);
+    let mut pool = WorkerPool::new(name.unwrap_or("worker"), absolute(&worker.file)?);
+    pool.root = Some(absolute(root)?);
+    pool.workers = worker.count;
+    Ok(pool)
+}
+
+/// Files that are no scripts are sent; whatever else is asked for is the worker script's.
+fn worker_routes() -> [Route; 2] {
+    let path = Template {
+        parts: vec![Part::Placeholder(Placeholder::Path)],
+    };
+    let file = Matcher::File {
+        root: None,
+        candidates: vec![path],
+    };
+    let script = Matcher::Path(vec!["*.php".into(), "*.php/*".into()]);
+    let is_static = Matcher::All(vec![Matcher::Not(Box::new(script)), file]);
+    let worker = PhpWorker {
+        pool: 0,
+        matches: vec!["*".into()],
+    };
+    let script = PhpScript {
+        workers: vec![worker],
+        ..PhpScript::default()
+    };
+    [
+        route(Some(is_static), Handler::FileServer(FileServer::default())),
+        route(None, Handler::Php(script)),
+    ]
+}
+
+fn utf8(path: &Path) -> Result<String, Failure> {
+    path.to_str().map(str::to_owned).ok_or_else(|| {
+        setup(format_args!(
+            "{}: document roots and worker scripts must have UTF-8 names",
+            path.display()
+        ))
+    })
+}
+
+/// `HOST:PORT`, `:PORT` or `HOST`; `localhost` is 127.0.0.1.
+fn listen_address(text: &str) -> Result<(Option<IpAddr>, u16), Failure> {
+    let wrong = || {
+        setup(format_args!(
+            "--listen {text}: expected HOST:PORT or :PORT, such as 127.0.0.1:8080"
+        ))
+    };
+    let (host, port) = text.rsplit_once(':').ok_or_else(wrong)?;
+    let port = port.parse().map_err(|_| wrong())?;
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    let ip = match host {
+        "" => None,
+        "localhost" => Some(IpAddr::from([127, 0, 0, 1])),
+        _ => Some(host.parse().map_err(|_| wrong())?),
+    };
+    Ok((ip, port))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::cli::{Cli, Command};
+
+    fn parsed(arguments: &[&str]) -> Config {
+        let line = ["howdah", "php-server"].iter().chain(arguments);
+        let Command::PhpServer(options) = Cli::try_parse_from(line).expect("parsed").command else {
+            panic!("php-server")
+        };
+        config(*options).expect("valid")
+    }
+
+    #[test]
+    fn listen_addresses() {
+        let table = [
+            (":8080", None, 8080),
+            ("127.0.0.1:0", Some("127.0.0.1"), 0),
+            ("localhost:80", Some("127.0.0.1"), 80),
+            ("[::1]:443", Some("::1"), 443),
+        ];
+        for (text, ip, port) in table {
+            let expected = (ip.map(|ip| ip.parse().expect("an address")), port);
+            assert_eq!(listen_address(text).expect(text), expected);
+        }
+        for wrong in ["8080", ":", ":99999", "nowhere:80", ""] {
+            assert!(listen_address(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_worker_makes_a_pool_of_its_own() {
+        let config = parsed(&[
+            "-w",
+            "/srv/app/public/index.php,3",
+            "--watch",
+            "--watch=a/*.php",
+        ]);
+        let [pool] = &config.workers[..] else {
+            panic!("one pool: {:?}", config.workers)
+        };
+        assert_eq!(pool.file, "/srv/app/public/index.php");
+        assert_eq!(pool.root.as_deref(), Some("/srv/app/public"));
+        assert_eq!((pool.name.as_str(), pool.workers), ("index", Some(3)));
+        assert_eq!(pool.watch, [cli::WATCHED, "a/*.php"]);
+        assert_eq!(config.constant_roots(), ["/srv/app/public"]);
+        assert_eq!(config.global.php.workers, Some(1));
+
+        let classic = parsed(&["-r", "/srv/www"]);
+        assert!(classic.workers.is_empty());
+        assert_eq!(classic.global.php.workers, None);
+        assert_eq!(classic.constant_roots(), ["/srv/www"]);
+    }
+
+    #[test]
+    fn the_root_follows_the_worker_script() {
+        let parent = tempfile::tempdir().expect("a directory");
+        let app = parent.path();
+        assert_eq!(worker_root(&app.join("worker.php")), app);
+        let public = app.join("public");
+        std::fs::create_dir_all(public.join("public")).expect("created");
+        assert_eq!(worker_root(&app.join("worker.php")), public);
+        assert_eq!(worker_root(&public.join("index.php")), public);
+        let config = parsed(&["-w", "php.php", "-r", "/srv"]);
+        assert_eq!(config.workers[0].name, "worker");
+        assert_eq!(config.constant_roots(), ["/srv"]);
+        assert!(config.workers[0].file.ends_with("/php.php"));
+    }
+}

@@ -1,0 +1,246 @@
+//! The status of a server for people.
+
+use std::fmt::Write as _;
+
+use serde::Deserialize;
+
+/// What the admin API's `/status` says, as far as it is shown.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Status {
+    version: String,
+    pid: u32,
+    stopping: bool,
+    #[serde(default)]
+    php: String,
+    pools: Vec<Pool>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Pool {
+    name: String,
+    mode: String,
+    script: Option<String>,
+    generation: u32,
+    failure: Option<String>,
+    reloading: bool,
+    ready: usize,
+    busy: usize,
+    queue: usize,
+    workers: Vec<Worker>,
+    counters: Counters,
+}
+
+#[derive(Debug, Deserialize)]
+struct Worker {
+    place: u16,
+    pid: i32,
+    generation: u32,
+    state: String,
+    requests: u64,
+    memory: u64,
+    age_ms: u64,
+    request: Option<Request>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Request {
+    id: String,
+    since_ms: u64,
+}
+
+#[derive(Debug, Deserialize)]
+struct Counters {
+    crashed: u64,
+    fatal: u64,
+    killed: u64,
+    reloads: u64,
+}
+
+/// A table for each pool.
+pub(crate) fn table(status: &Status) -> String {
+    let mut text = format!("howdah {}, process {}", status.version, status.pid);
+    if !status.php.is_empty() {
+        let _ = write!(text, ", PHP {}", status.php);
+    }
+    if status.stopping {
+        text.push_str(", stopping");
+    }
+    text.push('\n');
+    for pool in &status.pools {
+        text.push('\n');
+        head(&mut text, pool);
+        if let Some(failure) = &pool.failure {
+            for line in failure.lines() {
+                let _ = writeln!(text, "  ! {}", printable(line));
+            }
+        }
+        rows(&mut text, pool);
+    }
+    text
+}
+
+// Writing to a string does not fail.
+fn head(text: &mut String, pool: &Pool) {
+    let _ = write!(text, "{}: {}", printable(&pool.name), pool.mode);
+    if let Some(script) = &pool.script {
+        let _ = write!(text, " {}", printable(script));
+    }
+    let _ = write!(text, ", generation {}", pool.generation);
+    if pool.reloading {
+        text.push_str(" (reloading)");
+    }
+    let counters = &pool.counters;
+    let _ = writeln!(
+        text,
+        "; {} ready, {} busy, {} waiting; {} reloads, {} crashed, {} fatal, {} killed",
+        pool.ready,
+        pool.busy,
+        pool.queue,
+        counters.reloads,
+        counters.crashed,
+        counters.fatal,
+        counters.killed
+    );
+}
+
+const TITLES: [&str; 8] = [
+    "PLACE", "PID", "GEN", "STATE", "REQUESTS", "MEMORY", "AGE", "REQUEST",
+];
+
+fn rows(text: &mut String, pool: &Pool) {
+    let mut rows = vec![TITLES.map(str::to_owned)];
+    rows.extend(pool.workers.iter().map(|worker| {
+        let request = worker.request.as_ref().map_or_else(String::new, |request| {
+            format!("{} for {}", printable(&request.id), time(request.since_ms))
+        });
+        [
+            worker.place.to_string(),
+            worker.pid.to_string(),
+            worker.generation.to_string(),
+            worker.state.clone(),
+            worker.requests.to_string(),
+            size(worker.memory),
+            time(worker.age_ms),
+            request,
+        ]
+    }));
+    let mut widths = [0; TITLES.len()];
+    for row in &rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = cell.len().max(*width);
+        }
+    }
+    for row in &rows {
+        let mut line = String::from(" ");
+        for (column, (width, cell)) in widths.iter().zip(row).enumerate() {
+            // Words stand left, numbers right.
+            let _ = if matches!(TITLES[column], "STATE" | "REQUEST") {
+                write!(line, " {cell:<width$}")
+            } else {
+                write!(line, " {cell:>width$}")
+            };
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+}
+
+/// What PHP code wrote cannot steer the terminal.
+fn printable(text: &str) -> String {
+    let shown = |char: char| if char.is_control() { '\u{fffd}' } else { char };
+    text.chars().map(shown).collect()
+}
+
+/// Bytes, in the largest unit of which there is at least one.
+fn size(bytes: u64) -> String {
+    const UNITS: [&str; 3] = ["KiB", "MiB", "GiB"];
+    let mut tenths = bytes.saturating_mul(10);
+    let mut unit = "B";
+    for larger in UNITS {
+        if tenths < 10_240 {
+            break;
+        }
+        tenths /= 1024;
+        unit = larger;
+    }
+    if unit == "B" {
+        return format!("{bytes} B");
+    }
+    format!("{}.{} {unit}", tenths / 10, tenths % 10)
+}
+
+fn time(millis: u64) -> String {
+    let seconds = millis / 1000;
+    match seconds {
+        0 => format!("{millis}ms"),
+        1..60 => format!("{seconds}.{}s", millis % 1000 / 100),
+        60..3600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
+        3600..86_400 => format!("{}h{:02}m", seconds / 3600, seconds % 3600 / 60),
+        _ => format!("{}d{:02}h", seconds / 86_400, seconds % 86_400 / 3600),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_is_aligned() {
+        let counters = serde_json::json!({"crashed": 1, "fatal": 2, "killed": 3, "reloads": 4});
+        let worker = |place: u16, state: &str, request: serde_json::Value| {
+            serde_json::json!({
+                "place": place, "pid": 1000 + i32::from(place) * 9000, "generation": 3, "state": state,
+                "requests": 12, "memory": 3_500_000, "age_ms": 61_000, "request": request,
+            })
+        };
+        let status = serde_json::json!({
+            "version": "1.2.3", "pid": 99, "stopping": false, "php": "8.2.35",
+            "pools": [{
+                "name": "app", "mode": "worker", "script": "/srv/w.php", "generation": 3,
+                "failure": "Parse error\n\u{1b}[31mred", "reloading": true, "ready": 2, "busy": 1, "queue": 5,
+                "workers": [
+                    worker(0, "idle", serde_json::Value::Null),
+                    worker(10, "busy", serde_json::json!({"id": "ab", "since_ms": 1234})),
+                ],
+                "counters": counters,
+            }],
+        });
+        let status: Status = serde_json::from_value(status).expect("it fits");
+        let expected = "\
+howdah 1.2.3, process 99, PHP 8.2.35
+
+app: worker /srv/w.php, generation 3 (reloading); 2 ready, 1 busy, 5 waiting; 4 reloads, 1 crashed, 2 fatal, 3 killed
+  ! Parse error
+  ! \u{fffd}[31mred
+  PLACE   PID GEN STATE REQUESTS  MEMORY   AGE REQUEST
+      0  1000   3 idle        12 3.3 MiB 1m01s
+     10 91000   3 busy        12 3.3 MiB 1m01s ab for 1.2s
+";
+        assert_eq!(table(&status), expected);
+    }
+
+    #[test]
+    fn sizes_and_times() {
+        let sizes = [
+            (0, "0 B"),
+            (1023, "1023 B"),
+            (1024, "1.0 KiB"),
+            (1_572_864, "1.5 MiB"),
+            (5 << 40, "5120.0 GiB"),
+        ];
+        for (bytes, expected) in sizes {
+            assert_eq!(size(bytes), expected);
+        }
+        let times = [
+            (0, "0ms"),
+            (999, "999ms"),
+            (1999, "1.9s"),
+            (60_000, "1m00s"),
+            (3_660_000, "1h01m"),
+            (90_000_000, "1d01h"),
+        ];
+        for (millis, expected) in times {
+            assert_eq!(time(millis), expected);
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Reloads pools when their files change: `watch`, for development.
+//!
+//! A thread of its own waits for the kernel's events and collects them until they pause, since an editor,
+//! a version control system or a package manager changes many files at once. It tells the main thread,
+//! where pools are reloaded one after the other; what changes meanwhile is the next reload's.
+
+mod pattern;
+mod tree;
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use howdah_observe::admin::Control;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::time::Timespec;
+use tokio::sync::mpsc;
+
+use pattern::Pattern;
+pub(crate) use pattern::PatternError;
+use tree::{Changes, Tree};
+
+/// Files have to be left alone for so long before a reload.
+const QUIET: Duration = Duration::from_millis(100);
+/// A reload is not put off for longer than this, however busy the files are.
+const LONGEST: Duration = Duration::from_secs(2);
+
+/// What is to be watched, checked.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Watch {
+    pools: Vec<String>,
+    patterns: Vec<(usize, Pattern)>,
+}
+
+impl Watch {
+    /// Patterns of the pools; relative ones start at `cwd`, an absolute path.
+    pub(crate) fn new<'a>(
+        pools: impl IntoIterator<Item = (&'a str, &'a [String])>,
+        cwd: &Path,
+    ) -> Result<Self, PatternError> {
+        let mut watch = Self::default();
+        for (name, texts) in pools {
+            for text in texts {
+                let pattern = Pattern::new(text, cwd)?;
+                watch.patterns.push((watch.pools.len(), pattern));
+            }
+            watch.pools.push(name.to_owned());
+        }
+        Ok(watch)
+    }
+
+    /// Nothing is to be watched.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.patterns.is_empty()
+    }
+
+    /// Starts to watch. Dropping the watcher ends it.
+    pub(crate) fn start(self) -> io::Result<(Watcher, Changed)> {
+        let (stopped, stop) = pipe_with(PipeFlags::CLOEXEC)?;
+        let (sender, notices) = mpsc::unbounded_channel();
+        let patterns = self.patterns;
+        let thread = std::thread::Builder::new()
+            .name("watch".into())
+            .spawn(move || {
+                if let Err(error) = run(patterns, &stopped, &sender) {
+                    tracing::warn!(target: "howdah::watch", "{}", explain(error));
+                }
+            })?;
+        let watcher = Watcher {
+            stop: Some(stop),
+            thread: Some(thread),
+        };
+        let changed = Changed {
+            pools: self.pools,
+            notices,
+        };
+        Ok((watcher, changed))
+    }
+}
+
+/// The thread that watches.
+#[derive(Debug)]
+pub(crate) struct Watcher {
+    stop: Option<OwnedFd>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            // A panic there was reported by the panic hook.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Where changes come out.
+#[derive(Debug)]
+pub(crate) struct Changed {
+    pools: Vec<String>,
+    notices: mpsc::UnboundedReceiver<Notice>,
+}
+
+/// What the thread tells.
+#[derive(Debug)]
+enum Notice {
+    /// So many folders are watched from now on.
+    Watching(usize),
+    Changed(Changes),
+}
+
+impl Changed {
+    /// Reloads what changes, until the watcher ends. A pool that cannot be reloaded serves on as it
+    /// was; the control reports it, and the next change is the next attempt.
+    pub(crate) async fn reload(mut self, control: Arc<impl Control>) {
+        while let Some(notice) = self.notices.recv().await {
+            let mut changes = Changes::default();
+            changes.add_notice(notice);
+            // Those that came during the reload before.
+            while let Ok(later) = self.notices.try_recv() {
+                changes.add_notice(later);
+            }
+            let file = changes.first.as_deref().unwrap_or(Path::new(""));
+            for pool in changes
+                .pools
+                .iter()
+                .filter_map(|pool| self.pools.get(*pool))
+            {
+                tracing::info!(target: "howdah::watch", pool, file = %file.display(), "files changed");
+                // The control has logged how it went.
+                let _ = control.reload(Some(pool.clone())).await;
+            }
+        }
+    }
+}
+
+impl Changes {
+    fn add_notice(&mut self, notice: Notice) {
+        match notice {
+            Notice::Watching(folders) => {
+                tracing::info!(target: "howdah::watch", folders, "watching files");
+            }
+            Notice::Changed(changes) => self.merge(changes),
+        }
+    }
+}
+
+/// Runs until `stopped` is closed or nobody listens any more.
+fn run(
+    patterns: Vec<(usize, Pattern)>,
+    stopped: &OwnedFd,
+    sender: &mpsc::UnboundedSender<Notice>,
+) -> rustix::io::Result<()> {
+    let mut tree = Tree::new(patterns)?;
+    if sender.send(Notice::Watching(tree.folder_count())).is_err() {
+        return Ok(());
+    }
+    let mut collected = Changes::default();
+    // When the first and the last of them were seen.
+    let mut seen: Option<(Instant, Instant)> = None;
+    loop {
+        let due = seen.map(|(first, last)| (last + QUIET).min(first + LONGEST));
+        let wait = due.map(|due| due.saturating_duration_since(Instant::now()));
+        if wait.is_some_and(|wait| wait.is_zero()) {
+            seen = None;
+            let notice = Notice::Changed(std::mem::take(&mut collected));
+            if sender.send(notice).is_err() {
+                return Ok(());
+            }
+            continue;
+        }
+        let (ended, readable) = wait_for(stopped, &tree, wait)?;
+        if ended {
+            return Ok(());
+        }
+        if readable {
+            let changes = tree.read()?;
+            if !changes.is_empty() {
+                let now = Instant::now();
+                seen = Some((seen.map_or(now, |(first, _)| first), now));
+                collected.merge(changes);
+            }
+        }
+    }
+}
+
+fn wait_for(
+    stopped: &OwnedFd,
+    tree: &Tree,
+    limit: Option<Duration>,
+) -> rustix::io::Result<(bool, bool)> {
+    let limit = limit.and_then(|limit| Timespec::try_from(limit).ok());
+    let mut fds = [
+        PollFd::from_borrowed_fd(stopped.as_fd(), PollFlags::IN),
+        PollFd::from_borrowed_fd(tree.fd(), PollFlags::IN),
+    ];
+    match poll(&mut fds, limit.as_ref()) {
+        Ok(_) | Err(rustix::io::Errno::INTR) => {}
+        Err(error) => return Err(error),
+    }
+    Ok((!fds[0].revents().is_empty(), !fds[1].revents().is_empty()))
+}
+
+fn explain(error: rustix::io::Errno) -> String {
+    if error == rustix::io::Errno::MFILE {
+        return "files are not watched: the limit of watching programs is reached; raise it with \
+                sysctl fs.inotify.max_user_instances=N"
+            .into();
+    }
+    format!("files are not watched: {error}")
+}
+
+#[cfg(test)]
+mod tests;

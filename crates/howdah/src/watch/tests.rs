@@ -1,0 +1,106 @@
+use std::fs;
+use std::sync::Mutex;
+
+use howdah_observe::admin::{ReloadError, Reloaded, Thread, UnhealthyError};
+use serde_json::Value;
+use tokio::sync::Semaphore;
+
+use super::*;
+
+/// How long anything may take before a test calls it hung.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Remembers reloads, each of which waits for a permit.
+struct Fake {
+    reloads: Mutex<Vec<String>>,
+    begun: Semaphore,
+    permits: Semaphore,
+}
+
+impl Control for Fake {
+    async fn reload(&self, pool: Option<String>) -> Result<Reloaded, ReloadError> {
+        let pool = pool.expect("a watcher names the pool");
+        self.reloads.lock().expect("no panic").push(pool.clone());
+        self.begun.add_permits(1);
+        self.permits.acquire().await.expect("never closed").forget();
+        let text = "a boot that fails changes nothing".into();
+        Err(ReloadError::Boot { pool, text })
+    }
+
+    async fn status(&self) -> Value {
+        Value::Null
+    }
+
+    async fn threads(&self) -> Vec<Thread> {
+        Vec::new()
+    }
+
+    fn config(&self) -> Value {
+        Value::Null
+    }
+
+    async fn health(&self) -> Result<(), UnhealthyError> {
+        Ok(())
+    }
+
+    fn stop(&self) {}
+}
+
+async fn begun(fake: &Fake) {
+    let permit = tokio::time::timeout(PATIENCE, fake.begun.acquire()).await;
+    permit
+        .expect("a reload begins")
+        .expect("never closed")
+        .forget();
+}
+
+fn watch(dir: &Path, pools: &[(&str, &[&str])]) -> Watch {
+    let owned: Vec<(&str, Vec<String>)> = pools
+        .iter()
+        .map(|(name, texts)| (*name, texts.iter().map(|text| (*text).to_owned()).collect()))
+        .collect();
+    let pools = owned.iter().map(|(name, texts)| (*name, texts.as_slice()));
+    Watch::new(pools, dir).expect("valid")
+}
+
+#[tokio::test]
+async fn reloads_what_changed_and_what_changed_meanwhile() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let watch = watch(dir.path(), &[("a", &["*.php"]), ("b", &["*.twig"])]);
+    let (watcher, mut changed) = watch.start().expect("started");
+    let first = tokio::time::timeout(PATIENCE, changed.notices.recv()).await;
+    assert!(matches!(first, Ok(Some(Notice::Watching(1)))), "{first:?}");
+    let fake = Arc::new(Fake {
+        reloads: Mutex::default(),
+        begun: Semaphore::new(0),
+        permits: Semaphore::new(0),
+    });
+    let reloading = tokio::spawn(changed.reload(fake.clone()));
+    for name in ["1.php", "2.php", "3.php"] {
+        fs::write(dir.path().join(name), "").expect("written");
+    }
+    begun(&fake).await;
+    // The first reload has not ended; these two are the second and the third.
+    fs::write(dir.path().join("4.php"), "").expect("written");
+    fs::write(dir.path().join("4.twig"), "").expect("written");
+    fake.permits.add_permits(3);
+    begun(&fake).await;
+    begun(&fake).await;
+    drop(watcher);
+    tokio::time::timeout(PATIENCE, reloading)
+        .await
+        .expect("it ends")
+        .expect("no panic");
+    let reloads = fake.reloads.lock().expect("no panic").clone();
+    assert_eq!(reloads, ["a", "a", "b"]);
+}
+
+#[test]
+fn nothing_to_watch() {
+    let dir = Path::new("/");
+    assert!(watch(dir, &[]).is_empty());
+    assert!(watch(dir, &[("a", &[])]).is_empty());
+    assert!(!watch(dir, &[("a", &["x"])]).is_empty());
+    let error = Watch::new([("a", ["{".to_owned()].as_slice())], dir).expect_err("no pattern");
+    assert!(error.to_string().starts_with("watch {: "), "{error}");
+}

@@ -1,0 +1,271 @@
+//! The folders that patterns need, watched with inotify.
+//!
+//! Directly, and not through a crate: those that watch recursively watch `.git` and `node_modules` as
+//! well, which alone can use up the kernel's limit of watches.
+
+use std::collections::{BTreeSet, HashMap};
+use std::ffi::OsStr;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
+use rustix::io::Errno;
+
+use super::pattern::Pattern;
+
+/// What in a watched folder counts. Contents count when the writer closes the file, which is when they
+/// are whole; a new name counts at once, because links have no writer.
+const EVENTS: WatchFlags = WatchFlags::CREATE
+    .union(WatchFlags::CLOSE_WRITE)
+    .union(WatchFlags::MOVED_FROM)
+    .union(WatchFlags::MOVED_TO)
+    .union(WatchFlags::DELETE)
+    .union(WatchFlags::DELETE_SELF)
+    .union(WatchFlags::MOVE_SELF)
+    .union(WatchFlags::ONLYDIR)
+    .union(WatchFlags::EXCL_UNLINK);
+
+/// Pools whose files changed.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Changes {
+    /// As numbered in the patterns.
+    pub(super) pools: BTreeSet<usize>,
+    /// The first file of them.
+    pub(super) first: Option<PathBuf>,
+}
+
+impl Changes {
+    pub(super) fn is_empty(&self) -> bool {
+        self.pools.is_empty()
+    }
+
+    fn add(&mut self, pools: impl IntoIterator<Item = usize>, path: &Path) {
+        let before = self.pools.len();
+        self.pools.extend(pools);
+        if self.pools.len() > before && self.first.is_none() {
+            self.first = Some(path.to_owned());
+        }
+    }
+
+    pub(super) fn merge(&mut self, later: Self) {
+        self.pools.extend(later.pools);
+        self.first = self.first.take().or(later.first);
+    }
+}
+
+/// One event, copied out of the kernel's buffer.
+struct Happened {
+    watch: i32,
+    flags: ReadFlags,
+    name: Option<PathBuf>,
+}
+
+#[derive(Debug)]
+pub(super) struct Tree {
+    inotify: OwnedFd,
+    /// Each with the pool that it is for.
+    patterns: Vec<(usize, Pattern)>,
+    folders: HashMap<i32, PathBuf>,
+    limit_told: bool,
+}
+
+impl Tree {
+    /// Watches all that the patterns name.
+    pub(super) fn new(patterns: Vec<(usize, Pattern)>) -> rustix::io::Result<Self> {
+        let mut tree = Self {
+            inotify: inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?,
+            patterns,
+            folders: HashMap::new(),
+            limit_told: false,
+        };
+        // What is there already is not new.
+        tree.scan_patterns(|_| true, &mut Changes::default());
+        Ok(tree)
+    }
+
+    /// Readable when [`read`](Self::read) has something to do.
+    pub(super) fn fd(&self) -> BorrowedFd<'_> {
+        self.inotify.as_fd()
+    }
+
+    pub(super) fn folder_count(&self) -> usize {
+        self.folders.len()
+    }
+
+    /// Takes what has happened so far. Does not block.
+    pub(super) fn read(&mut self) -> rustix::io::Result<Changes> {
+        let mut happened = Vec::new();
+        let mut buffer = [MaybeUninit::uninit(); 16 << 10];
+        let mut reader = Reader::new(&self.inotify, &mut buffer);
+        loop {
+            match reader.next() {
+                Ok(event) => happened.push(Happened {
+                    watch: event.wd(),
+                    flags: event.events(),
+                    name: event
+                        .file_name()
+                        .map(|name| OsStr::from_bytes(name.to_bytes()).into()),
+                }),
+                Err(Errno::WOULDBLOCK) => break,
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let mut changes = Changes::default();
+        for event in happened {
+            self.take(&event, &mut changes);
+        }
+        Ok(changes)
+    }
+
+    fn take(&mut self, event: &Happened, changes: &mut Changes) {
+        if event.flags.contains(ReadFlags::QUEUE_OVERFLOW) {
+            // Anything may have happened.
+            tracing::warn!(target: "howdah::watch", "too many files changed at once; all watched pools are reloaded");
+            self.scan_patterns(|_| true, &mut Changes::default());
+            changes
+                .pools
+                .extend(self.patterns.iter().map(|(pool, _)| *pool));
+            return;
+        }
+        if event.flags.contains(ReadFlags::IGNORED) {
+            // Deleted, or unmounted.
+            if let Some(folder) = self.folders.remove(&event.watch) {
+                self.scan_patterns(|pattern| pattern.base().starts_with(&folder), changes);
+            }
+            return;
+        }
+        let Some(folder) = self.folders.get(&event.watch) else {
+            return;
+        };
+        if event.flags.contains(ReadFlags::MOVE_SELF) {
+            // Its folder reports it too if it is watched; the base of a pattern may be the topmost one.
+            let folder = folder.clone();
+            self.forget(&folder);
+            self.scan_patterns(|pattern| pattern.base().starts_with(&folder), changes);
+            return;
+        }
+        let Some(name) = &event.name else {
+            return;
+        };
+        let path = folder.join(name);
+        let appeared = event
+            .flags
+            .intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO);
+        if appeared {
+            // Also of a link, which is no folder, that a pattern's path leads through.
+            self.scan_patterns(|pattern| pattern.base().starts_with(&path), changes);
+        }
+        if !event.flags.contains(ReadFlags::ISDIR) {
+            self.report(&path, changes);
+        } else if appeared {
+            self.scan(path, changes);
+        } else if event.flags.contains(ReadFlags::MOVED_FROM) {
+            self.forget(&path);
+            let patterns = self.patterns.iter();
+            let affected = patterns.filter(|(_, pattern)| pattern.wants(&path));
+            changes.add(affected.map(|(pool, _)| *pool), &path);
+        }
+        // The files of a deleted folder were reported before.
+    }
+
+    fn report(&self, path: &Path, changes: &mut Changes) {
+        let patterns = self.patterns.iter();
+        let matching = patterns.filter(|(_, pattern)| pattern.matches(path));
+        changes.add(matching.map(|(pool, _)| *pool), path);
+    }
+
+    /// Watches the bases of some patterns and what is below; of a base that is not there, the nearest
+    /// folder above it, in which it may appear. Files that are found count as changed.
+    fn scan_patterns(&mut self, which: impl Fn(&Pattern) -> bool, changes: &mut Changes) {
+        let bases: BTreeSet<PathBuf> = self
+            .patterns
+            .iter()
+            .filter(|(_, pattern)| which(pattern))
+            .map(|(_, pattern)| pattern.base().to_owned())
+            .collect();
+        for base in bases {
+            match base.ancestors().find(|folder| folder.is_dir()) {
+                Some(found) if found == base => self.scan(base, changes),
+                Some(above) => self.watch(above),
+                None => {}
+            }
+        }
+    }
+
+    /// Watches a folder and what is below it, as far as patterns want it.
+    fn scan(&mut self, folder: PathBuf, changes: &mut Changes) {
+        let mut folders = vec![folder];
+        while let Some(folder) = folders.pop() {
+            if !self
+                .patterns
+                .iter()
+                .any(|(_, pattern)| pattern.wants(&folder))
+            {
+                continue;
+            }
+            // First, so that nothing that is created while its entries are read is missed.
+            self.watch(&folder);
+            let Ok(entries) = std::fs::read_dir(&folder) else {
+                // Gone already, or `watch` has told.
+                continue;
+            };
+            for entry in entries.flatten() {
+                if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                    folders.push(entry.path());
+                } else {
+                    self.report(&entry.path(), changes);
+                }
+            }
+        }
+    }
+
+    fn watch(&mut self, folder: &Path) {
+        match inotify::add_watch(&self.inotify, folder, EVENTS) {
+            // A folder that was moved keeps its number.
+            Ok(watch) => drop(self.folders.insert(watch, folder.to_owned())),
+            // Gone again; whoever removed it caused an event.
+            Err(Errno::NOENT | Errno::NOTDIR) => {}
+            Err(Errno::NOSPC) => self.limit_reached(folder),
+            Err(error) => {
+                let folder = folder.display();
+                tracing::warn!(target: "howdah::watch", "changes in {folder} are not noticed: {error}");
+            }
+        }
+    }
+
+    /// Told once: every further folder would say the same.
+    fn limit_reached(&mut self, folder: &Path) {
+        if std::mem::replace(&mut self.limit_told, true) {
+            return;
+        }
+        let limit = std::fs::read_to_string("/proc/sys/fs/inotify/max_user_watches");
+        let limit = limit.unwrap_or_default();
+        tracing::warn!(
+            target: "howdah::watch",
+            limit = limit.trim(),
+            watched = self.folders.len(),
+            "changes in {} and other folders are not noticed: the limit of watched folders is reached; \
+             raise it with sysctl fs.inotify.max_user_watches=N, or watch fewer folders",
+            folder.display()
+        );
+    }
+
+    fn forget(&mut self, folder: &Path) {
+        let inotify = &self.inotify;
+        self.folders.retain(|watch, path| {
+            let below = path.starts_with(folder);
+            if below {
+                // An error says that the kernel has forgotten it before us.
+                let _ = inotify::remove_watch(inotify, *watch);
+            }
+            !below
+        });
+    }
+}
+
+#[cfg(test)]
+#[path = "tree_tests.rs"]
+mod tests;

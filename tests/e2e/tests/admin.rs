@@ -1,0 +1,278 @@
+//! The admin API of a real server, and the commands that use it.
+
+use std::collections::BTreeSet;
+use std::net::TcpListener;
+
+use howdah_testkit::{Connection, PATIENCE, Request, Server, ServerBuilder, Www, process};
+use howdah_tests::admin::{Admin, ON};
+use howdah_tests::{caddyfile, encode, www};
+
+fn classic(global: &str) -> ServerBuilder {
+    let site = format!("root * {}\nphp_server", www().display());
+    Server::caddyfile(caddyfile(
+        &format!("{global}\nfrankenphp {{\nnum_threads 2\n}}"),
+        &site,
+    ))
+}
+
+#[test]
+fn shows_pools_and_processes() {
+    let server = classic(ON).start();
+    let admin = Admin::of(&server);
+    server.get("/hello.php").assert(200, "hello");
+    let status = admin.get("/status").json();
+    assert_eq!(status["pid"], server.pid());
+    let pool = &status["pools"][0];
+    assert_eq!(
+        (&pool["name"], &pool["mode"]),
+        (&"php".into(), &"classic".into())
+    );
+    // A worker can be ready before its zygote has said which process it is.
+    let same = || {
+        let status = admin.get("/status").json();
+        let shown = status["pools"][0]["workers"].as_array().expect("workers");
+        let shown: BTreeSet<_> = shown.iter().filter_map(|w| w["pid"].as_u64()).collect();
+        let living = server.workers();
+        shown == living.iter().map(|worker| worker.pid.into()).collect()
+    };
+    assert!(process::wait_until(PATIENCE, same));
+    admin.get("/health").assert_status(200);
+    admin.get("/config/apps/frankenphp").assert_status(200);
+    let threads = admin.get("/frankenphp/threads").json();
+    let threads = threads["ThreadDebugStates"].as_array().expect("threads");
+    assert_eq!(threads.len(), 2);
+    assert!(
+        threads
+            .iter()
+            .all(|thread| thread["Name"] == "Regular PHP Thread")
+    );
+    // A worker counts a request when its client has the response already.
+    let counted = || {
+        let threads = admin.get("/frankenphp/threads").json();
+        let threads = threads["ThreadDebugStates"]
+            .as_array()
+            .expect("threads")
+            .clone();
+        let counts = threads
+            .iter()
+            .filter_map(|thread| thread["RequestCount"].as_u64());
+        counts.sum::<u64>() == 1
+    };
+    assert!(process::wait_until(PATIENCE, counted));
+}
+
+#[test]
+fn shows_the_request_that_runs() {
+    let server = classic(ON).start();
+    let admin = Admin::of(&server);
+    let mut gate = server.gate("gate");
+    let mut running = server.connect();
+    let target = format!("/gate.php?gate={}", encode(gate.path()));
+    running.send(&Request::get(target)).expect("sent");
+    gate.reached();
+    let threads = admin.get("/frankenphp/threads").json();
+    let threads = threads["ThreadDebugStates"]
+        .as_array()
+        .expect("threads")
+        .clone();
+    let busy: Vec<_> = threads
+        .iter()
+        .filter(|thread| thread["IsBusy"] == true)
+        .collect();
+    assert_eq!(busy.len(), 1, "{threads:?}");
+    assert!(
+        busy[0]["RequestStartedAt"]
+            .as_i64()
+            .is_some_and(|at| at > 0)
+    );
+    gate.open(1);
+    running
+        .receive("GET")
+        .expect("a response")
+        .assert(200, "first last");
+}
+
+#[test]
+fn stops_after_what_runs() {
+    let server = classic(ON).start();
+    let admin = Admin::of(&server);
+    let mut gate = server.gate("gate");
+    let mut running = server.connect();
+    let target = format!("/gate.php?gate={}", encode(gate.path()));
+    running.send(&Request::get(target)).expect("sent");
+    gate.reached();
+    // As Octane sends it.
+    let stop = Request::new("POST", "/stop").body("[]");
+    admin.send(&stop).assert_status(200);
+    let refused = || Connection::open(server.address()).is_err();
+    assert!(process::wait_until(PATIENCE, refused), "it still accepts");
+    admin.get("/health").assert_status(503);
+    admin.post("/reload").assert_status(503);
+    assert!(!server.has_ended());
+    gate.open(1);
+    running
+        .receive("GET")
+        .expect("a response")
+        .assert(200, "first last");
+    assert_eq!(server.wait_exit().code(), Some(0));
+}
+
+#[test]
+fn commands_reach_the_server() {
+    let server = classic(ON).start();
+    let admin = Admin::of(&server);
+    let status = admin.command(&["status"]);
+    status.assert(0, "php: classic, generation 1");
+    status.assert(0, "PLACE");
+    let json = admin.command(&["status", "--json"]);
+    let shown: serde_json::Value = serde_json::from_str(&json.text()).expect("JSON");
+    assert_eq!(shown["pid"], server.pid());
+    admin
+        .command(&["reload"])
+        .assert(0, "reloaded php: generation 2");
+    admin
+        .command(&["reload", "--pool", "nobody"])
+        .assert(1, "there is no pool nobody; there are: php");
+    admin.command(&["stop"]).assert(0, "");
+    // It has waited for the end; what is left is that the parent takes note of it.
+    assert!(!process::Process::find(server.pid()).is_some_and(|process| process.is_alive()));
+    assert_eq!(server.wait_exit().code(), Some(0));
+}
+
+#[test]
+fn commands_find_the_address_in_the_caddyfile() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let socket = dir.path().join("admin.sock");
+    let text = caddyfile(&format!("admin unix/{}", socket.display()), "respond ok");
+    let file = dir.path().join("Caddyfile");
+    std::fs::write(&file, &text).expect("written");
+    let server = ServerBuilder::command(["run", "-c"]).arg(&file).start();
+    assert_eq!(
+        Admin::of(&server).address,
+        format!("unix/{}", socket.display())
+    );
+    let named = |words: &[&str]| ServerBuilder::command(words).arg("-c").arg(&file).run();
+    named(&["status"]).assert(0, "PLACE");
+    // Without a word the Caddyfile of the working directory.
+    ServerBuilder::command(["status"])
+        .current_dir(dir.path())
+        .run()
+        .assert(0, "PLACE");
+
+    std::fs::write(&file, format!("{text}\n# changed\n")).expect("written");
+    let reload = named(&["reload"]);
+    reload.assert(0, "reloaded php");
+    reload.assert(0, "changed since the server was started; restart it");
+    server.expect_log("the configuration changed; restart to apply it");
+    let other = dir.path().join("Other");
+    std::fs::write(&other, &text).expect("written");
+    ServerBuilder::command(["reload", "-c"])
+        .arg(&other)
+        .run()
+        .assert(0, "a reload does not change that");
+    named(&["stop"]).assert(0, "");
+    assert_eq!(server.wait_exit().code(), Some(0));
+    assert!(!socket.exists());
+}
+
+#[test]
+fn commands_say_that_nobody_answers() {
+    let free = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let address = free.local_addr().expect("it is bound").to_string();
+    drop(free);
+    for command in ["status", "reload", "stop"] {
+        let expected = format!("no server answers at {address}; is it running, and is `admin` on?");
+        ServerBuilder::command([command, "--address", &address])
+            .run()
+            .assert(1, &expected);
+    }
+    ServerBuilder::command(["status", "--address", "x:y:z"])
+        .run()
+        .assert(2, "unix//PATH");
+    let dir = tempfile::tempdir().expect("a directory");
+    std::fs::write(
+        dir.path().join("Caddyfile"),
+        caddyfile("admin off", "respond ok"),
+    )
+    .expect("written");
+    ServerBuilder::command(["stop"])
+        .current_dir(dir.path())
+        .run()
+        .assert(2, "SIGTERM");
+}
+
+#[test]
+fn an_address_that_was_chosen_has_to_be_free() {
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let address = taken.local_addr().expect("it is bound").to_string();
+    let ended = classic(&format!("admin {address}"))
+        .try_start()
+        .expect_err("it cannot start");
+    ended.assert(2, &format!("admin {address}: the address is in use"));
+}
+
+#[test]
+fn the_default_address_may_be_taken() {
+    // By us, or by whoever has it already.
+    let taken = TcpListener::bind("127.0.0.1:2019");
+    let server = classic("").start();
+    server.expect_log("the admin API is off: admin localhost:2019: the address is in use");
+    server.get("/hello.php").assert(200, "hello");
+    drop(taken);
+}
+
+#[test]
+fn is_off_where_nobody_asked_for_it() {
+    let server = Server::builder(www()).workers(1).start();
+    assert!(server.log().containing("admin API").is_empty());
+    let server = classic("admin off").start();
+    assert!(server.log().containing("admin API").is_empty());
+    let server = Server::builder(www())
+        .workers(1)
+        .args(["--admin", "localhost:0"])
+        .start();
+    Admin::of(&server).get("/health").assert_status(200);
+}
+
+#[test]
+fn web_pages_are_kept_out() {
+    let server = classic(ON).start();
+    let admin = Admin::of(&server);
+    server.expect_log("requests of web pages are refused");
+    server.expect_log("host not allowed: rebound.example");
+    let stop = Request::new("POST", "/stop");
+    admin
+        .send(&stop.clone().header("Origin", "http://evil.example"))
+        .assert_status(403);
+    admin.send(&stop.host("rebound.example")).assert_status(403);
+    server.get("/hello.php").assert(200, "hello");
+}
+
+#[test]
+fn does_what_octane_does() {
+    let www = Www::new().file("index.php", "<?php echo 'octane';");
+    let site = format!("root * {}\nphp_server", www.path().display());
+    let server = Server::caddyfile(caddyfile(
+        &format!("{ON}\nfrankenphp {{\nnum_threads 1\n}}"),
+        &site,
+    ))
+    .start();
+    let admin = Admin::of(&server);
+    let config = admin.get("/config/apps/frankenphp");
+    config.assert_status(200);
+    let before = server.workers()[0].pid;
+    let patch = Request::new("PATCH", "/config/apps/frankenphp")
+        .header("Content-Type", "application/json")
+        .header("Cache-Control", "must-revalidate")
+        .body(config.text());
+    admin.send(&patch).assert_status(200);
+    server.get("/").assert(200, "octane");
+    assert!(process::wait_until(PATIENCE, || server
+        .workers()
+        .iter()
+        .all(|worker| worker.pid != before)));
+    admin
+        .send(&Request::new("POST", "/stop").body("[]"))
+        .assert_status(200);
+    assert_eq!(server.wait_exit().code(), Some(0));
+}

@@ -1,0 +1,5 @@
+<?php
+
+declare(strict_types=1);
+
+throw new LogicException('the boot went wrong');

@@ -1,0 +1,7 @@
+<?php
+
+// No worker script at all.
+
+declare(strict_types=1);
+
+echo 'a page';

@@ -1,0 +1,20 @@
+<?php
+
+declare(strict_types=1);
+
+require_once __DIR__ . '/_executor.php';
+
+return static function (): void {
+    $fiber = new Fiber(static function (): string {
+        echo 'in ';
+        $got = Fiber::suspend($_GET['i']);
+        echo "back with $got ";
+        return 'end';
+    });
+    $said = $fiber->start();
+    echo "said $said ";
+    $fiber->resume('word');
+    echo $fiber->getReturn();
+    // Another one is left where it waits.
+    (new Fiber(static fn () => Fiber::suspend()))->start();
+};

@@ -1,0 +1,10 @@
+<?php
+
+declare(strict_types=1);
+
+require_once __DIR__ . '/_executor.php';
+
+return static function (): void {
+    // It looks at argv, which belongs to no request.
+    echo json_encode(getopt('abc')), ' ', $_GET['i'] ?? '';
+};

@@ -1,0 +1,19 @@
+<?php
+
+// A save handler that the boot sets serves all requests, also when one of them sets another.
+
+declare(strict_types=1);
+
+require_once __DIR__ . '/SessionMemory.inc';
+require_once __DIR__ . '/_executor.php';
+
+session_set_save_handler(new SessionMemory(), true);
+
+return static function (): void {
+    if (isset($_GET['other'])) {
+        session_set_save_handler(new SessionHandler(), true);
+    }
+    session_start();
+    $_SESSION['n'] = ($_SESSION['n'] ?? 0) + 1;
+    echo session_module_name(), ' ', $_SESSION['n'];
+};

@@ -1,0 +1,12 @@
+<?php
+
+// The status by a line of the script's choice.
+
+declare(strict_types=1);
+
+require_once __DIR__ . '/_executor.php';
+
+return static function (): void {
+    header($_GET['line']);
+    echo 'body';
+};

@@ -1,0 +1,16 @@
+/*
+ * The PHP backtrace of the request in hand, for whoever asks with a signal: what is this worker doing?
+ */
+#ifndef HOWDAH_BACKTRACE_H
+#define HOWDAH_BACKTRACE_H
+
+#include "queue.h"
+
+/*
+ * Once in each worker, after howdah_log_init(): from here on SIGRTMIN + HOWDAH_SIGNAL_BACKTRACE logs the
+ * backtrace of the request and then says "traced"; between requests it only says "traced". If the worker
+ * is asked to stop at that moment, it then waits for its end: whoever asks is about to kill it.
+ */
+void howdah_backtrace_init(const struct howdah_queue *queue);
+
+#endif

@@ -1,0 +1,45 @@
+/*
+ * What a booted application keeps open between requests: database and Redis connections. A transaction
+ * that a request left open is rolled back, a dead connection found before a request uses it, and
+ * after a fork each worker gets connections of its own.
+ *
+ * Costs nothing while the application has no connection object.
+ */
+#ifndef HOWDAH_CONNECTIONS_H
+#define HOWDAH_CONNECTIONS_H
+
+#include <stdint.h>
+
+enum howdah_connections_state {
+	HOWDAH_CONNECTIONS_ALIVE,   /* or there are none */
+	HOWDAH_CONNECTIONS_REVIVED, /* at least one was dead and was made anew */
+	HOWDAH_CONNECTIONS_DEAD,    /* at least one is dead and stays dead: the worker must be replaced */
+};
+
+/* Once, when all modules have started: from here on connection objects are known. */
+void howdah_connections_startup(void);
+
+/*
+ * Rolls back the transactions that a request left open, and logs each. A connection on which that fails
+ * is cut, so that its server rolls back and howdah_connections_check() finds it. Returns how many
+ * connections were in a transaction. Runs no PHP code but handlers of warnings; no exception is left.
+ */
+unsigned howdah_connections_rollback(void);
+
+/*
+ * Before a request: looks for connections whose server has gone, without a round trip. mode is one of
+ * HOWDAH_CONNECTIONS_*. Must be called from within a function that PHP code has called.
+ */
+enum howdah_connections_state howdah_connections_check(uint32_t mode);
+
+/* In a zygote after the boot: NULL, or a sentence that says what would not survive a fork. */
+const char *howdah_connections_unfit(void);
+
+/*
+ * In a fork, after howdah_sockets_cut(): connects anew what does not do so by itself. What cannot be
+ * connected now is logged and tried again by howdah_connections_check(). Must be called from within a
+ * function that PHP code has called. An SQLite file that is gone is not tried again: PDO refuses the object.
+ */
+void howdah_connections_after_fork(void);
+
+#endif

@@ -1,0 +1,295 @@
+/*
+ * libpq, for pgsql and PDO alike, and the PgSql\Connection objects.
+ *
+ * Rules: libpq is not linked: its symbols are those that the extensions brought. Of the extension's
+ * structure only the first member is known (php_pgsql.h is not installed): the PGconn.
+ */
+#include "connections_kind.h"
+
+#include <dlfcn.h>
+#include <poll.h>
+#include <time.h>
+
+#include "log.h"
+
+/* How long a query that was cancelled, or whose result nobody read, may take to end. */
+#define SETTLE_LIMIT_MS 2000
+
+typedef struct pg_result PGresult;
+typedef struct pg_cancel PGcancel;
+
+/* Values of libpq-fe.h, which are part of its ABI. */
+enum { PQTRANS_IDLE, PQTRANS_ACTIVE, PQTRANS_INTRANS, PQTRANS_INERROR, PQTRANS_UNKNOWN };
+enum { CONNECTION_OK, CONNECTION_BAD };
+enum { PGRES_COMMAND_OK = 1, PGRES_TUPLES_OK = 2, PGRES_COPY_OUT = 3, PGRES_COPY_IN = 4, PGRES_COPY_BOTH = 8 };
+
+static struct {
+	int (*transactionStatus)(const PGconn *);
+	int (*status)(const PGconn *);
+	int (*socket)(const PGconn *);
+	void (*reset)(PGconn *);
+	const char *(*errorMessage)(const PGconn *);
+	const char *(*parameterStatus)(const PGconn *, const char *name);
+	PGresult *(*exec)(PGconn *, const char *query);
+	PGresult *(*execParams)(PGconn *, const char *query, int count, const unsigned *types, const char *const *values,
+		const int *lengths, const int *formats, int result_format);
+	PGresult *(*getResult)(PGconn *);
+	int (*resultStatus)(const PGresult *);
+	void (*clear)(PGresult *);
+	int (*consumeInput)(PGconn *);
+	int (*isBusy)(PGconn *);
+	int (*getCopyData)(PGconn *, char **buffer, int async);
+	int (*putCopyEnd)(PGconn *, const char *error);
+	void (*freemem)(void *);
+	PGcancel *(*getCancel)(PGconn *);
+	int (*cancel)(PGcancel *, char *error, int error_size);
+	void (*freeCancel)(PGcancel *);
+} pq;
+
+const char *howdah_libpq_startup(void)
+{
+	static const struct {
+		const char *name;
+		void *to;
+	} symbols[] = {
+		{"PQtransactionStatus", &pq.transactionStatus},
+		{"PQstatus", &pq.status},
+		{"PQsocket", &pq.socket},
+		{"PQreset", &pq.reset},
+		{"PQerrorMessage", &pq.errorMessage},
+		{"PQparameterStatus", &pq.parameterStatus},
+		{"PQexec", &pq.exec},
+		{"PQexecParams", &pq.execParams},
+		{"PQgetResult", &pq.getResult},
+		{"PQresultStatus", &pq.resultStatus},
+		{"PQclear", &pq.clear},
+		{"PQconsumeInput", &pq.consumeInput},
+		{"PQisBusy", &pq.isBusy},
+		{"PQgetCopyData", &pq.getCopyData},
+		{"PQputCopyEnd", &pq.putCopyEnd},
+		{"PQfreemem", &pq.freemem},
+		{"PQgetCancel", &pq.getCancel},
+		{"PQcancel", &pq.cancel},
+		{"PQfreeCancel", &pq.freeCancel},
+	};
+	static bool found;
+	for (size_t i = 0; !found && i < sizeof(symbols) / sizeof(*symbols); i++) {
+		void *symbol = dlsym(RTLD_DEFAULT, symbols[i].name);
+		if (!symbol) {
+			static char missing[64];
+			snprintf(missing, sizeof(missing), "libpq has no %s", symbols[i].name);
+			return missing;
+		}
+		memcpy(symbols[i].to, &symbol, sizeof(symbol));
+	}
+	found = true;
+	return NULL;
+}
+
+bool howdah_libpq_in_transaction(const PGconn *connection)
+{
+	int status = pq.transactionStatus(connection);
+	return status == PQTRANS_INTRANS || status == PQTRANS_INERROR;
+}
+
+int howdah_libpq_descriptor(const PGconn *connection)
+{
+	int descriptor = pq.socket(connection);
+	return descriptor < 0 || pq.status(connection) == CONNECTION_BAD ? HOWDAH_DESCRIPTOR_DEAD : descriptor;
+}
+
+static void request_cancel(PGconn *connection)
+{
+	char error[256];
+	PGcancel *cancel = pq.getCancel(connection);
+	if (cancel) {
+		/* If it does not arrive, the wait for the end of the query has a limit. */
+		(void)pq.cancel(cancel, error, sizeof(error));
+		pq.freeCancel(cancel);
+	}
+}
+
+static long now_ms(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* False: the time is up, or the connection broke. */
+static bool wait_for_input(PGconn *connection, long deadline)
+{
+	long left = deadline - now_ms();
+	struct pollfd socket = {.fd = pq.socket(connection), .events = POLLIN};
+	return left > 0 && poll(&socket, 1, (int)left) >= 0 && pq.consumeInput(connection);
+}
+
+static bool drain_copy(PGconn *connection, long deadline)
+{
+	for (;;) {
+		char *row = NULL;
+		int size = pq.getCopyData(connection, &row, 1);
+		if (row) {
+			pq.freemem(row);
+		}
+		if (size < 0) {
+			return true; /* the result behind the rows tells how it ended */
+		}
+		if (size == 0 && !wait_for_input(connection, deadline)) {
+			return false;
+		}
+	}
+}
+
+bool howdah_libpq_settle(PGconn *connection)
+{
+	if (pq.transactionStatus(connection) != PQTRANS_ACTIVE) {
+		return true;
+	}
+	long deadline = now_ms() + SETTLE_LIMIT_MS;
+	if (!pq.consumeInput(connection)) {
+		return false;
+	}
+	if (pq.isBusy(connection)) {
+		request_cancel(connection);
+	}
+	for (;;) {
+		if (pq.isBusy(connection)) {
+			if (!wait_for_input(connection, deadline)) {
+				return false;
+			}
+			continue;
+		}
+		PGresult *result = pq.getResult(connection);
+		if (!result) {
+			/* Also ends pipelines: there the status stays ACTIVE. */
+			return pq.transactionStatus(connection) != PQTRANS_ACTIVE;
+		}
+		int status = pq.resultStatus(result);
+		pq.clear(result);
+		if (status == PGRES_COPY_IN) {
+			if (pq.putCopyEnd(connection, "the request ended") < 0) {
+				return false;
+			}
+		} else if (status == PGRES_COPY_OUT) {
+			if (!drain_copy(connection, deadline)) {
+				return false;
+			}
+		} else if (status == PGRES_COPY_BOTH) {
+			return false;
+		}
+	}
+}
+
+/* --- connecting anew ------------------------------------------------------------------------------------ */
+
+/* Settings of a session that the server tells its client, and that a client may set. */
+static const char *const reported[] = {
+	"client_encoding", "DateStyle", "IntervalStyle", "TimeZone", "application_name", "standard_conforming_strings",
+	"default_transaction_read_only", "search_path", /* from PostgreSQL 18 on */
+};
+#define REPORTED (sizeof(reported) / sizeof(*reported))
+
+static void set_again(PGconn *connection, const char *name, const char *value)
+{
+	const char *now = pq.parameterStatus(connection, name);
+	if (!value || (now && strcmp(now, value) == 0)) {
+		return;
+	}
+	const char *const values[] = {name, value};
+	PGresult *result = pq.execParams(connection, "SELECT set_config($1, $2, false)", 2, NULL, values, NULL, NULL, 0);
+	if (pq.resultStatus(result) != PGRES_TUPLES_OK) {
+		howdah_log_format('w', "cannot set %s of a new pgsql connection again: %s", name, pq.errorMessage(connection));
+	}
+	pq.clear(result);
+}
+
+bool howdah_libpq_reset(PGconn *connection)
+{
+	char *before[REPORTED];
+	for (size_t i = 0; i < REPORTED; i++) {
+		const char *value = pq.parameterStatus(connection, reported[i]);
+		before[i] = value ? strdup(value) : NULL;
+	}
+	pq.reset(connection);
+	bool connected = pq.status(connection) == CONNECTION_OK;
+	if (!connected) {
+		howdah_connection_set_reason(pq.errorMessage(connection));
+	}
+	for (size_t i = 0; i < REPORTED; i++) {
+		if (connected) {
+			set_again(connection, reported[i], before[i]);
+		}
+		free(before[i]);
+	}
+	return connected;
+}
+
+/* --- PgSql\Connection ----------------------------------------------------------------------------------- */
+
+struct link_head {
+	PGconn *connection; /* NULL: closed */
+};
+
+static const char *pgsql_startup(zend_class_entry *ce)
+{
+	return howdah_libpq_startup();
+}
+
+static const char *pgsql_examine(const zend_object *object)
+{
+	/* Before it is connected, the whole structure is zero in front of the object. */
+	const struct link_head *link = howdah_connection_container(object);
+	size_t offset = (size_t)object->handlers->offset;
+	if (offset < sizeof(struct link_head) || offset > 64 || link->connection) {
+		return "its objects are not as known";
+	}
+	return NULL;
+}
+
+static void *pgsql_handle(zend_object *object)
+{
+	return ((struct link_head *)howdah_connection_container(object))->connection;
+}
+
+static const char *pgsql_driver(const struct howdah_connection *connection)
+{
+	return "pgsql";
+}
+
+static enum howdah_rollback pgsql_rollback(const struct howdah_connection *connection)
+{
+	PGconn *server = connection->handle;
+	if (!howdah_libpq_settle(server)) {
+		return HOWDAH_ROLLBACK_FAILED;
+	}
+	if (!howdah_libpq_in_transaction(server)) {
+		return HOWDAH_ROLLBACK_IDLE;
+	}
+	PGresult *result = pq.exec(server, "ROLLBACK");
+	bool done = pq.resultStatus(result) == PGRES_COMMAND_OK;
+	pq.clear(result);
+	return done ? HOWDAH_ROLLBACK_DONE : HOWDAH_ROLLBACK_FAILED;
+}
+
+static int pgsql_descriptor(const struct howdah_connection *connection)
+{
+	return howdah_libpq_descriptor(connection->handle);
+}
+
+static bool pgsql_revive(const struct howdah_connection *connection)
+{
+	return howdah_libpq_reset(connection->handle);
+}
+
+const struct howdah_connection_kind howdah_connection_pgsql = {
+	.class_name = "pgsql\\connection",
+	.label = "pgsql",
+	.startup = pgsql_startup,
+	.examine = pgsql_examine,
+	.handle = pgsql_handle,
+	.driver = pgsql_driver,
+	.rollback = pgsql_rollback,
+	.descriptor = pgsql_descriptor,
+	.revive = pgsql_revive,
+};

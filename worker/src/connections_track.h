@@ -1,0 +1,29 @@
+/*
+ * The connection objects that exist: create_object of their classes is wrapped, and so is free_obj of
+ * each object, so that no walk of all objects is ever needed.
+ */
+#ifndef HOWDAH_CONNECTIONS_TRACK_H
+#define HOWDAH_CONNECTIONS_TRACK_H
+
+#include "connections_kind.h"
+
+/* An object of a connection class. */
+struct howdah_tracked {
+	zend_object *object;
+	const struct howdah_connection_kind *kind;
+	zval options;     /* driver options of its constructor, UNDEF: none */
+	bool unconnected; /* could not be connected anew after the fork */
+};
+
+/* Wraps the classes of all kinds whose extension is loaded. */
+void howdah_track_startup(void);
+
+unsigned howdah_track_count(void);
+
+/* Valid until an object is created or freed. */
+struct howdah_tracked *howdah_track_at(unsigned index);
+
+/* NULL: not tracked. */
+struct howdah_tracked *howdah_track_find(const zend_object *object);
+
+#endif

@@ -1,0 +1,62 @@
+/*
+ * See cpu_limit.h. max_execution_time is the same clock, but scripts may set it, and a bailout can be
+ * held up by an extension; this one ends the process.
+ *
+ * Rules: the handler uses only what is safe in any state of PHP.
+ */
+#include "cpu_limit.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "log.h"
+
+static uint32_t limit_ms;
+static timer_t timer;
+static char message[64];
+
+static void exceeded(int number)
+{
+	howdah_log_write('e', message, strlen(message));
+	kill(getpid(), SIGKILL);
+}
+
+void howdah_cpu_limit_init(uint32_t milliseconds)
+{
+	if (milliseconds == 0) {
+		return;
+	}
+	struct sigaction action = {.sa_handler = exceeded, .sa_flags = SA_ONSTACK | SA_RESTART};
+	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGXCPU};
+	snprintf(message, sizeof(message), "The request took more than its %u ms of processor time", milliseconds);
+	if (sigaction(SIGXCPU, &action, NULL) != 0 || timer_create(CLOCK_PROCESS_CPUTIME_ID, &event, &timer) != 0) {
+		howdah_log_format('e', "No limit of processor time: %s", strerror(errno));
+		return;
+	}
+	limit_ms = milliseconds;
+}
+
+static void set(uint32_t milliseconds)
+{
+	struct itimerspec value = {
+		.it_value = {.tv_sec = milliseconds / 1000, .tv_nsec = (long)(milliseconds % 1000) * 1000000}};
+	timer_settime(timer, 0, &value, NULL);
+}
+
+void howdah_cpu_limit_start(void)
+{
+	if (limit_ms) {
+		set(limit_ms);
+	}
+}
+
+void howdah_cpu_limit_stop(void)
+{
+	if (limit_ms) {
+		set(0);
+	}
+}

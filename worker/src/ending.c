@@ -1,0 +1,199 @@
+/*
+ * See ending.h. docs/internals/worker-mode.md has the order of steps and why it is so.
+ *
+ * Rules: after each step that can run PHP code, EG(exception) is looked at before the next one; what
+ * leaves by longjmp is caught here and nowhere else in worker mode.
+ */
+#include "ending.h"
+
+#include <string.h>
+
+#include <ext/standard/basic_functions.h>
+#include <main/php_output.h>
+#include <zend_exceptions.h>
+
+#include "session.h"
+
+static void swap_in_handler(zval *handler)
+{
+	/* It may have set another one while it ran. */
+	if (Z_TYPE(EG(user_exception_handler)) == IS_UNDEF) {
+		ZVAL_COPY_VALUE(&EG(user_exception_handler), handler);
+	} else {
+		zval_ptr_dtor(handler);
+	}
+}
+
+/* Not zend_user_exception_handler(): that swallows an exception, or exit(), of the handler itself. */
+static void call_handler(zend_object *exception)
+{
+	zval handler, argument, result;
+	ZVAL_COPY_VALUE(&handler, &EG(user_exception_handler));
+	ZVAL_UNDEF(&EG(user_exception_handler));
+	EG(exception) = NULL;
+	ZVAL_OBJ(&argument, exception);
+	ZVAL_UNDEF(&result);
+	call_user_function(NULL, NULL, &handler, &result, 1, &argument);
+	zval_ptr_dtor(&result);
+	OBJ_RELEASE(exception);
+	swap_in_handler(&handler);
+}
+
+/* Handles what was thrown, and what is thrown by handling it. */
+static enum howdah_ending drain(bool use_handler)
+{
+	enum howdah_ending ending = HOWDAH_ENDING_RETURN;
+	while (EG(exception)) {
+		if (zend_is_unwind_exit(EG(exception)) || zend_is_graceful_exit(EG(exception))) {
+			zend_clear_exception();
+			ending = HOWDAH_ENDING_EXIT;
+			continue;
+		}
+		if (ending < HOWDAH_ENDING_EXCEPTION) {
+			ending = HOWDAH_ENDING_EXCEPTION;
+		}
+		if (use_handler && Z_TYPE(EG(user_exception_handler)) != IS_UNDEF) {
+			use_handler = false; /* what it throws itself is printed */
+			call_handler(EG(exception));
+		} else {
+			/* It does not bail out: the message is printed, the process goes on. */
+			zend_exception_error(EG(exception), E_ERROR);
+		}
+	}
+	return ending;
+}
+
+static void raise_to(volatile enum howdah_ending *ending, enum howdah_ending to)
+{
+	if (to > *ending) {
+		*ending = to;
+	}
+}
+
+/* --- shutdown functions ---------------------------------------------------------------------------- */
+
+static int call_shutdown_function(zval *entry)
+{
+	php_shutdown_function_entry *function = Z_PTR_P(entry);
+	zval result;
+	ZVAL_UNDEF(&result);
+	function->fci.retval = &result;
+	zend_call_function(&function->fci, &function->fci_cache);
+	zval_ptr_dtor(&result);
+	/* exit() in one of them, or an exception, ends them all. */
+	return EG(exception) ? ZEND_HASH_APPLY_STOP : ZEND_HASH_APPLY_KEEP;
+}
+
+static enum howdah_ending run_shutdown_functions(void)
+{
+	enum howdah_ending ending = HOWDAH_ENDING_RETURN;
+	if (EXPECTED(!BG(user_shutdown_function_names))) {
+		return ending;
+	}
+	zend_hash_apply(BG(user_shutdown_function_names), call_shutdown_function);
+	ending = drain(false);
+	php_free_shutdown_functions();
+	enum howdah_ending freed = drain(false);
+	return freed > ending ? freed : ending;
+}
+
+/* --- the callback ---------------------------------------------------------------------------------- */
+
+enum howdah_ending howdah_ending_call(zend_fcall_info *callback, zend_fcall_info_cache *cache)
+{
+	volatile enum howdah_ending ending = HOWDAH_ENDING_RETURN;
+	zval result;
+	ZVAL_UNDEF(&result);
+	callback->retval = &result;
+	callback->params = NULL;
+	callback->param_count = 0;
+	zend_try
+	{
+		zend_call_function(callback, cache);
+		bool exhausted = howdah_compat_memory_exhausted();
+		raise_to(&ending, drain(true));
+		zval_ptr_dtor(&result);
+		raise_to(&ending, drain(true));
+		if (EXPECTED(!exhausted)) {
+			raise_to(&ending, run_shutdown_functions());
+			exhausted = howdah_compat_memory_exhausted();
+		}
+		if (UNEXPECTED(exhausted)) {
+			ending = HOWDAH_ENDING_FATAL;
+		}
+	}
+	zend_catch
+	{
+		ending = HOWDAH_ENDING_FATAL;
+	}
+	zend_end_try();
+	return ending;
+}
+
+/* --- the end of a request -------------------------------------------------------------------------- */
+
+bool howdah_ending_guard(void (*step)(void))
+{
+	volatile bool alive = true;
+	zend_try
+	{
+		step();
+		alive = !howdah_compat_memory_exhausted();
+		drain(true);
+	}
+	zend_catch
+	{
+		alive = false;
+	}
+	zend_end_try();
+	return alive;
+}
+
+/* filter keeps copies of the request's input, and has nothing to start a request with. */
+static void end_filter(void)
+{
+	static zend_module_entry *filter;
+	static bool looked;
+	if (!looked) {
+		looked = true;
+		filter = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("filter"));
+	}
+	if (filter && filter->request_shutdown_func) {
+		filter->request_shutdown_func(filter->type, filter->module_number);
+	}
+}
+
+enum howdah_ending howdah_ending_finish(enum howdah_ending ending)
+{
+	static void (*const steps[])(void) = {
+		php_output_end_all,
+		howdah_session_end,
+		end_filter,
+		php_output_deactivate, /* sends the headers if nothing has */
+		sapi_deactivate,
+	};
+	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
+		if (UNEXPECTED(!howdah_ending_guard(steps[i]))) {
+			ending = HOWDAH_ENDING_FATAL;
+		}
+	}
+	return ending;
+}
+
+void howdah_ending_of_script(HashTable *boot)
+{
+	HashTable *request = BG(user_shutdown_function_names);
+	EG(flags) |= EG_FLAGS_IN_SHUTDOWN;
+	EG(current_execute_data) = NULL; /* after a longjmp it points into nirvana */
+	BG(user_shutdown_function_names) = boot;
+	php_call_shutdown_functions();
+	BG(user_shutdown_function_names) = request;
+	php_call_shutdown_functions();
+	/* Not freed: the process ends. */
+	BG(user_shutdown_function_names) = NULL;
+	zend_try
+	{
+		zend_call_destructors();
+	}
+	zend_end_try();
+}

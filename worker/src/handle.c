@@ -1,0 +1,389 @@
+/*
+ * See handle.h. docs/internals/worker-mode.md has the life of a worker script.
+ *
+ * Rules: a request is run by run() alone, whoever sent it; between requests the boot request is in hand
+ * (SG(server_context)), so that code that runs then finds a server context and its output a log.
+ * A process in which a request ended fatally finishes that request and leaves; it never returns to
+ * the script.
+ */
+#include "handle.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include <ext/spl/spl_exceptions.h>
+#include <ext/standard/basic_functions.h>
+#include <main/php_output.h>
+#include <main/php_variables.h>
+#include <zend_exceptions.h>
+
+#include "backtrace.h"
+#include "boot.h"
+#include "connections.h"
+#include "cpu_limit.h"
+#include "ending.h"
+#include "forked.h"
+#include "log.h"
+#include "request.h"
+#include "restore.h"
+#include "session.h"
+#include "variables.h"
+#include "worker.h"
+
+#define EXIT_STATUS_FATAL 255
+
+static bool booted;     /* the script has asked for its first request */
+static bool in_request; /* PHP code of a request runs */
+static bool leaving;    /* no further request */
+static HashTable *boot_shutdown_functions;
+
+struct hook {
+	zend_fcall_info callback;
+	zend_fcall_info_cache cache;
+};
+static zend_llist hooks;
+static bool any_hook;
+
+bool howdah_handle_booted(void)
+{
+	return booted;
+}
+
+/* --- superglobals ---------------------------------------------------------------------------------- */
+
+static void import_superglobals(void)
+{
+	zend_auto_global *global;
+	zval *tracked = PG(http_globals);
+	/* $_ENV is the state of the boot, which restore.c keeps. */
+	for (int track = 0; track < NUM_TRACK_VARS; track++) {
+		if (track != TRACK_VARS_ENV) {
+			zval_ptr_dtor_nogc(&tracked[track]);
+			ZVAL_UNDEF(&tracked[track]);
+		}
+	}
+	zend_hash_str_del(&EG(symbol_table), ZEND_STRL("_SESSION"));
+	ZEND_HASH_MAP_FOREACH_PTR(CG(auto_globals), global)
+	{
+		if (global->name == ZSTR_KNOWN(ZEND_STR_AUTOGLOBAL_ENV) || !global->auto_global_callback) {
+			continue;
+		}
+		/* Code that was compiled during the boot never triggers the lazy way again. */
+		bool is_server = global->name == ZSTR_KNOWN(ZEND_STR_AUTOGLOBAL_SERVER);
+		if (!global->jit || is_server || zend_hash_exists(&EG(symbol_table), global->name)) {
+			global->armed = global->auto_global_callback(global->name);
+		}
+	}
+	ZEND_HASH_FOREACH_END();
+}
+
+/* --- a request ------------------------------------------------------------------------------------- */
+
+static void start_output(void)
+{
+	/* What was buffered between two requests belongs to none. */
+	php_output_discard_all();
+	php_output_deactivate();
+	php_output_activate();
+	if (PG(output_handler) && *PG(output_handler)) {
+		zval handler;
+		ZVAL_STRING(&handler, PG(output_handler));
+		php_output_start_user(&handler, 0, PHP_OUTPUT_HANDLER_STDFLAGS);
+		zval_ptr_dtor(&handler);
+	} else if (PG(output_buffering)) {
+		php_output_start_user(
+			NULL, PG(output_buffering) > 1 ? (size_t)PG(output_buffering) : 0, PHP_OUTPUT_HANDLER_STDFLAGS);
+	} else if (PG(implicit_flush)) {
+		php_output_set_implicit_flush(1);
+	}
+}
+
+static struct howdah_request *in_hand;
+
+/* As php_request_startup(), of what a request can see. */
+static void start_request(void)
+{
+	howdah_release_temporary_streams();
+	zend_llist_clean(&SG(sapi_headers).headers); /* of code that ran between requests */
+	start_output();
+	howdah_request_describe(in_hand);
+	PG(header_is_being_sent) = 0;
+	PG(connection_status) = PHP_CONNECTION_NORMAL;
+	EG(exit_status) = 0;
+	sapi_activate();
+	if (PG(expose_php)) {
+		sapi_add_header(SAPI_PHP_VERSION_HEADER, sizeof(SAPI_PHP_VERSION_HEADER) - 1, 1);
+	}
+	import_superglobals();
+	howdah_session_begin();
+}
+
+/* Until the next request the boot request is in hand, without headers but with a layer of output: ob_start()
+ * would crash without. */
+static void pause_requests(void)
+{
+	struct howdah_request *boot = howdah_boot_request();
+	howdah_request_forget();
+	boot->claim.request_id = in_hand ? in_hand->claim.request_id : 0;
+	SG(server_context) = boot;
+	SG(request_info).content_type = "";
+	SG(request_info).content_type_dup = NULL; /* freed with the request */
+	SG(request_info).current_user = NULL;
+	SG(request_info).no_headers = 1;
+	php_output_activate();
+}
+
+/* The request's last PHP code has run. */
+static void complete(struct howdah_request *request, enum howdah_ending ending)
+{
+	request->exit_status = (uint32_t)EG(exit_status);
+	request->fatal = ending == HOWDAH_ENDING_FATAL;
+	request->memory_peak = zend_memory_peak_usage(true);
+	if (request->origin == HOWDAH_ORIGIN_CLIENT) {
+		howdah_request_end(request);
+	}
+}
+
+_Noreturn static void leave_with_request(struct howdah_request *request, enum howdah_ending ending)
+{
+	howdah_ending_of_script(boot_shutdown_functions);
+	howdah_ending_finish(ending);
+	bool fatal = ending == HOWDAH_ENDING_FATAL;
+	int status = fatal ? EXIT_STATUS_FATAL : EG(exit_status);
+	EG(exit_status) = status;
+	complete(request, ending);
+	_exit(request->origin == HOWDAH_ORIGIN_CLIENT ? status : HOWDAH_EXIT_STATUS_BOOT);
+}
+
+/* Runs the callback for a request. Does not return if the worker cannot serve another. */
+static void run(struct howdah_request *request, zend_fcall_info *callback, zend_fcall_info_cache *cache)
+{
+	const struct howdah_pool *pool = howdah_boot_pool();
+	enum howdah_ending ending;
+
+	in_hand = request;
+	in_request = true;
+	zend_memory_reset_peak_usage();
+	if (EXPECTED(howdah_ending_guard(start_request))) {
+		if (EG(timeout_seconds)) {
+			zend_set_timeout(EG(timeout_seconds), 0);
+		}
+		howdah_cpu_limit_start();
+		ending = howdah_ending_call(callback, cache);
+		if (howdah_request_forked) {
+			_exit(EG(exit_status)); /* not ours: the worker itself answers */
+		}
+	} else {
+		ending = HOWDAH_ENDING_FATAL;
+	}
+	bool restart = ending == HOWDAH_ENDING_EXIT && request->origin == HOWDAH_ORIGIN_CLIENT &&
+				   (pool->options.flags & HOWDAH_POOL_FLAG_EXIT_RESTARTS);
+	if (UNEXPECTED(ending == HOWDAH_ENDING_FATAL || restart)) {
+		leave_with_request(request, ending);
+	}
+	ending = howdah_ending_finish(ending);
+	if (EG(timeout_seconds)) {
+		zend_unset_timeout();
+	}
+	howdah_cpu_limit_stop();
+	complete(request, ending);
+	if (UNEXPECTED(ending == HOWDAH_ENDING_FATAL)) {
+		_exit(EXIT_STATUS_FATAL);
+	}
+	pause_requests();
+	if (!howdah_ending_guard(howdah_restore)) {
+		_exit(EXIT_STATUS_FATAL);
+	}
+	EG(exit_status) = 0;
+	zend_set_memory_limit((size_t)PG(memory_limit));
+	in_request = false;
+}
+
+/* --- the boot is over ------------------------------------------------------------------------------ */
+
+bool howdah_handle_after_fork(const zend_fcall_info *callback, const zend_fcall_info_cache *cache)
+{
+	if (booted || !howdah_boot_pool()) {
+		return false;
+	}
+	if (!any_hook) {
+		zend_llist_init(&hooks, sizeof(struct hook), NULL, false);
+		any_hook = true;
+	}
+	struct hook hook = {.callback = *callback, .cache = *cache};
+	Z_TRY_ADDREF(hook.callback.function_name); /* for as long as the process lives */
+	zend_llist_add_element(&hooks, &hook);
+	return true;
+}
+
+static void run_hooks(void)
+{
+	if (!any_hook) {
+		return;
+	}
+	zend_llist_position position;
+	for (struct hook *hook = zend_llist_get_first_ex(&hooks, &position); hook;
+		 hook = zend_llist_get_next_ex(&hooks, &position)) {
+		zval result;
+		ZVAL_UNDEF(&result);
+		hook->callback.retval = &result;
+		zend_call_function(&hook->callback, &hook->cache);
+		zval_ptr_dtor(&result);
+		if (EG(exception)) {
+			zend_bailout(); /* a worker whose hook fails has not booted */
+		}
+	}
+}
+
+static void run_hooks_or_leave(void)
+{
+	volatile bool failed = false;
+	zend_try
+	{
+		run_hooks();
+	}
+	zend_catch
+	{
+		failed = true;
+	}
+	zend_end_try();
+	if (failed) {
+		if (EG(exception) && !zend_is_unwind_exit(EG(exception))) {
+			zend_exception_error(EG(exception), E_ERROR);
+		}
+		howdah_log_format('e', "A callback of howdah_after_fork() failed; this worker leaves");
+		_exit(HOWDAH_EXIT_STATUS_BOOT);
+	}
+}
+
+static void end_boot(void)
+{
+	const struct howdah_pool *pool = howdah_boot_pool();
+	zend_unset_timeout();
+	if (howdah_ending_finish(HOWDAH_ENDING_RETURN) == HOWDAH_ENDING_FATAL) {
+		_exit(HOWDAH_EXIT_STATUS_BOOT);
+	}
+	howdah_boot_output("", 0);
+	if (pool->options.flags & HOWDAH_POOL_FLAG_FRESH_FILES) {
+		static const char *const settings[] = {"opcache.validate_timestamps", "opcache.revalidate_freq"};
+		for (size_t i = 0; i < 2; i++) {
+			zend_string *name = zend_string_init(settings[i], strlen(settings[i]), false);
+			zend_restore_ini_entry(name, PHP_INI_STAGE_RUNTIME);
+			zend_string_release(name);
+		}
+	}
+	/* Run when the script ends, not when a request does; a fatal error ends both. */
+	boot_shutdown_functions = BG(user_shutdown_function_names);
+	BG(user_shutdown_function_names) = NULL;
+	EG(exit_status) = 0;
+	howdah_variables_keep_environment();
+	pause_requests();
+	howdah_restore_snapshot(pool->options.keep);
+	booted = true;
+}
+
+/* Requests that nobody sent, so that code is loaded and caches are full before clients come. */
+static void warm_up(zend_fcall_info *callback, zend_fcall_info_cache *cache)
+{
+	const struct howdah_pool *pool = howdah_boot_pool();
+	const char *end = pool->warm + pool->options.warm_size;
+	for (const char *uri = pool->warm; uri < end; uri += strlen(uri) + 1) {
+		struct howdah_request *request = howdah_boot_warm_request(uri);
+		if (request) {
+			run(request, callback, cache);
+		}
+	}
+}
+
+static void become_ready(zend_fcall_info *callback, zend_fcall_info_cache *cache)
+{
+	struct howdah_pool *pool = howdah_boot_pool();
+	if (!pool->is_worker) {
+		howdah_connections_rollback(); /* or each worker would inherit what the boot left open */
+		const char *unfit = howdah_connections_unfit();
+		howdah_zygote_pool_serve(pool, unfit ? HOWDAH_BOOTED_UNFIT : HOWDAH_BOOTED_ONCE, unfit ? unfit : "");
+		/* A fork from here on. */
+		howdah_forked();
+	}
+	howdah_backtrace_init(&pool->queue);
+	howdah_cpu_limit_init(pool->options.cpu_limit_ms);
+	howdah_worker_yield_on_wake();
+	run_hooks_or_leave();
+	warm_up(callback, cache);
+	howdah_log_state("ready");
+}
+
+/* --- the loop -------------------------------------------------------------------------------------- */
+
+/* Of code that ran since the last request: its clean-up has had its turn. */
+static void end_pause(void)
+{
+	const struct howdah_pool *pool = howdah_boot_pool();
+	if (BG(user_shutdown_function_names)) {
+		php_free_shutdown_functions(); /* registered between two requests: of neither, and not of the boot */
+	}
+	if (!(pool->options.flags & HOWDAH_POOL_FLAG_NO_ROLLBACK)) {
+		howdah_connections_rollback();
+	}
+	howdah_boot_request()->claim.request_id = 0;
+}
+
+static bool leave(void)
+{
+	leaving = true;
+	BG(user_shutdown_function_names) = boot_shutdown_functions;
+	return false;
+}
+
+/* Takes the next request. False: there is none for this worker. */
+static bool take_request(zend_fcall_info *callback, zend_fcall_info_cache *cache)
+{
+	struct howdah_pool *pool = howdah_boot_pool();
+	struct howdah_claim claim;
+	bool well_formed;
+	if (!howdah_queue_get(&pool->queue, &claim)) {
+		return false;
+	}
+	if (UNEXPECTED(howdah_connections_check(pool->options.connections) == HOWDAH_CONNECTIONS_DEAD)) {
+		/* Not begun: another worker, or this one's successor, gets the request. */
+		_exit(0);
+	}
+	struct howdah_request *request = howdah_request_accept(&pool->queue, &claim, &well_formed);
+	if (EXPECTED(well_formed)) {
+		howdah_queue_started(&pool->queue, &request->claim);
+		run(request, callback, cache);
+	} else {
+		SG(server_context) = request;
+		howdah_log_format('e', "The variables or the body of the request are not well-formed in shared memory");
+		howdah_request_end(request);
+		SG(server_context) = howdah_boot_request();
+	}
+	return true;
+}
+
+bool howdah_handle_request(zend_fcall_info *callback, zend_fcall_info_cache *cache)
+{
+	struct howdah_pool *pool = howdah_boot_pool();
+	if (!pool || in_request) {
+		zend_throw_exception(spl_ce_RuntimeException,
+			pool ? "frankenphp_handle_request() called while a request is handled"
+				 : "frankenphp_handle_request() called while not in worker mode",
+			0);
+		return false;
+	}
+	if (leaving || howdah_request_forked) {
+		return false;
+	}
+	if (UNEXPECTED(!booted)) {
+		end_boot();
+		become_ready(callback, cache);
+	} else {
+		end_pause();
+	}
+	static bool enough;
+	if (enough || !take_request(callback, cache)) {
+		return leave();
+	}
+	enough = !howdah_worker_served(pool);
+	return true;
+}

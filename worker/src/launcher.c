@@ -1,0 +1,165 @@
+/*
+ * howdah-php: executes the distribution's PHP with our object in front of its main(). See launcher.h.
+ *
+ * Rules: knows nothing of PHP and of the commands but which executable is theirs; says what is wrong with
+ * that executable before it is started, because the dynamic linker only warns and goes on without us.
+ */
+#include "launcher.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#define OBJECT "howdah-php.so"
+
+/* The object beside this executable, which may have been called through a link. */
+static bool find_object(char *path, size_t size)
+{
+	ssize_t length = readlink("/proc/self/exe", path, size);
+	if (length <= 0 || (size_t)length >= size) {
+		fprintf(stderr, "howdah-php: cannot find out where it is installed: %s; is /proc mounted?\n",
+			length < 0 ? strerror(errno) : "its path is too long");
+		return false;
+	}
+	path[length] = '\0';
+	char *name = strrchr(path, '/') + 1;
+	if ((size_t)(name - path) + sizeof(OBJECT) > size) {
+		fprintf(stderr, "howdah-php: cannot find out where it is installed: its path is too long\n");
+		return false;
+	}
+	memcpy(name, OBJECT, sizeof(OBJECT));
+	if (access(path, R_OK) != 0) {
+		fprintf(stderr, "howdah-php: cannot read %s: %s; it belongs beside howdah-php, install both again\n", path,
+			strerror(errno));
+		return false;
+	}
+	return true;
+}
+
+/* --- the PHP executable ---------------------------------------------------------------------------- */
+
+/* Whether the kernel starts a dynamic linker for it; NULL: it does, else what it is. */
+static const char *not_dynamic(int file)
+{
+	ElfW(Ehdr) head;
+	if (pread(file, &head, sizeof(head), 0) != (ssize_t)sizeof(head) || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0) {
+		return "a script or no executable at all";
+	}
+	for (unsigned i = 0; i < head.e_phnum; i++) {
+		ElfW(Phdr) segment;
+		off_t at = (off_t)(head.e_phoff + (ElfW(Off))i * sizeof(segment));
+		if (pread(file, &segment, sizeof(segment), at) != (ssize_t)sizeof(segment)) {
+			break;
+		}
+		if (segment.p_type == PT_INTERP) {
+			return NULL;
+		}
+	}
+	return "linked statically";
+}
+
+static bool fit(const char *php)
+{
+	int file = open(php, O_RDONLY | O_CLOEXEC);
+	if (file < 0 && errno == ENOENT) {
+		if (*HOWDAH_PHP_PACKAGE) {
+			fprintf(
+				stderr, "howdah-php: %s is missing: install it with `apt-get install %s`\n", php, HOWDAH_PHP_PACKAGE);
+		} else {
+			fprintf(stderr,
+				"howdah-php: %s is missing: install the PHP that howdah-php was built for, or build it for another "
+				"with `make build PHP_CONFIG=php-config8.x`\n",
+				php);
+		}
+		return false;
+	}
+	if (file < 0) {
+		fprintf(stderr, "howdah-php: cannot read %s: %s\n", php, strerror(errno));
+		return false;
+	}
+	struct stat status;
+	const char *why = not_dynamic(file);
+	bool privileged = fstat(file, &status) == 0 && (status.st_mode & (S_ISUID | S_ISGID));
+	privileged |= fgetxattr(file, "security.capability", NULL, 0) > 0;
+	close(file);
+	if (why) {
+		fprintf(stderr,
+			"howdah-php: %s is %s; it has to be a PHP executable that loads extensions, build howdah-php for one with "
+			"`make build PHP_CONFIG=php-config8.x`\n",
+			php, why);
+		return false;
+	}
+	if (privileged) {
+		fprintf(stderr,
+			"howdah-php: %s has privileges of its own (setuid, setgid or capabilities): nothing can be loaded into it; "
+			"take them away, howdah opens the ports itself\n",
+			php);
+		return false;
+	}
+	return true;
+}
+
+/* --- LD_PRELOAD ------------------------------------------------------------------------------------ */
+
+/* What other software asked to be preloaded stays in front of us, as it would be in any program. */
+static bool set_preload(const char *object)
+{
+	char by_descriptor[sizeof(HOWDAH_PRELOAD_FD) + 3 * sizeof(int)];
+	if (strpbrk(object, ": ")) {
+		int file = open(object, O_RDONLY);
+		if (file < 0) {
+			fprintf(stderr, "howdah-php: cannot read %s: %s\n", object, strerror(errno));
+			return false;
+		}
+		snprintf(by_descriptor, sizeof(by_descriptor), HOWDAH_PRELOAD_FD "%d", file);
+		object = by_descriptor;
+	}
+	const char *before = getenv("LD_PRELOAD"), *after = HOWDAH_PRELOAD_AFTER;
+	bool is_before = before && *before, is_after = *after != '\0';
+	char *value;
+	if (asprintf(&value, "%s%s%s%s%s", is_before ? before : "", is_before ? ":" : "", object, is_after ? ":" : "",
+			after) < 0) {
+		fprintf(stderr, "howdah-php: out of memory\n");
+		return false;
+	}
+	/* Removed first, so that it comes last: the process title takes the memory of what is in front of it. */
+	if (unsetenv("LD_PRELOAD") != 0 || setenv("LD_PRELOAD", value, 1) != 0) {
+		fprintf(stderr, "howdah-php: cannot set LD_PRELOAD: %s\n", strerror(errno));
+		free(value);
+		return false;
+	}
+	free(value);
+	return true;
+}
+
+int main(int argc, char **argv)
+{
+	const char *php = argc > 1 && strcmp(argv[1], "cli") == 0 ? HOWDAH_PHP_CLI : HOWDAH_PHP;
+	char object[PATH_MAX];
+	if (!find_object(object, sizeof(object)) || !fit(php) || !set_preload(object)) {
+		return 2;
+	}
+	char **arguments = calloc((size_t)argc + 3, sizeof(*arguments));
+	if (!arguments) {
+		fprintf(stderr, "howdah-php: out of memory\n");
+		return 2;
+	}
+	static char name[] = "howdah-php", guard[] = HOWDAH_GUARD;
+	arguments[0] = argc > 0 ? argv[0] : name;
+	arguments[1] = guard;
+	for (int i = 1; i < argc; i++) {
+		arguments[i + 1] = argv[i];
+	}
+	execv(php, arguments);
+	fprintf(stderr, "howdah-php: cannot run %s: %s\n", php, strerror(errno));
+	return 2;
+}

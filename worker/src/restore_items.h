@@ -1,0 +1,74 @@
+/*
+ * Inside of restore.c: one pair of functions for each kind of state.
+ *
+ * Rules: a snapshot is taken once and owns what it points to for good; a restore first finds out whether
+ * anything changed, with a few loads, because most requests change nothing. What may run PHP code
+ * (destructors) is freed last, when the state is whole again.
+ */
+#ifndef HOWDAH_RESTORE_ITEMS_H
+#define HOWDAH_RESTORE_ITEMS_H
+
+#include "compat.h"
+
+/* The same value, without looking into it: an equal copy is another value. */
+static inline bool howdah_restore_same(const zval *a, const zval *b)
+{
+	return Z_TYPE_P(a) == Z_TYPE_P(b) && (Z_TYPE_P(a) <= IS_TRUE || Z_PTR_P(a) == Z_PTR_P(b));
+}
+
+/* Makes `now` the value that it was at boot; the value that goes may run its destructor. */
+static inline void howdah_restore_value(zval *now, const zval *boot)
+{
+	zval gone;
+	ZVAL_COPY_VALUE(&gone, now);
+	ZVAL_COPY(now, boot);
+	zval_ptr_dtor(&gone);
+}
+
+/* restore_ini.c */
+void howdah_restore_ini_snapshot(void);
+void howdah_restore_ini(void);
+/* True in the restores that follow howdah_restore_ini() if that put an ini setting back. */
+extern bool howdah_restore_ini_changed;
+
+/* restore_handlers.c */
+void howdah_restore_errors_snapshot(void);
+void howdah_restore_errors(void);
+void howdah_restore_autoload_snapshot(void);
+void howdah_restore_autoload(void);
+void howdah_restore_assert_snapshot(void);
+void howdah_restore_assert(void);
+
+/* restore_streams.c */
+void howdah_restore_wrappers_snapshot(void);
+void howdah_restore_wrappers(void);
+void howdah_restore_filters_snapshot(void);
+void howdah_restore_filters(void);
+void howdah_restore_context_snapshot(void);
+void howdah_restore_context(void);
+
+/* restore_process.c */
+void howdah_restore_locale_snapshot(void);
+void howdah_restore_locale(void);
+void howdah_restore_timezone_snapshot(void);
+void howdah_restore_timezone(void);
+void howdah_restore_cwd_snapshot(void);
+void howdah_restore_cwd(void);
+void howdah_restore_umask_snapshot(void);
+void howdah_restore_umask(void);
+void howdah_restore_env_snapshot(void);
+void howdah_restore_env(void);
+
+/* restore_extensions.c */
+void howdah_restore_mbstring_snapshot(void);
+void howdah_restore_mbstring(void);
+void howdah_restore_libxml_snapshot(void);
+void howdah_restore_libxml(void);
+
+/* restore_small.c */
+void howdah_restore_small_snapshot(void);
+void howdah_restore_small(void);
+void howdah_restore_random_snapshot(void);
+void howdah_restore_random(void);
+
+#endif

@@ -1,0 +1,110 @@
+/*
+ * Small state that a request leaves in PHP's globals, and that no later request is to see.
+ */
+#include "restore_items.h"
+
+#include <ext/json/php_json.h>
+#include <ext/standard/basic_functions.h>
+#include <zend_smart_str.h>
+
+static size_t boot_tick_functions;
+
+/* --- error_get_last() ------------------------------------------------------------------------------ */
+
+static void forget_last_error(void)
+{
+	if (UNEXPECTED(PG(last_error_message))) {
+		zend_string_release(PG(last_error_message));
+		PG(last_error_message) = NULL;
+	}
+	if (UNEXPECTED(PG(last_error_file))) {
+		zend_string_release(PG(last_error_file));
+		PG(last_error_file) = NULL;
+	}
+	PG(last_error_type) = 0;
+	PG(last_error_lineno) = 0;
+}
+
+/* --- output_add_rewrite_var() ---------------------------------------------------------------------- */
+
+/* As PHP does at the end of a request: while it counts as active, no later request could start it. */
+static void forget_rewriter(url_adapt_state_ex_t *rewriter)
+{
+	if (EXPECTED(!rewriter->active)) {
+		return;
+	}
+	smart_str_free(&rewriter->result);
+	smart_str_free(&rewriter->buf);
+	smart_str_free(&rewriter->tag);
+	smart_str_free(&rewriter->arg);
+	smart_str_free(&rewriter->attr_val);
+	smart_str_free(&rewriter->form_app);
+	smart_str_free(&rewriter->url_app);
+	rewriter->active = 0;
+	rewriter->tag_type = 0;
+	rewriter->attr_type = 0;
+}
+
+/* --- register_tick_function() ---------------------------------------------------------------------- */
+
+static void forget_tick_functions(void)
+{
+	/* The list itself stays: PHP adds its runner of ticks once more for each new list. */
+	while (BG(user_tick_functions) && zend_llist_count(BG(user_tick_functions)) > boot_tick_functions) {
+		zend_llist_remove_tail(BG(user_tick_functions));
+	}
+}
+
+static void forget_string(zend_string **string)
+{
+	if (UNEXPECTED(*string)) {
+		zend_string_release(*string);
+		*string = NULL;
+	}
+}
+
+void howdah_restore_small_snapshot(void)
+{
+	boot_tick_functions = BG(user_tick_functions) ? zend_llist_count(BG(user_tick_functions)) : 0;
+}
+
+void howdah_restore_small(void)
+{
+	forget_last_error();
+	forget_rewriter(&BG(url_adapt_output_ex));
+	forget_rewriter(&BG(url_adapt_session_ex));
+	forget_tick_functions();
+	if (UNEXPECTED(BG(strtok_string))) {
+		forget_string(&BG(strtok_string));
+		BG(strtok_last) = NULL;
+		BG(strtok_len) = 0;
+	}
+	/* The file that was looked at last, not the cache of real paths. */
+	forget_string(&BG(CurrentStatFile));
+	forget_string(&BG(CurrentLStatFile));
+	BG(page_uid) = -1; /* getmyuid() and getlastmod() are of the script */
+	BG(page_gid) = -1;
+	BG(page_inode) = -1;
+	BG(page_mtime) = -1;
+	JSON_G(error_code) = PHP_JSON_ERROR_NONE;
+	howdah_compat_forget_response_headers();
+	if (UNEXPECTED(!Z_ISUNDEF(SG(callback_func)))) {
+		zval gone; /* of header_register_callback(), which had no header to wait for */
+		ZVAL_COPY_VALUE(&gone, &SG(callback_func));
+		ZVAL_UNDEF(&SG(callback_func));
+		zval_ptr_dtor(&gone);
+	}
+}
+
+/* --- mt_rand() and its like ------------------------------------------------------------------------ */
+
+void howdah_restore_random_snapshot(void)
+{
+	howdah_compat_random_reset();
+}
+
+void howdah_restore_random(void)
+{
+	/* Not boot's state: each request has a sequence of its own, also after an mt_srand() in boot. */
+	howdah_compat_random_reset();
+}

@@ -1,0 +1,20 @@
+/*
+ * What workers of both modes do around a request.
+ */
+#ifndef HOWDAH_WORKER_H
+#define HOWDAH_WORKER_H
+
+#include "pool.h"
+
+/*
+ * A worker that is woken does not push a running process off its processor, it waits for its turn: the
+ * front thread that woke it is about to hand out more requests, and a worker that comes first finds one,
+ * runs it and sleeps again. Shares of the processor are the same. Programs that PHP starts are not
+ * concerned.
+ */
+void howdah_worker_yield_on_wake(void);
+
+/* After each request: keeps the count and tells the front what it is to know. False: the worker has served enough. */
+bool howdah_worker_served(struct howdah_pool *pool);
+
+#endif

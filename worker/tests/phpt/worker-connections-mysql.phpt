@@ -1,0 +1,38 @@
+--TEST--
+Worker mode: transactions that a request left on MySQL connections of all kinds
+--SKIPIF--
+<?php
+if (!extension_loaded('pdo_mysql') || !extension_loaded('mysqli')) {
+    echo 'skip mysqli or pdo_mysql is not loaded';
+} elseif (!getenv('HOWDAH_TEST_MYSQL')) {
+    echo 'skip HOWDAH_TEST_MYSQL is not set, e.g. to "host=127.0.0.1 port=3306 user=test password=test dbname=test"';
+}
+--FILE--
+<?php
+preg_match_all('/(\w+)=(\S+)/', getenv('HOWDAH_TEST_MYSQL'), $found);
+$server = array_combine($found[1], $found[2]);
+$dsn = "mysql:host={$server['host']};port={$server['port']};dbname={$server['dbname']}";
+$pdo = new PDO($dsn, $server['user'], $server['password']);
+$shared = new PDO($dsn, $server['user'], $server['password'], [PDO::ATTR_PERSISTENT => true]);
+$connect = fn ($host) => new mysqli($host, $server['user'], $server['password'], $server['dbname'], (int) $server['port']);
+$mysqli = [$connect($server['host']), $connect("p:{$server['host']}")];
+$in = fn ($connection) => $connection->query('SELECT @@in_transaction');
+while (frankenphp_handle_request(function () use ($pdo, $shared, $mysqli, $in) {
+    echo $in($pdo)->fetchColumn(), $in($shared)->fetchColumn(), $in($mysqli[0])->fetch_row()[0], $in($mysqli[1])->fetch_row()[0];
+    $pdo->beginTransaction();
+    $shared->exec('BEGIN');
+    $mysqli[0]->begin_transaction();
+    $mysqli[1]->query('START TRANSACTION');
+    echo ' ', $in($pdo)->fetchColumn(), $in($shared)->fetchColumn(), $in($mysqli[0])->fetch_row()[0], $in($mysqli[1])->fetch_row()[0];
+})) {
+}
+--HOWDAH--
+worker {ROOT}/test.php
+option flags 1
+run
+run
+run
+--EXPECT--
+0000 1111
+0000 1111
+0000 1111

@@ -1,0 +1,19 @@
+--TEST--
+Worker mode: a worker script that leaves open what no worker can open anew is not to be forked
+--SKIPIF--
+<?php
+if (!extension_loaded('sqlite3')) {
+    echo 'skip sqlite3 is not loaded';
+}
+--FILE--
+<?php
+$memory = new SQLite3(':memory:');
+$never = (new ReflectionClass('SQLite3'))->newInstanceWithoutConstructor();
+$file = new SQLite3(__DIR__ . '/file.db');
+while (frankenphp_handle_request(fn () => print 'served')) {
+}
+--HOWDAH--
+worker {ROOT}/test.php
+run
+--EXPECT--
+[unfit: the worker script left sqlite3 (SQLite3) open, which a worker cannot open anew]
