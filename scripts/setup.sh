@@ -43,6 +43,22 @@ install() {
 		"${missing[@]}" >/dev/null
 }
 
+# Sets `packages` to those of the arguments that this distribution has, and says which it has not.
+packaged() {
+	local package
+	packages=()
+	for package in "$@"; do
+		if ! installed "$package"; then
+			apt_update
+			if ! apt-cache show "$package" >/dev/null 2>&1; then
+				say "$package is not in this distribution; what needs it is skipped"
+				continue
+			fi
+		fi
+		packages+=("$package")
+	done
+}
+
 php_version() {
 	if [ -n "${PHP_CONFIG:-}" ]; then
 		case $PHP_CONFIG in
@@ -103,7 +119,8 @@ test)
 		"php$version-intl" "php$version-zip" php-apcu
 	if [ -f tests/apps/packages.txt ]; then
 		mapfile -t apps < <(sed 's/#.*//; s/[[:space:]]*$//; /^$/d' tests/apps/packages.txt)
-		install "${apps[@]}"
+		packaged "${apps[@]}"
+		install "${packages[@]}"
 	fi
 	;;
 bench)

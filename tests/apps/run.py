@@ -54,6 +54,10 @@ def main() -> int:
             database.start()
         for app in chosen:
             began = time.monotonic()
+            if absent := app.absent():
+                skipped += 1
+                print(f"skipped {app.name}: {', '.join(absent)} is not installed (scripts/setup.sh test)", flush=True)
+                continue
             for mode, problem in _check(app, subjects, root, database):
                 took = f"{time.monotonic() - began:.1f} s"
                 if problem is None:

@@ -186,8 +186,8 @@ int howdah_zygote_root(int argc, char **argv)
 	if (!howdah_zygote_init(&zygote, control) || !howdah_engine_start(&howdah_sapi_module, &options)) {
 		return 2;
 	}
-	/* libphp has them because it may be embedded in a command; PHP-FPM has not. What they do would stay
-	 * for every later request of the process. */
+	/* PHP has them for its command line; PHP-FPM has not. What they do would stay for every later request of
+	 * the process. */
 	zend_disable_functions("chroot,dl");
 	howdah_title_set("howdah: php %s", PHP_VERSION);
 

@@ -30,6 +30,12 @@ class App:
     worker: str | None = None
     worker_keep: str | None = None
     worker_needs: str | None = None
+    # Debian packages that not every distribution has: without them the application is skipped.
+    packages: Sequence[str] = ()
+
+    def absent(self) -> list[str]:
+        """Those of its packages that are not installed."""
+        return [package for package in self.packages if not _installed(package)]
 
     def docroot(self, place: Path) -> Path:
         """The folder to serve."""
@@ -56,6 +62,11 @@ class App:
                 name, _, value = line.partition("=")
                 environment[name] = value
         return environment
+
+
+def _installed(package: str) -> bool:
+    query = ["dpkg-query", "-W", "-f", "${db:Status-Status}", package]
+    return subprocess.run(query, capture_output=True, text=True).stdout == "installed"
 
 
 class Snapshot:
@@ -99,4 +110,5 @@ def _load(folder: Path) -> App:
         worker=getattr(module, "WORKER", None),
         worker_keep=getattr(module, "WORKER_KEEP", None),
         worker_needs=getattr(module, "WORKER_NEEDS", None),
+        packages=getattr(module, "PACKAGES", ()),
     )

@@ -6,6 +6,7 @@ from harness import framework
 from harness.client import Browser
 
 RULES = framework.RULES
+PACKAGES = ("php-laravel-framework",)
 # Octane's own script, which setup.sh copies where HOWDAH_OCTANE names a checkout of laravel/octane 2.
 WORKER = "frankenphp-worker.php"
 # Octane boots the application in the first request, and puts back what requests change by itself.

@@ -6,6 +6,7 @@ from harness import framework
 from harness.client import Browser
 
 RULES = framework.RULES
+PACKAGES = ("php-slim",)
 WORKER = "index.php"
 
 

@@ -1,5 +1,10 @@
 --TEST--
 Worker mode: a fatal error delivers output, shutdown functions of boot and request, then the worker leaves and a fork goes on
+--SKIPIF--
+<?php
+if (getenv('USE_ZEND_ALLOC') === '0') {
+    echo 'skip no memory limit without PHP\'s allocator';
+}
 --FILE--
 <?php
 class D { public function __destruct() { echo '~D '; } }
