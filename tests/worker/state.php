@@ -158,7 +158,8 @@ $state = [
             return in_array($seen, $of_seed, true);
         },
     ],
-    'strtok' => [static fn () => strtok('a b c', ' '), static fn () => strtok(' ')],
+    // PHP 8.3 and later warn when there is nothing to go on with.
+    'strtok' => [static fn () => strtok('a b c', ' '), static fn () => @strtok(' ')],
     'shutdown' => [
         static fn () => register_shutdown_function(static fn () => print('[shutdown]')),
         // Seen at the end of the answer alone.

@@ -5,7 +5,7 @@ The launcher: beside its object, in any directory; what else is preloaded stays,
 -n -r 'echo PHP_SAPI, " ", trim(file_get_contents("/proc/self/comm")), " ", json_encode(getenv("LD_PRELOAD")), "\n";'
 LD_PRELOAD='libm.so.6:libdl.so.2' {PHP} cli -n -r 'echo getenv("LD_PRELOAD"), " ", shell_exec("echo \$LD_PRELOAD");'
 mkdir 'a b:c' && cp {PHP} {PHP}.so 'a b:c' && ln -s 'a b:c/howdah-php' link
-./link cli -n -r 'echo json_encode(getenv("LD_PRELOAD")), " ", count(preg_grep("~howdah~", array_map(fn ($fd) => (string) @readlink($fd), glob("/proc/self/fd/*")))), "\n";' 2>&1
+./link cli -n -r 'echo json_encode(getenv("LD_PRELOAD")), " ", count(preg_grep("~/howdah-php(\.so)?$~", array_map(fn ($fd) => (string) @readlink($fd), glob("/proc/self/fd/*")))), "\n";' 2>&1
 rm 'a b:c/howdah-php.so' && ./link version 2>&1; echo $?
 --EXPECTF--
 cli howdah-php false
