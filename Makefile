@@ -37,11 +37,11 @@ fmt: ## Format Rust, C and Python
 	find worker/src worker/tests -name '*.[ch]' ! -name howdah_arginfo.h -exec clang-format -i {} +
 	$(MAKE) -C bench fmt
 
-bench: build ## Measure against the peers that are installed; report in bench/out
+bench: build ## Measure against the peers that are installed, in twenty minutes; report in bench/out
 	@scripts/setup.sh bench
 	$(MAKE) -C bench run
 
-bench-quick: build ## The same in two minutes, with less certainty
+bench-quick: build ## The same in five minutes, with less certainty
 	@scripts/setup.sh bench
 	$(MAKE) -C bench quick
 

@@ -124,8 +124,10 @@ test)
 	fi
 	;;
 bench)
-	install nginx-light procps python3 wrk "php$version-fpm" "php$version-intl" \
-		php-symfony-framework-bundle php-symfony-twig-bundle php-symfony-runtime
+	mapfile -t tools < <(sed 's/#.*//; s/[[:space:]]*$//; /^$/d' bench/packages.txt)
+	packaged "${tools[@]}"
+	install "${packages[@]}"
+	make -s -C bench tools
 	;;
 *) die "unknown task $task; use build, test or bench" ;;
 esac

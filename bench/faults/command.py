@@ -22,7 +22,7 @@ from bench.harness.errors import BenchError
 from bench.harness.http_check import fetch
 from bench.harness.load import Load, run_wrk
 from bench.harness.progress import Progress
-from bench.harness.server import Server, Setup, serve
+from bench.harness.server import Server, Setup, plain_site, serve
 
 if TYPE_CHECKING:
     import argparse
@@ -98,7 +98,8 @@ def measure(
         ).load
 
     bytes_each = None
-    with serve(peer, setup, docroot=docroot, folder=folder / "server", keep=keep) as server:
+    site = plain_site(docroot)
+    with serve(peer, setup, site=site, folder=folder / "server", keep=keep) as server:
         if fetch(server.port, "/index.php").body != b"Hello, world!\n":
             raise BenchError(f"{peer.name} does not serve the site of the faults")
         before = load(server)

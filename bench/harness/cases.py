@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bench.harness.errors import BenchError
+from bench.harness.peers import REPOSITORY, local_paths
+from bench.harness.services import php_file
+
+if TYPE_CHECKING:
+    from bench.harness.peers import Peer
+    from bench.harness.services import Services
 
 CASES = Path(__file__).parent.parent / "cases"
+CONTRACTS = Path(__file__).parent.parent / "contracts"
 PROBE = Path(__file__).parent.parent / "probe.php"
+# Named in contracts/adapter.php too.
 PROBE_PATH = "/howdah-bench-probe.php"
 PREPARE_SECONDS = 120
+# Returns what answers a request; bench/contracts has a script around it for each kind of server.
+HANDLER = "handler.php"
 
 
 @dataclass(frozen=True)
@@ -28,12 +39,16 @@ class Check:
 
 @dataclass(frozen=True)
 class Case:
-    """One workload; `root` is the document root inside `folder`."""
+    """One workload; `files` holds its files, `root` is the document root inside.
+
+    `slow_path` is asked for by every hundredth request. `external` names an application that is
+    not in the repository, `copy` what of the repository goes along.
+    """
 
     name: str
     title: str
     about: str
-    folder: Path
+    files: Path
     root: str
     path: str
     check: Check
@@ -41,33 +56,122 @@ class Case:
     needs: tuple[str, ...] = ()
     hint: str = ""
     headers: dict[str, str] = field(default_factory=dict)
+    method: str = "GET"
+    body: str = ""
+    slow_path: str = ""
+    gzip: bool = False
+    static: bool = False
+    external: str = ""
+    services: tuple[str, ...] = ()
+    worker: str = ""
+    copy: dict[str, str] = field(default_factory=dict)
 
-    def install(self, target: Path) -> Path:
-        """Copies the case to `target`, warms it up there, and returns its document root.
+    def refusal(self, peer: Peer) -> str | None:
+        """Why this case is not for that peer, None when it is."""
+        if self.static and (peer.contract != "classic" or not peer.serves_files):
+            return "serves no files, or those just as in another mode"
+        if peer.contract == "classic":
+            return None
+        if peer.contract == "loop" and (self.method != "GET" or self.slow_path):
+            return "has no meaning without a client"
+        handler = (self.files / HANDLER).is_file()
+        if not handler and (peer.contract not in {"frankenphp", "loop"} or not self.worker):
+            return "the case has no script for this kind of server"
+        return None
 
-        The repository itself is never written to, and every run starts from the same files.
-        """
+    def missing(self) -> str | None:
+        """What to do before this case can be measured here, None when all is there."""
         for needed in self.needs:
             if not Path(needed).exists():
-                raise BenchError(f"case {self.name}: {needed} is missing; try: {self.hint}")
-        shutil.copytree(self.folder, target, ignore=shutil.ignore_patterns("case.toml", "var"))
-        if self.prepare:
-            done = subprocess.run(
-                self.prepare,
-                cwd=target,
-                capture_output=True,
-                text=True,
-                timeout=PREPARE_SECONDS,
-                check=False,
+                return f"{needed} is missing; try: {self.hint}"
+        if self.external and self._external() is None:
+            return (
+                f'name a folder of it in bench/peers.toml: {self.external} = "/path", or in '
+                f"HOWDAH_{self.external.upper()}"
             )
-            if done.returncode != 0:
-                raise BenchError(
-                    f"case {self.name}: `{' '.join(self.prepare)}` failed:\n"
-                    f"{done.stdout}{done.stderr}"
-                )
+        return None
+
+    def _external(self) -> Path | None:
+        named = os.environ.get(f"HOWDAH_{self.external.upper()}") or local_paths().get(
+            self.external
+        )
+        if named is None or not Path(named).expanduser().is_dir():
+            return None
+        return Path(named).expanduser()
+
+    def install(self, target: Path, services: Services) -> Site:
+        """Copies the case to `target` and warms it up there.
+
+        The repository itself is never written to, and every run starts from the same files.
+
+        Raises:
+            BenchError: something is missing, or the preparation failed.
+        """
+        missing = self.missing()
+        if missing is not None:
+            raise BenchError(f"case {self.name}: {missing}")
+        shutil.copytree(self.files, target, ignore=shutil.ignore_patterns("case.toml", "var"))
+        if self.files != CASES / self.name and (CASES / self.name).is_dir():
+            shutil.copytree(
+                CASES / self.name,
+                target,
+                ignore=shutil.ignore_patterns("case.toml"),
+                dirs_exist_ok=True,
+            )
+        external = self._external() if self.external else None
+        if external is not None:
+            shutil.copytree(external, target / "app", symlinks=True)
+        for source, name in self.copy.items():
+            shutil.copytree(REPOSITORY / source, target / name)
+        shutil.copytree(CONTRACTS, target / "contracts")
+        if self.services:
+            found = services.provide(self.services, target)
+            (target / "services.php").write_text(php_file(found))
+        self._prepare(target)
         docroot = target / self.root
         shutil.copy(PROBE, docroot / PROBE_PATH.lstrip("/"))
-        return docroot
+        script = target / (self.worker or "contracts/frankenphp.php")
+        return Site(target, docroot, script, self)
+
+    def _prepare(self, target: Path) -> None:
+        if not self.prepare:
+            return
+        done = subprocess.run(
+            self.prepare,
+            cwd=target,
+            capture_output=True,
+            text=True,
+            timeout=PREPARE_SECONDS,
+            check=False,
+        )
+        if done.returncode != 0:
+            raise BenchError(
+                f"case {self.name}: `{' '.join(self.prepare)}` failed:\n{done.stdout}{done.stderr}"
+            )
+
+
+@dataclass(frozen=True)
+class Site:
+    """A case that is ready to be served from `folder`."""
+
+    folder: Path
+    docroot: Path
+    worker_script: Path
+    case: Case
+
+    def body(self) -> bytes:
+        """What the client sends."""
+        return (self.folder / self.case.body).read_bytes() if self.case.body else b""
+
+    def values(self) -> dict[str, str]:
+        """What configuration files of peers may name."""
+        return {
+            "docroot": str(self.docroot),
+            "worker_script": str(self.worker_script),
+            "contracts": str(self.folder / "contracts"),
+            "url_path": self.case.path.partition("?")[0],
+            "gzip": "on" if self.case.gzip else "off",
+        }
 
 
 def parse_case(name: str, folder: Path, table: dict[str, Any]) -> Case:
@@ -76,8 +180,9 @@ def parse_case(name: str, folder: Path, table: dict[str, Any]) -> Case:
     Raises:
         BenchError: a key is missing or unknown.
     """
-    known = {"title", "about", "root", "path", "check", "prepare", "headers"}
-    unknown = set(table) - known
+    plain = {"method", "body", "slow_path", "gzip", "static", "external", "copy", "headers"}
+    known = {"title", "about", "files", "root", "path", "check", "prepare", "services", "worker"}
+    unknown = set(table) - known - plain
     if unknown:
         raise BenchError(f"case {name}: unknown key {', '.join(sorted(unknown))} in case.toml")
     prepare = table.get("prepare", {})
@@ -86,14 +191,16 @@ def parse_case(name: str, folder: Path, table: dict[str, Any]) -> Case:
             name=name,
             title=table["title"],
             about=table["about"],
-            folder=folder,
+            files=folder.parent / table["files"] if "files" in table else folder,
             root=table["root"],
             path=table["path"],
             check=Check(**table["check"]),
             prepare=tuple(prepare.get("command", ())),
             needs=tuple(prepare.get("needs", ())),
             hint=prepare.get("hint", ""),
-            headers=dict(table.get("headers", {})),
+            services=tuple(table.get("services", ())),
+            worker=table.get("worker", {}).get("frankenphp", ""),
+            **{key: table[key] for key in plain & set(table)},
         )
     except (KeyError, TypeError) as error:
         raise BenchError(f"case {name}: case.toml is not complete: {error}") from error

@@ -12,28 +12,39 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from bench.harness import phpini
+from bench.harness import phpini, plan
 from bench.harness.cases import load_cases
+from bench.harness.choose import (
+    DEFAULT_CASES,
+    choose_cases,
+    choose_peers,
+    default_peers,
+    describe,
+)
 from bench.harness.compare import compare
 from bench.harness.errors import BenchError
-from bench.harness.peers import load_peers
+from bench.harness.machine import commit
+from bench.harness.open_loop import HINT, find_oha
+from bench.harness.peers import absent_peers, load_peers
+from bench.harness.plan import Options
 from bench.harness.progress import Progress, clock
 from bench.harness.publish import publish
+from bench.harness.recorder import Recorder
 from bench.harness.report_html import html_report
 from bench.harness.report_markdown import markdown_report
-from bench.harness.results import Recorder, load_run
-from bench.harness.runner import Options, Runner, describe, estimate_seconds
+from bench.harness.results import load_run
+from bench.harness.runner import Runner
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from bench.harness.cases import Case
     from bench.harness.peers import Peer
 
 OUT = Path(__file__).parent.parent / "out"
-DEFAULT_PEERS = ("howdah", "nginx-fpm", "nginx-fpm-keepalive")
-DEFAULT_CASES = ("hello", "page-50k", "symfony")
-DEFAULT_CONNECTIONS = "8,32,64,100"
+DEFAULT_CONNECTIONS = "8,32,100"
+DEFAULT_OPEN_SHARE = 0.6
+# Full and quick: seconds of a sample, rounds, rounds of the peers with the share `few`.
+FULL = (3, 3, 2)
+QUICK = (2, 3, 1)
 INTERRUPTED = 130
 
 
@@ -48,6 +59,14 @@ def positive(text: str) -> int:
 def numbers(text: str) -> list[int]:
     """A comma-separated list of such numbers."""
     return [positive(part) for part in text.split(",")]
+
+
+def rate(text: str) -> int:
+    """A whole number, 0 included."""
+    value = int(text)
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"{text} is below 0")
+    return value
 
 
 def names(text: str) -> list[str]:
@@ -79,19 +98,30 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(dest="command", required=True)
 
     run = commands.add_parser("run", help="measure, then write a report")
-    run.add_argument("--peer", type=names, default=list(DEFAULT_PEERS), help="comma-separated")
+    run.add_argument(
+        "--peer", type=names, help="comma-separated (default: those of `list` that are installed)"
+    )
     run.add_argument("--case", type=names, default=list(DEFAULT_CASES), help="comma-separated")
     run.add_argument(
         "--connections",
         type=numbers,
         help=f"connections of the load generator, comma-separated (default {DEFAULT_CONNECTIONS})",
     )
-    run.add_argument("--duration", type=positive, help="seconds of one sample (default 4)")
-    run.add_argument("--rounds", type=positive, default=3, help="samples of each cell (default 3)")
+    run.add_argument("--duration", type=positive, help="seconds of one sample (default 3)")
+    run.add_argument("--rounds", type=positive, help="samples of each cell (default 3)")
     run.add_argument("--warm-up", type=positive, default=1, help="seconds (default 1)")
     run.add_argument("--threads", type=positive, default=2, help="threads of wrk (default 2)")
     run.add_argument(
+        "--rate",
+        type=rate,
+        help="requests per second of the open loop, 0 for none (default: "
+        f"{DEFAULT_OPEN_SHARE:.0%} of what the first peer that is not Howdah answers)",
+    )
+    run.add_argument(
         "--quick", action="store_true", help="32 connections and 2 s, unless given otherwise"
+    )
+    run.add_argument(
+        "--resume", type=Path, metavar="RUN", help="goes on with an interrupted run, as it began"
     )
     common(run)
 
@@ -132,31 +162,6 @@ def new_folder(wanted: Path | None, begin: str = "") -> Path:
     return folder
 
 
-def choose_peers(wanted: Iterable[str]) -> list[Peer]:
-    """Peers by name; all of their programs have to be there."""
-    known = load_peers()
-    chosen = []
-    for name in wanted:
-        if name not in known:
-            raise BenchError(f"no peer {name}; there are: {', '.join(known)}")
-        missing = known[name].missing()
-        if missing:
-            raise BenchError(f"peer {name}: {missing[0]}")
-        chosen.append(known[name])
-    return chosen
-
-
-def choose_cases(wanted: Iterable[str]) -> list[Case]:
-    """Cases by name."""
-    known = load_cases()
-    chosen = []
-    for name in wanted:
-        if name not in known:
-            raise BenchError(f"no case {name}; there are: {', '.join(known)}")
-        chosen.append(known[name])
-    return chosen
-
-
 def write_reports(folder: Path, faults: Path | None = None) -> None:
     """Writes report.md and report.html into the folder of a run."""
     run = load_run(folder)
@@ -166,34 +171,69 @@ def write_reports(folder: Path, faults: Path | None = None) -> None:
     (folder / "report.html").write_text(html_report(run))
 
 
-def run_command(arguments: argparse.Namespace) -> int:
-    """`run`."""
+def options_of(arguments: argparse.Namespace) -> Options:
+    """The options of a new run."""
+    duration, rounds, few_rounds = QUICK if arguments.quick else FULL
     default = "32" if arguments.quick else DEFAULT_CONNECTIONS
-    options = Options(
+    whole = arguments.peer is None and arguments.rounds is None
+    wanted = arguments.rate is None or arguments.rate > 0
+    if wanted and find_oha() is None:
+        print(f"oha is not installed: no open loop; try: {HINT}", file=sys.stderr)
+        wanted = False
+    return Options(
         connections=arguments.connections or numbers(default),
-        duration=arguments.duration or (2 if arguments.quick else 4),
+        duration=arguments.duration or duration,
         warm_up=arguments.warm_up,
-        rounds=arguments.rounds,
+        rounds=arguments.rounds or rounds,
+        few_rounds=few_rounds if whole else None,
         threads=arguments.threads,
         workers=arguments.workers,
         php_ini=phpini.shared_ini(arguments.php_ini),
+        open_share=DEFAULT_OPEN_SHARE if wanted else 0.0,
+        rate=arguments.rate or 0 if wanted else 0,
     )
-    peers = choose_peers(arguments.peer)
-    cases = choose_cases(arguments.case)
-    folder = new_folder(arguments.out)
-    info = describe(options, peers, cases)
-    progress = Progress(options.rounds * len(peers) * len(cases) * len(options.connections))
+
+
+def resume(folder: Path) -> tuple[Recorder, Options, list[Peer], list[Case]]:
+    """An interrupted run with what it was begun with.
+
+    Raises:
+        BenchError: it is whole, or another commit is checked out.
+    """
+    recorder = Recorder.resumed(folder)
+    begun, now = recorder.info["machine"]["commit"], commit()
+    if begun["id"] != now["id"]:
+        raise BenchError(f"{folder} was begun with commit {begun['id'][:12]}; check that out")
+    options = Options(**recorder.info["options"])
+    peers = [*recorder.info["peers"], *recorder.info["references"]]
+    return recorder, options, choose_peers(peers), choose_cases(recorder.info["cases"])
+
+
+def run_command(arguments: argparse.Namespace) -> int:
+    """`run`."""
+    if arguments.resume is not None:
+        recorder, options, peers, cases = resume(arguments.resume)
+    else:
+        options = options_of(arguments)
+        peers = default_peers() if arguments.peer is None else choose_peers(arguments.peer)
+        cases = choose_cases(arguments.case)
+        recorder = Recorder(new_folder(arguments.out), describe(options, peers, cases))
+    turns = plan.turns(options, peers, cases)
+    seconds = plan.estimate_seconds(
+        options, [turn for turn in turns if turn.key not in recorder.done], len(cases)
+    )
+    progress = Progress(sum(turn.steps(options) for turn in turns))
     progress.note(
         f"{len(peers)} peers, {len(cases)} cases, {options.rounds} rounds: "
-        f"about {clock(estimate_seconds(options, len(peers), len(cases)))} minutes"
+        f"about {clock(seconds)} minutes"
     )
-    if not info["quiet"]:
-        load_average = info["machine"]["load_average"]
+    if not recorder.info["quiet"]:
+        load_average = recorder.info["machine"]["load_average"]
         progress.note(
             f"warning: load average {load_average:.1f}: others use this machine; "
             f"the figures will be poor. Wait until it is quiet."
         )
-    recorder = Recorder(folder, info)
+    folder = recorder.folder
     interrupted = False
     good = False
     with tempfile.TemporaryDirectory(prefix="howdah-bench-") as temporary:
@@ -201,7 +241,7 @@ def run_command(arguments: argparse.Namespace) -> int:
             good = Runner(options, peers, cases, recorder, progress).run(Path(temporary))
         except KeyboardInterrupt:
             interrupted = True
-            progress.note("interrupted: the report shows what was measured so far")
+            progress.note(f"interrupted; to go on: python3 -m bench run --resume {folder}")
     recorder.complete(whole=not interrupted)
     write_reports(folder)
     print(f"{folder}/report.md\n{folder}/report.html")
@@ -249,13 +289,20 @@ def faults_command(arguments: argparse.Namespace) -> int:
 
 def list_command(_arguments: argparse.Namespace) -> int:
     """`list`."""
-    print("Peers:")
+    absent = absent_peers()
+    print("Peers (* in a run without --peer):")
     for peer in load_peers().values():
-        missing = peer.missing()
-        print(f"  {peer.name:<22} {peer.title}{''.join(f'; {text}' for text in missing)}")
-    print("Cases:")
+        if peer.name not in absent:
+            mark = " " if peer.share == "no" else "*"
+            print(f"{mark} {peer.name:<24} {peer.title}")
+    print("Absent:")
+    for name, facts in absent.items():
+        print(f"  {name:<24} {facts['title']}: {facts['reason']}")
+    print("Cases (* in a run without --case):")
     for case in load_cases().values():
-        print(f"  {case.name:<22} {case.title}: {case.about}")
+        missing = case.missing()
+        mark = "*" if case.name in DEFAULT_CASES else " "
+        print(f"{mark} {case.name:<24} {case.title}{f'; {missing}' if missing else ''}")
     return 0
 
 

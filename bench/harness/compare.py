@@ -25,7 +25,8 @@ def compare(before: Run, after: Run) -> str:
     rows = []
     for case in after.cases:
         for peer in after.peers:
-            for connections in after.connections:
+            # 0 stands for the open loop.
+            for connections in (*after.connections, 0):
                 cell = (peer, case, connections)
                 pairs = {
                     name: (before.cell(*cell, name), after.cell(*cell, name))
@@ -35,7 +36,8 @@ def compare(before: Run, after: Run) -> str:
                     continue
                 rows.append(
                     (
-                        f"{case}, {peer}, {connections} connections",
+                        f"{case}, {peer}, "
+                        + (f"{connections} connections" if connections else "constant rate"),
                         figures.rate(pairs["rps"][0]),
                         figures.rate(pairs["rps"][1]),
                         *(change(old, new) for old, new in pairs.values()),

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 NONE = "–"
 MIB = 1024 * 1024
 KEEP_DECIMALS_BELOW = 10.0
+# Ratios below the first number have so many digits behind the point.
+RATIO_DIGITS = ((0.1, 4), (10.0, 2), (100.0, 1))
 
 
 def rate(value: Spread | None) -> str:
@@ -44,12 +46,13 @@ def ratio(value: Spread | None) -> str:
     """A ratio with the spread over the rounds."""
     if value is None:
         return NONE
-    return f"**{value.median:.2f}x** ({value.low:.2f}–{value.high:.2f})"
+    digits = next((count for below, count in RATIO_DIGITS if value.median < below), 0)
+    return f"**{value.median:,.{digits}f}x** ({value.low:,.{digits}f}–{value.high:,.{digits}f})"
 
 
 def subject(run: Run) -> str:
-    """The peer that the others are compared with: the first of the command line."""
-    return run.peers[0]
+    """The peer that stands in the heading: the first of ours."""
+    return run.ours[0]
 
 
 def disturbance(run: Run) -> tuple[float, float]:
@@ -70,12 +73,14 @@ def method(run: Run) -> list[str]:
     cpus = run.info["machine"]["cpus"]
     others, stolen = disturbance(run)
     accounting = sorted({start.accounting for start in run.starts}) or ["nothing"]
-    return [
+    few = options.get("few_rounds")
+    fewer = f" ({few} for the peers that are measured less often)" if few else ""
+    paragraphs = [
         (
             f"Every peer runs {options['workers']} PHP processes with the same php.ini values and "
-            f"extensions, OPcache as below, no access log. Peers take turns: {options['rounds']} "
-            f"rounds, in each of which every peer is started anew and another one goes first. "
-            f"Servers listen on loopback."
+            f"extensions, OPcache as below, no access log, unless its description below says "
+            f"otherwise. Peers take turns: {options['rounds']} rounds{fewer}, in each of which "
+            f"every peer is started anew and another one goes first. Servers listen on loopback."
         ),
         (
             f"wrk keeps the given number of connections busy for {options['duration']} s "
@@ -84,11 +89,21 @@ def method(run: Run) -> list[str]:
             f"the requests that it could not send meanwhile, by an estimate. A connection that "
             f"never gets an answer within the run appears in no figure of wrk."
         ),
+    ]
+    if any(sample.rate for sample in run.samples):
+        paragraphs.append(
+            f"In the open loop oha sends requests at a constant rate, the same for every peer, "
+            f"over at most {max(run.connections)} connections. A latency counts from the moment "
+            f"when the request was due. A peer whose requests per second stay below the rate does "
+            f"not keep up; its latencies grow with the length of the run and compare with nothing."
+        )
+    paragraphs += [
         (
-            f"wrk runs on the same {cpus} CPUs and takes its share of them, the more of it the "
-            f"faster the server is: a lead in requests per second is larger than it looks here. "
-            f"CPU per request counts user and system time of all processes of a server (from "
-            f"{', '.join(accounting)}) and not wrk; it is the steadier figure."
+            f"The load generators run on the same {cpus} CPUs and take their share of them, the "
+            f"more of it the faster the server is: a lead in requests per second is larger than "
+            f"it looks here. CPU per request counts user and system time of all processes of a "
+            f"server (from {', '.join(accounting)}) and not of the load generator, nor of "
+            f"databases; it is the steadier figure."
         ),
         (
             "Figures are medians over the rounds with the smallest and largest in parentheses. A "
@@ -102,6 +117,7 @@ def method(run: Run) -> list[str]:
             f"{stolen:.0%} were taken by the hypervisor, in the worst sample."
         ),
     ]
+    return paragraphs
 
 
 def machine_line(run: Run) -> str:

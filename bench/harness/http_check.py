@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import http.client
 import io
 import json
 import socket
 import time
+import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote
@@ -28,32 +30,52 @@ POLL_SECONDS = 0.02
 
 @dataclass(frozen=True)
 class Answer:
-    """One response; `wire_bytes` counts head and body as they came."""
+    """One response; `wire_bytes` counts head and body as they came, `body_bytes` the body alone.
+
+    `body` is decoded, `encoding` says what it was encoded with.
+    """
 
     status: int
     content_type: str
     body: bytes
     wire_bytes: int
+    body_bytes: int = 0
+    encoding: str = ""
 
 
-def fetch(port: int, path: str, headers: dict[str, str] | None = None) -> Answer:
-    """One GET on a fresh connection.
+def fetch(
+    port: int,
+    path: str,
+    headers: dict[str, str] | None = None,
+    method: str = "GET",
+    body: bytes = b"",
+) -> Answer:
+    """One request on a fresh connection.
 
     Raises:
-        OSError, http.client.HTTPException: no answer, or none that is HTTP.
+        OSError, EOFError, http.client.HTTPException, zlib.error: no answer, or a broken one.
     """
     connection = http.client.HTTPConnection(HOST, port, timeout=TIMEOUT_SECONDS)
     try:
-        connection.request("GET", path, headers=headers or {})
+        # http.client asks for `identity` by itself, which is not what the load generators do.
+        connection.putrequest(method, path, skip_accept_encoding=True)
+        for name, value in (headers or {}).items():
+            connection.putheader(name, value)
+        if body:
+            connection.putheader("Content-Length", str(len(body)))
+        connection.endheaders(body or None)
         counter = _CountingSocket(connection.sock)
-        response = http.client.HTTPResponse(cast("socket.socket", counter), method="GET")
+        response = http.client.HTTPResponse(cast("socket.socket", counter), method=method)
         response.begin()
-        body = response.read()
+        raw = response.read()
+        encoding = response.getheader("Content-Encoding", "").lower()
         return Answer(
             status=response.status,
             content_type=response.getheader("Content-Type", ""),
-            body=body,
+            body=gzip.decompress(raw) if encoding == "gzip" else raw,
             wire_bytes=counter.received,
+            body_bytes=len(raw),
+            encoding=encoding,
         )
     finally:
         connection.close()
@@ -79,16 +101,17 @@ class _CountingSocket(io.RawIOBase):
         return count
 
 
-def verify(port: int, case: Case) -> Answer:
-    """Asks for the case's path and compares status, type and body.
+def verify(port: int, case: Case, body: bytes = b"") -> Answer:
+    """Asks for the case's path and compares status, type and body; `body` is what the client sends.
 
     Raises:
         BenchError: the answer differs.
     """
+    headers = {**case.headers, **({"Accept-Encoding": "gzip"} if case.gzip else {})}
     try:
-        answer = fetch(port, case.path, case.headers)
-    except (OSError, http.client.HTTPException) as error:
-        raise BenchError(f"GET {case.path}: no answer: {error!r}") from error
+        answer = fetch(port, case.path, headers, case.method, body)
+    except (OSError, EOFError, http.client.HTTPException, zlib.error) as error:
+        raise BenchError(f"{case.method} {case.path}: no answer: {error!r}") from error
     expected = case.check
     digest = hashlib.sha256(answer.body).hexdigest()
     differences = []
@@ -103,7 +126,7 @@ def verify(port: int, case: Case) -> Answer:
         begin = answer.body[:120].decode(errors="replace")
         differences.append(f"{len(answer.body)} bytes of another body, beginning {begin!r}")
     if differences:
-        raise BenchError(f"GET {case.path}: {'; '.join(differences)}")
+        raise BenchError(f"{case.method} {case.path}: {'; '.join(differences)}")
     return answer
 
 

@@ -1,4 +1,4 @@
-"""Runs wrk and reads its figures."""
+"""Runs wrk or oha and reads their figures."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import re
 import subprocess
 import time
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +77,7 @@ def parse_wrk(output: str) -> Load:
         load = Load(**values)
     except (json.JSONDecodeError, TypeError) as error:
         raise BenchError(f"wrk printed figures that cannot be read: {line}") from error
-    if any(getattr(load, field.name) < 0 for field in fields(load)):
+    if any(getattr(load, one.name) < 0 for one in fields(load)):
         raise BenchError(f"wrk printed a negative figure: {line}")
     return load
 
@@ -90,8 +90,78 @@ class LoadRun:
     output: str
 
 
-class Wrk:
-    """One running wrk; `finish` waits for it."""
+@dataclass(frozen=True)
+class Shape:
+    """What the client asks for; each hundredth request goes to the slow path, if there is one."""
+
+    headers: dict[str, str] = field(default_factory=dict)
+    method: str = "GET"
+    body: Path | None = None
+    slow_path: str = ""
+    gzip: bool = False
+
+    def header_lines(self) -> list[str]:
+        """All headers that the load generator has to be told of."""
+        lines = [f"{name}: {value}" for name, value in self.headers.items()]
+        return [*lines, "Accept-Encoding: gzip"] if self.gzip else lines
+
+
+class Generator:
+    """One running load generator; `finish` waits for it."""
+
+    name = ""
+    hint = ""
+
+    def __init__(self, command: list[str], seconds: int) -> None:
+        self.seconds = seconds
+        try:
+            self._process = subprocess.Popen(
+                command,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                start_new_session=True,
+            )
+        except FileNotFoundError as error:
+            raise BenchError(f"{self.name} is not installed; try: {self.hint}") from error
+
+    def parse(self, output: str) -> Load:
+        """The figures in the generator's output."""
+        raise NotImplementedError
+
+    def finish(self) -> LoadRun:
+        """Waits for the end of the run."""
+        before = os.times()
+        try:
+            output, _ = self._process.communicate(timeout=self.seconds + GRACE_SECONDS)
+        except subprocess.TimeoutExpired as error:
+            raise BenchError(f"{self.name} did not end in time") from error
+        finally:
+            self.abort()
+        after = os.times()
+        if self._process.returncode != 0:
+            raise BenchError(
+                f"{self.name} ended with exit status {self._process.returncode}:\n{output}"
+            )
+        load = self.parse(output)
+        # Nothing else that this process waits for ends meanwhile.
+        cpu = (after.children_user + after.children_system) - (
+            before.children_user + before.children_system
+        )
+        return LoadRun(replace(load, client_cpu_seconds=cpu), output)
+
+    def abort(self) -> None:
+        """Ends the generator if it still runs; for the way out after an error."""
+        if self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+
+
+class Wrk(Generator):
+    """A closed loop: so many connections, each of which asks again once it has its answer."""
+
+    name = "wrk"
+    hint = "apt-get install wrk"
 
     def __init__(
         self,
@@ -100,9 +170,9 @@ class Wrk:
         connections: int,
         seconds: int,
         threads: int,
-        headers: dict[str, str] | None = None,
+        shape: Shape | None = None,
     ) -> None:
-        self.seconds = seconds
+        shape = shape or Shape()
         command = [
             "wrk",
             f"--threads={min(threads, connections)}",
@@ -113,43 +183,14 @@ class Wrk:
             f"--timeout={seconds + 2}s",
             f"--script={SCRIPT}",
         ]
-        for name, value in (headers or {}).items():
-            command += ["--header", f"{name}: {value}"]
-        try:
-            self._process = subprocess.Popen(
-                [*command, url],
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                start_new_session=True,
-            )
-        except FileNotFoundError as error:
-            raise BenchError("wrk is not installed; try: apt-get install wrk") from error
+        for line in shape.header_lines():
+            command += ["--header", line]
+        body = "" if shape.body is None else str(shape.body)
+        super().__init__([*command, url, "--", shape.method, body, shape.slow_path], seconds)
 
-    def finish(self) -> LoadRun:
-        """Waits for the end of the run."""
-        before = os.times()
-        try:
-            output, _ = self._process.communicate(timeout=self.seconds + GRACE_SECONDS)
-        except subprocess.TimeoutExpired as error:
-            raise BenchError("wrk did not end in time") from error
-        finally:
-            self.abort()
-        after = os.times()
-        if self._process.returncode != 0:
-            raise BenchError(f"wrk ended with exit status {self._process.returncode}:\n{output}")
-        load = parse_wrk(output)
-        # Nothing else that this process waits for ends meanwhile.
-        cpu = (after.children_user + after.children_system) - (
-            before.children_user + before.children_system
-        )
-        return LoadRun(Load(**{**load.as_dict(), "client_cpu_seconds": cpu}), output)
-
-    def abort(self) -> None:
-        """Ends wrk if it still runs; for the way out after an error."""
-        if self._process.poll() is None:
-            self._process.kill()
-            self._process.wait()
+    def parse(self, output: str) -> Load:
+        """wrk.lua's line."""
+        return parse_wrk(output)
 
 
 def run_wrk(
@@ -158,13 +199,11 @@ def run_wrk(
     connections: int,
     seconds: int,
     threads: int,
-    headers: dict[str, str] | None = None,
+    shape: Shape | None = None,
 ) -> LoadRun:
     """Runs wrk from start to end."""
     started = time.monotonic()
-    run = Wrk(
-        url, connections=connections, seconds=seconds, threads=threads, headers=headers
-    ).finish()
+    run = Wrk(url, connections=connections, seconds=seconds, threads=threads, shape=shape).finish()
     if time.monotonic() - started < seconds:
         raise BenchError(f"wrk ended early:\n{run.output}")
     return run

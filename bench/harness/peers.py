@@ -13,6 +13,10 @@ from bench.harness.errors import BenchError
 
 PEERS = Path(__file__).parent.parent / "peers"
 REPOSITORY = Path(__file__).parent.parent.parent
+# Where this machine keeps what is not on PATH; see peers.toml in bench/README.md.
+LOCAL = Path(__file__).parent.parent / "peers.toml"
+CONTRACTS = ("classic", "frankenphp", "roadrunner", "swoole", "loop")
+SHARES = ("all", "few", "no")
 
 
 @dataclass(frozen=True)
@@ -26,8 +30,9 @@ class Binary:
     def find(self) -> str | None:
         """The path, None when it is not there; a relative path is below the repository."""
         for name in self.names:
+            # A relative path is below the repository, `~` the home of whoever runs this.
             if "/" in name:
-                path = REPOSITORY / name
+                path = REPOSITORY / Path(name).expanduser()
                 if path.is_file():
                     return str(path)
             else:
@@ -41,6 +46,8 @@ class Binary:
         path = self.find()
         if path is None:
             return "not installed"
+        if not self.version:
+            return Path(path).name
         try:
             done = subprocess.run(
                 [path, *self.version], capture_output=True, text=True, timeout=30, check=False
@@ -52,17 +59,25 @@ class Binary:
 
 @dataclass(frozen=True)
 class Command:
-    """A process of a peer; `php_ini_option` is repeated for each php.ini value."""
+    """A process of a peer; `php_ini_option` is repeated for each php.ini value.
+
+    `wait_for` is a unix socket or a port of loopback that has to accept before the next one starts.
+    """
 
     name: str
     argv: tuple[str, ...]
     php_ini_option: tuple[str, ...] = ()
     wait_for: str = ""
+    env: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Peer:
-    """A server, or a server in one of its variants."""
+    """A server, or a server in one of its variants.
+
+    `contract` is the way in which it calls the application; a case that does not offer it is not
+    measured with this peer. `share` says how much of a run without `--peer` is its own.
+    """
 
     name: str
     title: str
@@ -73,6 +88,11 @@ class Peer:
     templates: tuple[str, ...]
     php_process: str
     variables: dict[str, str] = field(default_factory=dict)
+    contract: str = "classic"
+    share: str = "no"
+    ours: bool = False
+    closes_connections: bool = False
+    serves_files: bool = True
 
     def missing(self) -> list[str]:
         """What to do for each program that is not there."""
@@ -89,33 +109,80 @@ def _take(table: dict[str, Any], known: set[str], where: str) -> None:
         raise BenchError(f"{where}: unknown key {', '.join(sorted(unknown))}")
 
 
-def parse_peers(folder: Path, table: dict[str, Any]) -> list[Peer]:
+def local_paths(path: Path = LOCAL) -> dict[str, str]:
+    """What bench/peers.toml says about this machine: program or application -> path.
+
+    Raises:
+        BenchError: the file cannot be read as TOML, or a value is no text.
+    """
+    if not path.is_file():
+        return {}
+    try:
+        table = tomllib.loads(path.read_text())
+    except tomllib.TOMLDecodeError as error:
+        raise BenchError(f"{path.name}: {error}") from error
+    for key, value in table.items():
+        if not isinstance(value, str):
+            raise BenchError(f"{path.name}: {key} has to be a path in quotes")
+    return table
+
+
+def _word(variant: dict[str, Any], key: str, known: tuple[str, ...], where: str) -> str:
+    word = variant.get(key, known[0] if key == "contract" else "no")
+    if word not in known:
+        raise BenchError(f"{where}: {key} is {word!r}; use {', '.join(known)}")
+    return str(word)
+
+
+def parse_peers(
+    folder: Path, table: dict[str, Any], local: dict[str, str] | None = None
+) -> list[Peer]:
     """Makes peers of a parsed peer.toml: one for each `[[variant]]`.
 
     Raises:
         BenchError: a key is missing or unknown.
     """
     where = f"{folder.name}/peer.toml"
-    _take(table, {"binary", "templates", "php_process", "process", "variables", "variant"}, where)
+    _take(
+        table,
+        {
+            "binary",
+            "closes_connections",
+            "ours",
+            "php_process",
+            "process",
+            "serves_files",
+            "templates",
+            "variables",
+            "variant",
+        },
+        where,
+    )
+    local = local or {}
     peers = []
     try:
         binaries = {
-            name: Binary(tuple(value["names"]), tuple(value["version"]), value["hint"])
+            name: Binary(
+                (local[name],) if name in local else tuple(value["names"]),
+                tuple(value["version"]),
+                value["hint"],
+            )
             for name, value in table["binary"].items()
         }
         commands = []
         for process in table["process"]:
-            _take(process, {"name", "command", "php_ini_option", "wait_for"}, where)
+            _take(process, {"name", "command", "env", "php_ini_option", "wait_for"}, where)
             commands.append(
                 Command(
                     name=process["name"],
                     argv=tuple(process["command"]),
                     php_ini_option=tuple(process.get("php_ini_option", ())),
                     wait_for=process.get("wait_for", ""),
+                    env=dict(process.get("env", {})),
                 )
             )
         for variant in table["variant"]:
-            _take(variant, {"name", "title", "about", "variables"}, where)
+            _take(variant, {"name", "title", "about", "contract", "share", "variables"}, where)
             peers.append(
                 Peer(
                     name=variant["name"],
@@ -127,6 +194,11 @@ def parse_peers(folder: Path, table: dict[str, Any]) -> list[Peer]:
                     templates=tuple(table.get("templates", ())),
                     php_process=table["php_process"],
                     variables={**table.get("variables", {}), **variant.get("variables", {})},
+                    contract=_word(variant, "contract", CONTRACTS, where),
+                    share=_word(variant, "share", SHARES, where),
+                    ours=bool(table.get("ours", False)),
+                    closes_connections=bool(table.get("closes_connections", False)),
+                    serves_files=bool(table.get("serves_files", True)),
                 )
             )
     except KeyError as error:
@@ -137,9 +209,23 @@ def parse_peers(folder: Path, table: dict[str, Any]) -> list[Peer]:
 def load_peers(folder: Path = PEERS) -> dict[str, Peer]:
     """All peers and variants by name."""
     peers: dict[str, Peer] = {}
+    local = local_paths()
     for path in sorted(folder.glob("*/peer.toml")):
-        for peer in parse_peers(path.parent, tomllib.loads(path.read_text())):
+        for peer in parse_peers(path.parent, tomllib.loads(path.read_text()), local):
             if peer.name in peers:
                 raise BenchError(f"two peers are called {peer.name}")
             peers[peer.name] = peer
     return peers
+
+
+def absent_peers(folder: Path = PEERS) -> dict[str, dict[str, str]]:
+    """Title and reason of every peer that cannot be measured here, by name."""
+    table = tomllib.loads((folder / "absent.toml").read_text())
+    absent = {
+        name: {"title": value["title"], "reason": value["reason"]} for name, value in table.items()
+    }
+    for peer in load_peers(folder).values():
+        missing = peer.missing()
+        if missing:
+            absent[peer.name] = {"title": peer.title, "reason": "; ".join(missing)}
+    return absent

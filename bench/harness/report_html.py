@@ -8,7 +8,20 @@ from typing import TYPE_CHECKING
 
 from bench.faults.report import HEAD, conditions, rows_of
 from bench.harness import figures
-from bench.harness.report_markdown import CELL_HEAD, cell_row, problems, title
+from bench.harness.report_markdown import (
+    CELL_HEAD,
+    LOOP_ABOUT,
+    RATIOS,
+    absent,
+    cell_row,
+    loads,
+    loop_head,
+    loop_rows,
+    memory_rows,
+    problems,
+    ratio_rows,
+    title,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,8 +62,10 @@ def escape(text: str) -> str:
     return html.escape(text)
 
 
-def bars(values: Sequence[tuple[str, Spread | None]], unit: str, label: str) -> str:
-    """A bar for each peer, the first one in its own colour, with a line for the spread."""
+def bars(
+    values: Sequence[tuple[str, Spread | None]], unit: str, label: str, *, ours: int = 1
+) -> str:
+    """A bar for each peer, the first ones in their own colour, with a line for the spread."""
     width = LABEL_WIDTH + BAR_WIDTH + VALUE_WIDTH
     height = ROW_HEIGHT * len(values)
     top = max((value.high for _, value in values if value is not None), default=0.0)
@@ -68,7 +83,7 @@ def bars(values: Sequence[tuple[str, Spread | None]], unit: str, label: str) -> 
             continue
         length = value.median * scale
         low, high = LABEL_WIDTH + value.low * scale, LABEL_WIDTH + value.high * scale
-        kind = "first" if index == 0 else "other"
+        kind = "first" if index < ours else "other"
         parts.append(
             f'<rect class="{kind}" x="{LABEL_WIDTH}" y="{y + 5}" width="{length:.1f}" '
             f'height="{BAR_HEIGHT}" rx="2"/>'
@@ -103,55 +118,60 @@ def html_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def ratio_section(run: Run) -> list[str]:
-    """The ratios as one table with two columns for each other peer."""
-    subject = figures.subject(run)
-    head = [""]
-    for other in run.peers[1:]:
-        head += [f"{title(run, other)}: req/s", "CPU"]
-    rows = []
-    for case in run.cases:
-        for connections in run.connections:
-            row = [f"{run.info['cases'][case]['title']}, {connections} connections"]
-            for other in run.peers[1:]:
-                row.append(figures.ratio(run.ratio(subject, other, case, connections)))
-                row.append(figures.ratio(run.cpu_ratio(subject, other, case, connections)))
-            rows.append(row)
+    """The ratios: two tables for each of ours with a column for each other peer."""
+    head = ("", *(f"than {title(run, other)}" for other in run.others))
+    parts = ["<h2>Ratios</h2>"]
+    for subject in run.ours:
+        for words, kind in RATIOS:
+            rows = ratio_rows(run, subject, kind)
+            if rows:
+                parts.append(f"<h3>{escape(title(run, subject))}: {escape(words)}</h3>")
+                parts.append(html_table(head, rows))
+    return parts
+
+
+def loop_section(run: Run) -> list[str]:
+    """What a server adds to the handler alone."""
+    rows = loop_rows(run)
+    if not rows:
+        return []
     return [
-        "<h2>Ratios</h2>",
-        (
-            f"<p>How many times as many requests per second {escape(title(run, subject))} answers, "
-            f"and how many times less CPU time it spends on one, than:</p>"
-        ),
-        html_table(head, rows),
+        "<h2>Against the handler alone</h2>",
+        f"<p>{escape(LOOP_ABOUT)}</p>",
+        html_table(loop_head(run), rows),
     ]
 
 
 def case_section(run: Run, case: str) -> list[str]:
-    """Bars and a table for each number of connections."""
+    """Bars and a table for each load."""
     facts = run.info["cases"][case]
     parts = [f"<h2>{escape(facts['title'])}</h2>", f"<p>{escape(facts['about'])}</p>"]
-    for connections in run.connections:
-        rates = [(title(run, peer), run.cell(peer, case, connections, "rps")) for peer in run.peers]
-        times = [(title(run, peer), run.cell(peer, case, connections, "cpu")) for peer in run.peers]
-        name = f"{facts['title']}, {connections} connections"
-        parts.append(f"<h3>{connections} connections</h3>")
-        parts.append('<p class="soft">Requests per second: longer is better</p>')
-        parts.append(bars(rates, "req/s", f"{name}: requests per second"))
-        parts.append('<p class="soft">CPU time of all server processes: shorter is better</p>')
-        parts.append(bars(times, "µs/req", f"{name}: CPU time for a request"))
-        rows = [cell_row(run, peer, case, connections) for peer in run.peers]
+    for connections, heading in loads(run, case):
+        name = f"{facts['title']}, {heading}"
+        parts.append(f"<h3>{escape(heading[0].upper() + heading[1:])}</h3>")
+        if connections:
+            parts.append('<p class="soft">Requests per second: longer is better</p>')
+            parts.append(picture(run, (case, connections), "rps", "req/s", f"{name}: throughput"))
+            parts.append('<p class="soft">CPU time of all server processes: shorter is better</p>')
+            parts.append(picture(run, (case, connections), "cpu", "µs/req", f"{name}: CPU time"))
+        else:
+            parts.append(
+                '<p class="soft">Time within which 99 of 100 were answered: shorter is better</p>'
+            )
+            parts.append(picture(run, (case, connections), "p99", "µs", f"{name}: latency"))
+        rows = [cell_row(run, peer, case, connections) for peer in run.shown(case, connections)]
         parts.append(html_table(CELL_HEAD, rows))
-    memory = [
-        (
-            title(run, peer),
-            figures.mebibytes(run.memory(peer, case, under_load=False)),
-            figures.mebibytes(run.memory(peer, case, under_load=True)),
-        )
-        for peer in run.peers
-    ]
     parts.append("<h3>Memory</h3>")
-    parts.append(html_table(("PSS, MiB", "idle", "under load"), memory))
+    parts.append(html_table(("PSS, MiB", "idle", "under load"), memory_rows(run, case)))
     return parts
+
+
+def picture(run: Run, load: tuple[str, int], figure: str, unit: str, label: str) -> str:
+    """A bar for each peer that the case is for; `load` is case and connections."""
+    case, connections = load
+    peers = run.shown(case, connections)
+    values = [(title(run, peer), run.cell(peer, case, connections, figure)) for peer in peers]
+    return bars(values, unit, label, ours=len([peer for peer in run.ours if peer in peers]))
 
 
 def fault_section(run: Run) -> list[str]:
@@ -194,18 +214,22 @@ def html_report(run: Run) -> str:
             f"{escape(figures.commit_line(run))}</p>"
         ),
     ]
-    if len(run.peers) > 1:
+    if run.others:
         parts += ratio_section(run)
+    parts += loop_section(run)
     for case in run.cases:
         parts += case_section(run, case)
     trouble = problems(run)
     if trouble:
         parts += ["<h2>Problems</h2>", *markdown_lines(trouble)]
+    missing = absent(run)
+    if missing:
+        parts += ["<h2>Not measured</h2>", *(f"<p>• {escape(line)}</p>" for line in missing)]
     parts += fault_section(run)
     parts.append("<h2>Method</h2>")
     parts += [f"<p>{escape(paragraph)}</p>" for paragraph in figures.method(run)]
     parts.append(f"<p>Machine: {escape(figures.machine_line(run))}.</p>")
-    for facts in run.info["peers"].values():
+    for facts in [*run.info["peers"].values(), *run.info.get("references", {}).values()]:
         parts.append(f"<p><b>{escape(facts['title'])}</b>: {escape(facts['about'])}</p>")
     ini = "\n".join(f"{key} = {value}" for key, value in run.info["options"]["php_ini"].items())
     parts += ["<p>php.ini values of every peer:</p>", f"<pre>{escape(ini)}</pre>", "</body></html>"]

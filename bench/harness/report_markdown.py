@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bench.harness import figures
+from bench.harness.stats import spread
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -24,25 +25,88 @@ def title(run: Run, peer: str) -> str:
     return str(run.info["peers"][peer]["title"])
 
 
-def ratios(run: Run) -> list[str]:
-    """How the first peer compares with each other one."""
-    subject = figures.subject(run)
-    lines = []
-    for other in run.peers[1:]:
-        rows = [
-            (
-                f"{run.info['cases'][case]['title']}, {connections} connections",
-                figures.ratio(run.ratio(subject, other, case, connections)),
-                figures.ratio(run.cpu_ratio(subject, other, case, connections)),
-            )
-            for case in run.cases
-            for connections in run.connections
-        ]
-        lines += [f"### {title(run, subject)} against {title(run, other)}", ""]
-        lines += table(
-            ("", "requests per second, times as many", "CPU per request, times less"), rows
+def row_title(run: Run, peer: str, case: str) -> str:
+    """A peer's title, with what became of the body where the client takes gzip."""
+    name = title(run, peer)
+    if not run.info["cases"][case].get("gzip"):
+        return name
+    start = next((one for one in run.starts if (one.peer, one.case) == (peer, case)), None)
+    if start is None:
+        return name
+    how = start.encoding or "not compressed"
+    return f"{name} ({how}, {start.body_bytes:,} bytes)"
+
+
+def cells(run: Run) -> list[tuple[str, int]]:
+    """Case and connections of each row of a table of ratios."""
+    return [(case, connections) for case in run.cases for connections in run.connections]
+
+
+def cell_title(run: Run, case: str, connections: int) -> str:
+    """Case and connections in words."""
+    return f"{run.info['cases'][case]['title']}, {connections} connections"
+
+
+RATIOS = (
+    ("requests per second, times as many", "ratio"),
+    ("CPU per request, times less", "cpu_ratio"),
+)
+
+
+def ratio_rows(run: Run, subject: str, kind: str) -> list[tuple[str, ...]]:
+    """One kind of ratio of one of ours against each other peer."""
+    compare = run.ratio if kind == "ratio" else run.cpu_ratio
+
+    def cell(other: str, case: str, connections: int) -> str:
+        # To send fewer bytes for more time is another thing, neither better nor worse.
+        if run.encoding(subject, case) != run.encoding(other, case):
+            return figures.NONE
+        return figures.ratio(compare(subject, other, case, connections))
+
+    return [
+        (
+            cell_title(run, case, connections),
+            *(cell(other, case, connections) for other in run.others),
         )
+        for case, connections in cells(run)
+        if run.offered(subject, case)
+    ]
+
+
+def ratios(run: Run) -> list[str]:
+    """How each of ours compares with each other peer."""
+    lines = []
+    head = ("", *(f"than {title(run, other)}" for other in run.others))
+    for subject in run.ours:
+        for words, kind in RATIOS:
+            rows = ratio_rows(run, subject, kind)
+            if rows:
+                lines += [f"### {title(run, subject)}: {words}", "", *table(head, rows)]
     return lines
+
+
+def loop_rows(run: Run) -> list[tuple[str, ...]]:
+    """What a server adds to the CPU time of the handler alone."""
+    return [
+        (
+            cell_title(run, case, connections),
+            figures.microseconds(spread(list(run.loop_us(case).values()))),
+            *(figures.ratio(run.over_loop(peer, case, connections)) for peer in run.ours),
+        )
+        for case, connections in cells(run)
+        if run.loop_us(case)
+    ]
+
+
+def loop_head(run: Run) -> tuple[str, ...]:
+    """The head of that table."""
+    return ("", "the handler alone, CPU µs", *(title(run, peer) for peer in run.ours))
+
+
+LOOP_ABOUT = (
+    "CPU per request as a multiple of the same handler called in a bare loop of PHP, which knows "
+    "neither HTTP nor other requests:"
+)
 
 
 def cell_row(run: Run, peer: str, case: str, connections: int) -> tuple[str, ...]:
@@ -52,7 +116,7 @@ def cell_row(run: Run, peer: str, case: str, connections: int) -> tuple[str, ...
         return figures.milliseconds(run.cell(peer, case, connections, name))
 
     return (
-        title(run, peer),
+        row_title(run, peer, case),
         figures.rate(run.cell(peer, case, connections, "rps")),
         figures.microseconds(run.cell(peer, case, connections, "cpu")),
         cell("mean"),
@@ -61,7 +125,8 @@ def cell_row(run: Run, peer: str, case: str, connections: int) -> tuple[str, ...
         cell("p90"),
         cell("p99"),
         cell("max"),
-        cell("stdev"),
+        # oha tells none.
+        cell("stdev") if connections else figures.NONE,
         f"{run.failed(peer, case, connections):,}",
     )
 
@@ -81,37 +146,65 @@ CELL_HEAD = (
 )
 
 
+def loads(run: Run, case: str) -> list[tuple[int, str]]:
+    """The loads of a case with their headings; 0 connections stands for the open loop."""
+    found = [(connections, f"{connections} connections") for connections in run.connections]
+    if any(sample.rate and sample.case == case for sample in run.samples):
+        rate = run.info["rates"][case]
+        found.append((0, f"constant rate of {rate:,} requests per second (open loop)"))
+    return found
+
+
+def memory_rows(run: Run, case: str) -> list[tuple[str, ...]]:
+    """Memory of each peer in a case."""
+    return [
+        (
+            title(run, peer),
+            figures.mebibytes(run.memory(peer, case, under_load=False)),
+            figures.mebibytes(run.memory(peer, case, under_load=True)),
+        )
+        for peer in run.peers
+        if run.offered(peer, case)
+    ]
+
+
 def details(run: Run) -> list[str]:
     """The figures of each case."""
     lines = []
     for case in run.cases:
         facts = run.info["cases"][case]
-        lines += [f"### {facts['title']}", "", f"{facts['about']} `GET {facts['path']}`", ""]
-        for connections in run.connections:
-            lines += [f"{connections} connections:", ""]
-            rows = [cell_row(run, peer, case, connections) for peer in run.peers]
+        request = f"`{facts.get('method', 'GET')} {facts['path']}`"
+        lines += [f"### {facts['title']}", "", f"{facts['about']} {request}", ""]
+        for connections, heading in loads(run, case):
+            lines += [f"{heading[0].upper()}{heading[1:]}:", ""]
+            rows = [cell_row(run, peer, case, connections) for peer in run.shown(case, connections)]
             lines += table(CELL_HEAD, rows)
-        rows = [
-            (
-                title(run, peer),
-                figures.mebibytes(run.memory(peer, case, under_load=False)),
-                figures.mebibytes(run.memory(peer, case, under_load=True)),
-            )
-            for peer in run.peers
-        ]
-        lines += table(("memory (PSS)", "idle MiB", "under load MiB"), rows)
+        lines += table(("memory (PSS)", "idle MiB", "under load MiB"), memory_rows(run, case))
     return lines
 
 
 def peers(run: Run) -> list[str]:
     """What was measured, with versions."""
     lines = []
-    for facts in run.info["peers"].values():
+    for facts in [*run.info["peers"].values(), *run.info.get("references", {}).values()]:
         versions = "; ".join(
             text.splitlines()[0] if text else "unknown" for text in facts["versions"].values()
         )
         lines.append(f"- **{facts['title']}**: {facts['about']} ({versions})")
     return [*lines, ""]
+
+
+def absent(run: Run) -> list[str]:
+    """What was not measured and why, one line each."""
+    lines = [
+        f"{facts['title']}: {facts['reason']}" for facts in run.info.get("absent", {}).values()
+    ]
+    for case, reasons in run.info.get("not_offered", {}).items():
+        lines += [
+            f"{title(run, peer)} in {run.info['cases'][case]['title']}: {reason}"
+            for peer, reason in reasons.items()
+        ]
+    return lines
 
 
 def problems(run: Run) -> list[str]:
@@ -149,12 +242,18 @@ def markdown_report(run: Run) -> str:
     """The whole report."""
     lines = [f"# {title(run, figures.subject(run))} side by side with its peers", ""]
     lines += [f"{run.info['started'][:10]}, commit {figures.commit_line(run)}.", ""]
-    if len(run.peers) > 1:
+    if run.others:
         lines += ["## Ratios", "", *ratios(run)]
+    rows = loop_rows(run)
+    if rows:
+        lines += ["## Against the handler alone", "", LOOP_ABOUT, "", *table(loop_head(run), rows)]
     lines += ["## Figures", "", *details(run)]
     trouble = problems(run)
     if trouble:
         lines += ["## Problems", "", *trouble]
+    missing = absent(run)
+    if missing:
+        lines += ["## Not measured", "", *(f"- {line}" for line in missing), ""]
     lines += fault_tables(run)
     lines += ["## Method", ""]
     for paragraph in figures.method(run):

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bench.harness.errors import BenchError
 from bench.harness.load import Load
+from bench.harness.reference import Reference
 from bench.harness.stats import Spread, paired_ratio, spread
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 FORMAT = 1
+REQUIRED = ("samples.jsonl", "starts.jsonl")
 
 
 @dataclass(frozen=True)
 class Sample:
     """One timed run of the load generator against one peer.
 
-    CPU times are seconds within the run; `problem` says why the sample does not count.
+    CPU times are seconds within the run; `problem` says why the sample does not count. `rate` is
+    the arrival rate of an open loop, 0 in a closed one.
     """
 
     peer: str
@@ -32,6 +35,7 @@ class Sample:
     machine_cpu_seconds: float
     steal_seconds: float
     problem: str | None = None
+    rate: int = 0
 
     @property
     def cpu_us_per_request(self) -> float:
@@ -61,6 +65,13 @@ class Start:
     forced_stops: list[str]
     accounting: str
     probe: dict[str, Any]
+    body_bytes: int = 0
+    encoding: str = ""
+
+
+def load_text(connections: int, rate: int) -> str:
+    """The kind of load in words."""
+    return f"{rate:,} req/s" if rate else f"{connections} connections"
 
 
 def figure(sample: Sample, name: str) -> float:
@@ -80,6 +91,7 @@ class Run:
     info: dict[str, Any]
     samples: list[Sample]
     starts: list[Start]
+    references: list[Reference] = field(default_factory=list)
 
     @property
     def peers(self) -> list[str]:
@@ -96,13 +108,53 @@ class Run:
         """As given."""
         return list(self.info["options"]["connections"])
 
+    @property
+    def ours(self) -> list[str]:
+        """The peers that the others are compared with: Howdah's, else the first."""
+        return [peer for peer in self.peers if self.info["peers"][peer].get("ours")] or [
+            self.peers[0]
+        ]
+
+    @property
+    def others(self) -> list[str]:
+        """Those that Howdah is compared with."""
+        return [peer for peer in self.peers if peer not in self.ours]
+
+    def offered(self, peer: str, case: str) -> bool:
+        """Whether this peer was to be measured in this case at all."""
+        return peer not in self.info.get("not_offered", {}).get(case, {})
+
+    def shown(self, case: str, connections: int) -> list[str]:
+        """The peers of a table; not all of them need to have run the open loop."""
+        return [
+            peer
+            for peer in self.peers
+            if self.offered(peer, case) and (connections or self.select(peer, case, 0))
+        ]
+
+    def encoding(self, peer: str, case: str) -> str | None:
+        """What the peer compressed the body with, None when it was never started."""
+        return next(
+            (start.encoding for start in self.starts if (start.peer, start.case) == (peer, case)),
+            None,
+        )
+
     def select(self, peer: str, case: str, connections: int) -> list[Sample]:
-        """All samples of a cell, the bad ones included."""
+        """All samples of a cell, the bad ones included; 0 connections: those of the open loop."""
         return [
             sample
             for sample in self.samples
-            if (sample.peer, sample.case, sample.connections) == (peer, case, connections)
+            if (sample.peer, sample.case) == (peer, case)
+            and (0 if sample.rate else sample.connections) == connections
         ]
+
+    def loop_us(self, case: str) -> dict[int, float]:
+        """CPU time of one call of the handler without a server, by round."""
+        return {one.round: one.cpu_us_per_call for one in self.references if one.case == case}
+
+    def over_loop(self, peer: str, case: str, connections: int) -> Spread | None:
+        """How many times the CPU time of the bare handler a request takes."""
+        return paired_ratio(self.by_round(peer, case, connections, "cpu"), self.loop_us(case))
 
     def by_round(self, peer: str, case: str, connections: int, name: str) -> dict[int, float]:
         """A figure of each round, good samples only."""
@@ -147,7 +199,7 @@ class Run:
     def problems(self) -> list[str]:
         """One line for each thing that went wrong."""
         lines = [
-            f"{sample.case}, {sample.peer}, {sample.connections} connections, "
+            f"{sample.case}, {sample.peer}, {load_text(sample.connections, sample.rate)}, "
             f"round {sample.round}: {sample.problem}"
             for sample in self.samples
             if sample.problem is not None
@@ -161,48 +213,11 @@ class Run:
         return lines + list(self.info.get("failures", []))
 
 
-class Recorder:
-    """Writes a run as it goes, so that an interrupted one keeps what it has."""
-
-    def __init__(self, folder: Path, info: dict[str, Any]) -> None:
-        self.folder = folder
-        self.info = {"format": FORMAT, "complete": False, "failures": [], **info}
-        folder.mkdir(parents=True)
-        (folder / "wrk").mkdir()
-        (folder / "samples.jsonl").touch()
-        (folder / "starts.jsonl").touch()
-        self.save()
-
-    def save(self) -> None:
-        """Writes run.json anew."""
-        (self.folder / "run.json").write_text(json.dumps(self.info, indent=2) + "\n")
-
-    def sample(self, sample: Sample, output: str) -> None:
-        """Adds a sample and the load generator's own text."""
-        self._append("samples.jsonl", asdict(sample))
-        name = f"{sample.case}-{sample.peer}-c{sample.connections}-r{sample.round}.txt"
-        (self.folder / "wrk" / name).write_text(output)
-
-    def start(self, start: Start) -> None:
-        """Adds a start."""
-        self._append("starts.jsonl", asdict(start))
-
-    def failure(self, message: str) -> None:
-        """Notes that a peer could not be measured."""
-        self.info["failures"].append(message)
-        self.save()
-
-    def complete(self, *, whole: bool) -> None:
-        """Marks the end; `whole` is false after an interruption."""
-        self.info["complete"] = whole
-        self.save()
-
-    def _append(self, name: str, values: dict[str, Any]) -> None:
-        with (self.folder / name).open("a") as file:
-            file.write(json.dumps(values) + "\n")
-
-
-def _lines(path: Path) -> list[dict[str, Any]]:
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """The objects of a file with one in each line."""
+    # Runs of earlier versions of the harness lack some of the files.
+    if not path.exists() and path.name not in REQUIRED:
+        return []
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
@@ -221,9 +236,10 @@ def load_run(folder: Path) -> Run:
             raise BenchError(f"{path}: format {info.get('format')}, this harness reads {FORMAT}")
         samples = [
             Sample(**{**line, "load": Load.from_dict(line["load"])})
-            for line in _lines(folder / "samples.jsonl")
+            for line in read_lines(folder / "samples.jsonl")
         ]
-        starts = [Start(**line) for line in _lines(folder / "starts.jsonl")]
+        starts = [Start(**line) for line in read_lines(folder / "starts.jsonl")]
+        references = [Reference(**line) for line in read_lines(folder / "references.jsonl")]
     except (json.JSONDecodeError, KeyError, TypeError, FileNotFoundError) as error:
         raise BenchError(f"{folder}: damaged run: {error!r}") from error
-    return Run(folder, info, samples, starts)
+    return Run(folder, info, samples, starts, references)

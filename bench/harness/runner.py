@@ -2,79 +2,72 @@
 
 from __future__ import annotations
 
-import datetime
 import time
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from bench.harness import conditions, machine, proc
+from bench.harness import conditions, plan, proc
 from bench.harness.errors import BenchError
 from bench.harness.http_check import probe, verify
-from bench.harness.load import LoadRun, Wrk
-from bench.harness.results import Recorder, Sample, Start
+from bench.harness.load import LoadRun, Shape, Wrk
+from bench.harness.open_loop import Oha
+from bench.harness.reference import run_loop
+from bench.harness.results import Sample, Start, load_text
 from bench.harness.server import Server, Setup, serve
+from bench.harness.services import Services
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from bench.harness.cases import Case
+    from bench.harness.cases import Case, Site
     from bench.harness.http_check import Answer
+    from bench.harness.load import Generator, Load
     from bench.harness.peers import Peer
+    from bench.harness.plan import Options, Turn
     from bench.harness.progress import Progress
+    from bench.harness.recorder import Recorder
 
-# Start, checks and stop of a server, and what wrk needs around its run; from experience.
-OVERHEAD_START_SECONDS = 0.7
-OVERHEAD_RUN_SECONDS = 0.3
 # The part of the warm-up after which memory is looked at: every process has served by then.
 MEMORY_AFTER = 0.7
 # Answers may differ in a header's length (a date, a counter), not in their body.
 SIZE_TOLERANCE = 0.02
-QUIET_LOAD_AVERAGE = 0.5
+# Servers that others must be able to read from run as another user than root.
+READABLE = 0o755
+CALIBRATION_SECONDS = 1
 
 
-@dataclass(frozen=True)
-class Options:
-    """What the command line can set; durations in seconds."""
-
-    connections: list[int]
-    duration: int
-    warm_up: int
-    rounds: int
-    threads: int
-    workers: int
-    php_ini: dict[str, str] = field(default_factory=dict)
-
-
-def estimate_seconds(options: Options, peers: int, cases: int) -> float:
-    """How long a run takes."""
-    loads = len(options.connections) * (options.duration + OVERHEAD_RUN_SECONDS)
-    start = OVERHEAD_START_SECONDS + options.warm_up + OVERHEAD_RUN_SECONDS
-    return options.rounds * peers * cases * (start + loads)
-
-
-def rotated(peers: list[Peer], number: int) -> list[Peer]:
-    """Another peer goes first in each round, so that no place in the order favours one."""
-    shift = number % len(peers)
-    return peers[shift:] + peers[:shift]
-
-
-def size_problem(answer: Answer, requests: int, received: int, connections: int) -> str | None:
+def size_problem(expected: int, requests: int, received: int, connections: int) -> str | None:
     """Whether the answers under load were as long as the one that was checked.
 
     Each connection may have received a part of an answer that does not count as a request.
     """
     if requests == 0:
         return "no request was answered"
-    expected = answer.wire_bytes * requests
-    slack = expected * SIZE_TOLERANCE + answer.wire_bytes * connections
-    if abs(received - expected) > slack:
+    slack = expected * requests * SIZE_TOLERANCE + expected * connections
+    if abs(received - expected * requests) > slack:
         return (
-            f"{received / requests:.0f} bytes an answer under load, "
-            f"{answer.wire_bytes} when it was checked"
+            f"{received / requests:.0f} bytes an answer under load, {expected} when it was checked"
         )
     return None
+
+
+def without_closes(load: Load) -> Load:
+    """The figures for a server that ends each answer by closing the connection.
+
+    wrk counts each such end as a read error; what exceeds the answers are broken connections.
+    """
+    return replace(load, read=max(0, load.read - load.requests))
+
+
+def two_digits(rate: float) -> int:
+    """A rate that looks as rough as it is; one request per second at least."""
+    whole = int(rate)
+    unit = 1
+    while whole // unit >= 100:  # noqa: PLR2004  two digits
+        unit *= 10
+    return max(1, whole // unit * unit)
 
 
 class Runner:
@@ -94,60 +87,118 @@ class Runner:
         self.recorder = recorder
         self.progress = progress
         self._setup = Setup(options.workers, options.php_ini)
-        self._norm: dict[str, Any] | None = None
         self._dropped: set[tuple[str, str]] = set()
+        self._sites: dict[str, Site] = {}
 
     def run(self, temporary: Path) -> bool:
         """Runs all rounds with scratch files in `temporary`; False when anything failed."""
-        docroots = {case.name: case.install(temporary / "sites" / case.name) for case in self.cases}
+        temporary.chmod(READABLE)
+        services = Services(temporary / "services")
+        try:
+            return self._run_all(temporary, services)
+        finally:
+            services.stop()
+
+    def _run_all(self, temporary: Path, services: Services) -> bool:
         good = True
-        for number in range(self.options.rounds):
-            for case in self.cases:
-                for peer in rotated(self.peers, number):
-                    folder = temporary / "peers" / f"{number}-{case.name}-{peer.name}"
-                    good &= self._turn(number, case, peer, docroots[case.name], folder)
+        for case in self.cases:
+            try:
+                self.progress.doing(f"{case.name}  preparing")
+                self._sites[case.name] = case.install(temporary / "sites" / case.name, services)
+                self._calibrate(case, temporary / "calibration" / case.name)
+            except BenchError as error:
+                self.recorder.failure(f"{case.name}: {error}")
+                self.progress.note(str(error))
+                self._dropped |= {(peer.name, case.name) for peer in self.peers}
+                good = False
+        for turn in plan.turns(self.options, self.peers, self.cases):
+            if turn.key in self.recorder.done:
+                text = f"round {turn.number + 1}  {turn.case.name}  {turn.peer.name}"
+                self.progress.step(f"{text}  is there already", turn.steps(self.options))
+            else:
+                name = f"{turn.number}-{turn.case.name}-{turn.peer.name}"
+                good &= self._turn(turn, temporary / "peers" / name)
         return good
 
-    def _turn(self, number: int, case: Case, peer: Peer, docroot: Path, folder: Path) -> bool:
-        steps = len(self.options.connections)
-        if (peer.name, case.name) in self._dropped:
-            self.progress.step(f"{case.name}  {peer.name}  left out", steps)
+    def _calibrate(self, case: Case, folder: Path) -> None:
+        """Chooses the arrival rate of the open loop, one for all peers."""
+        rates = self.recorder.info.setdefault("rates", {})
+        peer = plan.baseline(self.peers, case)
+        if not self.options.open_loop or case.slow_path or case.name in rates or peer is None:
+            return
+        if self.options.rate:
+            rates[case.name] = self.options.rate
+            return
+        site = self._sites[case.name]
+        with serve(peer, self._setup, site=site.values(), folder=folder) as server:
+            verify(server.port, case, site.body())
+            for _ in range(2):
+                with self._wrk(
+                    server, site, max(self.options.connections), CALIBRATION_SECONDS
+                ) as wrk:
+                    found = wrk.finish().load.requests_per_second
+        rates[case.name] = two_digits(found * self.options.open_share)
+        self.recorder.save()
+
+    def _turn(self, turn: Turn, folder: Path) -> bool:
+        steps = turn.steps(self.options)
+        place = (turn.peer.name, turn.case.name)
+        if place in self._dropped:
+            self.progress.step(f"{turn.case.name}  {turn.peer.name}  left out", steps)
             return False
         before = self.progress.done
         try:
-            return self._measure_peer(number, case, peer, docroot, folder)
+            if turn.peer.contract == "loop":
+                good = self._measure_loop(turn, folder)
+            else:
+                good = self._measure_peer(turn, folder)
         except BenchError as error:
             # A peer that cannot serve a case is left out of it; the others go on.
-            self._dropped.add((peer.name, case.name))
-            message = f"{case.name}, {peer.name}, round {number + 1}: {error}"
+            self._dropped.add(place)
+            message = f"{turn.case.name}, {turn.peer.name}, round {turn.number + 1}: {error}"
             self.recorder.failure(message)
             self.progress.step(message, steps - (self.progress.done - before))
             return False
+        self.recorder.turn(turn.key)
+        return good
 
-    def _measure_peer(
-        self, number: int, case: Case, peer: Peer, docroot: Path, folder: Path
-    ) -> bool:
+    def _measure_loop(self, turn: Turn, folder: Path) -> bool:
+        self.progress.doing(f"round {turn.number + 1}  {turn.case.name}  {turn.peer.name}")
+        site = self._sites[turn.case.name]
+        found = run_loop(turn, self._setup, site, folder, self.options.duration)
+        self.recorder.reference(found)
+        self.progress.step(
+            f"round {found.round}  {found.case:<10} {found.peer:<20} "
+            f"{found.calls:,} calls  {found.cpu_us_per_call:>7.1f} us CPU"
+        )
+        return True
+
+    def _measure_peer(self, turn: Turn, folder: Path) -> bool:
+        peer, case, site = turn.peer, turn.case, self._sites[turn.case.name]
         keep = self.recorder.folder / "peers" / peer.name / case.name
         good = True
         begun = time.monotonic()
         server = None
         started: Start | None = None
-        self.progress.doing(f"round {number + 1}  {case.name}  {peer.name}  starting")
+        self.progress.doing(f"round {turn.number + 1}  {case.name}  {peer.name}  starting")
         try:
-            with serve(peer, self._setup, docroot=docroot, folder=folder, keep=keep) as server:
-                answer = verify(server.port, case)
+            with serve(peer, self._setup, site=site.values(), folder=folder, keep=keep) as server:
+                answer = verify(server.port, case, site.body())
                 seconds = time.monotonic() - begun
                 facts = self._conditions(peer, server)
-                started = self._warm_up(number, case, server, facts, seconds)
-                for connections in self.options.connections:
-                    sample, output = self._measure(number, case, server, answer, connections)
+                started = self._warm_up(turn, server, facts, answer, seconds)
+                loads = [(connections, 0) for connections in self.options.connections]
+                if turn.open_loop(self.options):
+                    rate = self.recorder.info["rates"][case.name]
+                    loads.append((max(self.options.connections), rate))
+                for connections, rate in loads:
+                    sample, output = self._measure(turn, server, answer, connections, rate)
                     self.recorder.sample(sample, output)
                     good &= sample.problem is None
                     self.progress.step(self._line(sample))
         finally:
             if started is not None and server is not None:
-                forced = server.group.forced_stops
-                self.recorder.start(Start(**{**asdict(started), "forced_stops": forced}))
+                self.recorder.start(replace(started, forced_stops=server.group.forced_stops))
         return good
 
     def _conditions(self, peer: Peer, server: Server) -> dict[str, Any]:
@@ -155,9 +206,9 @@ class Runner:
         reason = conditions.unfair(peer.name, facts, self.options.php_ini)
         if reason is not None:
             raise BenchError(reason)
-        notes = conditions.differences(peer.name, facts, self.options.php_ini, self._norm)
-        if self._norm is None:
-            self._norm = facts
+        # The first peer sets the norm; a resumed run keeps it.
+        norm = self.recorder.info.setdefault("norm", facts)
+        notes = conditions.differences(peer.name, facts, self.options.php_ini, norm)
         known = self.recorder.info.setdefault("differences", [])
         for note in notes:
             if note not in known:
@@ -167,18 +218,19 @@ class Runner:
         return facts
 
     def _warm_up(
-        self, number: int, case: Case, server: Server, facts: dict[str, Any], seconds: float
+        self, turn: Turn, server: Server, facts: dict[str, Any], answer: Answer, seconds: float
     ) -> Start:
         idle = server.group.pss_bytes()
-        with self._load(server, case, max(self.options.connections), self.options.warm_up) as wrk:
+        site = self._sites[turn.case.name]
+        with self._wrk(server, site, max(self.options.connections), self.options.warm_up) as wrk:
             time.sleep(self.options.warm_up * MEMORY_AFTER)
             loaded = server.group.pss_bytes()
             processes = len(server.group.pids())
             wrk.finish()
         return Start(
-            peer=server.peer.name,
-            case=case.name,
-            round=number + 1,
+            peer=turn.peer.name,
+            case=turn.case.name,
+            round=turn.number + 1,
             seconds=seconds,
             pss_idle=idle,
             pss_load=loaded,
@@ -186,78 +238,105 @@ class Runner:
             forced_stops=[],
             accounting=server.group.accounting,
             probe=facts,
+            body_bytes=answer.body_bytes,
+            encoding=answer.encoding,
         )
 
     def _measure(
-        self, number: int, case: Case, server: Server, answer: Answer, connections: int
+        self, turn: Turn, server: Server, answer: Answer, connections: int, rate: int
     ) -> tuple[Sample, str]:
         self.progress.doing(
-            f"round {number + 1}  {case.name}  {server.peer.name}  {connections} connections"
+            f"round {turn.number + 1}  {turn.case.name}  {turn.peer.name}  "
+            f"{load_text(connections, rate)}"
         )
         machine_before = proc.machine_time()
         cpu_before = server.group.cpu_seconds()
-        run = self._run(server, case, connections)
+        run = self._load(turn, server, connections, rate)
         cpu_after = server.group.cpu_seconds()
         machine_after = proc.machine_time()
         server.group.check_alive()
-        return (
-            Sample(
-                peer=server.peer.name,
-                case=case.name,
-                connections=connections,
-                round=number + 1,
-                load=run.load,
-                server_cpu_seconds=cpu_after - cpu_before,
-                machine_cpu_seconds=machine_after.busy - machine_before.busy,
-                steal_seconds=machine_after.steal - machine_before.steal,
-                problem=self._problem(run, answer, server, case, connections),
-            ),
-            run.output,
-        )
-
-    @staticmethod
-    def _problem(
-        run: LoadRun, answer: Answer, server: Server, case: Case, connections: int
-    ) -> str | None:
         load = run.load
+        if turn.peer.closes_connections:
+            load = without_closes(load)
+        sample = Sample(
+            peer=turn.peer.name,
+            case=turn.case.name,
+            connections=connections,
+            round=turn.number + 1,
+            load=load,
+            server_cpu_seconds=cpu_after - cpu_before,
+            machine_cpu_seconds=machine_after.busy - machine_before.busy,
+            steal_seconds=machine_after.steal - machine_before.steal,
+            rate=rate,
+        )
+        return replace(sample, problem=self._problem(sample, answer, server, turn)), run.output
+
+    def _problem(self, sample: Sample, answer: Answer, server: Server, turn: Turn) -> str | None:
+        load = sample.load
         if load.failed:
             return (
                 f"{load.failed} of {load.requests} requests failed "
                 f"({load.status} with status 400 and above, {load.connect} connect, "
                 f"{load.read} read, {load.write} write, {load.timeout} timeout)"
             )
-        problem = size_problem(answer, load.requests, load.bytes, connections)
+        # oha counts the bodies alone.
+        expected = answer.body_bytes if sample.rate else answer.wire_bytes
+        problem = size_problem(expected, load.requests, load.bytes, sample.connections)
         if problem is not None:
             return problem
         try:
-            verify(server.port, case)
+            verify(server.port, turn.case, self._sites[turn.case.name].body())
         except BenchError as error:
             return f"after the load: {error}"
         return None
 
+    def _shape(self, site: Site) -> Shape:
+        case = site.case
+        return Shape(
+            headers=case.headers,
+            method=case.method,
+            body=site.folder / case.body if case.body else None,
+            slow_path=case.slow_path,
+            gzip=case.gzip,
+        )
+
     @contextmanager
-    def _load(self, server: Server, case: Case, connections: int, seconds: int) -> Iterator[Wrk]:
+    def _wrk(self, server: Server, site: Site, connections: int, seconds: int) -> Iterator[Wrk]:
         wrk = Wrk(
-            server.url(case.path),
+            server.url(site.case.path),
             connections=connections,
             seconds=seconds,
             threads=self.options.threads,
-            headers=case.headers,
+            shape=self._shape(site),
         )
         try:
             yield wrk
         finally:
             wrk.abort()
 
-    def _run(self, server: Server, case: Case, connections: int) -> LoadRun:
-        with self._load(server, case, connections, self.options.duration) as wrk:
-            return wrk.finish()
+    def _load(self, turn: Turn, server: Server, connections: int, rate: int) -> LoadRun:
+        site = self._sites[turn.case.name]
+        seconds = self.options.duration
+        if not rate:
+            with self._wrk(server, site, connections, seconds) as wrk:
+                return wrk.finish()
+        generator: Generator = Oha(
+            server.url(turn.case.path),
+            rate=rate,
+            connections=connections,
+            seconds=seconds,
+            shape=self._shape(site),
+        )
+        try:
+            return generator.finish()
+        finally:
+            generator.abort()
 
     @staticmethod
     def _line(sample: Sample) -> str:
         begin = (
             f"round {sample.round}  {sample.case:<10} {sample.peer:<20} "
-            f"{sample.connections:>4} connections  "
+            f"{load_text(sample.connections, sample.rate):>15}  "
         )
         if sample.problem is not None:
             return f"{begin}FAILED: {sample.problem}"
@@ -265,31 +344,3 @@ class Runner:
             f"{begin}{sample.load.requests_per_second:>9,.0f} req/s  "
             f"{sample.cpu_us_per_request:>7.1f} us CPU  p99 {sample.load.p99 / 1000:.2f} ms"
         )
-
-
-def describe(options: Options, peers: list[Peer], cases: list[Case]) -> dict[str, Any]:
-    """The contents of run.json before the first figure."""
-    facts = machine.facts()
-    return {
-        "started": datetime.datetime.now(tz=datetime.UTC).isoformat(timespec="seconds"),
-        "options": asdict(options),
-        "machine": facts,
-        "quiet": facts["load_average"] <= QUIET_LOAD_AVERAGE,
-        "peers": {
-            peer.name: {
-                "title": peer.title,
-                "about": peer.about,
-                "versions": {name: binary.version_text() for name, binary in peer.binaries.items()},
-            }
-            for peer in peers
-        },
-        "cases": {
-            case.name: {
-                "title": case.title,
-                "about": case.about,
-                "path": case.path,
-                "body_sha256": case.check.body_sha256,
-            }
-            for case in cases
-        },
-    }

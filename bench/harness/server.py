@@ -22,7 +22,7 @@ from bench.harness.processes import ProcessGroup
 from bench.harness.template import fill
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from bench.harness.peers import Command, Peer
@@ -33,6 +33,7 @@ PORTS = range(20_000, 32_000)
 PORT_ATTEMPTS = 100
 SOCKET_SECONDS = 30.0
 POLL_SECONDS = 0.02
+INI_NAME = "zz-bench.ini"
 
 
 @dataclass(frozen=True)
@@ -82,24 +83,54 @@ def free_port() -> int:
     raise BenchError(f"no free port found between {PORTS.start} and {PORTS.stop}")
 
 
-def variables(peer: Peer, setup: Setup, folder: Path, docroot: Path, port: int) -> dict[str, str]:
-    """The values for a peer's templates and command lines."""
+def plain_site(docroot: Path) -> dict[str, str]:
+    """The values of a folder of files that is no case."""
+    return {
+        "docroot": str(docroot),
+        "worker_script": str(docroot / "index.php"),
+        "contracts": str(docroot),
+        "url_path": "/*",
+        "gzip": "off",
+    }
+
+
+def web_user() -> tuple[str, str]:
+    """User and group for a server that refuses to serve as root."""
+    if os.geteuid() != 0:
+        return pwd.getpwuid(os.geteuid()).pw_name, grp.getgrgid(os.getegid()).gr_name
+    try:
+        account = pwd.getpwnam("www-data")
+    except KeyError:
+        account = pwd.getpwnam("nobody")
+    return account.pw_name, grp.getgrgid(account.pw_gid).gr_name
+
+
+def variables(
+    peer: Peer, setup: Setup, folder: Path, site: Mapping[str, str], port: int
+) -> dict[str, str]:
+    """The values for a peer's templates and command lines; `site` are those of the case."""
     cpus = os.cpu_count() or 1
     user = pwd.getpwuid(os.geteuid()).pw_name
     group = grp.getgrgid(os.getegid()).gr_name
+    other_user, other_group = web_user()
     # Every front process may keep this many idle connections to PHP. One PHP process at least
     # must stay free of them: kept connections of all front processes together pin as many PHP
     # processes, and other requests starve.
     idle_upstream = (setup.workers - 1) // cpus
     values = {
         "dir": str(folder),
-        "docroot": str(docroot),
+        **site,
         "port": str(port),
+        "second_port": str(free_port()),
         "workers": str(setup.workers),
+        "workers_and_one": str(setup.workers + 1),
         "cpus": str(cpus),
         "user": user,
         "group": group,
+        "web_user": other_user,
+        "web_group": other_group,
         "idle_upstream": str(idle_upstream),
+        "php_ini_lines": "".join(f'{k} "{v}"\n' for k, v in setup.php_ini.items()),
     }
     for name, value in peer.variables.items():
         if "{{idle_upstream}}" in value and idle_upstream == 0:
@@ -121,7 +152,7 @@ def render(peer: Peer, values: dict[str, str], folder: Path) -> list[Path]:
     written = []
     for template in peer.templates:
         source = peer.folder / template
-        target = folder / template
+        target = folder / source.name
         target.write_text(fill(source.read_text(), values, str(source)))
         written.append(target)
     return written
@@ -138,25 +169,49 @@ def command_line(command: Command, values: dict[str, str], php_ini: dict[str, st
     return argv
 
 
-def wait_for_socket(path: Path, group: ProcessGroup) -> None:
-    """Returns once the unix socket accepts."""
+def wait_for_socket(place: str, group: ProcessGroup) -> None:
+    """Returns once the place accepts: a unix socket's path, or ADDRESS:PORT."""
     deadline = time.monotonic() + SOCKET_SECONDS
+    address, colon, port = place.rpartition(":")
+    family = socket.AF_INET if colon else socket.AF_UNIX
     while True:
         group.check_alive()
-        with socket.socket(socket.AF_UNIX) as client:
+        with socket.socket(family) as client:
             try:
-                client.connect(str(path))
+                client.connect((address, int(port)) if colon else place)
             except OSError:
                 if time.monotonic() > deadline:
-                    raise BenchError(f"nothing listens on {path}") from None
+                    raise BenchError(f"nothing listens on {place}") from None
             else:
                 return
         time.sleep(POLL_SECONDS)
 
 
+def environment(setup: Setup, folder: Path) -> dict[str, str]:
+    """The environment of a peer's processes; writes PHP's ini files into `folder`.
+
+    PHP of every SAPI reads the same files: an empty php.ini (without one each SAPI would find
+    another in /etc), the distribution's extensions, our values.
+    """
+    ini_folder = folder / "php.d"
+    ini_folder.mkdir()
+    (ini_folder / INI_NAME).write_text(phpini.render_ini(setup.php_ini))
+    (folder / "php.ini").write_text("; The values are in php.d.\n")
+    return {
+        **os.environ,
+        "PHPRC": str(folder),
+        "PHP_INI_SCAN_DIR": f"{phpini.distribution_conf_d()}:{ini_folder}",
+    }
+
+
 @contextmanager
 def serve(
-    peer: Peer, setup: Setup, *, docroot: Path, folder: Path, keep: Path | None = None
+    peer: Peer,
+    setup: Setup,
+    *,
+    site: Mapping[str, str],
+    folder: Path,
+    keep: Path | None = None,
 ) -> Iterator[Server]:
     """Starts a peer in `folder`, yields it once it accepts, and stops all of it at the end.
 
@@ -165,20 +220,10 @@ def serve(
     """
     folder.mkdir(parents=True)
     port = free_port()
-    values = variables(peer, setup, folder, docroot, port)
+    values = variables(peer, setup, folder, site, port)
     files = render(peer, values, folder)
-    ini_folder = folder / "php.d"
-    ini_folder.mkdir()
-    ini = ini_folder / "zz-bench.ini"
-    ini.write_text(phpini.render_ini(setup.php_ini))
-    # PHP of every SAPI reads the same files: an empty php.ini (without one each SAPI would find
-    # another in /etc), the distribution's extensions, our values.
-    (folder / "php.ini").write_text("; The values are in php.d.\n")
-    environment = {
-        **os.environ,
-        "PHPRC": str(folder),
-        "PHP_INI_SCAN_DIR": f"{phpini.distribution_conf_d()}:{ini_folder}",
-    }
+    environ = environment(setup, folder)
+    ini = folder / "php.d" / INI_NAME
     commands = [
         (command, command_line(command, values, setup.php_ini)) for command in peer.commands
     ]
@@ -196,11 +241,11 @@ def serve(
                 command.name,
                 argv,
                 cwd=folder,
-                env=environment,
+                env={**environ, **{k: fill(v, values, k) for k, v in command.env.items()}},
                 log=folder / f"{command.name}.log",
             )
             if command.wait_for:
-                wait_for_socket(folder / command.wait_for, group)
+                wait_for_socket(fill(command.wait_for, values, "wait_for"), group)
         wait_for_port(port, group.check_alive)
         yield Server(peer, port, folder, group)
     finally:

@@ -1,5 +1,23 @@
 -- Prints the figures of a run as one line of JSON, times in microseconds.
--- No request() or response() here: a Lua call per request would slow wrk itself down.
+-- Arguments: METHOD BODY_FILE SLOW_PATH, the last two may be empty.
+-- No request() unless there is a slow path, and never a response(): a Lua call per request would
+-- slow wrk itself down.
+function init(args)
+    wrk.method = args[1] or "GET"
+    if args[2] and args[2] ~= "" then
+        local file = assert(io.open(args[2], "rb"))
+        wrk.body = file:read("*a")
+        file:close()
+    end
+    if args[3] and args[3] ~= "" then
+        local fast, slow, count = wrk.format(), wrk.format(nil, args[3]), 0
+        request = function()
+            count = count + 1
+            return count % 100 == 0 and slow or fast
+        end
+    end
+end
+
 done = function(summary, latency, requests)
     local format = '@howdah {"requests":%d,"duration_us":%d,"bytes":%d,'
         .. '"connect":%d,"read":%d,"write":%d,"status":%d,"timeout":%d,'

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bench.harness.load import Load
-from bench.harness.results import Recorder, Run, Sample, Start, load_run
+from bench.harness.recorder import Recorder
+from bench.harness.results import Run, Sample, Start, load_run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -84,17 +85,24 @@ def info(peers: dict[str, str]) -> dict[str, Any]:
         },
         "quiet": True,
         "peers": {
-            name: {"title": title, "about": "For tests.", "versions": {"x": "x 1.0"}}
+            name: {
+                "title": title,
+                "about": "For tests.",
+                "ours": name == "howdah",
+                "versions": {"x": "x 1.0"},
+            }
             for name, title in peers.items()
         },
         "cases": {"hello": {"title": "Hello <world>", "about": "About.", "path": "/index.php"}},
     }
 
 
-def recorded(folder: Path, samples: list[Sample], *, complete: bool = True) -> Run:
-    """Writes a run into `folder` and reads it back."""
+def recorded(
+    folder: Path, samples: list[Sample], *, complete: bool = True, **more: dict[str, Any]
+) -> Run:
+    """Writes a run into `folder` and reads it back; `more` goes into run.json."""
     names = {"howdah": "Howdah", "nginx-fpm": "nginx + php-fpm"}
-    recorder = Recorder(folder, info(names))
+    recorder = Recorder(folder, {**info(names), **more})
     for one in samples:
         recorder.sample(one, "text of wrk")
     for peer in names:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import unittest
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -11,11 +12,13 @@ from bench.faults.report import faults_report
 from bench.harness.compare import change, compare
 from bench.harness.errors import BenchError
 from bench.harness.publish import publish
+from bench.harness.recorder import Recorder
+from bench.harness.reference import Reference
 from bench.harness.report_html import bars, html_report
 from bench.harness.report_markdown import markdown_report
 from bench.harness.results import load_run
 from bench.harness.stats import Spread, paired_ratio, spread
-from bench.tests.fixtures import load, recorded, sample, three_rounds
+from bench.tests.fixtures import info, load, recorded, sample, three_rounds
 
 
 class StatisticsTest(unittest.TestCase):
@@ -111,6 +114,68 @@ class RunTest(unittest.TestCase):
         (self.scratch / "run" / "samples.jsonl").write_text('{"peer": "howdah"}\n')
         with self.assertRaisesRegex(BenchError, "damaged"):
             load_run(self.scratch / "run")
+
+    def test_an_interrupted_run_goes_on_after_its_last_whole_turn(self) -> None:
+        folder = self.scratch / "run"
+        recorder = Recorder(folder, info({"howdah": "Howdah", "nginx-fpm": "nginx"}))
+        for one in three_rounds()[:3]:
+            recorder.sample(one, "")
+        recorder.turn((1, "hello", "howdah"))
+        recorder.turn((1, "hello", "nginx-fpm"))
+        recorder.failure("interrupted in the middle")
+        resumed = Recorder.resumed(folder)
+        self.assertEqual(resumed.done, {(1, "hello", "howdah"), (1, "hello", "nginx-fpm")})
+        for one in three_rounds()[2:]:
+            resumed.sample(one, "")
+        resumed.complete(whole=True)
+        run = load_run(folder)
+        self.assertEqual(run.samples, three_rounds())
+        self.assertEqual(run.problems(), [])
+        with self.assertRaisesRegex(BenchError, "nothing to resume"):
+            Recorder.resumed(folder)
+
+    def test_the_open_loop_has_a_table_of_its_own(self) -> None:
+        opened = replace(sample("howdah", 1, 700), rate=700, connections=100)
+        run = recorded(self.scratch / "run", [*three_rounds(), opened], rates={"hello": 700})
+        cell = run.cell("howdah", "hello", 0, "rps")
+        assert cell is not None
+        self.assertEqual(cell, Spread(700.0, 700.0, 700.0, 1))
+        self.assertEqual(getattr(run.cell("howdah", "hello", 8, "rps"), "count", 0), 3)
+        for text in (markdown_report(run), html_report(run)):
+            self.assertIn("Constant rate of 700 requests per second", text)
+
+    def test_cpu_is_compared_with_the_handler_alone(self) -> None:
+        folder = self.scratch / "run"
+        recorded(folder, three_rounds(), complete=False)
+        recorder = Recorder.resumed(folder)
+        for number, one in ((1, three_rounds()[0]), (2, three_rounds()[2])):
+            recorder.sample(one, "")
+            # 100 and 200 microseconds a call; a request of Howdah's took 25 and 67.
+            recorder.reference(Reference("php-loop", "hello", number, 10_000, number * 1.0, 2.0))
+        run = load_run(folder)
+        found = run.over_loop("howdah", "hello", 8)
+        assert found is not None
+        self.assertAlmostEqual(found.low, 0.25)
+        self.assertIn("## Against the handler alone", markdown_report(run))
+        self.assertIn("Against the handler alone", html_report(run))
+
+    def test_absent_peers_and_cases_that_are_not_offered_are_told(self) -> None:
+        run = recorded(
+            self.scratch / "run",
+            three_rounds(),
+            absent={"swoole": {"title": "Swoole", "reason": "not <installed>"}},
+            not_offered={"hello": {"nginx-fpm": "no such script"}},
+        )
+        text = markdown_report(run)
+        self.assertIn("- Swoole: not <installed>", text)
+        self.assertIn("- nginx + php-fpm in Hello <world>: no such script", text)
+        self.assertNotIn("| nginx + php-fpm | 1,000", text)
+        self.assertIn("not &lt;installed&gt;", html_report(run))
+
+    def test_gzip_shows_who_compressed(self) -> None:
+        run = recorded(self.scratch / "run", three_rounds())
+        run.info["cases"]["hello"]["gzip"] = True
+        self.assertIn("Howdah (not compressed, 0 bytes)", markdown_report(run))
 
     def test_compare_marks_changes_beyond_the_spread(self) -> None:
         before = recorded(self.scratch / "before", three_rounds())

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 from bench.harness import phpini, proc
 from bench.harness.cases import load_cases, parse_case
 from bench.harness.errors import BenchError
-from bench.harness.load import MARK, parse_wrk
-from bench.harness.peers import load_peers, parse_peers
+from bench.harness.load import MARK, Shape, parse_wrk
+from bench.harness.open_loop import parse_oha
+from bench.harness.peers import load_peers, local_paths, parse_peers
+from bench.harness.reference import parse_result
+from bench.harness.services import php_file
 from bench.harness.template import fill
 
 FIGURES = (
@@ -38,6 +44,85 @@ class WrkTest(unittest.TestCase):
                 parse_wrk(text)
         with self.assertRaises(BenchError):
             parse_wrk(MARK + FIGURES.replace('"p50":10', '"p50":-10'))
+
+
+OHA = {
+    "summary": {"total": 2.0, "slowest": 0.5, "fastest": 0.001, "average": 0.01, "totalData": 1400},
+    "latencyPercentiles": {"p50": 0.002, "p75": 0.003, "p90": 0.004, "p99": 0.4},
+    "statusCodeDistribution": {"200": 98, "503": 2},
+    "errorDistribution": {"deadline": 3},
+}
+
+
+class OhaTest(unittest.TestCase):
+    """The JSON of oha."""
+
+    def test_figures_are_in_microseconds_and_lost_requests_count(self) -> None:
+        load = parse_oha(json.dumps(OHA))
+        self.assertEqual((load.requests, load.status, load.timeout, load.failed), (100, 2, 3, 5))
+        self.assertEqual((load.p50, load.p99, load.max), (2000, 400_000, 500_000))
+        self.assertEqual(load.requests_per_second, 50.0)
+
+    def test_what_is_not_ohas_is_an_error(self) -> None:
+        for text in ("", "{}", "[]", json.dumps({**OHA, "summary": None})):
+            with self.subTest(text), self.assertRaisesRegex(BenchError, "oha printed"):
+                parse_oha(text)
+
+    def test_gzip_is_asked_for_where_the_case_wants_it(self) -> None:
+        self.assertEqual(Shape({"A": "b"}).header_lines(), ["A: b"])
+        self.assertEqual(Shape(gzip=True).header_lines(), ["Accept-Encoding: gzip"])
+
+
+class LoopTest(unittest.TestCase):
+    """The last line of contracts/loop.php."""
+
+    def setUp(self) -> None:
+        self.site = mock.Mock()
+        self.site.case.check.body_sha256 = "a"
+        self.found = {
+            "calls": 10,
+            "cpu_seconds": 0.5,
+            "seconds": 0.6,
+            "first_sha256": "a",
+            "last_sha256": "a",
+            "opcache": True,
+        }
+
+    def test_figures_follow_whatever_the_script_printed(self) -> None:
+        text = f"Warning: something\n{json.dumps(self.found)}\n"
+        self.assertEqual(parse_result(text, self.site)["calls"], 10)
+
+    def test_wrong_answers_and_missing_figures_are_errors(self) -> None:
+        for change, message in (
+            ({"last_sha256": "b"}, "another body"),
+            ({"opcache": False}, "OPcache is off"),
+            ({"calls": 0}, "no call ended"),
+        ):
+            with self.subTest(change), self.assertRaisesRegex(BenchError, message):
+                parse_result(json.dumps({**self.found, **change}), self.site)
+        for text in ("", "Fatal error", "{}"):
+            with self.subTest(text), self.assertRaisesRegex(BenchError, "printed no figures"):
+                parse_result(text, self.site)
+
+
+class LocalTest(unittest.TestCase):
+    """bench/peers.toml, and what PHP is told about services."""
+
+    def test_paths_of_this_machine(self) -> None:
+        with tempfile.TemporaryDirectory() as scratch:
+            path = Path(scratch) / "peers.toml"
+            self.assertEqual(local_paths(path), {})
+            path.write_text('rr = "/opt/rr"\n')
+            self.assertEqual(local_paths(path), {"rr": "/opt/rr"})
+            for text in ("rr = 1\n", "rr\n"):
+                path.write_text(text)
+                with self.assertRaisesRegex(BenchError, r"peers\.toml"):
+                    local_paths(path)
+
+    def test_facts_for_php_are_quoted(self) -> None:
+        text = php_file({"redis": "/a'b\\", "pdo": ["sqlite:/x", ""]})
+        self.assertIn("'redis' => '/a\\'b\\\\',", text)
+        self.assertIn("'pdo' => ['sqlite:/x', ''],", text)
 
 
 class ProcTest(unittest.TestCase):
@@ -105,7 +190,9 @@ class CaseTest(unittest.TestCase):
         self.assertLessEqual({"hello", "page-50k", "symfony"}, set(cases))
         for case in cases.values():
             self.assertRegex(case.check.body_sha256, "^[0-9a-f]{64}$")
-            self.assertTrue((case.folder / case.root).is_dir(), case.name)
+            self.assertNotIn("0" * 64, case.check.body_sha256)
+            self.assertTrue(case.external or (case.files / case.root).is_dir(), case.name)
+            self.assertTrue(not case.body or case.method == "POST", case.name)
 
 
 class PeerTest(unittest.TestCase):

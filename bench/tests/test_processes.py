@@ -10,14 +10,20 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from bench.harness import conditions, proc, processes
+from bench.harness import proc, processes
 from bench.harness.cases import Case, Check
 from bench.harness.errors import BenchError
-from bench.harness.http_check import Answer, fetch, verify, wait_for_port
+from bench.harness.http_check import fetch, verify, wait_for_port
 from bench.harness.peers import Binary, Command, Peer
 from bench.harness.processes import ProcessGroup
-from bench.harness.runner import Options, estimate_seconds, rotated, size_problem
-from bench.harness.server import Setup, command_line, free_port, serve, variables
+from bench.harness.server import (
+    Setup,
+    command_line,
+    free_port,
+    plain_site,
+    serve,
+    variables,
+)
 
 # A server that forks a child which ignores SIGTERM, as a stuck worker might.
 SERVER = """
@@ -80,7 +86,7 @@ class ServeTest(unittest.TestCase):
         fake = peer(self.folder, "{{python}}", "-c", SERVER, "{{port}}")
         keep = self.folder / "keep"
         with serve(
-            fake, self.setup, docroot=self.folder, folder=self.folder / "run", keep=keep
+            fake, self.setup, site=plain_site(self.folder), folder=self.folder / "run", keep=keep
         ) as server:
             answer = verify(server.port, case())
             self.assertEqual(answer.body, b"Hello")
@@ -114,7 +120,13 @@ class ServeTest(unittest.TestCase):
         keep = self.folder / "keep"
         with (
             self.assertRaisesRegex(BenchError, "exit status 3"),
-            serve(fake, self.setup, docroot=self.folder, folder=self.folder / "run", keep=keep),
+            serve(
+                fake,
+                self.setup,
+                site=plain_site(self.folder),
+                folder=self.folder / "run",
+                keep=keep,
+            ),
         ):
             self.fail("must not start")
         self.assertIn("no such option", (keep / "python.log").read_text())
@@ -123,10 +135,10 @@ class ServeTest(unittest.TestCase):
         fake = peer(self.folder)
         fake.variables["keepalive"] = "keepalive {{idle_upstream}};"
         with mock.patch.object(os, "cpu_count", return_value=2):
-            values = variables(fake, Setup(5, {}), self.folder, self.folder, 1)
+            values = variables(fake, Setup(5, {}), self.folder, {}, 1)
             self.assertEqual(values["keepalive"], "keepalive 2;")
             with self.assertRaisesRegex(BenchError, "--workers 3"):
-                variables(fake, Setup(2, {}), self.folder, self.folder, 1)
+                variables(fake, Setup(2, {}), self.folder, {}, 1)
 
     def test_php_ini_values_become_options_where_a_peer_wants_them(self) -> None:
         command = Command("howdah", ("{{howdah}}", ":{{port}}"), ("--php-ini", "{{key}}={{value}}"))
@@ -171,56 +183,6 @@ class ProcessGroupTest(unittest.TestCase):
                 finally:
                     group.stop()
                 self.assertEqual(group.forced_stops, [])
-
-
-class PlanTest(unittest.TestCase):
-    """Order, time, and judgement of samples."""
-
-    def test_each_peer_goes_first_once(self) -> None:
-        peers = [peer(Path(), name) for name in "abc"]
-        first = [rotated(peers, number)[0].commands[0].argv[0] for number in range(3)]
-        self.assertEqual(first, ["a", "b", "c"])
-
-    def test_the_default_run_takes_less_than_ten_minutes_and_the_quick_one_two(self) -> None:
-        whole = Options([8, 32, 64, 100], 4, 1, 3, 2, 4)
-        self.assertLess(estimate_seconds(whole, peers=3, cases=3), 600)
-        quick = Options([32], 2, 1, 3, 2, 4)
-        self.assertLess(estimate_seconds(quick, peers=3, cases=3), 120)
-
-    def test_answers_of_another_length_are_noticed(self) -> None:
-        answer = Answer(200, "text/html", b"", 1000)
-        self.assertIsNone(size_problem(answer, 10_000, 10_050_000, 8))
-        self.assertIsNone(size_problem(answer, 10, 18_000, 8))
-        self.assertIn("700 bytes", size_problem(answer, 10_000, 7_000_000, 8) or "")
-        self.assertIn("no request", size_problem(answer, 0, 0, 8) or "")
-
-    def test_conditions_of_php(self) -> None:
-        first = {
-            "php": "8.2.35",
-            "sapi": "fpm-fcgi",
-            "opcache": True,
-            "jit": False,
-            "extensions": ["Core", "json", "cgi-fcgi"],
-            "ini": {"opcache.enable": "1", "memory_limit": "128M"},
-        }
-        wanted = {"opcache.enable": "1", "memory_limit": "128M"}
-        self.assertIsNone(conditions.unfair("a", first, wanted))
-        self.assertEqual(conditions.differences("a", first, wanted, None), [])
-        off = {**first, "opcache": False}
-        self.assertEqual(conditions.unfair("b", off, wanted), "b: OPcache is off")
-        self.assertIsNone(conditions.unfair("b", off, {**wanted, "opcache.enable": "0"}))
-        self.assertEqual(conditions.unfair("b", {**first, "jit": True}, wanted), "b: JIT is on")
-        other = {
-            **first,
-            "sapi": "howdah",
-            "extensions": ["Core", "howdah", "apcu"],
-            "ini": {"opcache.enable": "1", "memory_limit": "64M"},
-        }
-        notes = conditions.differences("b", other, wanted, first)
-        self.assertEqual(len(notes), 3)
-        self.assertIn("memory_limit is '64M' instead of '128M'", notes[0])
-        self.assertIn("lacks the extensions json", notes[1])
-        self.assertIn("has the extensions apcu on top", notes[2])
 
 
 if __name__ == "__main__":

@@ -1,0 +1,10 @@
+#!/bin/sh
+# A page without a view, production mode, and CodeIgniter's own worker script.
+set -eu
+cd app
+cat >>app/Config/Routes.php <<'PHP'
+
+$routes->get('ping', static fn (): string => 'pong');
+PHP
+printf 'CI_ENVIRONMENT = production\napp.indexPage = ""\n' >.env
+php spark worker:install --force

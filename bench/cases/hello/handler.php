@@ -1,0 +1,5 @@
+<?php
+
+return static function (): void {
+    echo "Hello, world!\n";
+};

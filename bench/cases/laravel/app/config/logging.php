@@ -1,0 +1,7 @@
+<?php
+
+return [
+    'default' => 'errors',
+    'channels' => ['errors' => ['driver' => 'errorlog']],
+    'deprecations' => 'null',
+];

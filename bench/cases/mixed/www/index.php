@@ -1,0 +1,6 @@
+<?php
+
+if (isset($_GET['slow'])) {
+    usleep(100_000);
+}
+echo "done\n";

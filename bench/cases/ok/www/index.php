@@ -1,0 +1,4 @@
+<?php
+
+header('Content-Type: text/plain; charset=UTF-8');
+echo 'ok';

@@ -1,0 +1,4 @@
+<?php
+
+header('Content-Type: application/pdf');
+readfile(dirname(__DIR__).'/document.pdf');

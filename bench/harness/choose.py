@@ -1,0 +1,104 @@
+"""Which peers and cases a command is about."""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from bench.harness import machine
+from bench.harness.cases import load_cases
+from bench.harness.errors import BenchError
+from bench.harness.peers import absent_peers, load_peers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bench.harness.cases import Case
+    from bench.harness.peers import Peer
+    from bench.harness.plan import Options
+
+DEFAULT_CASES = ("hello", "page-50k", "symfony")
+QUIET_LOAD_AVERAGE = 0.5
+
+
+def default_peers() -> list[Peer]:
+    """Those of a run without `--peer` that are installed: ours first, then the others."""
+    peers = [peer for peer in load_peers().values() if peer.share != "no" and not peer.missing()]
+    return sorted(peers, key=lambda peer: (not peer.ours, peer.share != "all"))
+
+
+def choose_peers(wanted: Iterable[str]) -> list[Peer]:
+    """Peers by name; all of their programs have to be there."""
+    known = load_peers()
+    absent = absent_peers()
+    chosen = []
+    for name in wanted:
+        if name in absent:
+            raise BenchError(f"peer {name}: {absent[name]['reason']}")
+        if name not in known:
+            raise BenchError(f"no peer {name}; there are: {', '.join(known)}")
+        chosen.append(known[name])
+    if not chosen:
+        raise BenchError("no peer was named")
+    return chosen
+
+
+def choose_cases(wanted: Iterable[str]) -> list[Case]:
+    """Cases by name; what they need has to be there."""
+    known = load_cases()
+    chosen = []
+    for name in wanted:
+        if name not in known:
+            raise BenchError(f"no case {name}; there are: {', '.join(known)}")
+        missing = known[name].missing()
+        if missing:
+            raise BenchError(f"case {name}: {missing}")
+        chosen.append(known[name])
+    if not chosen:
+        raise BenchError("no case was named")
+    return chosen
+
+
+def describe(options: Options, peers: list[Peer], cases: list[Case]) -> dict[str, Any]:
+    """The contents of run.json before the first figure."""
+    facts = machine.facts()
+    servers = [peer for peer in peers if peer.contract != "loop"]
+    if not servers:
+        raise BenchError("php-loop is a reference: name a server beside it")
+    return {
+        "started": datetime.datetime.now(tz=datetime.UTC).isoformat(timespec="seconds"),
+        "options": asdict(options),
+        "machine": facts,
+        "quiet": facts["load_average"] <= QUIET_LOAD_AVERAGE,
+        "peers": {peer.name: _peer(peer) for peer in servers},
+        "references": {peer.name: _peer(peer) for peer in peers if peer.contract == "loop"},
+        "absent": absent_peers(),
+        "cases": {
+            case.name: {
+                "title": case.title,
+                "about": case.about,
+                "method": case.method,
+                "path": case.path,
+                "gzip": case.gzip,
+                "body_sha256": case.check.body_sha256,
+            }
+            for case in cases
+        },
+        "not_offered": {
+            case.name: {
+                peer.name: reason for peer in servers if (reason := case.refusal(peer)) is not None
+            }
+            for case in cases
+        },
+    }
+
+
+def _peer(peer: Peer) -> dict[str, Any]:
+    return {
+        "title": peer.title,
+        "about": peer.about,
+        "ours": peer.ours,
+        "share": peer.share,
+        "versions": {name: binary.version_text() for name, binary in peer.binaries.items()},
+    }

@@ -1,0 +1,114 @@
+"""What a run consists of: its options, its turns, and how long they take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bench.harness.cases import Case
+    from bench.harness.peers import Peer
+
+# Start, checks and stop of a server, and what surrounds a run of a load generator; measured.
+OVERHEAD_START_SECONDS = 0.7
+OVERHEAD_RUN_SECONDS = 0.3
+OVERHEAD_CALIBRATION_SECONDS = 3.0
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line can set; durations in seconds.
+
+    `few_rounds` is for the peers with the share `few` in a run without `--peer`; they have no open
+    loop there. `open_share` is
+    the arrival rate of the open loop as a part of what the calibration finds, 0 for none; `rate`
+    sets it in requests per second instead.
+    """
+
+    connections: list[int]
+    duration: int
+    warm_up: int
+    rounds: int
+    threads: int
+    workers: int
+    php_ini: dict[str, str] = field(default_factory=dict)
+    few_rounds: int | None = None
+    open_share: float = 0.0
+    rate: int = 0
+
+    @property
+    def open_loop(self) -> bool:
+        """Whether there is an open loop too."""
+        return self.open_share > 0 or self.rate > 0
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One start of a peer for one case; `number` counts rounds from 0."""
+
+    number: int
+    case: Case
+    peer: Peer
+
+    @property
+    def key(self) -> tuple[int, str, str]:
+        """As it is recorded."""
+        return (self.number + 1, self.case.name, self.peer.name)
+
+    def open_loop(self, options: Options) -> bool:
+        """Whether the open loop is run as well."""
+        if options.few_rounds is not None and self.peer.share == "few":
+            return False
+        return options.open_loop and self.peer.contract != "loop" and not self.case.slow_path
+
+    def steps(self, options: Options) -> int:
+        """How many samples it gives."""
+        if self.peer.contract == "loop":
+            return 1
+        return len(options.connections) + self.open_loop(options)
+
+    def seconds(self, options: Options) -> float:
+        """How long it takes, about."""
+        if self.peer.contract == "loop":
+            return options.duration
+        start = OVERHEAD_START_SECONDS + options.warm_up + OVERHEAD_RUN_SECONDS
+        return start + self.steps(options) * (options.duration + OVERHEAD_RUN_SECONDS)
+
+
+def rotated(peers: list[Peer], number: int) -> list[Peer]:
+    """Another peer goes first in each round, so that no place in the order favours one."""
+    shift = number % len(peers)
+    return peers[shift:] + peers[:shift]
+
+
+def rounds_of(peer: Peer, options: Options) -> int:
+    """How often a peer is measured."""
+    if options.few_rounds is not None and peer.share == "few":
+        return options.few_rounds
+    return options.rounds
+
+
+def turns(options: Options, peers: list[Peer], cases: list[Case]) -> list[Turn]:
+    """All turns in their order; what a peer does not offer is left out."""
+    return [
+        Turn(number, case, peer)
+        for number in range(options.rounds)
+        for case in cases
+        for peer in rotated(peers, number)
+        if number < rounds_of(peer, options) and case.refusal(peer) is None
+    ]
+
+
+def estimate_seconds(options: Options, plan: Iterable[Turn], cases: int) -> float:
+    """How long a run takes."""
+    calibrates = options.open_loop and not options.rate
+    calibration = cases * OVERHEAD_CALIBRATION_SECONDS if calibrates else 0.0
+    return calibration + sum(turn.seconds(options) for turn in plan)
+
+
+def baseline(peers: list[Peer], case: Case) -> Peer | None:
+    """The peer whose speed sets the rate of the open loop: the first server that is not ours."""
+    fit = [peer for peer in peers if peer.contract != "loop" and case.refusal(peer) is None]
+    return next((peer for peer in fit if not peer.ours), fit[0] if fit else None)

@@ -1,0 +1,191 @@
+"""Databases and caches that cases ask: each with fresh data, on Unix sockets, for one run."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import subprocess
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bench.harness.errors import BenchError
+from bench.harness.processes import ProcessGroup
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
+INSTALL_SECONDS = 120
+POLL_SECONDS = 0.02
+# What a service adds to the facts that PHP gets.
+Facts = dict[str, str | list[str]]
+
+
+def program(*names: str, hint: str) -> str:
+    """The path of the first program that is there.
+
+    Raises:
+        BenchError: none is.
+    """
+    for name in names:
+        found = shutil.which(name, path=PATH)
+        if found is not None:
+            return found
+    raise BenchError(f"{names[0]} is not installed; try: {hint}")
+
+
+def php_file(facts: Facts) -> str:
+    """A PHP file that returns the facts."""
+
+    def literal(value: str) -> str:
+        escaped = value.replace("\\", "\\\\").replace("'", "\\'")
+        return f"'{escaped}'"
+
+    lines = []
+    for name, value in facts.items():
+        text = (
+            literal(value)
+            if isinstance(value, str)
+            else f"[{', '.join(literal(part) for part in value)}]"
+        )
+        lines.append(f"    {literal(name)} => {text},\n")
+    return f"<?php\n\nreturn [\n{''.join(lines)}];\n"
+
+
+class Services:
+    """Starts what cases want; `stop` ends all of it.
+
+    Their CPU time is not the server's and counts nowhere.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._group: ProcessGroup | None = None
+
+    def provide(self, names: Sequence[str], site: Path) -> Facts:
+        """Starts the services of a case; the data of `sqlite` is in its folder.
+
+        Raises:
+            BenchError: one is unknown, not installed, or does not start.
+        """
+        facts: Facts = {}
+        for name in names:
+            if name == "sqlite":
+                facts["pdo"] = [f"sqlite:{site}/bench.sqlite"]
+            elif name == "redis":
+                facts["redis"] = str(self._redis())
+            elif name == "postgresql":
+                facts["pdo"] = [f"pgsql:host={self._postgresql()};dbname=postgres;user=postgres"]
+            elif name == "mariadb":
+                facts["pdo"] = [f"mysql:unix_socket={self._mariadb()};dbname=bench", "root", ""]
+            else:
+                known = "sqlite, redis, postgresql, mariadb"
+                raise BenchError(f"no service {name}; there are: {known}")
+        return facts
+
+    def stop(self) -> None:
+        """Ends all of them."""
+        if self._group is not None:
+            self._group.stop()
+            self._group = None
+
+    def _start(self, name: str, argv: Sequence[str], ready: Sequence[str]) -> None:
+        if self._group is None:
+            self._group = ProcessGroup("services")
+        log = self.folder / f"{name}.log"
+        self._group.start(name, argv, cwd=self.folder, env=dict(os.environ), log=log)
+        deadline = time.monotonic() + INSTALL_SECONDS
+        while subprocess.run(ready, capture_output=True, check=False).returncode != 0:
+            self._group.check_alive()
+            if time.monotonic() > deadline:
+                raise BenchError(f"{name} does not answer: {log.read_text()[-500:]}")
+            time.sleep(POLL_SECONDS)
+
+    def _home(self, name: str, user: str | None = None) -> tuple[Path, list[str]]:
+        """A folder, and what goes before a command that must not run as root."""
+        home = self.folder / name
+        home.mkdir(parents=True)
+        if user is None or os.geteuid() != 0:
+            return home, []
+        account = pwd.getpwnam(user)
+        os.chown(home, account.pw_uid, account.pw_gid)
+        return home, [
+            program("setpriv", hint="apt-get install util-linux"),
+            f"--reuid={account.pw_uid}",
+            f"--regid={account.pw_gid}",
+            "--clear-groups",
+        ]
+
+    def _install(self, name: str, argv: Sequence[str]) -> None:
+        done = subprocess.run(
+            argv, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False
+        )
+        if done.returncode != 0:
+            raise BenchError(f"{name} cannot be set up:\n{done.stdout}{done.stderr}")
+
+    def _redis(self) -> Path:
+        server = program("redis-server", hint="apt-get install redis-server")
+        client = program("redis-cli", hint="apt-get install redis-tools")
+        home, _ = self._home("redis")
+        socket = home / "redis.sock"
+        options = ["--port", "0", "--unixsocket", str(socket), "--unixsocketperm", "777"]
+        self._start(
+            "redis",
+            [server, *options, "--save", "", "--dir", str(home)],
+            [client, "-s", str(socket), "ping"],
+        )
+        return socket
+
+    def _postgresql(self) -> Path:
+        hint = "apt-get install postgresql"
+        folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+        if not folders:
+            raise BenchError(f"PostgreSQL is not installed; try: {hint}")
+        home, before = self._home("postgresql", "postgres")
+        data = home / "data"
+        self._install(
+            "PostgreSQL",
+            [*before, str(folders[0] / "initdb"), "-U", "postgres", "-A", "trust", "-D", str(data)],
+        )
+        options = ["-k", str(home), "-c", "listen_addresses=", "-c", "fsync=off"]
+        self._start(
+            "postgresql",
+            [*before, str(folders[0] / "postgres"), "-D", str(data), *options],
+            [str(folders[0] / "pg_isready"), "-h", str(home)],
+        )
+        return home
+
+    def _mariadb(self) -> Path:
+        hint = "apt-get install mariadb-server"
+        server = program("mariadbd", hint=hint)
+        client = program("mariadb", hint=hint)
+        home, _ = self._home("mariadb")
+        user = pwd.getpwuid(os.geteuid()).pw_name
+        common = ["--no-defaults", f"--datadir={home / 'data'}", f"--user={user}"]
+        self._install(
+            "MariaDB",
+            [
+                program("mariadb-install-db", hint=hint),
+                *common,
+                "--skip-test-db",
+                "--auth-root-authentication-method=normal",
+            ],
+        )
+        socket = home / "mariadb.sock"
+        ask = [client, "--no-defaults", f"--socket={socket}", "--user=root", "-e"]
+        self._start(
+            "mariadb",
+            [
+                server,
+                *common,
+                f"--socket={socket}",
+                f"--pid-file={home / 'pid'}",
+                "--skip-networking",
+                "--innodb-flush-log-at-trx-commit=0",
+            ],
+            [*ask, "SELECT 1"],
+        )
+        self._install("MariaDB", [*ask, "CREATE DATABASE bench"])
+        return socket

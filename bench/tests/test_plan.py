@@ -1,0 +1,175 @@
+"""What a run consists of, in which order, for how long, and when a sample does not count."""
+
+from __future__ import annotations
+
+import dataclasses
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+from bench.harness import choose, conditions
+from bench.harness.cases import Case, load_cases
+from bench.harness.cli import options_of, parser
+from bench.harness.errors import BenchError
+from bench.harness.peers import Peer, absent_peers, load_peers
+from bench.harness.plan import Options, Turn, baseline, estimate_seconds, rotated, turns
+from bench.harness.runner import size_problem, two_digits, without_closes
+from bench.tests.fixtures import load
+
+
+def chosen(*names: str) -> list[Peer]:
+    """Peers of the repository, whether they are installed or not."""
+    known = load_peers()
+    return [known[name] for name in names]
+
+
+def cases(*names: str) -> list[Case]:
+    """Cases of the repository."""
+    known = load_cases()
+    return [known[name] for name in names]
+
+
+class PlanTest(unittest.TestCase):
+    """Order, time, and judgement of samples."""
+
+    def test_each_peer_goes_first_once(self) -> None:
+        peers = chosen("howdah", "nginx-fpm", "caddy-fpm")
+        first = [rotated(peers, number)[0].name for number in range(3)]
+        self.assertEqual(first, ["howdah", "nginx-fpm", "caddy-fpm"])
+
+    def default_seconds(self, *arguments: str) -> float:
+        """How long a run without names takes where all of Debian's servers are installed."""
+        with mock.patch("bench.harness.cli.find_oha", return_value="oha"):
+            options = options_of(parser().parse_args(["run", *arguments]))
+        elsewhere = {"frankenphp", "roadrunner", "swoole"}
+        peers = [
+            peer
+            for peer in load_peers().values()
+            if peer.share != "no" and peer.folder.name not in elsewhere
+        ]
+        found = cases(*choose.DEFAULT_CASES)
+        return estimate_seconds(options, turns(options, peers, found), len(found))
+
+    def test_the_default_run_takes_about_20_minutes_and_the_quick_one_5(self) -> None:
+        self.assertLess(self.default_seconds(), 21 * 60)
+        self.assertGreater(self.default_seconds(), 15 * 60)
+        self.assertLess(self.default_seconds("--quick"), 5.5 * 60)
+
+    def test_fewer_rounds_are_for_runs_without_named_peers(self) -> None:
+        options = Options([8], 1, 1, 3, 2, 4, few_rounds=2)
+        peers = chosen("howdah", "caddy-fpm")
+        plan = turns(options, peers, cases("hello"))
+        self.assertEqual([turn.peer.name for turn in plan].count("howdah"), 3)
+        self.assertEqual([turn.peer.name for turn in plan].count("caddy-fpm"), 2)
+        named = dataclasses.replace(options, few_rounds=None)
+        self.assertEqual(len(turns(named, peers, cases("hello"))), 6)
+
+    def test_what_a_peer_does_not_offer_is_no_turn(self) -> None:
+        options = Options([8, 32], 1, 1, 1, 2, 4, open_share=0.5)
+        peers = chosen("howdah", "howdah-worker", "haproxy-fpm", "php-loop", "swoole")
+        found = {
+            case: [turn.peer.name for turn in turns(options, peers, cases(case))]
+            for case in ("hello", "static", "laravel", "symfony", "upload", "mixed")
+        }
+        self.assertEqual(len(found["hello"]), 5)
+        self.assertEqual(found["static"], ["howdah"])
+        self.assertEqual(found["laravel"], ["howdah", "haproxy-fpm"])
+        self.assertNotIn("swoole", found["symfony"])
+        self.assertIn("howdah-worker", found["symfony"])
+        self.assertNotIn("php-loop", found["upload"])
+        self.assertNotIn("php-loop", found["mixed"])
+
+    def test_the_open_loop_is_one_more_sample(self) -> None:
+        options = Options([8, 32], 1, 1, 1, 2, 4, open_share=0.5)
+        howdah, loop = chosen("howdah", "php-loop")
+        hello, mixed = cases("hello", "mixed")
+        self.assertEqual(Turn(0, hello, howdah).steps(options), 3)
+        self.assertEqual(Turn(0, mixed, howdah).steps(options), 2)
+        self.assertEqual(Turn(0, hello, loop).steps(options), 1)
+        fixed = Options([8, 32], 1, 1, 1, 2, 4, rate=100)
+        self.assertEqual(Turn(0, hello, howdah).steps(fixed), 3)
+
+    def test_the_rate_comes_from_the_first_server_that_is_not_ours(self) -> None:
+        peers = chosen("php-loop", "howdah", "howdah-worker", "caddy-fpm", "nginx-fpm")
+        (hello,) = cases("hello")
+        self.assertEqual(getattr(baseline(peers, hello), "name", None), "caddy-fpm")
+        self.assertEqual(getattr(baseline(peers[:2], hello), "name", None), "howdah")
+        self.assertIsNone(baseline(peers[:1], hello))
+        rough = [two_digits(rate) for rate in (0.4, 7, 99.9, 1234, 56789.9)]
+        self.assertEqual(rough, [1, 7, 99, 1200, 56000])
+
+    def test_a_close_after_each_answer_is_no_failure_but_more_of_them_are(self) -> None:
+        closed = dataclasses.replace(load(1000), read=1000)
+        self.assertEqual(without_closes(closed).failed, 0)
+        broken = dataclasses.replace(load(1000), read=1003)
+        self.assertEqual(without_closes(broken).failed, 3)
+
+    def test_answers_of_another_length_are_noticed(self) -> None:
+        self.assertIsNone(size_problem(1000, 10_000, 10_050_000, 8))
+        self.assertIsNone(size_problem(1000, 10, 18_000, 8))
+        self.assertIn("700 bytes", size_problem(1000, 10_000, 7_000_000, 8) or "")
+        self.assertIn("no request", size_problem(1000, 0, 0, 8) or "")
+
+    def test_conditions_of_php(self) -> None:
+        first = {
+            "php": "8.2.35",
+            "sapi": "fpm-fcgi",
+            "opcache": True,
+            "jit": False,
+            "extensions": ["Core", "json", "cgi-fcgi"],
+            "ini": {"opcache.enable": "1", "memory_limit": "128M"},
+        }
+        wanted = {"opcache.enable": "1", "memory_limit": "128M"}
+        self.assertIsNone(conditions.unfair("a", first, wanted))
+        self.assertEqual(conditions.differences("a", first, wanted, None), [])
+        off = {**first, "opcache": False}
+        self.assertEqual(conditions.unfair("b", off, wanted), "b: OPcache is off")
+        self.assertIsNone(conditions.unfair("b", off, {**wanted, "opcache.enable": "0"}))
+        self.assertEqual(conditions.unfair("b", {**first, "jit": True}, wanted), "b: JIT is on")
+        other = {
+            **first,
+            "sapi": "howdah",
+            "extensions": ["Core", "howdah", "apcu"],
+            "ini": {"opcache.enable": "1", "memory_limit": "64M"},
+        }
+        notes = conditions.differences("b", other, wanted, first)
+        self.assertEqual(len(notes), 3)
+        self.assertIn("memory_limit is '64M' instead of '128M'", notes[0])
+        self.assertIn("lacks the extensions json", notes[1])
+        self.assertIn("has the extensions apcu on top", notes[2])
+
+
+class ChoiceTest(unittest.TestCase):
+    """Names, and what is not there."""
+
+    def test_absent_peers_have_a_reason(self) -> None:
+        absent = absent_peers()
+        self.assertIn("howdah-coroutines", absent)
+        for name, facts in absent.items():
+            self.assertTrue(facts["title"] and facts["reason"], name)
+        with self.assertRaisesRegex(BenchError, "not built yet"):
+            choose.choose_peers(["howdah-coroutines"])
+        with self.assertRaisesRegex(BenchError, "no peer nginxx"):
+            choose.choose_peers(["nginxx"])
+
+    def test_an_application_that_is_not_here_is_asked_for(self) -> None:
+        with (
+            mock.patch.dict("os.environ", {"HOWDAH_CODEIGNITER": "/nowhere"}),
+            self.assertRaisesRegex(BenchError, "HOWDAH_CODEIGNITER"),
+        ):
+            choose.choose_cases(["codeigniter"])
+
+    def test_a_local_file_names_programs(self) -> None:
+        with tempfile.TemporaryDirectory() as scratch:
+            program = Path(scratch) / "frankenphp"
+            program.touch()
+            with mock.patch(
+                "bench.harness.peers.local_paths", return_value={"frankenphp": str(program)}
+            ):
+                found = load_peers()["frankenphp"].binaries["frankenphp"].find()
+        self.assertEqual(found, str(program))
+
+
+if __name__ == "__main__":
+    unittest.main()
