@@ -10,7 +10,9 @@ use tempfile::TempDir;
 const LISTENING: &str = r#"echo '{"level":"info","msg":"listening","address":"127.0.0.1:9"}' >&2"#;
 const READY: &str = r#"echo '{"level":"info","msg":"ready"}' >&2"#;
 /// Waits for SIGTERM as a server does. `wait` is interrupted by it, a foreground command is not.
-const SERVE: &str = "trap 'kill $child; exit 0' TERM; sleep 1000 & child=$!; wait";
+/// Before READY, since the signal may come at once then.
+const SERVE: &str = "trap 'kill $child; exit 0' TERM; sleep 1000 & child=$!";
+const WAIT: &str = "wait";
 
 struct Fake {
     dir: TempDir,
@@ -46,7 +48,7 @@ impl Fake {
 
 #[test]
 fn passes_a_good_server() {
-    let fake = Fake::new(&[LISTENING, READY, SERVE]);
+    let fake = Fake::new(&[LISTENING, SERVE, READY, WAIT]);
     let server = fake.builder().start();
     assert_eq!(server.address().port(), 9);
     assert!(!server.has_ended());
@@ -59,7 +61,7 @@ fn passes_a_good_server() {
 #[test]
 fn stops_a_warning_unless_announced() {
     let warn = r#"echo '{"level":"warn","msg":"worker died"}' >&2"#;
-    let fake = Fake::new(&[LISTENING, warn, READY, SERVE]);
+    let fake = Fake::new(&[LISTENING, warn, SERVE, READY, WAIT]);
     assert!(fake.complaint(|_| {}).contains("worker died"));
     let server = fake.builder().start();
     server.expect_log("worker died");
@@ -68,7 +70,7 @@ fn stops_a_warning_unless_announced() {
 
 #[test]
 fn stops_standard_output() {
-    let fake = Fake::new(&[LISTENING, "echo stray", READY, SERVE]);
+    let fake = Fake::new(&[LISTENING, "echo stray", SERVE, READY, WAIT]);
     assert!(fake.complaint(|_| {}).contains("unexpected: stray"));
 }
 
@@ -76,8 +78,9 @@ fn stops_standard_output() {
 fn stops_a_wrong_exit_code() {
     let fake = Fake::new(&[
         LISTENING,
+        "trap 'kill $child; exit 3' TERM; sleep 1000 & child=$!",
         READY,
-        "trap 'kill $child; exit 3' TERM; sleep 1000 & child=$!; wait",
+        WAIT,
     ]);
     assert!(fake.complaint(|_| {}).contains("exit status: 3"));
     let server = fake.builder().start();
@@ -91,8 +94,9 @@ fn finds_what_is_left_behind() {
         LISTENING,
         "mkdir $TMPDIR/howdah-1",
         "setsid sleep 1000 >/dev/null 2>&1 &",
-        READY,
         SERVE,
+        READY,
+        WAIT,
     ]);
     let mut left = Vec::new();
     let complaint = fake.complaint(|server| {
@@ -143,7 +147,7 @@ fn tells_why_it_did_not_start() {
 
 #[test]
 fn finds_the_server_behind_a_wrapper() {
-    let fake = Fake::new(&[LISTENING, READY, SERVE]);
+    let fake = Fake::new(&[LISTENING, SERVE, READY, WAIT]);
     let server = fake
         .builder()
         .through(["sh", "-c", "\"$@\"; exit $?", "wrapper"])
