@@ -7,6 +7,8 @@
  */
 #include "connections_kind.h"
 
+#include "connections_track.h"
+
 struct link_head {
 	void *server; /* MYSQLND */
 };
@@ -17,7 +19,8 @@ struct resource {
 	void *info;
 	int status;
 };
-#define STATUS_VALID 2 /* MYSQLI_STATUS_VALID */
+#define STATUS_INITIALIZED 1 /* MYSQLI_STATUS_INITIALIZED */
+#define STATUS_VALID 2       /* MYSQLI_STATUS_VALID */
 
 /* mysqli_object */
 struct container {
@@ -26,9 +29,45 @@ struct container {
 	zend_object object;
 };
 
+static zif_handler original_init, original_connect;
+
+static void track_result(const zval *result)
+{
+	if (Z_TYPE_P(result) == IS_OBJECT) {
+		howdah_track_object(&howdah_connection_mysqli, Z_OBJ_P(result));
+	}
+}
+
+static ZEND_FUNCTION(watched_init)
+{
+	original_init(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+	track_result(return_value);
+}
+
+static ZEND_FUNCTION(watched_connect)
+{
+	original_connect(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+	track_result(return_value);
+}
+
+/* These make their object without create_object. */
+static void watch(const char *name, zif_handler *original, zif_handler watched)
+{
+	zend_function *function = zend_hash_str_find_ptr(CG(function_table), name, strlen(name));
+	if (function && function->type == ZEND_INTERNAL_FUNCTION) {
+		*original = function->internal_function.handler;
+		function->internal_function.handler = watched;
+	}
+}
+
 static const char *mysqli_startup(zend_class_entry *ce)
 {
-	return howdah_mysqlnd_startup("mysqli");
+	const char *wrong = howdah_mysqlnd_startup("mysqli");
+	if (!wrong) {
+		watch("mysqli_init", &original_init, ZEND_FN(watched_init));
+		watch("mysqli_connect", &original_connect, ZEND_FN(watched_connect));
+	}
+	return wrong;
 }
 
 static const char *mysqli_examine(const zend_object *object)
@@ -37,7 +76,9 @@ static const char *mysqli_examine(const zend_object *object)
 		return "its objects are not as known";
 	}
 	const struct container *container = howdah_connection_container(object);
-	return container->resource ? "its objects are not as known" : NULL;
+	const struct resource *resource = container->resource;
+	bool known = !resource || resource->status == STATUS_INITIALIZED || resource->status == STATUS_VALID;
+	return known ? NULL : "its objects are not as known";
 }
 
 static void *mysqli_handle(zend_object *object)

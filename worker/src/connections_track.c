@@ -107,17 +107,16 @@ static bool prepare_handlers(unsigned kind, const zend_object *object)
 	return true;
 }
 
-static zend_object *create(unsigned kind, zend_class_entry *ce)
+static void track(unsigned kind, zend_object *object)
 {
-	zend_object *object = wrapped[kind].create(ce);
 	if (wrapped[kind].off || !prepare_handlers(kind, object)) {
-		return object;
+		return;
 	}
 	if (count == capacity) {
 		unsigned more = capacity ? 2 * capacity : 16;
 		struct howdah_tracked *grown = realloc(tracked, more * sizeof(*tracked));
 		if (!grown) {
-			return object;
+			return;
 		}
 		tracked = grown;
 		capacity = more;
@@ -126,6 +125,21 @@ static zend_object *create(unsigned kind, zend_class_entry *ce)
 	tracked[count] = (struct howdah_tracked){.object = object, .kind = kinds[kind]};
 	ZVAL_UNDEF(&tracked[count].options);
 	count++;
+}
+
+void howdah_track_object(const struct howdah_connection_kind *kind, zend_object *object)
+{
+	for (unsigned i = 0; i < KINDS; i++) {
+		if (kinds[i] == kind && object->handlers != &wrapped[i].handlers) {
+			track(i, object);
+		}
+	}
+}
+
+static zend_object *create(unsigned kind, zend_class_entry *ce)
+{
+	zend_object *object = wrapped[kind].create(ce);
+	track(kind, object);
 	return object;
 }
 

@@ -18,6 +18,9 @@ struct howdah_tracked {
 /* Wraps the classes of all kinds whose extension is loaded. */
 void howdah_track_startup(void);
 
+/* Takes in an object that its extension has made without create_object. */
+void howdah_track_object(const struct howdah_connection_kind *kind, zend_object *object);
+
 unsigned howdah_track_count(void);
 
 /* Valid until an object is created or freed. */

@@ -8,7 +8,12 @@
  */
 #include "handle.h"
 
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <ext/spl/spl_exceptions.h>
@@ -295,12 +300,47 @@ static void warm_up(zend_fcall_info *callback, zend_fcall_info_cache *cache)
 	}
 }
 
+/*
+ * In the zygote: a fork that serves nobody requests the warm paths before any worker does, and ends. It compiles
+ * the files that they need into OPcache's memory; what compiling takes besides would else stay with each worker,
+ * two megabytes for a framework.
+ */
+static void rehearse(zend_fcall_info *callback, zend_fcall_info_cache *cache)
+{
+	if (howdah_boot_pool()->options.warm_size == 0) {
+		return;
+	}
+	fflush(NULL);
+	pid_t zygote = getpid();
+	pid_t child = fork();
+	if (child < 0) {
+		return; /* workers warm themselves in any case */
+	}
+	if (child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != zygote) {
+			_exit(1); /* it died before the line above */
+		}
+		howdah_request_after_fork();
+		howdah_forked();
+		run_hooks_or_leave();
+		warm_up(callback, cache);
+		_exit(0);
+	}
+	while (waitpid(child, NULL, 0) < 0 && errno == EINTR) {
+		continue;
+	}
+}
+
 static void become_ready(zend_fcall_info *callback, zend_fcall_info_cache *cache)
 {
 	struct howdah_pool *pool = howdah_boot_pool();
 	if (!pool->is_worker) {
 		howdah_connections_rollback(); /* or each worker would inherit what the boot left open */
 		const char *unfit = howdah_connections_unfit();
+		if (!unfit) {
+			rehearse(callback, cache);
+		}
 		howdah_zygote_pool_serve(pool, unfit ? HOWDAH_BOOTED_UNFIT : HOWDAH_BOOTED_ONCE, unfit ? unfit : "");
 		/* A fork from here on. */
 		howdah_forked();

@@ -295,7 +295,8 @@ void howdah_response_finish(struct howdah_response *response)
 	}
 	close_frame(response);
 	response->finished = true;
-	if (make_room(response, FRAME_HEADER)) {
+	/* Without a client there may have been no headers, which must come first. */
+	if (!howdah_queue_aborted(response->claim) && make_room(response, FRAME_HEADER)) {
 		put_header(response, response->written, HOWDAH_FRAME_FINISH, 0);
 		response->written += FRAME_HEADER;
 	}

@@ -553,6 +553,9 @@ static void take_frame(const struct howdah_frame *frame, struct progress *progre
 			}
 			break;
 		case HOWDAH_FRAME_FINISH:
+			if (!progress->headers || progress->finish) {
+				front_fail("a FINISH frame before HEADERS or after FINISH");
+			}
 			progress->finish = true;
 			if (print) {
 				printf("[finish]");

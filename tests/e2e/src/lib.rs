@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 pub mod admin;
 pub mod phpt;
+pub mod traffic;
 pub mod worker;
 
 /// The document root of the tests' own scripts.

@@ -15,15 +15,26 @@ $dsn = "mysql:host={$server['host']};port={$server['port']};dbname={$server['dbn
 $pdo = new PDO($dsn, $server['user'], $server['password']);
 $shared = new PDO($dsn, $server['user'], $server['password'], [PDO::ATTR_PERSISTENT => true]);
 $connect = fn ($host) => new mysqli($host, $server['user'], $server['password'], $server['dbname'], (int) $server['port']);
-$mysqli = [$connect($server['host']), $connect("p:{$server['host']}")];
+$made = mysqli_init();
+$made->real_connect($server['host'], $server['user'], $server['password'], $server['dbname'], (int) $server['port']);
+$mysqli = [
+    $connect($server['host']),
+    $connect("p:{$server['host']}"),
+    $made,
+    mysqli_connect($server['host'], $server['user'], $server['password'], $server['dbname'], (int) $server['port']),
+];
 $in = fn ($connection) => $connection->query('SELECT @@in_transaction');
-while (frankenphp_handle_request(function () use ($pdo, $shared, $mysqli, $in) {
-    echo $in($pdo)->fetchColumn(), $in($shared)->fetchColumn(), $in($mysqli[0])->fetch_row()[0], $in($mysqli[1])->fetch_row()[0];
+$all = fn () => $in($pdo)->fetchColumn() . $in($shared)->fetchColumn()
+    . implode(array_map(fn ($one) => $in($one)->fetch_row()[0], $mysqli));
+while (frankenphp_handle_request(function () use ($pdo, $shared, $mysqli, $all) {
+    echo $all();
     $pdo->beginTransaction();
     $shared->exec('BEGIN');
     $mysqli[0]->begin_transaction();
     $mysqli[1]->query('START TRANSACTION');
-    echo ' ', $in($pdo)->fetchColumn(), $in($shared)->fetchColumn(), $in($mysqli[0])->fetch_row()[0], $in($mysqli[1])->fetch_row()[0];
+    $mysqli[2]->query('BEGIN');
+    mysqli_begin_transaction($mysqli[3]);
+    echo ' ', $all();
 })) {
 }
 --HOWDAH--
@@ -33,6 +44,6 @@ run
 run
 run
 --EXPECT--
-0000 1111
-0000 1111
-0000 1111
+000000 111111
+000000 111111
+000000 111111

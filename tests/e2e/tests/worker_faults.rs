@@ -1,0 +1,241 @@
+//! Workers of a booted script that fail in every way while requests come in at full speed: only a
+//! request whose own process crashed may fail.
+//!
+//! `HOWDAH_FAULTS` says how many faults of a kind there are (default 40).
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use howdah_testkit::client::ClientError;
+use howdah_testkit::{PATIENCE, Request, Response, Server, Signal, Www, process};
+use howdah_tests::admin::worker_site;
+use howdah_tests::traffic::{Client, during, many};
+
+const CLIENTS: usize = 12;
+
+/// The id of the request in front and behind, and between them what its fault left.
+const SCRIPT: &str = r"<?php
+$count = 0;
+$deep = static function () use (&$deep): void { array_map($deep, [1]); };
+$handler = static function () use (&$count, $deep): void {
+    $id = $_GET['id'];
+    $count++;
+    echo '[', $id, ']';
+    register_shutdown_function(static function () use ($id): void {
+        echo '[', $id, ']';
+    });
+    switch ($_GET['fault'] ?? '') {
+        case 'exit': exit(1);
+        case 'exception': throw new RuntimeException('on purpose');
+        case 'error': trigger_error('on purpose', E_USER_ERROR);
+        case 'memory': str_repeat('x', 1 << 30);
+        case 'inheritance': eval('class X' . $count . ' extends DateTimeImmutable { function format() {} }'); break;
+        case 'stack': $deep(); break;
+        case 'segfault': posix_kill(getmypid(), SIGSEGV); break;
+        case 'abort': posix_kill(getmypid(), SIGABRT); break;
+        case 'kill': posix_kill(getmypid(), SIGKILL); break;
+    }
+    echo str_repeat('.', (int) ($_GET['size'] ?? 0));
+};
+while (frankenphp_handle_request($handler)) {
+}
+";
+
+/// A pool of four workers, and time enough for all that wait.
+fn serve(www: &Www) -> Server {
+    let text = worker_site(www.path(), "")
+        .replace("num 2", "num 4")
+        .replacen("frankenphp {", "frankenphp {\nmax_wait_time 30s", 1);
+    Server::caddyfile(text).start()
+}
+
+/// The processes of the pool.
+fn workers(server: &Server) -> Vec<process::Process> {
+    let mut all = server.workers();
+    all.retain(|process| process.command.contains("app worker"));
+    all
+}
+
+#[track_caller]
+fn assert_all_there(server: &Server) {
+    let all = || workers(server).len() == 4;
+    assert!(process::wait_until(PATIENCE, all), "{:?}", workers(server));
+}
+
+/// What deaths and fatal errors leave in the log.
+fn allow_deaths(server: &Server) {
+    for text in [
+        "worker died",
+        "zygote died",
+        "the PHP process died",
+        "fatal error",
+        "a worker ended before it was ready",
+        "PHP Fatal error",
+        "on purpose",
+        "Stack trace",
+        "  thrown in",
+    ] {
+        server.allow_log(text);
+    }
+}
+
+/// A request that is not repeated when its worker dies.
+fn request(client: &mut Client<'_>, query: &str) -> (String, usize, Request) {
+    let n = client.number_next();
+    let id = format!("{}-{n}", client.number);
+    let size = n * 7919 % 20_000;
+    let target = format!("/worker.php?id={id}&size={size}{query}");
+    (id, size, Request::new("POST", target))
+}
+
+#[track_caller]
+fn assert_whole(response: &Response, id: &str, size: usize) {
+    response.assert(200, &format!("[{id}]{}[{id}]", ".".repeat(size)));
+}
+
+/// A request that must be answered.
+#[track_caller]
+fn answered(client: &mut Client<'_>) {
+    let (id, size, request) = request(client, "");
+    let response = client
+        .exchange(&request)
+        .unwrap_or_else(|error| panic!("request {id}: {error}"));
+    assert_whole(&response, &id, size);
+}
+
+/// Whether a request is answered whole; if not, its worker was killed.
+fn whole_or_torn(client: &mut Client<'_>) -> bool {
+    let (id, size, request) = request(client, "");
+    match client.exchange(&request) {
+        Ok(response) if response.status() == 502 => false,
+        Ok(response) => {
+            assert_whole(&response, &id, size);
+            true
+        }
+        // Cut in the middle, when the head was on its way already.
+        Err(error) if error.is_closed() => false,
+        Err(error) => panic!("request {id}: {error}"),
+    }
+}
+
+/// What becomes of the request with the fault.
+enum Cost {
+    /// It is answered with this status and so many times its id.
+    Answered(u16, usize),
+    /// Its process is gone in the middle of it.
+    Torn,
+}
+
+/// Has one client of many commit a fault over and over.
+#[track_caller]
+fn fault(name: &str, cost: &Cost) {
+    let www = Www::new().file("worker.php", SCRIPT);
+    let server = serve(&www);
+    allow_deaths(&server);
+    let wanted = many("HOWDAH_FAULTS", 40);
+    let faults = AtomicUsize::new(0);
+    let check = |id: &str, result: Result<Response, ClientError>| match (cost, result) {
+        (Cost::Answered(status, ids), Ok(response)) => {
+            response.assert(*status, &format!("[{id}]").repeat(*ids));
+        }
+        (Cost::Torn, Ok(response)) => response.assert_status(502),
+        (Cost::Torn, Err(error)) if error.is_closed() => {}
+        (_, Err(error)) => panic!("request {id}: {error}"),
+    };
+    let round = |client: &mut Client<'_>| {
+        if client.number == 0 && faults.load(Ordering::Relaxed) < wanted {
+            let (id, _, request) = request(client, &format!("&fault={name}"));
+            check(&id, client.exchange(&request));
+            faults.fetch_add(1, Ordering::Relaxed);
+        } else {
+            answered(client);
+        }
+    };
+    let ((), rounds) = during(&server, CLIENTS, round, |traffic| {
+        while faults.load(Ordering::Relaxed) < wanted {
+            traffic.wait(1);
+        }
+        traffic.wait(5 * CLIENTS);
+    });
+    println!("{wanted} times {name} among {rounds} requests");
+    assert_all_there(&server);
+}
+
+macro_rules! faults {
+    ($($name:ident = $cost:expr;)+) => {$(
+        #[test]
+        fn $name() {
+            fault(stringify!($name), &$cost);
+        }
+    )+};
+}
+
+faults! {
+    exit = Cost::Answered(200, 2);
+    exception = Cost::Answered(500, 2);
+    error = Cost::Answered(500, 2);
+    // PHP itself throws away what it had buffered.
+    memory = Cost::Answered(500, 1);
+    inheritance = Cost::Answered(500, 2);
+    stack = Cost::Torn;
+    segfault = Cost::Torn;
+    abort = Cost::Torn;
+    kill = Cost::Torn;
+}
+
+/// Kills processes while requests come in: each death may cost `lost` requests and no more.
+#[track_caller]
+fn killed(kills: usize, lost: usize, choose: impl Fn(&Server, usize) -> Option<u32>) {
+    let www = Www::new().file("worker.php", SCRIPT);
+    let server = serve(&www);
+    allow_deaths(&server);
+    // A process may be killed while it starts.
+    for text in ["starting it anew", "the boot failed", "PHP did not start"] {
+        server.allow_log(text);
+    }
+    let torn = AtomicUsize::new(0);
+    let round = |client: &mut Client<'_>| {
+        if !whole_or_torn(client) {
+            torn.fetch_add(1, Ordering::Relaxed);
+        }
+    };
+    let ((), rounds) = during(&server, CLIENTS, round, |traffic| {
+        for n in 0..kills {
+            let mut done = false;
+            assert!(process::wait_until(PATIENCE, || {
+                let chosen = choose(&server, n);
+                done = done || chosen.is_some_and(|pid| process::kill(pid, Signal::KILL).is_ok());
+                done
+            }));
+            traffic.wait(CLIENTS + n % 7);
+        }
+    });
+    let torn = torn.into_inner();
+    println!("{kills} kills, {rounds} requests, {torn} torn");
+    assert!(torn <= kills * lost, "{torn} of {rounds} for {kills} kills");
+    assert_all_there(&server);
+}
+
+#[test]
+fn killed_workers_lose_what_they_had_in_hand() {
+    killed(many("HOWDAH_FAULTS", 40), 1, |server, n| {
+        let workers = workers(server);
+        Some(workers.get(n % workers.len().max(1))?.pid)
+    });
+}
+
+#[test]
+fn killed_zygotes_lose_what_their_workers_had_in_hand() {
+    killed(many("HOWDAH_FAULTS", 40) / 10, 4, |server, n| {
+        // A boot that was killed is a boot that failed: until the next one requests are answered 503.
+        let serves = |process: &process::Process| process.command.contains("app worker");
+        let family = server.processes();
+        if family.iter().filter(|process| serves(process)).count() < 4 {
+            return None;
+        }
+        let zygote = family.iter().find(|process| match n % 2 {
+            0 => process.command.contains("pool app"),
+            _ => process.parent == server.pid(),
+        });
+        Some(zygote?.pid)
+    });
+}
