@@ -1,13 +1,22 @@
 <?php
 
+// Sends hints, waits until the test says so, and answers.
+
 declare(strict_types=1);
 
 require_once __DIR__ . '/_executor.php';
 
 return static function (): void {
-    header('Link: </style.css>; rel=preload; as=style');
-    headers_send(103);
+    foreach (explode(',', $_GET['hints'] ?? '/style.css') as $path) {
+        if ($path !== '') {
+            header("Link: <$path>; rel=preload");
+            headers_send((int) ($_GET['status'] ?? 103));
+        }
+    }
     header_remove('Link');
+    if (isset($_GET['gate'])) {
+        fgetc(fopen($_GET['gate'] . '.open', 'rb'));
+    }
     header('X-Final: yes');
     echo 'hello';
 };

@@ -39,7 +39,9 @@ function howdah_after_fork(callable $callback): void {}
 
 /**
  * Sends the headers that have been set. A status of 103 (or another 1xx) sends an interim response, for
- * instance early hints, and leaves the response open; remove headers that are not to be sent again.
+ * instance early hints, and leaves the response open; remove headers that are not to be sent again. The
+ * client gets it at once on HTTP/1.1, and not over HTTP/1.0 and HTTP/2. 100 and 101 are never sent, nor is
+ * one with more than 16 KiB of headers; the log says so.
  *
  * @return int 1 if an interim response was sent, 0 if the response's headers were
  */

@@ -186,7 +186,12 @@ bool howdah_output_interim(int status)
 {
 	struct howdah_request *request = writable();
 	struct status_line line = {.code = (unsigned)status, .reason = ""};
-	return request && !request->headers_sent && put_headers(request, HOWDAH_FRAME_INFO, &SG(sapi_headers), &line);
+	if (!request || request->headers_sent || !put_headers(request, HOWDAH_FRAME_INFO, &SG(sapi_headers), &line)) {
+		return false;
+	}
+	/* It is of use only while the script is still busy with the response. */
+	howdah_response_flush(&request->response);
+	return true;
 }
 
 void howdah_output_bare(struct howdah_request *request, uint16_t status)

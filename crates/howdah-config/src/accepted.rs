@@ -15,11 +15,6 @@ pub(crate) struct Accepted {
 pub(crate) const ACCEPTED: &[Accepted] = &[
     Accepted {
         kind: "directive",
-        name: "encode",
-        warning: "responses are not compressed in this version",
-    },
-    Accepted {
-        kind: "directive",
         name: "handle_errors",
         warning: "errors are answered with the server's own short texts in this version",
     },

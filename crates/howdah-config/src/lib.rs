@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 mod accepted;
+mod compression;
 mod directive;
 mod env;
 mod error;

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub use crate::compression::{Compression, ContentCoding, Encode, ResponseMatcher};
 pub use crate::worker_pool::{
     Boot, CLASSIC_POOL, Connections, Isolation, Keep, OnExit, PhpWorker, WORKERS_MAX, WorkerPool,
     WorkersMax,
@@ -253,6 +254,8 @@ pub enum Handler {
     Root(Template),
     /// `header …`: changes of the response's header.
     Header(Vec<HeaderChange>),
+    /// `encode …`: compresses the response.
+    Encode(Encode),
     /// `redir TO [CODE]`.
     Redirect {
         /// Location.
@@ -378,6 +381,9 @@ pub struct FileServer {
     /// any folder; with one it is a path, a relative one from the working directory. The
     /// configuration's own files are always among them.
     pub hide: Vec<String>,
+    /// `precompressed`: formats of files that stand beside a file and are sent in its place, the
+    /// preferred first. Default none.
+    pub precompressed: Vec<ContentCoding>,
 }
 
 impl Default for FileServer {
@@ -386,6 +392,7 @@ impl Default for FileServer {
             root: None,
             index: vec!["index.html".into(), "index.txt".into()],
             hide: Vec::new(),
+            precompressed: Vec::new(),
         }
     }
 }

@@ -4,7 +4,9 @@ use std::fmt::{self, Write as _};
 
 use crate::accepted::ACCEPTED;
 use crate::directive::matcher::{FILE, MATCHERS};
-use crate::directive::{DIRECTIVES, FILE_SERVER, HEADER, PHP_SERVER, RESPOND, TRY_FILES};
+use crate::directive::{
+    DIRECTIVES, ENCODE, FILE_SERVER, HEADER, PHP_SERVER, RESPOND, RESPONSE, TRY_FILES,
+};
 use crate::table::{Entry, Item, Table};
 use crate::template::{PLACEHOLDERS, UNSUPPORTED};
 use crate::worker::WORKER;
@@ -106,6 +108,8 @@ fn write_page(page: &mut String) -> fmt::Result {
     section(page, "`log` (site)", &logs::ACCESS)?;
     section(page, "`format filter`", &logs::FILTER)?;
     section(page, "`header`", &HEADER)?;
+    section(page, "`encode`", &ENCODE)?;
+    section(page, "`encode { match }`", &RESPONSE)?;
     section(page, "`try_files`", &TRY_FILES)?;
     section(page, "`respond`", &RESPOND)?;
     section(page, "`php_server`", &PHP_SERVER)?;
@@ -302,6 +306,10 @@ mod tests {
         check(&DIRECTIVES, site);
         check(&logs::ACCESS, |inner| site(&nest("log")(inner)));
         check(&HEADER, |inner| site(&nest("header")(inner)));
+        check(&ENCODE, |inner| site(&nest("encode")(inner)));
+        check(&RESPONSE, |inner| {
+            site(&nest("encode")(&nest("match")(inner)))
+        });
         check(&TRY_FILES, |inner| site(&nest("try_files {path}")(inner)));
         check(&RESPOND, |inner| site(&nest("respond 404")(inner)));
         check(&PHP_SERVER, |inner| site(&nest("php_server")(inner)));

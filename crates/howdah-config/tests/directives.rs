@@ -4,8 +4,8 @@ mod common;
 
 use common::{config, handler, matcher, path_and, placeholder, routes, text};
 use howdah_config::model::{
-    AccessLog, FileServer, Handler, HeaderChange, LogFormat, Matcher, Part, PhpScript, PhpServer,
-    Placeholder, Route, Template, TryFiles,
+    AccessLog, Compression, ContentCoding, Encode, FileServer, Handler, HeaderChange, LogFormat,
+    Matcher, Part, PhpScript, PhpServer, Placeholder, Route, Template, TryFiles,
 };
 
 fn respond(body: &str, status: u16, close: bool) -> Handler {
@@ -216,6 +216,57 @@ fn php() {
 }
 
 #[test]
+fn encode() {
+    use Compression::{Brotli, Gzip, Zstd};
+    for (directive, formats) in [
+        ("encode", vec![Zstd(3), Gzip(1)]),
+        ("encode gzip", vec![Gzip(1)]),
+        ("encode zstd br gzip", vec![Zstd(3), Brotli(2), Gzip(1)]),
+        ("encode {\nbr\ngzip 9\n}", vec![Brotli(2), Gzip(9)]),
+        (
+            "encode gzip br {\nzstd better\ngzip 5\nbr 0\n}",
+            vec![Gzip(5), Brotli(0), Zstd(7)],
+        ),
+        ("encode {\nzstd fastest\n}", vec![Zstd(1)]),
+        ("encode {\nzstd default\n}", vec![Zstd(3)]),
+        ("encode {\nzstd best\n}", vec![Zstd(11)]),
+        ("encode {\nzstd 19\n}", vec![Zstd(19)]),
+    ] {
+        assert_eq!(handler(directive), Handler::Encode(Encode::new(formats)));
+    }
+    let mut own = Encode::new(vec![Gzip(1)]);
+    own.minimum_length = 0;
+    own.matches.statuses = vec![(200, 299), (404, 404)];
+    own.matches.headers = vec![
+        (
+            "Content-Type".into(),
+            vec![Some("text/*".into()), Some("*json".into())],
+        ),
+        ("X-Plain".into(), vec![None]),
+        ("X-Any".into(), vec![Some("*".into())]),
+    ];
+    let text = "encode gzip {\nminimum_length 0\nmatch {\nstatus 2xx 404\nheader Content-Type text/*\n\
+                header content-type *json\nheader !X-Plain\nheader X-Any\n}\n}";
+    assert_eq!(handler(text), Handler::Encode(own));
+    let Handler::Encode(one) = handler("encode {\nmatch status 200\n}") else {
+        panic!("encode")
+    };
+    assert_eq!(one.matches.statuses, [(200, 200)]);
+    assert_eq!(one.matches.headers, []);
+    let Handler::Encode(one) = handler("encode {\nmatch header Content-Type text/*\n}") else {
+        panic!("encode")
+    };
+    let values = vec![Some("text/*".to_owned())];
+    assert_eq!(one.matches.headers, [("Content-Type".to_owned(), values)]);
+    let routes = routes("encode /a/* gzip");
+    assert_eq!(routes[0].matcher, Some(paths("/a/*")));
+    assert_eq!(
+        routes[0].handler,
+        Handler::Encode(Encode::new(vec![Gzip(1)]))
+    );
+}
+
+#[test]
 fn file_server() {
     let files = FileServer {
         hide: hidden(),
@@ -231,11 +282,23 @@ fn file_server() {
             "x".into(),
             "./Caddyfile".into(),
         ],
+        precompressed: vec![ContentCoding::Zstd, ContentCoding::Gzip],
     };
     assert_eq!(
-        handler("file_server {\nroot public\nindex a.html\nhide .git *.bak\nhide x\n}"),
+        handler(
+            "file_server {\nroot public\nindex a.html\nhide .git *.bak\nhide x\nprecompressed zstd gzip\n}"
+        ),
         Handler::FileServer(files)
     );
+    let Handler::FileServer(files) = handler("file_server {\nprecompressed\n}") else {
+        panic!("file_server")
+    };
+    let all = [
+        ContentCoding::Brotli,
+        ContentCoding::Zstd,
+        ContentCoding::Gzip,
+    ];
+    assert_eq!(files.precompressed, all);
 }
 
 #[test]
@@ -323,7 +386,7 @@ fn one_handle_needs_no_group() {
 #[test]
 fn directives_are_sorted() {
     let routes = routes(
-        "file_server\nphp_server\nphp\nrespond /x x\nroute {\n}\nhandle {\n}\ntry_files {path}\n\
+        "file_server\nphp_server\nphp\nrespond /x x\nencode\nroute {\n}\nhandle {\n}\ntry_files {path}\n\
          rewrite /y\nredir /r /s\nheader A b\nroot public",
     );
     let names: Vec<_> = routes
@@ -331,6 +394,7 @@ fn directives_are_sorted() {
         .map(|route| match &route.handler {
             Handler::Root(_) => "root",
             Handler::Header(_) => "header",
+            Handler::Encode(_) => "encode",
             Handler::Redirect { .. } => "redir",
             Handler::Rewrite(_) => "rewrite",
             Handler::StripPrefix(_) => "strip",
@@ -350,6 +414,7 @@ fn directives_are_sorted() {
             "redir",
             "rewrite",
             "try_files",
+            "encode",
             "chain",
             "chain",
             "respond",

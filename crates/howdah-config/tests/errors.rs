@@ -183,6 +183,46 @@ fn arguments_are_counted() {
 fn values_are_checked() {
     for (directive, expected) in [
         (
+            "encode deflate",
+            "2:8: `deflate` is not a format of compression; known are zstd, br and gzip; a matcher starts with `/` or `@`",
+        ),
+        (
+            "encode gzip gzip",
+            "2:13: `gzip` is given twice; take one of them out",
+        ),
+        (
+            "encode {\ngzip 10\n}",
+            "3:6: `10` is no level of `gzip`; give a number from 1 to 9",
+        ),
+        (
+            "encode {\nzstd slow\n}",
+            "3:6: `slow` is no level of `zstd`; give a number from 1 to 19",
+        ),
+        (
+            "encode {\nbr 12\n}",
+            "3:4: `12` is no level of `br`; give a number from 0 to 11",
+        ),
+        (
+            "encode {\nminimum_length -1\n}",
+            "3:16: `-1` is not a whole number for `minimum_length`; give a number of at least 0",
+        ),
+        (
+            "encode {\nmatch status 100\n}",
+            "3:14: `100` is not a status code that can be answered here; give a number from 200 to 599",
+        ),
+        (
+            "encode {\nmatch {\n}\n}",
+            "3:1: `match` has no response matcher; write `match { … }  or  match status CODE…  or  match header NAME VALUE`",
+        ),
+        (
+            "encode {\nmatch path /a\n}",
+            "3:7: unknown response matcher `path`; known are header, status",
+        ),
+        (
+            "file_server {\nprecompressed lzma\n}",
+            "3:15: `lzma` is not a format of compression; known are zstd, br and gzip; a matcher starts with `/` or `@`",
+        ),
+        (
             "respond a 999",
             "2:11: `999` is not a status code that can be answered here; give a number from 200 to 599",
         ),

@@ -42,6 +42,7 @@ fn handlers(routes: &[Route]) -> Vec<&'static str> {
                 names.extend(handlers(routes));
             }
             Handler::Root(_) => names.push("root"),
+            Handler::Encode(_) => names.push("encode"),
             Handler::PhpServer(_) => names.push("php_server"),
             Handler::FileServer(_) => names.push("file_server"),
             other => panic!("{other:?}"),
@@ -80,10 +81,7 @@ const CODEIGNITER: &str = r"
 #[test]
 fn codeigniter() {
     let parsed = read(CODEIGNITER, &[]);
-    assert_eq!(
-        warnings(&parsed),
-        ["Caddyfile:20:5: `encode` has no effect: responses are not compressed in this version"]
-    );
+    assert!(parsed.warnings.is_empty(), "{:?}", warnings(&parsed));
     let Parsed { config, .. } = parsed;
     assert_eq!(config.global.admin, Admin::Off);
     let pool = &config.workers[0];
@@ -93,8 +91,11 @@ fn codeigniter() {
     assert_eq!(pool.workers, None);
     assert_eq!(pool.watch, ["app/**/*.php", "vendor/**/*.php", ".env"]);
     let routes = &config.sites[0].routes;
-    assert_eq!(handlers(routes), ["root", "php_server", "file_server"]);
-    let Handler::PhpServer(server) = &routes[1].handler else {
+    assert_eq!(
+        handlers(routes),
+        ["root", "encode", "php_server", "file_server"]
+    );
+    let Handler::PhpServer(server) = &routes[2].handler else {
         panic!("{routes:?}");
     };
     assert_eq!(server.script.workers[0].pool, 0);
@@ -218,10 +219,14 @@ const OCTANE_ENV: [(&str, &str); 10] = [
 #[test]
 fn octane_of_both_ages() {
     for (text, handlers_expected, watch) in [
-        (OCTANE, vec!["chain", "root", "php_server"], vec![]),
+        (
+            OCTANE,
+            vec!["chain", "root", "encode", "php_server"],
+            vec![],
+        ),
         (
             OCTANE_NEW,
-            vec!["chain", "root", "file_server", "php_server"],
+            vec!["chain", "root", "encode", "file_server", "php_server"],
             vec!["app", "config/**/*.php"],
         ),
     ] {
@@ -259,7 +264,6 @@ fn what_octane_asks_for_in_vain_is_told() {
         [
             "Caddyfile:23:13: `fields` has no effect: the log has its fields as they are in this \
              version, passwords in a query too",
-            "Caddyfile:33:9: `encode` has no effect: responses are not compressed in this version",
             "Caddyfile:48:5: `handle_errors` has no effect: errors are answered with the server's \
              own short texts in this version",
         ]
@@ -290,9 +294,9 @@ fn static_files_of_octane_have_a_matcher() {
         panic!("{config:?}");
     };
     assert!(
-        matches!(&routes[1].matcher, Some(Matcher::Path(paths)) if paths.len() == 5),
+        matches!(&routes[2].matcher, Some(Matcher::Path(paths)) if paths.len() == 5),
         "{:?}",
-        routes[1]
+        routes[2]
     );
 }
 
@@ -337,22 +341,16 @@ const FRANKENPHP: &str = r"
 import Caddyfile.d/*.caddyfile
 ";
 
-const NO_COMPRESSION: &str =
-    "Caddyfile:24:2: `encode` has no effect: responses are not compressed in this version";
-
 #[test]
 fn the_image_of_frankenphp() {
     let parsed = read(FRANKENPHP, &[]);
     assert_eq!(
         parsed.config.sites,
-        config("http://localhost {\nroot public/\nphp_server\n}").sites
+        config("http://localhost {\nroot public/\nencode zstd br gzip\nphp_server\n}").sites
     );
     assert_eq!(
         warnings(&parsed),
-        [
-            NO_COMPRESSION,
-            "Caddyfile:38:8: no file matches `Caddyfile.d/*.caddyfile`",
-        ]
+        ["Caddyfile:38:8: no file matches `Caddyfile.d/*.caddyfile`"]
     );
 }
 
@@ -390,7 +388,7 @@ fn what_users_of_the_image_set() {
     assert_eq!(config.workers[1].root.as_deref(), Some("/app/public"));
     assert_eq!(config.global.php.workers, Some(4));
     let told = warnings(&parsed).join("\n");
-    for name in ["fields", "encode", "mercure", "vulcain"] {
+    for name in ["fields", "mercure", "vulcain"] {
         assert!(told.contains(&format!("`{name}` has no effect")), "{told}");
     }
 }

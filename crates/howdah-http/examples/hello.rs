@@ -16,7 +16,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use howdah_config::model::{Address, Config, Handler, PhpServer, Route, Site, Template};
-use howdah_http::{AppRequest, Application, Hooks, Server, Shutdown};
+use howdah_http::{AppRequest, Application, Hooks, Interim, Server, Shutdown};
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Response};
 use http_body::{Body, Frame, SizeHint};
@@ -59,7 +59,7 @@ impl Body for Text {
 impl Application for Hello {
     type Body = Text;
 
-    async fn call(self: Rc<Self>, _: AppRequest) -> Response<Text> {
+    async fn call(self: Rc<Self>, _: AppRequest, _: Interim<'_>) -> Response<Text> {
         Text::response()
     }
 }

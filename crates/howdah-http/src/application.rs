@@ -6,14 +6,21 @@ use std::rc::Rc;
 use bytes::Bytes;
 use http::{HeaderMap, Method, Response, Uri, Version};
 
+pub use crate::connection::interim::{Interim, InterimError};
+
 /// Answers the requests that the routes hand to PHP. One value per front thread; never crosses threads.
 pub trait Application: 'static {
     /// The body of its responses.
     type Body: http_body::Body<Data = Bytes, Error = std::io::Error> + Unpin + 'static;
 
     /// Answers one request. Errors are responses too (502, 503, 504): the implementation logs their cause.
-    /// Dropping the future or the body means that the client is gone.
-    fn call(self: Rc<Self>, request: AppRequest) -> impl Future<Output = Response<Self::Body>>;
+    /// Dropping the future or the body means that the client is gone. `interim` is for what the client is
+    /// to know before.
+    fn call(
+        self: Rc<Self>,
+        request: AppRequest,
+        interim: Interim<'_>,
+    ) -> impl Future<Output = Response<Self::Body>>;
 }
 
 /// A request whose body has been read and whose script has been found.

@@ -24,6 +24,7 @@ mod body;
 mod check;
 mod clock;
 mod connection;
+mod encode;
 mod executor;
 mod files;
 mod listener;
@@ -39,7 +40,9 @@ pub mod spool;
 mod stats;
 mod thread;
 
-pub use application::{AppRequest, Application, Connection, RequestBody, Script};
+pub use application::{
+    AppRequest, Application, Connection, Interim, InterimError, RequestBody, Script,
+};
 pub use listener::BindError;
 pub use route::RouteError;
 pub use server::{Hooks, RunError, Server, front_threads};

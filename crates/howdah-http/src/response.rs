@@ -9,6 +9,7 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 
 use crate::connection::state::ConnectionState;
+use crate::encode::{Encoded, Started};
 use crate::executor;
 use crate::files::FileStream;
 use crate::log::LogEntry;
@@ -27,24 +28,18 @@ pub(crate) struct ResponseBody<B> {
     exchange: Exchange,
 }
 
-enum Source<B> {
+/// Where a body comes from.
+pub(crate) enum Source<B> {
     Content(Content),
     Application(B),
+    /// A body whose start was looked at and that is sent as it is.
+    Started(Box<Started<B>>),
+    Encoded(Box<Encoded<B>>),
 }
 
 impl<B> ResponseBody<B> {
-    pub(crate) fn content(content: Content, exchange: Exchange) -> Self {
-        Self {
-            source: Source::Content(content),
-            exchange,
-        }
-    }
-
-    pub(crate) fn application(body: B, exchange: Exchange) -> Self {
-        Self {
-            source: Source::Application(body),
-            exchange,
-        }
+    pub(crate) fn new(source: Source<B>, exchange: Exchange) -> Self {
+        Self { source, exchange }
     }
 }
 
@@ -60,21 +55,7 @@ where
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
         let this = self.get_mut();
-        let frame = match &mut this.source {
-            Source::Application(body) => Pin::new(body).poll_frame(cx),
-            Source::Content(Content::Empty) => Poll::Ready(None),
-            Source::Content(content @ Content::Bytes(_)) => {
-                match std::mem::replace(content, Content::Empty) {
-                    Content::Bytes(bytes) if !bytes.is_empty() => {
-                        Poll::Ready(Some(Ok(Frame::data(bytes))))
-                    }
-                    _ => Poll::Ready(None),
-                }
-            }
-            Source::Content(Content::File(stream)) => stream
-                .poll_chunk(cx)
-                .map(|chunk| chunk.map(|chunk| chunk.map(Frame::data))),
-        };
+        let frame = this.source.poll_frame(cx);
         executor::note_body(frame.is_pending());
         match &frame {
             Poll::Ready(Some(Ok(frame))) => {
@@ -93,22 +74,56 @@ where
     }
 
     fn size_hint(&self) -> SizeHint {
-        match &self.source {
-            Source::Application(body) => body.size_hint(),
-            Source::Content(Content::Empty) => SizeHint::with_exact(0),
-            Source::Content(Content::Bytes(bytes)) => SizeHint::with_exact(bytes.len() as u64),
-            Source::Content(Content::File(stream)) => SizeHint::with_exact(stream.remaining()),
-        }
+        self.source.size_hint()
     }
 }
 
-impl<B: Body> Source<B> {
-    fn is_end_stream(&self) -> bool {
+impl<B> Source<B>
+where
+    B: Body<Data = Bytes, Error = io::Error> + Unpin,
+{
+    pub(crate) fn poll_frame(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        match self {
+            Self::Application(body) => Pin::new(body).poll_frame(cx),
+            Self::Content(Content::Empty) => Poll::Ready(None),
+            Self::Content(content @ Content::Bytes(_)) => {
+                match std::mem::replace(content, Content::Empty) {
+                    Content::Bytes(bytes) if !bytes.is_empty() => {
+                        Poll::Ready(Some(Ok(Frame::data(bytes))))
+                    }
+                    _ => Poll::Ready(None),
+                }
+            }
+            Self::Content(Content::File(stream)) => stream
+                .poll_chunk(cx)
+                .map(|chunk| chunk.map(|chunk| chunk.map(Frame::data))),
+            Self::Started(started) => started.poll_frame(cx),
+            Self::Encoded(encoded) => encoded.poll_frame(cx),
+        }
+    }
+
+    pub(crate) fn is_end_stream(&self) -> bool {
         match self {
             Self::Application(body) => body.is_end_stream(),
             Self::Content(Content::Empty) => true,
             Self::Content(Content::Bytes(bytes)) => bytes.is_empty(),
             Self::Content(Content::File(stream)) => stream.remaining() == 0,
+            Self::Started(started) => started.is_end_stream(),
+            Self::Encoded(encoded) => encoded.is_end_stream(),
+        }
+    }
+
+    pub(crate) fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Application(body) => body.size_hint(),
+            Self::Content(Content::Empty) => SizeHint::with_exact(0),
+            Self::Content(Content::Bytes(bytes)) => SizeHint::with_exact(bytes.len() as u64),
+            Self::Content(Content::File(stream)) => SizeHint::with_exact(stream.remaining()),
+            Self::Started(started) => started.size_hint(),
+            Self::Encoded(_) => SizeHint::default(),
         }
     }
 }

@@ -15,15 +15,16 @@ use http_body::Body;
 use hyper::body::Incoming;
 
 use crate::answer;
-use crate::application::{AppRequest, Application, Connection};
+use crate::application::{AppRequest, Application, Connection, Interim};
 use crate::body::{self, BodyError};
 use crate::check::check;
 use crate::connection::state::ConnectionState;
+use crate::encode::{Encodings, Wanted};
 use crate::executor;
 use crate::files;
 use crate::log::LogEntry;
 use crate::path;
-use crate::response::{Content, Exchange, ResponseBody};
+use crate::response::{Content, Exchange, ResponseBody, Source};
 use crate::route::Outcome;
 use crate::route::context::Context;
 use crate::route::header::Pending;
@@ -35,6 +36,7 @@ const NAME: HeaderValue = HeaderValue::from_static("Howdah");
 struct Routed {
     outcome: Outcome,
     headers: Vec<Pending>,
+    encodings: Encodings,
     /// `None`: as sent.
     query: Option<String>,
 }
@@ -44,6 +46,7 @@ impl Routed {
         Self {
             outcome: Outcome::Answer(Box::new(response)),
             headers: Vec::new(),
+            encodings: Encodings::default(),
             query: None,
         }
     }
@@ -73,17 +76,20 @@ pub(crate) async fn handle<A: Application>(
     let Routed {
         outcome,
         headers,
+        encodings,
         query,
     } = routed;
+    let wanted = encodings.wanted(&parts.method, &parts.headers);
     let http1 = parts.version < Version::HTTP_2;
     let head = parts.method == Method::HEAD;
     let has_body = !incoming.is_end_stream();
     let content = match outcome {
         Outcome::Answer(response) => *response,
         Outcome::Next => answer::not_found(),
-        Outcome::File(job) => files::serve(job, &parts, &core.files).await,
+        Outcome::File(job) => files::serve(job, &parts, &core.files, wanted.is_some()).await,
         Outcome::Script(job) => match body::read(incoming, &core.limits, &core.spool, id).await {
             Ok(body) => {
+                let interim = Interim::new(&state, parts.version);
                 let request = AppRequest {
                     id,
                     query: query.unwrap_or_else(|| parts.uri.query().unwrap_or("").to_owned()),
@@ -98,14 +104,19 @@ pub(crate) async fn handle<A: Application>(
                     env: job.env,
                     remote_user: None,
                 };
-                let response = Rc::clone(&thread.app).call(request).await;
-                return Ok(application(response, headers, head, exchange));
+                let response = Rc::clone(&thread.app).call(request, interim).await;
+                let encode = wanted.map(|wanted| (wanted, core));
+                return Ok(application(response, headers, encode, head, exchange));
             }
             Err(error) => refuse_body(&error, id),
         },
     };
     let (mut head_parts, body) = content.into_parts();
     finish(&mut head_parts.headers, headers);
+    let mut source = Source::Content(body);
+    if let Some(wanted) = wanted {
+        source = wanted.apply(&mut head_parts, source, &core.compressed);
+    }
     if (has_body || ambiguous) && http1 {
         // The body was not read to its end, or nobody knows where it ends. The connection cannot be
         // used again, and it must not be closed so hard that the client loses the response.
@@ -115,11 +126,11 @@ pub(crate) async fn handle<A: Application>(
             .insert(http::header::CONNECTION, HeaderValue::from_static("close"));
     }
     exchange.status = head_parts.status.as_u16();
-    exchange.finished = head || matches!(body, Content::Empty);
+    exchange.finished = head || source.is_end_stream();
     executor::note_response();
     Ok(Response::from_parts(
         head_parts,
-        ResponseBody::content(body, exchange),
+        ResponseBody::new(source, exchange),
     ))
 }
 
@@ -165,6 +176,7 @@ fn route(
         path_info: String::new(),
         root: Rc::clone(&core.default_root),
         headers: Vec::new(),
+        encodings: Encodings::default(),
         lookup: &core.lookup,
         roots: &core.roots,
     };
@@ -172,6 +184,7 @@ fn route(
     Routed {
         outcome,
         headers: context.headers,
+        encodings: context.encodings,
         query: context.query,
     }
 }
@@ -202,6 +215,7 @@ fn finish(headers: &mut HeaderMap, changes: Vec<Pending>) {
 fn application<B>(
     response: Response<B>,
     changes: Vec<Pending>,
+    encode: Option<(Wanted, &Core)>,
     head: bool,
     mut exchange: Exchange,
 ) -> Response<ResponseBody<B>>
@@ -217,8 +231,12 @@ where
         StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED
     );
     if !head && !bodiless {
-        exchange.finished = body.is_end_stream();
-        return Response::from_parts(parts, ResponseBody::application(body, exchange));
+        let mut source = Source::Application(body);
+        if let Some((wanted, core)) = encode {
+            source = wanted.apply(&mut parts, source, &core.compressed);
+        }
+        exchange.finished = source.is_end_stream();
+        return Response::from_parts(parts, ResponseBody::new(source, exchange));
     }
     exchange.finished = true;
     if head
@@ -234,7 +252,11 @@ where
     if !body.is_end_stream() {
         tokio::task::spawn_local(discard(body));
     }
-    Response::from_parts(parts, ResponseBody::content(Content::Empty, exchange))
+    let mut source = Source::Content(Content::Empty);
+    if let Some((wanted, core)) = encode {
+        source = wanted.apply(&mut parts, source, &core.compressed);
+    }
+    Response::from_parts(parts, ResponseBody::new(source, exchange))
 }
 
 async fn discard<B: Body<Data = Bytes, Error = io::Error> + Unpin>(mut body: B) {

@@ -17,6 +17,7 @@ use tokio::sync::{Notify, watch};
 use crate::application::Application;
 use crate::clock::{self, milliseconds};
 use crate::connection;
+use crate::encode::CompressedFiles;
 use crate::executor::LocalExecutor;
 use crate::files::FileCache;
 use crate::lookup::{Lookup, Root, Roots};
@@ -64,6 +65,7 @@ pub(crate) struct Core {
     pub(crate) lookup: Lookup,
     pub(crate) roots: Roots,
     pub(crate) files: FileCache,
+    pub(crate) compressed: Rc<CompressedFiles>,
     /// The working directory, for sites without `root`.
     pub(crate) default_root: Rc<Root>,
     /// Woken when the server drains.
@@ -136,6 +138,7 @@ impl Core {
             lookup: Lookup::default(),
             roots: Roots::default(),
             files: FileCache::default(),
+            compressed: Rc::default(),
             default_root: Rc::new(Root::new("")),
             drain: Notify::new(),
             listeners,

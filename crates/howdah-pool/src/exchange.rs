@@ -12,6 +12,9 @@ use howdah_shm::{Exit, Fault, Frame, Front, SlotId};
 use crate::front::Inner;
 use crate::response::{Body, CallError, Finished, Head};
 
+/// Interim responses of one request that may wait to be passed on.
+const INTERIMS_MAX: usize = 64;
+
 /// Shared by the request's future or body and by the front thread's table of slots.
 pub(crate) struct Exchange {
     pub(crate) front: Rc<Inner>,
@@ -32,6 +35,8 @@ pub(crate) struct ExchangeState {
     /// May be run again if its worker dies before anything was passed on.
     pub(crate) repeatable: bool,
     pub(crate) client_gone: bool,
+    /// Interim responses that were not passed on.
+    interims: Vec<Head>,
     head: Option<Head>,
     /// The head was passed on: what follows belongs to that response and no other.
     head_taken: bool,
@@ -52,6 +57,7 @@ impl ExchangeState {
             running_since: None,
             repeatable,
             client_gone: false,
+            interims: Vec::new(),
             head: None,
             head_taken: false,
             chunks: VecDeque::new(),
@@ -100,8 +106,16 @@ impl ExchangeState {
                 self.buffered += bytes.len();
                 self.chunks.push_back(bytes);
             }
-            // Body bytes that nobody waits for, and interim responses: those need a way into the
-            // connection that HTTP/1 and 2 do not share.
+            Frame::Info(info) if !self.client_gone && self.outcome.is_none() => {
+                if self.interims.len() < INTERIMS_MAX {
+                    self.interims
+                        .extend(Head::interim(info.status, info.headers()));
+                } else {
+                    let request_id = format!("{:016x}", self.request_id);
+                    tracing::debug!(target: "howdah::pool", request_id, "an interim response was left out: {INTERIMS_MAX} wait");
+                }
+            }
+            // Nobody waits for these.
             Frame::Body(_) | Frame::Info(_) => {}
             Frame::Finish => self.end(Ok(Finished::default())),
             Frame::End(end) => self.end(Ok(Finished {
@@ -132,6 +146,7 @@ impl ExchangeState {
 
     /// Forgets the part of a response that a dead worker left.
     pub(crate) fn start_over(&mut self) {
+        self.interims.clear();
         self.head = None;
         self.chunks.clear();
         self.buffered = 0;
@@ -141,6 +156,7 @@ impl ExchangeState {
 
     pub(crate) fn leave(&mut self) {
         self.client_gone = true;
+        self.interims.clear();
         self.chunks.clear();
         self.buffered = 0;
         self.waker = None;
@@ -161,6 +177,11 @@ impl ExchangeState {
 }
 
 impl Exchange {
+    /// Interim responses that have come, each once.
+    pub(crate) fn take_interims(&self) -> Vec<Head> {
+        std::mem::take(&mut self.state.borrow_mut().interims)
+    }
+
     /// The head of the response, and its body as far as it goes.
     pub(crate) fn poll_head(
         self: &Rc<Self>,

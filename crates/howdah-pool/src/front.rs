@@ -160,6 +160,16 @@ impl PoolFront {
     /// Runs one request: waits for a worker, gives it the request, and returns when the head of the
     /// response is there. Dropping the future, or later the body, tells the worker that the client left.
     pub async fn call(&self, request: Request<'_>) -> Result<(Head, Body), CallError> {
+        self.call_with(request, drop).await
+    }
+
+    /// The same, and gives each interim response (1xx) of the script to `interim` as it comes. A request
+    /// that is run again may send its own again.
+    pub async fn call_with(
+        &self,
+        request: Request<'_>,
+        mut interim: impl FnMut(Head),
+    ) -> Result<(Head, Body), CallError> {
         let inner = &self.inner;
         let admission = inner.admit()?;
         let now = Instant::now();
@@ -177,6 +187,9 @@ impl PoolFront {
             let Some(exchange) = &pending.0 else {
                 return Poll::Ready(Err(CallError::Stopping));
             };
+            for head in exchange.take_interims() {
+                interim(head);
+            }
             let result = exchange.poll_head(context);
             if result.is_ready() {
                 pending.0 = None;

@@ -130,6 +130,68 @@ fn gated() -> (Sender<()>, impl FnMut(ResponseWriter<'_>) + Send + 'static) {
 }
 
 #[test]
+fn interim_responses_come_before_the_head() {
+    let mut harness = Harness::new(|_| {});
+    let (open, gate): (Sender<()>, Receiver<()>) = channel();
+    harness.worker(move |mut response| {
+        assert!(response.info(103, &[("Link", "</a>"), ("Connection", "x")]));
+        response.flush();
+        gate.recv().expect("the test opens");
+        assert!(response.info(103, &[("Link", "</b>")]));
+        assert!(response.info(102, &[]));
+        answer(response);
+    });
+    harness.run(async |_, front| {
+        for id in 1..=2 {
+            let mut seen = Vec::new();
+            let interim = |head: Head| {
+                if seen.is_empty() {
+                    // The response is not begun before this has been here.
+                    open.send(()).expect("the worker waits");
+                }
+                let link = head
+                    .headers
+                    .get("link")
+                    .map(|value| value.as_bytes().to_vec());
+                assert!(!head.headers.contains_key("connection"));
+                seen.push((head.status.as_u16(), link));
+            };
+            let (head, body) = front
+                .call_with(request(id), interim)
+                .await
+                .expect("a response");
+            assert_eq!(head.headers["x-id"], format!("request {id}"));
+            assert!(!head.headers.contains_key("link"));
+            let expected = [(103, Some("</a>")), (103, Some("</b>")), (102, None)];
+            let expected =
+                expected.map(|(status, link)| (status, link.map(|l| l.as_bytes().to_vec())));
+            assert_eq!(seen, expected);
+            assert_eq!(text(body).await, format!("request {id}"));
+        }
+    });
+}
+
+#[test]
+fn interim_responses_that_nobody_takes_are_bounded() {
+    let mut harness = Harness::new(|_| {});
+    harness.worker(|mut response| {
+        for _ in 0..1000 {
+            assert!(response.info(103, &[("Link", "</a>")]));
+        }
+        answer(response);
+    });
+    harness.run(async |_, front| {
+        let mut seen = 0;
+        let call = front.call_with(request(1), |_| seen += 1);
+        let (head, _) = call.await.expect("a response");
+        assert_eq!(head.status, 200);
+        assert!((1..=1000).contains(&seen), "{seen}");
+        // One that takes none of them.
+        front.call(request(2)).await.expect("a response");
+    });
+}
+
+#[test]
 fn many_requests_at_once_get_their_own_answers() {
     let mut harness = Harness::new(|_| {});
     harness.worker(answer);

@@ -44,18 +44,7 @@ impl Head {
         let status = StatusCode::from_u16(status)
             .ok()
             .filter(|status| status.as_u16() >= 200)?;
-        let mut headers = HeaderMap::with_capacity(8);
-        for (name, value) in fields {
-            let Ok(name) = HeaderName::from_bytes(&name) else {
-                continue;
-            };
-            let Ok(value) = HeaderValue::from_maybe_shared(value) else {
-                continue;
-            };
-            if !HOP_BY_HOP.contains(&name.as_str()) {
-                headers.append(name, value);
-            }
-        }
+        let headers = allowed(fields);
         let reason = if reason.iter().all(|byte| (0x20..0x7f).contains(byte)) {
             reason
         } else {
@@ -67,6 +56,38 @@ impl Head {
             headers,
         })
     }
+
+    /// The same of an interim response; `None` if the status is not one.
+    pub(crate) fn interim(
+        status: u16,
+        fields: impl Iterator<Item = (Bytes, Bytes)>,
+    ) -> Option<Self> {
+        let status = StatusCode::from_u16(status)
+            .ok()
+            .filter(StatusCode::is_informational)?;
+        Some(Self {
+            status,
+            reason: Vec::new(),
+            headers: allowed(fields),
+        })
+    }
+}
+
+/// The fields that a script may set and HTTP allows.
+fn allowed(fields: impl Iterator<Item = (Bytes, Bytes)>) -> HeaderMap {
+    let mut headers = HeaderMap::with_capacity(8);
+    for (name, value) in fields {
+        let Ok(name) = HeaderName::from_bytes(&name) else {
+            continue;
+        };
+        let Ok(value) = HeaderValue::from_maybe_shared(value) else {
+            continue;
+        };
+        if !HOP_BY_HOP.contains(&name.as_str()) {
+            headers.append(name, value);
+        }
+    }
+    headers
 }
 
 /// What PHP says of a request that it has finished.
@@ -234,5 +255,25 @@ mod tests {
             assert_eq!(head(status, "", &[]), None, "{status}");
         }
         assert!(head(999, "", &[]).is_some());
+    }
+
+    #[test]
+    fn an_interim_head_has_the_same_fields() {
+        let bytes = |text: &'static str| Bytes::from_static(text.as_bytes());
+        let fields = [
+            ("Link", "</a>"),
+            ("Link", "</b>"),
+            ("Upgrade", "x"),
+            ("X", "a\nb"),
+        ];
+        let fields = fields.map(|(name, value)| (bytes(name), bytes(value)));
+        let head = Head::interim(103, fields.into_iter()).expect("a head");
+        assert_eq!(head.status, StatusCode::EARLY_HINTS);
+        let links: Vec<_> = head.headers.get_all("link").iter().collect();
+        assert_eq!(links, ["</a>", "</b>"]);
+        assert_eq!(head.headers.len(), 2);
+        for status in [0, 99, 200, 1000] {
+            assert_eq!(Head::interim(status, std::iter::empty()), None, "{status}");
+        }
     }
 }

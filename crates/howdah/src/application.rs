@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use howdah_cgi::Input;
 use howdah_http::spool::SpoolFile;
-use howdah_http::{AppRequest, Application, RequestBody};
+use howdah_http::{AppRequest, Application, Interim, InterimError, RequestBody};
 use howdah_pool::{CallError, PoolFront};
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Method, Response, StatusCode};
@@ -45,6 +45,7 @@ impl PhpApplication {
         &self,
         request: &AppRequest,
         vars: &mut Vec<u8>,
+        interim: Interim<'_>,
     ) -> Result<(howdah_pool::Head, howdah_pool::Body), Failure> {
         let pool = self.pools.get(request.pool).ok_or(Failure::NoPool)?;
         let (body_size, body) = match &request.body {
@@ -84,7 +85,8 @@ impl PhpApplication {
             head: request.method == Method::HEAD,
             repeatable: request.method.is_safe(),
         };
-        Ok(pool.call(call).await?)
+        let send = |head| send_interim(request.id, interim, &head);
+        Ok(pool.call_with(call, send).await?)
     }
 
     fn refuse(&self, id: u64, failure: &Failure) -> Response<PhpBody> {
@@ -113,9 +115,9 @@ impl PhpApplication {
 impl Application for PhpApplication {
     type Body = PhpBody;
 
-    async fn call(self: Rc<Self>, request: AppRequest) -> Response<PhpBody> {
+    async fn call(self: Rc<Self>, request: AppRequest, interim: Interim<'_>) -> Response<PhpBody> {
         let mut vars = self.buffers.borrow_mut().pop().unwrap_or_default();
-        let result = self.run(&request, &mut vars).await;
+        let result = self.run(&request, &mut vars, interim).await;
         vars.clear();
         let mut buffers = self.buffers.borrow_mut();
         if buffers.len() < BUFFERS_MAX {
@@ -142,6 +144,24 @@ impl Application for PhpApplication {
                 response
             }
             Err(failure) => self.refuse(request.id, &failure),
+        }
+    }
+}
+
+/// Interim responses are a help that a client can do without: what cannot be sent is left out, and what
+/// the script can mend is logged as a warning.
+#[cold]
+fn send_interim(id: u64, interim: Interim<'_>, head: &howdah_pool::Head) {
+    let Err(error) = interim.send(head.status, &head.headers) else {
+        return;
+    };
+    let (request_id, status) = (format!("{id:016x}"), head.status.as_u16());
+    match error {
+        InterimError::Status(_) | InterimError::TooLarge => {
+            tracing::warn!(target: "howdah::php", request_id, status, "an interim response was not sent: {error}");
+        }
+        _ => {
+            tracing::debug!(target: "howdah::php", request_id, status, "an interim response was not sent: {error}");
         }
     }
 }

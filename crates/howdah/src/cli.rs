@@ -107,7 +107,7 @@ pub(crate) struct PhpServer {
     /// Log in detail
     #[arg(short = 'v', long = "debug")]
     pub(crate) debug: bool,
-    /// Send responses as they are (this version never compresses)
+    /// Send responses as they are; without it they are compressed for clients that take zstd, br or gzip
     #[arg(long)]
     pub(crate) no_compress: bool,
 }

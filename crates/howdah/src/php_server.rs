@@ -4,8 +4,8 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use howdah_config::model::{
-    AccessLog, Address, Admin, CLASSIC_POOL, Config, FileServer, Handler, Matcher, Part, PhpScript,
-    PhpServer, PhpWorker, Placeholder, Route, Site, Template, WorkerPool,
+    AccessLog, Address, Admin, CLASSIC_POOL, Config, ContentCoding, Encode, FileServer, Handler,
+    Matcher, Part, PhpScript, PhpServer, PhpWorker, Placeholder, Route, Site, Template, WorkerPool,
 };
 
 use crate::commands::{Failure, setup};
@@ -22,6 +22,15 @@ pub(crate) fn config(options: cli::PhpServer) -> Result<Config, Failure> {
     };
     let mut config = Config::default();
     let mut routes = vec![route(None, Handler::Root(Template::text(utf8(&root)?)))];
+    if !options.no_compress {
+        let formats = [
+            ContentCoding::Zstd,
+            ContentCoding::Brotli,
+            ContentCoding::Gzip,
+        ];
+        let formats = formats.map(ContentCoding::by_default).to_vec();
+        routes.push(route(None, Handler::Encode(Encode::new(formats))));
+    }
     if let Some(worker) = options.worker {
         let mut pool = worker_pool(&worker, &root)?;
         pool.watch = options.watch;
@@ -204,6 +213,17 @@ mod tests {
         assert!(classic.workers.is_empty());
         assert_eq!(classic.global.php.workers, None);
         assert_eq!(classic.constant_roots(), ["/srv/www"]);
+    }
+
+    #[test]
+    fn responses_are_compressed_unless_told_otherwise() {
+        let encodes = |arguments: &[&str]| {
+            let config = parsed(arguments);
+            let mut handlers = config.sites[0].routes.iter().map(|route| &route.handler);
+            handlers.any(|handler| matches!(handler, Handler::Encode(_)))
+        };
+        assert!(encodes(&[]) && encodes(&["-w", "a.php"]));
+        assert!(!encodes(&["--no-compress"]) && !encodes(&["-w", "a.php", "--no-compress"]));
     }
 
     #[test]

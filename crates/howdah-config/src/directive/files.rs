@@ -56,12 +56,31 @@ pub(crate) const FILE_SERVER: Table<FileServer> = Table {
                 Ok(())
             },
         ),
+        Item::Supported(
+            Entry {
+                name: "precompressed",
+                syntax: "precompressed [FORMAT…]",
+                default: "off; FORMAT… is `br zstd gzip`",
+                about: "Sends `FILE.br`, `FILE.zst` or `FILE.gz`, if it exists and the client takes that \
+                        format, in place of FILE.",
+                differs: "",
+                example: "precompressed zstd gzip",
+            },
+            |_, call, files| {
+                let words = call.arguments(0, usize::MAX)?;
+                files.precompressed = super::encode::codings(words)?;
+                if words.is_empty() {
+                    use crate::model::ContentCoding::{Brotli, Gzip, Zstd};
+                    files.precompressed = vec![Brotli, Zstd, Gzip];
+                }
+                Ok(())
+            },
+        ),
         Item::Unsupported("browse", "directories are not listed"),
         Item::Unsupported("disable_canonical_uris", ""),
         Item::Unsupported("etag_file_extensions", ""),
         Item::Unsupported("fs", ""),
         Item::Unsupported("pass_thru", "use `try_files` or a `file` matcher"),
-        Item::Unsupported("precompressed", ""),
         Item::Unsupported("status", ""),
     ],
 };

@@ -1,5 +1,6 @@
 //! The directives of a site, in the order in which they are applied.
 
+mod encode;
 mod files;
 mod header;
 pub(crate) mod matcher;
@@ -7,6 +8,7 @@ mod php;
 mod respond;
 pub(crate) mod scope;
 
+pub(crate) use encode::{ENCODE, RESPONSE};
 pub(crate) use files::{FILE_SERVER, TRY_FILES};
 pub(crate) use header::HEADER;
 #[cfg(test)]
@@ -166,6 +168,19 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
         Item::Unsupported("basic_auth", ""),
         Item::Unsupported("forward_auth", ""),
         Item::Unsupported("request_header", ""),
+        Item::Supported(
+            Entry {
+                name: "encode",
+                syntax: "encode [MATCHER] [FORMAT…] [{ … }]",
+                default: "no compression; FORMAT… is `zstd gzip`",
+                about: "Compresses responses for clients that take one of the formats `zstd`, `br` and \
+                        `gzip`: the one that the client likes best, of equal ones the first in the list. \
+                        What does not become smaller is sent as it is.",
+                differs: "",
+                example: "encode zstd br gzip",
+            },
+            encode::read,
+        ),
         Item::Unsupported("push", ""),
         Item::Unsupported("intercept", ""),
         Item::Unsupported("templates", ""),

@@ -1,4 +1,5 @@
-//! The socket of a connection: tells its state what happens on it.
+//! The socket of a connection: tells its state what happens on it, and takes interim responses past
+//! hyper.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -24,6 +25,36 @@ impl Io {
             Poll::Ready(_) => self.state.write_progressed(),
             Poll::Pending => self.state.write_pending(),
         }
+    }
+
+    /// What the server itself puts before the bytes of hyper's.
+    #[cold]
+    fn poll_interim(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while self.state.interim.is_waiting() {
+            let stream = Pin::new(&mut self.stream);
+            let result = self.state.interim.take(|bytes| {
+                let result = stream.poll_write(cx, bytes);
+                let written = match &result {
+                    Poll::Ready(Ok(written)) => *written,
+                    Poll::Ready(Err(_)) | Poll::Pending => 0,
+                };
+                (written, result)
+            });
+            self.wrote(&result);
+            if ready!(result)? == 0 {
+                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Before each write of hyper's.
+    fn poll_before(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.state.interim.is_waiting() {
+            ready!(self.poll_interim(cx))?;
+        }
+        self.state.interim.writing();
+        Poll::Ready(Ok(()))
     }
 }
 
@@ -58,6 +89,7 @@ impl AsyncWrite for Io {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
+        ready!(this.poll_before(cx))?;
         let result = Pin::new(&mut this.stream).poll_write(cx, bytes);
         this.wrote(&result);
         result
@@ -69,6 +101,7 @@ impl AsyncWrite for Io {
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
+        ready!(this.poll_before(cx))?;
         let result = Pin::new(&mut this.stream).poll_write_vectored(cx, slices);
         this.wrote(&result);
         result
@@ -78,8 +111,13 @@ impl AsyncWrite for Io {
         true
     }
 
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // A TCP socket has nothing to flush.
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        // A TCP socket has nothing to flush; hyper has written all that it had.
+        let this = self.get_mut();
+        this.state.interim.flushed();
+        if this.state.interim.is_waiting() {
+            return this.poll_interim(cx);
+        }
         Poll::Ready(Ok(()))
     }
 

@@ -10,6 +10,7 @@
 
 mod first;
 mod framing;
+pub(crate) mod interim;
 mod io;
 pub(crate) mod state;
 mod watch;

@@ -6,6 +6,7 @@ use std::cell::{Cell, RefCell};
 use http::StatusCode;
 
 use super::framing::Framing;
+use super::interim;
 use crate::clock;
 
 /// Between requests, in the header of one, or busy with some.
@@ -34,6 +35,7 @@ pub(crate) struct ConnectionState {
     refusal: Cell<Option<StatusCode>>,
     linger: Cell<bool>,
     framing: RefCell<Framing>,
+    pub(super) interim: interim::Queue,
     /// Requests that have begun.
     requests: Cell<u64>,
     max_header_size: usize,
@@ -52,6 +54,7 @@ impl ConnectionState {
             refusal: Cell::new(None),
             linger: Cell::new(false),
             framing: RefCell::default(),
+            interim: interim::Queue::default(),
             requests: Cell::new(0),
             max_header_size,
         }

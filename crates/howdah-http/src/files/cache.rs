@@ -18,7 +18,7 @@ const SETTLED: Duration = Duration::from_secs(3);
 
 /// What tells whether a file is still the same. Seconds and nanoseconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Identity {
+pub(crate) struct Identity {
     device: u64,
     inode: u64,
     pub(super) size: u64,
@@ -38,7 +38,19 @@ impl Identity {
         }
     }
 
-    fn is_settled(&self) -> bool {
+    #[cfg(test)]
+    pub(crate) fn of_test(size: u64, seconds: i64) -> Self {
+        Self {
+            device: 1,
+            inode: 1,
+            size,
+            modified: (seconds, 0),
+            changed: (seconds, 0),
+        }
+    }
+
+    /// Whether the file was left alone for long enough that a further change would show.
+    pub(crate) fn is_settled(&self) -> bool {
         let Ok(now) = SystemTime::now().duration_since(UNIX_EPOCH) else {
             return false;
         };

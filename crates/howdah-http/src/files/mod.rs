@@ -6,6 +6,7 @@
 mod cache;
 mod conditional;
 mod open;
+mod precompressed;
 mod range;
 mod stream;
 
@@ -14,20 +15,20 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 use howdah_cgi::split_path;
-use howdah_config::model::FileServer;
+use howdah_config::model::{ContentCoding, FileServer};
 use http::header::{
     ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderValue, LAST_MODIFIED,
 };
 use http::request::Parts;
 use http::{HeaderMap, Method, Response, StatusCode};
 
-pub(crate) use self::cache::FileCache;
-use self::cache::Identity;
+pub(crate) use self::cache::{FileCache, Identity};
 use self::conditional::{Verdict, Version};
 use self::open::{Opened, open};
 use self::range::Wanted;
 pub(crate) use self::stream::FileStream;
 use crate::answer;
+use crate::encode::{Origin, vary};
 use crate::path::has_hidden_segment;
 use crate::response::Content;
 use crate::route::FileJob;
@@ -44,6 +45,8 @@ pub(crate) struct FileOptions {
     hide: Box<[Hidden]>,
     /// Extensions that are never sent: they would show source code.
     scripts: Rc<[String]>,
+    /// Formats of files beside the file that may be sent in its place.
+    precompressed: Box<[ContentCoding]>,
 }
 
 /// A `hide` entry.
@@ -76,6 +79,7 @@ impl FileOptions {
             index: files.index.clone().into(),
             hide: hide.collect(),
             scripts,
+            precompressed: files.precompressed.clone().into(),
         }
     }
 
@@ -101,8 +105,23 @@ impl FileOptions {
     }
 }
 
-/// Answers with the file of `job`.
-pub(crate) async fn serve(job: FileJob, parts: &Parts, cache: &FileCache) -> Response<Content> {
+/// A request for a file.
+#[derive(Clone, Copy)]
+struct Asked<'r> {
+    parts: &'r Parts,
+    cache: &'r FileCache,
+    precompressed: &'r [ContentCoding],
+    /// The response is to tell its [`Origin`].
+    with_origin: bool,
+}
+
+/// Answers with the file of `job`. With `with_origin` the response has an [`Origin`] if it is a file.
+pub(crate) async fn serve(
+    job: FileJob,
+    parts: &Parts,
+    cache: &FileCache,
+    with_origin: bool,
+) -> Response<Content> {
     let head = parts.method == Method::HEAD;
     if !head && parts.method != Method::GET {
         return if parts.method == Method::OPTIONS {
@@ -111,6 +130,12 @@ pub(crate) async fn serve(job: FileJob, parts: &Parts, cache: &FileCache) -> Res
             answer::method_not_allowed(ALLOW)
         };
     }
+    let asked = Asked {
+        parts,
+        cache,
+        precompressed: &job.options.precompressed,
+        with_origin,
+    };
     let prefix = job.root.prefix();
     if job.options.hides(prefix, &job.path) {
         return answer::not_found();
@@ -120,24 +145,19 @@ pub(crate) async fn serve(job: FileJob, parts: &Parts, cache: &FileCache) -> Res
     full.push_str(&job.path);
     let slash = job.path.ends_with('/');
     if !slash && let Some((identity, contents)) = cache.get(&full) {
-        return file_response(Source::Kept(contents), identity, &full, parts, cache).await;
+        return found(Source::Kept(contents), identity, &full, asked).await;
     }
     match open(&full) {
         Ok(Opened::File(file)) if !slash => {
-            file_response(Source::File(file.file), file.identity, &full, parts, cache).await
+            found(Source::File(file.file), file.identity, &full, asked).await
         }
-        Ok(Opened::Directory) => directory(&job, full, parts, cache).await,
+        Ok(Opened::Directory) => directory(&job, full, asked).await,
         Ok(Opened::File(_) | Opened::Other) => answer::not_found(),
         Err(error) => open_error(error, &full),
     }
 }
 
-async fn directory(
-    job: &FileJob,
-    mut full: String,
-    parts: &Parts,
-    cache: &FileCache,
-) -> Response<Content> {
+async fn directory(job: &FileJob, mut full: String, asked: Asked<'_>) -> Response<Content> {
     if !job.path.ends_with('/')
         && let Some(query) = &job.redirect_query
     {
@@ -156,13 +176,13 @@ async fn directory(
         {
             continue;
         }
-        if let Some((identity, contents)) = cache.get(&full) {
-            return file_response(Source::Kept(contents), identity, &full, parts, cache).await;
+        if let Some((identity, contents)) = asked.cache.get(&full) {
+            return found(Source::Kept(contents), identity, &full, asked).await;
         }
         match open(&full) {
             Ok(Opened::File(file)) => {
                 let source = Source::File(file.file);
-                return file_response(source, file.identity, &full, parts, cache).await;
+                return found(source, file.identity, &full, asked).await;
             }
             Ok(Opened::Directory | Opened::Other) => {}
             Err(error) if error == rustix::io::Errno::NOENT => {}
@@ -193,12 +213,36 @@ enum Source {
     Kept(Bytes),
 }
 
-async fn file_response(
+/// The file itself, or what stands beside it in a format that the client takes.
+async fn found(
     source: Source,
     identity: Identity,
     path: &str,
-    parts: &Parts,
-    cache: &FileCache,
+    asked: Asked<'_>,
+) -> Response<Content> {
+    if asked.precompressed.is_empty() {
+        return file_response(source, identity, (path, path), asked).await;
+    }
+    let beside = precompressed::find(path, asked.precompressed, asked.parts, asked.cache);
+    let mut response = match beside {
+        None => file_response(source, identity, (path, path), asked).await,
+        Some(beside) => beside.respond(path, asked).await,
+    };
+    vary(response.headers_mut());
+    response
+}
+
+/// `paths`: the file that is sent, and the one that its type is told by.
+async fn file_response(
+    source: Source,
+    identity: Identity,
+    (path, named): (&str, &str),
+    Asked {
+        parts,
+        cache,
+        with_origin,
+        ..
+    }: Asked<'_>,
 ) -> Response<Content> {
     let version = Version::new(&identity);
     let total = identity.size;
@@ -218,7 +262,7 @@ async fn file_response(
         return response;
     }
     headers.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
-    headers.insert(CONTENT_TYPE, content_type(path));
+    headers.insert(CONTENT_TYPE, content_type(named));
     // RFC 9110: a range is defined for GET alone.
     let wanted =
         if parts.method == Method::GET && conditional::range_applies(&parts.headers, &version) {
@@ -243,6 +287,10 @@ async fn file_response(
             return response;
         }
     };
+    if with_origin && length == total {
+        let path = path.into();
+        response.extensions_mut().insert(Origin { path, identity });
+    }
     if parts.method == Method::HEAD {
         response
             .headers_mut()

@@ -8,6 +8,7 @@ use http::request::Parts;
 
 use super::header::Pending;
 use crate::application::Connection;
+use crate::encode::Encodings;
 use crate::lookup::{Lookup, Root, Roots};
 
 /// The request as the routes have left it so far.
@@ -28,6 +29,7 @@ pub(crate) struct Context<'r> {
     pub(crate) root: Rc<Root>,
     /// Changes of the response's header, in order.
     pub(crate) headers: Vec<Pending>,
+    pub(crate) encodings: Encodings,
     pub(crate) lookup: &'r Lookup,
     pub(crate) roots: &'r Roots,
 }

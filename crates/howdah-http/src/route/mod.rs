@@ -31,6 +31,7 @@ use self::template::{Text, Use};
 use self::worker::WorkerFiles;
 use crate::answer;
 use crate::application::Script;
+use crate::encode::Encoding;
 use crate::files::FileOptions;
 use crate::log::Logged;
 use crate::lookup::Root;
@@ -119,6 +120,7 @@ struct Route {
 enum Handler {
     Root(RootText),
     Header(Box<[Rc<Change>]>),
+    Encode(Rc<Encoding>),
     Redirect {
         to: Text,
         status: StatusCode,
@@ -257,6 +259,7 @@ impl Handler {
                     .map(|change| Change::compile(change).map(Rc::new));
                 Self::Header(changes.collect::<Result<_, _>>()?)
             }
+            model::Handler::Encode(encode) => Self::Encode(Rc::new(Encoding::compile(encode)?)),
             model::Handler::Redirect { to, status } => Self::Redirect {
                 to: Text::new(to),
                 status: self::status(*status)?,
@@ -313,6 +316,10 @@ impl Handler {
                     let pending = change.prepare(context);
                     context.headers.extend(pending);
                 }
+                Outcome::Next
+            }
+            Self::Encode(encoding) => {
+                context.encodings.add(encoding);
                 Outcome::Next
             }
             Self::Redirect { to, status } => {

@@ -23,7 +23,7 @@ use bytes::Bytes;
 use howdah_config::model::{
     Address, Config, FileServer, Handler, PhpServer, Route, Site, Template,
 };
-use howdah_http::{AppRequest, Application, Hooks, RequestBody, Server, Shutdown};
+use howdah_http::{AppRequest, Application, Hooks, Interim, RequestBody, Server, Shutdown};
 use http::{HeaderMap, Response};
 use http_body::{Body, Frame, SizeHint};
 
@@ -347,7 +347,7 @@ impl Drop for DropCount {
 impl Application for Fake {
     type Body = FakeBody;
 
-    async fn call(self: Rc<Self>, request: AppRequest) -> Response<FakeBody> {
+    async fn call(self: Rc<Self>, request: AppRequest, _: Interim<'_>) -> Response<FakeBody> {
         self.calls.set(self.calls.get() + 1);
         let guard = DropCount(Arc::clone(&self.seen));
         self.seen.calls.fetch_add(1, SeqCst);

@@ -1,0 +1,287 @@
+//! `encode`, and the formats of `precompressed`.
+
+use super::scope::Scope;
+use crate::compression::{
+    BROTLI_QUALITY, Compression, ContentCoding, Encode, GZIP_LEVEL, ResponseMatcher, ZSTD_LEVEL,
+};
+use crate::error::{Error, ErrorKind};
+use crate::model::Handler;
+use crate::table::{Call, Context, Entry, Item, Table, bad_value};
+use crate::template::literal;
+use crate::tree::{Statement, Word};
+use crate::value::{header_name, number, status};
+
+/// What is in an `encode` while it is read.
+#[derive(Debug, Default)]
+pub(crate) struct Draft {
+    formats: Vec<Compression>,
+    minimum_length: Option<u64>,
+    matches: Option<ResponseMatcher>,
+}
+
+/// Names of the block of `encode`.
+pub(crate) const ENCODE: Table<Draft> = Table {
+    kind: "subdirective of `encode`",
+    items: &[
+        Item::Supported(
+            Entry {
+                name: "gzip",
+                syntax: "gzip [LEVEL]",
+                default: "LEVEL is `1`",
+                about: "Offers gzip; LEVEL is 1 (fast) to 9 (small).",
+                differs: "",
+                example: "gzip 6",
+            },
+            |_, call, draft| {
+                let level = level(call, GZIP_LEVEL, 1, 9)?;
+                draft.offer(Compression::Gzip(level));
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "zstd",
+                syntax: "zstd [LEVEL]",
+                default: "LEVEL is `3`",
+                about: "Offers Zstandard; LEVEL is 1 (fast) to 19 (small), or `fastest` (1), `default` \
+                        (3), `better` (7) or `best` (11).",
+                differs: "LEVEL may be a number. No `disable_checksum`: there is none.",
+                example: "zstd better",
+            },
+            zstd,
+        ),
+        Item::Supported(
+            Entry {
+                name: "br",
+                syntax: "br [QUALITY]",
+                default: "QUALITY is `2`",
+                about: "Offers Brotli; QUALITY is 0 (fast) to 11 (small).",
+                differs: "",
+                example: "br 5",
+            },
+            |_, call, draft| {
+                let quality = level(call, BROTLI_QUALITY, 0, 11)?;
+                draft.offer(Compression::Brotli(quality));
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "minimum_length",
+                syntax: "minimum_length BYTES",
+                default: "`512`",
+                about: "A response of fewer bytes is sent as it is.",
+                differs: "",
+                example: "minimum_length 1024",
+            },
+            |_, call, draft| {
+                draft.minimum_length = Some(number(call, 0)?);
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "match",
+                syntax: "match { … }  or  match status CODE…  or  match header NAME VALUE",
+                default: "the content types that compress: text, JSON, XML, SVG, scripts, fonts …, as \
+                          Caddy has them",
+                about: "Compresses only these responses.",
+                differs: "",
+                example: "match {\n\tstatus 2xx\n\theader Content-Type text/*\n}",
+            },
+            matches,
+        ),
+    ],
+};
+
+/// Names of the block of `match`.
+pub(crate) const RESPONSE: Table<ResponseMatcher> = Table {
+    kind: "response matcher",
+    items: &[
+        Item::Supported(
+            Entry {
+                name: "status",
+                syntax: "status CODE…",
+                default: "",
+                about: "The status is one of these; `2xx` is 200 to 299.",
+                differs: "",
+                example: "status 200 404 5xx",
+            },
+            |_, call, matcher| {
+                for word in call.arguments(1, usize::MAX)? {
+                    matcher.statuses.push(statuses(word)?);
+                }
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "header",
+                syntax: "header NAME VALUE  or  header !NAME",
+                default: "",
+                about: "The response has the header field with the value, which may have `*` at its \
+                        start, its end or both; with `!` it does not have the field. Of several for \
+                        one field one must match.",
+                differs: "",
+                example: "header Content-Type text/*",
+            },
+            header,
+        ),
+    ],
+};
+
+impl Draft {
+    /// A format that is named twice keeps its place and takes the later level.
+    fn offer(&mut self, format: Compression) {
+        let known = self
+            .formats
+            .iter_mut()
+            .find(|known| known.coding() == format.coding());
+        match known {
+            Some(known) => *known = format,
+            None => self.formats.push(format),
+        }
+    }
+}
+
+pub(crate) fn read(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(), Error> {
+    let (key, rest) = scope.matcher(call.arguments)?;
+    let mut draft = Draft::default();
+    for coding in codings(rest)? {
+        draft.offer(coding.by_default());
+    }
+    cx.read(&ENCODE, call.block.unwrap_or_default(), &mut draft);
+    if draft.formats.is_empty() {
+        draft.formats = vec![
+            ContentCoding::Zstd.by_default(),
+            ContentCoding::Gzip.by_default(),
+        ];
+    }
+    let mut encode = Encode::new(draft.formats);
+    if let Some(length) = draft.minimum_length {
+        encode.minimum_length = length;
+    }
+    if let Some(matches) = draft.matches {
+        encode.matches = matches;
+    }
+    scope.push(key, Handler::Encode(encode));
+    Ok(())
+}
+
+/// Names of formats, each once.
+pub(super) fn codings(words: &[Word]) -> Result<Vec<ContentCoding>, Error> {
+    let mut found = Vec::new();
+    for word in words {
+        let coding = ContentCoding::find(&word.text).ok_or_else(|| {
+            bad_value(
+                &word.position,
+                format!("`{}` is not a format of compression", word.text),
+                "known are zstd, br and gzip; a matcher starts with `/` or `@`",
+            )
+        })?;
+        if found.contains(&coding) {
+            return Err(Error::new(
+                ErrorKind::Conflict,
+                &word.position,
+                format!("`{}` is given twice", word.text),
+                "take one of them out",
+            ));
+        }
+        found.push(coding);
+    }
+    Ok(found)
+}
+
+fn level(call: &Call<'_>, default: u8, least: u8, most: u8) -> Result<u8, Error> {
+    let Some(word) = call.arguments(0, 1)?.first() else {
+        return Ok(default);
+    };
+    let level = word.text.parse().ok();
+    level
+        .filter(|level| (least..=most).contains(level))
+        .ok_or_else(|| {
+            bad_value(
+                &word.position,
+                format!("`{}` is no level of `{}`", word.text, call.entry.name),
+                format!("give a number from {least} to {most}"),
+            )
+        })
+}
+
+fn zstd(_: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
+    let named = match call.arguments.first().map(|word| word.text.as_str()) {
+        Some("fastest") => Some(1),
+        Some("default") => Some(3),
+        Some("better") => Some(7),
+        Some("best") => Some(11),
+        _ => None,
+    };
+    let level = match named {
+        Some(level) => call.one().map(|_| level)?,
+        None => level(call, ZSTD_LEVEL, 1, 19)?,
+    };
+    draft.offer(Compression::Zstd(level));
+    Ok(())
+}
+
+fn matches(cx: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
+    let mut matcher = ResponseMatcher {
+        statuses: Vec::new(),
+        headers: Vec::new(),
+    };
+    let errors = cx.errors.len();
+    match (call.arguments.split_first(), call.block) {
+        (Some((name, arguments)), None) => {
+            let statement = Statement {
+                name: name.clone(),
+                arguments: arguments.to_vec(),
+                block: None,
+            };
+            cx.read(&RESPONSE, &[statement], &mut matcher);
+        }
+        (None, Some(block)) => cx.read(&RESPONSE, block, &mut matcher),
+        _ => {}
+    }
+    if cx.errors.len() == errors && matcher.statuses.is_empty() && matcher.headers.is_empty() {
+        return Err(call.error(
+            ErrorKind::Arguments,
+            "`match` has no response matcher".into(),
+            format!("write `{}`", call.entry.syntax),
+        ));
+    }
+    draft.matches = Some(matcher);
+    Ok(())
+}
+
+fn statuses(word: &Word) -> Result<(u16, u16), Error> {
+    match word.text.as_str() {
+        "2xx" => Ok((200, 299)),
+        "3xx" => Ok((300, 399)),
+        "4xx" => Ok((400, 499)),
+        "5xx" => Ok((500, 599)),
+        text => status(word, text, 200..=599).map(|code| (code, code)),
+    }
+}
+
+fn header(_: &mut Context, call: &Call<'_>, matcher: &mut ResponseMatcher) -> Result<(), Error> {
+    let (name, value) = match call.arguments(1, 2)? {
+        [word] => match word.text.strip_prefix('!') {
+            Some(name) => (header_name(word, name)?, None),
+            None => (header_name(word, &word.text)?, Some("*".to_owned())),
+        },
+        [word, value] => (
+            header_name(word, &word.text)?,
+            Some(literal(value, "a header matcher")?),
+        ),
+        _ => return Ok(()),
+    };
+    let known = matcher
+        .headers
+        .iter_mut()
+        .find(|(other, _)| other.eq_ignore_ascii_case(&name));
+    match known {
+        Some((_, values)) => values.push(value),
+        None => matcher.headers.push((name, vec![value])),
+    }
+    Ok(())
+}

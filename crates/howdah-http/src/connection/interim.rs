@@ -1,0 +1,156 @@
+//! Interim responses (1xx), of which 103 Early Hints is the one in use.
+//!
+//! hyper's server sends none, so on HTTP/1.1 their bytes go past it into the socket:
+//!
+//! - A request's future queues them while hyper polls it. hyper flushes at the end of that poll, and it
+//!   writes nothing of the response before that: so what is queued is written at a flush, or before the
+//!   next bytes of hyper's, and is never inside a response.
+//! - hyper asks for a flush only when all that it had to write is written. Between a write and a flush
+//!   something of an earlier response may be left, and interim responses are refused: they would come
+//!   before its rest.
+
+use std::cell::{Cell, RefCell};
+
+use bytes::{Buf, BytesMut};
+use http::header::{
+    CONNECTION, CONTENT_LENGTH, HeaderName, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
+};
+use http::{HeaderMap, StatusCode, Version};
+
+use super::state::ConnectionState;
+
+/// Encoded size of one; clients allow a header of about this.
+const SIZE_MAX: usize = 16 << 10;
+/// What waits for a client that takes nothing.
+const QUEUED_MAX: usize = 64 << 10;
+
+/// Fields of the connection, and of a content that an interim response has not.
+const LEFT_OUT: [HeaderName; 8] = [
+    CONNECTION,
+    CONTENT_LENGTH,
+    HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("proxy-connection"),
+    TE,
+    TRAILER,
+    TRANSFER_ENCODING,
+    UPGRADE,
+];
+
+/// Sends interim responses to the client of one request, before its response.
+#[derive(Debug, Clone, Copy)]
+pub struct Interim<'c>(Option<&'c ConnectionState>);
+
+/// Why an interim response was not sent. The response itself is not touched by that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InterimError {
+    /// HTTP/1.0 has none; on HTTP/2 they cannot be sent yet.
+    #[error("the request's protocol has none")]
+    Protocol,
+    /// 100 and 101 are the server's own, 200 and above end the exchange.
+    #[error("{} is no status for one: use 102 to 199, as 103 for early hints", .0.as_u16())]
+    Status(StatusCode),
+    /// Its header is larger than 16 KiB.
+    #[error("it is larger than {SIZE_MAX} bytes: send fewer or shorter header fields")]
+    TooLarge,
+    /// What was sent before has not left the server: an earlier response, or 64 KiB of interim ones.
+    #[error("the client has not taken what was sent before")]
+    Blocked,
+}
+
+impl<'c> Interim<'c> {
+    pub(crate) fn new(connection: &'c ConnectionState, version: Version) -> Self {
+        Self((version == Version::HTTP_11).then_some(connection))
+    }
+
+    /// Sends one, without the fields that describe the connection or a content. To be called from
+    /// within [`Application::call`](crate::Application::call)'s future: it leaves at the end of the poll.
+    pub fn send(self, status: StatusCode, headers: &HeaderMap) -> Result<(), InterimError> {
+        let connection = self.0.ok_or(InterimError::Protocol)?;
+        if !(102..200).contains(&status.as_u16()) {
+            return Err(InterimError::Status(status));
+        }
+        connection.interim.push(status, headers)
+    }
+}
+
+/// What of them waits for the socket.
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    bytes: RefCell<BytesMut>,
+    waiting: Cell<bool>,
+    /// hyper has written, and not said since that this was all.
+    unflushed: Cell<bool>,
+}
+
+impl Queue {
+    fn push(&self, status: StatusCode, headers: &HeaderMap) -> Result<(), InterimError> {
+        if self.unflushed.get() {
+            return Err(InterimError::Blocked);
+        }
+        let mut bytes = self.bytes.borrow_mut();
+        let start = bytes.len();
+        encode(&mut bytes, status, headers);
+        let refused = if bytes.len() - start > SIZE_MAX {
+            InterimError::TooLarge
+        } else if bytes.len() > QUEUED_MAX {
+            InterimError::Blocked
+        } else {
+            self.waiting.set(true);
+            return Ok(());
+        };
+        bytes.truncate(start);
+        Err(refused)
+    }
+
+    /// Whether bytes are to be written before hyper's.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.waiting.get()
+    }
+
+    /// hyper is about to write.
+    pub(super) fn writing(&self) {
+        self.unflushed.set(true);
+    }
+
+    /// hyper has nothing left to write.
+    pub(super) fn flushed(&self) {
+        self.unflushed.set(false);
+    }
+
+    /// Has `write` take from what waits.
+    pub(super) fn take<T>(&self, write: impl FnOnce(&[u8]) -> (usize, T)) -> T {
+        let mut bytes = self.bytes.borrow_mut();
+        let (written, result) = write(&bytes);
+        let written = written.min(bytes.len());
+        bytes.advance(written);
+        if bytes.is_empty() {
+            // Most connections never need the memory again.
+            *bytes = BytesMut::new();
+            self.waiting.set(false);
+        }
+        result
+    }
+}
+
+fn encode(bytes: &mut BytesMut, status: StatusCode, headers: &HeaderMap) {
+    bytes.extend_from_slice(b"HTTP/1.1 ");
+    bytes.extend_from_slice(status.as_str().as_bytes());
+    bytes.extend_from_slice(b" ");
+    bytes.extend_from_slice(status.canonical_reason().unwrap_or("").as_bytes());
+    bytes.extend_from_slice(b"\r\n");
+    for (name, value) in headers {
+        if LEFT_OUT.contains(name) {
+            continue;
+        }
+        bytes.extend_from_slice(name.as_str().as_bytes());
+        bytes.extend_from_slice(b": ");
+        bytes.extend_from_slice(value.as_bytes());
+        bytes.extend_from_slice(b"\r\n");
+    }
+    bytes.extend_from_slice(b"\r\n");
+}
+
+#[cfg(test)]
+#[path = "interim_tests.rs"]
+mod tests;

@@ -1,0 +1,197 @@
+//! One format at one level, with the contexts of a front thread: making one costs more than a page.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::io;
+
+use howdah_config::model::{Compression, ContentCoding};
+use libdeflater::{CompressionLvl, Compressor};
+
+use super::stream::{self, Encoder};
+
+/// Contexts that are kept for the next response. More are made when more responses are on their way at a
+/// time, and dropped after it.
+const IDLE_MAX: usize = 4;
+/// A body that is compressed to more than so many hundredths is sent as it is: what the network gains
+/// is less than what the client pays.
+const WORTH: usize = 90;
+/// How much of a body tells whether it is worth it.
+const PROBE: usize = 8 << 10;
+/// How much of a body has its bytes counted first.
+const COUNTED: usize = 4 << 10;
+
+/// A compiled [`Compression`].
+pub(super) struct Coder {
+    pub(super) compression: Compression,
+    /// For bodies that are whole; gzip alone has a faster way for them.
+    deflate: RefCell<Option<Compressor>>,
+    idle: RefCell<Vec<Encoder>>,
+}
+
+impl fmt::Debug for Coder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Coder").field(&self.compression).finish()
+    }
+}
+
+impl Coder {
+    pub(super) fn new(compression: Compression) -> Self {
+        Self {
+            compression,
+            deflate: RefCell::default(),
+            idle: RefCell::default(),
+        }
+    }
+
+    pub(super) fn coding(&self) -> ContentCoding {
+        self.compression.coding()
+    }
+
+    /// A context at the start of a body.
+    pub(super) fn take(&self) -> io::Result<Encoder> {
+        let idle = self.idle.borrow_mut().pop();
+        match idle {
+            Some(encoder) => Ok(encoder),
+            None => Encoder::new(self.compression),
+        }
+    }
+
+    /// Takes a context back, wherever its body ended.
+    pub(super) fn put(&self, encoder: Encoder) {
+        let mut idle = self.idle.borrow_mut();
+        if idle.len() < IDLE_MAX
+            && let Some(encoder) = encoder.reset()
+        {
+            idle.push(encoder);
+        }
+    }
+
+    /// Compresses a whole body.
+    pub(super) fn whole(&self, body: &[u8]) -> io::Result<Vec<u8>> {
+        match self.compression {
+            Compression::Gzip(level) => self.gzip(body, level),
+            Compression::Brotli(quality) => stream::brotli(body, quality),
+            Compression::Zstd(_) => {
+                let mut encoder = self.take()?;
+                let result = encoder.whole(body);
+                self.put(encoder);
+                result
+            }
+        }
+    }
+
+    fn gzip(&self, body: &[u8], level: u8) -> io::Result<Vec<u8>> {
+        let mut kept = self.deflate.borrow_mut();
+        let level = CompressionLvl::new(level.into())
+            .map_err(|_| io::Error::other("gzip has no such level"))?;
+        let compressor = kept.get_or_insert_with(|| Compressor::new(level));
+        let mut output = vec![0; compressor.gzip_compress_bound(body.len())];
+        let length = compressor
+            .gzip_compress(body, &mut output)
+            .map_err(io::Error::other)?;
+        output.truncate(length);
+        Ok(output)
+    }
+
+    /// Whether a body that starts like this becomes so much smaller that it is worth it.
+    pub(super) fn is_worth(&self, start: &[u8]) -> io::Result<bool> {
+        if is_uneven(&start[..start.len().min(COUNTED)]) {
+            return Ok(true);
+        }
+        let probe = &start[..start.len().min(PROBE)];
+        Ok(is_smaller(self.whole(probe)?.len(), probe.len()))
+    }
+}
+
+/// Whether the compressed length is worth it.
+pub(super) fn is_smaller(compressed: usize, plain: usize) -> bool {
+    compressed <= plain / 100 * WORTH + plain % 100 * WORTH / 100
+}
+
+/// Whether some bytes are so much more frequent than others that any coding finds it: texts of all
+/// kinds are. Counting costs a hundredth of compressing.
+fn is_uneven(sample: &[u8]) -> bool {
+    let mut counts = [0_u16; 256];
+    for byte in sample {
+        counts[usize::from(*byte)] += 1;
+    }
+    #[expect(clippy::cast_precision_loss, reason = "a few thousand")]
+    let length = sample.len() as f32;
+    let bits: f32 = counts
+        .iter()
+        .filter(|count| **count > 0)
+        .map(|count| {
+            let count = f32::from(*count);
+            count * (length / count).log2()
+        })
+        .sum();
+    // Some room below the limit: a few counted bytes look more uneven than they are.
+    bits < length * 8.0 * 0.8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn noise(length: usize) -> Vec<u8> {
+        let mut state = 1_u64;
+        let mut next = || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 56) as u8
+        };
+        (0..length).map(|_| next()).collect()
+    }
+
+    #[test]
+    fn what_is_worth_it_is_told_from_the_start() {
+        let text = "<li>A page has <b>many</b> words.</li>\n".repeat(300);
+        let noise = noise(20_000);
+        let repeated = noise[..1000].repeat(20);
+        let digits: Vec<u8> = noise.iter().map(|byte| b'0' + byte % 10).collect();
+        for compression in [
+            Compression::Gzip(1),
+            Compression::Zstd(3),
+            Compression::Brotli(2),
+        ] {
+            let coder = Coder::new(compression);
+            for (body, expected) in [
+                (text.as_bytes(), true),
+                (&noise, false),
+                (&noise[..600], false),
+                // No byte is more frequent than others, but each run of bytes comes again.
+                (&repeated, true),
+                (&digits, true),
+            ] {
+                assert_eq!(
+                    coder.is_worth(body).unwrap(),
+                    expected,
+                    "{compression:?} {}",
+                    body.len()
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn contexts_are_used_again() {
+        for compression in [Compression::Gzip(6), Compression::Zstd(1)] {
+            let coder = Coder::new(compression);
+            let first: Vec<Encoder> = (0..IDLE_MAX + 2).map(|_| coder.take().unwrap()).collect();
+            for encoder in first {
+                coder.put(encoder);
+            }
+            assert_eq!(coder.idle.borrow().len(), IDLE_MAX);
+            coder.take().unwrap();
+            assert_eq!(coder.idle.borrow().len(), IDLE_MAX - 1);
+        }
+    }
+
+    #[test]
+    fn nine_tenths_are_the_limit() {
+        assert!(is_smaller(90, 100) && !is_smaller(91, 100));
+        assert!(is_smaller(900, 1000) && !is_smaller(901, 1000));
+        assert!(is_smaller(0, 0));
+    }
+}

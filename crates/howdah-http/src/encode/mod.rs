@@ -1,0 +1,250 @@
+//! Compressed responses: which, in what format, and how they say so.
+//!
+//! ```text
+//! response ── can it be? ──no──> as it is
+//!               │ Vary
+//!             does the client take a format? ──no──> as it is
+//!               │
+//!             does it become smaller? ──no──> as it is
+//!               ├─ whole, small ──> compressed at once, with its length
+//!               └─ else ──────────> compressed while it is sent
+//! ```
+
+mod accept;
+mod body;
+mod cache;
+mod coder;
+mod header;
+mod matcher;
+mod stream;
+
+use std::io;
+use std::rc::Rc;
+use std::task::{Context, Waker};
+
+use bytes::Bytes;
+use howdah_config::model;
+use http::header::{CONTENT_LENGTH, IF_NONE_MATCH};
+use http::response::Parts;
+use http::{HeaderMap, HeaderValue, Method};
+use http_body::Body;
+
+pub(crate) use self::accept::Accepted;
+use self::body::SLICE;
+pub(crate) use self::body::{Encoded, Started};
+pub(crate) use self::cache::{CompressedFiles, Origin};
+use self::cache::{Known, Recorder};
+use self::coder::Coder;
+pub(crate) use self::header::{set_encoding, vary};
+use self::matcher::Matcher;
+use crate::response::{Content, Source};
+use crate::route::RouteError;
+
+/// How much of a body is looked at before its header is sent, if it does not come whole.
+const SAMPLE: usize = 8 << 10;
+
+/// A compiled [`model::Encode`].
+#[derive(Debug)]
+pub(crate) struct Encoding {
+    coders: Box<[Rc<Coder>]>,
+    minimum_length: u64,
+    matcher: Matcher,
+}
+
+impl Encoding {
+    pub(crate) fn compile(encode: &model::Encode) -> Result<Self, RouteError> {
+        let coders = encode.formats.iter();
+        Ok(Self {
+            coders: coders.map(|format| Rc::new(Coder::new(*format))).collect(),
+            minimum_length: encode.minimum_length,
+            matcher: Matcher::compile(&encode.matches)?,
+        })
+    }
+}
+
+/// What the routes said about a response's compression. The innermost `encode` comes first.
+#[derive(Debug, Default)]
+pub(crate) struct Encodings {
+    innermost: Option<Rc<Encoding>>,
+    /// Nearly always none, which needs no memory.
+    outer: Vec<Rc<Encoding>>,
+}
+
+impl Encodings {
+    pub(crate) fn add(&mut self, encoding: &Rc<Encoding>) {
+        self.outer
+            .extend(self.innermost.replace(Rc::clone(encoding)));
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.innermost.is_none()
+    }
+
+    /// With what the request says about it; `None` without any `encode`.
+    pub(crate) fn wanted(self, method: &Method, headers: &HeaderMap) -> Option<Wanted> {
+        (!self.is_empty()).then(|| Wanted {
+            encodings: self,
+            accepted: Accepted::new(headers),
+            head: *method == Method::HEAD,
+            if_none_match: headers.get(IF_NONE_MATCH).cloned(),
+        })
+    }
+}
+
+/// What the client and the routes want.
+pub(crate) struct Wanted {
+    encodings: Encodings,
+    accepted: Accepted,
+    head: bool,
+    if_none_match: Option<HeaderValue>,
+}
+
+impl Wanted {
+    /// Compresses the response, or leaves it as it is. Never waits for more of the body.
+    pub(crate) fn apply<B>(
+        self,
+        head: &mut Parts,
+        source: Source<B>,
+        files: &Rc<CompressedFiles>,
+    ) -> Source<B>
+    where
+        B: Body<Data = Bytes, Error = io::Error> + Unpin,
+    {
+        let origin = head.extensions.remove::<Origin>();
+        header::revalidated(head, self.if_none_match.as_ref());
+        if header::is_final(head) {
+            return source;
+        }
+        // A response to HEAD that does not tell its length may have any.
+        let exact = source.size_hint().exact();
+        let length = exact
+            .filter(|length| *length > 0 || !self.head)
+            .or_else(|| header::content_length(head));
+        let Some((coder, minimum_length)) = self.choose(head, length) else {
+            return source;
+        };
+        if self.head {
+            set_encoding(&mut head.headers, coder.coding());
+            return Source::Content(Content::Empty);
+        }
+        let job = Job {
+            coder,
+            minimum_length,
+            is_forced: self.accepted.refuses_identity(),
+            origin: origin.map(|origin| (origin, files)),
+        };
+        job.run(head, source)
+    }
+
+    /// How the response is to be compressed, if it can be; says that it could have been.
+    fn choose(&self, head: &mut Parts, length: Option<u64>) -> Option<(Rc<Coder>, u64)> {
+        let Encodings { innermost, outer } = &self.encodings;
+        let encoding = innermost
+            .iter()
+            .chain(outer.iter().rev())
+            .find(|encoding| {
+                length.is_none_or(|length| length > 0 && length >= encoding.minimum_length)
+                    && encoding.matcher.matches(head)
+            })?;
+        vary(&mut head.headers);
+        let coder = self
+            .accepted
+            .best(encoding.coders.iter(), |coder| coder.coding())?;
+        Some((Rc::clone(coder), encoding.minimum_length))
+    }
+}
+
+/// A response that is to be compressed.
+struct Job<'f> {
+    coder: Rc<Coder>,
+    minimum_length: u64,
+    /// The client takes nothing that is not compressed.
+    is_forced: bool,
+    origin: Option<(Origin, &'f Rc<CompressedFiles>)>,
+}
+
+impl Job<'_> {
+    fn run<B>(self, head: &mut Parts, source: Source<B>) -> Source<B>
+    where
+        B: Body<Data = Bytes, Error = io::Error> + Unpin,
+    {
+        if let Some((origin, files)) = &self.origin {
+            match files.get(origin, self.coder.compression) {
+                Known::Contents(contents) => return self.whole(head, contents),
+                Known::NotSmaller if !self.is_forced => return source,
+                Known::NotSmaller | Known::Nothing => {}
+            }
+        }
+        let mut started = Box::new(Started::new(source));
+        // The connection asks for the body as soon as it has the header: nobody needs to be woken.
+        started.fill(&mut Context::from_waker(Waker::noop()), SLICE);
+        match self.compress(head, started) {
+            Ok(source) => source,
+            Err((error, started)) => {
+                tracing::error!(%error, "a response cannot be compressed and is sent as it is");
+                Source::Started(started)
+            }
+        }
+    }
+
+    /// Fails before anything was changed.
+    fn compress<B>(
+        self,
+        head: &mut Parts,
+        mut started: Box<Started<B>>,
+    ) -> Result<Source<B>, (io::Error, Box<Started<B>>)>
+    where
+        B: Body<Data = Bytes, Error = io::Error> + Unpin,
+    {
+        let whole = started.whole(SLICE);
+        let is_short = |body: &Bytes| (body.len() as u64) < self.minimum_length;
+        if whole.as_ref().is_some_and(is_short) {
+            return Ok(Source::Started(started));
+        }
+        let sample = started.sample(SAMPLE);
+        if !self.is_forced && !sample.is_empty() {
+            match self.coder.is_worth(&sample) {
+                Ok(true) => {}
+                Ok(false) => {
+                    self.keep(None);
+                    return Ok(Source::Started(started));
+                }
+                Err(error) => return Err((error, started)),
+            }
+        }
+        if let Some(body) = whole {
+            let compressed = match self.coder.whole(&body) {
+                Ok(compressed) => Bytes::from(compressed),
+                Err(error) => return Err((error, started)),
+            };
+            if !self.is_forced && !coder::is_smaller(compressed.len(), body.len()) {
+                self.keep(None);
+                return Ok(Source::Content(Content::Bytes(body)));
+            }
+            self.keep(Some(&compressed));
+            return Ok(self.whole(head, compressed));
+        }
+        let recorder = self
+            .origin
+            .as_ref()
+            .filter(|(origin, _)| origin.identity.is_settled())
+            .map(|(origin, files)| Recorder::new(files, origin.clone(), self.coder.compression));
+        let encoded = Encoded::new(started, &self.coder, recorder)?;
+        set_encoding(&mut head.headers, self.coder.coding());
+        Ok(Source::Encoded(Box::new(encoded)))
+    }
+
+    /// Keeps what came of a file.
+    fn keep(&self, compressed: Option<&Bytes>) {
+        if let Some((origin, files)) = &self.origin {
+            files.put(origin, self.coder.compression, compressed.cloned());
+        }
+    }
+
+    fn whole<B>(&self, head: &mut Parts, compressed: Bytes) -> Source<B> {
+        set_encoding(&mut head.headers, self.coder.coding());
+        head.headers
+            .insert(CONTENT_LENGTH, HeaderValue::from(compressed.len()));
+        Source::Content(Content::Bytes(compressed))
+    }
+}

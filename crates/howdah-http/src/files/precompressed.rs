@@ -1,0 +1,78 @@
+//! Files that were compressed beforehand and stand beside the file itself: `app.js.br`.
+
+use howdah_config::model::ContentCoding;
+use http::header::{CONTENT_ENCODING, HeaderValue};
+use http::request::Parts;
+use http::{Response, StatusCode};
+
+use super::cache::{FileCache, Identity};
+use super::open::{Opened, open};
+use super::{Asked, Source, file_response};
+use crate::encode::Accepted;
+use crate::response::Content;
+
+/// A file beside the one that was asked for.
+pub(super) struct Beside {
+    source: Source,
+    identity: Identity,
+    path: String,
+    coding: ContentCoding,
+}
+
+/// Looks for the formats that the client takes, the one that it likes best first; of equal ones in the
+/// order of `codings`.
+pub(super) fn find(
+    path: &str,
+    codings: &[ContentCoding],
+    parts: &Parts,
+    cache: &FileCache,
+) -> Option<Beside> {
+    let accepted = Accepted::new(&parts.headers);
+    let mut left = codings.to_vec();
+    while let Some(coding) = accepted.best(left.iter().copied(), |coding| *coding) {
+        left.retain(|other| *other != coding);
+        let beside = format!("{path}{}", coding.suffix());
+        if let Some((source, identity)) = contents(&beside, cache) {
+            return Some(Beside {
+                source,
+                identity,
+                path: beside,
+                coding,
+            });
+        }
+    }
+    None
+}
+
+/// One that cannot be opened is as good as none: the file itself is there.
+fn contents(path: &str, cache: &FileCache) -> Option<(Source, Identity)> {
+    if let Some((identity, contents)) = cache.get(path) {
+        return Some((Source::Kept(contents), identity));
+    }
+    match open(path) {
+        Ok(Opened::File(file)) => Some((Source::File(file.file), file.identity)),
+        Ok(Opened::Directory | Opened::Other) | Err(_) => None,
+    }
+}
+
+impl Beside {
+    /// The response, with the type of the file at `path`.
+    pub(super) async fn respond(self, path: &str, asked: Asked<'_>) -> Response<Content> {
+        let Self {
+            source,
+            identity,
+            path: own,
+            coding,
+        } = self;
+        let mut response = file_response(source, identity, (&own, path), asked).await;
+        if matches!(
+            response.status(),
+            StatusCode::OK | StatusCode::PARTIAL_CONTENT
+        ) {
+            response
+                .headers_mut()
+                .insert(CONTENT_ENCODING, HeaderValue::from_static(coding.name()));
+        }
+        response
+    }
+}

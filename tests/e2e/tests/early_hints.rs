@@ -1,0 +1,165 @@
+//! 103 Early Hints of PHP scripts, as they are on the wire.
+
+use howdah_testkit::client::Head;
+use howdah_testkit::{Connection, Gate, PATIENCE, Request};
+use howdah_tests::worker::Site;
+use howdah_tests::{encode, in_both_modes};
+
+in_both_modes! {
+    hints_come_while_the_script_is_busy("early_hints.php") = |site| {
+        let mut connection = site.server.connect();
+        // Kept alive: the second request is like the first.
+        for i in 0..3 {
+            let mut gate = site.server.gate(&format!("gate{i}"));
+            connection.send(&gated(site, &gate, "/a.css,/b.js")).expect("sent");
+            // The script stands at the gate until both are here.
+            hint(&mut connection, "/a.css");
+            hint(&mut connection, "/b.js");
+            gate.open(1);
+            answer(&mut connection, "GET");
+        }
+    };
+    hints_come_in_any_number("early_hints.php") = |site| {
+        let paths: Vec<String> = (0..50).map(|i| format!("/{i}.css")).collect();
+        let response = site.get(&format!("?hints={}", paths.join(",")));
+        response.assert(200, "hello");
+        let links: Vec<_> = response.informational.iter().map(|hint| hint.header("link")).collect();
+        let expected: Vec<_> = paths.iter().map(|path| format!("<{path}>; rel=preload")).collect();
+        assert_eq!(links, expected.iter().map(|link| Some(link.as_str())).collect::<Vec<_>>());
+        site.get("?hints=").assert(200, "hello");
+        assert!(site.get("?hints=").informational.is_empty());
+    };
+    pipelined_hints_wait_for_their_turn("early_hints.php") = |site| {
+        let mut gate = site.server.gate("gate");
+        let mut connection = site.server.connect();
+        let mut bytes = gated(site, &gate, "").to_bytes();
+        for target in ["?hints=/second.css", "?hints=", "?hints=/fourth.css"] {
+            bytes.extend(Request::get(site.target(target)).to_bytes());
+        }
+        connection.send_bytes(&bytes).expect("sent");
+        gate.open(1);
+        answer(&mut connection, "GET");
+        hint(&mut connection, "/second.css");
+        answer(&mut connection, "GET");
+        answer(&mut connection, "GET");
+        hint(&mut connection, "/fourth.css");
+        answer(&mut connection, "GET");
+    };
+    head_requests_get_hints("early_hints.php") = |site| {
+        let mut connection = site.server.connect();
+        for _ in 0..2 {
+            let request = Request::new("HEAD", site.target(""));
+            connection.send(&request).expect("sent");
+            hint(&mut connection, "/style.css");
+            answer(&mut connection, "HEAD");
+        }
+    };
+    http_1_0_gets_no_hints("early_hints.php") = |site| {
+        let mut connection = site.server.connect();
+        let request = format!("GET {} HTTP/1.0\r\nHost: localhost\r\n\r\n", site.target(""));
+        connection.send_bytes(request.as_bytes()).expect("sent");
+        answer(&mut connection, "GET");
+    };
+    http_2_gets_the_response_alone("early_hints.php") = |site| {
+        assert_eq!(over_http2(site), "hello");
+    };
+    a_client_that_left_after_the_hints_is_no_harm("early_hints.php") = |site| {
+        // The hint comes before the script is at the gate, which has to be there until it is.
+        let mut gates = Vec::new();
+        for i in 0..3 {
+            let mut gate = site.server.gate(&format!("gate{i}"));
+            let mut connection = Connection::open(site.server.address()).expect("connected");
+            connection.send(&gated(site, &gate, "/a.css")).expect("sent");
+            hint(&mut connection, "/a.css");
+            connection.reset().expect("gone");
+            gate.open(1);
+            gates.push(gate);
+        }
+        site.get("").assert(200, "hello");
+    };
+    files_and_errors_have_no_hints("early_hints.php") = |site| {
+        let mut connection = site.server.connect();
+        connection.exchange(&Request::get(site.target(""))).expect("a response").assert(200, "hello");
+        // A path with a NUL is refused before any script is looked for.
+        for (target, status) in [("/words.txt", 200), ("/a%00", 400)] {
+            let response = connection.exchange(&Request::get(target)).expect("a response");
+            response.assert_status(status);
+            assert!(response.informational.is_empty(), "{target}");
+            assert_eq!(response.header("link"), None, "{target}");
+        }
+    };
+    what_is_no_interim_response_is_not_sent("early_hints.php") = |site| {
+        site.server.expect_log("100 is no status for one");
+        let response = site.get("?status=100");
+        response.assert(200, "hello");
+        assert!(response.informational.is_empty());
+        site.server.expect_log("it is larger than 16384 bytes");
+        let response = site.get(&format!("?hints=/{}", "x".repeat(17_000)));
+        response.assert(200, "hello");
+        assert!(response.informational.is_empty());
+        let response = site.get("?status=102");
+        assert_eq!(response.informational.len(), 1);
+        assert_eq!(response.informational[0].status, 102);
+    };
+}
+
+fn gated(site: &Site, gate: &Gate, hints: &str) -> Request {
+    Request::get(site.target(&format!("?hints={hints}&gate={}", encode(gate.path()))))
+}
+
+#[track_caller]
+fn hint(connection: &mut Connection, path: &str) -> Head {
+    let head = connection.read_head().expect("an interim response");
+    assert_eq!(head.status, 103);
+    let link = format!("<{path}>; rel=preload");
+    assert_eq!(head.header_all("link"), [link.as_str()]);
+    for name in [
+        "content-length",
+        "transfer-encoding",
+        "connection",
+        "x-final",
+    ] {
+        assert_eq!(head.header(name), None, "{name}");
+    }
+    head
+}
+
+#[track_caller]
+fn answer(connection: &mut Connection, method: &str) {
+    let response = connection.receive(method).expect("a response");
+    response.assert(200, if method == "HEAD" { "" } else { "hello" });
+    assert!(response.informational.is_empty(), "hints come earlier");
+    assert_eq!(response.header("x-final"), Some("yes"));
+    assert_eq!(response.header("link"), None);
+}
+
+/// The body of the script's answer.
+fn over_http2(site: &Site) -> String {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    let talk = async {
+        let stream = tokio::net::TcpStream::connect(site.server.address());
+        let stream = stream.await.expect("connected");
+        let (client, connection) = h2::client::handshake(stream).await.expect("HTTP/2");
+        let driver = tokio::spawn(connection);
+        let mut client = client.ready().await.expect("the connection is open");
+        let request = http::Request::get(format!("http://localhost{}", site.target("")));
+        let request = request.body(()).expect("a request");
+        let (response, _) = client.send_request(request, true).expect("a stream");
+        let response = response.await.expect("a response");
+        assert_eq!(response.status(), 200);
+        assert!(!response.headers().contains_key("link"));
+        let mut body = response.into_body();
+        let mut text = Vec::new();
+        while let Some(part) = body.data().await {
+            text.extend_from_slice(&part.expect("the stream is not reset"));
+        }
+        driver.abort();
+        String::from_utf8(text).expect("text")
+    };
+    runtime
+        .block_on(async { tokio::time::timeout(PATIENCE, talk).await })
+        .expect("the server answers in time")
+}
