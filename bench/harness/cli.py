@@ -115,7 +115,7 @@ def parser() -> argparse.ArgumentParser:
         "--rate",
         type=rate,
         help="requests per second of the open loop, 0 for none (default: "
-        f"{DEFAULT_OPEN_SHARE:.0%} of what the first peer that is not Howdah answers)",
+        f"{DEFAULT_OPEN_SHARE * 100:.0f} %% of what the first peer that is not Howdah answers)",
     )
     run.add_argument(
         "--quick", action="store_true", help="32 connections and 2 s, unless given otherwise"

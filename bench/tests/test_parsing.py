@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import tempfile
 import unittest
@@ -10,6 +12,7 @@ from unittest import mock
 
 from bench.harness import phpini, proc
 from bench.harness.cases import load_cases, parse_case
+from bench.harness.cli import parser
 from bench.harness.errors import BenchError
 from bench.harness.load import MARK, Shape, parse_wrk
 from bench.harness.open_loop import parse_oha
@@ -217,6 +220,12 @@ class PeerTest(unittest.TestCase):
         for peer in peers.values():
             for template in peer.templates:
                 self.assertTrue((peer.folder / template).is_file(), template)
+
+    def test_the_help_of_every_command_can_be_shown(self) -> None:
+        for command in ("run", "report", "compare", "faults", "list"):
+            with self.assertRaises(SystemExit) as left, contextlib.redirect_stdout(io.StringIO()):
+                parser().parse_args([command, "--help"])
+            self.assertEqual(left.exception.code, 0, command)
 
     def test_a_placeholder_without_a_value_is_an_error(self) -> None:
         self.assertEqual(fill("$uri {{a}}{{a}} {b}", {"a": "1"}, "t"), "$uri 11 {b}")
