@@ -9,6 +9,9 @@ cp -a "$here/../../../php/runtime/src" "$dir/vendor/howdah-runtime"
 # What Composer would write: the autoloader, and Runtime's front controller made from its template.
 cat >"$dir/vendor/autoload.php" <<'PHP'
 <?php
+if (!class_exists(Composer\InstalledVersions::class)) {
+	require_once __DIR__ . '/../src/InstalledVersions.php';
+}
 require_once 'Symfony/Bundle/FrameworkBundle/autoload.php';
 require_once 'Symfony/Bundle/TwigBundle/autoload.php';
 require_once 'Symfony/Component/Runtime/autoload.php';

@@ -3,6 +3,9 @@
 declare(strict_types=1);
 
 // Debian's packages bring an autoloader each; there is no Composer vendor folder.
+if (!class_exists(Composer\InstalledVersions::class)) {
+    require __DIR__.'/src/InstalledVersions.php';
+}
 require_once '/usr/share/php/Symfony/Bundle/FrameworkBundle/autoload.php';
 require_once '/usr/share/php/Symfony/Bundle/TwigBundle/autoload.php';
 
