@@ -13,10 +13,10 @@
 #include <unistd.h>
 
 #include "compat.h"
-#include "cwd.h"
 #include "handle.h"
 #include "log.h"
 #include "output.h"
+#include "script.h"
 #include "variables.h"
 
 static struct howdah_pool *current_pool;
@@ -148,24 +148,32 @@ static void alter_ini(const char *name, const char *value)
 	zend_string_release(key);
 }
 
+/* With them OPcache looks at each file; without OPcache there are no such settings. */
+static const struct {
+	const char *name, *value;
+} fresh_files[] = {{"opcache.validate_timestamps", "1"}, {"opcache.revalidate_freq", "0"}};
+
 static void execute(const struct howdah_pool *pool)
 {
-	zend_file_handle file;
 	alter_ini("ignore_user_abort", "1"); /* a client that leaves must not end the loop; as FrankenPHP has it */
-	if (pool->options.flags & HOWDAH_POOL_FLAG_FRESH_FILES) {
-		/* Put back by handle.c when the boot is over. Without OPcache there are no such settings. */
-		alter_ini("opcache.validate_timestamps", "1");
-		alter_ini("opcache.revalidate_freq", "0");
+	for (size_t i = 0;
+		 i < (sizeof(fresh_files) / sizeof(*fresh_files)) && (pool->options.flags & HOWDAH_POOL_FLAG_FRESH_FILES);
+		 i++) {
+		alter_ini(fresh_files[i].name, fresh_files[i].value);
 	}
-	if (php_fopen_primary_script(&file) == SUCCESS) {
-		howdah_cwd_enter(pool->script);
-		EG(exit_status) = 0;
-		php_execute_script(&file);
-	} else {
+	if (!howdah_script_execute(pool->script)) {
 		howdah_log_format('e', "Cannot open the worker script %s: %s", pool->script, strerror(errno));
 	}
-	if (!file.in_list) {
-		zend_destroy_file_handle(&file);
+}
+
+void howdah_boot_restore_settings(void)
+{
+	for (size_t i = 0; i < (sizeof(fresh_files) / sizeof(*fresh_files)) &&
+					   (current_pool->options.flags & HOWDAH_POOL_FLAG_FRESH_FILES);
+		 i++) {
+		zend_string *name = zend_string_init(fresh_files[i].name, strlen(fresh_files[i].name), false);
+		zend_restore_ini_entry(name, PHP_INI_STAGE_RUNTIME);
+		zend_string_release(name);
 	}
 }
 

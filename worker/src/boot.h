@@ -24,6 +24,9 @@ struct howdah_request *howdah_boot_request(void);
 /* A GET of `uri` that no client sent; valid until the next call. NULL: no memory. */
 struct howdah_request *howdah_boot_warm_request(const char *uri);
 
+/* When the boot is over: puts back what it ran with besides the script's own settings. */
+void howdah_boot_restore_settings(void);
+
 /* What a script prints when no client listens: a line of the log for each line. */
 void howdah_boot_output(const char *bytes, size_t size);
 

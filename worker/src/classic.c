@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "compat.h"
-#include "cwd.h"
 #include "log.h"
 #include "request.h"
+#include "script.h"
 
 static void answer(int status, const char *text)
 {
@@ -49,18 +49,8 @@ static void execute(struct howdah_request *request)
 		answer(404, "File not found.\n");
 		return;
 	}
-	zend_file_handle file;
-	errno = 0;
-	if (EXPECTED(php_fopen_primary_script(&file) == SUCCESS)) {
-		howdah_cwd_enter(path);
-		EG(exit_status) = 0;
-		php_execute_script(&file);
-	} else {
+	if (UNEXPECTED(!howdah_script_execute(path))) {
 		refuse_script(path, errno);
-	}
-	/* PHP closes it unless OPcache had the script and never put it on the list of open files. */
-	if (!file.in_list) {
-		zend_destroy_file_handle(&file);
 	}
 }
 
@@ -97,23 +87,22 @@ static bool run_php(struct howdah_request *request)
 
 bool howdah_classic_run(struct howdah_queue *queue, const struct howdah_claim *claim)
 {
-	bool usable = true, well_formed;
+	bool well_formed;
 	struct howdah_request *request = howdah_request_accept(queue, claim, &well_formed);
-	if (well_formed) {
-		howdah_queue_started(queue, &request->claim);
-		usable = run_php(request);
-		if (howdah_request_forked) {
-			_exit(EG(exit_status)); /* not ours: the worker itself answers */
-		}
-		SG(server_context) = request;
-		if (!usable) {
-			request->fatal = true;
-			request->exit_status = 255;
-			howdah_log_format('e', "PHP could not start a request; this worker leaves");
-		}
-	} else {
-		SG(server_context) = request;
-		howdah_log_format('e', "The variables or the body of the request are not well-formed in shared memory");
+	if (UNEXPECTED(!well_formed)) {
+		howdah_request_refuse(request);
+		return true;
+	}
+	howdah_queue_started(queue, &request->claim);
+	bool usable = run_php(request);
+	if (howdah_request_forked) {
+		_exit(EG(exit_status)); /* not ours: the worker itself answers */
+	}
+	SG(server_context) = request;
+	if (!usable) {
+		request->fatal = true;
+		request->exit_status = 255;
+		howdah_log_format('e', "PHP could not start a request; this worker leaves");
 	}
 	howdah_request_end(request);
 	howdah_request_forget();

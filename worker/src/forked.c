@@ -36,7 +36,8 @@ static int opcache_lock_file(void)
 	return found;
 }
 
-void howdah_forked_lock_opcache(void)
+/* OPcache does not restart its memory while a process holds this lock; the child of a fork has none. */
+static void lock_opcache(void)
 {
 	/* As accel_activate_add() of ext/opcache has it: byte 1, shared. */
 	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = 1, .l_len = 1};
@@ -49,7 +50,6 @@ void howdah_forked_lock_opcache(void)
 void howdah_forked(void)
 {
 	howdah_sockets_cut(NULL, 0);
-	howdah_forked_lock_opcache();
-	howdah_compat_random_reset();
+	lock_opcache();
 	howdah_connections_after_fork();
 }

@@ -108,7 +108,6 @@ static struct howdah_request *in_hand;
 /* As php_request_startup(), of what a request can see. */
 static void start_request(void)
 {
-	howdah_release_temporary_streams();
 	zend_llist_clean(&SG(sapi_headers).headers); /* of code that ran between requests */
 	start_output();
 	howdah_request_describe(in_hand);
@@ -269,14 +268,7 @@ static void end_boot(void)
 		_exit(HOWDAH_EXIT_STATUS_BOOT);
 	}
 	howdah_boot_output("", 0);
-	if (pool->options.flags & HOWDAH_POOL_FLAG_FRESH_FILES) {
-		static const char *const settings[] = {"opcache.validate_timestamps", "opcache.revalidate_freq"};
-		for (size_t i = 0; i < 2; i++) {
-			zend_string *name = zend_string_init(settings[i], strlen(settings[i]), false);
-			zend_restore_ini_entry(name, PHP_INI_STAGE_RUNTIME);
-			zend_string_release(name);
-		}
-	}
+	howdah_boot_restore_settings();
 	/* Run when the script ends, not when a request does; a fatal error ends both. */
 	boot_shutdown_functions = BG(user_shutdown_function_names);
 	BG(user_shutdown_function_names) = NULL;
@@ -393,9 +385,7 @@ static bool take_request(zend_fcall_info *callback, zend_fcall_info_cache *cache
 		howdah_queue_started(&pool->queue, &request->claim);
 		run(request, callback, cache);
 	} else {
-		SG(server_context) = request;
-		howdah_log_format('e', "The variables or the body of the request are not well-formed in shared memory");
-		howdah_request_end(request);
+		howdah_request_refuse(request);
 		SG(server_context) = howdah_boot_request();
 	}
 	return true;

@@ -227,6 +227,13 @@ void howdah_request_end(struct howdah_request *request)
 	howdah_response_end(&request->response, &result);
 }
 
+void howdah_request_refuse(struct howdah_request *request)
+{
+	SG(server_context) = request;
+	howdah_log_format('e', "The variables or the body of the request are not well-formed in shared memory");
+	howdah_request_end(request);
+}
+
 #define FATAL_ERRORS (E_ERROR | E_CORE_ERROR | E_COMPILE_ERROR | E_USER_ERROR | E_PARSE | E_RECOVERABLE_ERROR)
 
 void howdah_request_note_result(void)

@@ -60,6 +60,9 @@ const char *howdah_request_script(const struct howdah_request *request);
 /* Takes exit status, fatal errors and memory from PHP: after the last PHP code of the request. */
 void howdah_request_note_result(void);
 
+/* Answers 500 to a request that is not well-formed; nothing of it was run. */
+void howdah_request_refuse(struct howdah_request *request);
+
 /* Writes END and gives the slot back. */
 void howdah_request_end(struct howdah_request *request);
 

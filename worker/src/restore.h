@@ -26,7 +26,7 @@ void howdah_restore_snapshot(uint32_t keep);
 void howdah_restore(void);
 
 /*
- * Before each request: frees what the body of the last one was kept in, unless a php://input that is
+ * Part of howdah_restore(): frees what the body of the request was kept in, unless a php://input that is
  * still open reads from it. howdah_session_end() has noted it.
  */
 void howdah_release_temporary_streams(void);

@@ -42,7 +42,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "driver_files.h"
 #include "driver_front.h"
+#include "driver_log.h"
 #include "howdah_vars.h"
 
 #define TIME_LIMIT_S 60
@@ -70,7 +72,7 @@ static bool body_spooled;
 static long abort_after = -1;
 static uint32_t cut;
 static uint32_t request_flags;
-static bool show_headers, show_end, show_log, show_raw, show_frames, show_exit, show_usage, show_state;
+static bool show_headers, show_end, show_frames, show_exit, show_usage;
 
 static int root = -1, pool = -1, log_pipe = -1, boot_log = -1;
 static pid_t root_pid;
@@ -78,85 +80,6 @@ static bool worker_alive;
 static pid_t worker_pid;
 static int worker_status;
 static int run_count;
-
-/* --- the log pipe ---------------------------------------------------------------------------------- */
-
-static char *log_text; /* everything that was read, records rewritten as lines */
-static size_t log_size;
-static unsigned char pending[1 << 20];
-static size_t pending_size;
-
-static void log_append(const char *bytes, size_t size)
-{
-	log_text = realloc(log_text, log_size + size + 1);
-	memcpy(log_text + log_size, bytes, size);
-	log_size += size;
-	log_text[log_size] = '\0';
-}
-
-static void log_line(char level, uint64_t id, const char *text, size_t size)
-{
-	char head[64];
-	if (level == 'm' || level == 'r' ? !show_raw : level == 's' ? !show_state : !show_log) {
-		return;
-	}
-	int length = level == 'm'   ? snprintf(head, sizeof(head), "[mark %lu]", (unsigned long)id)
-				 : level == 's' ? snprintf(head, sizeof(head), "[state] ")
-				 : level == 'r' ? snprintf(head, sizeof(head), "[raw] ")
-								: snprintf(head, sizeof(head), "[log %c %lu] ", level, (unsigned long)id);
-	log_append(head, (size_t)length);
-	log_append(text, size);
-	if (size == 0 || text[size - 1] != '\n') {
-		log_append("\n", 1);
-	}
-}
-
-/* Takes what a process wrote apart; false if no more is there now. */
-static bool log_read(int pipe)
-{
-	ssize_t got = read(pipe, pending + pending_size, sizeof(pending) - pending_size);
-	if (got <= 0) {
-		return false;
-	}
-	pending_size += (size_t)got;
-	size_t at = 0;
-	while (at < pending_size) {
-		unsigned char *mark = memchr(pending + at, HOWDAH_LOG_MARK, pending_size - at);
-		size_t raw = mark ? (size_t)(mark - pending) - at : pending_size - at;
-		if (raw) {
-			log_line('r', 0, (char *)pending + at, raw);
-			at += raw;
-			continue;
-		}
-		if (pending_size - at < HOWDAH_LOG_HEADER_SIZE) {
-			break;
-		}
-		char number[17] = {0};
-		memcpy(number, pending + at + 2, 16);
-		uint64_t id = strtoull(number, NULL, 16);
-		memset(number, 0, sizeof(number));
-		memcpy(number, pending + at + 18, 8);
-		size_t size = strtoull(number, NULL, 16);
-		if (pending_size - at < HOWDAH_LOG_HEADER_SIZE + size) {
-			break;
-		}
-		log_line((char)pending[at + 1], id, (char *)pending + at + HOWDAH_LOG_HEADER_SIZE, size);
-		at += HOWDAH_LOG_HEADER_SIZE + size;
-	}
-	memmove(pending, pending + at, pending_size - at);
-	pending_size -= at;
-	return true;
-}
-
-static void log_print(void)
-{
-	while (log_pipe >= 0 && log_read(log_pipe)) {
-	}
-	if (log_size) {
-		fwrite(log_text, 1, log_size, stdout);
-		log_size = 0;
-	}
-}
 
 /* --- processes ------------------------------------------------------------------------------------- */
 
@@ -289,13 +212,13 @@ static void await_boot(void)
 		}
 		while (log_read(boot_log)) {
 		}
-		log_print();
+		log_print(log_pipe);
 		return;
 	}
 	expect_message(root, HOWDAH_CONTROL_POOL_EXITED, &message, &fd);
 	while (log_read(boot_log)) {
 	}
-	log_print();
+	log_print(log_pipe);
 	printf("[boot ended with status %d]\n",
 		WIFEXITED(message.head.status) ? WEXITSTATUS(message.head.status) : -WTERMSIG(message.head.status));
 	exit(0);
@@ -390,7 +313,7 @@ static void await_exit(void)
 		expect_message(pool, HOWDAH_CONTROL_EXITED, &message, &fd);
 		worker_ended(&message);
 	}
-	log_print();
+	log_print(log_pipe);
 	print_exit();
 }
 
@@ -407,7 +330,7 @@ static void finish(void)
 	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
 		front_fail("the root zygote ended with status %x", (unsigned)status);
 	}
-	log_print();
+	log_print(log_pipe);
 }
 
 /* --- requests -------------------------------------------------------------------------------------- */
@@ -445,26 +368,6 @@ static uint32_t encode_variables(uint8_t *area)
 		at = (at + variable->value_size + 1 + 3) & ~(size_t)3;
 	}
 	return (uint32_t)at;
-}
-
-static char *read_file(const char *name, size_t *size)
-{
-	FILE *file = fopen(name, "rb");
-	char *bytes = malloc(16 << 20);
-	if (!file || !bytes) {
-		front_fail("%s: %s", name, strerror(errno));
-	}
-	*size = fread(bytes, 1, 16 << 20, file);
-	fclose(file);
-	return bytes;
-}
-
-static void write_file(const char *name, const char *bytes, size_t size)
-{
-	FILE *file = fopen(name, "wb");
-	if (!file || fwrite(bytes, 1, size, file) != size || fclose(file) != 0) {
-		front_fail("%s: %s", name, strerror(errno));
-	}
 }
 
 static void push(struct exchange *exchange)
@@ -632,7 +535,7 @@ static void run(bool print)
 			if (!advance(&exchange, &progress, print)) {
 				printf("[worker died; started=%u]\n", atomic_load(&exchange.slot->started));
 				atomic_store(&exchange.slot->state, HOWDAH_STATE(exchange.position, 0, HOWDAH_SLOT_FREE));
-				log_print();
+				log_print(log_pipe);
 				print_exit();
 				return;
 			}
@@ -643,7 +546,7 @@ static void run(bool print)
 	}
 	if (print) {
 		printf("\n");
-		log_print();
+		log_print(log_pipe);
 	}
 	request_flags = 0;
 	cut = 0;
@@ -733,12 +636,12 @@ static void set_show(const char *rest)
 {
 	show_headers |= strstr(rest, "headers") != NULL;
 	show_end |= strstr(rest, "end") != NULL;
-	show_log |= strstr(rest, "log") != NULL;
-	show_raw |= strstr(rest, "raw") != NULL;
+	log_show.log |= strstr(rest, "log") != NULL;
+	log_show.raw |= strstr(rest, "raw") != NULL;
 	show_frames |= strstr(rest, "frames") != NULL;
 	show_exit |= strstr(rest, "exit") != NULL;
 	show_usage |= strstr(rest, "usage") != NULL;
-	show_state |= strstr(rest, "state") != NULL;
+	log_show.state |= strstr(rest, "state") != NULL;
 }
 
 static void touch(const char *rest)
@@ -755,14 +658,14 @@ static void touch(const char *rest)
 
 static void wait_log(const char *text)
 {
-	while (!log_text || !strstr(log_text, text)) {
+	while (!log_has(text)) {
 		struct pollfd wait = {log_pipe, POLLIN, 0};
 		poll(&wait, 1, -1);
 		if (!log_read(log_pipe) && (wait.revents & POLLHUP)) {
 			front_fail("the log ended without \"%s\"", text);
 		}
 	}
-	log_print();
+	log_print(log_pipe);
 }
 
 static void set_option(const char *rest)

@@ -1,0 +1,15 @@
+/*
+ * The main script of a request, classic or worker.
+ */
+#ifndef HOWDAH_SCRIPT_H
+#define HOWDAH_SCRIPT_H
+
+#include <stdbool.h>
+
+/*
+ * Runs the script that SG(request_info).path_translated names, in its folder; `path` is the same as a name
+ * for the folder. False: it cannot be opened, errno says why. May leave by longjmp.
+ */
+bool howdah_script_execute(const char *path);
+
+#endif
