@@ -114,9 +114,11 @@ rust
 case $task in
 build) ;;
 test)
-	install clang clang-format curl gdb git nginx-light php-codesniffer procps python3 shellcheck util-linux \
+	install clang clang-format curl gdb git nginx-light procps python3 shellcheck util-linux \
 		"php$version-cgi" "php$version-cli" "php$version-curl" "php$version-fpm" "php$version-gd" \
 		"php$version-intl" "php$version-zip" php-apcu
+	packaged php-codesniffer
+	install "${packages[@]}"
 	if [ -f tests/apps/packages.txt ]; then
 		mapfile -t apps < <(sed 's/#.*//; s/[[:space:]]*$//; /^$/d' tests/apps/packages.txt)
 		packaged "${apps[@]}"
