@@ -50,7 +50,8 @@ packaged() {
 	for package in "$@"; do
 		if ! installed "$package"; then
 			apt_update
-			if ! apt-cache show "$package" >/dev/null 2>&1; then
+			# Not `apt-cache show`: that succeeds for a name that other packages merely mention.
+			if ! apt-cache policy "$package" | grep -q '^ *Candidate: [^(]'; then
 				say "$package is not in this distribution; what needs it is skipped"
 				continue
 			fi
