@@ -51,7 +51,7 @@ packaged() {
 		if ! installed "$package"; then
 			apt_update
 			# Not `apt-cache show`: that succeeds for a name that other packages merely mention.
-			if ! apt-cache policy "$package" | grep -q '^ *Candidate: [^(]'; then
+			if [[ ! $(apt-cache policy "$package") =~ Candidate:\ [^\(] ]]; then
 				say "$package is not in this distribution; what needs it is skipped"
 				continue
 			fi

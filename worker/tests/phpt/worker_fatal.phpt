@@ -64,7 +64,6 @@ before [boot saw: Maximum execution time o] [request shutdown]
 [worker exited with status 255]
 --
 Status: 500%A
-%A[boot saw: Allowed memory size of 6] [request shutdown]
 [end exit=1 status=255]
 [worker exited with status 255]
 --
