@@ -12,6 +12,9 @@ session_save_path(dirname(__DIR__) . '/sessions');
 // Adminer refuses databases without a password of their own unless it is told that the login is fine.
 function adminer_object()
 {
+    // Adminer 5 has its classes in a namespace.
+    class_exists('Adminer', false) || class_alias('Adminer\Adminer', 'Adminer');
+
     return new class extends Adminer {
         public function login($login, $password)
         {

@@ -10,7 +10,9 @@ cp -a /usr/share/dokuwiki "$dir/public"
 rm -f "$dir/public/lib/tpl" "$dir/public/lib/plugins"
 cp -aL /var/lib/dokuwiki/lib/tpl /var/lib/dokuwiki/lib/plugins "$dir/public/lib/"
 rm -f "$dir/public/.htaccess" "$dir/public/install.php"
-cp -aL /etc/dokuwiki "$dir/conf"
+cp -a /etc/dokuwiki "$dir/conf"
+# Links to the accounts of the machine, which may have none; this wiki gets its own below.
+rm -f "$dir/conf/acl.auth.php" "$dir/conf/users.auth.php"
 cp -a /var/lib/dokuwiki/data "$dir/data"
 cat >"$dir/public/inc/preload.php" <<PHP
 <?php

@@ -44,7 +44,7 @@ def walk(b: Browser) -> None:
         b.post("wrong password", login.action, fields).expect(200, "Incorrect username or password").form("userlogin")
     )
     done = b.post("login", again.action, {**again.fields, "wpName": "Admin", "wpPassword": "wiki-secret-1"})
-    b.follow(done).expect(200, "Admin", "Log out")
+    b.follow(done).expect(200, '"wgUserName":"Admin"', "Log out")
 
     edit = b.get("edit", "/index.php?title=Caravan_%C3%9C&action=edit").expect(200).form("editform")
     fields = {**edit.fields, "wpTextbox1": "'''Seven''' riders & [[Main Page|one]] elephant: Ü.", "wpSummary": "first"}
@@ -63,4 +63,4 @@ def walk(b: Browser) -> None:
     b.follow(done).expect(200, "A ramp", "400 × 300 pixels")
 
     out = b.get("log out form", "/index.php?title=Special:UserLogout").expect(200).form("wpEditToken")
-    b.post("log out", out.action, out.fields).expect(200, "You are now logged out", "Not logged in")
+    b.post("log out", out.action, out.fields).expect(200, "You are now logged out", '"wgUserName":null')

@@ -12,7 +12,9 @@ DATABASE = "caravan"
 RULES = (
     Rule(r'name="set_session" value="\w+"', "SESSION", "random"),
     Rule(
-        r"sql_signature=[0-9a-f]{64}|\b[0-9a-f]{13}\b", "ID", "uniqid(), and signatures with the secret of the session"
+        r"(sql|where_clause)_signature=[0-9a-f]{64}|\b[0-9a-f]{13}\b",
+        "ID",
+        "uniqid(), and signatures with the secret of the session",
     ),
     Rule(r'("?token"?(" value=|=|:|%3D)\\?"?)[0-9A-Za-z%\\]{10,}', r"\1TOKEN", "random"),
     Rule(r"(?i)nginx/[\d.]+|howdah/[\w.+-]+|howdah", "SERVERSOFTWARE", "the server's name"),

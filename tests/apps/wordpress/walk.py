@@ -72,7 +72,8 @@ def walk(b: Browser) -> None:
     shown = b.get("picture", source.group(1).replace("\\/", "/")).expect(200)
     assert shown.body == png(640, 480), "the picture came back changed"
 
-    out = re.search(r'href="([^"]*action=logout[^"]*)"', b.get("before the end", "/wp-admin/profile.php").text)
+    page = b.get("before the end", "/wp-admin/profile.php").expect(200)
+    out = re.search(r"href=[\"']([^\"']*action=logout[^\"']*)[\"']", page.text)
     assert out, "no link to log out"
     done = b.get("log out", out.group(1).replace("&#038;", "&").replace("&amp;", "&")).expect(302)
     b.follow(done).expect(200, "You are now logged out.")
