@@ -7,7 +7,7 @@ CARGO ?= cargo
 LISTEN ?= :8080
 
 .DEFAULT_GOAL := help
-.PHONY: help serve build debug test check lint fmt bench bench-quick fuzz reference clean
+.PHONY: help serve build debug test check lint fmt bench bench-quick soak fuzz reference clean
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
@@ -34,7 +34,7 @@ lint: ## Check formatting, lints, licences of dependencies, shell and PHP
 
 fmt: ## Format Rust, C and Python
 	$(CARGO) fmt --all
-	find worker/src worker/tests -name '*.[ch]' ! -name howdah_arginfo.h -exec clang-format -i {} +
+	find worker/src worker/tests -name '*.[ch]' ! -name '*_arginfo.h' -exec clang-format -i {} +
 	$(MAKE) -C bench fmt
 
 bench: build ## Measure against the peers that are installed, in twenty minutes; report in bench/out
@@ -44,6 +44,10 @@ bench: build ## Measure against the peers that are installed, in twenty minutes;
 bench-quick: build ## The same in five minutes, with less certainty
 	@scripts/setup.sh bench
 	$(MAKE) -C bench quick
+
+soak: debug ## Have requests of every kind run in one process, with databases: SOAK of them (default 100000)
+	@scripts/setup.sh bench
+	python3 -m bench soak --requests $${SOAK:-100000}
 
 fuzz: ## Fuzz each target for FUZZ_SECONDS (default 600)
 	@scripts/setup.sh test

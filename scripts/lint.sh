@@ -9,11 +9,11 @@ cargo clippy --locked --workspace --all-targets -- -D warnings
 if command -v cargo-deny >/dev/null; then cargo deny check licenses bans sources; fi
 # Versions of clang-format differ in details; this is Debian 12's.
 if clang-format --version | grep -q 'version 14\.'; then
-	find worker/src worker/tests -name '*.[ch]' ! -name howdah_arginfo.h -exec clang-format --dry-run -Werror {} +
+	find worker/src worker/tests -name '*.[ch]' ! -name '*_arginfo.h' -exec clang-format --dry-run -Werror {} +
 else
 	echo "lint: C formatting not checked, it needs clang-format 14"
 fi
-shellcheck .ci/run scripts/*.sh fuzz/*.sh tests/apps/*/*.sh
+shellcheck .ci/run scripts/*.sh fuzz/*.sh tests/*.sh tests/apps/*/*.sh
 scripts/lint-php.sh
 # The generated reference is that of this code.
 cargo run -q --locked -p howdah-config --example reference | diff -u docs/reference/caddyfile.md -

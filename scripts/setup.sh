@@ -117,8 +117,9 @@ build) ;;
 test)
 	install clang clang-format curl gdb git nginx-light procps python3 shellcheck util-linux \
 		"php$version-cgi" "php$version-cli" "php$version-curl" "php$version-fpm" "php$version-gd" \
-		"php$version-intl" "php$version-zip" php-apcu
-	packaged php-codesniffer
+		"php$version-intl" "php$version-zip" "php$version-pgsql" "php$version-mysql" php-apcu \
+		postgresql mariadb-server redis-server memcached
+	packaged php-codesniffer php-redis php-memcached
 	install "${packages[@]}"
 	if [ -f tests/apps/packages.txt ]; then
 		mapfile -t apps < <(sed 's/#.*//; s/[[:space:]]*$//; /^$/d' tests/apps/packages.txt)

@@ -22,8 +22,8 @@ step "lint" scripts/lint.sh
 step "build" make -s debug
 step "unit tests" cargo test --locked --workspace --exclude howdah-tests
 step "model checks of the queue" loom
-step "the PHP process, plain and with sanitizers" make -s -C worker OUT="$PWD/target/worker" check
-step "end to end, conformance" cargo test --locked -p howdah-tests
+step "the PHP process, plain and with sanitizers" tests/databases.sh make -s -C worker OUT="$PWD/target/worker" check
+step "end to end, conformance" tests/databases.sh cargo test --locked -p howdah-tests
 step "bench harness" make -s -C bench test
 step "fuzz, 10 s each" fuzz/run.sh all 10 -seed=1
 step "release build" make -s build

@@ -24,7 +24,7 @@
 #include <stdint.h>
 
 #define HOWDAH_SHM_MAGIC 0x4d48534841445748ull /* "HWDAHSHM" */
-#define HOWDAH_SHM_VERSION 2u
+#define HOWDAH_SHM_VERSION 3u
 
 #define HOWDAH_FRONTS_MAX 16u
 #define HOWDAH_WORKERS_MAX 512u
@@ -95,10 +95,13 @@ struct howdah_worker {
 	_Alignas(64) _Atomic uint32_t wake; /* futex, +1 for each wake; also by a worker that leaves and passes its wake on */
 	_Atomic uint32_t stop;              /* 1: leave when idle; the front wakes the worker after setting it */
 	/* worker */
-	_Alignas(64) _Atomic uint64_t request_id; /* in hand, 0: idle; also names the log lines of the moment */
+	_Alignas(64) _Atomic uint64_t request_id; /* that runs at the moment, 0: none; also names the log lines of the moment */
 	_Atomic uint64_t requests;                /* served by this process */
 	_Atomic uint64_t memory;                  /* bytes of PHP's allocator at the end of the last request */
-	_Atomic uint64_t started_ns;              /* CLOCK_MONOTONIC at the start of the request in hand */
+	_Atomic uint64_t started_ns;              /* CLOCK_MONOTONIC at the start of the request that runs at the moment */
+	_Atomic uint64_t hog_ns; /* concurrent pool: the longest that a request held the thread; the front takes it by
+	                          * exchange with 0 */
+	_Atomic uint32_t in_flight; /* requests of which this worker is the owner; not concurrent: 0 or 1 */
 };
 static_assert(sizeof(struct howdah_worker) == 128, "layout");
 
@@ -115,17 +118,22 @@ struct howdah_slot {
 	/* line 1, front, changes while the request runs */
 	_Alignas(64) _Atomic uint64_t consumed; /* response bytes taken, as a count since the claim */
 	_Atomic uint32_t space;                 /* futex, +1 when the front took bytes and `waiting` was set */
-	_Atomic uint32_t aborted;               /* 1: the client is gone; the front bumps and wakes `space` too */
+	_Atomic uint32_t aborted;               /* HOWDAH_ABORTED_*; the front bumps `space` too and wakes */
 	/* line 2, worker (`notified`: worker 0 -> 1, front 1 -> 0) */
 	_Alignas(64) _Atomic uint64_t committed; /* response bytes published, whole frames, count since the claim */
 	uint64_t echo_id;                        /* request_id as the worker read it */
 	_Atomic uint32_t started;  /* 1: PHP may have had effects; a death is no longer silent to retry */
 	_Atomic uint32_t waiting;  /* 1: sleeps on `space` */
 	_Atomic uint32_t notified; /* 1: a PROGRESS cell of this slot is under way */
+	uint64_t claimed_ns;       /* CLOCK_MONOTONIC at the claim, for measurements only; 0: not claimed */
 };
 static_assert(sizeof(struct howdah_slot) == 192, "layout");
 static_assert(offsetof(struct howdah_slot, consumed) == 64, "layout");
 static_assert(offsetof(struct howdah_slot, committed) == 128, "layout");
+
+/* Why nobody waits for the response any more. */
+#define HOWDAH_ABORTED_CLIENT 1u /* the client is gone: PHP hears of it when it writes, unless it ignores that */
+#define HOWDAH_ABORTED_TIME 2u   /* concurrent pool: the request's time is over, it is to be ended now */
 
 #define HOWDAH_BODY_NONE 0u
 #define HOWDAH_BODY_INLINE 1u /* behind the variables in the request area, at the next multiple of 8 */
@@ -205,7 +213,8 @@ static_assert(sizeof(struct howdah_var) == 8, "layout");
  *
  * front -> root   POOL   worker = number of the zygote, free at the moment; data: struct howdah_pool_options, then
  *                        its strings; fds: the zygote's control socket, segment, spool directory, the write end of
- *                        the zygote's stdout and stderr pipe, eventfds (one per front)
+ *                        the zygote's stdout and stderr pipe, eventfds (one per front); if the pool is concurrent,
+ *                        then one more eventfd for each place (struct howdah_pool_options, concurrency)
  * root  -> front  READY  data: JSON object {"php":"8.2.35","api":20220829,"zts":false,"opcache":true,...}
  * root  -> front  POOL_STARTED  worker = number of the zygote, pid; fd: pidfd
  * root  -> front  POOL_EXITED   worker = number of the zygote, pid, status = wait status
@@ -251,17 +260,30 @@ struct howdah_pool_options {
 	uint32_t root_size;   /* worker mode: document root of the boot request, may be empty */
 	uint32_t env_size;    /* worker mode: variables of the boot request, NAME NUL VALUE NUL ... */
 	uint32_t warm_size;   /* worker mode: paths that each worker requests of itself before it is ready, URI NUL ... */
-	uint32_t reserved;
+	/*
+	 * Worker mode: requests that a worker runs at a time; 0 and 1: one. If more, the pool is concurrent: its workers
+	 * sleep in epoll_wait() with their place's eventfd instead of on a futex. Who wakes such a worker adds to `wake`
+	 * and writes 1 to its eventfd; the front does so too when it has set `aborted` or taken bytes while `waiting` was
+	 * set. The parked bit means that the worker sleeps and has a free place for a request.
+	 */
+	uint32_t concurrency;
+	uint32_t stack_size;       /* bytes of C stack of each coroutine; 0: the worker's default */
+	uint32_t hog_threshold_ms; /* a request that holds the thread longer is logged with its backtrace; 0: never */
+	uint32_t time_slice_ms;    /* a request that holds the thread longer lets others run; 0: never */
 };
-static_assert(sizeof(struct howdah_pool_options) == 48, "layout");
+static_assert(sizeof(struct howdah_pool_options) == 60, "layout");
 
 #define HOWDAH_POOL_CLASSIC 1u
 #define HOWDAH_POOL_WORKER 2u
+
+#define HOWDAH_CONCURRENCY_MAX HOWDAH_SLOTS_MAX
+#define HOWDAH_CONCURRENT_PLACES_MAX 224u /* of a concurrent pool: a message carries 253 descriptors */
 
 #define HOWDAH_POOL_FLAG_BOOT_EACH 1u     /* the script is run in each worker, not once in the zygote */
 #define HOWDAH_POOL_FLAG_EXIT_RESTARTS 2u /* exit() in a request ends the worker, not only the request */
 #define HOWDAH_POOL_FLAG_NO_ROLLBACK 4u   /* transactions that a request left open stay open */
 #define HOWDAH_POOL_FLAG_FRESH_FILES 8u   /* boot with the files as they are on disk, whatever OPcache holds */
+#define HOWDAH_POOL_FLAG_SHARE_STATICS 16u /* concurrent pool: static properties and variables are one for all requests */
 
 /* State that is put back after each request unless its bit is set in `keep`. */
 #define HOWDAH_KEEP_INI 0x1u       /* ini settings */
@@ -307,7 +329,7 @@ static_assert(sizeof(struct howdah_spawn) == 8, "layout");
  * were written and not yet read, the worker writes a record with level 'm' and length 0: raw bytes
  * before it belong to that request. A record with level 's' tells a state of the process, its message is one of
  *   ready     a worker takes requests (classic: at once; worker mode: booted and warmed)
- *   retiring  it has served howdah_spawn.retire_after requests
+ *   retiring  it has served howdah_spawn.retire_after requests, or takes no more and ends those that it has
  *   traced    the backtrace that was asked for has been logged, or there is none
  *   reload    PHP code called opcache_reset(): the pool is to be reloaded
  */

@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "coroutine/coroutine.h"
 #include "howdah_shm.h"
 #include "log.h"
 #include "request.h"
@@ -159,10 +160,9 @@ static bool read_function(zend_function *function, const zend_function *from)
 	return !ZEND_USER_CODE(function->type) || READ(function->op_array, &from->op_array);
 }
 
-static void put_frames(void)
+static void put_frames(const zend_execute_data *next)
 {
 	uint32_t number = 0;
-	const zend_execute_data *next = EG(current_execute_data);
 	zend_execute_data frame;
 	/* The second limit is for a chain that is being changed and leads in a circle of frames without function. */
 	for (unsigned steps = 0; next && number < FRAMES_MAX && steps < 4 * FRAMES_MAX; steps++) {
@@ -219,6 +219,22 @@ static void write_record(char level, uint64_t request_id, const char *message, s
 	}
 }
 
+void howdah_backtrace_log_hog(uint64_t request_id, const zend_execute_data *frame, uint64_t held_ms)
+{
+	sigset_t ours, before;
+	/* The text is the handler's too. */
+	sigemptyset(&ours);
+	sigaddset(&ours, SIGRTMIN + HOWDAH_SIGNAL_BACKTRACE);
+	sigprocmask(SIG_BLOCK, &ours, &before);
+	text_size = 0;
+	put_text("The request has kept the others of this worker waiting for ");
+	put_number((uint32_t)held_ms);
+	put_text(frame ? " ms; PHP backtrace:" : " ms");
+	put_frames(frame);
+	write_record('w', request_id, text, text_size);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
 /* Whether the worker script waits in its call for the next request. */
 static bool is_waiting(void)
 {
@@ -243,6 +259,19 @@ static void await_end(void)
 	}
 }
 
+static void write_trace(uint64_t request_id, const char *title, const zend_execute_data *frame)
+{
+	text_size = 0;
+	put_text(title);
+	put_frames(frame);
+	write_record('w', request_id, text, text_size);
+}
+
+static void trace_task(uint64_t request_id, const zend_execute_data *frame)
+{
+	write_trace(request_id, frame ? "PHP backtrace of the request:" : "PHP has not begun with the request", frame);
+}
+
 static void trace(int signal_number)
 {
 	int saved = errno;
@@ -251,12 +280,14 @@ static void trace(int signal_number)
 	/* A fork that PHP code made has the parent's handler and pipe, but is no worker. */
 	if (getpid() == self) {
 		const struct howdah_request *current = SG(server_context);
-		if (current && READ(request, current) && !(request.origin == HOWDAH_ORIGIN_BOOT && is_waiting())) {
-			text_size = 0;
-			put_text(request.origin == HOWDAH_ORIGIN_CLIENT ? "PHP backtrace of the request:"
-															: "PHP backtrace of the worker script:");
-			put_frames();
-			write_record('w', request.claim.request_id, text, text_size);
+		bool known = current && READ(request, current);
+		if (howdah_concurrent) {
+			howdah_tasks_visit_frames(trace_task);
+		} else if (known && !(request.origin == HOWDAH_ORIGIN_BOOT && is_waiting())) {
+			write_trace(request.claim.request_id,
+				request.origin == HOWDAH_ORIGIN_CLIENT ? "PHP backtrace of the request:"
+													   : "PHP backtrace of the worker script:",
+				EG(current_execute_data));
 		}
 		write_record('s', request.claim.request_id, "traced", sizeof("traced") - 1);
 		if (atomic_load_explicit(stop, memory_order_relaxed)) {

@@ -4,6 +4,7 @@
 #ifndef HOWDAH_BACKTRACE_H
 #define HOWDAH_BACKTRACE_H
 
+#include "compat.h"
 #include "queue.h"
 
 /*
@@ -12,5 +13,8 @@
  * is asked to stop at that moment, it then waits for its end: whoever asks is about to kill it.
  */
 void howdah_backtrace_init(const struct howdah_queue *queue);
+
+/* In a concurrent worker: logs where a request is that has held the thread for so long. NULL: it has ended. */
+void howdah_backtrace_log_hog(uint64_t request_id, const zend_execute_data *frame, uint64_t held_ms);
 
 #endif

@@ -13,6 +13,8 @@
 #include <unistd.h>
 
 #include "compat.h"
+#include "coroutine/coroutine.h"
+#include "coroutine/serve.h"
 #include "handle.h"
 #include "log.h"
 #include "output.h"
@@ -203,6 +205,9 @@ int howdah_boot_run(struct howdah_pool *pool)
 	}
 	if (howdah_request_forked) {
 		_exit(status); /* of the script's own making, and not a worker */
+	}
+	if (howdah_concurrent) {
+		howdah_serve_drain();
 	}
 	SG(server_context) = &boot;
 	php_request_shutdown(NULL);

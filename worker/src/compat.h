@@ -11,6 +11,8 @@
 #include <SAPI.h>
 #include <main/php_ini_builder.h>
 #include <main/php_main.h>
+#include <zend_fibers.h>
+#include <zend_ini.h>
 #include <zend_signal.h>
 
 #include <ext/random/php_random.h>
@@ -109,6 +111,84 @@ static inline bool howdah_compat_memory_exhausted(void)
 	return false;
 #endif
 }
+
+/* Since PHP 8.3 the engine knows how far a stack may grow, and takes that of the thread unless told. */
+static inline void howdah_compat_stack_limits(const zend_fiber_context *context)
+{
+#ifdef ZEND_CHECK_STACK_LIMIT
+	EG(stack_base) = zend_fiber_stack_base(context->stack);
+	EG(stack_limit) = zend_fiber_stack_limit(context->stack);
+#endif
+}
+
+/* Its result is a truth value in some versions and a status in others, which count the other way round. */
+static inline bool howdah_compat_fiber_init(
+	zend_fiber_context *context, void *kind, zend_fiber_coroutine function, size_t stack_size)
+{
+	memset(context, 0, sizeof(*context));
+	(void)zend_fiber_init_context(context, kind, function, stack_size);
+	return context->stack != NULL;
+}
+
+/* Where the engine keeps that, NULL: it has no such thing. */
+static inline void *howdah_compat_memory_exhausted_state(size_t *size)
+{
+#ifdef ZEND_HAS_OOM
+	*size = sizeof(EG(delayed_oom));
+	return &EG(delayed_oom);
+#else
+	*size = 0;
+	return NULL;
+#endif
+}
+
+/* http_get_last_response_headers(); NULL: this PHP has it not. */
+static inline zval *howdah_compat_response_headers(void)
+{
+#if PHP_VERSION_ID >= 80400
+	return &BG(last_http_headers);
+#else
+	return NULL;
+#endif
+}
+
+/* Whether setting it only writes the variable that it is bound to. */
+static inline bool howdah_compat_ini_plain(const zend_ini_entry *entry)
+{
+	return entry->on_modify == OnUpdateBool || entry->on_modify == OnUpdateLong ||
+		   entry->on_modify == OnUpdateLongGEZero || entry->on_modify == OnUpdateReal ||
+#if PHP_VERSION_ID >= 80500
+		   entry->on_modify == OnUpdateStr || entry->on_modify == OnUpdateStrNotEmpty ||
+#endif
+		   entry->on_modify == OnUpdateString || entry->on_modify == OnUpdateStringUnempty;
+}
+
+/* The state of the generator of mt_rand(), which is all of it but for RANDOM_G(mt19937_seeded). */
+static inline void *howdah_compat_random_state(size_t *size)
+{
+	*size = sizeof(php_random_status_state_mt19937);
+#if PHP_VERSION_ID >= 80400
+	return &RANDOM_G(mt19937);
+#else
+	return RANDOM_G(mt19937)->state;
+#endif
+}
+
+/* Whether an instruction binds a `static` variable, and not one of a closure's use(); its offset in their table. */
+static inline bool howdah_compat_binds_static(const zend_op *instruction, uint32_t *offset)
+{
+	*offset = instruction->extended_value & ~(uint32_t)(ZEND_BIND_REF | ZEND_BIND_IMPLICIT | ZEND_BIND_EXPLICIT);
+#ifdef ZEND_BIND_INIT_STATIC_OR_JMP
+	if (instruction->opcode == ZEND_BIND_INIT_STATIC_OR_JMP) {
+		return true;
+	}
+#endif
+	return instruction->opcode == ZEND_BIND_STATIC && (instruction->extended_value & ZEND_BIND_REF) &&
+		   !(instruction->extended_value & ZEND_BIND_EXPLICIT);
+}
+
+/* Since 8.4 flush() in PHP-FPM sends the headers of a response that has no body yet. */
+#define HOWDAH_COMPAT_FLUSH_SENDS_HEADERS (PHP_VERSION_ID >= 80400)
 
 /* A fork must not go on with its parent's random sequence. */
 static inline void howdah_compat_random_reset(void)

@@ -19,6 +19,7 @@
 
 #include "connections_list.h"
 #include "connections_track.h"
+#include "coroutine/coroutine.h"
 #include "howdah_shm.h"
 #include "log.h"
 
@@ -67,38 +68,46 @@ void howdah_connections_startup(void)
 /* Both sides then know that the connection is over, whatever state the client library is in. */
 static void cut(const struct howdah_connection *connection)
 {
-	int descriptor = connection->kind->descriptor(connection);
+	int descriptor = connection->kind->descriptor ? connection->kind->descriptor(connection) : HOWDAH_DESCRIPTOR_NONE;
 	if (descriptor >= 0) {
 		(void)shutdown(descriptor, SHUT_RDWR);
 	}
 }
 
+bool howdah_connection_end_request(const struct howdah_connection *connection, bool cut_it)
+{
+	enum howdah_rollback result = HOWDAH_ROLLBACK_IDLE;
+	if (cut_it) {
+		result = HOWDAH_ROLLBACK_FAILED;
+	} else if (connection->kind->rollback) {
+		result = connection->kind->rollback(connection);
+		howdah_connection_take_exception();
+	}
+	if (result == HOWDAH_ROLLBACK_DONE) {
+		howdah_log_format(
+			'w', "rolled back a transaction that the request left open on %s", howdah_connection_describe(connection));
+	} else if (result == HOWDAH_ROLLBACK_FAILED) {
+		cut(connection);
+		howdah_log_format('w',
+			"cut the connection of %s: the request left it busy or in a transaction that could not be rolled back",
+			howdah_connection_describe(connection));
+	}
+	return result != HOWDAH_ROLLBACK_IDLE;
+}
+
 unsigned howdah_connections_rollback(void)
 {
 	unsigned found = 0;
+	if (howdah_concurrent) {
+		return 0; /* coroutine/clients.c does it, for each request when it ends */
+	}
 	struct howdah_connection *list;
 	unsigned count = howdah_connections_take(&list);
 	if (count == 0) {
 		return 0;
 	}
 	for (unsigned i = 0; i < count; i++) {
-		const struct howdah_connection *connection = &list[i];
-		if (!connection->kind->rollback) {
-			continue;
-		}
-		enum howdah_rollback result = connection->kind->rollback(connection);
-		howdah_connection_take_exception();
-		if (result == HOWDAH_ROLLBACK_DONE) {
-			found++;
-			howdah_log_format('w', "rolled back a transaction that the request left open on %s",
-				howdah_connection_describe(connection));
-		} else if (result == HOWDAH_ROLLBACK_FAILED) {
-			found++;
-			cut(connection);
-			howdah_log_format('w',
-				"cut the connection of %s: the request left it busy or in a transaction that could not be rolled back",
-				howdah_connection_describe(connection));
-		}
+		found += howdah_connection_end_request(&list[i], false);
 	}
 	howdah_connections_release();
 	return found;

@@ -52,6 +52,12 @@ struct howdah_connection_kind {
 extern const struct howdah_connection_kind howdah_connection_pdo, howdah_connection_pgsql, howdah_connection_mysqli,
 	howdah_connection_redis, howdah_connection_sqlite3;
 
+/*
+ * Rolls back what a request left open, and logs it; cuts the connection if that fails, or with `cut` at once. Whether
+ * anything was open.
+ */
+bool howdah_connection_end_request(const struct howdah_connection *connection, bool cut);
+
 /* Why the last revival failed; empty: nobody said. */
 extern char howdah_connection_reason[256];
 void howdah_connection_set_reason(const char *reason);
@@ -73,14 +79,23 @@ const char *howdah_libpq_startup(void);
 /* Reads or cancels what a request left running. False: that did not end in time. */
 bool howdah_libpq_settle(PGconn *connection);
 bool howdah_libpq_in_transaction(const PGconn *connection);
+/* Neither in a transaction nor in the midst of a command. */
+bool howdah_libpq_is_idle(const PGconn *connection);
 int howdah_libpq_descriptor(const PGconn *connection);
 bool howdah_libpq_reset(PGconn *connection);
+/* Settings of the session that its server reports; an entry may be NULL, each is freed by the caller. */
+#define HOWDAH_LIBPQ_SETTINGS 8
+void howdah_libpq_settings(const PGconn *connection, char *settings[HOWDAH_LIBPQ_SETTINGS]);
+/* Sets those that differ. */
+void howdah_libpq_set(PGconn *connection, char *const settings[HOWDAH_LIBPQ_SETTINGS]);
 
 /* --- mysqlnd: server is a MYSQLND* ------------------------------------------------------------------ */
 
 /* NULL, or why the connections of the module are not mysqlnd's. */
 const char *howdah_mysqlnd_startup(const char *module);
 bool howdah_mysqlnd_in_transaction(void *server);
+/* In the midst of a command, or with rows or results that nobody has read. */
+bool howdah_mysqlnd_is_busy(void *server);
 bool howdah_mysqlnd_rollback(void *server);
 int howdah_mysqlnd_descriptor(void *server);
 
@@ -95,5 +110,7 @@ bool howdah_sqlite_has_statements(void *database);
 #define HOWDAH_SQLITE_SETTINGS_MAX 512
 void howdah_sqlite_settings(void *database, char sql[HOWDAH_SQLITE_SETTINGS_MAX]);
 bool howdah_sqlite_execute(void *database, const char *sql);
+/* Of the structure in front of an SQLite3 object. */
+bool howdah_sqlite3_in_transaction(const void *container);
 
 #endif

@@ -5,29 +5,34 @@
  * Rules: the structures in front of a mysqli object are declared here as far as they are used, because
  * mysqli's header is installed only with some builds of it.
  */
-#include "connections_kind.h"
+#include "connections_mysqli.h"
 
+#include "connections_kind.h"
 #include "connections_track.h"
 
 struct link_head {
 	void *server; /* MYSQLND */
 };
 
-/* MYSQLI_RESOURCE */
-struct resource {
-	struct link_head *link;
-	void *info;
-	int status;
-};
-#define STATUS_INITIALIZED 1 /* MYSQLI_STATUS_INITIALIZED */
-#define STATUS_VALID 2       /* MYSQLI_STATUS_VALID */
-
 /* mysqli_object */
 struct container {
-	struct resource *resource;
+	struct howdah_mysqli_resource *resource;
 	HashTable *properties;
 	zend_object object;
 };
+
+const struct howdah_mysqli_resource *howdah_mysqli_resource(const zend_object *object)
+{
+	return ((const struct container *)howdah_connection_container(object))->resource;
+}
+
+void howdah_mysqli_exchange(zend_object *one, zend_object *other)
+{
+	struct container *a = howdah_connection_container(one), *b = howdah_connection_container(other);
+	struct howdah_mysqli_resource *resource = a->resource;
+	a->resource = b->resource;
+	b->resource = resource;
+}
 
 static zif_handler original_init, original_connect;
 
@@ -76,16 +81,18 @@ static const char *mysqli_examine(const zend_object *object)
 		return "its objects are not as known";
 	}
 	const struct container *container = howdah_connection_container(object);
-	const struct resource *resource = container->resource;
-	bool known = !resource || resource->status == STATUS_INITIALIZED || resource->status == STATUS_VALID;
+	const struct howdah_mysqli_resource *resource = container->resource;
+	bool known = !resource || resource->status == HOWDAH_MYSQLI_INITIALIZED || resource->status == HOWDAH_MYSQLI_VALID;
 	return known ? NULL : "its objects are not as known";
 }
 
 static void *mysqli_handle(zend_object *object)
 {
 	const struct container *container = howdah_connection_container(object);
-	const struct resource *resource = container->resource;
-	return resource && resource->status == STATUS_VALID && resource->link ? resource->link->server : NULL;
+	const struct howdah_mysqli_resource *resource = container->resource;
+	return resource && resource->status == HOWDAH_MYSQLI_VALID && resource->pointer
+			   ? ((const struct link_head *)resource->pointer)->server
+			   : NULL;
 }
 
 static const char *mysqli_driver(const struct howdah_connection *connection)

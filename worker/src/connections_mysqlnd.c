@@ -36,6 +36,12 @@ bool howdah_mysqlnd_in_transaction(void *server)
 	return data && (data->upsert_status->server_status & SERVER_STATUS_IN_TRANS);
 }
 
+bool howdah_mysqlnd_is_busy(void *server)
+{
+	const MYSQLND_CONN_DATA *data = connected(server);
+	return data && data->state.m->get(&data->state) != CONN_READY;
+}
+
 bool howdah_mysqlnd_rollback(void *server)
 {
 	MYSQLND_CONN_DATA *data = connected(server);
@@ -66,6 +72,11 @@ const char *howdah_mysqlnd_startup(const char *name)
 }
 
 bool howdah_mysqlnd_in_transaction(void *server)
+{
+	return false;
+}
+
+bool howdah_mysqlnd_is_busy(void *server)
 {
 	return false;
 }

@@ -5,14 +5,13 @@
  * it has: pgsql by libpq's reset, mysql by exchanging the client handle. Other drivers are closed and
  * opened again, which is right only while they have no statements.
  */
-#include "connections_kind.h"
+#include "connections_pdo.h"
 
-#if __has_include(<ext/pdo/php_pdo_driver.h>)
+#ifdef HOWDAH_PDO
 
 #include <zend_exceptions.h>
 
 #include <ext/pdo/php_pdo.h>
-#include <ext/pdo/php_pdo_driver.h>
 
 #include "connections_track.h"
 
@@ -34,24 +33,22 @@ struct sqlite_head {
 	void *collations;
 };
 
-enum driver { DRIVER_OTHER, DRIVER_PGSQL, DRIVER_MYSQL, DRIVER_SQLITE };
-
 /* Whether the drivers' client libraries are as expected. */
 static bool pgsql_known, mysql_known, sqlite_known;
 
-static enum driver driver_of(const pdo_dbh_t *dbh)
+enum howdah_pdo_driver howdah_pdo_driver(const pdo_dbh_t *dbh)
 {
 	const char *name = dbh->driver->driver_name;
 	if (pgsql_known && strcmp(name, "pgsql") == 0) {
-		return DRIVER_PGSQL;
+		return HOWDAH_PDO_PGSQL;
 	}
 	if (mysql_known && strcmp(name, "mysql") == 0) {
-		return DRIVER_MYSQL;
+		return HOWDAH_PDO_MYSQL;
 	}
-	return sqlite_known && strcmp(name, "sqlite") == 0 ? DRIVER_SQLITE : DRIVER_OTHER;
+	return sqlite_known && strcmp(name, "sqlite") == 0 ? HOWDAH_PDO_SQLITE : HOWDAH_PDO_OTHER;
 }
 
-static void *server_of(const pdo_dbh_t *dbh)
+void *howdah_pdo_server(const pdo_dbh_t *dbh)
 {
 	return ((struct driver_head *)dbh->driver_data)->server;
 }
@@ -129,10 +126,11 @@ static const char *pdo_examine(const zend_object *object)
 	return dbh && !dbh->methods && !dbh->driver_data && !dbh->driver ? NULL : "its objects are not as known";
 }
 
+/* Those that requests share in a concurrent pool are looked after by coroutine/clients_pdo.c. */
 static void *pdo_handle(zend_object *object)
 {
 	pdo_dbh_t *dbh = php_pdo_dbh_fetch_inner(object);
-	return dbh && dbh->driver && dbh->methods && dbh->driver_data ? dbh : NULL;
+	return dbh && dbh->driver && dbh->methods && dbh->driver_data && !howdah_pdo_is_shared(dbh) ? dbh : NULL;
 }
 
 static const char *pdo_driver(const struct howdah_connection *connection)
@@ -142,25 +140,24 @@ static const char *pdo_driver(const struct howdah_connection *connection)
 
 /* --- rollback -------------------------------------------------------------------------------------------- */
 
-static bool in_transaction(pdo_dbh_t *dbh, enum driver driver)
+static bool in_transaction(pdo_dbh_t *dbh, enum howdah_pdo_driver driver)
 {
 	switch (driver) {
-		case DRIVER_PGSQL:
-			return howdah_libpq_in_transaction(server_of(dbh));
-		case DRIVER_MYSQL:
-			return howdah_mysqlnd_in_transaction(server_of(dbh));
-		case DRIVER_SQLITE:
-			return howdah_sqlite_in_transaction(server_of(dbh));
+		case HOWDAH_PDO_PGSQL:
+			return howdah_libpq_in_transaction(howdah_pdo_server(dbh));
+		case HOWDAH_PDO_MYSQL:
+			return howdah_mysqlnd_in_transaction(howdah_pdo_server(dbh));
+		case HOWDAH_PDO_SQLITE:
+			return howdah_sqlite_in_transaction(howdah_pdo_server(dbh));
 		default:
 			return dbh->methods->in_transaction ? dbh->methods->in_transaction(dbh) : dbh->in_txn;
 	}
 }
 
-static enum howdah_rollback pdo_rollback(const struct howdah_connection *connection)
+enum howdah_rollback howdah_pdo_rollback(pdo_dbh_t *dbh)
 {
-	pdo_dbh_t *dbh = connection->handle;
-	enum driver driver = driver_of(dbh);
-	if (driver == DRIVER_PGSQL && !howdah_libpq_settle(server_of(dbh))) {
+	enum howdah_pdo_driver driver = howdah_pdo_driver(dbh);
+	if (driver == HOWDAH_PDO_PGSQL && !howdah_libpq_settle(howdah_pdo_server(dbh))) {
 		return HOWDAH_ROLLBACK_FAILED;
 	}
 	if (!in_transaction(dbh, driver)) {
@@ -173,19 +170,28 @@ static enum howdah_rollback pdo_rollback(const struct howdah_connection *connect
 	return done ? HOWDAH_ROLLBACK_DONE : HOWDAH_ROLLBACK_FAILED;
 }
 
+static enum howdah_rollback pdo_rollback(const struct howdah_connection *connection)
+{
+	return howdah_pdo_rollback(connection->handle);
+}
+
 /* --- life and death -------------------------------------------------------------------------------------- */
 
-static int pdo_descriptor(const struct howdah_connection *connection)
+int howdah_pdo_descriptor(const pdo_dbh_t *dbh)
 {
-	const pdo_dbh_t *dbh = connection->handle;
-	switch (driver_of(dbh)) {
-		case DRIVER_PGSQL:
-			return howdah_libpq_descriptor(server_of(dbh));
-		case DRIVER_MYSQL:
-			return howdah_mysqlnd_descriptor(server_of(dbh));
+	switch (howdah_pdo_driver(dbh)) {
+		case HOWDAH_PDO_PGSQL:
+			return howdah_libpq_descriptor(howdah_pdo_server(dbh));
+		case HOWDAH_PDO_MYSQL:
+			return howdah_mysqlnd_descriptor(howdah_pdo_server(dbh));
 		default:
 			return HOWDAH_DESCRIPTOR_NONE;
 	}
+}
+
+static int pdo_descriptor(const struct howdah_connection *connection)
+{
+	return howdah_pdo_descriptor(connection->handle);
 }
 
 /* Connects into an empty dbh->driver_data. False: it is empty again, and the reason set. */
@@ -257,11 +263,20 @@ static void set_attributes(pdo_dbh_t *dbh, zval *options)
 	ZEND_HASH_FOREACH_END();
 }
 
-static bool revive_other(pdo_dbh_t *dbh, enum driver driver, zval *options)
+bool howdah_pdo_connect(pdo_dbh_t *dbh, zval *options)
+{
+	if (!open_anew(dbh, options)) {
+		return false;
+	}
+	set_attributes(dbh, options);
+	return true;
+}
+
+static bool revive_other(pdo_dbh_t *dbh, enum howdah_pdo_driver driver, zval *options)
 {
 	char settings[HOWDAH_SQLITE_SETTINGS_MAX] = "";
-	if (driver == DRIVER_SQLITE) {
-		howdah_sqlite_settings(server_of(dbh), settings);
+	if (driver == HOWDAH_PDO_SQLITE) {
+		howdah_sqlite_settings(howdah_pdo_server(dbh), settings);
 	}
 	/* First: SQLite keeps one record of locks for all handles of a file, and the fork has none of them. */
 	dbh->methods->closer(dbh);
@@ -272,18 +287,18 @@ static bool revive_other(pdo_dbh_t *dbh, enum driver driver, zval *options)
 		return false;
 	}
 	set_attributes(dbh, options);
-	return driver != DRIVER_SQLITE || howdah_sqlite_execute(server_of(dbh), settings);
+	return driver != HOWDAH_PDO_SQLITE || howdah_sqlite_execute(howdah_pdo_server(dbh), settings);
 }
 
 static bool pdo_revive(const struct howdah_connection *connection)
 {
 	pdo_dbh_t *dbh = connection->handle;
-	enum driver driver = driver_of(dbh);
+	enum howdah_pdo_driver driver = howdah_pdo_driver(dbh);
 	dbh->in_txn = false;
 	switch (driver) {
-		case DRIVER_PGSQL:
-			return howdah_libpq_reset(server_of(dbh));
-		case DRIVER_MYSQL:
+		case HOWDAH_PDO_PGSQL:
+			return howdah_libpq_reset(howdah_pdo_server(dbh));
+		case HOWDAH_PDO_MYSQL:
 			return revive_mysql(dbh, connection->options);
 		default:
 			return revive_other(dbh, driver, connection->options);
@@ -293,17 +308,23 @@ static bool pdo_revive(const struct howdah_connection *connection)
 static bool pdo_inherited(const struct howdah_connection *connection)
 {
 	const pdo_dbh_t *dbh = connection->handle;
-	return driver_of(dbh) != DRIVER_SQLITE || howdah_sqlite_is_file(server_of(dbh));
+	return howdah_pdo_driver(dbh) != HOWDAH_PDO_SQLITE || howdah_sqlite_is_file(howdah_pdo_server(dbh));
+}
+
+bool howdah_pdo_is_programmed(const pdo_dbh_t *dbh)
+{
+	const struct sqlite_head *head = dbh->driver_data;
+	return howdah_pdo_driver(dbh) == HOWDAH_PDO_SQLITE && (head->functions || head->collations);
 }
 
 static const char *pdo_unfit(const struct howdah_connection *connection)
 {
 	const pdo_dbh_t *dbh = connection->handle;
-	if (driver_of(dbh) != DRIVER_SQLITE || !howdah_sqlite_is_file(server_of(dbh))) {
+	if (howdah_pdo_driver(dbh) != HOWDAH_PDO_SQLITE || !howdah_sqlite_is_file(howdah_pdo_server(dbh))) {
 		return NULL;
 	}
 	const struct sqlite_head *head = dbh->driver_data;
-	if (head->functions || head->collations) {
+	if (howdah_pdo_is_programmed(dbh)) {
 		return "with functions or collations that would be lost when a worker opens it anew";
 	}
 	return howdah_sqlite_has_statements(head->database)

@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <time.h>
 
+#include "coroutine/coroutine.h"
 #include "log.h"
 
 /* How long a query that was cancelled, or whose result nobody read, may take to end. */
@@ -92,6 +93,11 @@ bool howdah_libpq_in_transaction(const PGconn *connection)
 	return status == PQTRANS_INTRANS || status == PQTRANS_INERROR;
 }
 
+bool howdah_libpq_is_idle(const PGconn *connection)
+{
+	return pq.transactionStatus(connection) == PQTRANS_IDLE;
+}
+
 int howdah_libpq_descriptor(const PGconn *connection)
 {
 	int descriptor = pq.socket(connection);
@@ -121,7 +127,12 @@ static bool wait_for_input(PGconn *connection, long deadline)
 {
 	long left = deadline - now_ms();
 	struct pollfd socket = {.fd = pq.socket(connection), .events = POLLIN};
-	return left > 0 && poll(&socket, 1, (int)left) >= 0 && pq.consumeInput(connection);
+	if (left <= 0) {
+		return false;
+	}
+	int ready = howdah_concurrent && howdah_may_wait() ? howdah_wait_fds(&socket, 1, left * INT64_C(1000000))
+													   : poll(&socket, 1, (int)left);
+	return ready >= 0 && pq.consumeInput(connection);
 }
 
 static bool drain_copy(PGconn *connection, long deadline)
@@ -204,22 +215,35 @@ static void set_again(PGconn *connection, const char *name, const char *value)
 	pq.clear(result);
 }
 
+void howdah_libpq_settings(const PGconn *connection, char *settings[HOWDAH_LIBPQ_SETTINGS])
+{
+	_Static_assert(HOWDAH_LIBPQ_SETTINGS == REPORTED, "one each");
+	for (size_t i = 0; i < REPORTED; i++) {
+		const char *value = pq.parameterStatus(connection, reported[i]);
+		settings[i] = value ? strdup(value) : NULL;
+	}
+}
+
+void howdah_libpq_set(PGconn *connection, char *const settings[HOWDAH_LIBPQ_SETTINGS])
+{
+	for (size_t i = 0; i < REPORTED; i++) {
+		set_again(connection, reported[i], settings[i]);
+	}
+}
+
 bool howdah_libpq_reset(PGconn *connection)
 {
 	char *before[REPORTED];
-	for (size_t i = 0; i < REPORTED; i++) {
-		const char *value = pq.parameterStatus(connection, reported[i]);
-		before[i] = value ? strdup(value) : NULL;
-	}
+	howdah_libpq_settings(connection, before);
 	pq.reset(connection);
 	bool connected = pq.status(connection) == CONNECTION_OK;
 	if (!connected) {
 		howdah_connection_set_reason(pq.errorMessage(connection));
 	}
+	if (connected) {
+		howdah_libpq_set(connection, before);
+	}
 	for (size_t i = 0; i < REPORTED; i++) {
-		if (connected) {
-			set_again(connection, reported[i], before[i]);
-		}
 		free(before[i]);
 	}
 	return connected;

@@ -118,12 +118,41 @@ static zend_function *query_single;
 static const char *sqlite3_startup(zend_class_entry *ce)
 {
 	query_single = zend_hash_str_find_ptr(&ce->function_table, ZEND_STRL("querysingle"));
-	return query_single ? NULL : "the class lacks querySingle()";
+	return query_single ? howdah_sqlite_startup() : "the class lacks querySingle()";
 }
 
 static void *sqlite3_handle(zend_object *object)
 {
 	return object;
+}
+
+/* php_sqlite3_db_object, as far as it is used. */
+struct container {
+	int initialised;
+	sqlite3 *database;
+};
+
+bool howdah_sqlite3_in_transaction(const void *container)
+{
+	const struct container *object = container;
+	return object->initialised && object->database && howdah_sqlite_in_transaction(object->database);
+}
+
+static const char *sqlite3_examine(const zend_object *object)
+{
+	const struct container *container = howdah_connection_container(object);
+	size_t offset = (size_t)object->handlers->offset;
+	return offset < sizeof(*container) || container->initialised || container->database ? "its objects are not as known"
+																						: NULL;
+}
+
+static enum howdah_rollback sqlite3_rollback(const struct howdah_connection *connection)
+{
+	const struct container *container = howdah_connection_container(connection->object);
+	if (!howdah_sqlite3_in_transaction(container)) {
+		return HOWDAH_ROLLBACK_IDLE;
+	}
+	return howdah_sqlite_execute(container->database, "ROLLBACK") ? HOWDAH_ROLLBACK_DONE : HOWDAH_ROLLBACK_FAILED;
 }
 
 static const char *sqlite3_driver(const struct howdah_connection *connection)
@@ -148,7 +177,9 @@ const struct howdah_connection_kind howdah_connection_sqlite3 = {
 	.class_name = "sqlite3",
 	.label = "SQLite3",
 	.startup = sqlite3_startup,
+	.examine = sqlite3_examine,
 	.handle = sqlite3_handle,
 	.driver = sqlite3_driver,
+	.rollback = sqlite3_rollback,
 	.unfit = sqlite3_unfit,
 };

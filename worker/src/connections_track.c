@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 
+#include "coroutine/clients_kinds.h"
 #include "log.h"
 
 static const struct howdah_connection_kind *const kinds[] = {
@@ -70,6 +71,9 @@ static void free_object(zend_object *object)
 	for (unsigned i = 0; i < KINDS; i++) {
 		if (object->handlers == &wrapped[i].handlers) {
 			forget(object);
+			if (kinds[i] == &howdah_connection_pgsql) {
+				howdah_client_pgsql_freed(object);
+			}
 			wrapped[i].original->free_obj(object);
 			return;
 		}

@@ -73,11 +73,33 @@ bool howdah_cwd_remember(void)
 	return remembered >= 0;
 }
 
-bool howdah_cwd_return(void)
+bool howdah_cwd_return(void (*returned)(void))
 {
 	if (!moved || remembered < 0) {
 		return true;
 	}
+	bool there = syscall(SYS_fchdir, remembered) == 0;
+	returned();
 	moved = false;
-	return syscall(SYS_fchdir, remembered) == 0;
+	return there;
+}
+
+int howdah_cwd_leave(void (*moved_to)(void))
+{
+	if (!moved || remembered < 0) {
+		return -1;
+	}
+	int directory = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	(void)syscall(SYS_fchdir, remembered);
+	moved_to();
+	moved = false;
+	return directory;
+}
+
+void howdah_cwd_enter_again(int directory, void (*moved_to)(void))
+{
+	(void)syscall(SYS_fchdir, directory);
+	close(directory);
+	moved_to();
+	moved = true;
 }

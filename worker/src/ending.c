@@ -180,6 +180,28 @@ enum howdah_ending howdah_ending_finish(enum howdah_ending ending)
 	return ending;
 }
 
+void howdah_ending_recover(void)
+{
+	CG(unclean_shutdown) = 0;
+	EG(current_execute_data) = NULL; /* after a longjmp it points into nirvana */
+	gc_protect(false);
+	while (zend_fiber_switch_blocked()) {
+		zend_fiber_switch_unblock();
+	}
+}
+
+void howdah_ending_of_task(HashTable *boot)
+{
+	HashTable *request = BG(user_shutdown_function_names);
+	BG(user_shutdown_function_names) = boot;
+	php_call_shutdown_functions();
+	BG(user_shutdown_function_names) = request;
+	php_call_shutdown_functions();
+	/* Not freed: the process ends. */
+	BG(user_shutdown_function_names) = NULL;
+	howdah_ending_recover();
+}
+
 void howdah_ending_of_script(HashTable *boot)
 {
 	HashTable *request = BG(user_shutdown_function_names);

@@ -29,6 +29,12 @@ enum howdah_ending howdah_ending_finish(enum howdah_ending ending);
  * registered before its first request, then those of the request, then all destructors. */
 void howdah_ending_of_script(HashTable *boot);
 
+/* After a fatal error of one request among others: PHP goes on for those. */
+void howdah_ending_recover(void);
+
+/* The same as howdah_ending_of_script() for one request among others, whose objects it leaves alone. */
+void howdah_ending_of_task(HashTable *boot);
+
 /* Runs a step that may run PHP code. False: it ended in a fatal error. */
 bool howdah_ending_guard(void (*step)(void));
 

@@ -9,6 +9,9 @@
 /* Registers those that PHP itself or an extension has not; call at the module's start-up. */
 int howdah_functions_register(int module_type, int module_number);
 
+/* functions_pool.c */
+ZEND_FUNCTION(howdah_pool);
+
 /* Once when all modules have started: puts ours in front of functions of other extensions. */
 void howdah_functions_wrap(void);
 

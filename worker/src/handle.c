@@ -18,20 +18,21 @@
 
 #include <ext/spl/spl_exceptions.h>
 #include <ext/standard/basic_functions.h>
-#include <main/php_output.h>
-#include <main/php_variables.h>
 #include <zend_exceptions.h>
 
 #include "backtrace.h"
+#include "begin.h"
 #include "boot.h"
 #include "connections.h"
+#include "coroutine/coroutine.h"
+#include "coroutine/selftest.h"
+#include "coroutine/serve.h"
 #include "cpu_limit.h"
 #include "ending.h"
 #include "forked.h"
 #include "log.h"
 #include "request.h"
 #include "restore.h"
-#include "session.h"
 #include "variables.h"
 #include "worker.h"
 
@@ -54,88 +55,7 @@ bool howdah_handle_booted(void)
 	return booted;
 }
 
-/* --- superglobals ---------------------------------------------------------------------------------- */
-
-static void import_superglobals(void)
-{
-	zend_auto_global *global;
-	zval *tracked = PG(http_globals);
-	/* $_ENV is the state of the boot, which restore.c keeps. */
-	for (int track = 0; track < NUM_TRACK_VARS; track++) {
-		if (track != TRACK_VARS_ENV) {
-			zval_ptr_dtor_nogc(&tracked[track]);
-			ZVAL_UNDEF(&tracked[track]);
-		}
-	}
-	zend_hash_str_del(&EG(symbol_table), ZEND_STRL("_SESSION"));
-	ZEND_HASH_MAP_FOREACH_PTR(CG(auto_globals), global)
-	{
-		if (global->name == ZSTR_KNOWN(ZEND_STR_AUTOGLOBAL_ENV) || !global->auto_global_callback) {
-			continue;
-		}
-		/* Code that was compiled during the boot never triggers the lazy way again. */
-		bool is_server = global->name == ZSTR_KNOWN(ZEND_STR_AUTOGLOBAL_SERVER);
-		if (!global->jit || is_server || zend_hash_exists(&EG(symbol_table), global->name)) {
-			global->armed = global->auto_global_callback(global->name);
-		}
-	}
-	ZEND_HASH_FOREACH_END();
-}
-
 /* --- a request ------------------------------------------------------------------------------------- */
-
-static void start_output(void)
-{
-	/* What was buffered between two requests belongs to none. */
-	php_output_discard_all();
-	php_output_deactivate();
-	php_output_activate();
-	if (PG(output_handler) && *PG(output_handler)) {
-		zval handler;
-		ZVAL_STRING(&handler, PG(output_handler));
-		php_output_start_user(&handler, 0, PHP_OUTPUT_HANDLER_STDFLAGS);
-		zval_ptr_dtor(&handler);
-	} else if (PG(output_buffering)) {
-		php_output_start_user(
-			NULL, PG(output_buffering) > 1 ? (size_t)PG(output_buffering) : 0, PHP_OUTPUT_HANDLER_STDFLAGS);
-	} else if (PG(implicit_flush)) {
-		php_output_set_implicit_flush(1);
-	}
-}
-
-static struct howdah_request *in_hand;
-
-/* As php_request_startup(), of what a request can see. */
-static void start_request(void)
-{
-	zend_llist_clean(&SG(sapi_headers).headers); /* of code that ran between requests */
-	start_output();
-	howdah_request_describe(in_hand);
-	PG(header_is_being_sent) = 0;
-	PG(connection_status) = PHP_CONNECTION_NORMAL;
-	EG(exit_status) = 0;
-	sapi_activate();
-	if (PG(expose_php)) {
-		sapi_add_header(SAPI_PHP_VERSION_HEADER, sizeof(SAPI_PHP_VERSION_HEADER) - 1, 1);
-	}
-	import_superglobals();
-	howdah_session_begin();
-}
-
-/* Until the next request the boot request is in hand, without headers but with a layer of output: ob_start()
- * would crash without. */
-static void pause_requests(void)
-{
-	struct howdah_request *boot = howdah_boot_request();
-	howdah_request_forget();
-	boot->claim.request_id = in_hand ? in_hand->claim.request_id : 0;
-	SG(server_context) = boot;
-	SG(request_info).content_type = "";
-	SG(request_info).content_type_dup = NULL; /* freed with the request */
-	SG(request_info).current_user = NULL;
-	SG(request_info).no_headers = 1;
-	php_output_activate();
-}
 
 /* The request's last PHP code has run. */
 static void complete(struct howdah_request *request, enum howdah_ending ending)
@@ -165,10 +85,9 @@ static void run(struct howdah_request *request, zend_fcall_info *callback, zend_
 	const struct howdah_pool *pool = howdah_boot_pool();
 	enum howdah_ending ending;
 
-	in_hand = request;
 	in_request = true;
 	zend_memory_reset_peak_usage();
-	if (EXPECTED(howdah_ending_guard(start_request))) {
+	if (EXPECTED(howdah_begin(request))) {
 		if (EG(timeout_seconds)) {
 			zend_set_timeout(EG(timeout_seconds), 0);
 		}
@@ -194,7 +113,7 @@ static void run(struct howdah_request *request, zend_fcall_info *callback, zend_
 	if (UNEXPECTED(ending == HOWDAH_ENDING_FATAL)) {
 		_exit(EXIT_STATUS_FATAL);
 	}
-	pause_requests();
+	howdah_begin_pause(request->claim.request_id);
 	if (!howdah_ending_guard(howdah_restore)) {
 		_exit(EXIT_STATUS_FATAL);
 	}
@@ -274,7 +193,7 @@ static void end_boot(void)
 	BG(user_shutdown_function_names) = NULL;
 	EG(exit_status) = 0;
 	howdah_variables_keep_environment();
-	pause_requests();
+	howdah_begin_pause(0);
 	howdah_restore_snapshot(pool->options.keep);
 	booted = true;
 }
@@ -324,9 +243,22 @@ static void rehearse(zend_fcall_info *callback, zend_fcall_info_cache *cache)
 	}
 }
 
+/* Whether the workers of the pool may run several requests at a time, as it is set up for. */
+static bool may_be_concurrent(const struct howdah_pool *pool)
+{
+	const char *problem = pool->queue.concurrent ? howdah_selftest(pool) : NULL;
+	if (problem) {
+		howdah_log_format('w',
+			"PHP %s cannot run several requests at a time here, so each worker of the pool %s runs one: %s",
+			zend_get_module_version("standard"), pool->name, problem);
+	}
+	return pool->queue.concurrent && !problem;
+}
+
 static void become_ready(zend_fcall_info *callback, zend_fcall_info_cache *cache)
 {
 	struct howdah_pool *pool = howdah_boot_pool();
+	bool concurrent = may_be_concurrent(pool);
 	if (!pool->is_worker) {
 		howdah_connections_rollback(); /* or each worker would inherit what the boot left open */
 		const char *unfit = howdah_connections_unfit();
@@ -338,10 +270,12 @@ static void become_ready(zend_fcall_info *callback, zend_fcall_info_cache *cache
 		howdah_forked();
 	}
 	howdah_backtrace_init(&pool->queue);
-	howdah_cpu_limit_init(pool->options.cpu_limit_ms);
 	howdah_worker_yield_on_wake();
 	run_hooks_or_leave();
 	warm_up(callback, cache);
+	if (!concurrent || !howdah_serve_init(pool, boot_shutdown_functions)) {
+		howdah_cpu_limit_init(pool->options.cpu_limit_ms);
+	}
 	howdah_log_state("ready");
 }
 
@@ -354,7 +288,8 @@ static void end_pause(void)
 	if (BG(user_shutdown_function_names)) {
 		php_free_shutdown_functions(); /* registered between two requests: of neither, and not of the boot */
 	}
-	if (!(pool->options.flags & HOWDAH_POOL_FLAG_NO_ROLLBACK)) {
+	/* Where several run at a time a transaction may be of one that goes on; each ends its own. */
+	if (!(pool->options.flags & HOWDAH_POOL_FLAG_NO_ROLLBACK) && !howdah_concurrent) {
 		howdah_connections_rollback();
 	}
 	howdah_boot_request()->claim.request_id = 0;
@@ -394,7 +329,7 @@ static bool take_request(zend_fcall_info *callback, zend_fcall_info_cache *cache
 bool howdah_handle_request(zend_fcall_info *callback, zend_fcall_info_cache *cache)
 {
 	struct howdah_pool *pool = howdah_boot_pool();
-	if (!pool || in_request) {
+	if (!pool || in_request || howdah_coroutine_current()) {
 		zend_throw_exception(spl_ce_RuntimeException,
 			pool ? "frankenphp_handle_request() called while a request is handled"
 				 : "frankenphp_handle_request() called while not in worker mode",
@@ -409,6 +344,9 @@ bool howdah_handle_request(zend_fcall_info *callback, zend_fcall_info_cache *cac
 		become_ready(callback, cache);
 	} else {
 		end_pause();
+	}
+	if (howdah_concurrent) {
+		return howdah_serve(callback, cache) || leave();
 	}
 	static bool enough;
 	if (enough || !take_request(callback, cache)) {

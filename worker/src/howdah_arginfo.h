@@ -39,6 +39,34 @@ ZEND_END_ARG_INFO()
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_howdah_request_id, 0, 0, IS_STRING, 0)
 ZEND_END_ARG_INFO()
 
+ZEND_BEGIN_ARG_WITH_RETURN_OBJ_INFO_EX(arginfo_Howdah_spawn, 0, 1, Howdah\\Coroutine, 0)
+	ZEND_ARG_TYPE_INFO(0, callback, IS_CALLABLE, 0)
+	ZEND_ARG_VARIADIC_TYPE_INFO(0, arguments, IS_MIXED, 0)
+ZEND_END_ARG_INFO()
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_Howdah_await, 0, 1, IS_MIXED, 0)
+	ZEND_ARG_OBJ_INFO(0, coroutine, Howdah\\Coroutine, 0)
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, timeout, IS_DOUBLE, 1, "null")
+ZEND_END_ARG_INFO()
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_Howdah_all, 0, 1, IS_ARRAY, 0)
+	ZEND_ARG_TYPE_INFO(0, work, IS_ARRAY, 0)
+ZEND_END_ARG_INFO()
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_Howdah_race, 0, 1, IS_MIXED, 0)
+	ZEND_ARG_TYPE_INFO(0, work, IS_ARRAY, 0)
+ZEND_END_ARG_INFO()
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_Howdah_timeout, 0, 2, IS_MIXED, 0)
+	ZEND_ARG_TYPE_INFO(0, seconds, IS_DOUBLE, 0)
+	ZEND_ARG_TYPE_INFO(0, callback, IS_CALLABLE, 0)
+ZEND_END_ARG_INFO()
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_howdah_pool, 0, 1, IS_OBJECT, 0)
+	ZEND_ARG_TYPE_MASK(0, client, MAY_BE_OBJECT | MAY_BE_CALLABLE, NULL)
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, options, IS_ARRAY, 0, "[]")
+ZEND_END_ARG_INFO()
+
 ZEND_FUNCTION(frankenphp_handle_request);
 ZEND_FUNCTION(howdah_after_fork);
 ZEND_FUNCTION(headers_send);
@@ -47,6 +75,11 @@ ZEND_FUNCTION(apache_request_headers);
 ZEND_FUNCTION(apache_response_headers);
 ZEND_FUNCTION(frankenphp_log);
 ZEND_FUNCTION(howdah_request_id);
+ZEND_FUNCTION(Howdah_spawn);
+ZEND_FUNCTION(Howdah_await);
+ZEND_FUNCTION(Howdah_all);
+ZEND_FUNCTION(Howdah_race);
+ZEND_FUNCTION(Howdah_timeout);
 
 static const zend_function_entry howdah_functions[] = {
 	ZEND_FE(frankenphp_handle_request, arginfo_frankenphp_handle_request)
@@ -62,6 +95,12 @@ static const zend_function_entry howdah_functions[] = {
 	ZEND_FALIAS(frankenphp_response_headers, apache_response_headers, arginfo_frankenphp_response_headers)
 	ZEND_FE(frankenphp_log, arginfo_frankenphp_log)
 	ZEND_FE(howdah_request_id, arginfo_howdah_request_id)
+	ZEND_FE(howdah_pool, arginfo_howdah_pool)
+	ZEND_NS_FALIAS("Howdah", spawn, Howdah_spawn, arginfo_Howdah_spawn)
+	ZEND_NS_FALIAS("Howdah", await, Howdah_await, arginfo_Howdah_await)
+	ZEND_NS_FALIAS("Howdah", all, Howdah_all, arginfo_Howdah_all)
+	ZEND_NS_FALIAS("Howdah", race, Howdah_race, arginfo_Howdah_race)
+	ZEND_NS_FALIAS("Howdah", timeout, Howdah_timeout, arginfo_Howdah_timeout)
 	ZEND_FE_END
 };
 

@@ -9,6 +9,7 @@
 
 #include "compat.h"
 
+#include "coroutine/coroutine.h"
 #include "restore.h"
 
 /* Bodies that a php://input still reads from when their request has ended; past that, memory waits for the
@@ -19,20 +20,32 @@ struct body {
 	const php_stream *stream;
 	zend_resource *resource;
 	zend_long handle;
+	const struct howdah_task *task; /* that it is of, and that will release it first; NULL: anybody */
 };
 
 static struct body bodies[BODIES_MAX];
 static size_t body_count;
 
+static bool is_noted(const php_stream *stream)
+{
+	for (size_t i = 0; i < body_count; i++) {
+		if (bodies[i].stream == stream) {
+			return true;
+		}
+	}
+	return false;
+}
+
 void howdah_leftovers_note_body(void)
 {
 	const php_stream *stream = SG(request_info).request_body;
-	if (EXPECTED(!stream) || body_count == BODIES_MAX || (body_count && bodies[body_count - 1].stream == stream)) {
+	if (EXPECTED(!stream) || body_count == BODIES_MAX || is_noted(stream)) {
 		return;
 	}
 	bodies[body_count].stream = stream;
 	bodies[body_count].resource = stream->res;
 	bodies[body_count].handle = stream->res->handle;
+	bodies[body_count].task = howdah_task_current();
 	body_count++;
 }
 
@@ -70,8 +83,13 @@ void howdah_release_temporary_streams(void)
 {
 	size_t kept = 0;
 	for (size_t i = 0; i < body_count; i++) {
-		if (bodies[i].stream == SG(request_info).request_body || !release(&bodies[i])) {
-			bodies[kept++] = bodies[i];
+		bool others = bodies[i].task && bodies[i].task != howdah_task_current();
+		if (others || bodies[i].stream == SG(request_info).request_body || !release(&bodies[i])) {
+			bodies[kept] = bodies[i];
+			if (!others) {
+				bodies[kept].task = NULL;
+			}
+			kept++;
 		}
 	}
 	body_count = kept;

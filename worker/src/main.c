@@ -1,7 +1,7 @@
 /*
  * howdah-php: the PHP process of the Howdah server.
  *
- *   howdah-php zygote --control-fd N [-c PATH] [-n] [-d name=value]...   started by howdah
+ *   howdah-php zygote --control-fd N [--concurrent] [-c PATH] [-n] [-d name=value]...   started by howdah
  *   howdah-php cli [options] [-r CODE | -i | -m | -v | SCRIPT [args]]    PHP's command line
  *   howdah-php info [-c PATH] [-n] [-d name=value]...                    what PHP this is, as JSON
  *

@@ -8,11 +8,15 @@
 #include <ext/standard/info.h>
 
 #include "connections.h"
+#include "coroutine/clients.h"
+#include "coroutine/api.h"
 #include "functions.h"
 #include "request.h"
 #include "restore.h"
 #include "session.h"
 #include "variables.h"
+
+bool howdah_module_guards_clients;
 
 static const char *described_pool;
 static uint32_t described_worker;
@@ -29,7 +33,9 @@ static PHP_MINIT_FUNCTION(howdah)
 	saved_name = sapi_module.name;
 	sapi_module.name = known_name;
 	howdah_session_startup();
-	if (howdah_functions_register(type, module_number) == FAILURE) {
+	howdah_api_startup();
+	if (howdah_clients_register(module_number) == FAILURE ||
+		howdah_functions_register(type, module_number) == FAILURE) {
 		return FAILURE;
 	}
 	return howdah_restore_startup(type);
@@ -77,6 +83,9 @@ int howdah_module_startup(sapi_module_struct *sapi)
 	if (result == SUCCESS) {
 		howdah_variables_startup();
 		howdah_connections_startup();
+		if (howdah_module_guards_clients) {
+			howdah_clients_startup();
+		}
 		howdah_functions_wrap();
 	}
 	return result;

@@ -4,9 +4,15 @@
 #ifndef HOWDAH_MODULE_H
 #define HOWDAH_MODULE_H
 
+#include <stdbool.h>
+
 #include "compat.h"
 
 /* SAPI start-up with this module; makes OPcache accept the SAPI. */
+/* Set before the start-up: some pool is going to run several requests at a time, so that functions of clients that
+ * they may share are to be guarded. */
+extern bool howdah_module_guards_clients;
+
 int howdah_module_startup(sapi_module_struct *sapi);
 
 /* For phpinfo(); `pool` must stay valid. */

@@ -12,8 +12,26 @@
 #include <main/php_output.h>
 
 #include "boot.h"
+#include "compat.h"
+#include "coroutine/coroutine.h"
 #include "log.h"
 #include "request.h"
+
+/* The client is gone. Where others run besides, the script is not left by longjmp, which this process could not
+ * serve on after, but unwound. */
+static void note_aborted(void)
+{
+	struct howdah_coroutine *coroutine = howdah_coroutine_current();
+	if (EXPECTED(!coroutine)) {
+		php_handle_aborted_connection();
+		return;
+	}
+	PG(connection_status) = PHP_CONNECTION_ABORTED;
+	php_output_set_status(PHP_OUTPUT_DISABLED);
+	if (!PG(ignore_user_abort)) {
+		howdah_coroutine_cancel(coroutine);
+	}
+}
 
 /* The request whose client still listens to this process. */
 static struct howdah_request *writable(void)
@@ -35,7 +53,7 @@ size_t howdah_output_write(const char *bytes, size_t size)
 	}
 	if (UNEXPECTED(howdah_queue_aborted(&request->claim)) ||
 		UNEXPECTED(!howdah_response_write(&request->response, bytes, size))) {
-		php_handle_aborted_connection();
+		note_aborted();
 	}
 	return size;
 }
@@ -46,11 +64,15 @@ void howdah_output_flush(void *server_context)
 	if (!request) {
 		return;
 	}
+	if (HOWDAH_COMPAT_FLUSH_SENDS_HEADERS && !SG(headers_sent)) {
+		sapi_send_headers();
+		SG(headers_sent) = 1;
+	}
 	if (request->headers_sent) {
 		howdah_response_flush(&request->response);
 	}
 	if (UNEXPECTED(howdah_queue_aborted(&request->claim))) {
-		php_handle_aborted_connection();
+		note_aborted();
 	}
 }
 

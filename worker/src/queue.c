@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <linux/futex.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -56,6 +57,22 @@ static void futex_wait(_Atomic uint32_t *word, uint32_t seen)
 static void futex_wake(_Atomic uint32_t *word)
 {
 	syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+/* Until somebody wakes this worker, where that is not by `word` alone. */
+static void sleep_on(struct howdah_queue *queue, _Atomic uint32_t *word, uint32_t seen)
+{
+	uint64_t count;
+
+	if (!queue->concurrent) {
+		futex_wait(word, seen);
+		return;
+	}
+	struct pollfd event = {.fd = queue->place_event[queue->worker], .events = POLLIN};
+	/* An error is an early return; a counter that cannot be read is looked at again. */
+	if (poll(&event, 1, -1) > 0 && read(event.fd, &count, sizeof count) < 0 && errno != EAGAIN && errno != EINTR) {
+		abort();
+	}
 }
 
 static bool power_of_two(uint32_t number)
@@ -127,8 +144,11 @@ const char *howdah_queue_map(struct howdah_queue *queue, int segment_fd, const i
 	}
 	memcpy(&queue->header, base, sizeof queue->header);
 	problem = check_header(&queue->header, (uint64_t)status.st_size);
-	if (problem == NULL && eventfd_count != queue->header.fronts) {
-		problem = "the number of eventfds is not the number of front threads";
+	bool concurrent = eventfd_count > queue->header.fronts;
+	if (problem == NULL && eventfd_count != queue->header.fronts &&
+		(queue->header.workers > HOWDAH_CONCURRENT_PLACES_MAX ||
+			eventfd_count != queue->header.fronts + queue->header.workers)) {
+		problem = "the number of eventfds is neither the number of front threads nor that of these and all places";
 	}
 	if (problem != NULL) {
 		munmap(base, (size_t)status.st_size);
@@ -137,7 +157,11 @@ const char *howdah_queue_map(struct howdah_queue *queue, int segment_fd, const i
 	/* howdah_queue_attach needs the mapping's whole length again. */
 	queue->header.segment_size = (uint64_t)status.st_size;
 	queue->base = base;
-	memcpy(queue->eventfd, eventfds, eventfd_count * sizeof *eventfds);
+	memcpy(queue->eventfd, eventfds, queue->header.fronts * sizeof *eventfds);
+	queue->concurrent = concurrent;
+	if (concurrent) {
+		memcpy(queue->place_event, eventfds + queue->header.fronts, queue->header.workers * sizeof *eventfds);
+	}
 	return NULL;
 }
 
@@ -158,6 +182,8 @@ void howdah_queue_attach(struct howdah_queue *queue, uint32_t worker, const uint
 	atomic_store_explicit(&words->requests, 0, memory_order_relaxed);
 	atomic_store_explicit(&words->memory, 0, memory_order_relaxed);
 	atomic_store_explicit(&words->started_ns, 0, memory_order_relaxed);
+	atomic_store_explicit(&words->hog_ns, 0, memory_order_relaxed);
+	atomic_store_explicit(&words->in_flight, 0, memory_order_relaxed);
 }
 
 /* C1 to C5 on one ring. True: the slot `index`, queued at `position`, is this worker's. */
@@ -223,8 +249,21 @@ static bool peek(const struct howdah_queue *queue)
 	return false;
 }
 
-/* This worker was woken and leaves: the wake may have been meant for a request, so another worker gets it. */
-static void hand_wake_on(struct howdah_queue *queue)
+static void ring(int event)
+{
+	const uint64_t one = 1;
+	ssize_t written;
+
+	do {
+		written = write(event, &one, sizeof one);
+	} while (written < 0 && errno == EINTR);
+	/* EAGAIN: the counter is full, so whoever sleeps on it is being woken. Anything else: nobody can be woken. */
+	if (written < 0 && errno != EAGAIN) {
+		abort();
+	}
+}
+
+void howdah_queue_hand_wake_on(struct howdah_queue *queue)
 {
 	if (!peek(queue)) {
 		return;
@@ -244,7 +283,11 @@ static void hand_wake_on(struct howdah_queue *queue)
 
 				HOWDAH_STEP(12);
 				atomic_fetch_add(&other->wake, 1);
-				futex_wake(&other->wake);
+				if (queue->concurrent) {
+					ring(queue->place_event[worker]);
+				} else {
+					futex_wake(&other->wake);
+				}
 				return;
 			}
 		}
@@ -288,13 +331,15 @@ static void open_claim(
 		abort();
 	}
 	slot->echo_id = claim->request_id;
+	slot->claimed_ns = monotonic_ns();
 	atomic_store_explicit(&words->request_id, claim->request_id, memory_order_relaxed);
-	atomic_store_explicit(&words->started_ns, monotonic_ns(), memory_order_relaxed);
+	atomic_store_explicit(&words->started_ns, slot->claimed_ns, memory_order_relaxed);
+	atomic_store_explicit(&words->in_flight, ++queue->in_flight, memory_order_relaxed);
 	HOWDAH_STEP(13);
 }
 
 /* A search through all rings, beginning behind the one that was served last. */
-static bool search(struct howdah_queue *queue, struct howdah_claim *claim)
+bool howdah_queue_try(struct howdah_queue *queue, struct howdah_claim *claim)
 {
 	for (uint32_t step = 0; step < queue->header.fronts; step++) {
 		uint32_t front = (queue->rotate + step) % queue->header.fronts;
@@ -321,11 +366,11 @@ bool howdah_queue_get(struct howdah_queue *queue, struct howdah_claim *claim)
 		/* Before the search: a worker that is to leave claims nothing more. */
 		if (atomic_load(&words->stop) != 0) {
 			if (woken) {
-				hand_wake_on(queue);
+				howdah_queue_hand_wake_on(queue);
 			}
 			return false;
 		}
-		if (search(queue, claim)) {
+		if (howdah_queue_try(queue, claim)) {
 			return true;
 		}
 		uint32_t seen = atomic_load(&words->wake);
@@ -337,12 +382,46 @@ bool howdah_queue_get(struct howdah_queue *queue, struct howdah_claim *claim)
 		 * that has just become busy, and that request would wait although others sleep. */
 		if (!peek(queue) && atomic_load(&words->stop) == 0) {
 			HOWDAH_STEP(8);
-			futex_wait(&words->wake, seen);
+			sleep_on(queue, &words->wake, seen);
 		}
 		HOWDAH_STEP(9);
 		woken = (atomic_fetch_and(parked, ~bit) & bit) == 0;
 		HOWDAH_STEP(10);
 	}
+}
+
+/* G2 and G3 of a worker that sleeps elsewhere; its eventfd remembers a wake, so there is no G1. */
+bool howdah_queue_park(struct howdah_queue *queue)
+{
+	_Atomic uint64_t *parked = parked_word(queue, queue->worker);
+
+	HOWDAH_STEP(6);
+	atomic_fetch_or(parked, 1ull << (queue->worker % 64));
+	HOWDAH_STEP(7);
+	if (!peek(queue) && !howdah_queue_stopped(queue)) {
+		HOWDAH_STEP(8);
+		return true;
+	}
+	howdah_queue_unpark(queue);
+	return false;
+}
+
+bool howdah_queue_unpark(struct howdah_queue *queue)
+{
+	uint64_t bit = 1ull << (queue->worker % 64);
+
+	HOWDAH_STEP(9);
+	bool woken = (atomic_fetch_and(parked_word(queue, queue->worker), ~bit) & bit) == 0;
+	HOWDAH_STEP(10);
+	return woken;
+}
+
+void howdah_queue_running(struct howdah_queue *queue, uint64_t request_id, uint64_t started_ns)
+{
+	struct howdah_worker *words = howdah_queue_worker(queue);
+
+	atomic_store_explicit(&words->request_id, request_id, memory_order_relaxed);
+	atomic_store_explicit(&words->started_ns, started_ns, memory_order_relaxed);
 }
 
 void howdah_queue_started(struct howdah_queue *queue, struct howdah_claim *claim)
@@ -368,18 +447,9 @@ static void complete(struct howdah_queue *queue, struct howdah_claim *claim, uin
 	epoch = atomic_load(sleeping);
 	HOWDAH_STEP(22);
 	if ((epoch & 1) != 0) {
-		const uint64_t one = 1;
-		ssize_t written;
-
 		/* The write comes before the CAS: a worker that dies between them leaves the word saying that the
 		 * front sleeps, and the next worker writes again. */
-		do {
-			written = write(queue->eventfd[claim->front], &one, sizeof one);
-		} while (written < 0 && errno == EINTR);
-		/* EAGAIN: the counter is full, so the front is being woken. Anything else: nobody can be woken. */
-		if (written < 0 && errno != EAGAIN) {
-			abort();
-		}
+		ring(queue->eventfd[claim->front]);
 		HOWDAH_STEP(23);
 		atomic_compare_exchange_strong(sleeping, &epoch, epoch + 1);
 		HOWDAH_STEP(24);
@@ -406,6 +476,7 @@ void howdah_queue_done(struct howdah_queue *queue, struct howdah_claim *claim, u
 
 	atomic_store_explicit(&words->requests, requests + 1, memory_order_relaxed);
 	atomic_store_explicit(&words->request_id, 0, memory_order_relaxed);
+	atomic_store_explicit(&words->in_flight, --queue->in_flight, memory_order_relaxed);
 	HOWDAH_STEP(16);
 	atomic_store_explicit(&claim->slot->committed, committed, memory_order_release);
 	HOWDAH_STEP(17);
@@ -432,7 +503,12 @@ bool howdah_queue_wait_space(struct howdah_queue *queue, struct howdah_claim *cl
 			return atomic_load(&slot->aborted) == 0 && used <= queue->header.response_size;
 		}
 		HOWDAH_STEP(42);
-		futex_wait(&slot->space, seen);
+		if (queue->sleep_for_space == NULL) {
+			sleep_on(queue, &slot->space, seen);
+		} else if (!queue->sleep_for_space(claim)) {
+			atomic_store_explicit(&slot->waiting, 0, memory_order_relaxed);
+			return false;
+		}
 		HOWDAH_STEP(44);
 	}
 }

@@ -24,6 +24,8 @@ void howdah_step(unsigned step);
 #define HOWDAH_STEP(step) ((void)0)
 #endif
 
+struct howdah_claim;
+
 /* A pool's segment as this process has it mapped, and this worker's private indices. */
 struct howdah_queue {
 	uint8_t *base;
@@ -32,6 +34,12 @@ struct howdah_queue {
 	uint32_t rotate;                         /* where the next search starts */
 	uint32_t write_index[HOWDAH_FRONTS_MAX]; /* completion rings */
 	int eventfd[HOWDAH_FRONTS_MAX];
+	uint32_t in_flight; /* claimed and not done */
+	bool concurrent;    /* workers sleep on their place's eventfd, not on a futex */
+	int place_event[HOWDAH_CONCURRENT_PLACES_MAX];
+	/* Where the worker does not sleep on a slot's `space`: instead of that. Early returns are fine; false: the
+	 * response is to be given up. */
+	bool (*sleep_for_space)(struct howdah_claim *claim);
 };
 
 /* A request in hand. */
@@ -49,7 +57,8 @@ struct howdah_claim {
 	uint32_t flags;
 };
 
-/* Maps and checks a segment. Returns NULL, or a sentence that says what is wrong with it. */
+/* Maps and checks a segment. Returns NULL, or a sentence that says what is wrong with it. The eventfds are those of
+ * the front threads, and in a concurrent pool those of all places behind them. */
 const char *howdah_queue_map(struct howdah_queue *queue, int segment_fd, const int *eventfds, uint32_t eventfd_count);
 
 /* Makes the mapping this worker's: index, and where its completion rings go on. */
@@ -57,6 +66,22 @@ void howdah_queue_attach(struct howdah_queue *queue, uint32_t worker, const uint
 
 /* Waits for a request. False: the front asked the worker to leave. */
 bool howdah_queue_get(struct howdah_queue *queue, struct howdah_claim *claim);
+
+/* Takes a request if there is one. */
+bool howdah_queue_try(struct howdah_queue *queue, struct howdah_claim *claim);
+
+/*
+ * For a worker that sleeps on its eventfd and others: says that it sleeps. False: there is something to look at, it
+ * must not. True: afterwards it calls unpark(), whose result is whether somebody meant to wake it for a request.
+ */
+bool howdah_queue_park(struct howdah_queue *queue);
+bool howdah_queue_unpark(struct howdah_queue *queue);
+
+/* The worker was woken for a request that it does not take: the wake goes to another worker. */
+void howdah_queue_hand_wake_on(struct howdah_queue *queue);
+
+/* Names the request that runs from now on, for the front and the log. */
+void howdah_queue_running(struct howdah_queue *queue, uint64_t request_id, uint64_t started_ns);
 
 /* From here on the request may have had effects. */
 void howdah_queue_started(struct howdah_queue *queue, struct howdah_claim *claim);
@@ -78,6 +103,12 @@ static inline bool howdah_queue_aborted(const struct howdah_claim *claim)
 static inline struct howdah_worker *howdah_queue_worker(const struct howdah_queue *queue)
 {
 	return (struct howdah_worker *)(queue->base + queue->header.workers_offset) + queue->worker;
+}
+
+/* Whether the front has asked the worker to leave. */
+static inline bool howdah_queue_stopped(const struct howdah_queue *queue)
+{
+	return atomic_load(&howdah_queue_worker(queue)->stop) != 0;
 }
 
 #endif

@@ -20,13 +20,13 @@
 
 #include <main/php_output.h>
 
+#include "coroutine/coroutine.h"
 #include "log.h"
 #include "output.h"
 #include "variables.h"
 
 static struct howdah_request current = {.body_fd = -1};
 static int spool_directory = -1;
-static size_t area_capacity;
 static uint64_t cpu_before; /* of this process, ns, when the last request ended */
 
 bool howdah_request_forked;
@@ -179,11 +179,22 @@ void howdah_request_forget(void)
 	SG(request_info).cookie_data = NULL;
 }
 
-struct howdah_request *howdah_request_accept(
-	struct howdah_queue *queue, const struct howdah_claim *claim, bool *well_formed)
+/* What most requests need at most; a larger one gets what it needs. */
+#define AREA_SIZE 16384
+
+static bool make_area(struct howdah_request *request, size_t size)
 {
-	struct howdah_request *request = &current;
-	*well_formed = false;
+	if (UNEXPECTED(size > request->area_capacity)) {
+		size_t capacity = size < AREA_SIZE ? AREA_SIZE : size;
+		free(request->area);
+		request->area = malloc(capacity);
+		request->area_capacity = request->area ? capacity : 0;
+	}
+	return size <= request->area_capacity;
+}
+
+bool howdah_request_fill(struct howdah_request *request, struct howdah_queue *queue, const struct howdah_claim *claim)
+{
 	request->claim = *claim;
 	request->origin = HOWDAH_ORIGIN_CLIENT;
 	request->body_fd = -1;
@@ -194,29 +205,30 @@ struct howdah_request *howdah_request_accept(
 	request->exit_status = 0;
 	request->memory_peak = 0;
 	howdah_response_begin(&request->response, queue, &request->claim);
-
-	if (queue->header.request_size > area_capacity) {
-		free(request->area);
-		request->area = malloc(queue->header.request_size);
-		area_capacity = request->area ? queue->header.request_size : 0;
-	}
-	if (claim->vars_size > area_capacity) {
-		return request;
+	if (!make_area(request, claim->vars_size)) {
+		return false;
 	}
 	/* A copy: a fork of this worker may read it when the slot holds another request already. */
 	memcpy(request->area, claim->request, claim->vars_size);
-	*well_formed = howdah_variables_parse(request) && valid_body(request);
-	return request;
+	return howdah_variables_parse(request) && valid_body(request);
+}
+
+struct howdah_request *howdah_request_accept(
+	struct howdah_queue *queue, const struct howdah_claim *claim, bool *well_formed)
+{
+	*well_formed = howdah_request_fill(&current, queue, claim);
+	return &current;
 }
 
 void howdah_request_end(struct howdah_request *request)
 {
-	uint64_t cpu = cpu_now();
+	uint64_t cpu = howdah_concurrent ? 0 : cpu_now();
 	struct howdah_end result = {
 		.exit = request->fatal ? HOWDAH_EXIT_FATAL : HOWDAH_EXIT_NORMAL,
 		.exit_status = request->exit_status,
 		.memory_peak = request->memory_peak,
-		.cpu_us = (cpu - cpu_before + 500) / 1000,
+		/* Of several at a time nobody has measured it. */
+		.cpu_us = howdah_concurrent ? 0 : (cpu - cpu_before + 500) / 1000,
 	};
 	cpu_before = cpu;
 	if (UNEXPECTED(!request->headers_sent)) {

@@ -2,7 +2,7 @@
  * The request in hand: its variables, body and response, whatever runs it (classic.c, handle.c).
  *
  * Rules: SG(server_context) points to it exactly while PHP code may run for it; all of it is set anew by
- * howdah_request_accept(), nothing is carried to the next one.
+ * howdah_request_accept() or howdah_request_fill(), nothing is carried to the next one.
  */
 #ifndef HOWDAH_REQUEST_H
 #define HOWDAH_REQUEST_H
@@ -31,6 +31,7 @@ struct howdah_request {
 	uint32_t exit_status;
 	uint64_t memory_peak;                /* bytes */
 	char *area;                          /* private copy of the variables, claim.vars_size bytes */
+	size_t area_capacity;                /* bytes of it that may be used again */
 	const char *known[HOWDAH_VAR_COUNT]; /* values in `area` by HOWDAH_VAR_*, NUL-terminated; NULL: not sent */
 };
 
@@ -47,6 +48,9 @@ void howdah_request_after_fork(void);
  * is then to be ended without running anything. */
 struct howdah_request *howdah_request_accept(
 	struct howdah_queue *queue, const struct howdah_claim *claim, bool *well_formed);
+
+/* The same for a request of the caller's, when there are several. All zero is an empty one. */
+bool howdah_request_fill(struct howdah_request *request, struct howdah_queue *queue, const struct howdah_claim *claim);
 
 /* Tells PHP of it: SG(server_context) and SG(request_info), path_translated excepted. */
 void howdah_request_describe(struct howdah_request *request);

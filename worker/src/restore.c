@@ -7,11 +7,13 @@
  */
 #include "restore.h"
 
+#include "coroutine/swap.h"
 #include "howdah_shm.h"
 #include "leftovers.h"
 #include "restore_functions.h"
 #include "restore_items.h"
 #include "session.h"
+#include "variables.h"
 
 struct item {
 	uint32_t keep; /* left alone if one of these bits is set */
@@ -62,6 +64,14 @@ void howdah_restore_snapshot(uint32_t keep)
 		}
 	}
 	howdah_restore_functions_forget();
+}
+
+void howdah_restore_regions(void)
+{
+	howdah_swap_region(howdah_watch_changed, sizeof(howdah_watch_changed));
+	howdah_swap_region(&howdah_restore_ini_changed, sizeof(howdah_restore_ini_changed));
+	howdah_restore_wrappers_regions();
+	howdah_variables_regions();
 }
 
 void howdah_restore(void)

@@ -45,6 +45,22 @@ void howdah_restore_ini_snapshot(void)
 	ZEND_HASH_FOREACH_END();
 }
 
+void howdah_restore_ini_rebase(void)
+{
+	zend_ini_entry *entry;
+	setting_count = 0;
+	if (modified_count() == 0) {
+		return;
+	}
+	ZEND_HASH_FOREACH_PTR(EG(modified_ini_directives), entry)
+	{
+		entry->modified = 0;
+		entry->orig_value = NULL; /* the configuration's: it is as old as the process */
+	}
+	ZEND_HASH_FOREACH_END();
+	zend_hash_clean(EG(modified_ini_directives));
+}
+
 static bool is_unchanged(void)
 {
 	if (modified_count() != setting_count) {

@@ -31,6 +31,10 @@ void howdah_restore_ini(void);
 /* True in the restores that follow howdah_restore_ini() if that put an ini setting back. */
 extern bool howdah_restore_ini_changed;
 
+/* Coroutines, at the end of the boot: its settings count as the configured ones, since an entry has one mark for
+ * "changed", which is the task's. ini_restore() gives boot's values there. */
+void howdah_restore_ini_rebase(void);
+
 /* restore_handlers.c */
 void howdah_restore_errors_snapshot(void);
 void howdah_restore_errors(void);
@@ -42,6 +46,9 @@ void howdah_restore_assert(void);
 /* restore_streams.c */
 void howdah_restore_wrappers_snapshot(void);
 void howdah_restore_wrappers(void);
+/* Coroutines: several tasks may unregister one of boot's wrappers at a time. */
+void howdah_restore_wrappers_share(void);
+void howdah_restore_wrappers_regions(void);
 void howdah_restore_filters_snapshot(void);
 void howdah_restore_filters(void);
 void howdah_restore_context_snapshot(void);
@@ -54,6 +61,8 @@ void howdah_restore_timezone_snapshot(void);
 void howdah_restore_timezone(void);
 void howdah_restore_cwd_snapshot(void);
 void howdah_restore_cwd(void);
+/* Tells OPcache that the working directory is another one. */
+void howdah_restore_cwd_moved(void);
 void howdah_restore_umask_snapshot(void);
 void howdah_restore_umask(void);
 void howdah_restore_env_snapshot(void);

@@ -12,6 +12,7 @@
 #include <ext/date/php_date.h>
 #include <ext/standard/basic_functions.h>
 
+#include "coroutine/swap.h"
 #include "cwd.h"
 #include "log.h"
 
@@ -73,6 +74,24 @@ void howdah_restore_timezone(void)
 
 static char *virtual_cwd; /* thread-safe PHP keeps a directory of its own beside the process's */
 
+/* OPcache remembers the directory that it resolves relative names in, and forgets it when PHP code calls chdir(),
+ * whose handler it has replaced. */
+void howdah_restore_cwd_moved(void)
+{
+	zend_function *function = zend_hash_str_find_ptr(CG(function_table), ZEND_STRL("chdir"));
+	struct howdah_swap_quiet quiet;
+	zval here, result;
+	if (!function) {
+		return; /* disabled: then nobody has moved by it */
+	}
+	howdah_swap_quiet_begin(&quiet);
+	ZVAL_CHAR(&here, '.');
+	ZVAL_UNDEF(&result);
+	zend_call_known_function(function, NULL, NULL, &result, 1, &here, NULL);
+	zval_ptr_dtor(&result);
+	howdah_swap_quiet_end(&quiet);
+}
+
 void howdah_restore_cwd_snapshot(void)
 {
 	char path[MAXPATHLEN];
@@ -87,7 +106,7 @@ void howdah_restore_cwd_snapshot(void)
 void howdah_restore_cwd(void)
 {
 	char path[MAXPATHLEN];
-	if (!howdah_cwd_return()) {
+	if (!howdah_cwd_return(howdah_restore_cwd_moved)) {
 		howdah_log_format(
 			'w', "The working directory could not be entered again after the request: %s", strerror(errno));
 	}

@@ -10,7 +10,12 @@
 #include <ext/standard/basic_functions.h>
 #include <ext/standard/file.h>
 
+#include "coroutine/resources.h"
+#include "coroutine/swap.h"
 #include "restore_functions.h"
+
+/* More than tasks in flight. */
+#define HELD_BY_TASKS 65536
 
 static HashTable *copy_table(HashTable *table)
 {
@@ -33,16 +38,17 @@ static void free_table(HashTable **table)
 static HashTable *boot_wrappers; /* NULL: those of PHP and its extensions */
 static int user_wrapper_type;    /* of the resource that owns a user wrapper */
 static zend_ulong boot_handles;  /* resources below are boot's */
+static uint32_t held = 2;        /* references to each of boot's */
 
-/* Each user wrapper of boot survives one stream_wrapper_unregister() more. */
+/* Each user wrapper of boot survives one stream_wrapper_unregister() more; with coroutines, one of each task. */
 static void hold_boot_wrappers(void)
 {
 	zend_resource *resource;
 	ZEND_HASH_FOREACH_PTR(&EG(regular_list), resource)
 	{
 		if (resource->type == user_wrapper_type && (zend_ulong)resource->handle < boot_handles &&
-			GC_REFCOUNT(resource) < 2) {
-			GC_ADDREF(resource);
+			GC_REFCOUNT(resource) < held) {
+			GC_SET_REFCOUNT(resource, held);
 		}
 	}
 	ZEND_HASH_FOREACH_END();
@@ -77,7 +83,8 @@ static bool free_wrappers_of_request(void)
 	zend_resource *resource;
 	ZEND_HASH_FOREACH_PTR(&EG(regular_list), resource)
 	{
-		if (resource->type == user_wrapper_type && (zend_ulong)resource->handle >= boot_handles) {
+		if (resource->type == user_wrapper_type && (zend_ulong)resource->handle >= boot_handles &&
+			howdah_resource_is_own(resource)) {
 			if (has_open_stream(resource->ptr)) {
 				all = false;
 			} else {
@@ -89,9 +96,21 @@ static bool free_wrappers_of_request(void)
 	return all;
 }
 
+static bool waiting; /* a wrapper of the request is still in use */
+
+void howdah_restore_wrappers_regions(void)
+{
+	howdah_swap_region(&waiting, sizeof(waiting));
+}
+
+void howdah_restore_wrappers_share(void)
+{
+	held = HELD_BY_TASKS;
+	hold_boot_wrappers();
+}
+
 void howdah_restore_wrappers(void)
 {
-	static bool waiting;
 	if (EXPECTED(!howdah_watch_changed[HOWDAH_WATCH_WRAPPERS] && !waiting)) {
 		return;
 	}

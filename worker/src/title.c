@@ -51,22 +51,31 @@ void howdah_title_init(int argc, char **argv)
 	area_size = (size_t)(end - area);
 }
 
+/* The kernel shows the area up to its last byte's end; zeros behind the title are not shown. */
+static void show(const char *title)
+{
+	size_t size = strlen(title);
+	memset(area, 0, area_size);
+	memcpy(area, title, size < area_size - 1 ? size : area_size - 1);
+}
+
 void howdah_title_set(const char *format, ...)
 {
-	if (area_size < 2) {
-		return;
-	}
 	char title[256];
 	va_list arguments;
 	va_start(arguments, format);
 	int length = vsnprintf(title, sizeof(title), format, arguments);
 	va_end(arguments);
-	if (length < 0) {
+	if (length < 0 || area_size < 2) {
 		return;
 	}
-	/* The kernel shows the area up to its last byte's end; zeros behind the title are not shown. */
-	memset(area, 0, area_size);
-	size_t shown = (size_t)length < sizeof(title) ? (size_t)length : sizeof(title) - 1;
-	memcpy(area, title, shown < area_size - 1 ? shown : area_size - 1);
+	show(title);
 	prctl(PR_SET_NAME, title);
+}
+
+void howdah_title_update(const char *title)
+{
+	if (area_size >= 2) {
+		show(title);
+	}
 }

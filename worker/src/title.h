@@ -10,4 +10,7 @@
 void howdah_title_init(int argc, char **argv);
 void howdah_title_set(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* The same, but not the name of the thread: for a thread that is not the process's first. */
+void howdah_title_update(const char *title);
+
 #endif

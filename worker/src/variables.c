@@ -11,6 +11,8 @@
 
 #include <main/php_variables.h>
 
+#include "coroutine/swap.h"
+
 struct name {
 	const char *text;
 	size_t size;
@@ -76,6 +78,11 @@ static bool valid_record(const char *area, size_t offset, size_t size)
 }
 
 static bool filter_filled; /* INPUT_SERVER of this request is complete */
+
+void howdah_variables_regions(void)
+{
+	howdah_swap_region(&filter_filled, sizeof(filter_filled));
+}
 
 bool howdah_variables_parse(struct howdah_request *request)
 {

@@ -43,6 +43,9 @@ void howdah_variables_put_literal(struct howdah_variables_writer *writer, const 
  */
 void howdah_variables_keep_environment(void);
 
+/* Coroutines: names the memory that notes what a request did. */
+void howdah_variables_regions(void);
+
 /* SAPI callbacks. */
 void howdah_variables_register(zval *array);
 char *howdah_variables_getenv(const char *name, size_t name_size);

@@ -15,6 +15,7 @@
 
 #include "boot.h"
 #include "compat.h"
+#include "coroutine/calls.h"
 #include "log.h"
 #include "module.h"
 #include "request.h"
@@ -106,6 +107,16 @@ void howdah_zygote_pool_serve(struct howdah_pool *pool, int status, const char *
 	}
 }
 
+/* Before PHP code runs: what it starts and opens goes through these calls from the beginning. */
+static void install_calls(void)
+{
+	struct howdah_got_result result;
+	if (!howdah_calls_install(&result)) {
+		howdah_log_format('w', "Calls of %u libraries cannot be intercepted and hold up all requests of a worker: %s",
+			result.failed, result.problem);
+	}
+}
+
 _Noreturn void howdah_zygote_pool(struct howdah_pool *pool, int control, int log)
 {
 	control_socket = control;
@@ -121,6 +132,9 @@ _Noreturn void howdah_zygote_pool(struct howdah_pool *pool, int control, int log
 	if (pool->options.mode == HOWDAH_POOL_CLASSIC) {
 		howdah_zygote_pool_serve(pool, HOWDAH_BOOTED_ONCE, "");
 		_exit(howdah_worker(pool));
+	}
+	if (pool->queue.concurrent) {
+		install_calls();
 	}
 	if (pool->options.flags & HOWDAH_POOL_FLAG_BOOT_EACH) {
 		howdah_zygote_pool_serve(pool, HOWDAH_BOOTED_EACH, "");

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "engine.h"
+#include "module.h"
 #include "pool.h"
 #include "sapi.h"
 #include "title.h"
@@ -70,6 +71,10 @@ static const char *parse_pool(const struct howdah_message *message, struct howda
 	if (options->mode == HOWDAH_POOL_WORKER && pool->script[0] != '/') {
 		return "the path of its worker script is not absolute";
 	}
+	if (options->concurrency > HOWDAH_CONCURRENCY_MAX ||
+		(options->concurrency > 1 && options->mode != HOWDAH_POOL_WORKER)) {
+		return "the number of requests that a worker runs at a time is too large, or its mode knows only one";
+	}
 	return NULL;
 }
 
@@ -94,6 +99,9 @@ static void start_pool(struct howdah_zygote *zygote, struct howdah_message *mess
 	if (!wrong) {
 		wrong = howdah_queue_map(
 			&pool.queue, message->fds[POOL_SEGMENT], message->fds + POOL_EVENTS, message->fd_count - POOL_EVENTS);
+	}
+	if (!wrong && pool.queue.concurrent != (pool.options.concurrency > 1)) {
+		wrong = "it takes an eventfd for each place if, and only if, its workers run several requests at a time";
 	}
 	if (wrong) {
 		howdah_control_fail(zygote->control, number, EINVAL, "pool %s: %s", pool.name, wrong);
@@ -137,6 +145,11 @@ int howdah_zygote_root(int argc, char **argv)
 			long number = strtol(argv[index + 1], &end, 10);
 			control = errno == 0 && *end == '\0' && number >= 0 && number <= INT_MAX ? (int)number : -1;
 			index += 2;
+			continue;
+		}
+		if (strcmp(argv[index], "--concurrent") == 0) {
+			howdah_module_guards_clients = true;
+			index++;
 			continue;
 		}
 		int taken = howdah_options_take(&options, argc, argv, &index);

@@ -9,7 +9,8 @@
  *   max-requests N      limit of the worker
  *   retire-after N      limit of the worker
  *   worker SCRIPT       the pool is in worker mode
- *   option NAME N       a number of struct howdah_pool_options: flags keep connections cpu_limit_ms
+ *   option NAME N       a number of struct howdah_pool_options: flags keep connections cpu_limit_ms concurrency
+ *                       stack_size hog_threshold_ms time_slice_ms
  *   env NAME VALUE      a variable of the boot
  *   warm URI            a path that the worker requests of itself
  *   show WHAT...        what to print besides bodies: headers end usage log raw frames exit state
@@ -23,6 +24,11 @@
  *   respawn             starts the worker again after it has ended
  *   stop                has the worker leave and waits for its end
  *   wait-log TEXT       waits until the log has a line with TEXT
+ *   push NAME           queues a request, as `run`, and goes on
+ *   await NAME...       waits until these requests are over and prints each as it ends; `all`: those not awaited yet
+ *   await-body NAME TEXT  waits until the response's body has TEXT so far
+ *   stall NAME          its client does not read any more; `read NAME`: it does again
+ *   leave NAME          its client goes; `time-out NAME`: its time is over
  *   bench N             runs N requests without printing; prints their time
  *
  * Rules: everything that it waits for has a time limit; every process that it starts is its child's
@@ -43,8 +49,10 @@
 #include <unistd.h>
 
 #include "driver_files.h"
+#include "driver_frames.h"
 #include "driver_front.h"
 #include "driver_log.h"
+#include "driver_many.h"
 #include "howdah_vars.h"
 
 #define TIME_LIMIT_S 60
@@ -72,7 +80,7 @@ static bool body_spooled;
 static long abort_after = -1;
 static uint32_t cut;
 static uint32_t request_flags;
-static bool show_headers, show_end, show_frames, show_exit, show_usage;
+static bool show_exit;
 
 static int root = -1, pool = -1, log_pipe = -1, boot_log = -1;
 static pid_t root_pid;
@@ -157,10 +165,14 @@ static void start_root(void)
 	root_pid = fork();
 	if (root_pid == 0) {
 		char number[16];
-		char *argv[ARGS_MAX + 5] = {(char *)howdah_php, "zygote", "--control-fd", number};
+		char *argv[ARGS_MAX + 6] = {(char *)howdah_php, "zygote", "--control-fd", number};
+		int count = 4;
 		int control = dup(pair[1]);
 		snprintf(number, sizeof(number), "%d", control);
-		memcpy(argv + 4, args, sizeof(*args) * (size_t)arg_count);
+		if (options.concurrency > 1) {
+			argv[count++] = "--concurrent";
+		}
+		memcpy(argv + count, args, sizeof(*args) * (size_t)arg_count);
 		execv(howdah_php, argv);
 		_exit(127);
 	}
@@ -249,8 +261,10 @@ static void start_pool(void)
 	int log[2];
 	open_log(log);
 	boot_log = log[0];
-	const int fds[] = {pair[1], front.segment, directory, log[1], front.event};
-	send_message(root, (struct howdah_control){.kind = HOWDAH_CONTROL_POOL, .worker = 1}, data, size, fds, 5);
+	const int fds[] = {
+		pair[1], front.segment, directory, log[1], front.event, front.place_event[0], front.place_event[1]};
+	send_message(root, (struct howdah_control){.kind = HOWDAH_CONTROL_POOL, .worker = 1}, data, size, fds,
+		options.concurrency > 1 ? 7 : 5);
 	close(pair[1]);
 	close(log[1]);
 	close(directory);
@@ -272,6 +286,7 @@ static void start_worker(void)
 	}
 	open_log(pipes);
 	log_pipe = pipes[0];
+	front_start(&front, 0);
 	send_message(
 		pool, (struct howdah_control){.kind = HOWDAH_CONTROL_SPAWN, .worker = 0}, &data, sizeof(data), &pipes[1], 1);
 	close(pipes[1]);
@@ -284,7 +299,7 @@ static void start_worker(void)
 static void start(void)
 {
 	if (root < 0) {
-		front_create(&front);
+		front_create(&front, options.concurrency > 1);
 		start_root();
 		start_pool();
 		start_worker();
@@ -295,6 +310,34 @@ static void worker_ended(const struct message *message)
 {
 	worker_alive = false;
 	worker_status = message->head.status;
+}
+
+/* For driver_many.c: something has happened, or will. */
+static void await_something(void)
+{
+	front_sleep(&front, true);
+	if (front_drain(&front)) {
+		front_sleep(&front, false);
+		return;
+	}
+	struct pollfd wait[3] = {{front.event, POLLIN, 0}, {worker_alive ? pool : -1, POLLIN, 0}, {log_pipe, POLLIN, 0}};
+	poll(wait, 3, -1);
+	front_sleep(&front, false);
+	uint64_t count;
+	if (wait[0].revents && read(front.event, &count, sizeof(count)) < 0 && errno != EAGAIN) {
+		front_fail("eventfd: %s", strerror(errno));
+	}
+	if (wait[2].revents & POLLIN) {
+		log_read(log_pipe);
+	}
+	if (wait[1].revents) {
+		struct message message;
+		int fd;
+		expect_message(pool, HOWDAH_CONTROL_EXITED, &message, &fd);
+		worker_ended(&message);
+		front_drain(&front);
+		many_worker_died();
+	}
 }
 
 static void print_exit(void)
@@ -372,7 +415,8 @@ static uint32_t encode_variables(uint8_t *area)
 
 static void push(struct exchange *exchange)
 {
-	uint8_t *area = front_request_area(&front);
+	uint32_t index = front_free_slot(&front);
+	uint8_t *area = front_request_area(&front, index);
 	uint32_t vars_size = encode_variables(area) - cut;
 	uint32_t kind = HOWDAH_BODY_NONE;
 	size_t body_size = 0;
@@ -393,109 +437,19 @@ static void push(struct exchange *exchange)
 		}
 		free(body);
 	}
-	front_push(&front, exchange, vars_size, kind, body_size, request_flags);
-}
-
-static void print_headers(const struct howdah_frame *frame)
-{
-	const char *at = (const char *)(frame + 1);
-	struct howdah_headers headers;
-	memcpy(&headers, at, sizeof(headers));
-	at += sizeof(headers);
-	printf("Status: %u%s%.*s\n", headers.status, headers.reason_size ? " " : "", headers.reason_size, at);
-	at += headers.reason_size;
-	for (uint32_t i = 0; i < headers.count; i++) {
-		struct howdah_header header;
-		memcpy(&header, at, sizeof(header));
-		at += sizeof(header);
-		printf("%.*s: %.*s\n", (int)header.name_size, at, (int)header.value_size, at + header.name_size);
-		at += header.name_size + header.value_size;
-	}
-	printf("\n");
-}
-
-struct progress {
-	uint64_t body_size;
-	bool headers, finish, end, aborted;
-};
-
-static void take_frame(const struct howdah_frame *frame, struct progress *progress, bool print)
-{
-	const char *payload = (const char *)(frame + 1);
-	if (progress->end) {
-		front_fail("frame %u after END", frame->kind);
-	}
-	switch (frame->kind) {
-		case HOWDAH_FRAME_HEADERS:
-			if (progress->headers) {
-				front_fail("two HEADERS frames");
-			}
-			progress->headers = true;
-			if (print && show_headers) {
-				print_headers(frame);
-			}
-			break;
-		case HOWDAH_FRAME_INFO:
-			if (progress->headers) {
-				front_fail("an INFO frame after HEADERS");
-			}
-			if (print && show_headers) {
-				print_headers(frame);
-			}
-			break;
-		case HOWDAH_FRAME_BODY:
-			if (!progress->headers || progress->finish) {
-				front_fail("a BODY frame before HEADERS or after FINISH");
-			}
-			progress->body_size += frame->size;
-			if (print) {
-				fwrite(payload, 1, frame->size, stdout);
-				if (show_frames) {
-					printf("|");
-				}
-			}
-			break;
-		case HOWDAH_FRAME_FINISH:
-			if (!progress->headers || progress->finish) {
-				front_fail("a FINISH frame before HEADERS or after FINISH");
-			}
-			progress->finish = true;
-			if (print) {
-				printf("[finish]");
-			}
-			break;
-		case HOWDAH_FRAME_END: {
-			struct howdah_end end;
-			memcpy(&end, payload, sizeof(end));
-			progress->end = true;
-			/* A client that is gone gets none. */
-			if (!progress->headers && !progress->aborted) {
-				front_fail("END without HEADERS");
-			}
-			if (print && show_end) {
-				printf("\n[end exit=%u status=%u]", end.exit, end.exit_status);
-			}
-			if (print && show_usage) {
-				printf("\n[at most %lu MiB, at least %lu ms]", (unsigned long)(end.memory_peak >> 20),
-					(unsigned long)(end.cpu_us / 1000));
-			}
-			break;
-		}
-		default:
-			front_fail("frame of kind %u", frame->kind);
-	}
+	front_push(&front, exchange, index, vars_size, kind, body_size, request_flags);
 }
 
 /* True when the request is over, one way or the other. */
 static bool advance(struct exchange *exchange, struct progress *progress, bool print)
 {
-	front_drain(&front, exchange);
+	front_drain(&front);
 	const struct howdah_frame *frame;
 	while ((frame = front_frame(&front, exchange)) != NULL) {
-		take_frame(frame, progress, print);
+		frames_take(frame, progress, print ? stdout : NULL);
 		front_consume(&front, exchange, frame);
 		if (abort_after >= 0 && progress->body_size >= (uint64_t)abort_after) {
-			front_abort(exchange);
+			front_abort(&front, exchange, HOWDAH_ABORTED_CLIENT);
 			abort_after = -1;
 		}
 	}
@@ -508,7 +462,7 @@ static void run(bool print)
 	struct progress progress = {.aborted = abort_after >= 0};
 	push(&exchange);
 	if (abort_after == 0) {
-		front_abort(&exchange);
+		front_abort(&front, &exchange, HOWDAH_ABORTED_CLIENT);
 		abort_after = -1;
 	}
 	while (!advance(&exchange, &progress, print)) {
@@ -534,7 +488,7 @@ static void run(bool print)
 			worker_ended(&message);
 			if (!advance(&exchange, &progress, print)) {
 				printf("[worker died; started=%u]\n", atomic_load(&exchange.slot->started));
-				atomic_store(&exchange.slot->state, HOWDAH_STATE(exchange.position, 0, HOWDAH_SLOT_FREE));
+				front_forget(&front, &exchange);
 				log_print(log_pipe);
 				print_exit();
 				return;
@@ -569,7 +523,7 @@ static double worker_cpu(void)
 static void bench(long count)
 {
 	struct timespec from, to;
-	uint32_t vars_size = encode_variables(front_request_area(&front));
+	uint32_t vars_size = encode_variables(front_request_area(&front, 0));
 	front_bench(&front, 2000, vars_size);
 	double cpu = worker_cpu();
 	clock_gettime(CLOCK_MONOTONIC, &from);
@@ -634,13 +588,13 @@ static void set_body(const char *rest)
 
 static void set_show(const char *rest)
 {
-	show_headers |= strstr(rest, "headers") != NULL;
-	show_end |= strstr(rest, "end") != NULL;
+	frames_show.headers |= strstr(rest, "headers") != NULL;
+	frames_show.end |= strstr(rest, "end") != NULL;
 	log_show.log |= strstr(rest, "log") != NULL;
 	log_show.raw |= strstr(rest, "raw") != NULL;
-	show_frames |= strstr(rest, "frames") != NULL;
+	frames_show.frames |= strstr(rest, "frames") != NULL;
 	show_exit |= strstr(rest, "exit") != NULL;
-	show_usage |= strstr(rest, "usage") != NULL;
+	frames_show.usage |= strstr(rest, "usage") != NULL;
 	log_show.state |= strstr(rest, "state") != NULL;
 }
 
@@ -683,6 +637,14 @@ static void set_option(const char *rest)
 		options.connections = value;
 	} else if (strcmp(name, "cpu_limit_ms") == 0) {
 		options.cpu_limit_ms = value;
+	} else if (strcmp(name, "concurrency") == 0) {
+		options.concurrency = value;
+	} else if (strcmp(name, "stack_size") == 0) {
+		options.stack_size = value;
+	} else if (strcmp(name, "hog_threshold_ms") == 0) {
+		options.hog_threshold_ms = value;
+	} else if (strcmp(name, "time_slice_ms") == 0) {
+		options.time_slice_ms = value;
 	} else {
 		front_fail("there is no option \"%s\"", name);
 	}
@@ -740,10 +702,16 @@ static void obey(char *line)
 		touch(rest);
 	} else if (strcmp(line, "run") == 0) {
 		start();
-		if (run_count++ && show_headers) {
+		if (run_count++ && frames_show.headers) {
 			printf("--\n");
 		}
 		run(true);
+	} else if (strcmp(line, "push") == 0) {
+		start();
+		push(many_add(&front, rest));
+		request_flags = 0;
+	} else if (many_obey(line, rest)) {
+		return;
 	} else if (strcmp(line, "respawn") == 0) {
 		start_worker();
 	} else if (strcmp(line, "stop") == 0) {
@@ -774,6 +742,7 @@ int main(int argc, char **argv)
 	howdah_php = argv[1];
 	spool = argv[2];
 	alarm(TIME_LIMIT_S);
+	many_init(await_something);
 	while ((length = getline(&line, &capacity, stdin)) > 0) {
 		line[strcspn(line, "\n")] = '\0';
 		if (*line) {

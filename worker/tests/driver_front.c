@@ -40,7 +40,7 @@ static uint64_t place(uint64_t *end, uint64_t size, uint64_t align)
 	return at;
 }
 
-void front_create(struct front *front)
+void front_create(struct front *front, bool concurrent)
 {
 	struct howdah_shm_header header = {
 		.magic = HOWDAH_SHM_MAGIC,
@@ -65,6 +65,13 @@ void front_create(struct front *front)
 	memset(front, 0, sizeof(*front));
 	front->segment = memfd_create("howdah-test", MFD_CLOEXEC);
 	front->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	front->concurrent = concurrent;
+	for (uint32_t worker = 0; worker < FRONT_WORKERS && concurrent; worker++) {
+		front->place_event[worker] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+		if (front->place_event[worker] < 0) {
+			front_fail("cannot create an eventfd");
+		}
+	}
 	if (front->segment < 0 || front->event < 0 || ftruncate(front->segment, (off_t)header.segment_size) != 0) {
 		front_fail("cannot create the segment");
 	}
@@ -88,9 +95,30 @@ static struct howdah_worker *worker_at(struct front *front, uint32_t worker)
 	return (struct howdah_worker *)(front->base + front->header->workers_offset) + worker;
 }
 
-uint8_t *front_request_area(struct front *front)
+uint8_t *front_request_area(struct front *front, uint32_t index)
 {
-	return front->base + front->header->requests_offset;
+	return front->base + front->header->requests_offset + (size_t)index * FRONT_REQUEST_SIZE;
+}
+
+uint32_t front_free_slot(struct front *front)
+{
+	for (uint32_t index = 0; index < FRONT_SLOTS; index++) {
+		if (!front->live[index]) {
+			return index;
+		}
+	}
+	front_fail("no slot is free");
+}
+
+/* One that sleeps on a futex by that, one of a concurrent pool by its eventfd. */
+static void wake_place(struct front *front, uint32_t worker, _Atomic uint32_t *word)
+{
+	const uint64_t one = 1;
+	if (!front->concurrent) {
+		wake(word);
+	} else if (write(front->place_event[worker], &one, sizeof(one)) != (ssize_t)sizeof(one)) {
+		front_fail("cannot wake the worker");
+	}
 }
 
 static void wake_worker(struct front *front)
@@ -100,9 +128,10 @@ static void wake_worker(struct front *front)
 	while ((bits = atomic_load(parked)) != 0) {
 		uint64_t bit = bits & -bits;
 		if (atomic_fetch_and(parked, ~bit) & bit) {
-			struct howdah_worker *worker = worker_at(front, (uint32_t)__builtin_ctzll(bit));
+			uint32_t number = (uint32_t)__builtin_ctzll(bit);
+			struct howdah_worker *worker = worker_at(front, number);
 			atomic_fetch_add(&worker->wake, 1);
-			wake(&worker->wake);
+			wake_place(front, number, &worker->wake);
 			return;
 		}
 	}
@@ -128,10 +157,17 @@ static void push_slot(struct front *front, struct exchange *exchange, uint32_t i
 	wake_worker(front);
 }
 
-void front_push(struct front *front, struct exchange *exchange, uint32_t vars_size, uint32_t body_kind,
+void front_push(struct front *front, struct exchange *exchange, uint32_t index, uint32_t vars_size, uint32_t body_kind,
 	uint64_t body_size, uint32_t flags)
 {
-	push_slot(front, exchange, 0, vars_size, body_kind, body_size, flags);
+	push_slot(front, exchange, index, vars_size, body_kind, body_size, flags);
+	front->live[index] = exchange;
+}
+
+void front_forget(struct front *front, struct exchange *exchange)
+{
+	atomic_store(&exchange->slot->state, HOWDAH_STATE(exchange->position, 0, HOWDAH_SLOT_FREE));
+	front->live[exchange->index] = NULL;
 }
 
 void front_bench(struct front *front, long count, uint32_t vars_size)
@@ -140,7 +176,7 @@ void front_bench(struct front *front, long count, uint32_t vars_size)
 	_Atomic uint64_t *cells = (_Atomic uint64_t *)(front->base + front->header->completions_offset);
 	long pushed = 0;
 	for (uint32_t index = 0; index < FRONT_SLOTS; index++, pushed++) {
-		memcpy(front_request_area(front) + (size_t)index * FRONT_REQUEST_SIZE, front_request_area(front), vars_size);
+		memmove(front_request_area(front, index), front_request_area(front, 0), vars_size);
 		push_slot(front, &exchange[index], index, vars_size, HOWDAH_BODY_NONE, 0, 0);
 	}
 	for (long done = 0; done < count;) {
@@ -163,7 +199,28 @@ void front_bench(struct front *front, long count, uint32_t vars_size)
 	}
 }
 
-bool front_drain(struct front *front, struct exchange *exchange)
+static void complete(struct front *front, uint32_t worker, uint32_t number, uint64_t cell)
+{
+	uint64_t kind = (cell >> 31) & 1;
+	struct exchange *exchange = (cell & 0xffff) < FRONT_SLOTS ? front->live[cell & 0xffff] : NULL;
+	if (!exchange || cell != HOWDAH_COMPLETION(number, kind, exchange->position, exchange->index)) {
+		front_fail("a completion that is of no request: %016lx", (unsigned long)cell);
+	}
+	exchange->worker = worker;
+	if (kind == HOWDAH_PROGRESS) {
+		atomic_exchange(&exchange->slot->notified, 0);
+		return;
+	}
+	exchange->done = true;
+	exchange->order = ++front->done_count;
+	exchange->committed = atomic_load_explicit(&exchange->slot->committed, memory_order_acquire);
+	if (exchange->slot->echo_id != exchange->slot->request_id) {
+		front_fail("the worker answered another request");
+	}
+	front_forget(front, exchange);
+}
+
+bool front_drain(struct front *front)
 {
 	bool any = false;
 	for (uint32_t worker = 0; worker < FRONT_WORKERS; worker++) {
@@ -172,24 +229,12 @@ bool front_drain(struct front *front, struct exchange *exchange)
 		for (;;) {
 			uint32_t index = front->read_index[worker];
 			uint64_t cell = atomic_load(&cells[index % CELLS]);
-			uint64_t kind = (cell >> 31) & 1;
 			if ((uint32_t)(cell >> 32) != index + 1) {
 				break;
 			}
-			if (cell != HOWDAH_COMPLETION(index, kind, exchange->position, exchange->index) || exchange->done) {
-				front_fail("a completion that is not of this request: %016lx", (unsigned long)cell);
-			}
+			complete(front, worker, index, cell);
 			front->read_index[worker]++;
 			any = true;
-			if (kind == HOWDAH_PROGRESS) {
-				atomic_exchange(&exchange->slot->notified, 0);
-			} else {
-				exchange->done = true;
-				atomic_store(&exchange->slot->state, HOWDAH_STATE(exchange->position, 0, HOWDAH_SLOT_FREE));
-				if (exchange->slot->echo_id != exchange->slot->request_id) {
-					front_fail("the worker answered another request");
-				}
-			}
 		}
 	}
 	return any;
@@ -197,11 +242,12 @@ bool front_drain(struct front *front, struct exchange *exchange)
 
 const struct howdah_frame *front_frame(struct front *front, struct exchange *exchange)
 {
-	uint64_t committed = atomic_load_explicit(&exchange->slot->committed, memory_order_acquire);
+	uint64_t committed =
+		exchange->done ? exchange->committed : atomic_load_explicit(&exchange->slot->committed, memory_order_acquire);
+	const uint8_t *ring = front->base + front->header->responses_offset + (size_t)exchange->index * FRONT_RESPONSE_SIZE;
 	while (exchange->consumed < committed) {
 		uint64_t at = exchange->consumed % FRONT_RESPONSE_SIZE;
-		const struct howdah_frame *frame =
-			(const struct howdah_frame *)(front->base + front->header->responses_offset + at);
+		const struct howdah_frame *frame = (const struct howdah_frame *)(ring + at);
 		uint64_t whole = sizeof(*frame) + (((uint64_t)frame->size + 7) & ~7ull);
 		if (whole > committed - exchange->consumed || whole > FRONT_RESPONSE_SIZE - at) {
 			front_fail(
@@ -215,22 +261,30 @@ const struct howdah_frame *front_frame(struct front *front, struct exchange *exc
 	return NULL;
 }
 
+/* The state word says who has the slot. */
+static void wake_owner(struct front *front, struct exchange *exchange)
+{
+	uint64_t state = atomic_load(&exchange->slot->state);
+	if (HOWDAH_STATE_KIND(state) == HOWDAH_SLOT_OWNED) {
+		wake_place(front, HOWDAH_STATE_WORKER(state), &exchange->slot->space);
+	}
+}
+
 void front_consume(struct front *front, struct exchange *exchange, const struct howdah_frame *frame)
 {
-	(void)front;
 	exchange->consumed += sizeof(*frame) + (((uint64_t)frame->size + 7) & ~7ull);
 	atomic_exchange(&exchange->slot->consumed, exchange->consumed);
 	if (atomic_load(&exchange->slot->waiting)) {
 		atomic_fetch_add(&exchange->slot->space, 1);
-		wake(&exchange->slot->space);
+		wake_owner(front, exchange);
 	}
 }
 
-void front_abort(struct exchange *exchange)
+void front_abort(struct front *front, struct exchange *exchange, uint32_t why)
 {
-	atomic_store(&exchange->slot->aborted, 1);
+	atomic_store(&exchange->slot->aborted, why);
 	atomic_fetch_add(&exchange->slot->space, 1);
-	wake(&exchange->slot->space);
+	wake_owner(front, exchange);
 }
 
 void front_sleep(struct front *front, bool sleeping)
@@ -242,10 +296,15 @@ void front_sleep(struct front *front, bool sleeping)
 	}
 }
 
+void front_start(struct front *front, uint32_t worker)
+{
+	atomic_store(&worker_at(front, worker)->stop, 0);
+}
+
 void front_stop(struct front *front, uint32_t worker)
 {
 	struct howdah_worker *words = worker_at(front, worker);
 	atomic_store(&words->stop, 1);
 	atomic_fetch_add(&words->wake, 1);
-	wake(&words->wake);
+	wake_place(front, worker, &words->wake);
 }

@@ -1,5 +1,5 @@
 /*
- * The front's side of the shared-memory contract, for tests: one front thread, one request at a time.
+ * The front's side of the shared-memory contract, for tests: one front thread.
  *
  * Rules: written from include/howdah_shm.h alone, so that it checks src/ against the contract; any
  * breach by the worker ends the test program with a message.
@@ -26,6 +26,10 @@ struct front {
 	uint64_t tail;
 	uint32_t read_index[FRONT_WORKERS];
 	uint64_t next_id;
+	bool concurrent; /* workers sleep on their place's eventfd */
+	int place_event[FRONT_WORKERS];
+	struct exchange *live[FRONT_SLOTS]; /* by slot */
+	uint32_t done_count;
 };
 
 /* A request under way. */
@@ -34,20 +38,28 @@ struct exchange {
 	uint32_t index;
 	uint64_t position;
 	uint64_t consumed;
+	uint64_t committed; /* when it was done */
+	uint32_t worker;    /* that completed it */
 	bool done;
+	uint32_t order; /* of its end among others */
 };
 
-void front_create(struct front *front);
+void front_create(struct front *front, bool concurrent);
 
-/* The request area of the slot that the next exchange uses, to be filled before front_push(). */
-uint8_t *front_request_area(struct front *front);
+uint32_t front_free_slot(struct front *front);
 
-/* Queues slot 0 with what is in its request area and wakes a worker. */
-void front_push(struct front *front, struct exchange *exchange, uint32_t vars_size, uint32_t body_kind,
+/* The request area of a slot, to be filled before front_push(). */
+uint8_t *front_request_area(struct front *front, uint32_t index);
+
+/* Queues a slot with what is in its request area and wakes a worker. `exchange` stays where it is until it is done. */
+void front_push(struct front *front, struct exchange *exchange, uint32_t index, uint32_t vars_size, uint32_t body_kind,
 	uint64_t body_size, uint32_t flags);
 
-/* Takes completions; true if there were any. Sets exchange->done at DONE. */
-bool front_drain(struct front *front, struct exchange *exchange);
+/* A request that nobody will answer: its worker is dead. */
+void front_forget(struct front *front, struct exchange *exchange);
+
+/* Takes completions; true if there were any. Sets `done` of an exchange at DONE. */
+bool front_drain(struct front *front);
 
 /* The next whole frame, or NULL. The payload stays valid until front_consume(). */
 const struct howdah_frame *front_frame(struct front *front, struct exchange *exchange);
@@ -55,8 +67,8 @@ const struct howdah_frame *front_frame(struct front *front, struct exchange *exc
 /* Gives the frame's room back to the worker. */
 void front_consume(struct front *front, struct exchange *exchange, const struct howdah_frame *frame);
 
-/* Tells the worker that the client is gone. */
-void front_abort(struct exchange *exchange);
+/* Tells the worker that nobody waits any more. `why`: HOWDAH_ABORTED_*. */
+void front_abort(struct front *front, struct exchange *exchange, uint32_t why);
 
 /*
  * Serves `count` requests like the one in slot 0's area, all slots in the queue at once. Looks once a
@@ -66,6 +78,9 @@ void front_bench(struct front *front, long count, uint32_t vars_size);
 
 /* Marks the front as asleep or awake. */
 void front_sleep(struct front *front, bool sleeping);
+
+/* Before a place is given to a process. */
+void front_start(struct front *front, uint32_t worker);
 
 /* Has a worker leave when it is idle. */
 void front_stop(struct front *front, uint32_t worker);

@@ -2,20 +2,26 @@
  * A worker process without PHP, for crates/howdah-shm/tests/death.rs: serves requests whose bytes are a
  * pattern of their id, checks what it is given, answers with a pattern, and dies where it is told to.
  *
- * Usage: queue_worker SEGMENT STATISTICS WORKER STEP COUNT STEPS EVENTFD INDEX [EVENTFD INDEX]...
+ * Usage: queue_worker SEGMENT STATISTICS WORKER STEP COUNT STEPS EVENTFD INDEX [EVENTFD INDEX]... [- PLACE...]
  *   SEGMENT, STATISTICS, EVENTFD  numbers of inherited file descriptors
+ *   PLACE                         of a concurrent pool: the eventfds of all places, in order
  *   STEP, COUNT                   die at the COUNTth passing of step STEP; 0: not by that
  *   STEPS                         die after so many steps; 0: not by that
  */
 #define _GNU_SOURCE
 #include "response.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <unistd.h>
+
+/* Requests that it has at a time in a concurrent pool. */
+#define PLACES 3
 
 /* The statistics file; crates/howdah-shm/tests/death/statistics.rs reads it by these offsets. */
 struct statistics {
@@ -29,6 +35,7 @@ struct statistics {
 };
 
 static struct statistics *statistics;
+static int event; /* of its place */
 static unsigned die_step;
 static long die_count;
 static long die_steps;
@@ -160,23 +167,91 @@ static void answer(struct howdah_queue *queue, struct howdah_claim *claim)
 	howdah_response_end(&response, &end);
 }
 
+static void begin(struct howdah_queue *queue, struct howdah_claim *claim)
+{
+	uint64_t seed = claim->request_id;
+	uint64_t body = (claim->vars_size + 7u) & ~7u;
+	uint64_t number = (uint64_t)claim->front * queue->header.slots + claim->index;
+
+	howdah_queue_started(queue, claim);
+	if (atomic_exchange(&statistics->executed[number], claim->position + 1) == claim->position + 1) {
+		atomic_fetch_add(&statistics->twice, 1);
+	}
+	if (!has_pattern(claim->request, claim->vars_size, seed) ||
+		(claim->body_kind == HOWDAH_BODY_INLINE && !has_pattern(claim->request + body, claim->body_size, seed + 1))) {
+		atomic_fetch_add(&statistics->corrupt, 1);
+	}
+}
+
+static void sleep_on_event(void)
+{
+	struct pollfd wait = {.fd = event, .events = POLLIN};
+	uint64_t count;
+
+	while (read(event, &count, sizeof count) < 0) {
+		poll(&wait, 1, -1);
+	}
+}
+
+static bool sleep_for_space(struct howdah_claim *claim)
+{
+	(void)claim;
+	sleep_on_event();
+	return true;
+}
+
+/* Several requests at a time: begun as they come, answered one after another. */
+static void serve_concurrently(struct howdah_queue *queue)
+{
+	struct howdah_claim claims[PLACES];
+	unsigned count = 0;
+	bool woken = false;
+
+	queue->sleep_for_space = sleep_for_space;
+	for (;;) {
+		bool stopped = howdah_queue_stopped(queue);
+
+		if (stopped && woken) {
+			howdah_queue_hand_wake_on(queue);
+		}
+		woken = false;
+		while (!stopped && count < PLACES && howdah_queue_try(queue, &claims[count])) {
+			begin(queue, &claims[count++]);
+		}
+		if (count > 0) {
+			answer(queue, &claims[0]);
+			memmove(claims, claims + 1, --count * sizeof *claims);
+		} else if (stopped) {
+			return;
+		} else if (howdah_queue_park(queue)) {
+			sleep_on_event();
+			woken = howdah_queue_unpark(queue);
+		}
+	}
+}
+
 int main(int argc, char **argv)
 {
 	struct howdah_queue queue;
 	struct howdah_claim claim;
-	int eventfds[HOWDAH_FRONTS_MAX];
+	int eventfds[HOWDAH_FRONTS_MAX + HOWDAH_CONCURRENT_PLACES_MAX];
 	uint32_t indices[HOWDAH_FRONTS_MAX];
-	uint32_t fronts = 0;
+	uint32_t fronts = 0, count;
 	const char *problem;
+	int at = 7;
 
 	if (argc < 9 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) {
 		return 2;
 	}
-	for (int at = 7; at + 1 < argc && fronts < HOWDAH_FRONTS_MAX; at += 2, fronts++) {
+	for (; at + 1 < argc && argv[at][0] != '-' && fronts < HOWDAH_FRONTS_MAX; at += 2, fronts++) {
 		eventfds[fronts] = atoi(argv[at]);
 		indices[fronts] = (uint32_t)strtoul(argv[at + 1], NULL, 10);
 	}
-	problem = howdah_queue_map(&queue, atoi(argv[1]), eventfds, fronts);
+	count = fronts;
+	for (at++; at < argc && count < sizeof eventfds / sizeof *eventfds; at++) {
+		eventfds[count++] = atoi(argv[at]);
+	}
+	problem = howdah_queue_map(&queue, atoi(argv[1]), eventfds, count);
 	if (problem != NULL) {
 		fprintf(stderr, "queue_worker: %s\n", problem);
 		return 3;
@@ -192,19 +267,13 @@ int main(int argc, char **argv)
 	die_steps = atol(argv[6]);
 	howdah_queue_attach(&queue, (uint32_t)atoi(argv[3]), indices);
 
+	if (queue.concurrent) {
+		event = queue.place_event[queue.worker];
+		serve_concurrently(&queue);
+		return 0;
+	}
 	while (howdah_queue_get(&queue, &claim)) {
-		uint64_t seed = claim.request_id;
-		uint64_t body = (claim.vars_size + 7u) & ~7u;
-		uint64_t number = (uint64_t)claim.front * queue.header.slots + claim.index;
-
-		howdah_queue_started(&queue, &claim);
-		if (atomic_exchange(&statistics->executed[number], claim.position + 1) == claim.position + 1) {
-			atomic_fetch_add(&statistics->twice, 1);
-		}
-		if (!has_pattern(claim.request, claim.vars_size, seed) ||
-			(claim.body_kind == HOWDAH_BODY_INLINE && !has_pattern(claim.request + body, claim.body_size, seed + 1))) {
-			atomic_fetch_add(&statistics->corrupt, 1);
-		}
+		begin(&queue, &claim);
 		answer(&queue, &claim);
 	}
 	return 0;

@@ -15,16 +15,6 @@ pub(crate) struct Accepted {
 pub(crate) const ACCEPTED: &[Accepted] = &[
     Accepted {
         kind: "directive",
-        name: "handle_errors",
-        warning: "errors are answered with the server's own short texts in this version",
-    },
-    Accepted {
-        kind: "directive",
-        name: "mercure",
-        warning: "there is no Mercure hub in this version",
-    },
-    Accepted {
-        kind: "directive",
         name: "vulcain",
         warning: "Vulcain is not part of this version",
     },
@@ -37,11 +27,6 @@ pub(crate) const ACCEPTED: &[Accepted] = &[
         kind: "subdirective of `php`",
         name: "request_body_timeout",
         warning: "`read_body` in the global `servers { timeouts { … } }` is the limit",
-    },
-    Accepted {
-        kind: "part of `format filter`",
-        name: "fields",
-        warning: "the log has its fields as they are in this version, passwords in a query too",
     },
 ];
 

@@ -1,6 +1,7 @@
 //! The global options.
 
 use crate::error::{Error, ErrorKind};
+use crate::https_options;
 use crate::logs;
 use crate::model::{Admin, AdminAddress, Global, Limits};
 use crate::php_options::{self, PHP};
@@ -12,7 +13,8 @@ use crate::value::{duration, memory_size, number, port, size};
 const DEFAULT_ADMIN_PORT: u16 = 2019;
 /// Of the operating system: `sun_path` less its NUL.
 const MAX_SOCKET_PATH: usize = 107;
-const TLS: &str = "it belongs to TLS, which this version does not have";
+const DNS: &str = "the DNS challenge is not part of this version";
+const OCSP: &str = "authorities no longer offer OCSP";
 
 /// The options while they are read.
 #[derive(Default)]
@@ -79,7 +81,7 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
                 example: "log {\n\tlevel INFO\n}",
             },
             |cx, call, draft| {
-                draft.global.log = logs::read(cx, call, &logs::GLOBAL)?;
+                draft.global.log = logs::read_global(cx, call)?;
                 Ok(())
             },
         ),
@@ -148,18 +150,156 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
         Item::Supported(
             Entry {
                 name: "auto_https",
-                syntax: "auto_https off|disable_redirects",
-                default: "`off`",
-                about: "Accepted so that files for other servers run.",
-                differs: "There is no TLS in this version, so nothing is redirected to it.",
-                example: "auto_https off",
+                syntax: "auto_https off|disable_redirects|disable_certs",
+                default: "on",
+                about: "`disable_redirects` does not redirect HTTP to HTTPS, `disable_certs` gets no \
+                        certificates, `off` does neither: a name on a port of its own is then served \
+                        without encryption.",
+                differs: "With `off`, a site on the HTTPS port without `tls` is an error; Caddy serves \
+                          it without encryption. No `ignore_loaded_certs`.",
+                example: "auto_https disable_redirects",
             },
-            |_, call, _| {
-                only(
-                    call,
-                    &["off", "disable_redirects"],
-                    "write `auto_https off`",
-                )
+            |_, call, draft| https_options::auto_https(call, &mut draft.global.https),
+        ),
+        Item::Supported(
+            Entry {
+                name: "https_port",
+                syntax: "https_port PORT",
+                default: "`443`",
+                about: "The port of addresses with HTTPS that name none.",
+                differs: "",
+                example: "https_port 8443",
+            },
+            |_, call, draft| https_options::https_port(call, &mut draft.global.https),
+        ),
+        Item::Supported(
+            Entry {
+                name: "email",
+                syntax: "email ADDRESS",
+                default: "none",
+                about: "Where the authority that issues certificates may write to.",
+                differs: "",
+                example: "email admin@example.com",
+            },
+            |_, call, draft| {
+                draft.global.https.acme.email = Some(https_options::email(call.one()?)?);
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "acme_ca",
+                syntax: "acme_ca DIRECTORY",
+                default: "Let's Encrypt",
+                about: "The URL of the ACME directory that certificates are asked from.",
+                differs: "Caddy asks ZeroSSL when Let's Encrypt fails.",
+                example: "acme_ca https://acme-staging-v02.api.letsencrypt.org/directory",
+            },
+            |_, call, draft| {
+                let directory = https_options::directory(call.one()?)?;
+                draft.global.https.acme.directory = Some(directory);
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "acme_ca_root",
+                syntax: "acme_ca_root FILE",
+                default: "the roots of the system",
+                about: "A PEM file with the root that the ACME server itself is trusted by.",
+                differs: "",
+                example: "acme_ca_root ca.pem",
+            },
+            |_, call, draft| {
+                draft.global.https.acme.root = Some(https_options::file(call.one()?)?);
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "acme_eab",
+                syntax: "acme_eab { key_id ID … }",
+                default: "",
+                about: "The external account binding that some authorities ask for: lines with `key_id` \
+                        and `mac_key`.",
+                differs: "",
+                example: "acme_eab {\n\tkey_id kid-1\n\tmac_key zWNDZM6eQGHWpSRTPal5eIUYFTu7EajVIoguysqZ9wG44nMEtx3MUAsUDkMTQ12W\n}",
+            },
+            |_, call, draft| https_options::acme_eab(call, &mut draft.global.https),
+        ),
+        Item::Supported(
+            Entry {
+                name: "local_certs",
+                syntax: "local_certs",
+                default: "off",
+                about: "All names get their certificate from the internal authority.",
+                differs: "",
+                example: "local_certs",
+            },
+            |cx, call, draft| {
+                draft.global.https.local_certs = true;
+                https_options::flag(cx, call)
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "default_sni",
+                syntax: "default_sni NAME",
+                default: "the address that the client connected to",
+                about: "The host whose certificate clients get that do not say which one they want.",
+                differs: "",
+                example: "default_sni example.com",
+            },
+            |_, call, draft| {
+                draft.global.https.default_sni = Some(https_options::server_name(call)?);
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "fallback_sni",
+                syntax: "fallback_sni NAME",
+                default: "none: the connection is refused",
+                about: "The host whose certificate clients get that ask for a name which no site has.",
+                differs: "",
+                example: "fallback_sni example.com",
+            },
+            |_, call, draft| {
+                draft.global.https.fallback_sni = Some(https_options::server_name(call)?);
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "storage",
+                syntax: "storage file_system PATH",
+                default: "`$XDG_DATA_HOME/howdah`, else `~/.local/share/howdah`, for root \
+                          `/var/lib/howdah`",
+                about: "The directory of certificates and keys. Several machines may share one.",
+                differs: "The files are laid out in a way of their own.",
+                example: "storage file_system /var/lib/howdah",
+            },
+            |_, call, draft| https_options::storage(call, &mut draft.global.https),
+        ),
+        Item::Supported(
+            Entry {
+                name: "metrics",
+                syntax: "metrics",
+                default: "off, unless a site has the directive `metrics`",
+                about: "Counts and times requests for `/metrics` of the admin API, which shows processes \
+                        and pools without it too.",
+                differs: "No `per_host` and `observe_catchall_hosts`: requests are labelled by pool, \
+                          method and class of status. The names are Howdah's own and FrankenPHP's, not \
+                          Caddy's.",
+                example: "metrics",
+            },
+            |_, call, draft| {
+                call.count(0, 0)?;
+                if let Some(option) = call.block.and_then(<[_]>::first) {
+                    return Err(unsupported(&option.name, "`metrics` has no options here"));
+                }
+                draft.global.metrics = true;
+                Ok(())
             },
         ),
         Item::Supported(
@@ -177,12 +317,13 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
             Entry {
                 name: "skip_install_trust",
                 syntax: "skip_install_trust",
-                default: "",
+                default: "always so",
                 about: "Accepted so that FrankenPHP's own file runs.",
-                differs: "No certificate is ever installed.",
+                differs: "The internal authority's root is never installed unasked: `howdah trust` does \
+                          it.",
                 example: "skip_install_trust",
             },
-            |_, call, _| call.arguments(0, 0).map(drop),
+            |cx, call, _| https_options::flag(cx, call),
         ),
         Item::Supported(
             Entry {
@@ -209,37 +350,30 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
             "worker",
             "put it in `frankenphp { … }` or `php_server { … }`",
         ),
-        Item::Unsupported("acme_ca", TLS),
-        Item::Unsupported("acme_ca_root", TLS),
-        Item::Unsupported("acme_dns", TLS),
-        Item::Unsupported("acme_eab", TLS),
-        Item::Unsupported("cert_issuer", TLS),
-        Item::Unsupported("cert_lifetime", TLS),
+        Item::Unsupported("acme_dns", DNS),
+        Item::Unsupported("cert_issuer", "use `tls { issuer … }` in each site"),
+        Item::Unsupported("cert_lifetime", ""),
         Item::Unsupported("default_bind", "use `bind` in each site"),
-        Item::Unsupported("default_sni", TLS),
-        Item::Unsupported("dns", TLS),
-        Item::Unsupported("ech", TLS),
-        Item::Unsupported("email", TLS),
+        Item::Unsupported("dns", DNS),
+        Item::Unsupported("ech", ""),
         Item::Unsupported("events", ""),
-        Item::Unsupported("fallback_sni", TLS),
         Item::Unsupported("filesystem", ""),
-        Item::Unsupported("https_port", TLS),
-        Item::Unsupported("key_type", TLS),
-        Item::Unsupported("local_certs", TLS),
+        Item::Unsupported("key_type", "keys are ECDSA on P-256"),
         Item::Unsupported("mercure", ""),
-        Item::Unsupported("metrics", ""),
-        Item::Unsupported("ocsp_interval", TLS),
-        Item::Unsupported("ocsp_stapling", TLS),
-        Item::Unsupported("on_demand_tls", TLS),
-        Item::Unsupported("pki", TLS),
-        Item::Unsupported("preferred_chains", TLS),
-        Item::Unsupported("renew_interval", TLS),
-        Item::Unsupported("renewal_window_ratio", TLS),
+        Item::Unsupported("ocsp_interval", OCSP),
+        Item::Unsupported("ocsp_stapling", OCSP),
+        Item::Unsupported("on_demand_tls", "name each host in a site's address"),
+        Item::Unsupported("pki", "there is one internal authority, with its defaults"),
+        Item::Unsupported("preferred_chains", ""),
+        Item::Unsupported("renew_interval", ""),
+        Item::Unsupported(
+            "renewal_window_ratio",
+            "a certificate is renewed after two thirds of its life",
+        ),
         Item::Unsupported("shutdown_delay", "use `grace_period`"),
-        Item::Unsupported("storage", TLS),
-        Item::Unsupported("storage_check", TLS),
-        Item::Unsupported("storage_clean_interval", TLS),
-        Item::Unsupported("tls_resolvers", TLS),
+        Item::Unsupported("storage_check", ""),
+        Item::Unsupported("storage_clean_interval", ""),
+        Item::Unsupported("tls_resolvers", DNS),
     ],
 };
 
@@ -320,35 +454,106 @@ pub(crate) const SERVERS: Table<Limits> = Table {
                 Ok(())
             },
         ),
-        Item::Unsupported("0rtt", TLS),
-        Item::Unsupported(
-            "client_ip_headers",
-            "the client is the peer of the connection",
-        ),
+        Item::Unsupported("0rtt", "early data can be replayed, so it is never taken"),
         Item::Unsupported("enable_full_duplex", ""),
         Item::Unsupported("keepalive_count", ""),
         Item::Unsupported("keepalive_idle", ""),
         Item::Unsupported("keepalive_interval", ""),
         Item::Unsupported("listener_wrappers", ""),
-        Item::Unsupported("log_credentials", ""),
-        Item::Unsupported("metrics", ""),
+        Item::Supported(
+            Entry {
+                name: "log_credentials",
+                syntax: "log_credentials",
+                default: "off",
+                about: "`Cookie`, `Set-Cookie`, `Authorization` and `Proxy-Authorization` stand in access \
+                        logs as they are, and not as `REDACTED`.",
+                differs: "",
+                example: "log_credentials",
+            },
+            |_, call, limits| {
+                call.arguments(0, 0)?;
+                limits.log_credentials = true;
+                Ok(())
+            },
+        ),
+        Item::Unsupported("metrics", "write `metrics` in the global options"),
         Item::Unsupported("name", ""),
         Item::Unsupported("packet_conn_wrappers", ""),
-        Item::Unsupported("protocols", "HTTP/1.1 and HTTP/2 without TLS are always on"),
-        Item::Unsupported("strict_sni_host", TLS),
+        Item::Supported(
+            Entry {
+                name: "protocols",
+                syntax: "protocols h1 h2 [h2c] [h3]",
+                default: "`h1 h2 h2c h3`",
+                about: "Without `h3`, HTTP/3 is not served. Otherwise each HTTPS address is listened on by \
+                        UDP too, unless a host there has `client_auth`.",
+                differs: "`h1` and `h2` have to be there, and HTTP/2 without encryption is always on: \
+                          `tls { alpn }` says what a site offers.",
+                example: "protocols h1 h2",
+            },
+            |_, call, limits| protocols(call, limits),
+        ),
+        Item::Unsupported("strict_sni_host", "it is on where a site has `client_auth`"),
         Item::Unsupported("trace", ""),
-        Item::Unsupported(
-            "trusted_proxies",
-            "the client is the peer of the connection",
+        Item::Supported(
+            Entry {
+                name: "trusted_proxies",
+                syntax: "trusted_proxies static RANGE…",
+                default: "none",
+                about: "Proxies in front of this server, by the addresses that they connect from; \
+                        `private_ranges` is all private ones. What they say about the client is believed: \
+                        `{client_ip}`, the matcher `client_ip`, and the `X-Forwarded-*` that \
+                        `reverse_proxy` passes on. `REMOTE_ADDR` stays the proxy.",
+                differs: "No other sources than `static`.",
+                example: "trusted_proxies static 10.0.0.0/8 private_ranges",
+            },
+            |_, call, limits| {
+                let (source, ranges) = call.arguments(2, usize::MAX)?.split_at(1);
+                if source[0].text != "static" {
+                    return Err(unsupported(
+                        &source[0],
+                        "write `trusted_proxies static RANGE…`",
+                    ));
+                }
+                limits.proxies.ranges = crate::directive::matcher::networks(ranges)?;
+                Ok(())
+            },
         ),
-        Item::Unsupported(
-            "trusted_proxies_strict",
-            "the client is the peer of the connection",
+        Item::Supported(
+            Entry {
+                name: "trusted_proxies_strict",
+                syntax: "trusted_proxies_strict",
+                default: "off: the first address in the field",
+                about: "Takes the client's address from the end of the field: the last that is no trusted \
+                        proxy's. For proxies that add to the field what they see.",
+                differs: "",
+                example: "trusted_proxies_strict",
+            },
+            |_, call, limits| {
+                call.arguments(0, 0)?;
+                limits.proxies.strict = true;
+                Ok(())
+            },
         ),
-        Item::Unsupported(
-            "trusted_proxies_unix",
-            "the client is the peer of the connection",
+        Item::Supported(
+            Entry {
+                name: "client_ip_headers",
+                syntax: "client_ip_headers FIELD…",
+                default: "`X-Forwarded-For`",
+                about: "Fields in which trusted proxies tell the client's address; the first that has one \
+                        counts.",
+                differs: "",
+                example: "client_ip_headers X-Real-IP X-Forwarded-For",
+            },
+            |_, call, limits| {
+                let words = call.arguments(1, usize::MAX)?;
+                limits.proxies.headers = words
+                    .iter()
+                    .map(|word| crate::value::header_name(word, &word.text))
+                    .collect::<Result<_, _>>()?;
+                Ok(())
+            },
         ),
+        Item::Unsupported("trusted_proxies_unix", ""),
     ],
 };
 
@@ -420,6 +625,28 @@ pub(crate) const TIMEOUTS: Table<Limits> = Table {
         Item::Unsupported("write_max_chunk", ""),
     ],
 };
+
+fn protocols(call: &Call<'_>, limits: &mut Limits) -> Result<(), Error> {
+    let words = call.arguments(1, usize::MAX)?;
+    for word in words {
+        if !["h1", "h2", "h2c", "h3"].contains(&word.text.as_str()) {
+            return Err(bad_value(
+                &word.position,
+                format!("`{}` is no protocol", word.text),
+                "write `protocols h1 h2` or `protocols h1 h2 h3`",
+            ));
+        }
+    }
+    let has = |name: &str| words.iter().any(|word| word.text == name);
+    if !has("h1") || !has("h2") {
+        return Err(unsupported(
+            call.name,
+            "`h1` and `h2` are always on; `tls { alpn }` is for each site",
+        ));
+    }
+    limits.http3 = has("h3");
+    Ok(())
+}
 
 fn php_block(cx: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
     call.count(0, 0)?;

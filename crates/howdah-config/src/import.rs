@@ -1,5 +1,7 @@
 //! `import` of files and snippets: their tokens take the place of the statement.
 
+mod blocks;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
@@ -145,6 +147,7 @@ impl<'a> Stream<'a> {
             ));
         }
         let mut arguments = Vec::new();
+        let mut block = Vec::new();
         while let Some(item) = self.pop_on_line() {
             if item.token.is("}") {
                 return Err(Error::new(
@@ -155,12 +158,16 @@ impl<'a> Stream<'a> {
                 ));
             }
             if item.token.is("{") {
-                return Err(Error::new(
-                    ErrorKind::Unsupported,
-                    &item.token.position,
-                    "a block after `import` is not supported in this version",
-                    "pass arguments instead: `import NAME ARGUMENT…` and `{args[0]}`",
-                ));
+                block = crate::tree::raw_block(self, &item.token.position)?;
+                if let Some(item) = self.pop_on_line() {
+                    return Err(Error::new(
+                        ErrorKind::Syntax,
+                        &item.token.position,
+                        format!("`{}` follows `}}` on the same line", item.token.text),
+                        "put it on a line of its own (`howdah fmt` does)",
+                    ));
+                }
+                break;
             }
             arguments.push(item.token);
         }
@@ -178,7 +185,7 @@ impl<'a> Stream<'a> {
         } else {
             self.import_files(keyword, &name.token)?
         };
-        tokens = substitute(tokens, &arguments)?;
+        tokens = blocks::fill(substitute(tokens, &arguments)?, &block);
         self.imported += tokens.len() + 1;
         if self.imported > MAX_IMPORTED {
             let message = format!("imports bring more than {MAX_IMPORTED} words");

@@ -12,18 +12,28 @@
 #![forbid(unsafe_code)]
 
 mod accepted;
+mod access_log;
 mod compression;
 mod directive;
 mod env;
 mod error;
 mod format;
 mod global;
+mod https;
+mod https_options;
+mod https_sites;
+mod hub;
 mod import;
 mod lexer;
+mod log_format;
+mod log_output;
 mod logs;
+mod matching;
 pub mod model;
+pub mod outline;
 mod php_options;
 mod pools;
+mod proxy;
 mod reference;
 mod roots;
 mod site;
@@ -53,6 +63,8 @@ pub struct Parsed {
     pub config: Config,
     /// What works but is probably not meant, in the order of the file.
     pub warnings: Vec<Warning>,
+    /// The statements that it was made from.
+    pub outline: outline::Outline,
     /// Every file that was read, the configuration itself first: what to watch for changes.
     pub files: Vec<String>,
 }
@@ -72,16 +84,21 @@ pub fn parse(
     files: &dyn Files,
 ) -> Result<Parsed, Errors> {
     let mut stream = import::Stream::new(text, name, env, files)?;
-    let tree = tree::parse(&mut stream)?;
+    let mut tree = tree::parse(&mut stream)?;
     let mut cx = table::Context::default();
     cx.warnings = std::mem::take(&mut stream.warnings);
     cx.hidden = stream.files.iter().map(|file| hidden(file)).collect();
     let mut draft = global::Draft::default();
     cx.read(&global::OPTIONS, &tree.global, &mut draft);
-    let global = draft.global;
+    let mut global = draft.global;
     cx.http_port = global.http_port.unwrap_or(DEFAULT_HTTP_PORT);
+    cx.https = global.https.clone();
     cx.global_workers = cx.workers.len();
+    directive::define_named(&mut cx, std::mem::take(&mut tree.named));
     let sites = site::sites(&mut cx, &tree.sites);
+    directive::check_named(&mut cx);
+    global.metrics |= cx.metrics;
+    global.tracing = cx.tracing;
     let workers = pools::finish(&mut cx, &global.php, files);
     // Matchers are read before the directives that use them, and imports before all.
     let place = |position: &Position| {
@@ -93,6 +110,9 @@ pub fn parse(
     };
     if !cx.errors.is_empty() {
         cx.errors.sort_by_key(|error| place(&error.position));
+        // A named route that is invoked twice is read twice.
+        cx.errors
+            .dedup_by(|one, other| one.position == other.position && one.message == other.message);
         return Err(Errors(cx.errors));
     }
     cx.warnings.sort_by_key(|warning| place(&warning.position));
@@ -110,6 +130,7 @@ pub fn parse(
         global,
         sites,
         workers,
+        hubs: std::mem::take(&mut cx.hubs),
     };
     if let Ok(folder) = files.working_directory() {
         config.find_boot_roots(&folder, cx.global_workers);
@@ -117,6 +138,7 @@ pub fn parse(
     Ok(Parsed {
         config,
         warnings: cx.warnings,
+        outline: outline::Outline::new(&tree),
         files: stream.files,
     })
 }

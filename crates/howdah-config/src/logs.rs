@@ -1,30 +1,13 @@
 //! `log`, in the global options and in a site.
 
 use crate::error::Error;
-use crate::model::{AccessLog, LogFormat, LogLevel, LogOptions};
+use crate::log_format::{self, line_format};
+use crate::log_output::output;
+use crate::model::{AccessLog, LineFormat, LogFormat, LogLevel, LogOptions};
 use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
-use crate::tree::Word;
 
 const SUBDIRECTIVES_HINT: &str = "`log` knows `level`, `format` and `output stderr`";
-
-const FORMAT: Entry = Entry {
-    name: "format",
-    syntax: "format console|json  or  format filter { wrap console|json … }",
-    default: "`console` on a terminal, otherwise `json`",
-    about: "How a line of the log is written.",
-    differs: "No other encoders, and no options of these two. `filter` is the format that it wraps; its \
-              filters of fields have no effect, which is a warning.",
-    example: "format json",
-};
-
-const OUTPUT: Entry = Entry {
-    name: "output",
-    syntax: "output stderr",
-    default: "`stderr`",
-    about: "Where the log goes.",
-    differs: "Only standard error, which service managers and containers collect.",
-    example: "output stderr",
-};
+const ACCESS_HINT: &str = "a `log` of a site knows `level`, `format`, `hostnames` and `output`";
 
 /// Inside the global `log`.
 pub(crate) const GLOBAL: Table<LogOptions> = Table {
@@ -44,11 +27,56 @@ pub(crate) const GLOBAL: Table<LogOptions> = Table {
                 Ok(())
             },
         ),
-        Item::Supported(FORMAT, |cx, call, log| {
-            log.format = Some(format(cx, call)?);
-            Ok(())
-        }),
-        Item::Supported(OUTPUT, |_, call, _| output(call)),
+        Item::Supported(
+            Entry {
+                name: "format",
+                syntax: "format console|json [{ … }]  or  format filter { wrap console|json … }",
+                default: "`console` on a terminal, otherwise `json`",
+                about: "How a line of the log is written. Holds for the access log of sites whose `log` has no \
+                        `format` too, with all options and filters.",
+                differs: "Options and filters have no effect on the server's own lines.",
+                example: "format json",
+            },
+            |cx, call, log| {
+                let format = line_format(cx, call)?;
+                log.format = format.encoding;
+                cx.access_format = format;
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "output",
+                syntax: "output stderr",
+                default: "`stderr`",
+                about: "Where the log goes.",
+                differs: "The server's own log always goes to standard error, which service managers and \
+                          containers collect.",
+                example: "output stderr",
+            },
+            |_, call, _| {
+                let hint = "the server's own log goes to `stderr`; redirect that, or collect it with \
+                            the service manager. The `log` of a site can go to a file";
+                match call.arguments {
+                    [word, ..]
+                        if matches!(word.text.as_str(), "stdout" | "discard" | "file" | "net") =>
+                    {
+                        Err(unsupported(word, hint))
+                    }
+                    _ => {
+                        let word = call.one()?;
+                        if word.text == "stderr" {
+                            return call.no_block();
+                        }
+                        Err(bad_value(
+                            &word.position,
+                            format!("unknown log output `{}`", word.text),
+                            hint,
+                        ))
+                    }
+                }
+            },
+        ),
         Item::Unsupported("include", SUBDIRECTIVES_HINT),
         Item::Unsupported("exclude", SUBDIRECTIVES_HINT),
         Item::Unsupported("sampling", SUBDIRECTIVES_HINT),
@@ -60,11 +88,38 @@ pub(crate) const GLOBAL: Table<LogOptions> = Table {
 pub(crate) const ACCESS: Table<AccessLog> = Table {
     kind: "subdirective of `log`",
     items: &[
-        Item::Supported(FORMAT, |cx, call, log| {
-            log.format = Some(format(cx, call)?);
-            Ok(())
-        }),
-        Item::Supported(OUTPUT, |_, call, _| output(call)),
+        Item::Supported(
+            Entry {
+                name: "output",
+                syntax: "output stderr|stdout|discard  or  output file PATH [{ … }]",
+                default: "`stderr`",
+                about: "Where the lines go. They are written by a thread of their own from a queue with a \
+                        limit: a full disk or a slow reader never holds up a request. Lines that are \
+                        lost are counted and told in the server's own log.",
+                differs: "No `net`.",
+                example: "output file access.log {\n\troll_size 50MiB\n}",
+            },
+            |cx, call, log| {
+                log.output = output(cx, call)?;
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "format",
+                syntax: "format console|json [{ … }]  or  format filter { wrap console|json … }",
+                default: "`console` on a terminal, otherwise `json`",
+                about: "How a line is written, with Caddy's names for the fields. `Cookie`, `Set-Cookie`, \
+                        `Authorization` and `Proxy-Authorization` are written as `REDACTED`.",
+                differs: "Times are in UTC. Two fields more: `request_id`, as in the server's own log, and \
+                          `cut` if the response was not sent to its end.",
+                example: "format filter {\n\twrap json\n\trequest>uri query {\n\t\treplace token REDACTED\n\t}\n}",
+            },
+            |cx, call, log| {
+                log.format = line_format(cx, call)?;
+                Ok(())
+            },
+        ),
         Item::Supported(
             Entry {
                 name: "level",
@@ -80,29 +135,73 @@ pub(crate) const ACCESS: Table<AccessLog> = Table {
                 Ok(())
             },
         ),
-        Item::Unsupported("hostnames", SUBDIRECTIVES_HINT),
-        Item::Unsupported("no_hostname", SUBDIRECTIVES_HINT),
-        Item::Unsupported("sampling", SUBDIRECTIVES_HINT),
-        Item::Unsupported("core", SUBDIRECTIVES_HINT),
+        Item::Supported(
+            Entry {
+                name: "hostnames",
+                syntax: "hostnames HOST…",
+                default: "all hosts of the site",
+                about: "Only requests for these hosts are logged.",
+                differs: "No wildcards.",
+                example: "hostnames a.example.com b.example.com",
+            },
+            |_, call, log| {
+                let hosts = call.arguments(1, usize::MAX)?;
+                for host in hosts {
+                    if host.text.is_empty() || host.text.contains(['*', '{', '/', ':']) {
+                        return Err(bad_value(
+                            &host.position,
+                            format!("`{}` is not a host", host.text),
+                            "write a name without scheme, port and wildcard",
+                        ));
+                    }
+                    log.hostnames.push(host.text.to_ascii_lowercase());
+                }
+                Ok(())
+            },
+        ),
+        Item::Unsupported("no_hostname", ACCESS_HINT),
+        Item::Unsupported("sampling", ACCESS_HINT),
+        Item::Unsupported("include", ACCESS_HINT),
+        Item::Unsupported("exclude", ACCESS_HINT),
+        Item::Unsupported("core", ACCESS_HINT),
     ],
 };
 
-/// Reads a `log` with the table of its place.
-pub(crate) fn read<T: Default>(
-    cx: &mut Context,
-    call: &Call<'_>,
-    table: &Table<T>,
-) -> Result<T, Error> {
+/// Reads the global `log`.
+pub(crate) fn read_global(cx: &mut Context, call: &Call<'_>) -> Result<LogOptions, Error> {
     if let Some(name) = call.count(0, 1)?.first()
         && name.text != "default"
     {
         return Err(unsupported(
             name,
-            "a log has no name here; write `log` or `log { … }`",
+            "the global log has no other name than `default`; a log of requests belongs in a site",
         ));
     }
-    let mut log = T::default();
-    cx.read(table, call.block.unwrap_or_default(), &mut log);
+    let mut log = LogOptions::default();
+    cx.read(&GLOBAL, call.block.unwrap_or_default(), &mut log);
+    Ok(log)
+}
+
+/// Reads the `log` of a site.
+pub(crate) fn read_access(cx: &mut Context, call: &Call<'_>) -> Result<AccessLog, Error> {
+    let name = call.count(0, 1)?.first();
+    if let Some(name) = name
+        && (name.text.is_empty() || name.text.contains(char::is_control))
+    {
+        return Err(bad_value(
+            &name.position,
+            "a log's name is text without control characters".into(),
+            "",
+        ));
+    }
+    let mut log = AccessLog {
+        name: name.map(|name| name.text.clone()),
+        ..AccessLog::default()
+    };
+    cx.read(&ACCESS, call.block.unwrap_or_default(), &mut log);
+    if log.format == LineFormat::default() {
+        log.format = cx.access_format.clone();
+    }
     Ok(log)
 }
 
@@ -121,64 +220,13 @@ fn level(call: &Call<'_>) -> Result<LogLevel, Error> {
     }
 }
 
-/// Names of the block of `format filter`.
-pub(crate) const FILTER: Table<Option<LogFormat>> = Table {
-    kind: "part of `format filter`",
-    items: &[Item::Supported(
-        Entry {
-            name: "wrap",
-            syntax: "wrap console|json",
-            default: "`json`",
-            about: "The format whose fields are filtered.",
-            differs: "",
-            example: "wrap json",
-        },
-        |_, call, format| call.set(format, simple_format(call)?),
-    )],
-};
-
-/// `format` of a log.
-fn format(cx: &mut Context, call: &Call<'_>) -> Result<LogFormat, Error> {
-    if let ([word], Some(block)) = (call.arguments, call.block)
-        && word.text == "filter"
-    {
-        let mut format = None;
-        // All but `wrap` are fields, in a block `fields` or, as newer versions of Caddy take them, bare.
-        let (wrap, fields): (Vec<_>, Vec<_>) = block
-            .iter()
-            .partition(|statement| statement.name.text == "wrap");
-        for statement in wrap {
-            cx.read(&FILTER, std::slice::from_ref(statement), &mut format);
-        }
-        if let Some(statement) = fields.first() {
-            let name = Word {
-                text: "fields".into(),
-                position: statement.name.position.clone(),
-            };
-            cx.accepts(FILTER.kind, &name);
-        }
-        return Ok(format.unwrap_or(LogFormat::Json));
-    }
-    simple_format(call)
-}
-
-fn simple_format(call: &Call<'_>) -> Result<LogFormat, Error> {
+/// `console` or `json`.
+pub(crate) fn encoding(call: &Call<'_>) -> Result<LogFormat, Error> {
     let hint = "formats are `console` and `json`";
     match call.arguments {
-        [word] if matches!(word.text.as_str(), "console" | "json") => {
-            call.no_block()?;
-            Ok(if word.text == "json" {
-                LogFormat::Json
-            } else {
-                LogFormat::Console
-            })
-        }
-        [word, ..]
-            if matches!(
-                word.text.as_str(),
-                "append" | "filter" | "transform" | "single_field"
-            ) =>
-        {
+        [word] if word.text == "json" => Ok(LogFormat::Json),
+        [word] if word.text == "console" => Ok(LogFormat::Console),
+        [word, ..] if log_format::OTHERS.contains(&word.text.as_str()) => {
             Err(unsupported(word, hint))
         }
         _ => {
@@ -192,22 +240,12 @@ fn simple_format(call: &Call<'_>) -> Result<LogFormat, Error> {
     }
 }
 
-fn output(call: &Call<'_>) -> Result<(), Error> {
-    let hint = "logs go to `stderr`; redirect that, or collect it with the service manager";
-    match call.arguments {
-        [word, ..] if matches!(word.text.as_str(), "stdout" | "discard" | "file" | "net") => {
-            Err(unsupported(word, hint))
-        }
-        _ => {
-            let word = call.one()?;
-            if word.text == "stderr" {
-                return Ok(());
-            }
-            Err(bad_value(
-                &word.position,
-                format!("unknown log output `{}`", word.text),
-                hint,
-            ))
+impl LineFormat {
+    /// One with this encoding.
+    pub(crate) fn of(encoding: LogFormat) -> Self {
+        Self {
+            encoding: Some(encoding),
+            ..Self::default()
         }
     }
 }

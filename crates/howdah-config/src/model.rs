@@ -5,10 +5,24 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub use crate::access_log::{
+    AccessLog, DurationFormat, Edit, Filter, LineFormat, LogFile, LogOutput, Roll, TimeFormat,
+};
 pub use crate::compression::{Compression, ContentCoding, Encode, ResponseMatcher};
+pub use crate::https::{
+    Acme, Alpn, CertificateFiles, CipherSuite, ClientAuth, Https, INTERNAL_LIFETIME, Issuer,
+    NoSource, SiteTls, Source, TlsVersion, is_local, redirect_to_https, source,
+};
+pub use crate::hub::{JwtKey, Mercure};
+pub use crate::matching::{
+    Comparison, Expression, Network, NetworkError, Operand, Protocol, Regexp, TextTest,
+};
+pub use crate::proxy::{
+    FastCgi, HealthCheck, Intercept, InterceptAction, InterceptRule, Policy, ReverseProxy, Upstream,
+};
 pub use crate::worker_pool::{
-    Boot, CLASSIC_POOL, Connections, Isolation, Keep, OnExit, PhpWorker, WORKERS_MAX, WorkerPool,
-    WorkersMax,
+    Boot, CLASSIC_POOL, CONCURRENCY_MAX, CONCURRENT_WORKERS_MAX, Concurrency, Connections,
+    Isolation, Keep, OnExit, PhpWorker, Statics, WORKERS_MAX, WorkerPool, WorkersMax,
 };
 
 /// A whole configuration: the global block and the sites.
@@ -21,6 +35,8 @@ pub struct Config {
     /// All worker pools: those of the global block, then those of `php_server` and `php` blocks, in
     /// the order of the file.
     pub workers: Vec<WorkerPool>,
+    /// All Mercure hubs, in the order of the file.
+    pub hubs: Vec<Mercure>,
 }
 
 /// Options of the global block.
@@ -32,12 +48,18 @@ pub struct Global {
     pub http_port: Option<u16>,
     /// `grace_period`: how long requests may go on after the order to stop. Default 30 s.
     pub grace_period: Option<Duration>,
+    /// `auto_https`, `https_port`, `email` and all else about HTTPS.
+    pub https: Https,
     /// `servers`: limits of connections and requests.
     pub limits: Limits,
     /// `log`: the server's own log.
     pub log: LogOptions,
     /// `admin`: where the server takes orders and tells about itself.
     pub admin: Admin,
+    /// A site has `tracing`.
+    pub tracing: bool,
+    /// `metrics`: requests are counted and timed. The directive of that name turns it on too.
+    pub metrics: bool,
     /// `frankenphp` or `howdah`: the PHP side.
     pub php: Php,
 }
@@ -107,6 +129,35 @@ pub struct Limits {
     pub memory_body_size: usize,
     /// Connections at a time for the whole server; further ones wait to be accepted. Default 50,000.
     pub max_connections: usize,
+    /// `log_credentials`: header fields with passwords stand in access logs as they are. Default false.
+    pub log_credentials: bool,
+    /// `protocols`: HTTP/3 is served where HTTPS is. Default true.
+    pub http3: bool,
+    /// Whose word about the client is believed. Default nobody's.
+    pub proxies: TrustedProxies,
+}
+
+/// `trusted_proxies` and its like: proxies in front of this server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrustedProxies {
+    /// `trusted_proxies static RANGE…`: where they connect from.
+    pub ranges: Vec<Network>,
+    /// `client_ip_headers`: the fields that tell the client's address, the first that does counts.
+    /// Default `X-Forwarded-For`.
+    pub headers: Vec<String>,
+    /// `trusted_proxies_strict`: the address is the last in the list that is no trusted proxy's;
+    /// otherwise the first. Default false.
+    pub strict: bool,
+}
+
+impl Default for TrustedProxies {
+    fn default() -> Self {
+        Self {
+            ranges: Vec::new(),
+            headers: vec!["X-Forwarded-For".into()],
+            strict: false,
+        }
+    }
 }
 
 impl Default for Limits {
@@ -120,6 +171,9 @@ impl Default for Limits {
             max_body_size: 128 << 20,
             memory_body_size: 64 << 10,
             max_connections: 50_000,
+            log_credentials: false,
+            http3: true,
+            proxies: TrustedProxies::default(),
         }
     }
 }
@@ -209,29 +263,35 @@ pub struct Site {
     pub addresses: Vec<Address>,
     /// What is done with a request, in order, sorted as Caddy sorts directives.
     pub routes: Vec<Route>,
-    /// `log`: the access log; off without it.
-    pub access_log: Option<AccessLog>,
+    /// `log`: the access logs; none without it.
+    pub access_logs: Vec<AccessLog>,
     /// `bind`: the addresses to listen on; default all.
     pub bind: Vec<IpAddr>,
+    /// `tls`: how its addresses with HTTPS are encrypted.
+    pub tls: SiteTls,
+    /// `handle_errors`: what is done when the server itself has to answer with an error.
+    pub errors: Vec<ErrorRoutes>,
 }
 
-/// A site address: `[http://]host[:port]`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// `handle_errors [CODE…] { … }`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ErrorRoutes {
+    /// First and last of each; empty: all errors.
+    pub statuses: Vec<(u16, u16)>,
+    /// As the routes of a site.
+    pub routes: Vec<Route>,
+}
+
+/// A site address: `[SCHEME://]host[:port]`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Address {
     /// Host to match; `None` matches all. May start with `*.`. Lower case; an IPv6 address stands
     /// without its brackets.
     pub host: Option<String>,
     /// The port to listen on.
     pub port: u16,
-}
-
-/// The access log of a site.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct AccessLog {
-    /// Default: readable on a terminal, JSON otherwise.
-    pub format: Option<LogFormat>,
-    /// Only requests that were answered with a status of 500 or above are logged. Default false.
-    pub errors_only: bool,
+    /// HTTPS. Of all addresses that share a listener, all or none.
+    pub tls: bool,
 }
 
 /// A handler behind a matcher.
@@ -276,10 +336,24 @@ pub enum Handler {
     Respond {
         /// Body, empty if not given.
         body: Template,
-        /// Default 200.
-        status: u16,
+        /// The status code.
+        status: Status,
         /// `close`: end the connection after it.
         close: bool,
+    },
+    /// `mercure`: requests below `/.well-known/mercure` go to this one of [`Config::hubs`].
+    Mercure(usize),
+    /// `tracing`: the request goes on with its caller's trace, or begins one; the name of its span, the
+    /// method if it is empty.
+    Tracing(Template),
+    /// `log_skip`: the request is in no access log.
+    LogSkip,
+    /// `log_append NAME VALUE`: a further field of its access log.
+    LogAppend(String, Template),
+    /// `metrics`: the page that Prometheus reads.
+    Metrics {
+        /// False with `disable_openmetrics`: the older text format only.
+        openmetrics: bool,
     },
     /// `php_server`: static files, front controller and PHP, as one.
     PhpServer(PhpServer),
@@ -287,6 +361,80 @@ pub enum Handler {
     Php(PhpScript),
     /// `file_server`.
     FileServer(FileServer),
+    /// `vars NAME VALUE`: what `{vars.NAME}` is from here on.
+    Vars(Vec<(String, Template)>),
+    /// `method METHOD`: another method of the request.
+    Method(Template),
+    /// `uri …`: another path or query.
+    Uri(UriChange),
+    /// `request_header …`: changes of the request's header.
+    RequestHeader(Vec<HeaderChange>),
+    /// `request_body { max_size SIZE }`: bytes of the body; more is answered 413.
+    RequestBody {
+        /// In bytes.
+        max_size: u64,
+    },
+    /// `basic_auth`: who knows no password is answered 401.
+    BasicAuth(BasicAuth),
+    /// `intercept`: what is done with certain responses of PHP.
+    Intercept(Intercept),
+    /// `error [MESSAGE] [CODE]`: goes to `handle_errors`.
+    Error {
+        /// `{err.message}`; empty if not given.
+        message: Template,
+        /// 400 to 599.
+        status: Status,
+    },
+    /// `abort`: the connection is closed without a response.
+    Abort,
+    /// `reverse_proxy`.
+    ReverseProxy(Box<ReverseProxy>),
+}
+
+/// The status code of an answer.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Status {
+    /// None given: that of the error in `handle_errors`, otherwise the handler's own.
+    #[default]
+    Default,
+    /// This one.
+    Code(u16),
+    /// A placeholder, such as `{err.status_code}`. What is no code is answered 500.
+    Text(Template),
+}
+
+/// `uri`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UriChange {
+    /// `strip_prefix TEXT`: off the path, with the case as it is.
+    StripPrefix(Template),
+    /// `strip_suffix TEXT`: off the path.
+    StripSuffix(Template),
+    /// `replace FIND REPLACE [LIMIT]`: in path and query.
+    Replace {
+        /// The text; escaped as in the request.
+        find: Template,
+        /// What stands in its place.
+        replace: Template,
+        /// How many, from the start; `None`: all.
+        limit: Option<usize>,
+    },
+    /// `path_regexp FIND REPLACE`: in the path.
+    Regexp {
+        /// A regular expression that compiles.
+        find: String,
+        /// With `$1` for a group.
+        replace: Template,
+    },
+}
+
+/// `basic_auth`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BasicAuth {
+    /// What browsers show; default `restricted`.
+    pub realm: String,
+    /// Names, each with the bcrypt hash of its password.
+    pub users: Vec<(String, String)>,
 }
 
 /// `php_server [MATCHER] { root index split try_files env file_server … }`.
@@ -305,6 +453,8 @@ pub struct PhpServer {
     pub try_files: TryFiles,
     /// `file_server off` makes this `None`.
     pub files: Option<FileServer>,
+    /// `php_fastcgi`: what runs the script in place of this server's PHP.
+    pub fastcgi: Option<Box<FastCgi>>,
 }
 
 impl Default for PhpServer {
@@ -328,6 +478,7 @@ impl Default for PhpServer {
                 fallback_status: None,
             },
             files: Some(FileServer::default()),
+            fastcgi: None,
         }
     }
 }
@@ -384,6 +535,14 @@ pub struct FileServer {
     /// `precompressed`: formats of files that stand beside a file and are sent in its place, the
     /// preferred first. Default none.
     pub precompressed: Vec<ContentCoding>,
+    /// `browse`: folders without an index file are listed. Default false.
+    pub browse: bool,
+    /// `pass_thru`: what is not found goes to the next handler. Default false.
+    pub pass_thru: bool,
+    /// `disable_canonical_uris` makes this false: a folder's path gets no slash, a file's keeps it.
+    pub canonical: bool,
+    /// `status`: of the answer with a file.
+    pub status: Status,
 }
 
 impl Default for FileServer {
@@ -393,6 +552,10 @@ impl Default for FileServer {
             index: vec!["index.html".into(), "index.txt".into()],
             hide: Vec::new(),
             precompressed: Vec::new(),
+            browse: false,
+            pass_thru: false,
+            canonical: true,
+            status: Status::Default,
         }
     }
 }
@@ -433,7 +596,27 @@ pub enum Matcher {
         root: Option<Template>,
         /// Candidates as in `try_files`; default `{path}`.
         candidates: Vec<Template>,
+        /// `split_path`: what follows the first of these in a candidate is not part of the file.
+        split: Vec<String>,
     },
+    /// `path_regexp`: of the decoded path.
+    PathRegexp(Regexp),
+    /// `header_regexp NAME …`.
+    HeaderRegexp(String, Regexp),
+    /// `query`: each of the parameters has one of its values, `*` being any. Empty: there is no query.
+    Query(Vec<(String, Vec<Template>)>),
+    /// `protocol`.
+    Protocol(Protocol),
+    /// `remote_ip`: the other side of the connection.
+    RemoteIp(Vec<Network>),
+    /// `client_ip`: the client, as trusted proxies tell it.
+    ClientIp(Vec<Network>),
+    /// `vars`: the text is one of these.
+    Vars(Template, Vec<Template>),
+    /// `vars_regexp`.
+    VarsRegexp(Template, Regexp),
+    /// `expression`.
+    Expression(Expression),
 }
 
 /// Text with placeholders, split once when the configuration is read.
@@ -483,8 +666,10 @@ pub enum Placeholder {
     Scheme,
     /// `{remote}`: address and port of the client.
     Remote,
-    /// `{remote_host}`, `{client_ip}`.
+    /// `{remote_host}`: the other side of the connection.
     RemoteHost,
+    /// `{client_ip}`: the client, as trusted proxies tell it.
+    ClientIp,
     /// `{remote_port}`.
     RemotePort,
     /// `{header.NAME}`: lower case.
@@ -503,6 +688,65 @@ pub enum Placeholder {
     RequestId,
     /// `{time.now.unix}`.
     UnixTime,
+    /// `{http.vars.trace_id}`: empty without `tracing`.
+    TraceId,
+    /// `{http.vars.span_id}`: empty without `tracing`.
+    SpanId,
+    /// `{vars.NAME}`.
+    Var(String),
+    /// `{re.NAME.GROUP}`, `{re.GROUP}`: what a regular expression found; the name may be empty.
+    Group(String, String),
+    /// `{file_match.*}`: what the last `file` matcher found.
+    FileMatch(FileMatch),
+    /// `{labels.N}`: a label of the host, counted from the right.
+    HostLabel(usize),
+    /// `{orig_method}`.
+    OrigMethod,
+    /// `{orig_query}`.
+    OrigQuery,
+    /// `{orig_?query}`.
+    OrigPrefixedQuery,
+    /// `{orig_dir}`.
+    OrigDir,
+    /// `{orig_file}`.
+    OrigFile,
+    /// `{http.request.proto}`: `HTTP/1.1`.
+    Protocol,
+    /// `{http.request.local.host}`.
+    LocalHost,
+    /// `{http.request.local.port}`.
+    LocalPort,
+    /// `{http.request.uri.path.file.base}`: the last element without its extension.
+    FileBase,
+    /// `{http.request.uri.path.file.ext}`: its extension, with the dot.
+    FileExtension,
+    /// `{http.auth.user.id}`.
+    User,
+    /// `{err.status_code}`.
+    ErrorStatus,
+    /// `{err.status_text}`.
+    ErrorText,
+    /// `{err.message}`.
+    ErrorMessage,
+    /// `{rp.status_code}`, `{resp.status_code}`: of the response in `handle_response`.
+    ResponseStatus,
+    /// `{rp.header.NAME}`, `{resp.header.NAME}`: lower case.
+    ResponseHeader(String),
+    /// `{upstream_hostport}`: only in `header_up`.
+    Upstream,
+}
+
+/// `{file_match.*}`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileMatch {
+    /// The path below the root.
+    Relative,
+    /// The whole path on disk.
+    Absolute,
+    /// `file` or `directory`.
+    Type,
+    /// What `split_path` cut off.
+    Remainder,
 }
 
 impl Template {

@@ -4,13 +4,16 @@ use std::fmt::{self, Write as _};
 
 use crate::accepted::ACCEPTED;
 use crate::directive::matcher::{FILE, MATCHERS};
+use crate::directive::tls::{ACME, CLIENT_AUTH, INTERNAL, TLS};
 use crate::directive::{
-    DIRECTIVES, ENCODE, FILE_SERVER, HEADER, PHP_SERVER, RESPOND, RESPONSE, TRY_FILES,
+    DIRECTIVES, ENCODE, ERROR, FILE_SERVER, HEADER, INTERCEPT, PHP_FASTCGI, PHP_SERVER,
+    REQUEST_BODY, RESPOND, RESPONSE, REVERSE_PROXY, TRANSPORT, TRY_FILES,
 };
+use crate::directive::{mercure, observe};
 use crate::table::{Entry, Item, Table};
 use crate::template::{PLACEHOLDERS, UNSUPPORTED};
 use crate::worker::WORKER;
-use crate::{global, logs, php_options};
+use crate::{global, log_format, log_output, logs, php_options};
 
 /// The reference of the configuration language, as Markdown: `docs/reference/caddyfile.md`.
 #[must_use]
@@ -59,24 +62,33 @@ read, and may hold whole lines.
 - `(name) { … }` at the top is a snippet, which `import name` puts where it stands. `import FILE` \
 does so with a file, or with all files that match a pattern with one `*`; a relative path starts at \
 the folder of the file that has the `import`. `{args[0]}` in it is the first argument of the import, \
-`{args[:]}` all of them. Blocks after `import` are not supported.
+`{args[:]}` all of them; `{block}` is what stands in a block after the import, and `{blocks.name}` \
+what stands there in `name { … }`.
+- `&(name) { … }` at the top is a named route: directives that `invoke name` does.
 - Durations are `500ms`, `30s`, `1h30m` or `2d`, sizes `10MB` (of 1000) or `16KiB` (of 1024).
 
 ## Addresses
 
-`:8080` is all hosts on a port, `http://example.com` a host on the HTTP port, \
-`http://example.com:8080` a host and a port, `http://` all hosts on the HTTP port; `*.` stands for \
-any one label. Several addresses are separated by commas or spaces.
+`example.com` is a host with HTTPS, `http://example.com` the same without encryption, `:8080` all \
+hosts on a port; `example.com:8443` has HTTPS on a port of its own. `*.` stands for any one label. \
+Several addresses are separated by commas or spaces.
 
-There is no TLS in this version. An address that means HTTPS in Caddy (`https://…`, a name without \
-`http://`, port 443) is therefore an error and never served without encryption unasked.
+## HTTPS
+
+As in Caddy, a host without `http://` has HTTPS unless its port is the HTTP port, and so has the \
+HTTPS port. Its certificate is the one of `tls CERT KEY`; otherwise one of `tls CERT KEY` elsewhere in \
+the file that is for this name; otherwise it is issued and renewed without being asked for: by Let's \
+Encrypt, or by the server's own authority if no public one knows the name (`localhost`, names without a \
+dot or that end in `.localhost`, `.local`, `.internal`, `.home.arpa` or `.test`, and IP addresses). \
+Requests to the HTTP port are redirected. What would be served without encryption although it was not \
+asked to be is an error. More in [the guide](../guides/https.md).
 
 ## Order
 
 A site applies its directives in the order of the list below, whatever their order in the file, and \
 of several with the same name the one with the longest path first. Of several `root`, `rewrite` or \
-`handle` in one block only the first that matches is taken. A `route` block keeps the order of the \
-file.
+`handle` in one block only the first that matches is taken; of `vars` the longest path comes last. A \
+`route` block keeps the order of the file.
 
 ## Matchers of directives
 
@@ -106,12 +118,32 @@ fn write_page(page: &mut String) -> fmt::Result {
     page.write_str("\n## Directives\n")?;
     section(page, "", &DIRECTIVES)?;
     section(page, "`log` (site)", &logs::ACCESS)?;
-    section(page, "`format filter`", &logs::FILTER)?;
+    section(page, "`output file`", &log_output::FILE)?;
+    section(page, "`format`", &log_format::OPTIONS)?;
+    section(page, "`format filter`", &log_format::FILTER)?;
+    section(page, "`tls`", &TLS)?;
+    section(page, "`tls { client_auth }`", &CLIENT_AUTH)?;
+    section(page, "`tls { issuer internal }`", &INTERNAL)?;
+    section(page, "`tls { issuer acme }`", &ACME)?;
     section(page, "`header`", &HEADER)?;
+    section(page, "`request_body`", &REQUEST_BODY)?;
     section(page, "`encode`", &ENCODE)?;
-    section(page, "`encode { match }`", &RESPONSE)?;
+    section(
+        page,
+        "`encode { match }`, `@NAME` in `intercept` and `reverse_proxy`",
+        &RESPONSE,
+    )?;
+    section(page, "`intercept`", &INTERCEPT)?;
     section(page, "`try_files`", &TRY_FILES)?;
     section(page, "`respond`", &RESPOND)?;
+    section(page, "`mercure`", &mercure::MERCURE)?;
+    section(page, "`mercure { transport bolt }`", &mercure::BOLT)?;
+    section(page, "`metrics`", &observe::METRICS)?;
+    section(page, "`tracing`", &observe::TRACING)?;
+    section(page, "`error`", &ERROR)?;
+    section(page, "`reverse_proxy`", &REVERSE_PROXY)?;
+    section(page, "`reverse_proxy { transport http }`", &TRANSPORT)?;
+    section(page, "`php_fastcgi`", &PHP_FASTCGI)?;
     section(page, "`php_server`", &PHP_SERVER)?;
     page.write_str(
         "\n### `php`\n\nThe same as `php_server`, without `index`, `try_files` and `file_server`.\n",
@@ -270,11 +302,10 @@ mod tests {
             }
         }
         let text = place("no_such_name");
-        if table
-            .items
-            .iter()
-            .any(|item| matches!(item, Item::Supported(..)))
-        {
+        // In `header` every other name is that of a header field.
+        let closed = table.kind != HEADER.kind;
+        let supports = |item: &Item<T>| matches!(item, Item::Supported(..));
+        if closed && table.items.iter().any(supports) {
             let errors = parsed(&text).expect_err(&text).0;
             assert_eq!(errors[0].kind, ErrorKind::UnknownName, "{text}");
         }
@@ -283,6 +314,7 @@ mod tests {
     #[test]
     fn the_tables_are_what_the_parser_takes() {
         let site = |inner: &str| format!(":80 {{\n{inner}\n}}\n");
+        let secure = |inner: &str| format!("a.example {{\n{inner}\n}}\n");
         let global = |inner: &str| format!("{{\n{inner}\n}}\n:80 {{\n}}\n");
         let nest = |name: &'static str| move |inner: &str| format!("{name} {{\n{inner}\n}}");
         check(&global::OPTIONS, global);
@@ -303,14 +335,78 @@ mod tests {
             };
             site(&nest("php_server")(&worker(inner)))
         });
-        check(&DIRECTIVES, site);
+        check(&DIRECTIVES, |inner| {
+            if inner.starts_with("tls") {
+                secure(inner)
+            } else {
+                format!("&(NAME) {{\nrespond ok\n}}\n{}", site(inner))
+            }
+        });
+        check(&TLS, |inner| secure(&nest("tls")(inner)));
+        check(&CLIENT_AUTH, |inner| {
+            // A mode alone says not which certificates are good.
+            let root = if inner.starts_with("mode") {
+                "\ntrusted_ca_cert_file a.pem"
+            } else {
+                ""
+            };
+            let inner = format!("{inner}{root}");
+            secure(&nest("tls")(&nest("client_auth")(&inner)))
+        });
+        check(&ACME, |inner| {
+            secure(&nest("tls")(&nest("issuer acme")(inner)))
+        });
+        check(&INTERNAL, |inner| {
+            secure(&nest("tls")(&nest("issuer internal")(inner)))
+        });
+        check(&REQUEST_BODY, |inner| site(&nest("request_body")(inner)));
+        check(&INTERCEPT, |inner| site(&nest("intercept")(inner)));
+        check(&ERROR, |inner| site(&nest("error")(inner)));
+        check(&REVERSE_PROXY, |inner| {
+            let uri = if inner.starts_with("health_uri") {
+                ""
+            } else {
+                "health_uri /\n"
+            };
+            site(&nest("reverse_proxy a")(&format!("{uri}{inner}")))
+        });
+        check(&TRANSPORT, |inner| {
+            site(&nest("reverse_proxy a")(&nest("transport http")(inner)))
+        });
+        check(&PHP_FASTCGI, |inner| {
+            site(&nest("php_fastcgi a:9000")(inner))
+        });
         check(&logs::ACCESS, |inner| site(&nest("log")(inner)));
+        check(&log_output::FILE, |inner| {
+            site(&nest("log")(&nest("output file a.log")(inner)))
+        });
+        check(&log_format::OPTIONS, |inner| {
+            site(&nest("log")(&nest("format json")(inner)))
+        });
         check(&HEADER, |inner| site(&nest("header")(inner)));
         check(&ENCODE, |inner| site(&nest("encode")(inner)));
         check(&RESPONSE, |inner| {
             site(&nest("encode")(&nest("match")(inner)))
         });
         check(&TRY_FILES, |inner| site(&nest("try_files {path}")(inner)));
+        check(&mercure::MERCURE, |inner| {
+            let needed = if inner.starts_with("publisher_jwt") {
+                "anonymous"
+            } else if inner.starts_with("anonymous") {
+                "publisher_jwt k"
+            } else {
+                "publisher_jwt k\nanonymous"
+            };
+            site(&nest("mercure")(&format!("{needed}\n{inner}")))
+        });
+        check(&mercure::BOLT, |inner| {
+            let bolt = nest("transport bolt")(inner);
+            site(&nest("mercure")(&format!(
+                "publisher_jwt k\nanonymous\n{bolt}"
+            )))
+        });
+        check(&observe::TRACING, |inner| site(&nest("tracing")(inner)));
+        check(&observe::METRICS, |inner| site(&nest("metrics")(inner)));
         check(&RESPOND, |inner| site(&nest("respond 404")(inner)));
         check(&PHP_SERVER, |inner| site(&nest("php_server")(inner)));
         check(&crate::directive::PHP, |inner| site(&nest("php")(inner)));
@@ -327,9 +423,6 @@ mod tests {
                 "directive" => format!(":80 {{\n{words}\n}}"),
                 "subdirective of `php_server`" => format!(":80 {{\nphp_server {{\n{words}\n}}\n}}"),
                 "subdirective of `php`" => format!(":80 {{\nphp {{\n{words}\n}}\n}}"),
-                "part of `format filter`" => {
-                    format!(":80 {{\nlog {{\nformat filter {{\n{words}\n}}\n}}\n}}")
-                }
                 other => panic!("no place for {other}"),
             };
             let parsed = parse(&text, "F", &|_| None, &NoFiles)

@@ -13,6 +13,9 @@ impl Config {
         let mut roots = Vec::new();
         for site in &self.sites {
             collect(&site.routes, &mut roots);
+            for errors in &site.errors {
+                collect(&errors.routes, &mut roots);
+            }
         }
         roots.into_iter().filter_map(Template::as_text).collect()
     }
@@ -39,7 +42,11 @@ impl Config {
             applications: Vec::new(),
         };
         for site in &self.sites {
-            roots.visit(&site.routes, &mut Some(".".to_owned()));
+            let mut root = Some(".".to_owned());
+            roots.visit(&site.routes, &mut root);
+            for errors in &site.errors {
+                roots.visit(&errors.routes, &mut root.clone());
+            }
         }
         let applications = roots.applications;
         for pool in self.workers.iter_mut().take(global) {
@@ -60,6 +67,17 @@ impl BootRoots<'_> {
                     *root = new.as_text().map(str::to_owned);
                 }
                 Handler::Chain(routes) => self.visit(routes, &mut root.clone()),
+                Handler::Intercept(intercept) => {
+                    intercept
+                        .routes()
+                        .for_each(|routes| self.visit(routes, &mut root.clone()));
+                }
+                Handler::ReverseProxy(proxy) => {
+                    let intercept = &proxy.intercept;
+                    intercept
+                        .routes()
+                        .for_each(|routes| self.visit(routes, &mut root.clone()));
+                }
                 Handler::PhpServer(server) => {
                     let own = server.root.as_ref().or(server.script.root.as_ref());
                     self.application(&server.script.workers, own, root.as_deref());
@@ -93,6 +111,13 @@ fn collect<'a>(routes: &'a [Route], roots: &mut Vec<&'a Template>) {
         match &route.handler {
             Handler::Root(root) => roots.push(root),
             Handler::Chain(routes) => collect(routes, roots),
+            Handler::Intercept(intercept) => {
+                intercept.routes().for_each(|routes| collect(routes, roots));
+            }
+            Handler::ReverseProxy(proxy) => {
+                let intercept = &proxy.intercept;
+                intercept.routes().for_each(|routes| collect(routes, roots));
+            }
             Handler::PhpServer(server) => {
                 let files = server.files.as_ref().and_then(|files| files.root.as_ref());
                 roots.extend(

@@ -3,37 +3,51 @@
 use crate::accepted;
 use crate::directive::DIRECTIVES;
 use crate::directive::scope::Scope;
-use crate::error::{Error, ErrorKind, Position};
+use crate::error::{Error, ErrorKind};
+use crate::https_sites::{self, Listed};
 use crate::model::{Address, Site};
 use crate::table::{Context, bad_value};
 use crate::tree::{SiteBlock, Word};
 use crate::value::port;
 
-const HTTPS_PORT: u16 = 443;
-
-/// A listening address of a site that was read.
-struct Taken {
-    address: Address,
-    bind: Vec<std::net::IpAddr>,
-    position: Position,
+/// An address as it is written.
+struct Written {
+    scheme: Option<Scheme>,
+    host: Option<String>,
+    port: Option<u16>,
 }
 
-/// Reads all sites.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scheme {
+    Http,
+    Https,
+}
+
+/// Reads all sites, and adds those that redirect to HTTPS.
 pub(crate) fn sites(cx: &mut Context, blocks: &[SiteBlock]) -> Vec<Site> {
-    let mut taken: Vec<Taken> = Vec::new();
-    blocks
+    let mut listed: Vec<Listed> = Vec::new();
+    let mut sites: Vec<Site> = blocks
         .iter()
-        .map(|block| site(cx, block, &mut taken))
-        .collect()
+        .enumerate()
+        .map(|(index, block)| site(cx, block, index, &mut listed))
+        .collect();
+    https_sites::share_ports(cx, &mut sites, &mut listed);
+    twice(cx, &listed);
+    https_sites::check(cx, &sites, &listed);
+    if cx.https.redirects {
+        let redirects = https_sites::redirects(cx, &sites);
+        sites.extend(redirects);
+    }
+    sites
 }
 
-fn site(cx: &mut Context, block: &SiteBlock, taken: &mut Vec<Taken>) -> Site {
+fn site(cx: &mut Context, block: &SiteBlock, index: usize, listed: &mut Vec<Listed>) -> Site {
     let mut scope = Scope::of_site();
     let first_error = cx.errors.len();
-    let mut addresses = Vec::new();
+    let mut written = Vec::new();
     for word in &block.addresses {
-        match address(cx, word) {
-            Ok(address) => addresses.push((address, word)),
+        match address(word) {
+            Ok(address) => written.push((address, word)),
             Err(error) => cx.errors.push(error),
         }
     }
@@ -49,39 +63,62 @@ fn site(cx: &mut Context, block: &SiteBlock, taken: &mut Vec<Taken>) -> Site {
     scope.read(cx, &block.statements, !block.has_braces);
     let routes = scope.finish(cx, true);
     let settings = scope.site.unwrap_or_default();
-    for (address, word) in &addresses {
-        let mut bind = settings.bind.clone();
-        bind.sort_unstable();
-        let same = taken
-            .iter()
-            .find(|other| other.address == *address && other.bind == bind);
-        if let Some(other) = same {
-            let message = format!("the address `{}` is served twice", word.text);
-            let hint = format!("the other one is at {}", other.position);
-            cx.errors.push(Error::new(
-                ErrorKind::Conflict,
-                &word.position,
-                message,
-                hint,
-            ));
-        } else {
-            let (address, position) = (address.clone(), word.position.clone());
-            taken.push(Taken {
-                address,
-                bind,
-                position,
-            });
+    let has_tls = settings.tls.is_some();
+    let mut addresses = Vec::new();
+    for (written, word) in written {
+        let fixed = written.scheme.is_some();
+        match resolve(cx, written, word, has_tls) {
+            Ok(address) => {
+                listed.push(Listed {
+                    site: index,
+                    address: addresses.len(),
+                    resolved: address.clone(),
+                    bind: settings.bind.clone(),
+                    fixed,
+                    has_tls,
+                    text: word.text.clone(),
+                    position: word.position.clone(),
+                });
+                addresses.push(address);
+            }
+            Err(error) => cx.errors.push(error),
         }
     }
     Site {
-        addresses: addresses.into_iter().map(|(address, _)| address).collect(),
+        addresses,
         routes,
-        access_log: settings.access_log,
+        access_logs: settings.access_logs,
         bind: settings.bind,
+        tls: settings.tls.unwrap_or_default(),
+        errors: settings.errors,
     }
 }
 
-fn address(cx: &Context, word: &Word) -> Result<Address, Error> {
+/// No two addresses are the same.
+fn twice(cx: &mut Context, listed: &[Listed]) {
+    for (index, one) in listed.iter().enumerate() {
+        let same = |other: &&Listed| {
+            let sorted = |listed: &Listed| {
+                let mut bind = listed.bind.clone();
+                bind.sort_unstable();
+                bind
+            };
+            other.resolved == one.resolved && sorted(other) == sorted(one)
+        };
+        if let Some(other) = listed[..index].iter().find(same) {
+            let message = format!("the address `{}` is served twice", one.text);
+            let hint = format!("the other one is at {}", other.position);
+            cx.errors.push(Error::new(
+                ErrorKind::Conflict,
+                &one.position,
+                message,
+                hint,
+            ));
+        }
+    }
+}
+
+fn address(word: &Word) -> Result<Written, Error> {
     let text = word.text.as_str();
     if DIRECTIVES.items.iter().any(|item| item.name() == text)
         || accepted::find(DIRECTIVES.kind, text).is_some()
@@ -97,25 +134,18 @@ fn address(cx: &Context, word: &Word) -> Result<Address, Error> {
         Some((scheme, rest)) => (Some(scheme.to_ascii_lowercase()), rest),
         None => (None, text),
     };
-    let tls = |hint: String| {
-        Error::new(
-            ErrorKind::Unsupported,
-            &word.position,
-            format!("the address `{text}` means HTTPS, which is not supported in this version"),
-            hint,
-        )
-    };
-    match scheme.as_deref() {
-        None | Some("http") => {}
-        Some("https") => return Err(tls(format!("write `http://{rest}`"))),
+    let scheme = match scheme.as_deref() {
+        None => None,
+        Some("http") => Some(Scheme::Http),
+        Some("https") => Some(Scheme::Https),
         Some(other) => {
             return Err(bad_value(
                 &word.position,
                 format!("the address `{text}` has the unknown scheme `{other}`"),
-                "write `http://` or no scheme",
+                "write `https://`, `http://` or no scheme",
             ));
         }
-    }
+    };
     if rest.contains('/') {
         return Err(Error::new(
             ErrorKind::Unsupported,
@@ -125,33 +155,51 @@ fn address(cx: &Context, word: &Word) -> Result<Address, Error> {
         ));
     }
     let (host, number) = split_port(rest);
-    let number = number.map(|number| port(word, number)).transpose()?;
+    let port = number.map(|number| port(word, number)).transpose()?;
     let host = host_name(word, host)?;
-    if scheme.is_none() && number != Some(cx.http_port) {
-        // As in Caddy: a name without `http://` asks for HTTPS, and so does port 443.
-        match (&host, number) {
-            (Some(_), _) => return Err(tls(format!("write `http://{rest}`"))),
-            (None, None) => {
-                return Err(bad_value(
-                    &word.position,
-                    format!("the address `{text}` has neither host nor port"),
-                    "write for example `:8080`",
-                ));
-            }
-            (None, Some(HTTPS_PORT)) => return Err(tls("use another port".into())),
-            (None, Some(_)) => {}
-        }
-    }
-    if scheme.is_some() && number == Some(HTTPS_PORT) && cx.http_port != HTTPS_PORT {
+    if scheme.is_none() && host.is_none() && port.is_none() {
         return Err(bad_value(
             &word.position,
-            format!("the address `{text}` has the scheme of HTTP and the port of HTTPS"),
-            "use another port",
+            format!("the address `{text}` has neither host nor port"),
+            "write for example `:8080`",
         ));
     }
+    Ok(Written { scheme, host, port })
+}
+
+/// Port and encryption of an address, as in Caddy: a name asks for HTTPS unless it says `http://` or
+/// the HTTP port.
+fn resolve(cx: &Context, written: Written, word: &Word, has_tls: bool) -> Result<Address, Error> {
+    let Written { scheme, host, port } = written;
+    let (plain, secure) = (cx.http_port, cx.https.port);
+    let contradiction = |one: &str, other: &str| {
+        bad_value(
+            &word.position,
+            format!(
+                "the address `{}` has the scheme of {one} and the port of {other}",
+                word.text
+            ),
+            "use another port",
+        )
+    };
+    let tls = match (scheme, port) {
+        (Some(Scheme::Http), Some(port)) if port == secure && port != plain => {
+            return Err(contradiction("HTTP", "HTTPS"));
+        }
+        (Some(Scheme::Https), Some(port)) if port == plain && port != secure => {
+            return Err(contradiction("HTTPS", "HTTP"));
+        }
+        (Some(scheme), _) => scheme == Scheme::Https,
+        (None, Some(port)) if port == plain => false,
+        (None, Some(port)) if port == secure => true,
+        (None, Some(_)) => has_tls || (host.is_some() && cx.https.certificates),
+        (None, None) => true,
+    };
+    let default = if tls { secure } else { plain };
     Ok(Address {
         host,
-        port: number.unwrap_or(cx.http_port),
+        port: port.unwrap_or(default),
+        tls,
     })
 }
 

@@ -174,14 +174,37 @@ pub(crate) struct Context {
     pub(crate) warnings: Vec<Warning>,
     /// The port of `http://` addresses without one.
     pub(crate) http_port: u16,
+    /// The global options about HTTPS.
+    pub(crate) https: crate::model::Https,
     /// The configuration's own files, which a file server must not hand out.
     pub(crate) hidden: Vec<String>,
+    /// The `format` of the global `log`.
+    pub(crate) access_format: crate::model::LineFormat,
+    /// The hubs read so far.
+    pub(crate) hubs: Vec<crate::model::Mercure>,
+    /// A site has `tracing`.
+    pub(crate) tracing: bool,
+    /// A site has `metrics`.
+    pub(crate) metrics: bool,
     /// The workers read so far, in the order of `Config::workers`.
     pub(crate) workers: Vec<worker::Draft>,
     /// How many of them are those of the global block, which come first.
     pub(crate) global_workers: usize,
+    /// `&(name) { … }`, each by its name.
+    pub(crate) named: Vec<NamedRoute>,
     blocks: usize,
     groups: u32,
+}
+
+/// A named route.
+#[derive(Debug)]
+pub(crate) struct NamedRoute {
+    pub(crate) name: Word,
+    pub(crate) block: std::rc::Rc<[Statement]>,
+    /// It was read at least once, so its errors are known.
+    pub(crate) is_used: bool,
+    /// It is being read: an `invoke` of it is one of itself.
+    pub(crate) is_open: bool,
 }
 
 impl Context {
@@ -263,8 +286,35 @@ impl Context {
 
 /// Options and subdirectives that add to what was given before.
 const REPEATABLE: &[&str] = &[
-    "env", "php_ini", "worker", "watch", "match", "keep", "warm", "order", "hide", "path",
-    "method", "host", "header", "file", "not",
+    "env",
+    "php_ini",
+    "worker",
+    "watch",
+    "match",
+    "keep",
+    "warm",
+    "order",
+    "hide",
+    "path",
+    "method",
+    "host",
+    "header",
+    "file",
+    "not",
+    "hostnames",
+    "trusted_ca_cert_file",
+    "trust_pool",
+    "query",
+    "remote_ip",
+    "client_ip",
+    "vars",
+    "vars_regexp",
+    "header_regexp",
+    "to",
+    "header_up",
+    "header_down",
+    "handle_response",
+    "replace_status",
 ];
 
 pub(crate) fn unsupported(name: &Word, hint: &str) -> Error {

@@ -1,7 +1,7 @@
 //! Text with placeholders, and the table of placeholders.
 
 use crate::error::{Error, ErrorKind};
-use crate::model::{Part, Placeholder, Template};
+use crate::model::{FileMatch, Part, Placeholder, Template};
 use crate::table::{bad_value, nearest};
 use crate::tree::Word;
 
@@ -24,9 +24,15 @@ fn named(name: &str, make: fn(String) -> Placeholder) -> Option<Placeholder> {
     (!name.is_empty()).then(|| make(name.to_owned()))
 }
 
+/// `GROUP` or `NAME.GROUP`.
+fn group(text: &str) -> Option<Placeholder> {
+    let (name, group) = text.rsplit_once('.').unwrap_or(("", text));
+    (!group.is_empty()).then(|| Placeholder::Group(name.to_owned(), group.to_owned()))
+}
+
 macro_rules! plain {
-    ($variant:ident, $about:literal, $($name:literal),+) => {
-        Known { names: &[$($name),+], make: Make::Plain(|| Placeholder::$variant), about: $about }
+    ($variant:ident $(($of:expr))?, $about:literal, $($name:literal),+) => {
+        Known { names: &[$($name),+], make: Make::Plain(|| Placeholder::$variant $(($of))?), about: $about }
     };
 }
 
@@ -115,10 +121,15 @@ pub(crate) const PLACEHOLDERS: &[Known] = &[
     ),
     plain!(
         RemoteHost,
-        "Address of the client.",
+        "Address of the connection's other side.",
         "remote_host",
+        "http.request.remote.host"
+    ),
+    plain!(
+        ClientIp,
+        "Address of the client: behind a trusted proxy (`trusted_proxies`) what that says, otherwise \
+         that of the connection's other side.",
         "client_ip",
-        "http.request.remote.host",
         "http.vars.client_ip",
         "vars.client_ip"
     ),
@@ -142,6 +153,18 @@ pub(crate) const PLACEHOLDERS: &[Known] = &[
         "http.request.uuid"
     ),
     plain!(UnixTime, "Seconds since 1970.", "time.now.unix"),
+    plain!(
+        TraceId,
+        "The id of the request's trace; empty without `tracing`.",
+        "http.vars.trace_id",
+        "vars.trace_id"
+    ),
+    plain!(
+        SpanId,
+        "The id of the request's span; empty without `tracing`.",
+        "http.vars.span_id",
+        "vars.span_id"
+    ),
     with!(
         |name| named(&name.to_ascii_lowercase(), Placeholder::Header)
             .filter(|_| crate::value::is_token(name)),
@@ -160,6 +183,152 @@ pub(crate) const PLACEHOLDERS: &[Known] = &[
         "A parameter of the query.",
         "query.",
         "http.request.uri.query."
+    ),
+    with!(
+        |name| named(name, Placeholder::Var),
+        "A variable that `vars` set, empty if there is none.",
+        "vars.",
+        "http.vars."
+    ),
+    with!(
+        group,
+        "What a regular expression found: `{re.NAME.1}` is the first group of the one with that name, \
+         `{re.1}` that of the last one that matched.",
+        "re.",
+        "http.regexp."
+    ),
+    plain!(
+        FileMatch(FileMatch::Relative),
+        "What the last `file` matcher found, below its root.",
+        "file_match.relative",
+        "http.matchers.file.relative"
+    ),
+    plain!(
+        FileMatch(FileMatch::Absolute),
+        "What the last `file` matcher found, as a whole path.",
+        "file_match.absolute",
+        "http.matchers.file.absolute"
+    ),
+    plain!(
+        FileMatch(FileMatch::Type),
+        "What it is: `file` or `directory`.",
+        "file_match.type",
+        "http.matchers.file.type"
+    ),
+    plain!(
+        FileMatch(FileMatch::Remainder),
+        "What `split_path` cut off from it.",
+        "file_match.remainder",
+        "http.matchers.file.remainder"
+    ),
+    plain!(
+        OrigMethod,
+        "The method before `method`.",
+        "orig_method",
+        "http.request.orig_method"
+    ),
+    plain!(
+        OrigQuery,
+        "The query before rewrites.",
+        "orig_query",
+        "http.request.orig_uri.query"
+    ),
+    plain!(
+        OrigPrefixedQuery,
+        "The query before rewrites with its question mark, empty if there is none.",
+        "orig_?query",
+        "http.request.orig_uri.prefixed_query"
+    ),
+    plain!(
+        OrigDir,
+        "The path before rewrites up to its last slash.",
+        "orig_dir",
+        "http.request.orig_uri.path.dir"
+    ),
+    plain!(
+        OrigFile,
+        "The last element of the path before rewrites.",
+        "orig_file",
+        "http.request.orig_uri.path.file"
+    ),
+    plain!(
+        Protocol,
+        "`HTTP/1.1`, `HTTP/2.0` and so on.",
+        "http.request.proto"
+    ),
+    plain!(
+        LocalHost,
+        "Address of the server's side of the connection.",
+        "http.request.local.host"
+    ),
+    plain!(
+        LocalPort,
+        "Port of the server's side of the connection.",
+        "http.request.local.port"
+    ),
+    plain!(
+        FileBase,
+        "The last element of the path without its extension.",
+        "file.base",
+        "http.request.uri.path.file.base"
+    ),
+    plain!(
+        FileExtension,
+        "The extension of the last element of the path, with its dot.",
+        "file.ext",
+        "http.request.uri.path.file.ext"
+    ),
+    plain!(
+        User,
+        "The name that `basic_auth` has checked.",
+        "http.auth.user.id"
+    ),
+    plain!(
+        ErrorStatus,
+        "In `handle_errors`: the status code.",
+        "err.status_code",
+        "http.error.status_code"
+    ),
+    plain!(
+        ErrorText,
+        "In `handle_errors`: the status code in words.",
+        "err.status_text",
+        "http.error.status_text"
+    ),
+    plain!(
+        ErrorMessage,
+        "In `handle_errors`: what is wrong.",
+        "err.message",
+        "http.error.message"
+    ),
+    plain!(
+        ResponseStatus,
+        "In `handle_response`: the status code of the response.",
+        "resp.status_code",
+        "rp.status_code",
+        "http.intercept.status_code",
+        "http.reverse_proxy.status_code"
+    ),
+    with!(
+        |name| named(&name.to_ascii_lowercase(), Placeholder::ResponseHeader)
+            .filter(|_| crate::value::is_token(name)),
+        "In `handle_response`: a header field of the response.",
+        "resp.header.",
+        "rp.header.",
+        "http.intercept.header.",
+        "http.reverse_proxy.header."
+    ),
+    plain!(
+        Upstream,
+        "In `header_up`, and nothing else beside it: where the upstream listens.",
+        "upstream_hostport",
+        "http.reverse_proxy.upstream.hostport"
+    ),
+    with!(
+        |index| index.parse().ok().map(Placeholder::HostLabel),
+        "A label of the host, counted from the right and from 0.",
+        "labels.",
+        "http.request.host.labels."
     ),
     with!(
         |index| index.parse().ok().map(Placeholder::PathElement),
@@ -183,42 +352,21 @@ pub(crate) const UNSUPPORTED: &[&str] = &[
     "block",
     "blocks.",
     "err.",
-    "file.",
-    "file_match.",
     "http.error.",
     "http.intercept.",
     "http.matchers.",
-    "http.regexp.",
     "http.request.body",
     "http.request.body_base64",
     "http.request.duration",
     "http.request.duration_ms",
-    "http.request.host.labels.",
     "http.request.local",
-    "http.request.local.host",
-    "http.request.local.port",
-    "http.request.orig_method",
-    "http.request.orig_uri.path.dir",
-    "http.request.orig_uri.path.file",
-    "http.request.orig_uri.prefixed_query",
-    "http.request.orig_uri.query",
-    "http.request.proto",
     "http.request.tls.",
-    "http.request.uri.path.file.",
     "http.request.uri.path_escaped",
     "http.request.uri.query_escaped",
     "http.request.uri_escaped",
     "http.reverse_proxy.",
     "http.shutting_down",
     "http.time_until_shutdown",
-    "http.vars.",
-    "labels.",
-    "orig_?query",
-    "orig_dir",
-    "orig_file",
-    "orig_method",
-    "orig_query",
-    "re.",
     "resp.",
     "rp.",
     "system.arch",
@@ -236,8 +384,6 @@ pub(crate) const UNSUPPORTED: &[&str] = &[
     "tls_client_serial",
     "tls_client_subject",
     "tls_version",
-    "upstream_hostport",
-    "vars.",
 ];
 
 /// Splits a word at its placeholders. Braces around anything that could not be a name (JSON, CSS)

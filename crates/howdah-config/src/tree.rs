@@ -12,6 +12,8 @@ const MAX_DEPTH: usize = 64;
 pub(crate) struct Word {
     pub(crate) text: String,
     pub(crate) position: Position,
+    /// It stood in quotes.
+    pub(crate) quoted: bool,
 }
 
 /// A line with its block.
@@ -36,6 +38,8 @@ pub(crate) struct SiteBlock {
 pub(crate) struct Tree {
     pub(crate) global: Vec<Statement>,
     pub(crate) sites: Vec<SiteBlock>,
+    /// `&(name) { … }`, each by its name.
+    pub(crate) named: Vec<(Word, Vec<Statement>)>,
 }
 
 /// Reads a stream to its end.
@@ -75,6 +79,17 @@ pub(crate) fn parse(stream: &mut Stream<'_>) -> Result<Tree, Error> {
             continue;
         }
         first = false;
+        if is_named_route(&item.token)
+            && let Some(open) = stream.pop_open()
+        {
+            let body = block(stream, &open.token.position, 1)?;
+            let mut word = word(item)?;
+            // Without `&(` and `)`.
+            word.text.pop();
+            word.text.drain(..2);
+            tree.named.push((word, body));
+            continue;
+        }
         let site = site(stream, item)?;
         tree.sites.push(site);
     }
@@ -88,12 +103,11 @@ fn site(stream: &mut Stream<'_>, first: Item) -> Result<SiteBlock, Error> {
     let mut comma: Option<Position> = None;
     while let Some(item) = next {
         let mut word = word(item)?;
-        if let Some(name) = word.text.strip_prefix("&(") {
-            return Err(Error::new(
-                ErrorKind::Unsupported,
+        if word.text.starts_with("&(") {
+            return Err(syntax(
                 &word.position,
-                format!("the named route `&({name}` is not supported in this version"),
-                "use a snippet: `(name) { … }` and `import name`",
+                format!("`{}` is not a named route", word.text),
+                "write `&(name) {`, and the directives in the block",
             ));
         }
         if word.text.starts_with('@') {
@@ -244,8 +258,17 @@ fn statement(
     }))
 }
 
-/// The tokens of a snippet, up to and without its `}`.
-fn raw_block(stream: &mut Stream<'_>, open: &Position) -> Result<Vec<Item>, Error> {
+/// `&(name)`.
+fn is_named_route(token: &crate::lexer::Token) -> bool {
+    token
+        .text
+        .strip_prefix("&(")
+        .and_then(|rest| rest.strip_suffix(')'))
+        .is_some_and(|name| !name.is_empty())
+}
+
+/// The tokens of a snippet, or of the block of an `import`, up to and without its `}`.
+pub(crate) fn raw_block(stream: &mut Stream<'_>, open: &Position) -> Result<Vec<Item>, Error> {
     let mut depth = 1;
     let mut items = Vec::new();
     while let Some(mut item) = stream.pop() {
@@ -262,7 +285,7 @@ fn raw_block(stream: &mut Stream<'_>, open: &Position) -> Result<Vec<Item>, Erro
     }
     Err(syntax(
         open,
-        "the snippet that starts here is not closed",
+        "the block that starts here is not closed",
         "end it with `}`",
     ))
 }
@@ -288,6 +311,7 @@ fn word(item: Item) -> Result<Word, Error> {
     Ok(Word {
         text: token.text,
         position: token.position,
+        quoted: !unquoted,
     })
 }
 

@@ -1,5 +1,6 @@
 //! `worker`: its line and its block. What needs to know all workers of a file is in `pools`.
 
+mod concurrency;
 mod options;
 
 use crate::error::{Error, ErrorKind, Position};
@@ -38,6 +39,7 @@ pub(crate) struct Draft {
     pub(crate) application: Option<String>,
     /// Where a relative `file` starts, if not at the working directory.
     pub(crate) folder: Option<String>,
+    concurrent: concurrency::Concurrent,
     /// `request_timeout` is given, perhaps as `off`.
     has_timeout: bool,
     pub(crate) matches: Vec<String>,
@@ -91,6 +93,7 @@ pub(crate) fn read(cx: &mut Context, call: &Call<'_>, place: Place) -> Result<Dr
         name: None,
         application: None,
         folder: None,
+        concurrent: concurrency::Concurrent::default(),
         has_timeout: false,
         matches: Vec::new(),
         pool: WorkerPool::new("", ""),
@@ -124,6 +127,7 @@ pub(crate) fn read(cx: &mut Context, call: &Call<'_>, place: Place) -> Result<Dr
     // FrankenPHP's way to say that it is not given.
     draft.pool.workers = draft.pool.workers.filter(|count| *count > 0);
     check_max(call, draft.pool.workers, draft.pool.workers_max)?;
+    concurrency::finish(call, &mut draft)?;
     if draft.pool.isolation == crate::model::Isolation::Request
         && draft.pool.boot == crate::model::Boot::Each
     {

@@ -6,6 +6,13 @@ use std::time::Duration;
 /// spare, share the 512 places of a segment.
 pub const WORKERS_MAX: usize = 255;
 
+/// The same of a pool with [`WorkerPool::concurrency`]: the descriptors that wake its workers have to fit
+/// into one message.
+pub const CONCURRENT_WORKERS_MAX: usize = 111;
+
+/// Requests that one worker can run at a time.
+pub const CONCURRENCY_MAX: u32 = 1024;
+
 /// The name of the classic pool, which no worker pool may have.
 pub const CLASSIC_POOL: &str = "php";
 
@@ -20,7 +27,8 @@ pub struct WorkerPool {
     /// Document root of the request that the script boots with; an absolute path. `None`: not known
     /// before a request comes.
     pub root: Option<String>,
-    /// `num`: worker processes. Default: as for the classic pool.
+    /// `num`: worker processes. Default: as for the classic pool, or with `concurrency` one for each core,
+    /// at least 2.
     pub workers: Option<usize>,
     /// `max_threads`: how many there may be when requests wait. Default: as many as `workers`.
     pub workers_max: WorkersMax,
@@ -41,6 +49,8 @@ pub struct WorkerPool {
     pub exit: OnExit,
     /// `isolation`.
     pub isolation: Isolation,
+    /// `concurrency`: several requests at a time in one worker. `None`: one.
+    pub concurrency: Option<Concurrency>,
     /// `keep`: state that a request may change for later ones. Default: none.
     pub keep: Keep,
     /// `connections`.
@@ -68,8 +78,8 @@ pub struct WorkerPool {
     /// `queue_length`: requests that may wait; more are answered 503. Default: that of the classic
     /// pool.
     pub queue_length: Option<usize>,
-    /// `max_in_flight`: requests that may be in PHP at a time; further ones wait. Default: one for
-    /// each worker.
+    /// `max_in_flight`: requests that may be in PHP at a time; further ones wait. Default: as many as the
+    /// workers have room for.
     pub max_in_flight: Option<usize>,
     /// `max_idle_time`: a worker above `workers` that had nothing to do for so long ends. Default:
     /// that of the classic pool.
@@ -93,6 +103,7 @@ impl WorkerPool {
             boot: Boot::Zygote,
             exit: OnExit::Request,
             isolation: Isolation::Worker,
+            concurrency: None,
             keep: Keep::NONE,
             connections: Connections::Replace,
             rollback: true,
@@ -108,6 +119,47 @@ impl WorkerPool {
             max_idle_time: None,
         }
     }
+}
+
+/// Several requests at a time in each worker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Concurrency {
+    /// `concurrency`: 2 to [`CONCURRENCY_MAX`].
+    pub requests: u32,
+    /// `statics`.
+    pub statics: Statics,
+    /// `stack_size`: bytes of C stack of each request. `None`: what the PHP process thinks right.
+    pub stack_size: Option<u32>,
+    /// `hog_threshold`: a request that keeps the others waiting for longer is logged. `None`: never.
+    /// Default 100 ms.
+    pub hog_threshold: Option<Duration>,
+    /// `time_slice`: a request that keeps the others waiting for longer is interrupted for them. `None`,
+    /// the default: never.
+    pub time_slice: Option<Duration>,
+}
+
+impl Concurrency {
+    /// So many requests, with all defaults.
+    #[must_use]
+    pub fn new(requests: u32) -> Self {
+        Self {
+            requests,
+            statics: Statics::Isolate,
+            stack_size: None,
+            hog_threshold: Some(Duration::from_millis(100)),
+            time_slice: None,
+        }
+    }
+}
+
+/// `statics`: static properties and variables of requests that run at the same time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Statics {
+    /// Each request has its own.
+    #[default]
+    Isolate,
+    /// All requests of a worker have the same.
+    Share,
 }
 
 /// How many processes a pool may grow to.

@@ -4,14 +4,14 @@ mod common;
 
 use common::{config, handler, matcher, path_and, placeholder, routes, text};
 use howdah_config::model::{
-    AccessLog, Compression, ContentCoding, Encode, FileServer, Handler, HeaderChange, LogFormat,
-    Matcher, Part, PhpScript, PhpServer, Placeholder, Route, Template, TryFiles,
+    AccessLog, Compression, ContentCoding, Encode, FileServer, Handler, HeaderChange, LineFormat,
+    LogFormat, Matcher, Part, PhpScript, PhpServer, Placeholder, Route, Status, Template, TryFiles,
 };
 
-fn respond(body: &str, status: u16, close: bool) -> Handler {
+fn respond(body: &str, status: impl Into<Option<u16>>, close: bool) -> Handler {
     Handler::Respond {
         body: text(body),
-        status,
+        status: status.into().map_or(Status::Default, Status::Code),
         close,
     }
 }
@@ -88,15 +88,15 @@ fn redir() {
 #[test]
 fn responses() {
     for (directive, expected) in [
-        ("respond ok", respond("ok", 200, false)),
+        ("respond ok", respond("ok", None, false)),
         ("respond 404", respond("", 404, false)),
-        ("respond \"\"", respond("", 200, false)),
-        ("respond 4044", respond("4044", 200, false)),
+        ("respond \"\"", respond("", None, false)),
+        ("respond 4044", respond("4044", None, false)),
         ("respond \"not here\" 404", respond("not here", 404, false)),
-        ("respond * bye {\nclose\n}", respond("bye", 200, true)),
+        ("respond * bye {\nclose\n}", respond("bye", None, true)),
         ("respond 503 {\nbody later\n}", respond("later", 503, false)),
-        ("respond `{\"a\": 1}`", respond("{\"a\": 1}", 200, false)),
-        ("respond \"\\{path\\}\"", respond("{path}", 200, false)),
+        ("respond `{\"a\": 1}`", respond("{\"a\": 1}", None, false)),
+        ("respond \"\\{path\\}\"", respond("{path}", None, false)),
         (
             "respond <<END\n  a\n   b\n  END 201",
             respond("a\n b", 201, false),
@@ -149,6 +149,7 @@ fn php_server_defaults() {
             hide: hidden(),
             ..FileServer::default()
         }),
+        fastcgi: None,
     };
     assert_eq!(handler("php_server"), Handler::PhpServer(expected.clone()));
     assert_eq!(handler("php_server {\n}"), Handler::PhpServer(expected));
@@ -283,6 +284,7 @@ fn file_server() {
             "./Caddyfile".into(),
         ],
         precompressed: vec![ContentCoding::Zstd, ContentCoding::Gzip],
+        ..FileServer::default()
     };
     assert_eq!(
         handler(
@@ -330,6 +332,7 @@ fn try_files_with_a_query_is_a_group_of_rewrites() {
         Some(Matcher::File {
             root: None,
             candidates: vec![candidate],
+            split: Vec::new(),
         })
     };
     assert_eq!(routes.len(), 3);
@@ -367,7 +370,7 @@ fn handle_groups() {
         panic!("{routes:?}")
     };
     assert_eq!(chain[0].handler, Handler::StripPrefix("/b".into()));
-    assert_eq!(chain[1].handler, respond("b", 200, false));
+    assert_eq!(chain[1].handler, respond("b", None, false));
 }
 
 #[test]
@@ -386,8 +389,10 @@ fn one_handle_needs_no_group() {
 #[test]
 fn directives_are_sorted() {
     let routes = routes(
-        "file_server\nphp_server\nphp\nrespond /x x\nencode\nroute {\n}\nhandle {\n}\ntry_files {path}\n\
-         rewrite /y\nredir /r /s\nheader A b\nroot public",
+        "file_server\nphp_server\nphp\nreverse_proxy a\nrespond /x x\nabort /x\nerror /x\nencode\n\
+         route {\n}\nhandle {\n}\nintercept {\nreplace_status 404\n}\nrequest_header A b\ntry_files {path}\n\
+         uri strip_prefix /a\nrewrite /y\nmethod GET\nredir /r /s\nrequest_body {\nmax_size 1\n}\nheader A b\n\
+         log_skip\nroot public\nvars a b",
     );
     let names: Vec<_> = routes
         .iter()
@@ -404,20 +409,42 @@ fn directives_are_sorted() {
             Handler::PhpServer(_) => "php_server",
             Handler::Php(_) => "php",
             Handler::FileServer(_) => "file_server",
+            Handler::Vars(_) => "vars",
+            Handler::Method(_) => "method",
+            Handler::Uri(_) => "uri",
+            Handler::RequestHeader(_) => "request_header",
+            Handler::RequestBody { .. } => "request_body",
+            Handler::BasicAuth(_) => "basic_auth",
+            Handler::LogSkip => "log_skip",
+            Handler::Intercept(_) => "intercept",
+            Handler::Error { .. } => "error",
+            Handler::Abort => "abort",
+            Handler::ReverseProxy(_) => "reverse_proxy",
+            other => panic!("{other:?}"),
         })
         .collect();
     assert_eq!(
         names,
         [
+            "vars",
             "root",
+            "log_skip",
             "header",
+            "request_body",
             "redir",
+            "method",
             "rewrite",
+            "uri",
             "try_files",
+            "request_header",
             "encode",
+            "intercept",
             "chain",
             "chain",
+            "abort",
+            "error",
             "respond",
+            "reverse_proxy",
             "php",
             "php_server",
             "file_server"
@@ -461,18 +488,21 @@ fn site_settings() {
         ]
     );
     assert_eq!(
-        site.access_log,
-        Some(AccessLog {
-            format: Some(LogFormat::Json),
-            errors_only: false,
-        })
+        site.access_logs,
+        [AccessLog {
+            format: LineFormat {
+                encoding: Some(LogFormat::Json),
+                ..LineFormat::default()
+            },
+            ..AccessLog::default()
+        }]
     );
     assert!(site.routes.is_empty());
     assert_eq!(
-        config(":80 {\nlog\n}").sites[0].access_log,
-        Some(AccessLog::default())
+        config(":80 {\nlog\n}").sites[0].access_logs,
+        [AccessLog::default()]
     );
-    assert_eq!(config(":80 {\n}").sites[0].access_log, None);
+    assert_eq!(config(":80 {\n}").sites[0].access_logs, []);
 }
 
 #[test]
@@ -522,6 +552,7 @@ fn matchers() {
                 Matcher::File {
                     root: None,
                     candidates: vec![placeholder(Placeholder::Path)],
+                    split: Vec::new(),
                 },
             ]),
         ),
@@ -540,6 +571,7 @@ fn matchers() {
             Matcher::File {
                 root: Some(text("app")),
                 candidates: vec![path_and("/index.php"), text("b")],
+                split: Vec::new(),
             },
         ),
     ] {
@@ -579,7 +611,8 @@ fn placeholders() {
         ("{env.HOME}", Placeholder::Env("HOME".into())),
         ("{http.request.uri.path.dir}", Placeholder::Dir),
         ("{?query}", Placeholder::PrefixedQuery),
-        ("{client_ip}", Placeholder::RemoteHost),
+        ("{client_ip}", Placeholder::ClientIp),
+        ("{remote_host}", Placeholder::RemoteHost),
     ] {
         assert_eq!(body(word), [Part::Placeholder(expected)], "{word}");
     }

@@ -16,7 +16,7 @@ fn addresses(text: &str) -> Vec<(Option<String>, u16)> {
     sites
         .into_iter()
         .flat_map(|site| site.addresses)
-        .map(|Address { host, port }| (host, port))
+        .map(|Address { host, port, .. }| (host, port))
         .collect()
 }
 
@@ -48,6 +48,8 @@ fn global_options() {
             max_body_size: 1_000_000_000,
             memory_body_size: 4096,
             max_connections: 7,
+            log_credentials: false,
+            ..Limits::default()
         }
     );
     assert_eq!(

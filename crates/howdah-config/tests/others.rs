@@ -5,7 +5,8 @@ mod common;
 
 use common::{Memory, config};
 use howdah_config::model::{
-    Admin, AdminAddress, Handler, LogFormat, Matcher, Part, Placeholder, Route, Template,
+    Admin, AdminAddress, Edit, Filter, Handler, LogFormat, Matcher, Part, Placeholder, Route,
+    Template,
 };
 use howdah_config::{Parsed, fmt, parse};
 
@@ -45,6 +46,7 @@ fn handlers(routes: &[Route]) -> Vec<&'static str> {
             Handler::Encode(_) => names.push("encode"),
             Handler::PhpServer(_) => names.push("php_server"),
             Handler::FileServer(_) => names.push("file_server"),
+            Handler::Mercure(_) => names.push("mercure"),
             other => panic!("{other:?}"),
         }
     }
@@ -250,24 +252,19 @@ fn octane_of_both_ages() {
             (site.addresses[0].host.as_deref(), site.addresses[0].port),
             (None, 8001)
         );
-        let log = site.access_log.as_ref().expect("an access log");
-        assert_eq!(log.format, Some(LogFormat::Json));
+        let log = &site.access_logs[0];
+        assert_eq!(log.format.encoding, Some(LogFormat::Json));
+        let edit = Edit::Replace("authorization".into(), "REDACTED".into());
+        let path = ["request", "uri"].map(str::to_owned).to_vec();
+        assert_eq!(log.format.filters, [(path, Filter::Query(vec![edit]))]);
         assert!(log.errors_only);
         assert_eq!(handlers(&site.routes), handlers_expected);
     }
 }
 
 #[test]
-fn what_octane_asks_for_in_vain_is_told() {
-    assert_eq!(
-        warnings(&read(OCTANE_NEW, &OCTANE_ENV)),
-        [
-            "Caddyfile:23:13: `fields` has no effect: the log has its fields as they are in this \
-             version, passwords in a query too",
-            "Caddyfile:48:5: `handle_errors` has no effect: errors are answered with the server's \
-             own short texts in this version",
-        ]
-    );
+fn octane_asks_for_a_hub_alone_in_vain() {
+    assert_eq!(warnings(&read(OCTANE_NEW, &OCTANE_ENV)), [""; 0]);
     // Without a number and without directives, as Octane calls it by default; and with a hub.
     let mut env = OCTANE_ENV.to_vec();
     env.retain(|(name, _)| !name.starts_with("CADDY_SERVER_W"));
@@ -278,11 +275,10 @@ fn what_octane_asks_for_in_vain_is_told() {
     for text in [OCTANE, OCTANE_NEW] {
         let parsed = read(text, &env);
         assert_eq!(parsed.config.workers[0].workers, None);
-        let told = warnings(&parsed);
-        assert!(
-            told.iter().any(|warning| warning
-                .ends_with("`mercure` has no effect: there is no Mercure hub in this version")),
-            "{told:?}"
+        assert!(parsed.config.hubs[0].anonymous);
+        assert_eq!(
+            handlers(&parsed.config.sites[0].routes)[..2],
+            ["chain", "root"]
         );
     }
 }
@@ -314,7 +310,7 @@ const FRANKENPHP: &str = r"
 
 {$CADDY_EXTRA_CONFIG}
 
-{$SERVER_NAME:http://localhost} {
+{$SERVER_NAME:localhost} {
 	#log {
 	#	format filter {
 	#		request>uri query {
@@ -346,7 +342,7 @@ fn the_image_of_frankenphp() {
     let parsed = read(FRANKENPHP, &[]);
     assert_eq!(
         parsed.config.sites,
-        config("http://localhost {\nroot public/\nencode zstd br gzip\nphp_server\n}").sites
+        config("localhost {\nroot public/\nencode zstd br gzip\nphp_server\n}").sites
     );
     assert_eq!(
         warnings(&parsed),
@@ -356,9 +352,10 @@ fn the_image_of_frankenphp() {
 
 #[test]
 fn what_users_of_the_image_set() {
-    let with_all = FRANKENPHP
-        .replace("\t#", "\t")
-        .replace("mercure {\n\t}", "mercure {\n\t\tanonymous\n\t}");
+    let with_all = FRANKENPHP.replace("\t#", "\t").replace(
+        "mercure {\n\t}",
+        "mercure {\n\t\tpublisher_jwt {$JWT_KEY}\n\t\tanonymous\n\t}",
+    );
     let parsed = read(
         &with_all.replace("A hub, and preloading", "# A hub, and preloading"),
         &[
@@ -377,10 +374,12 @@ fn what_users_of_the_image_set() {
                 "http://other.example {\nrespond other\n}",
             ),
             ("CADDY_SERVER_EXTRA_DIRECTIVES", "header -Server"),
+            ("JWT_KEY", "a-secret-of-at-least-32-bytes-of-text"),
         ],
     );
     let config = &parsed.config;
     assert_eq!(config.sites.len(), 2);
+    assert_eq!(config.hubs.len(), 1);
     assert_eq!(config.workers.len(), 2);
     assert_eq!(config.workers[0].file, "/public/index.php");
     assert_eq!(config.workers[0].workers, Some(2));
@@ -388,9 +387,7 @@ fn what_users_of_the_image_set() {
     assert_eq!(config.workers[1].root.as_deref(), Some("/app/public"));
     assert_eq!(config.global.php.workers, Some(4));
     let told = warnings(&parsed).join("\n");
-    for name in ["fields", "mercure", "vulcain"] {
-        assert!(told.contains(&format!("`{name}` has no effect")), "{told}");
-    }
+    assert!(told.contains("`vulcain` has no effect"), "{told}");
 }
 
 #[test]

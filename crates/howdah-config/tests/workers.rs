@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use common::{environment, errors, text};
 use howdah_config::model::{
-    Boot, Connections, Handler, Isolation, Keep, OnExit, PhpScript, PhpWorker, WorkerPool,
-    WorkersMax,
+    Boot, Concurrency, Connections, Handler, Isolation, Keep, OnExit, PhpScript, PhpWorker,
+    Statics, WorkerPool, WorkersMax,
 };
 use howdah_config::{Config, Files, Parsed, parse};
 
@@ -159,6 +159,25 @@ fn options() {
             pool.isolation = Isolation::Request;
         }),
         ("isolation worker", |_| {}),
+        ("concurrency 1", |_| {}),
+        ("concurrency 100", |pool| {
+            pool.concurrency = Some(Concurrency::new(100));
+        }),
+        (
+            "time_slice 5ms\nhog_threshold off\nstack_size 1MiB\nstatics share\nconcurrency 2",
+            |pool| {
+                pool.concurrency = Some(Concurrency {
+                    requests: 2,
+                    statics: Statics::Share,
+                    stack_size: Some(1 << 20),
+                    hog_threshold: None,
+                    time_slice: Some(Duration::from_millis(5)),
+                });
+            },
+        ),
+        ("concurrency 2\nstatics isolate\ntime_slice off", |pool| {
+            pool.concurrency = Some(Concurrency::new(2));
+        }),
         ("keep ini handlers\nkeep random ini", |pool| {
             pool.keep = Keep::INI.with(Keep::HANDLERS).with(Keep::RANDOM);
         }),
@@ -411,8 +430,32 @@ fn workers_are_checked() {
             "4:1: `match` belongs to one application, and this worker is for all; put the worker in the `php_server` whose paths it takes",
         ),
         (
-            "worker a.php {\nconcurrency 8\n}",
-            "4:1: `concurrency` is not supported in this version; a worker has one request at a time; raise `num` or `max_threads`",
+            "worker a.php {\nconcurrency 0\n}",
+            "4:13: `0` is not a whole number for `concurrency`; give a number of at least 1",
+        ),
+        (
+            "worker a.php {\nconcurrency 1025\n}",
+            "4:13: 1025 requests are too many for one process; give a number of at most 1024, and more workers with `num`",
+        ),
+        (
+            "worker a.php {\nconcurrency 2\nisolation request\n}",
+            "3:1: with `isolation request` each request has a process of its own, and with `concurrency` many share one; take one of them out",
+        ),
+        (
+            "worker a.php 112 {\nconcurrency 2\n}",
+            "3:1: 112 processes with `concurrency` are too many for one pool; with `concurrency` one process for each core is enough, and there may be 111",
+        ),
+        (
+            "worker a.php {\nhog_threshold 1s\n}",
+            "3:1: `hog_threshold` means nothing for a worker with one request at a time; write `concurrency NUMBER` too, or take it out",
+        ),
+        (
+            "worker a.php {\nstack_size 1KiB\n}",
+            "4:12: `1KiB` is no stack for a request; give a size from `64KiB` to `64MiB`",
+        ),
+        (
+            "worker a.php {\nstatics copy\n}",
+            "4:9: `statics` takes no `copy`; known are isolate, share",
         ),
         (
             "worker a.php {\nboot always\n}",

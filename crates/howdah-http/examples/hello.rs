@@ -84,18 +84,21 @@ fn howdah(port: u16, directory: Option<&str>) -> Result<(), Box<dyn Error>> {
     };
     let mut config = Config {
         sites: vec![Site {
-            addresses: vec![Address { host: None, port }],
+            addresses: vec![Address {
+                port,
+                ..Address::default()
+            }],
             routes: vec![
                 route(Handler::Root(Template::text(root))),
                 route(Handler::PhpServer(PhpServer::default())),
             ],
-            access_log: None,
             bind: vec![Ipv4Addr::LOCALHOST.into()],
+            ..Site::default()
         }],
         ..Config::default()
     };
     config.global.php.front_threads = Some(1);
-    let server = Server::bind(&config)?;
+    let server = Server::bind(&config, None)?;
     server.run_thread(0, Hooks::default(), &Shutdown::new(), || Ok(Rc::new(Hello)))?;
     Ok(())
 }

@@ -1,5 +1,7 @@
 //! Responses that the server makes itself: short, plain text, and they say what is wrong.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use http::header::{ALLOW, CONNECTION, CONTENT_TYPE, HeaderValue, LOCATION};
 use http::{Response, StatusCode};
@@ -8,15 +10,35 @@ use crate::response::Content;
 
 const PLAIN: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
 
+/// In the extensions of a response: it is an error of the server, which `handle_errors` may form.
+/// Responses of an application that have it are taken as such too.
+#[derive(Debug, Clone)]
+pub struct Failure {
+    /// `{err.message}`; may be empty.
+    pub message: Cow<'static, str>,
+}
+
 /// The status and its name.
 pub(crate) fn plain(status: StatusCode) -> Response<Content> {
+    error(status, Cow::Borrowed(""))
+}
+
+/// The status and its name for the client, and what is wrong for `handle_errors`.
+pub(crate) fn error(status: StatusCode, message: Cow<'static, str>) -> Response<Content> {
     let reason = status.canonical_reason().unwrap_or("");
-    text(status, format!("{} {reason}\n", status.as_u16()).into())
+    let body = format!("{} {reason}\n", status.as_u16()).into();
+    failure(text(status, body), message)
 }
 
 /// The status and what is wrong.
 pub(crate) fn explain(status: StatusCode, reason: &str) -> Response<Content> {
-    text(status, format!("{reason}\n").into())
+    let response = text(status, format!("{reason}\n").into());
+    failure(response, Cow::Owned(reason.to_owned()))
+}
+
+fn failure(mut response: Response<Content>, message: Cow<'static, str>) -> Response<Content> {
+    response.extensions_mut().insert(Failure { message });
+    response
 }
 
 pub(crate) fn bad_request(reason: &str) -> Response<Content> {
@@ -24,18 +46,15 @@ pub(crate) fn bad_request(reason: &str) -> Response<Content> {
 }
 
 pub(crate) fn not_found() -> Response<Content> {
-    text(
-        StatusCode::NOT_FOUND,
-        Bytes::from_static(b"404 Not Found\n"),
-    )
+    let body = Bytes::from_static(b"404 Not Found\n");
+    failure(text(StatusCode::NOT_FOUND, body), Cow::Borrowed(""))
 }
 
 /// FPM's words.
 pub(crate) fn no_script() -> Response<Content> {
-    text(
-        StatusCode::NOT_FOUND,
-        Bytes::from_static(b"File not found.\n"),
-    )
+    let body = Bytes::from_static(b"File not found.\n");
+    let message = Cow::Borrowed("the script does not exist");
+    failure(text(StatusCode::NOT_FOUND, body), message)
 }
 
 pub(crate) fn method_not_allowed(allow: &'static str) -> Response<Content> {

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Method, Response, Uri, Version};
 
 pub use crate::connection::interim::{Interim, InterimError};
+pub use crate::record::Progress;
 
 /// Answers the requests that the routes hand to PHP. One value per front thread; never crosses threads.
 pub trait Application: 'static {
@@ -51,6 +52,8 @@ pub struct AppRequest {
     pub env: Vec<(String, String)>,
     /// The user that the server itself authenticated, if it did.
     pub remote_user: Option<String>,
+    /// Wants to know where the request is, if somebody looks.
+    pub progress: Option<Progress>,
 }
 
 /// What to run, and which parts of the path led to it. All paths are decoded and absolute.
@@ -64,6 +67,22 @@ pub struct Script {
     pub path_info: String,
     /// `SCRIPT_FILENAME`, if it is not `root` and `name` together.
     pub file: Option<Rc<str>>,
+}
+
+impl RequestBody {
+    /// Bytes.
+    pub fn len(&self) -> u64 {
+        match self {
+            Self::Empty => 0,
+            Self::Memory(bytes) => bytes.len() as u64,
+            Self::Spooled(file) => file.len(),
+        }
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
 }
 
 /// A request body that was read in full.
@@ -84,7 +103,7 @@ pub struct Connection {
     pub remote: SocketAddr,
     /// The listener's side.
     pub local: SocketAddr,
-    /// TLS protocol and cipher, if it is encrypted.
+    /// What is known of the encryption, if it is encrypted.
     pub tls: Option<Tls>,
 }
 
@@ -94,5 +113,8 @@ pub struct Tls {
     /// `TLSv1.3`.
     pub protocol: &'static str,
     /// Cipher suite by its IANA name.
-    pub cipher: String,
+    pub cipher: &'static str,
+    /// The host that requests must be for: the one that the client asked for when it connected,
+    /// empty if it asked for none. `None`: any.
+    pub host: Option<Box<str>>,
 }

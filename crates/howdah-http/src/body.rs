@@ -6,11 +6,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body::Body;
-use hyper::body::Incoming;
 
 use crate::application::RequestBody;
+use crate::http3::Incoming;
 use crate::spool::{SpoolDir, SpoolFile};
 use crate::thread::Limits;
+
+/// Bytes of a body that the server itself reads: a published update.
+const ENDPOINT_BODY_MAX: u64 = 1 << 20;
 
 /// Why there is no body.
 #[derive(Debug, thiserror::Error)]
@@ -25,17 +28,17 @@ pub(crate) enum BodyError {
     Storage(#[source] io::Error),
 }
 
-/// Trailers are dropped: CGI has no place for them.
+/// Reads the body of the request `id`, of at most `limit` bytes. Trailers are dropped: CGI has no place for
+/// them.
 pub(crate) async fn read(
     mut incoming: Incoming,
     limits: &Limits,
     spool: &SpoolDir,
-    id: u64,
+    (id, limit): (u64, u64),
 ) -> Result<RequestBody, BodyError> {
     if incoming.is_end_stream() {
         return Ok(RequestBody::Empty);
     }
-    let limit = limits.max_body_size;
     let hint = incoming.size_hint();
     if hint.lower() > limit {
         return Err(BodyError::TooLarge { limit });
@@ -43,7 +46,7 @@ pub(crate) async fn read(
     let memory = limits.memory_body_size as u64;
     if hint.lower() > memory {
         let file = spool.file(id).map_err(BodyError::Storage)?;
-        return spooled(incoming, file, limits).await;
+        return spooled(incoming, file, limits, limit).await;
     }
     let mut first = Bytes::new();
     let mut rest: Vec<u8> = Vec::new();
@@ -57,7 +60,7 @@ pub(crate) async fn read(
             for part in [&first[..], &rest[..], &data[..]] {
                 file.append(part).map_err(BodyError::Storage)?;
             }
-            return spooled(incoming, file, limits).await;
+            return spooled(incoming, file, limits, limit).await;
         }
         if first.is_empty() && rest.is_empty() {
             // The usual body comes in one piece and is never copied.
@@ -79,12 +82,36 @@ pub(crate) async fn read(
     })
 }
 
+/// A body for the server itself: in memory, and so with a limit of its own.
+pub(crate) async fn in_memory(mut incoming: Incoming, limits: &Limits) -> Result<Bytes, BodyError> {
+    let limit = limits.max_body_size.min(ENDPOINT_BODY_MAX);
+    if incoming.size_hint().lower() > limit {
+        return Err(BodyError::TooLarge { limit });
+    }
+    let mut first = Bytes::new();
+    let mut rest: Vec<u8> = Vec::new();
+    while let Some(data) = next(&mut incoming, limits.read_body).await? {
+        if (first.len().max(rest.len()) + data.len()) as u64 > limit {
+            return Err(BodyError::TooLarge { limit });
+        }
+        if first.is_empty() {
+            first = data;
+            continue;
+        }
+        if rest.is_empty() {
+            rest.extend_from_slice(&first);
+        }
+        rest.extend_from_slice(&data);
+    }
+    Ok(if rest.is_empty() { first } else { rest.into() })
+}
+
 async fn spooled(
     mut incoming: Incoming,
     mut file: SpoolFile,
     limits: &Limits,
+    limit: u64,
 ) -> Result<RequestBody, BodyError> {
-    let limit = limits.max_body_size;
     while let Some(data) = next(&mut incoming, limits.read_body).await? {
         if file.len() + data.len() as u64 > limit {
             return Err(BodyError::TooLarge { limit });

@@ -1,4 +1,4 @@
-//! The web server in front of the PHP processes: listeners, HTTP/1.1 and HTTP/2 without TLS,
+//! The web server in front of the PHP processes: listeners, TLS handshakes, HTTP/1.1, HTTP/2 and HTTP/3,
 //! timeouts and limits, request bodies, routes, static files and the access log.
 //!
 //! It knows no PHP. A request whose script has been found and whose body has been read goes to an
@@ -20,17 +20,26 @@
 
 mod answer;
 pub mod application;
+mod auth;
 mod body;
+mod challenge;
 mod check;
 mod clock;
 mod connection;
 mod encode;
+pub mod endpoint;
 mod executor;
+mod fastcgi;
 mod files;
+mod http3;
+mod later;
 mod listener;
 mod log;
 mod lookup;
 mod path;
+mod perform;
+mod proxy;
+mod record;
 mod response;
 mod route;
 mod server;
@@ -39,11 +48,14 @@ mod shutdown;
 pub mod spool;
 mod stats;
 mod thread;
+mod upstream;
 
+pub use answer::Failure;
 pub use application::{
-    AppRequest, Application, Connection, Interim, InterimError, RequestBody, Script,
+    AppRequest, Application, Connection, Interim, InterimError, Progress, RequestBody, Script,
 };
 pub use listener::BindError;
+pub use record::{LiveRequest, LiveRequests};
 pub use route::RouteError;
 pub use server::{Hooks, RunError, Server, front_threads};
 pub use shutdown::Shutdown;

@@ -35,12 +35,37 @@ pub enum BindError {
         /// The system's reason.
         source: io::Error,
     },
+    /// HTTP/3 cannot be served there.
+    #[error(
+        "cannot serve HTTP/3 on {address}/udp: {reason}; free the port, or turn HTTP/3 off with `servers {{ protocols h1 h2 }}`"
+    )]
+    Http3 {
+        /// What was asked for.
+        address: SocketAddr,
+        /// Why.
+        reason: String,
+    },
+    /// The caller has no certificates for it.
+    #[error("{address} has HTTPS, and no certificates were set up for it")]
+    Certificates {
+        /// What was asked for.
+        address: SocketAddr,
+    },
     /// No site names an address.
     #[error("no site has an address to listen on: add one such as `:8080 {{ … }}`")]
     NoAddress,
     /// A route cannot be executed.
     #[error("{0}")]
     Route(#[from] crate::route::RouteError),
+    /// An access log cannot be written.
+    #[error(transparent)]
+    AccessLog(#[from] howdah_observe::access::OpenError),
+    /// A variable about traces cannot be honoured.
+    #[error(transparent)]
+    TraceSettings(#[from] howdah_observe::trace::SettingsError),
+    /// Traces cannot be exported.
+    #[error(transparent)]
+    Trace(#[from] howdah_observe::trace::StartError),
     /// The directory for large request bodies cannot be made.
     #[error("cannot create the directory for request bodies: {0}")]
     Spool(#[from] crate::spool::SpoolError),
@@ -50,35 +75,40 @@ pub enum BindError {
 #[derive(Debug)]
 pub(crate) struct Listener {
     pub(crate) address: SocketAddr,
-    /// Indices of the sites that are served here.
-    pub(crate) sites: Vec<usize>,
+    pub(crate) hosts: Vec<SiteAddress>,
+    pub(crate) tls: bool,
     pub(crate) sockets: Vec<TcpListener>,
 }
+
+/// An address of a site: the numbers of both in the configuration.
+pub(crate) type SiteAddress = (usize, usize);
 
 /// An address as the sites ask for it; no IP means all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Wanted {
     ip: Option<IpAddr>,
     port: u16,
+    /// Tells listeners on port 0 apart; elsewhere the sites agree.
+    tls: bool,
 }
 
 /// Listens on everything the sites ask for.
 pub(crate) fn bind(config: &Config, threads: usize) -> Result<Vec<Listener>, BindError> {
-    let mut wanted: Vec<(Wanted, Vec<usize>)> = Vec::new();
+    let mut wanted: Vec<(Wanted, Vec<SiteAddress>)> = Vec::new();
     for (index, site) in config.sites.iter().enumerate() {
         let all = [None];
         let ips: Vec<Option<IpAddr>> = site.bind.iter().copied().map(Some).collect();
         let ips = if ips.is_empty() { &all[..] } else { &ips[..] };
-        for address in &site.addresses {
+        for (number, address) in site.addresses.iter().enumerate() {
             for ip in ips {
                 let key = Wanted {
                     ip: *ip,
                     port: address.port,
+                    tls: address.tls,
                 };
                 match wanted.iter_mut().find(|(known, _)| *known == key) {
-                    Some((_, sites)) if sites.contains(&index) => {}
-                    Some((_, sites)) => sites.push(index),
-                    None => wanted.push((key, vec![index])),
+                    Some((_, hosts)) => hosts.push((index, number)),
+                    None => wanted.push((key, vec![(index, number)])),
                 }
             }
         }
@@ -88,24 +118,32 @@ pub(crate) fn bind(config: &Config, threads: usize) -> Result<Vec<Listener>, Bin
     }
     wanted
         .into_iter()
-        .map(|(key, sites)| listen(key, sites, threads))
+        .map(|(key, hosts)| {
+            let (address, sockets) = listen(key, threads)?;
+            Ok(Listener {
+                address,
+                hosts,
+                tls: key.tls,
+                sockets,
+            })
+        })
         .collect()
 }
 
-fn listen(wanted: Wanted, sites: Vec<usize>, threads: usize) -> Result<Listener, BindError> {
+fn listen(wanted: Wanted, threads: usize) -> Result<(SocketAddr, Vec<TcpListener>), BindError> {
     let Some(ip) = wanted.ip else {
         let v6 = SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), wanted.port);
         return match sockets(v6, threads) {
             // A kernel without IPv6.
             Err(error) if no_such_family(&error) => {
                 let v4 = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), wanted.port);
-                named(v4, sites, sockets(v4, threads))
+                named(v4, sockets(v4, threads))
             }
-            result => named(v6, sites, result),
+            result => named(v6, result),
         };
     };
     let address = SocketAddr::new(ip, wanted.port);
-    named(address, sites, sockets(address, threads))
+    named(address, sockets(address, threads))
 }
 
 fn no_such_family(error: &io::Error) -> bool {
@@ -115,21 +153,13 @@ fn no_such_family(error: &io::Error) -> bool {
 
 fn named(
     address: SocketAddr,
-    sites: Vec<usize>,
     sockets: io::Result<(SocketAddr, Vec<TcpListener>)>,
-) -> Result<Listener, BindError> {
-    match sockets {
-        Ok((address, sockets)) => Ok(Listener {
-            address,
-            sites,
-            sockets,
-        }),
-        Err(source) => Err(match source.kind() {
-            io::ErrorKind::AddrInUse => BindError::InUse { address },
-            io::ErrorKind::PermissionDenied => BindError::Permission { address },
-            _ => BindError::Listen { address, source },
-        }),
-    }
+) -> Result<(SocketAddr, Vec<TcpListener>), BindError> {
+    sockets.map_err(|source| match source.kind() {
+        io::ErrorKind::AddrInUse => BindError::InUse { address },
+        io::ErrorKind::PermissionDenied => BindError::Permission { address },
+        _ => BindError::Listen { address, source },
+    })
 }
 
 fn sockets(address: SocketAddr, threads: usize) -> io::Result<(SocketAddr, Vec<TcpListener>)> {

@@ -6,13 +6,16 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
+use http::{HeaderMap, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 
 use crate::connection::state::ConnectionState;
 use crate::encode::{Encoded, Started};
+use crate::endpoint::EndpointBody;
 use crate::executor;
 use crate::files::FileStream;
-use crate::log::LogEntry;
+use crate::log::{Ending, LogEntry};
+use crate::record::Record;
 use crate::thread::Core;
 
 /// A body that the server makes itself.
@@ -20,6 +23,8 @@ pub(crate) enum Content {
     Empty,
     Bytes(Bytes),
     File(Box<FileStream>),
+    /// What an endpoint or an upstream answers.
+    Endpoint(EndpointBody),
 }
 
 /// A body and the exchange that ends with it.
@@ -100,6 +105,7 @@ where
             Self::Content(Content::File(stream)) => stream
                 .poll_chunk(cx)
                 .map(|chunk| chunk.map(|chunk| chunk.map(Frame::data))),
+            Self::Content(Content::Endpoint(body)) => body.as_mut().poll_frame(cx),
             Self::Started(started) => started.poll_frame(cx),
             Self::Encoded(encoded) => encoded.poll_frame(cx),
         }
@@ -111,6 +117,7 @@ where
             Self::Content(Content::Empty) => true,
             Self::Content(Content::Bytes(bytes)) => bytes.is_empty(),
             Self::Content(Content::File(stream)) => stream.remaining() == 0,
+            Self::Content(Content::Endpoint(body)) => body.is_end_stream(),
             Self::Started(started) => started.is_end_stream(),
             Self::Encoded(encoded) => encoded.is_end_stream(),
         }
@@ -122,6 +129,7 @@ where
             Self::Content(Content::Empty) => SizeHint::with_exact(0),
             Self::Content(Content::Bytes(bytes)) => SizeHint::with_exact(bytes.len() as u64),
             Self::Content(Content::File(stream)) => SizeHint::with_exact(stream.remaining()),
+            Self::Content(Content::Endpoint(body)) => body.size_hint(),
             Self::Started(started) => started.size_hint(),
             Self::Encoded(_) => SizeHint::default(),
         }
@@ -132,9 +140,12 @@ where
 pub(crate) struct Exchange {
     connection: Rc<ConnectionState>,
     core: Rc<Core>,
-    log: Option<Box<LogEntry>>,
+    pub(crate) log: Option<Box<LogEntry>>,
+    pub(crate) record: Option<Rc<Record>>,
     /// 0 while there is no response.
-    pub(crate) status: u16,
+    status: u16,
+    /// Bytes of the request's body.
+    pub(crate) received: u64,
     /// Bytes of the body handed to the connection.
     sent: u64,
     /// Whether the body was handed over to its end.
@@ -149,14 +160,20 @@ impl Exchange {
             connection: Rc::clone(connection),
             core: Rc::clone(core),
             log: None,
+            record: None,
             status: 0,
+            received: 0,
             sent: 0,
             finished: false,
         }
     }
 
-    pub(crate) fn log(&mut self, entry: LogEntry) {
-        self.log = Some(Box::new(entry));
+    /// The header of the response is settled.
+    pub(crate) fn answered(&mut self, status: StatusCode, headers: &HeaderMap) {
+        self.status = status.as_u16();
+        if let Some(entry) = &mut self.log {
+            entry.response(headers);
+        }
     }
 }
 
@@ -164,8 +181,16 @@ impl Drop for Exchange {
     fn drop(&mut self) {
         self.connection.end();
         self.core.end();
+        if let Some(record) = self.record.take() {
+            record.end(self.status, self.sent);
+        }
         if let Some(entry) = self.log.take() {
-            entry.write(self.status, self.sent, self.finished);
+            entry.write(Ending {
+                status: self.status,
+                received: self.received,
+                sent: self.sent,
+                finished: self.finished,
+            });
         }
     }
 }

@@ -1,44 +1,59 @@
 //! A request on its way to a response.
 
 use std::borrow::Cow;
-use std::convert::Infallible;
 use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
 
 use bytes::Bytes;
 use howdah_cgi::Host;
-use http::header::{CONTENT_LENGTH, HOST, HeaderValue, SERVER};
+use http::header::{ALT_SVC, CONTENT_LENGTH, HOST, HeaderValue, SERVER};
 use http::request::Parts;
 use http::{HeaderMap, Method, Request, Response, StatusCode, Version};
 use http_body::Body;
-use hyper::body::Incoming;
 
 use crate::answer;
-use crate::application::{AppRequest, Application, Connection, Interim};
-use crate::body::{self, BodyError};
+use crate::application::{Application, Connection};
+use crate::auth::Verdict;
 use crate::check::check;
 use crate::connection::state::ConnectionState;
 use crate::encode::{Encodings, Wanted};
 use crate::executor;
-use crate::files;
+use crate::http3::Incoming;
+use crate::later::Later;
 use crate::log::LogEntry;
 use crate::path;
+use crate::perform::{Asked, Performer};
 use crate::response::{Content, Exchange, ResponseBody, Source};
 use crate::route::Outcome;
-use crate::route::context::Context;
+use crate::route::context::{Context, LogChoice, TRACEPARENT, Trace};
 use crate::route::header::Pending;
+use crate::route::notes::Notes;
 use crate::thread::{Core, Thread};
 
 const NAME: HeaderValue = HeaderValue::from_static("Howdah");
+
+/// Passwords that are checked for one request; one for each `basic_auth` on its way.
+const CHECKS_MAX: usize = 8;
+
+/// The connection is closed without a response.
+#[derive(Debug, thiserror::Error)]
+#[error("the configuration closes this connection")]
+pub(crate) struct Aborted;
 
 /// What the routes decided, with nothing borrowed from the request.
 struct Routed {
     outcome: Outcome,
     headers: Vec<Pending>,
     encodings: Encodings,
+    trace: Option<Trace>,
     /// `None`: as sent.
     query: Option<String>,
+    /// With another method or header.
+    changed: Option<Box<Parts>>,
+    user: Option<Rc<str>>,
+    max_body_size: Option<u64>,
+    later: Option<Box<Later>>,
 }
 
 impl Routed {
@@ -47,7 +62,12 @@ impl Routed {
             outcome: Outcome::Answer(Box::new(response)),
             headers: Vec::new(),
             encodings: Encodings::default(),
+            trace: None,
             query: None,
+            changed: None,
+            user: None,
+            max_body_size: None,
+            later: None,
         }
     }
 }
@@ -58,66 +78,98 @@ pub(crate) async fn handle<A: Application>(
     listener: usize,
     mut exchange: Exchange,
     request: Request<Incoming>,
-) -> Result<Response<ResponseBody<A::Body>>, Infallible> {
+) -> Result<Response<ResponseBody<A::Body>>, Aborted> {
     let core = &*thread.core;
     let id = core.next_id();
     let (mut parts, incoming) = request.into_parts();
+    if let Some(observing) = &core.observing {
+        exchange.record = Some(observing.begin(id, connection.remote, &parts));
+    }
     let checked = check(
         &mut parts,
         state.header_bytes(),
         core.limits.max_header_size,
     );
     let ambiguous = state.is_ambiguous();
-    let routed = match checked {
+    let mut routed = match checked {
         _ if ambiguous => Routed::answer(answer::bad_request("the body has two lengths")),
-        Ok(()) => route(core, &connection, listener, id, &parts, &mut exchange),
+        Ok(()) => route(
+            core,
+            (&connection, listener, id),
+            &parts,
+            &mut exchange,
+            &[],
+        ),
         Err(response) => Routed::answer(*response),
     };
+    if matches!(routed.outcome, Outcome::Check(_)) {
+        let at = (&connection, listener, id);
+        routed = Box::pin(check_passwords(core, at, &parts, &mut exchange, routed)).await;
+    }
     let Routed {
-        outcome,
-        headers,
+        mut outcome,
+        mut headers,
         encodings,
+        trace,
         query,
+        changed,
+        user,
+        max_body_size,
+        later,
     } = routed;
     let wanted = encodings.wanted(&parts.method, &parts.headers);
     let http1 = parts.version < Version::HTTP_2;
+    let alt_svc = core
+        .alt_svc(listener)
+        .filter(|_| parts.version < Version::HTTP_3);
     let head = parts.method == Method::HEAD;
     let has_body = !incoming.is_end_stream();
-    let content = match outcome {
-        Outcome::Answer(response) => *response,
-        Outcome::Next => answer::not_found(),
-        Outcome::File(job) => files::serve(job, &parts, &core.files, wanted.is_some()).await,
-        Outcome::Script(job) => match body::read(incoming, &core.limits, &core.spool, id).await {
-            Ok(body) => {
-                let interim = Interim::new(&state, parts.version);
-                let request = AppRequest {
-                    id,
-                    query: query.unwrap_or_else(|| parts.uri.query().unwrap_or("").to_owned()),
-                    method: parts.method,
-                    original_uri: parts.uri,
-                    version: parts.version,
-                    headers: parts.headers,
-                    body,
-                    connection,
-                    pool: job.pool,
-                    script: job.script,
-                    env: job.env,
-                    remote_user: None,
-                };
-                let response = Rc::clone(&thread.app).call(request, interim).await;
-                let encode = wanted.map(|wanted| (wanted, core));
-                return Ok(application(response, headers, encode, head, exchange));
-            }
-            Err(error) => refuse_body(&error, id),
-        },
+    let mut asked = Asked {
+        query,
+        is_head: head,
+        parts: changed.map_or(parts, |changed| *changed),
+        body: Some(incoming),
+        user,
+        max_body_size: max_body_size.unwrap_or(core.limits.max_body_size),
+        is_kept: later.is_some(),
+        with_origin: wanted.is_some(),
+        received: Some(0),
     };
-    let (mut head_parts, body) = content.into_parts();
-    finish(&mut head_parts.headers, headers);
-    let mut source = Source::Content(body);
-    if let Some(wanted) = wanted {
-        source = wanted.apply(&mut head_parts, source, &core.compressed);
+    if let Some(trace) = trace {
+        if let Ok(value) = HeaderValue::from_str(&trace.context.traceparent()) {
+            let headers = match &mut outcome {
+                Outcome::Proxy(job) => &mut job.headers,
+                _ => &mut asked.parts.headers,
+            };
+            headers.insert(TRACEPARENT, value);
+        }
+        if let Some(record) = &exchange.record {
+            record.trace(trace);
+        }
     }
-    if (has_body || ambiguous) && http1 {
+    let performer = Performer {
+        thread: &*thread,
+        connection: &connection,
+        state: &state,
+        record: exchange.record.clone(),
+        id,
+    };
+    let mut response = performer
+        .perform(outcome, &mut asked)
+        .await
+        .ok_or(Aborted)?;
+    exchange.received = asked.received.unwrap_or(0);
+    if let Some(later) = later {
+        let applied = later.apply(response, &performer, &mut asked, &mut headers);
+        response = Box::pin(applied).await.ok_or(Aborted)?;
+    }
+    let (mut head_parts, source) = response.into_parts();
+    if let Some(alt_svc) = alt_svc {
+        let field = head_parts.headers.entry(ALT_SVC);
+        field.or_insert_with(|| alt_svc.clone());
+    }
+    let unread = has_body && (asked.body.is_some() || asked.received.is_none());
+    if (unread || ambiguous) && http1 {
         // The body was not read to its end, or nobody knows where it ends. The connection cannot be
         // used again, and it must not be closed so hard that the client loses the response.
         state.set_linger();
@@ -125,7 +177,19 @@ pub(crate) async fn handle<A: Application>(
             .headers
             .insert(http::header::CONNECTION, HeaderValue::from_static("close"));
     }
-    exchange.status = head_parts.status.as_u16();
+    let mut source = match source {
+        Source::Application(body) => {
+            let response = Response::from_parts(head_parts, body);
+            let encode = wanted.map(|wanted| (wanted, core));
+            return Ok(application(response, headers, encode, head, exchange));
+        }
+        other => other,
+    };
+    finish(&mut head_parts.headers, headers);
+    if let Some(wanted) = wanted {
+        source = wanted.apply(&mut head_parts, source, &core.compressed);
+    }
+    exchange.answered(head_parts.status, &head_parts.headers);
     exchange.finished = head || source.is_end_stream();
     executor::note_response();
     Ok(Response::from_parts(
@@ -134,14 +198,35 @@ pub(crate) async fn handle<A: Application>(
     ))
 }
 
+/// Runs the routes again with each password that was checked.
+async fn check_passwords(
+    core: &Core,
+    at: (&Rc<Connection>, usize, u64),
+    parts: &Parts,
+    exchange: &mut Exchange,
+    mut routed: Routed,
+) -> Routed {
+    let mut verdicts = Vec::new();
+    while verdicts.len() < CHECKS_MAX
+        && let Outcome::Check(check) = routed.outcome
+    {
+        let Some(verdict) = check.run().await else {
+            tracing::warn!("a request was answered 503: too many passwords wait to be checked");
+            return Routed::answer(answer::plain(StatusCode::SERVICE_UNAVAILABLE));
+        };
+        verdicts.push(verdict);
+        routed = route(core, at, parts, exchange, &verdicts);
+    }
+    routed
+}
+
 /// Runs the routes of the site that the request is for.
 fn route(
     core: &Core,
-    connection: &Connection,
-    listener: usize,
-    id: u64,
+    (connection, listener, id): (&Rc<Connection>, usize, u64),
     parts: &Parts,
     exchange: &mut Exchange,
+    verdicts: &[Verdict],
 ) -> Routed {
     let host = match parts
         .headers
@@ -152,24 +237,42 @@ fn route(
         Some(host) => host,
         None => None,
     };
+    if connection.tls.is_none()
+        && let Some(challenges) = &core.challenges
+        && let Some(job) = challenges.find(parts.uri.path(), &core.lookup)
+    {
+        let mut routed = Routed::answer(answer::not_found());
+        routed.outcome = Outcome::File(job);
+        return routed;
+    }
+    if let Some(expected) = connection.tls.as_ref().and_then(|tls| tls.host.as_deref())
+        && !host.is_some_and(|host| host.name.eq_ignore_ascii_case(expected))
+    {
+        // Another host may not ask for the certificate that this one asks for.
+        return Routed::answer(answer::explain(
+            StatusCode::MISDIRECTED_REQUEST,
+            "The connection was opened for another host.",
+        ));
+    }
     let Some(site) = core.hosts(listener).find(host.map_or("", |host| host.name)) else {
         return Routed::answer(answer::explain(
             StatusCode::NOT_FOUND,
             "No site is configured for this host.",
         ));
     };
-    if let Some(logged) = site.access_log {
-        exchange.log(LogEntry::new(logged, id, connection.remote, parts));
+    if !site.logs.is_empty() {
+        exchange.log = Some(Box::new(LogEntry::new(&site.logs, id, connection, parts)));
     }
     let path: Cow<'_, str> = match path::normalise(parts.uri.path()) {
         Ok(path) => path,
         Err(error) => return Routed::answer(answer::bad_request(&error.to_string())),
     };
     let mut context = Context {
-        parts,
+        original: parts,
+        changed: None,
         connection,
         id,
-        host,
+        original_host: host,
         path,
         rewritten: false,
         query: None,
@@ -177,30 +280,43 @@ fn route(
         root: Rc::clone(&core.default_root),
         headers: Vec::new(),
         encodings: Encodings::default(),
+        notes: Notes::default(),
+        intercepts: Vec::new(),
+        max_body_size: None,
+        log: LogChoice::default(),
+        sampler: core.observing.as_ref().and_then(|own| own.sampler()),
+        trace: None,
         lookup: &core.lookup,
         roots: &core.roots,
+        proxies: &core.proxies,
+        verdicts,
+        problem: None,
+        response: None,
     };
     let outcome = site.run(&mut context);
+    let later = Later::keep(site, &context);
+    if context.log.skip {
+        exchange.log = None;
+    } else if let Some(entry) = &mut exchange.log {
+        if let Some(Trace { context: own, .. }) = &context.trace {
+            let (trace, span) = (own.trace.to_string(), format!("{:016x}", own.span));
+            let ids = [("traceID".into(), trace), ("spanID".into(), span)];
+            context.log.append.splice(0..0, ids);
+        }
+        entry.identify(context.client_ip(), context.notes.user.as_deref());
+        entry.append(std::mem::take(&mut context.log.append));
+    }
     Routed {
         outcome,
         headers: context.headers,
         encodings: context.encodings,
+        trace: context.trace,
         query: context.query,
+        changed: context.changed,
+        user: context.notes.user,
+        max_body_size: context.max_body_size,
+        later,
     }
-}
-
-fn refuse_body(error: &BodyError, id: u64) -> Response<Content> {
-    let status = match error {
-        BodyError::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
-        BodyError::Timeout => StatusCode::REQUEST_TIMEOUT,
-        BodyError::Client => StatusCode::BAD_REQUEST,
-        BodyError::Storage(cause) => {
-            let request = format_args!("{id:016x}");
-            tracing::error!(%request, error = %cause, "a request body cannot be stored");
-            StatusCode::INSUFFICIENT_STORAGE
-        }
-    };
-    answer::explain(status, &error.to_string())
 }
 
 fn finish(headers: &mut HeaderMap, changes: Vec<Pending>) {
@@ -224,7 +340,7 @@ where
 {
     let (mut parts, body) = response.into_parts();
     finish(&mut parts.headers, changes);
-    exchange.status = parts.status.as_u16();
+    exchange.answered(parts.status, &parts.headers);
     executor::note_response();
     let bodiless = matches!(
         parts.status,
@@ -259,6 +375,7 @@ where
     Response::from_parts(parts, ResponseBody::new(source, exchange))
 }
 
-async fn discard<B: Body<Data = Bytes, Error = io::Error> + Unpin>(mut body: B) {
+/// Takes a body that nobody wants to its end.
+pub(crate) async fn discard<B: Body<Data = Bytes, Error = io::Error> + Unpin>(mut body: B) {
     while let Some(Ok(_)) = std::future::poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {}
 }

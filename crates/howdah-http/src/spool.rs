@@ -161,6 +161,18 @@ impl SpoolFile {
         self.length == 0
     }
 
+    /// Opens it for reading.
+    pub(crate) fn open(&self) -> io::Result<File> {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(
+            &self.directory.descriptor,
+            self.name(),
+            flags,
+            Mode::empty(),
+        )?;
+        Ok(file.into())
+    }
+
     /// Appends. Blocks, though only on a disk that is behind: the page cache takes it.
     pub(crate) fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.file.write_all(bytes)?;

@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
+use howdah_observe::metrics::Connections;
+
 /// What the front threads are doing. Each thread writes a cache line of its own, readers add them up.
 #[derive(Debug)]
 pub struct Stats {
@@ -15,6 +17,9 @@ pub(crate) struct ThreadStats {
     pub(crate) connections: AtomicUsize,
     pub(crate) in_flight: AtomicUsize,
     pub(crate) requests: AtomicU64,
+    /// Connections by protocol.
+    pub(crate) open: [AtomicU64; 3],
+    pub(crate) accepted: [AtomicU64; 3],
 }
 
 impl Stats {
@@ -34,6 +39,23 @@ impl Stats {
             .iter()
             .map(|thread| thread.connections.load(Relaxed))
             .sum()
+    }
+
+    /// Connections by protocol, in the order of
+    /// [`Protocol`](howdah_observe::metrics::Protocol); those that have sent nothing yet are none of them.
+    pub fn protocols(&self) -> Connections {
+        let sum = |counters: fn(&ThreadStats) -> &[AtomicU64; 3]| {
+            std::array::from_fn(|protocol| {
+                let threads = self.threads.iter();
+                threads
+                    .map(|thread| counters(thread)[protocol].load(Relaxed))
+                    .sum()
+            })
+        };
+        Connections {
+            open: sum(|thread| &thread.open),
+            accepted: sum(|thread| &thread.accepted),
+        }
     }
 
     /// Requests whose header has been read and whose response is not yet finished.

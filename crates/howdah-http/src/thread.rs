@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::io;
 use std::net::{SocketAddr, TcpListener as StdListener};
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -10,19 +11,30 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use howdah_config::model::{self, Config};
+use howdah_observe::access::Logs;
+use howdah_observe::metrics::Protocol;
+use howdah_tls::Acceptor;
+use http::HeaderValue;
 use hyper::server::conn::{http1, http2};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, watch};
 
 use crate::application::Application;
+use crate::challenge::Challenges;
 use crate::clock::{self, milliseconds};
 use crate::connection;
+use crate::connection::handshake::Handshakes;
 use crate::encode::CompressedFiles;
+use crate::endpoint::Endpoints;
 use crate::executor::LocalExecutor;
 use crate::files::FileCache;
+use crate::http3;
 use crate::lookup::{Lookup, Root, Roots};
+use crate::record::Observing;
+use crate::route::proxies::Proxies;
 use crate::route::worker::WorkerFiles;
 use crate::route::{Hosts, RouteError, Site};
+use crate::server::Bound;
 use crate::spool::SpoolDir;
 use crate::stats::{Stats, ThreadStats};
 
@@ -64,13 +76,19 @@ pub(crate) struct Core {
     pub(crate) spool: SpoolDir,
     pub(crate) lookup: Lookup,
     pub(crate) roots: Roots,
+    pub(crate) proxies: Proxies,
     pub(crate) files: FileCache,
     pub(crate) compressed: Rc<CompressedFiles>,
     /// The working directory, for sites without `root`.
     pub(crate) default_root: Rc<Root>,
     /// Woken when the server drains.
     pub(crate) drain: Notify,
-    listeners: Vec<(SocketAddr, Hosts)>,
+    pub(crate) observing: Option<Rc<Observing>>,
+    pub(crate) endpoints: Endpoints,
+    pub(crate) handshakes: Handshakes,
+    /// What answers authorities that check a name over plain HTTP.
+    pub(crate) challenges: Option<Challenges>,
+    listeners: Vec<Listening>,
     stats: Arc<Stats>,
     index: usize,
     next_id: Cell<u64>,
@@ -82,6 +100,15 @@ pub(crate) struct Core {
     room: Notify,
 }
 
+/// A listener of this thread.
+struct Listening {
+    address: SocketAddr,
+    hosts: Hosts,
+    acceptor: Option<Arc<Acceptor>>,
+    /// If it has HTTP/3.
+    alt_svc: Option<HeaderValue>,
+}
+
 /// A front thread with its application.
 pub(crate) struct Thread<A> {
     pub(crate) app: Rc<A>,
@@ -91,14 +118,18 @@ pub(crate) struct Thread<A> {
 /// What a thread is made from.
 pub(crate) struct Plan<'s> {
     pub(crate) config: &'s Config,
-    /// Address and sites of each listener.
-    pub(crate) listeners: &'s [(SocketAddr, Vec<usize>)],
+    pub(crate) listeners: &'s [Bound],
+    /// Where authorities find the answers to their challenges.
+    pub(crate) challenges: Option<&'s Path>,
     pub(crate) stats: Arc<Stats>,
     pub(crate) spool: SpoolDir,
     pub(crate) index: usize,
     pub(crate) threads: usize,
     /// Random, so that ids do not repeat after a restart.
     pub(crate) first_id: u64,
+    pub(crate) logs: &'s Logs,
+    pub(crate) observing: Option<Rc<Observing>>,
+    pub(crate) endpoints: Endpoints,
 }
 
 impl Core {
@@ -106,21 +137,31 @@ impl Core {
         let Plan {
             config,
             listeners,
+            challenges,
             stats,
             spool,
             index,
             threads,
             first_id,
+            logs,
+            observing,
+            endpoints,
         } = plan;
         let workers = WorkerFiles::new(&config.workers);
         let sites: Vec<Rc<Site>> = config
             .sites
             .iter()
-            .map(|site| Site::compile(site, &workers).map(Rc::new))
+            .enumerate()
+            .map(|(index, site)| Site::compile(site, &workers, logs.site(index)).map(Rc::new))
             .collect::<Result<_, _>>()?;
         let listeners = listeners
             .iter()
-            .map(|(address, indices)| (*address, Hosts::new(config, indices, &sites)))
+            .map(|bound| Listening {
+                address: bound.address,
+                hosts: Hosts::new(config, &bound.hosts, &sites),
+                acceptor: bound.acceptor.clone(),
+                alt_svc: bound.alt_svc.clone(),
+            })
             .collect();
         let limits = &config.global.limits;
         let mut http1 = http1::Builder::new();
@@ -137,10 +178,15 @@ impl Core {
             spool,
             lookup: Lookup::default(),
             roots: Roots::default(),
+            proxies: Proxies::compile(&limits.proxies)?,
             files: FileCache::default(),
             compressed: Rc::default(),
             default_root: Rc::new(Root::new("")),
             drain: Notify::new(),
+            observing,
+            endpoints,
+            handshakes: Handshakes::default(),
+            challenges: challenges.map(Challenges::new),
             listeners,
             stats,
             index,
@@ -155,7 +201,22 @@ impl Core {
     }
 
     pub(crate) fn hosts(&self, listener: usize) -> &Hosts {
-        &self.listeners[listener].1
+        &self.listeners[listener].hosts
+    }
+
+    /// Of an encrypted listener.
+    pub(crate) fn acceptor(&self, listener: usize) -> Option<&Acceptor> {
+        self.listeners[listener].acceptor.as_deref()
+    }
+
+    /// What responses of a listener with HTTP/3 say of it.
+    pub(crate) fn alt_svc(&self, listener: usize) -> Option<&HeaderValue> {
+        self.listeners[listener].alt_svc.as_ref()
+    }
+
+    /// Whether there are as many connections as there may be.
+    pub(crate) fn is_full(&self) -> bool {
+        self.connections.get() >= self.max_connections
     }
 
     /// Asks the socket only when the listener does not know.
@@ -164,7 +225,7 @@ impl Core {
         listener: usize,
         stream: &TcpStream,
     ) -> io::Result<SocketAddr> {
-        let address = self.listeners[listener].0;
+        let address = self.listeners[listener].address;
         if !address.ip().is_unspecified() {
             return Ok(address);
         }
@@ -199,6 +260,14 @@ impl Core {
         self.stats().in_flight.fetch_sub(1, Relaxed);
     }
 
+    /// Counts what a connection speaks, for as long as the guard lives.
+    pub(crate) fn speaks(self: &Rc<Self>, protocol: Protocol) -> ProtocolGuard {
+        let stats = self.stats();
+        stats.accepted[protocol as usize].fetch_add(1, Relaxed);
+        stats.open[protocol as usize].fetch_add(1, Relaxed);
+        ProtocolGuard(Rc::clone(self), protocol)
+    }
+
     fn stats(&self) -> &ThreadStats {
         self.stats.thread(self.index)
     }
@@ -215,10 +284,10 @@ impl Core {
 const ID_MASK: u64 = (1 << 56) - 1;
 
 /// Counts a connection for as long as it lives, however it ends.
-struct ConnectionGuard(Rc<Core>);
+pub(crate) struct ConnectionGuard(Rc<Core>);
 
 impl ConnectionGuard {
-    fn new(core: &Rc<Core>) -> Self {
+    pub(crate) fn new(core: &Rc<Core>) -> Self {
         core.connections.set(core.connections.get() + 1);
         core.stats().connections.fetch_add(1, Relaxed);
         Self(Rc::clone(core))
@@ -233,10 +302,19 @@ impl Drop for ConnectionGuard {
     }
 }
 
+/// A connection that has shown what it speaks.
+pub(crate) struct ProtocolGuard(Rc<Core>, Protocol);
+
+impl Drop for ProtocolGuard {
+    fn drop(&mut self) {
+        self.0.stats().open[self.1 as usize].fetch_sub(1, Relaxed);
+    }
+}
+
 /// Serves until the order to drain has been carried out.
 pub(crate) async fn run<A: Application>(
     thread: Rc<Thread<A>>,
-    sockets: Vec<StdListener>,
+    (sockets, quic): (Vec<StdListener>, Vec<http3::Bound>),
     mut order: watch::Receiver<Option<Instant>>,
 ) -> io::Result<()> {
     let mut acceptors = Vec::with_capacity(sockets.len());
@@ -248,6 +326,10 @@ pub(crate) async fn run<A: Application>(
             index,
         )));
     }
+    let endpoints: Vec<_> = quic
+        .into_iter()
+        .map(|bound| tokio::task::spawn_local(http3::accept(Rc::clone(&thread), bound)))
+        .collect();
     let core = &thread.core;
     // Whoever could give the order is gone: that is one too.
     let mut until = order
@@ -255,6 +337,13 @@ pub(crate) async fn run<A: Application>(
         .await
         .map_or(None, |order| *order);
     core.start_draining(until.unwrap_or_else(Instant::now));
+    for endpoint in endpoints {
+        match endpoint.await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::error!(%error, "HTTP/3 could not be served"),
+            Err(_) => tracing::error!("HTTP/3 ended early: this is a defect of the server"),
+        }
+    }
     for acceptor in acceptors {
         if acceptor.await.is_err() {
             tracing::error!("a listener ended early: this is a defect of the server");
@@ -290,7 +379,7 @@ async fn accept<A: Application>(thread: Rc<Thread<A>>, listener: TcpListener, in
         if core.is_draining() {
             break;
         }
-        if core.connections.get() >= core.max_connections {
+        if core.is_full() {
             let room = core.room.notified();
             tokio::select! {
                 () = room => {}

@@ -1,125 +1,155 @@
-//! The access log, one line for each request. One test: the subscriber is the process's.
+//! The access log, one line for each request.
 
 mod support;
 
-use std::io;
-use std::sync::{Arc, Mutex};
+use std::path::Path;
 
-use howdah_config::model::AccessLog;
-use support::{Harness, php_site, wait_until};
-use tracing_subscriber::fmt::MakeWriter;
+use howdah_config::model::{
+    AccessLog, Config, Handler, LogFile, LogOutput, Matcher, Route, Template,
+};
+use serde_json::Value;
+use support::{Harness, php_site, route, wait_until};
 
-#[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<u8>>>);
-
-impl io::Write for Lines {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+fn log_to(file: &Path) -> AccessLog {
+    AccessLog {
+        output: LogOutput::File(LogFile {
+            path: file.to_owned(),
+            mode: 0o600,
+            roll: None,
+        }),
+        ..AccessLog::default()
     }
 }
 
-impl MakeWriter<'_> for Lines {
-    type Writer = Self;
-
-    fn make_writer(&self) -> Self {
-        self.clone()
-    }
+/// Lines of the log whose URI has this text.
+fn matching(file: &Path, text: &str) -> Vec<Value> {
+    let lines = std::fs::read_to_string(file).unwrap();
+    let lines = lines
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
+    lines
+        .filter(|line| line["request"]["uri"].as_str().unwrap().contains(text))
+        .collect()
 }
 
-impl Lines {
-    fn matching(&self, text: &str) -> Vec<String> {
-        let bytes = self.0.lock().unwrap().clone();
-        let all = String::from_utf8(bytes).unwrap();
-        all.lines()
-            .filter(|line| line.contains("howdah::access") && line.contains(text))
-            .map(str::to_owned)
-            .collect()
-    }
+fn one(file: &Path, text: &str) -> Value {
+    wait_until("it is logged", || matching(file, text).len() == 1);
+    matching(file, text).remove(0)
+}
+
+fn logged(directory: &Path, log: AccessLog) -> Config {
+    let mut config = php_site(directory);
+    config.sites[0].access_logs = vec![log];
+    config
 }
 
 #[test]
 fn every_request_is_one_line() {
-    let lines = Lines::default();
-    tracing_subscriber::fmt()
-        .with_writer(lines.clone())
-        .with_ansi(false)
-        .init();
     let directory = tempfile::tempdir().unwrap();
-    let mut config = php_site(directory.path());
-    let quiet = Harness::start(&config);
-    assert_eq!(quiet.get("/quiet").status, 200);
-    drop(quiet);
-    config.sites[0].access_log = Some(AccessLog::default());
-    let harness = Harness::start(&config);
+    let file = directory.path().join("access.log");
+    let harness = Harness::start(&logged(directory.path(), log_to(&file)));
 
-    let reply = harness.get_with("/echo.php?a=b", "User-Agent: test/1\r\n");
-    wait_until("it is logged", || {
-        lines.matching("/echo.php?a=b").len() == 1
-    });
-    let line = lines.matching("/echo.php?a=b").remove(0);
-    for part in [
-        "method=GET",
-        "uri=/echo.php?a=b",
-        "status=200",
-        &format!("bytes={}", reply.body.len()),
-        "duration_us=",
-        "remote=127.0.0.1:",
-        &format!("request_id={}", reply.value("id")),
-        "user_agent=test/1",
-        "cut=false",
-    ] {
-        assert!(line.contains(part), "{part}: {line}");
-    }
+    let reply = harness.get_with("/echo.php?a=b", "User-Agent: test/1\r\nCookie: id=1\r\n");
+    let line = one(&file, "/echo.php?a=b");
+    let request = &line["request"];
+    assert_eq!(request["method"], "GET");
+    assert_eq!(request["uri"], "/echo.php?a=b");
+    assert_eq!(request["host"], "localhost");
+    assert_eq!(request["remote_ip"], "127.0.0.1");
+    assert_eq!(request["headers"]["User-Agent"][0], "test/1");
+    assert_eq!(request["headers"]["Cookie"][0], "REDACTED");
+    assert_eq!(line["status"], 200);
+    assert_eq!(line["size"], reply.body.len());
+    assert_eq!(line["request_id"], reply.value("id"));
+    assert_eq!(line["resp_headers"]["Server"][0], "Howdah");
+    assert!(line["duration"].as_f64().unwrap() > 0.0);
+    assert_eq!(line.get("cut"), None);
 
     assert_eq!(harness.get("/%00").status, 400);
-    wait_until("the refusal is logged", || {
-        lines.matching("status=400").len() == 1
-    });
+    assert_eq!(one(&file, "/%00")["status"], 400);
+
+    let body = "POST /echo.php?body HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n12345";
+    assert_eq!(harness.send(body).status, 200);
+    assert_eq!(one(&file, "?body")["bytes_read"], 5);
 
     let mut client = harness.connect();
     client.write(b"GET /echo.php?mode=hang&gone HTTP/1.1\r\nHost: a\r\n\r\n");
     wait_until("it runs", || harness.server.stats().in_flight() == 1);
     drop(client);
-    wait_until("it is logged", || lines.matching("gone").len() == 1);
-    let line = lines.matching("gone").remove(0);
-    assert!(
-        line.contains("status=499") && line.contains("cut=true"),
-        "{line}"
-    );
+    let line = one(&file, "gone");
+    assert_eq!((&line["status"], &line["cut"]), (&499.into(), &true.into()));
 
     let mut client = harness.connect();
     client.write(b"GET /echo.php?mode=fail&torn HTTP/1.1\r\nHost: a\r\n\r\n");
     client.rest();
-    wait_until("it is logged", || lines.matching("torn").len() == 1);
-    let line = lines.matching("torn").remove(0);
-    assert!(
-        line.contains("status=200") && line.contains("cut=true"),
-        "{line}"
-    );
-    assert!(
-        lines.matching("/quiet").is_empty(),
-        "a site without a log was logged"
-    );
-    drop(harness);
+    let line = one(&file, "torn");
+    assert_eq!((&line["status"], &line["cut"]), (&200.into(), &true.into()));
+}
 
-    config.sites[0].access_log = Some(AccessLog {
+#[test]
+fn errors_alone_if_asked_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("access.log");
+    let log = AccessLog {
         errors_only: true,
-        ..AccessLog::default()
-    });
-    let harness = Harness::start(&config);
+        ..log_to(&file)
+    };
+    let harness = Harness::start(&logged(directory.path(), log));
     assert_eq!(harness.get("/echo.php?fine").status, 200);
     assert_eq!(harness.get("/%00?refused").status, 400);
     assert_eq!(harness.get("/echo.php?mode=broken").status, 500);
     // Lines are written in the order in which requests end.
-    wait_until("the error is logged", || {
-        lines.matching("mode=broken").len() == 1
-    });
-    assert!(lines.matching("mode=broken")[0].contains("status=500"));
-    assert!(lines.matching("?fine").is_empty(), "a success was logged");
-    assert!(lines.matching("?refused").is_empty(), "a 400 was logged");
+    assert_eq!(one(&file, "mode=broken")["level"], "error");
+    assert!(matching(&file, "fine").is_empty(), "a success was logged");
+    assert!(matching(&file, "refused").is_empty(), "a 400 was logged");
+}
+
+#[test]
+fn requests_are_skipped_and_fields_added() {
+    let directory = tempfile::tempdir().unwrap();
+    let (all, host) = (directory.path().join("all"), directory.path().join("host"));
+    let mut config = logged(directory.path(), log_to(&all));
+    let for_host = AccessLog {
+        name: Some("host".into()),
+        hostnames: vec!["a.example".into()],
+        ..log_to(&host)
+    };
+    config.sites[0].access_logs.push(for_host);
+    let field = Handler::LogAppend("country".into(), Template::text("NL"));
+    let skip = Route {
+        matcher: Some(Matcher::Path(vec!["/quiet/*".into()])),
+        ..route(Handler::LogSkip)
+    };
+    let routes = &mut config.sites[0].routes;
+    routes.splice(0..0, [route(field), skip]);
+    let harness = Harness::start(&config);
+    harness.get("/quiet/a");
+    harness.get("/loud");
+    harness.send("GET /named HTTP/1.1\r\nHost: A.example:8080\r\n\r\n");
+    assert_eq!(one(&all, "/loud")["country"], "NL");
+    one(&all, "/named");
+    assert!(matching(&all, "/quiet").is_empty());
+    assert_eq!(one(&host, "/named")["logger"], "http.log.access.host");
+    assert!(matching(&host, "/loud").is_empty());
+}
+
+#[test]
+fn what_is_queued_is_written_at_the_end() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("access.log");
+    let harness = Harness::start(&logged(directory.path(), log_to(&file)));
+    for number in 0..50 {
+        harness.get(&format!("/{number}"));
+    }
+    drop(harness);
+    assert_eq!(matching(&file, "/").len(), 50);
+}
+
+#[test]
+fn a_log_that_cannot_be_written_is_an_error_at_the_start() {
+    let directory = tempfile::tempdir().unwrap();
+    let missing = directory.path().join("missing/access.log");
+    let config = logged(directory.path(), log_to(&missing));
+    let error = howdah_http::Server::bind(&config, None).unwrap_err();
+    assert!(error.to_string().contains("missing/access.log"), "{error}");
 }

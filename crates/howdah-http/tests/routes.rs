@@ -7,7 +7,7 @@ use std::path::Path;
 
 use howdah_config::model::{
     Address, Config, FileServer, Handler, HeaderChange, Matcher, Part, PhpScript, PhpServer,
-    Placeholder, Route, Template, TryFiles,
+    Placeholder, Route, Status, Template, TryFiles,
 };
 use howdah_http::Server;
 use support::{Harness, config, php_site, root, route, site};
@@ -41,7 +41,7 @@ fn path_is(pattern: &str) -> Matcher {
 fn respond(body: &str) -> Handler {
     Handler::Respond {
         body: Template::text(body),
-        status: 200,
+        status: Status::Code(200),
         close: false,
     }
 }
@@ -248,7 +248,7 @@ fn rewrites_redirects_and_headers() {
         when(path_is("*.php"), Handler::Php(PhpScript::default())),
         route(Handler::Respond {
             body: template(vec![placeholder(Placeholder::Path), text("|"), text("end")]),
-            status: 202,
+            status: Status::Code(202),
             close: true,
         }),
     ]));
@@ -293,6 +293,7 @@ fn try_files_and_matchers() {
                 Matcher::File {
                     root: None,
                     candidates: vec![Template::text("/none")],
+                    split: Vec::new(),
                 },
             ]),
             respond("no"),
@@ -307,6 +308,7 @@ fn try_files_and_matchers() {
                 Matcher::File {
                     root: None,
                     candidates: vec![Template::text("app.js")],
+                    split: Vec::new(),
                 },
                 path_is("/there"),
             ]),
@@ -335,6 +337,7 @@ fn hosts_choose_sites_and_roots() {
     }
     fs::write(base.join("a.txt"), "base").unwrap();
     let address = |host: &str| Address {
+        tls: false,
         host: Some(host.into()),
         port: 0,
     };
@@ -391,14 +394,14 @@ fn a_root_chosen_by_the_client_stays_below() {
 
 #[test]
 fn what_cannot_be_served_is_said_before_the_start() {
-    let error = |config: &Config| Server::bind(config).unwrap_err().to_string();
+    let error = |config: &Config| Server::bind(config, None).unwrap_err().to_string();
     let regex = HeaderChange::Replace("X".into(), "(".into(), Template::text(""));
     assert!(error(&config(vec![route(Handler::Header(vec![regex]))])).contains("`(`"));
     let name = HeaderChange::Set("a b".into(), Template::text(""));
     assert!(error(&config(vec![route(Handler::Header(vec![name]))])).contains("`a b`"));
     let status = Handler::Respond {
         body: Template::text(""),
-        status: 99,
+        status: Status::Code(99),
         close: false,
     };
     assert!(error(&config(vec![route(status)])).contains("99"));

@@ -1,5 +1,8 @@
-//! What the server tells about itself and lets be done to it: the log, and the admin API.
+//! What the server tells about itself and lets be done to it: logs, metrics, traces and the admin API.
 #![forbid(unsafe_code)]
 
+pub mod access;
 pub mod admin;
 pub mod log;
+pub mod metrics;
+pub mod trace;

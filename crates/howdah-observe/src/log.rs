@@ -34,9 +34,6 @@ impl Format {
     }
 }
 
-/// Targets of access-log events. They have a switch of their own, not a level.
-pub const ACCESS_TARGET: &str = "howdah::access";
-
 /// Starts logging to stderr. Events below `level` are dropped where they occur.
 ///
 /// # Panics
@@ -66,11 +63,11 @@ impl<S: Subscriber> Layer<S> for Stderr {
         } else {
             self.level.min(Level::WARN)
         };
-        metadata.target() == ACCESS_TARGET || *metadata.level() <= floor
+        *metadata.level() <= floor
     }
 
     fn max_level_hint(&self) -> Option<tracing::level_filters::LevelFilter> {
-        Some(self.level.max(Level::INFO).into())
+        Some(self.level.into())
     }
 
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {

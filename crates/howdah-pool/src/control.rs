@@ -6,6 +6,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
+use howdah_shm::layout;
 use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
@@ -18,10 +19,11 @@ use tokio::task::AbortHandle;
 use crate::readiness::register;
 
 /// Largest data part of a message (`HOWDAH_CONTROL_SIZE_MAX`).
-pub(crate) const DATA_SIZE_MAX: usize = howdah_shm::layout::CONTROL_SIZE_MAX;
-const HEADER_SIZE: usize = howdah_shm::layout::CONTROL_HEADER_SIZE;
-/// Control socket, segment, spool directory, log pipe, one eventfd for each of up to 16 front threads.
-const FDS_MAX: usize = 20;
+pub(crate) const DATA_SIZE_MAX: usize = layout::CONTROL_SIZE_MAX;
+const HEADER_SIZE: usize = layout::CONTROL_HEADER_SIZE;
+/// Control socket, segment, spool directory, log pipe, one eventfd for each front thread, and one for each
+/// place of a concurrent pool.
+const FDS_MAX: usize = 4 + (layout::FRONTS_MAX + layout::CONCURRENT_PLACES_MAX) as usize;
 
 /// What a message is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

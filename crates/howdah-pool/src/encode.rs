@@ -3,11 +3,13 @@
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use howdah_shm::WriteIndices;
 use howdah_shm::layout::{
     CONTROL_SIZE_MAX, KEEP_ALL, POOL_CLASSIC, POOL_FLAG_BOOT_EACH, POOL_FLAG_EXIT_RESTARTS,
-    POOL_FLAG_FRESH_FILES, POOL_FLAG_NO_ROLLBACK, POOL_OPTIONS_SIZE, POOL_WORKER, SPAWN_SIZE,
+    POOL_FLAG_FRESH_FILES, POOL_FLAG_NO_ROLLBACK, POOL_FLAG_SHARE_STATICS, POOL_OPTIONS_SIZE,
+    POOL_WORKER, SPAWN_SIZE,
 };
 
 use crate::options::{Mode, PoolOptions};
@@ -37,6 +39,7 @@ pub(crate) fn pool(
     let (mut env, mut warm) = (Vec::new(), Vec::new());
     let (mut mode, mut flags, mut keep, mut connections, mut cpu_limit) =
         (POOL_CLASSIC, 0, 0, 0, 0);
+    let mut concurrent = [0; 4];
     // The first generation finds OPcache as fresh as the files are.
     if generation > 1 {
         flags |= POOL_FLAG_FRESH_FILES;
@@ -54,10 +57,18 @@ pub(crate) fn pool(
             .fold(0, |flags, (_, flag)| flags | flag);
         keep = worker.keep & KEEP_ALL;
         connections = worker.connections;
-        // A limit below a millisecond is still one.
-        cpu_limit = worker.cpu_limit.map_or(0, |limit| {
-            u32::try_from(limit.as_millis()).unwrap_or(u32::MAX).max(1)
-        });
+        cpu_limit = milliseconds(worker.cpu_limit);
+        if let Some(concurrency) = &worker.concurrency {
+            if concurrency.share_statics {
+                flags |= POOL_FLAG_SHARE_STATICS;
+            }
+            concurrent = [
+                concurrency.requests,
+                concurrency.stack_size,
+                milliseconds(concurrency.hog_threshold),
+                milliseconds(concurrency.time_slice),
+            ];
+        }
         script = resolved(&worker.script);
         root = worker.root.as_deref().map(resolved).unwrap_or_default();
         for (name, value) in &worker.env {
@@ -73,7 +84,7 @@ pub(crate) fn pool(
     let strings = [name, script, root, &env, &warm];
     let mut words = vec![mode, flags, keep, connections, generation, cpu_limit];
     words.extend(strings.iter().map(|string| string.len() as u32));
-    words.push(0);
+    words.extend(concurrent);
     let mut data: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     debug_assert_eq!(data.len(), POOL_OPTIONS_SIZE);
     for (string, what) in [
@@ -92,6 +103,13 @@ pub(crate) fn pool(
         return Err(EncodeError::TooLarge(data.len()));
     }
     Ok(data)
+}
+
+/// 0: none. A time below a millisecond is still one.
+fn milliseconds(time: Option<Duration>) -> u32 {
+    time.map_or(0, |time| {
+        u32::try_from(time.as_millis()).unwrap_or(u32::MAX).max(1)
+    })
 }
 
 fn append(list: &mut Vec<u8>, item: &[u8], what: &'static str) -> Result<(), EncodeError> {
@@ -127,8 +145,7 @@ pub(crate) fn spawn(lifetime: Lifetime, indices: &WriteIndices) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::WorkerOptions;
-    use std::time::Duration;
+    use crate::options::{Concurrency, WorkerOptions};
 
     fn words(data: &[u8]) -> Vec<u32> {
         data[..POOL_OPTIONS_SIZE]
@@ -140,7 +157,7 @@ mod tests {
     #[test]
     fn a_classic_pool_is_its_name_and_its_generation() {
         let data = pool(&PoolOptions::new("php", 2), 1, false).expect("encoded");
-        assert_eq!(words(&data), [1, 0, 0, 0, 1, 0, 3, 0, 0, 0, 0, 0]);
+        assert_eq!(words(&data), [1, 0, 0, 0, 1, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0]);
         assert_eq!(&data[POOL_OPTIONS_SIZE..], b"php");
         let data = pool(&PoolOptions::new("php", 2), 2, false).expect("encoded");
         assert_eq!(words(&data)[1], POOL_FLAG_FRESH_FILES, "a reload");
@@ -158,10 +175,19 @@ mod tests {
             rollback: false,
             warm: vec!["/a".into(), "/b".into()],
             cpu_limit: Some(Duration::from_secs(2)),
+            concurrency: Some(Concurrency {
+                share_statics: true,
+                stack_size: 65536,
+                time_slice: Some(Duration::from_micros(10)),
+                ..Concurrency::new(100)
+            }),
             ..WorkerOptions::new("/app/w.php")
         });
         let data = pool(&options, 3, true).expect("encoded");
-        assert_eq!(words(&data), [2, 15, 5, 1, 3, 2000, 3, 10, 4, 7, 6, 0]);
+        assert_eq!(
+            words(&data),
+            [2, 31, 5, 1, 3, 2000, 3, 10, 4, 7, 6, 100, 65536, 100, 1]
+        );
         assert_eq!(
             &data[POOL_OPTIONS_SIZE..],
             b"app/app/w.php/appA\x001\0B\0\0/a\0/b\0"

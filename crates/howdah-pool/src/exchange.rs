@@ -7,9 +7,9 @@ use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use bytes::Bytes;
-use howdah_shm::{Exit, Fault, Frame, Front, SlotId};
+use howdah_shm::{Exit, Fault, Frame, Front, SlotId, WorkerId};
 
-use crate::front::Inner;
+use crate::front::{Inner, Observer};
 use crate::response::{Body, CallError, Finished, Head};
 
 /// Interim responses of one request that may wait to be passed on.
@@ -32,6 +32,8 @@ pub(crate) struct ExchangeState {
     pub(crate) queued_at: Instant,
     /// When it was first seen in a worker's hand.
     pub(crate) running_since: Option<Instant>,
+    /// When its worker was told that its time is over (concurrent pools).
+    pub(crate) expired: Option<Instant>,
     /// May be run again if its worker dies before anything was passed on.
     pub(crate) repeatable: bool,
     pub(crate) client_gone: bool,
@@ -46,6 +48,10 @@ pub(crate) struct ExchangeState {
     paused: bool,
     outcome: Option<Result<Finished, CallError>>,
     waker: Option<Waker>,
+    /// Until the worker is done.
+    pub(crate) observer: Option<Rc<dyn Observer>>,
+    /// The observer knows of the worker.
+    claim_told: bool,
 }
 
 impl ExchangeState {
@@ -55,6 +61,7 @@ impl ExchangeState {
             request_id,
             queued_at,
             running_since: None,
+            expired: None,
             repeatable,
             client_gone: false,
             interims: Vec::new(),
@@ -65,6 +72,19 @@ impl ExchangeState {
             paused: false,
             outcome: None,
             waker: None,
+            observer: None,
+            claim_told: false,
+        }
+    }
+
+    /// Tells the observer of the worker that has the request, once.
+    pub(crate) fn tell_claim(&mut self, shm: &Front, worker: WorkerId) {
+        if self.claim_told {
+            return;
+        }
+        if let (Some(observer), Some(slot)) = (&self.observer, self.slot) {
+            observer.claimed(shm.claimed_ns(slot), worker);
+            self.claim_told = true;
         }
     }
 
@@ -95,7 +115,7 @@ impl ExchangeState {
 
     fn take(&mut self, frame: Frame) {
         match frame {
-            Frame::Headers(head) => {
+            Frame::Headers(head) if self.outcome.is_none() => {
                 let fields = head.headers();
                 match Head::new(head.status, &head.reason, fields) {
                     Some(head) => self.head = Some(head),
@@ -116,7 +136,7 @@ impl ExchangeState {
                 }
             }
             // Nobody waits for these.
-            Frame::Body(_) | Frame::Info(_) => {}
+            Frame::Headers(_) | Frame::Body(_) | Frame::Info(_) => {}
             Frame::Finish => self.end(Ok(Finished::default())),
             Frame::End(end) => self.end(Ok(Finished {
                 fatal: end.exit == Exit::Fatal,
@@ -152,6 +172,7 @@ impl ExchangeState {
         self.buffered = 0;
         self.paused = false;
         self.running_since = None;
+        self.claim_told = false;
     }
 
     pub(crate) fn leave(&mut self) {

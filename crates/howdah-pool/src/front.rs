@@ -28,6 +28,7 @@ use crate::messages::{KillReason, ToFront, ToSupervisor};
 use crate::options::PoolOptions;
 use crate::readiness::register;
 use crate::response::{Body, CallError, Head};
+use crate::scheduling::yield_on_wake;
 
 pub use howdah_shm::Body as RequestBody;
 
@@ -51,7 +52,6 @@ pub struct FrontSeed {
 }
 
 /// A request as a worker gets it.
-#[derive(Debug)]
 pub struct Request<'a> {
     /// Not 0; a spooled body's file is named after it.
     pub id: u64,
@@ -63,6 +63,19 @@ pub struct Request<'a> {
     pub head: bool,
     /// May be run again if its worker dies before anything was sent (a safe method).
     pub repeatable: bool,
+    /// Is told of the request's way, if somebody wants to know.
+    pub observer: Option<Rc<dyn Observer>>,
+}
+
+/// Hears where a request is, on its front thread.
+pub trait Observer {
+    /// A worker has taken it; told when the worker's first word about it comes. `claimed_ns` is
+    /// `CLOCK_MONOTONIC` as the worker says, which may be wrong if that is broken. Again if the request was
+    /// given to another worker.
+    fn claimed(&self, claimed_ns: u64, worker: WorkerId);
+
+    /// The worker is done with it.
+    fn done(&self);
 }
 
 /// A pool on this thread. Clones are the same pool.
@@ -125,6 +138,7 @@ impl PoolFront {
     /// Joins the pool on this thread. Must be called within the thread's runtime, one that calls
     /// [`before_park`] and [`after_unpark`] and can spawn local tasks.
     pub fn join(seed: FrontSeed) -> std::io::Result<Self> {
+        yield_on_wake();
         let eventfd = seed.shm.segment().eventfds().nth(seed.shm.index());
         let eventfd = eventfd
             .ok_or(std::io::ErrorKind::NotFound)?
@@ -170,6 +184,18 @@ impl PoolFront {
         request: Request<'_>,
         mut interim: impl FnMut(Head),
     ) -> Result<(Head, Body), CallError> {
+        let result = self.run(request, &mut interim).await;
+        if let Err(error) = &result {
+            self.inner.load.refused(error);
+        }
+        result
+    }
+
+    async fn run(
+        &self,
+        request: Request<'_>,
+        interim: &mut impl FnMut(Head),
+    ) -> Result<(Head, Body), CallError> {
         let inner = &self.inner;
         let admission = inner.admit()?;
         let now = Instant::now();
@@ -179,7 +205,7 @@ impl PoolFront {
             Some(slot) => slot,
             None => inner.wait_for_slot(now).await?,
         };
-        let exchange = inner.dispatch(slot, now, &request)?;
+        let exchange = inner.dispatch(slot, now, request)?;
         // From here on the slot counts; it is given back when the worker is done.
         std::mem::forget(admission);
         let mut pending = Pending(Some(exchange));
@@ -279,7 +305,7 @@ impl Inner {
             since,
             state: RefCell::new(WaiterState::Waiting(None)),
         });
-        self.load.wait(self.options.max_in_flight);
+        self.load.wait();
         let guard = WaiterGuard {
             inner: self,
             waiter: waiter.clone(),
@@ -316,7 +342,7 @@ impl Inner {
         self: &Rc<Self>,
         slot: SlotId,
         queued_at: Instant,
-        request: &Request<'_>,
+        request: Request<'_>,
     ) -> Result<Rc<Exchange>, CallError> {
         let mut table = self.table.borrow_mut();
         let table = &mut *table;
@@ -339,7 +365,8 @@ impl Inner {
             self.release(table, slot);
             return Err(error);
         }
-        let state = ExchangeState::new(slot, request.id, queued_at, request.repeatable);
+        let mut state = ExchangeState::new(slot, request.id, queued_at, request.repeatable);
+        state.observer = request.observer;
         let exchange = Rc::new(Exchange {
             front: self.clone(),
             state: RefCell::new(state),
@@ -425,7 +452,7 @@ impl Inner {
                 self.send(ToSupervisor::Kill {
                     pool: self.pool,
                     worker,
-                    request_id: None,
+                    request: None,
                     reason: KillReason::Fault(fault),
                 });
             }
@@ -437,12 +464,13 @@ impl Inner {
             return;
         };
         let mut state = exchange.state.borrow_mut();
+        state.tell_claim(&table.shm, worker);
         if let Err(fault) = state.absorb(&mut table.shm, limit) {
             let reason = KillReason::Fault(fault);
             self.send(ToSupervisor::Kill {
                 pool: self.pool,
                 worker,
-                request_id: None,
+                request: None,
                 reason,
             });
         }
@@ -453,6 +481,9 @@ impl Inner {
     fn finish(&self, table: &mut Table, slot: SlotId) {
         if let Some(exchange) = &table.exchanges[slot.index()] {
             let mut state = exchange.state.borrow_mut();
+            if let Some(observer) = state.observer.take() {
+                observer.done();
+            }
             self.vacate(&mut state);
             // Done without an end: the fault was reported.
             state.end(Err(CallError::Malformed));
@@ -520,7 +551,7 @@ struct WaiterGuard<'a> {
 
 impl Drop for WaiterGuard<'_> {
     fn drop(&mut self) {
-        self.inner.load.wait_over(self.inner.options.max_in_flight);
+        self.inner.load.wait_over();
         // A slot that was granted and not taken goes to the next.
         if let WaiterState::Granted(slot) = self.waiter.state.replace(WaiterState::Left) {
             let mut table = self.inner.table.borrow_mut();
@@ -553,6 +584,8 @@ async fn sweep(inner: Rc<Inner>) {
     }
 }
 
+#[cfg(test)]
+mod concurrent_tests;
 #[cfg(test)]
 #[path = "front_tests.rs"]
 mod tests;

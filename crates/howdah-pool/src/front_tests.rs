@@ -10,19 +10,20 @@ use http_body_util::BodyExt;
 use tokio::sync::mpsc;
 
 use super::*;
+use crate::messages::InHand;
 use crate::pool::Pool;
 
 /// A pool on one front thread. Workers are started by the test.
-struct Harness {
-    pool: Pool,
+pub(super) struct Harness {
+    pub(super) pool: Pool,
     /// The first is joined by the harness.
     seeds: Vec<FrontSeed>,
-    supervisor: mpsc::UnboundedReceiver<ToSupervisor>,
-    workers: Vec<JoinHandle<()>>,
+    pub(super) supervisor: mpsc::UnboundedReceiver<ToSupervisor>,
+    pub(super) workers: Vec<JoinHandle<()>>,
 }
 
 impl Harness {
-    fn new(configure: impl FnOnce(&mut PoolOptions)) -> Self {
+    pub(super) fn new(configure: impl FnOnce(&mut PoolOptions)) -> Self {
         Self::with_fronts(1, configure)
     }
 
@@ -42,15 +43,21 @@ impl Harness {
 
     /// Starts a worker that serves until it is told to stop.
     fn worker(&mut self, mut serve: impl FnMut(ResponseWriter<'_>) + Send + 'static) -> WorkerId {
+        self.start(move |worker| {
+            while let Some(claim) = worker.get() {
+                worker.started(&claim);
+                serve(ResponseWriter::new(worker, claim));
+            }
+        })
+    }
+
+    /// Starts a worker in the next place.
+    pub(super) fn start(&mut self, run: impl FnOnce(&mut Worker) + Send + 'static) -> WorkerId {
         let id = WorkerId(self.workers.len() as u16);
         let indices = self.pool.segment.enlist(id).expect("a place");
         let segment = self.pool.segment.clone();
         self.workers.push(std::thread::spawn(move || {
-            let mut worker = Worker::attach(&segment, id, &indices);
-            while let Some(claim) = worker.get() {
-                worker.started(&claim);
-                serve(ResponseWriter::new(&mut worker, claim));
-            }
+            run(&mut Worker::attach(&segment, id, &indices));
         }));
         id
     }
@@ -71,7 +78,7 @@ impl Harness {
         (id, thread)
     }
 
-    fn run<T>(mut self, test: impl AsyncFnOnce(&mut Self, PoolFront) -> T) -> T {
+    pub(super) fn run<T>(mut self, test: impl AsyncFnOnce(&mut Self, PoolFront) -> T) -> T {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .on_thread_park(before_park)
@@ -97,22 +104,23 @@ impl Harness {
     }
 }
 
-fn request(id: u64) -> Request<'static> {
+pub(super) fn request(id: u64) -> Request<'static> {
     Request {
         id,
         vars: b"vars",
         body: RequestBody::None,
         head: false,
         repeatable: false,
+        observer: None,
     }
 }
 
-async fn text(body: Body) -> String {
+pub(super) async fn text(body: Body) -> String {
     let bytes = body.collect().await.expect("a whole body").to_bytes();
     String::from_utf8(bytes.to_vec()).expect("UTF-8")
 }
 
-fn answer(mut response: ResponseWriter<'_>) {
+pub(super) fn answer(mut response: ResponseWriter<'_>) {
     let text = format!("request {}", response.claim().request_id);
     assert!(response.headers(200, &[("Content-Type", "text/plain"), ("X-Id", &text)]));
     assert!(response.body(text.as_bytes()));
@@ -438,7 +446,7 @@ fn a_request_that_runs_too_long_is_answered_and_its_worker_is_to_be_killed() {
         assert_eq!(front.call(request(9)).await.err(), Some(CallError::RequestTimeout(Duration::from_millis(100))));
         let message = harness.supervisor.recv().await;
         assert!(
-            matches!(message, Some(ToSupervisor::Kill { worker: killed, request_id: Some(9), .. }) if killed == worker)
+            matches!(message, Some(ToSupervisor::Kill { worker: killed, request: Some(InHand { id: 9, .. }), .. }) if killed == worker)
         );
         open.send(()).expect("the worker waits");
     });
@@ -543,5 +551,54 @@ fn the_supervisor_is_told_once_that_requests_wait() {
             assert_eq!(task.await.expect("no panic"), Ok(()));
         }
         assert!(harness.supervisor.try_recv().is_err(), "once");
+    });
+}
+
+/// Notes what it hears.
+#[derive(Default)]
+struct Noted {
+    claims: RefCell<Vec<(u64, WorkerId)>>,
+    done: Cell<u32>,
+}
+
+impl Observer for Noted {
+    fn claimed(&self, claimed_ns: u64, worker: WorkerId) {
+        assert_eq!(self.done.get(), 0, "claimed after it was done");
+        self.claims.borrow_mut().push((claimed_ns, worker));
+    }
+
+    fn done(&self) {
+        self.done.set(self.done.get() + 1);
+    }
+}
+
+#[test]
+fn an_observer_hears_of_the_claim_and_the_end_once() {
+    let mut harness = Harness::new(|_| {});
+    let id = harness.worker(|mut response| {
+        response.headers(200, &[]);
+        response.flush();
+        response.body(b"x");
+        response.flush();
+        response.end(Exit::Normal, 0);
+    });
+    harness.run(async |_, front| {
+        let noted = Rc::new(Noted::default());
+        let observed = Request {
+            observer: Some(noted.clone()),
+            ..request(1)
+        };
+        let (_, body) = front.call(observed).await.expect("a response");
+        assert_eq!(text(body).await, "x");
+        let claims = noted.claims.borrow().clone();
+        assert_eq!(claims.len(), 1);
+        assert_eq!(claims[0].1, id);
+        assert_ne!(claims[0].0, 0);
+        // The end of the response may come before the word that the worker is done.
+        while noted.done.get() == 0 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        assert_eq!(noted.done.get(), 1);
+        assert_eq!(Rc::strong_count(&noted), 1, "it is kept after the end");
     });
 }

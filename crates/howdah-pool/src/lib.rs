@@ -18,6 +18,8 @@
 mod control;
 mod encode;
 mod exchange;
+#[cfg(test)]
+mod fake_concurrent;
 mod front;
 mod generation;
 mod handle;
@@ -32,6 +34,7 @@ mod recycle;
 mod response;
 mod root;
 mod scaling;
+mod scheduling;
 mod signal;
 mod status;
 mod supervisor;
@@ -39,10 +42,13 @@ mod tail;
 mod worker_log;
 
 pub use control::ControlError;
-pub use front::{FrontSeed, PoolFront, Request, RequestBody, after_unpark, before_park};
+pub use front::{FrontSeed, Observer, PoolFront, Request, RequestBody, after_unpark, before_park};
 pub use handle::{Handle, ReloadError, Stopped};
-pub use options::{Mode, PoolOptions, RootOptions, WorkerOptions, default_workers};
+pub use howdah_shm::WorkerId;
+pub use options::{Concurrency, Mode, PoolOptions, RootOptions, WorkerOptions, default_workers};
 pub use response::{Body, CallError, Finished, Head};
 pub use root::{PhpInfo, StartError, php_info};
-pub use status::{Counters, GenerationStatus, PoolStatus, RequestStatus, Status, WorkerStatus};
+pub use status::{
+    Counters, GenerationStatus, PoolStatus, Refused, RequestStatus, Status, WorkerStatus,
+};
 pub use supervisor::{FrontSeeds, Supervisor};

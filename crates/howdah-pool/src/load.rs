@@ -1,7 +1,10 @@
 //! What the front threads of a pool and its supervisor know of its load. A pool's front threads share
 //! nothing else.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+use crate::response::CallError;
+use crate::status::Refused;
 
 /// One pool's numbers. Counters are hints for limits and for scaling; no memory is published by them.
 #[derive(Debug, Default)]
@@ -10,17 +13,28 @@ pub(crate) struct Load {
     in_flight: AtomicUsize,
     /// Slots in use, counted only under `max_in_flight`.
     slots: AtomicUsize,
-    /// Requests without a slot, counted only under `max_in_flight`.
+    /// Requests without a slot.
     waiting: AtomicUsize,
+    /// Requests that PHP was not asked for: 503.
+    refused: Refusals,
     supervisor: Told,
+}
+
+/// Away from what changes with each request.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+struct Refusals {
+    queue_full: AtomicU64,
+    wait_timeout: AtomicU64,
+    not_booted: AtomicU64,
 }
 
 /// What changes seldom, away from what changes with each request.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 struct Told {
-    /// Workers that take requests.
-    ready: AtomicUsize,
+    /// Requests that the workers have room for.
+    room: AtomicUsize,
     /// There is no worker, and the last boot failed.
     failing: AtomicBool,
     /// The supervisor has been told that requests wait, and looks at the pool until none does.
@@ -66,22 +80,43 @@ impl Load {
     }
 
     /// A request without a slot begins to wait.
-    pub(crate) fn wait(&self, limit: Option<usize>) {
-        if limit.is_some() {
-            self.waiting.fetch_add(1, Ordering::SeqCst);
-        }
+    pub(crate) fn wait(&self) {
+        self.waiting.fetch_add(1, Ordering::SeqCst);
     }
 
     /// It waits no longer.
-    pub(crate) fn wait_over(&self, limit: Option<usize>) {
-        if limit.is_some() {
-            self.waiting.fetch_sub(1, Ordering::SeqCst);
+    pub(crate) fn wait_over(&self) {
+        self.waiting.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    /// Requests without a slot.
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::Relaxed)
+    }
+
+    /// Counts a request that got no worker, if that is why it failed.
+    pub(crate) fn refused(&self, error: &CallError) {
+        let counter = match error {
+            CallError::QueueFull => &self.refused.queue_full,
+            CallError::WaitTimeout(_) => &self.refused.wait_timeout,
+            CallError::NotBooted => &self.refused.not_booted,
+            _ => return,
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// What was counted so.
+    pub(crate) fn refusals(&self) -> Refused {
+        Refused {
+            queue_full: self.refused.queue_full.load(Ordering::Relaxed),
+            wait_timeout: self.refused.wait_timeout.load(Ordering::Relaxed),
+            not_booted: self.refused.not_booted.load(Ordering::Relaxed),
         }
     }
 
     /// Whether the supervisor is to be told that requests wait: true once until [`Load::relieved`].
     pub(crate) fn press(&self, before: usize) -> bool {
-        before >= self.supervisor.ready.load(Ordering::Relaxed)
+        before >= self.supervisor.room.load(Ordering::Relaxed)
             && !self.supervisor.pressure.load(Ordering::Relaxed)
             && !self.supervisor.pressure.swap(true, Ordering::Relaxed)
     }
@@ -97,8 +132,8 @@ impl Load {
     }
 
     /// The supervisor's view, for the front threads.
-    pub(crate) fn publish(&self, ready: usize, failing: bool) {
-        self.supervisor.ready.store(ready, Ordering::Relaxed);
+    pub(crate) fn publish(&self, room: usize, failing: bool) {
+        self.supervisor.room.store(room, Ordering::Relaxed);
         self.supervisor.failing.store(failing, Ordering::Relaxed);
     }
 }
@@ -114,7 +149,8 @@ mod tests {
         assert!(load.take_slot(Some(2)) && load.take_slot(Some(2)));
         assert!(!load.take_slot(Some(2)));
         assert!(!load.give_slot(Some(2)), "nobody waits");
-        load.wait(Some(2));
+        load.wait();
+        assert_eq!(load.waiting(), 1);
         assert!(load.take_slot(Some(2)));
         assert!(load.give_slot(Some(2)), "somebody waits");
     }

@@ -1,7 +1,7 @@
 //! What the supervisor, the front threads and the tasks that wait for something tell each other. The
 //! supervisor knows processes, a front thread knows requests; neither reaches into the other's state.
 
-use howdah_shm::WorkerId;
+use howdah_shm::{Hold, WorkerId};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::control::{ControlError, Message};
@@ -35,7 +35,7 @@ pub(crate) enum ToSupervisor {
         /// Its place.
         worker: WorkerId,
         /// The request that is the reason; `None`: whatever it does (it broke the contract).
-        request_id: Option<u64>,
+        request: Option<InHand>,
         /// For the log.
         reason: KillReason,
     },
@@ -44,6 +44,13 @@ pub(crate) enum ToSupervisor {
         /// Index of the pool.
         pool: usize,
     },
+}
+
+/// A request in a worker's hand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct InHand {
+    pub(crate) id: u64,
+    pub(crate) hold: Hold,
 }
 
 /// Why a worker is ended.

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use howdah_shm::layout::{self, SLOTS_MAX};
+
 /// How the PHP side is started; the same for all pools.
 #[derive(Debug, Clone)]
 pub struct RootOptions {
@@ -10,6 +12,8 @@ pub struct RootOptions {
     pub executable: PathBuf,
     /// Settings on top of php.ini, in order.
     pub ini: Vec<(String, String)>,
+    /// Some pool runs several requests at a time in a process: PHP guards the clients that they may share.
+    pub concurrent: bool,
     /// Front threads of the server, 1 to 16.
     pub fronts: usize,
     /// How long PHP's module start-up may take (preloading included). Default 2 min.
@@ -49,6 +53,9 @@ pub struct PoolOptions {
     pub max_wait: Duration,
     /// Wall time of a request in PHP, from the moment a worker took it; `None` (the default): no limit.
     pub request_timeout: Option<Duration>,
+    /// How long a request of a concurrent pool may take to end once its time is over; then its worker is
+    /// killed, and all its other requests with it. Default 5 s.
+    pub end_grace: Duration,
     /// Bytes of one response that are held for a slow client before its worker has to wait. Default 1 MiB.
     pub response_buffer: usize,
     /// Bytes for the variables of a request and a small body, a multiple of 4,096. Untouched pages cost
@@ -98,6 +105,8 @@ pub struct WorkerOptions {
     pub max_failures: u32,
     /// Each request has a fork of its own, which ends with it.
     pub one_request: bool,
+    /// Several requests at a time in each worker; not with `one_request`. `None` (the default): one.
+    pub concurrency: Option<Concurrency>,
     /// A boot that fails does not keep the server from starting: requests are answered 503 until it
     /// succeeds (files are watched, so somebody is about to mend it).
     pub tolerate_failure: bool,
@@ -119,7 +128,37 @@ impl WorkerOptions {
             cpu_limit: None,
             max_failures: MAX_FAILURES,
             one_request: false,
+            concurrency: None,
             tolerate_failure: false,
+        }
+    }
+}
+
+/// Several requests at a time in each worker. [`Concurrency::new`] has the defaults.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Concurrency {
+    /// Requests at a time in one worker, 2 to [`CONCURRENCY_MAX`](howdah_shm::layout::CONCURRENCY_MAX).
+    pub requests: u32,
+    /// Static properties and variables are one for all requests. Default false: each has its own.
+    pub share_statics: bool,
+    /// Bytes of C stack of each request; 0 (the default): what PHP's side thinks right.
+    pub stack_size: u32,
+    /// A request that keeps the others waiting for longer is logged; `None`: never. Default 100 ms.
+    pub hog_threshold: Option<Duration>,
+    /// A request that keeps the others waiting for longer is interrupted for them; `None` (the default):
+    /// only where it waits itself.
+    pub time_slice: Option<Duration>,
+}
+
+impl Concurrency {
+    /// So many requests at a time, with the documented defaults.
+    pub fn new(requests: u32) -> Self {
+        Self {
+            requests,
+            share_statics: false,
+            stack_size: 0,
+            hog_threshold: Some(Duration::from_millis(100)),
+            time_slice: None,
         }
     }
 }
@@ -144,6 +183,7 @@ impl PoolOptions {
             queue_length: 1024,
             max_wait: Duration::from_secs(30),
             request_timeout: None,
+            end_grace: Duration::from_secs(5),
             response_buffer: 1 << 20,
             request_size: 256 << 10,
             response_size: 256 << 10,
@@ -163,6 +203,26 @@ impl PoolOptions {
         self.worker().is_some_and(|worker| worker.one_request)
     }
 
+    /// Several requests at a time in each worker.
+    pub(crate) fn concurrency(&self) -> Option<&Concurrency> {
+        self.worker()?.concurrency.as_ref()
+    }
+
+    /// Requests that a worker has at a time, at most.
+    pub(crate) fn requests_per_worker(&self) -> usize {
+        self.concurrency()
+            .map_or(1, |concurrency| concurrency.requests as usize)
+    }
+
+    /// Most places of the pool.
+    fn places_max(&self) -> usize {
+        if self.concurrency().is_some() {
+            CONCURRENT_PLACES_MAX
+        } else {
+            PLACES_MAX
+        }
+    }
+
     /// Forks that stand by for the next requests, beyond those that serve one.
     pub(crate) fn spares(&self) -> usize {
         if self.one_request() {
@@ -174,7 +234,13 @@ impl PoolOptions {
 
     /// Most workers that ever serve at a time.
     pub(crate) fn serving_max(&self) -> usize {
-        (self.workers.max(self.workers_max) + self.spares()).clamp(1, PLACES_MAX - PLACES_FREE)
+        let most = self.workers.max(self.workers_max) + self.spares();
+        // Two generations of a concurrent pool always fit side by side: their workers may need long to leave.
+        let fitting = match self.concurrency() {
+            Some(_) => (CONCURRENT_PLACES_MAX - PLACES_FREE) / 2,
+            None => PLACES_MAX - PLACES_FREE,
+        };
+        most.clamp(1, fitting)
     }
 
     /// Workers that serve when nobody waits.
@@ -184,7 +250,7 @@ impl PoolOptions {
 
     /// Places for processes: two generations side by side, and room for successors.
     pub(crate) fn places(&self) -> usize {
-        (2 * self.serving_max() + PLACES_FREE).min(PLACES_MAX)
+        (2 * self.serving_max() + PLACES_FREE).min(self.places_max())
     }
 
     /// Boots in a row that may fail at the start.
@@ -196,21 +262,28 @@ impl PoolOptions {
 
     /// Requests that may run or wait.
     pub(crate) fn admitted_max(&self) -> usize {
-        let running = self
-            .max_in_flight
-            .map_or(self.serving_max(), |limit| limit.min(self.serving_max()));
-        running + self.queue_length
+        let room = self.running_max();
+        self.max_in_flight.map_or(room, |limit| limit.min(room)) + self.queue_length
+    }
+
+    /// Requests that all workers can have at a time.
+    fn running_max(&self) -> usize {
+        self.serving_max() * self.requests_per_worker()
     }
 
     /// Slots of each front thread: enough that a worker never waits for a request that waits for a slot,
     /// twice over; more only cost memory, since waiting is as well done in the front's own queue.
     pub(crate) fn slots(&self) -> usize {
-        (2 * self.serving_max()).next_power_of_two().clamp(16, 1024)
+        (2 * self.running_max())
+            .next_power_of_two()
+            .clamp(16, SLOTS_MAX as usize)
     }
 }
 
 /// Places of one pool (`HOWDAH_WORKERS_MAX`).
 const PLACES_MAX: usize = 512;
+/// The same of a concurrent one.
+const CONCURRENT_PLACES_MAX: usize = layout::CONCURRENT_PLACES_MAX as usize;
 /// Places that are never filled for good, so that a successor can be made ready before its predecessor
 /// leaves.
 const PLACES_FREE: usize = 2;
@@ -249,6 +322,27 @@ mod tests {
             assert_eq!(options.places(), places, "{workers} to {max}");
             assert!(options.serving_max() < options.places());
         }
+    }
+
+    #[test]
+    fn a_concurrent_pool_has_room_for_all_its_requests() {
+        let pool = |workers, requests| {
+            let mut options = PoolOptions::new("app", workers);
+            options.queue_length = 10;
+            options.mode = Mode::Worker(WorkerOptions {
+                concurrency: Some(Concurrency::new(requests)),
+                ..WorkerOptions::new("/app/worker.php")
+            });
+            options
+        };
+        let options = pool(2, 100);
+        assert_eq!(
+            (options.places(), options.slots(), options.admitted_max()),
+            (6, 512, 210)
+        );
+        let options = pool(500, 1000);
+        assert_eq!((options.serving_max(), options.places()), (111, 224));
+        assert_eq!(options.slots(), 1024);
     }
 
     #[test]

@@ -15,6 +15,7 @@ use rustix::process::Signal;
 use tokio::io::unix::AsyncFd;
 use tokio::task::JoinHandle;
 
+use crate::messages::InHand;
 use crate::signal;
 use crate::tail::Tail;
 
@@ -44,13 +45,15 @@ pub(crate) struct Occupant {
     /// We ended it: its exit is no news.
     pub(crate) killed: bool,
     /// The request that a backtrace was asked for; it is killed for that when the trace is there.
-    pub(crate) traced: Option<u64>,
+    pub(crate) traced: Option<InHand>,
     /// When it is to be replaced.
     pub(crate) expires: Option<Instant>,
     /// Bytes of PHP's allocator after its first requests.
     pub(crate) memory_base: Option<u64>,
     /// Requests that it had served when it was last looked at, and when that number last changed.
     pub(crate) active: (u64, Instant),
+    /// Of a concurrent pool: how long a request has kept the others waiting.
+    pub(crate) longest_hold: Recent,
     /// What it wrote before it was ready, and the task that reads it.
     pub(crate) tail: Tail,
     pub(crate) reader: Option<JoinHandle<()>>,
@@ -137,6 +140,37 @@ pub(crate) struct LastProcess {
     pub(crate) expected: bool,
 }
 
+/// The largest of what was noted lately: within half a minute to a minute.
+#[derive(Debug, Default)]
+pub(crate) struct Recent {
+    /// Since when the present half is.
+    since: Option<Instant>,
+    present: u64,
+    before: u64,
+}
+
+impl Recent {
+    const HALF: Duration = Duration::from_secs(30);
+
+    pub(crate) fn note(&mut self, value: u64, now: Instant) {
+        let age = now.saturating_duration_since(*self.since.get_or_insert(now));
+        if age >= Self::HALF {
+            self.before = if age < 2 * Self::HALF {
+                self.present
+            } else {
+                0
+            };
+            self.present = 0;
+            self.since = Some(now);
+        }
+        self.present = self.present.max(value);
+    }
+
+    pub(crate) fn largest(&self) -> u64 {
+        self.present.max(self.before)
+    }
+}
+
 /// Failures in a row, and how long to wait after them.
 #[derive(Debug, Default)]
 pub(crate) struct BackOff {
@@ -181,6 +215,20 @@ impl BackOff {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_largest_value_is_forgotten_after_a_minute() {
+        let (mut recent, start) = (Recent::default(), Instant::now());
+        let mut at = |seconds, value| {
+            recent.note(value, start + Duration::from_secs(seconds));
+            recent.largest()
+        };
+        assert_eq!(at(0, 5), 5);
+        assert_eq!(at(1, 3), 5);
+        assert_eq!(at(31, 1), 5);
+        assert_eq!(at(62, 0), 1);
+        assert_eq!(at(200, 0), 0);
+    }
 
     #[test]
     fn what_fails_again_and_again_is_started_more_and_more_slowly() {

@@ -87,8 +87,13 @@ impl Pool {
             options.response_size as u32,
         )
         .map_err(|error| PoolError::Geometry(options.name.clone(), error))?;
-        let (segment, shm_fronts) = Segment::create(geometry)
-            .map_err(|error| PoolError::Segment(options.name.clone(), error))?;
+        let create = if options.concurrency().is_some() {
+            Segment::create_concurrent
+        } else {
+            Segment::create
+        };
+        let (segment, shm_fronts) =
+            create(geometry).map_err(|error| PoolError::Segment(options.name.clone(), error))?;
         let options = Arc::new(options);
         let load = Arc::new(Load::default());
         // Until the first workers are there, everybody waits, which is no reason for more of them.
@@ -228,8 +233,9 @@ impl Pool {
     /// Tells the front threads what there is.
     pub(crate) fn publish(&self) {
         let ready = self.ready();
+        let room = ready * self.options.requests_per_worker();
         self.load
-            .publish(ready, ready == 0 && self.failure.is_some());
+            .publish(room, ready == 0 && self.failure.is_some());
     }
 
     /// Has a worker leave once it is idle.
@@ -237,6 +243,13 @@ impl Pool {
         if let Some(occupant) = self.places[worker.index()].occupant_mut() {
             occupant.stopping = true;
             self.segment.stop(worker);
+        }
+    }
+
+    /// Ends a worker.
+    pub(crate) fn kill(&mut self, worker: WorkerId) {
+        if let Some(occupant) = self.places[worker.index()].occupant_mut() {
+            occupant.kill();
         }
     }
 

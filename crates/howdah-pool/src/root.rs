@@ -27,6 +27,9 @@ pub struct PhpInfo {
     /// The php.ini that was read.
     #[serde(default)]
     pub ini_file: Option<String>,
+    /// The folder whose ini files were read after it.
+    #[serde(default)]
+    pub ini_scanned: Option<String>,
 }
 
 /// Why PHP did not start.
@@ -116,6 +119,9 @@ impl Root {
         command
             .args(["zygote", "--control-fd", "0"])
             .stdin(Stdio::from(theirs));
+        if options.concurrent {
+            command.arg("--concurrent");
+        }
         command
             .stdout(output_writer.try_clone().map_err(io)?)
             .stderr(output_writer);
@@ -242,6 +248,7 @@ mod tests {
         Root::start(&RootOptions {
             executable,
             ini: vec![],
+            concurrent: false,
             fronts: 1,
             start_timeout,
         })
@@ -253,6 +260,7 @@ mod tests {
         let options = RootOptions {
             executable: "/nonexistent/howdah-php".into(),
             ini: vec![],
+            concurrent: false,
             fronts: 1,
             start_timeout: Duration::from_secs(20),
         };

@@ -27,6 +27,8 @@ pub(crate) struct Sample {
     pub(crate) in_flight: usize,
     /// Workers that take requests.
     pub(crate) ready: usize,
+    /// Requests that these have room for.
+    pub(crate) room: usize,
     /// Workers that there should be now.
     pub(crate) desired: usize,
     /// Fewest and most that there may be.
@@ -50,7 +52,7 @@ pub(crate) enum Decision {
 }
 
 pub(crate) fn decide(sample: &Sample) -> Decision {
-    if sample.in_flight > sample.ready {
+    if sample.in_flight > sample.room {
         // One that was asked for and is not there yet may be enough.
         let starting = sample.ready < sample.desired;
         if starting || sample.desired >= sample.max || sample.cpu_percent >= CPU_BUSY_PERCENT {
@@ -59,7 +61,9 @@ pub(crate) fn decide(sample: &Sample) -> Decision {
         return Decision::Add;
     }
     let spare = sample.desired > sample.min && sample.ready >= sample.desired;
-    if spare && sample.in_flight < sample.ready && sample.idle >= sample.max_idle {
+    // The others have room for what is there.
+    let others = sample.room - sample.room.checked_div(sample.ready).unwrap_or(0);
+    if spare && sample.in_flight <= others && sample.idle >= sample.max_idle {
         return Decision::Remove;
     }
     Decision::Keep
@@ -153,6 +157,7 @@ mod tests {
         Sample {
             in_flight,
             ready,
+            room: ready,
             desired,
             min: 2,
             max: 6,
@@ -192,6 +197,18 @@ mod tests {
         for (name, sample, expected) in cases {
             assert_eq!(decide(&sample), expected, "{name}");
         }
+    }
+
+    #[test]
+    fn a_worker_with_room_for_many_is_not_full_with_one() {
+        let at = |in_flight, idle| Sample {
+            room: 30,
+            ..sample(in_flight, 3, 3, 10, idle)
+        };
+        assert_eq!(decide(&at(30, 0)), Decision::Keep);
+        assert_eq!(decide(&at(31, 0)), Decision::Add);
+        assert_eq!(decide(&at(21, 5)), Decision::Keep);
+        assert_eq!(decide(&at(20, 5)), Decision::Remove);
     }
 
     /// Ten minutes of a steady load, looked at every 5 ms while requests wait and each second otherwise.

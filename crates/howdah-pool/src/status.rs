@@ -38,16 +38,35 @@ pub struct PoolStatus {
     pub workers_wanted: usize,
     /// Workers that take requests.
     pub ready: usize,
+    /// Requests that one worker has at a time, at most.
+    pub concurrency: usize,
     /// Workers that have a request in hand.
     pub busy: usize,
     /// Requests that wait for a worker.
     pub queue: usize,
     /// Requests that wait or run.
     pub in_flight: usize,
+    /// Requests that wait and have no slot yet.
+    pub waiters: usize,
+    /// Slots of all front threads: requests that can be in the workers' hands or next in line for them.
+    pub slots: usize,
+    /// Requests that were answered 503.
+    pub refused: Refused,
     /// The processes.
     pub workers: Vec<WorkerStatus>,
     /// Since the server started.
     pub counters: Counters,
+}
+
+/// Requests that got no worker and were answered 503, since the server started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Refused {
+    /// The queue was full.
+    pub queue_full: u64,
+    /// No worker was free in time.
+    pub wait_timeout: u64,
+    /// The application did not start.
+    pub not_booted: u64,
 }
 
 /// One generation of a pool.
@@ -82,7 +101,12 @@ pub struct WorkerStatus {
     pub memory: u64,
     /// Milliseconds since it was asked for.
     pub age_ms: u64,
-    /// The request in hand.
+    /// Requests in hand.
+    pub in_flight: usize,
+    /// Milliseconds: the longest that one of several requests has kept the others waiting, in the last
+    /// minute. 0 where the worker has one request at a time.
+    pub longest_hold_ms: u64,
+    /// The request in hand; of several the one that runs at this moment, none while all of them wait.
     pub request: Option<RequestStatus>,
 }
 

@@ -307,9 +307,9 @@ impl Supervisor {
             ToSupervisor::Kill {
                 pool,
                 worker,
-                request_id,
+                request,
                 reason,
-            } => self.kill_worker(pool, worker, request_id, reason),
+            } => self.kill_worker(pool, worker, request, reason),
             ToSupervisor::Pressure { pool } => self.pressure(pool),
         }
     }

@@ -8,12 +8,16 @@ pub use completion::Event;
 pub use recovery::{Recovery, Torn};
 
 use crate::errors::{FillError, SlotError};
-use crate::layout::{BODY_FILE, BODY_INLINE, BODY_NONE, SLOT_FREE, SLOT_OWNED, align8, state};
+use crate::layout::{
+    ABORTED_CLIENT, ABORTED_TIME, BODY_FILE, BODY_INLINE, BODY_NONE, SLOT_FREE, SLOT_OWNED, align8,
+    state, state_worker,
+};
 use crate::memory::Area;
 use crate::response::Progress;
 use crate::segment::Segment;
-use crate::slot::{Body, Phase, Record, SlotId, WorkerId};
-use crate::sync::Ordering;
+use crate::sleep::Sleep;
+use crate::slot::{Body, Hold, Phase, Record, SlotId, WorkerId};
+use crate::sync::{Ordering, mutant, store_load_barrier};
 use bytes::BytesMut;
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -174,18 +178,70 @@ impl Front {
         slot.worker.started.store(0, Ordering::Relaxed);
         slot.worker.waiting.store(0, Ordering::Relaxed);
         slot.worker.notified.store(0, Ordering::Relaxed);
+        slot.worker.claimed_ns.store(0, Ordering::Relaxed);
     }
 
     /// Tells the worker that the client is gone. The request goes on to its end or is ended by PHP;
     /// `Event::Done` comes either way. Does nothing harmful while the slot is still queued, but
     /// [`Front::cancel`] is the better call then.
     pub fn abort(&mut self, slot: SlotId) -> Result<(), SlotError> {
+        self.give_up(slot, ABORTED_CLIENT)
+    }
+
+    /// Tells the worker of a concurrent pool that the request's time is over: it is to be ended now, and
+    /// the worker's other requests go on. `Event::Done` follows, unless the request does not let go of
+    /// the worker.
+    pub fn expire(&mut self, slot: SlotId) -> Result<(), SlotError> {
+        self.give_up(slot, ABORTED_TIME)
+    }
+
+    fn give_up(&mut self, slot: SlotId, why: u32) -> Result<(), SlotError> {
         self.expect(slot, Phase::Queued)?;
-        let front = &self.segment.memory.slot(self.index, slot.index).front;
-        front.aborted.store(1, Ordering::SeqCst);
+        let aborted = &self
+            .segment
+            .memory
+            .slot(self.index, slot.index)
+            .front
+            .aborted;
+        // That its time is over says more than that its client has left.
+        aborted.fetch_max(why, Ordering::SeqCst);
+        store_load_barrier();
         // Whether the worker waits or is about to: the word has changed, so it looks again.
-        front.space.bump();
+        self.wake_owner(slot.index, mutant!(AbortWithoutWake));
         Ok(())
+    }
+
+    /// Has the worker that has claimed the slot look at the front's words again.
+    pub(crate) fn wake_owner(&self, index: u16, silently: bool) {
+        let slot = self.segment.memory.slot(self.index, index);
+        if matches!(self.segment.sleep, Sleep::OnFutex) {
+            slot.front.space.bump();
+            return;
+        }
+        slot.front.space.add();
+        if let Some(worker) = self.owner(index).filter(|_| !silently) {
+            self.segment.wake_worker(worker);
+        }
+    }
+
+    /// The worker that has claimed the slot.
+    fn owner(&self, index: u16) -> Option<WorkerId> {
+        let slot = self.segment.memory.slot(self.index, index);
+        let word = slot.request.state.load(Ordering::SeqCst);
+        let worker = WorkerId(state_worker(word));
+        let exists = worker.index() < self.segment.geometry().workers() as usize;
+        (exists && word == self.owned(index, worker)).then_some(worker)
+    }
+
+    /// The request as one that a worker has in its hand. `None`: none has.
+    pub fn hold(&self, slot: SlotId) -> Option<Hold> {
+        self.expect(slot, Phase::Queued).ok()?;
+        let worker = self.owner(slot.index)?;
+        Some(Hold {
+            front: self.index,
+            slot: slot.index,
+            state: self.owned(slot.index, worker),
+        })
     }
 
     /// Gives a slot back: one that was never pushed, that is done, or that is torn and not requeued.

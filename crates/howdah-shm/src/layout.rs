@@ -7,7 +7,7 @@ use std::mem::size_of;
 /// `magic` of the header, "HWDAHSHM" in memory order.
 pub const MAGIC: u64 = 0x4d48_5348_4144_5748;
 /// Version of the contract. A segment of another version is refused by the worker.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// Front threads that one segment can serve.
 pub const FRONTS_MAX: u32 = 16;
@@ -38,6 +38,11 @@ pub const BODY_NONE: u32 = 0;
 pub const BODY_INLINE: u32 = 1;
 /// The body is a file in the spool directory, named by the request id as 16 hex digits.
 pub const BODY_FILE: u32 = 2;
+
+/// `aborted` of a slot: the client is gone.
+pub const ABORTED_CLIENT: u32 = 1;
+/// `aborted` of a slot in a concurrent pool: the request's time is over, it is to be ended now.
+pub const ABORTED_TIME: u32 = 2;
 
 /// Request flag: no body is to be sent.
 pub const REQUEST_HEAD: u32 = 1;
@@ -83,8 +88,15 @@ pub const POOL_FLAG_EXIT_RESTARTS: u32 = 2;
 pub const POOL_FLAG_NO_ROLLBACK: u32 = 4;
 /// Flag of a pool: boot with the files as they are on disk.
 pub const POOL_FLAG_FRESH_FILES: u32 = 8;
+/// Flag of a concurrent pool: static properties and variables are one for all requests.
+pub const POOL_FLAG_SHARE_STATICS: u32 = 16;
+/// Requests that a worker of a concurrent pool can run at a time.
+pub const CONCURRENCY_MAX: u32 = SLOTS_MAX;
+/// Places of a concurrent pool: the eventfd of each travels in the POOL message, with four other descriptors
+/// and one for each front thread, and a message carries 253 at most.
+pub const CONCURRENT_PLACES_MAX: u32 = 224;
 /// Size of the numbers in front of a POOL message's strings (`struct howdah_pool_options`).
-pub const POOL_OPTIONS_SIZE: usize = 48;
+pub const POOL_OPTIONS_SIZE: usize = 60;
 /// Size of the numbers in front of a SPAWN message's indices (`struct howdah_spawn`).
 pub const SPAWN_SIZE: usize = 8;
 /// Status of BOOTED: workers are forks of the booted script.
@@ -193,6 +205,8 @@ pub(crate) mod words {
         pub(crate) requests: AtomicU64,
         pub(crate) memory: AtomicU64,
         pub(crate) started_ns: AtomicU64,
+        pub(crate) hog_ns: AtomicU64,
+        pub(crate) in_flight: AtomicU32,
     }
 
     /// `struct howdah_worker`.
@@ -232,6 +246,7 @@ pub(crate) mod words {
         pub(crate) started: AtomicU32,
         pub(crate) waiting: AtomicU32,
         pub(crate) notified: AtomicU32,
+        pub(crate) claimed_ns: AtomicU64,
     }
 
     /// `struct howdah_slot`: line 0 is the request, line 1 the front's, line 2 the worker's.
@@ -257,6 +272,8 @@ pub(crate) mod words {
             assert!(offset_of!(WorkerOwn, requests) == 8);
             assert!(offset_of!(WorkerOwn, memory) == 16);
             assert!(offset_of!(WorkerOwn, started_ns) == 24);
+            assert!(offset_of!(WorkerOwn, hog_ns) == 32);
+            assert!(offset_of!(WorkerOwn, in_flight) == 40);
             assert!(size_of::<Slot>() == crate::layout::SLOT_SIZE);
             assert!(offset_of!(SlotRequest, request_id) == 8);
             assert!(offset_of!(SlotRequest, vars_size) == 16);
@@ -271,6 +288,7 @@ pub(crate) mod words {
             assert!(offset_of!(SlotWorker, started) == 16);
             assert!(offset_of!(SlotWorker, waiting) == 20);
             assert!(offset_of!(SlotWorker, notified) == 24);
+            assert!(offset_of!(SlotWorker, claimed_ns) == 32);
         };
     }
 
@@ -296,6 +314,8 @@ pub(crate) mod words {
                 "howdah_worker.started_ns",
                 offset_of!(Worker, own.started_ns),
             ),
+            ("howdah_worker.hog_ns", offset_of!(Worker, own.hog_ns)),
+            ("howdah_worker.in_flight", offset_of!(Worker, own.in_flight)),
             ("howdah_slot.state", offset_of!(Slot, request.state)),
             (
                 "howdah_slot.request_id",
@@ -313,6 +333,10 @@ pub(crate) mod words {
             ("howdah_slot.started", offset_of!(Slot, worker.started)),
             ("howdah_slot.waiting", offset_of!(Slot, worker.waiting)),
             ("howdah_slot.notified", offset_of!(Slot, worker.notified)),
+            (
+                "howdah_slot.claimed_ns",
+                offset_of!(Slot, worker.claimed_ns),
+            ),
         ]
     }
 }

@@ -7,7 +7,7 @@
 //! ```text
 //!   front thread                                       worker (PHP process)
 //!   acquire, fill, push ── request ring ─────────────> claim (one CAS on the slot's state)
-//!                       ── futex word of the worker ─> wakes
+//!                       ── futex or eventfd ────────> wakes
 //!   poll, response      <─ completion ring ──────────  PROGRESS, DONE
 //!                       <─ eventfd, when `sleeping` ─
 //! ```
@@ -18,6 +18,7 @@
 //!   acquire() ─> fill() ─> push() ─> Event::Progress* ─> Event::Done ─> release()
 //!                            │ cancel(): taken back before a worker claimed it (freed)
 //!                            │ abort():  the client is gone; Done still comes
+//!                            │ expire(): its time is over (concurrent pools); Done is to come soon
 //!                            └ recover(worker): torn ─> requeue() or release()
 //! ```
 //!
@@ -41,12 +42,15 @@ mod memory;
 mod memory;
 mod response;
 mod segment;
+mod sleep;
 mod slot;
 mod status;
 mod sync;
 #[cfg(any(test, loom, feature = "fake-worker"))]
 pub mod worker;
 
+#[cfg(all(test, loom))]
+mod loom_concurrent;
 #[cfg(all(test, loom))]
 mod loom_tests;
 #[cfg(all(test, not(loom)))]
@@ -58,5 +62,5 @@ pub use front::{Cancel, Event, Front, Recovery, Torn};
 pub use geometry::{Geometry, GeometryError};
 pub use response::ResponseReader;
 pub use segment::{Segment, SegmentError, WriteIndices};
-pub use slot::{Body, SlotId, WorkerId};
+pub use slot::{Body, Hold, SlotId, WorkerId};
 pub use status::{SlotState, SlotStatus, WorkerStatus};

@@ -11,7 +11,7 @@ use loom::sync::{Condvar, Mutex};
 use loom::thread;
 use std::sync::Arc;
 
-fn model(preemptions: usize, test: impl Fn() + Sync + Send + 'static) {
+pub(crate) fn model(preemptions: usize, test: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(preemptions);
     builder.check(test);
@@ -29,19 +29,19 @@ fn pool(workers: u32, slots: u32) -> (Arc<Segment>, Front, Vec<Worker>) {
     (segment, fronts.remove(0), workers)
 }
 
-fn push(front: &mut Front, id: u64) -> SlotId {
+pub(crate) fn push(front: &mut Front, id: u64) -> SlotId {
     let slot = front.acquire().unwrap();
     front.fill(slot, id, b"", Body::None, 0).unwrap();
     front.push(slot).unwrap();
     slot
 }
 
-fn finish(worker: &mut Worker, claim: Claim) {
+pub(crate) fn finish(worker: &mut Worker, claim: Claim) {
     ResponseWriter::new(worker, claim).end(Exit::Normal, 0);
 }
 
 /// Polls, and sleeps when there is nothing, as a front thread does.
-fn next_event(segment: &Segment, front: &mut Front) -> Event {
+pub(crate) fn next_event(segment: &Segment, front: &mut Front) -> Event {
     loop {
         if let Some(event) = front.poll() {
             return event;

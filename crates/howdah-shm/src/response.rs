@@ -243,7 +243,7 @@ impl Drop for ResponseReader<'_> {
             .swap(progress.consumed, Ordering::SeqCst);
         store_load_barrier();
         if slot.worker.waiting.load(Ordering::SeqCst) != 0 {
-            slot.front.space.bump();
+            self.front.wake_owner(self.index, false);
         }
     }
 }

@@ -5,7 +5,8 @@ use crate::front::Front;
 use crate::geometry::Geometry;
 use crate::layout::{FRONTS_MAX, PARKED_WORDS};
 use crate::memory::Memory;
-use crate::slot::WorkerId;
+use crate::sleep::Sleep;
+use crate::slot::{Hold, WorkerId};
 use crate::status::WorkerStatus;
 use crate::sync::{Ordering, store_load_barrier};
 #[cfg(not(loom))]
@@ -32,6 +33,7 @@ pub struct Segment {
     eventfds: Vec<OwnedFd>,
     #[cfg(loom)]
     pub(crate) bells: Vec<crate::sync::Bell>,
+    pub(crate) sleep: Sleep,
     pub(crate) places: Places,
 }
 
@@ -67,6 +69,23 @@ impl Segment {
     ///
     /// The file is sealed: nobody can shrink or grow it.
     pub fn create(geometry: Geometry) -> Result<(Arc<Self>, Vec<Front>), SegmentError> {
+        Self::with_sleep(geometry, Sleep::OnFutex)
+    }
+
+    /// The same for a pool whose workers run several requests at a time: each place has an eventfd, which
+    /// its worker sleeps on together with what its requests wait for.
+    pub fn create_concurrent(geometry: Geometry) -> Result<(Arc<Self>, Vec<Front>), SegmentError> {
+        let sleep = Sleep::on_event(&geometry).map_err(|source| SegmentError {
+            size: geometry.header().segment_size,
+            source,
+        })?;
+        Self::with_sleep(geometry, sleep)
+    }
+
+    fn with_sleep(
+        geometry: Geometry,
+        sleep: Sleep,
+    ) -> Result<(Arc<Self>, Vec<Front>), SegmentError> {
         let failed = |source| SegmentError {
             size: geometry.header().segment_size,
             source,
@@ -75,16 +94,14 @@ impl Segment {
             memory: Memory::create(geometry).map_err(failed)?,
             #[cfg(not(loom))]
             eventfds: (0..geometry.fronts())
-                .map(|_| {
-                    use rustix::event::{EventfdFlags, eventfd};
-                    eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
-                })
+                .map(|_| crate::sleep::eventfd())
                 .collect::<Result<_, _>>()
                 .map_err(failed)?,
             #[cfg(loom)]
             bells: (0..geometry.fronts())
                 .map(|_| crate::sync::Bell::default())
                 .collect(),
+            sleep,
             places: Places::new(&geometry),
         });
         let fronts = (0..geometry.fronts() as u16)
@@ -111,20 +128,31 @@ impl Segment {
         self.eventfds.iter().map(OwnedFd::as_fd)
     }
 
+    /// The eventfds that the workers of a concurrent pool sleep on, one for each place; none otherwise.
+    #[cfg(not(loom))]
+    pub fn worker_eventfds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.sleep.eventfds()
+    }
+
+    /// Wakes a worker, or keeps it from going to sleep.
+    pub(crate) fn wake_worker(&self, worker: WorkerId) {
+        let wake = &self.memory.worker(worker.0).front.wake;
+        match &self.sleep {
+            Sleep::OnFutex => wake.bump(),
+            Sleep::OnEvent(events) => {
+                wake.add();
+                events[worker.index()].ring();
+            }
+        }
+    }
+
     /// Wakes a front thread, as a worker does.
     #[cfg(any(test, loom, feature = "fake-worker"))]
     pub(crate) fn ring_bell(&self, front: u16) {
         #[cfg(loom)]
         self.bells[front as usize].ring();
         #[cfg(not(loom))]
-        {
-            let rung = rustix::io::write(&self.eventfds[front as usize], &1_u64.to_ne_bytes());
-            // EAGAIN: the counter is full, so the front is being woken anyway.
-            debug_assert!(
-                matches!(rung, Ok(8) | Err(rustix::io::Errno::AGAIN)),
-                "{rung:?}"
-            );
-        }
+        crate::sleep::ring(&self.eventfds[front as usize]);
     }
 
     /// Gives a place to a new worker process, which is to be forked with the returned indices. From
@@ -140,6 +168,8 @@ impl Segment {
         words.own.request_id.store(0, Ordering::Relaxed);
         words.own.requests.store(0, Ordering::Relaxed);
         words.own.memory.store(0, Ordering::Relaxed);
+        words.own.hog_ns.store(0, Ordering::Relaxed);
+        words.own.in_flight.store(0, Ordering::Relaxed);
         Ok(indices)
     }
 
@@ -158,12 +188,28 @@ impl Segment {
         let words = self.memory.worker(worker.0);
         words.front.stop.store(1, Ordering::SeqCst);
         store_load_barrier();
-        words.front.wake.bump();
+        self.wake_worker(worker);
     }
 
     /// What a worker says of itself. For display: a broken worker can write anything here.
     pub fn worker(&self, worker: WorkerId) -> Option<WorkerStatus> {
         (worker.index() < self.places.workers).then(|| WorkerStatus::read(&self.memory, worker))
+    }
+
+    /// The longest that a request of a concurrent worker has kept the others waiting, in nanoseconds, since
+    /// this was last asked. For display, as above.
+    pub fn take_hog_ns(&self, worker: WorkerId) -> u64 {
+        if worker.index() >= self.places.workers {
+            return 0;
+        }
+        let words = &self.memory.worker(worker.0).own;
+        words.hog_ns.swap(0, Ordering::Relaxed)
+    }
+
+    /// Whether the request is still in the hand of the worker that had it, or done and not yet seen to be.
+    pub fn is_held(&self, hold: Hold) -> bool {
+        let slot = self.memory.slot(hold.front, hold.slot);
+        slot.request.state.load(Ordering::Acquire) == hold.state
     }
 }
 

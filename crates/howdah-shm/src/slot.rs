@@ -29,6 +29,15 @@ impl fmt::Debug for SlotId {
     }
 }
 
+/// A request in a worker's hand: to be asked later, from any thread, whether it still is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hold {
+    pub(crate) front: u16,
+    pub(crate) slot: u16,
+    /// The state word: position and owner.
+    pub(crate) state: u64,
+}
+
 /// A place for a worker in a pool, below [`crate::Geometry::workers`]. A respawned process takes
 /// the place of its predecessor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -43,8 +43,10 @@ pub enum SlotState {
 /// What a worker says of itself. For display only: a broken worker can write anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkerStatus {
-    /// The request in hand.
+    /// The request in hand; of several the one that runs at this moment, none while all of them wait.
     pub request_id: Option<NonZeroU64>,
+    /// Requests in hand: 0 or 1, unless the pool is concurrent.
+    pub in_flight: u32,
     /// Requests served by this process.
     pub requests: u64,
     /// Bytes of PHP's allocator at the end of the last request.
@@ -56,10 +58,16 @@ pub struct WorkerStatus {
 }
 
 impl WorkerStatus {
+    /// It has a request in hand.
+    pub fn is_busy(&self) -> bool {
+        self.request_id.is_some() || self.in_flight > 0
+    }
+
     pub(crate) fn read(memory: &Memory, worker: WorkerId) -> Self {
         let own = &memory.worker(worker.0).own;
         Self {
             request_id: NonZeroU64::new(own.request_id.load(Ordering::Relaxed)),
+            in_flight: own.in_flight.load(Ordering::Relaxed),
             requests: own.requests.load(Ordering::Relaxed),
             memory: own.memory.load(Ordering::Relaxed),
             started_ns: own.started_ns.load(Ordering::Relaxed),
@@ -85,6 +93,16 @@ impl Front {
     /// One slot. `None` if it was released.
     pub fn slot(&self, slot: SlotId) -> Option<SlotStatus> {
         self.record(slot).is_ok().then(|| self.status(slot))
+    }
+
+    /// `CLOCK_MONOTONIC` in nanoseconds when a worker claimed the request of a slot that is pushed, done or
+    /// torn; 0: none has, or it does not say. For measurements only: a broken worker can write anything.
+    pub fn claimed_ns(&self, slot: SlotId) -> u64 {
+        if self.record(slot).is_err() {
+            return 0;
+        }
+        let words = self.segment.memory.slot(self.index, slot.index);
+        words.worker.claimed_ns.load(Ordering::Relaxed)
     }
 
     fn status(&self, slot: SlotId) -> SlotStatus {

@@ -30,9 +30,14 @@ impl FutexWord {
         self.0.load(Ordering::SeqCst)
     }
 
+    /// Adds one. Nobody sleeps on the word itself.
+    pub(crate) fn add(&self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+
     /// Adds one and wakes the worker that sleeps on the word.
     pub(crate) fn bump(&self) {
-        self.0.fetch_add(1, Ordering::SeqCst);
+        self.add();
         let woken = rustix::thread::futex::wake(&self.0, rustix::thread::futex::Flags::empty(), 1);
         // FUTEX_WAKE fails only for an address that is not mapped or not aligned.
         debug_assert!(woken.is_ok(), "futex wake: {woken:?}");
@@ -67,8 +72,12 @@ impl FutexWord {
         self.value.load(Ordering::SeqCst)
     }
 
-    pub(crate) fn bump(&self) {
+    pub(crate) fn add(&self) {
         self.value.fetch_add(1, Ordering::SeqCst);
+    }
+
+    pub(crate) fn bump(&self) {
+        self.add();
         // The kernel compares and enqueues under a lock of the word; the mutex is that lock.
         let _queue = self.queue.lock().unwrap();
         self.woken.notify_one();
@@ -98,7 +107,6 @@ impl Bell {
     }
 
     /// Waits until it is rung and takes the ring.
-    #[cfg(test)]
     pub(crate) fn wait(&self) {
         let mut rung = self.rung.lock().unwrap();
         while !*rung {
@@ -128,6 +136,10 @@ pub(crate) enum Mutant {
     ScanBeforeDrain,
     /// A worker that leaves keeps the wake that was meant for a request.
     StopKeepsWake,
+    /// A concurrent worker without a free place sets its parked bit.
+    ParkedWhenFull,
+    /// An abort bumps the slot's word and does not wake the worker of a concurrent pool.
+    AbortWithoutWake,
 }
 
 #[cfg(any(test, loom))]

@@ -1,5 +1,6 @@
 //! The front against fake workers in one thread, step by step, and against hostile ones.
 
+mod concurrent;
 mod faults;
 // Runs a C compiler.
 #[cfg(not(miri))]

@@ -1,8 +1,10 @@
 //! The worker's side, for tests: the same steps as `worker/src/queue.c`, in a thread in place of a
 //! PHP process. loom checks these steps; the tests of other crates run them as fake workers.
 
+mod concurrent;
 mod response;
 
+pub use concurrent::Next;
 pub use response::ResponseWriter;
 
 use crate::layout::{
@@ -10,6 +12,7 @@ use crate::layout::{
 };
 use crate::memory::Area;
 use crate::segment::{Segment, WriteIndices};
+use crate::sleep::Sleep;
 use crate::slot::WorkerId;
 use crate::sync::{Ordering, mutant, store_load_barrier};
 use bytes::BytesMut;
@@ -22,6 +25,8 @@ pub struct Worker {
     id: WorkerId,
     write: Vec<u32>,
     rotate: usize,
+    /// Concurrent: it was woken for a request and has not claimed one since.
+    token: bool,
 }
 
 /// A request in hand. Dropping it without [`Claim::done`] is what a dead worker leaves behind.
@@ -65,6 +70,7 @@ impl Worker {
             id,
             write,
             rotate: id.index(),
+            token: false,
         }
     }
 
@@ -177,7 +183,7 @@ impl Worker {
                 let bit = parked & parked.wrapping_neg();
                 if memory.parked(word).fetch_and(!bit, Ordering::SeqCst) & bit != 0 {
                     let worker = word as u16 * 64 + bit.trailing_zeros() as u16;
-                    memory.worker(worker).front.wake.bump();
+                    self.segment.wake_worker(WorkerId(worker));
                     return;
                 }
                 parked = memory.parked(word).load(Ordering::SeqCst);
@@ -203,11 +209,10 @@ impl Worker {
             0
         };
         words.worker.echo_id.store(request_id, Ordering::Relaxed);
-        memory
-            .worker(self.id.0)
-            .own
-            .request_id
-            .store(request_id, Ordering::Relaxed);
+        words.worker.claimed_ns.store(1, Ordering::Relaxed);
+        let own = &memory.worker(self.id.0).own;
+        own.request_id.store(request_id, Ordering::Relaxed);
+        own.in_flight.fetch_add(1, Ordering::Relaxed);
         Claim {
             request_id,
             vars: copy(0, u64::from(vars_size)),
@@ -256,8 +261,13 @@ impl Worker {
 
     /// Whether the client is gone.
     pub fn is_aborted(&self, claim: &Claim) -> bool {
+        self.aborted(claim) != 0
+    }
+
+    /// Why nobody waits for the response: `HOWDAH_ABORTED_*`, 0: somebody does.
+    pub fn aborted(&self, claim: &Claim) -> u32 {
         let words = &self.segment.memory.slot(claim.front, claim.slot).front;
-        words.aborted.load(Ordering::Acquire) != 0
+        words.aborted.load(Ordering::Acquire)
     }
 
     /// Makes `committed` bytes of the response visible and tells the front, unless it knows already.
@@ -276,6 +286,7 @@ impl Worker {
         let own = &segment.memory.worker(self.id.0).own;
         own.requests.fetch_add(1, Ordering::Relaxed);
         own.request_id.store(0, Ordering::Relaxed);
+        own.in_flight.fetch_sub(1, Ordering::Relaxed);
         let words = &segment.memory.slot(claim.front, claim.slot).worker;
         words.committed.store(committed, Ordering::Release);
         self.complete(claim, DONE);
@@ -294,7 +305,13 @@ impl Worker {
                 slot.worker.waiting.store(0, Ordering::Relaxed);
                 return slot.front.aborted.load(Ordering::SeqCst) == 0;
             }
-            slot.front.space.wait(seen);
+            match &self.segment.sleep {
+                Sleep::OnFutex => slot.front.space.wait(seen),
+                #[cfg(not(miri))]
+                Sleep::OnEvent(events) => events[self.id.index()].wait(),
+                #[cfg(miri)]
+                Sleep::OnEvent(_) => unreachable!("not with Miri"),
+            }
         }
     }
 }

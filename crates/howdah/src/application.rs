@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use howdah_cgi::Input;
 use howdah_http::spool::SpoolFile;
-use howdah_http::{AppRequest, Application, Interim, InterimError, RequestBody};
-use howdah_pool::{CallError, PoolFront};
+use howdah_http::{AppRequest, Application, Interim, InterimError, Progress, RequestBody};
+use howdah_pool::{CallError, Observer, PoolFront, WorkerId};
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Method, Response, StatusCode};
 use http_body::{Frame, SizeHint};
@@ -73,7 +73,7 @@ impl PhpApplication {
             script_filename: request.script.file.as_deref(),
             body_size,
             tls_protocol: tls.map_or("", |tls| tls.protocol),
-            tls_cipher: tls.map_or("", |tls| &tls.cipher),
+            tls_cipher: tls.map_or("", |tls| tls.cipher),
             remote_user: request.remote_user.as_deref(),
             env: &request.env,
         };
@@ -84,6 +84,7 @@ impl PhpApplication {
             body,
             head: request.method == Method::HEAD,
             repeatable: request.method.is_safe(),
+            observer: request.progress.clone().map(watch),
         };
         let send = |head| send_interim(request.id, interim, &head);
         Ok(pool.call_with(call, send).await?)
@@ -100,6 +101,10 @@ impl PhpApplication {
         let text = format!("{status}\n");
         let mut response = Response::new(PhpBody::text(text));
         *response.status_mut() = status;
+        let message = failure.to_string().into();
+        response
+            .extensions_mut()
+            .insert(howdah_http::Failure { message });
         let headers = response.headers_mut();
         headers.insert(
             CONTENT_TYPE,
@@ -146,6 +151,23 @@ impl Application for PhpApplication {
             Err(failure) => self.refuse(request.id, &failure),
         }
     }
+}
+
+/// Passes on where a request is.
+struct Watch(Progress);
+
+impl Observer for Watch {
+    fn claimed(&self, claimed_ns: u64, worker: WorkerId) {
+        self.0.claimed(claimed_ns, worker.0);
+    }
+
+    fn done(&self) {
+        self.0.done();
+    }
+}
+
+fn watch(progress: Progress) -> Rc<dyn Observer> {
+    Rc::new(Watch(progress))
 }
 
 /// Interim responses are a help that a client can do without: what cannot be sent is left out, and what

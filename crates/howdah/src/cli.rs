@@ -2,11 +2,13 @@
 //! `version` are FrankenPHP's and Caddy's, so that scripts and habits carry over.
 
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
-use howdah_config::model::{FRONT_THREADS_MAX, WORKERS_MAX};
+use howdah_config::model::{CONCURRENCY_MAX, FRONT_THREADS_MAX, WORKERS_MAX};
 use howdah_observe::admin::AdminAddress;
 
 /// What `--watch` without a pattern watches: `FrankenPHP`'s default.
@@ -37,12 +39,22 @@ pub(crate) enum Command {
     Validate(ConfigFile),
     /// Format a Caddyfile
     Fmt(Fmt),
+    /// Check PHP, files, ports and limits before the server starts, and whether the application is safe with
+    /// `concurrency`
+    Doctor(Doctor),
     /// Boot PHP anew in a running server, from the files as they are now, without losing a request
     Reload(Reload),
     /// End a running server when it has answered what it works on
     Stop(Remote),
     /// Show what a running server does
     Status(Status),
+    /// Show what a running server does, again and again
+    Top(Top),
+    /// Have this machine trust the certificates that `tls internal` makes: put the root of the
+    /// server's own authority into the system's list
+    Trust(Trust),
+    /// Take that root out of the system's list
+    Untrust,
     /// Print the versions of howdah and of the PHP that it runs
     Version,
     /// Print what this program was built from
@@ -55,10 +67,11 @@ pub(crate) struct PhpServer {
     /// folder of FILE if that is public, else the public beside FILE, else the folder of FILE]
     #[arg(short, long, value_name = "DIR")]
     pub(crate) root: Option<PathBuf>,
-    /// Address to listen on, HOST:PORT or :PORT [default: :8080]
+    /// Address to listen on, HOST:PORT or :PORT [default: :8080; with --domain: :443, and :80 to redirect]
     #[arg(short, long, value_name = "ADDR")]
     pub(crate) listen: Option<String>,
-    /// Answer only requests for this host name
+    /// Answer only requests for this host name, with HTTPS and a certificate of its own unless --listen
+    /// says where
     #[arg(short, long, value_name = "NAME")]
     pub(crate) domain: Option<String>,
     /// Worker script: N processes boot it once, and it answers every request that is not for a
@@ -70,6 +83,10 @@ pub(crate) struct PhpServer {
     #[arg(long, value_name = "GLOB", num_args = 0..=1, require_equals = true,
         default_missing_value = WATCHED, hide_default_value = true, requires = "worker")]
     pub(crate) watch: Vec<String>,
+    /// Requests that a process of the worker script runs at a time: it goes on with the others while one
+    /// waits; then N of --worker is the number of cores, at least two [default: one]
+    #[arg(long, value_name = "N", value_parser = concurrency, requires = "worker")]
+    pub(crate) concurrency: Option<u32>,
     /// PHP processes that run scripts anew for each request [default: two for each core, at least
     /// four; with --worker: one]
     #[arg(long, value_name = "N", value_parser = processes)]
@@ -120,6 +137,39 @@ pub(crate) struct ConfigFile {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Doctor {
+    /// The Caddyfile [default: Caddyfile, if there is one]
+    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["worker", "root"])]
+    pub(crate) config: Option<PathBuf>,
+    /// Check what `howdah php-server --worker FILE` would serve
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) worker: Option<PathBuf>,
+    /// Check what `howdah php-server --root DIR` would serve
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) root: Option<PathBuf>,
+    /// Look whether the application is safe with `concurrency`; done without it where a worker has that
+    #[arg(long)]
+    pub(crate) coroutines: bool,
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// The howdah-php to check [default: that of the Caddyfile, else the one beside this executable,
+    /// then on PATH]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) php: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Trust {
+    /// The Caddyfile that names the storage of certificates [default: Caddyfile, if there is one]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Print the root in PEM and change nothing
+    #[arg(long)]
+    pub(crate) print: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) file: ConfigFile,
@@ -162,6 +212,18 @@ pub(crate) struct Status {
     /// As JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Top {
+    #[command(flatten)]
+    pub(crate) server: Remote,
+    /// Seconds between two looks
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=3600))]
+    pub(crate) interval: u32,
+    /// Look once, for scripts
+    #[arg(long)]
+    pub(crate) once: bool,
 }
 
 #[derive(Debug, Args)]
@@ -232,17 +294,24 @@ fn worker(text: &str) -> Result<Worker, String> {
 }
 
 fn processes(text: &str) -> Result<usize, String> {
-    bounded(text, WORKERS_MAX)
+    bounded(text, &WORKERS_MAX)
+}
+
+fn concurrency(text: &str) -> Result<u32, String> {
+    bounded(text, &CONCURRENCY_MAX)
 }
 
 fn front_threads(text: &str) -> Result<usize, String> {
-    bounded(text, FRONT_THREADS_MAX)
+    bounded(text, &FRONT_THREADS_MAX)
 }
 
-fn bounded(text: &str, most: usize) -> Result<usize, String> {
-    let number = text.parse().ok();
+fn bounded<T>(text: &str, most: &T) -> Result<T, String>
+where
+    T: FromStr + PartialOrd + Display + From<u8>,
+{
+    let number: Option<T> = text.parse().ok();
     number
-        .filter(|number| (1..=most).contains(number))
+        .filter(|number| *number >= T::from(1) && number <= most)
         .ok_or_else(|| format!("expected a number from 1 to {most}"))
 }
 
@@ -295,6 +364,8 @@ mod tests {
         for wrong in ["", ",4", "a.php,", "a.php,0", "a.php,256", "a.php,x"] {
             assert!(worker(wrong).is_err(), "{wrong}");
         }
+        assert_eq!(concurrency("1024"), Ok(1024));
+        assert!(concurrency("0").is_err() && concurrency("1025").is_err());
         assert_eq!(front_threads("16"), Ok(16));
         assert!(front_threads("17").is_err());
     }

@@ -1,6 +1,8 @@
 //! The commands that are not a server, and how the two that are find their configuration.
 
 pub(crate) mod remote;
+pub(crate) mod top;
+pub(crate) mod trust;
 
 use std::fmt;
 use std::io::{Read, Write};
@@ -68,7 +70,7 @@ pub(crate) fn run(options: &cli::Run) -> Outcome {
             pool.watch.push(cli::WATCHED.to_owned());
         }
     }
-    let source = Source::new(&options.file.config, &parsed.files);
+    let source = Source::new(&options.file.config, &parsed.files, parsed.outline);
     serve::serve(&config, Some(source))
 }
 

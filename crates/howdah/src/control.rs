@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use howdah_config::model;
+use howdah_config::outline::Outline;
 use howdah_observe::admin::{
     Admin, AdminAddress, BindError, ConfigFile, Control, ReloadError, Reloaded, ReloadedPool,
     Thread, UnhealthyError,
@@ -16,6 +17,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use crate::commands::Failure;
+use crate::observed::Observed;
 use crate::signals::ReloadSignals;
 
 /// The running server; clones are the same one.
@@ -25,8 +27,9 @@ pub(crate) struct ServerControl(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     handle: Handle,
-    pools: Vec<String>,
+    observed: Observed,
     config: Value,
+    whole_config: Value,
     source: Option<Source>,
     /// Somebody ordered the server to stop.
     stop: watch::Sender<bool>,
@@ -35,17 +38,16 @@ struct Inner {
 }
 
 impl ServerControl {
-    /// `pools` are the names of all, in the order of the configuration.
-    pub(crate) fn new(
-        handle: Handle,
-        config: &model::Config,
-        pools: Vec<String>,
-        source: Option<Source>,
-    ) -> Self {
+    pub(crate) fn new(observed: Observed, config: &model::Config, source: Option<Source>) -> Self {
+        let whole_config = match &source {
+            Some(source) => json!({"file": source.file, "statements": source.statements}),
+            None => json!({"file": null, "statements": null}),
+        };
         Self(Arc::new(Inner {
-            handle,
-            pools,
+            handle: observed.handle.clone(),
+            observed,
             config: frankenphp_config(config),
+            whole_config,
             source,
             stop: watch::Sender::new(false),
             stopping: AtomicBool::new(false),
@@ -69,11 +71,11 @@ impl ServerControl {
 
     async fn reload_now(&self, pool: Option<String>) -> Result<Reloaded, ReloadError> {
         if let Some(name) = &pool
-            && !self.0.pools.contains(name)
+            && !self.0.observed.pools.contains(name)
         {
             return Err(ReloadError::UnknownPool {
                 name: name.clone(),
-                known: self.0.pools.clone(),
+                known: self.0.observed.pools.to_vec(),
             });
         }
         if self.is_stopping() {
@@ -99,7 +101,7 @@ impl ServerControl {
         let took_ms = millis(began.elapsed());
         let after = self.generations().await;
         let mut pools = Vec::new();
-        for name in &self.0.pools {
+        for name in &*self.0.observed.pools {
             let Some(generation) = after.get(name).copied() else {
                 continue;
             };
@@ -151,19 +153,33 @@ impl Control for ServerControl {
     async fn status(&self) -> Value {
         let mut shown = match self.0.handle.status().await {
             Ok(status) => serde_json::to_value(&status).unwrap_or_default(),
-            Err(_) => json!({"pools": []}),
+            Err(_) => json!({"php": "", "pools": []}),
         };
         shown["version"] = env!("CARGO_PKG_VERSION").into();
         shown["pid"] = std::process::id().into();
         shown["stopping"] = self.is_stopping().into();
+        shown["front"] = self.0.observed.front();
         shown
     }
 
     async fn threads(&self) -> Vec<Thread> {
-        match self.0.handle.status().await {
-            Ok(status) => threads(&status, SystemTime::now()),
+        let (status, targets) = tokio::join!(self.0.handle.status(), self.0.observed.targets());
+        match status {
+            Ok(status) => threads(&status, &targets, SystemTime::now()),
             Err(_) => Vec::new(),
         }
+    }
+
+    async fn metrics(&self) -> String {
+        self.0.observed.metrics().await
+    }
+
+    async fn requests(&self) -> Value {
+        self.0.observed.requests().await
+    }
+
+    fn whole_config(&self) -> Value {
+        self.0.whole_config.clone()
     }
 
     fn config(&self) -> Value {
@@ -240,11 +256,12 @@ pub(crate) fn configured(address: AdminAddress) -> model::AdminAddress {
 pub(crate) struct Source {
     file: PathBuf,
     texts: Vec<(PathBuf, Option<Vec<u8>>)>,
+    statements: Outline,
 }
 
 impl Source {
-    /// Reads them. `file` is the Caddyfile, `files` are all, itself included.
-    pub(crate) fn new(file: &Path, files: &[String]) -> Self {
+    /// Reads them. `file` is the Caddyfile, `files` are all, itself included, `statements` what is in them.
+    pub(crate) fn new(file: &Path, files: &[String], statements: Outline) -> Self {
         let texts = files.iter().map(|file| {
             let file = absolute(Path::new(file));
             let text = std::fs::read(&file).ok();
@@ -253,6 +270,7 @@ impl Source {
         Self {
             file: absolute(file),
             texts: texts.collect(),
+            statements,
         }
     }
 
@@ -304,20 +322,28 @@ fn health(status: &Status) -> Result<(), UnhealthyError> {
     })
 }
 
-fn threads(status: &Status, now: SystemTime) -> Vec<Thread> {
+/// Method and URI of requests by their ids.
+type Targets = HashMap<String, (String, String)>;
+
+fn threads(status: &Status, targets: &Targets, now: SystemTime) -> Vec<Thread> {
     let workers = status
         .pools
         .iter()
         .flat_map(|pool| pool.workers.iter().map(move |worker| (pool, worker)));
     workers
         .enumerate()
-        .map(|(index, (pool, worker))| thread(index, pool, worker, now))
+        .map(|(index, (pool, worker))| thread(index, pool, worker, targets, now))
         .collect()
 }
 
-/// The names and states are `FrankenPHP`'s: dashboards look for them. What a worker of ours is asked for
-/// stays between it and the front, so method and URI are empty.
-fn thread(index: usize, pool: &PoolStatus, worker: &WorkerStatus, now: SystemTime) -> Thread {
+/// The names and states are `FrankenPHP`'s: dashboards look for them.
+fn thread(
+    index: usize,
+    pool: &PoolStatus,
+    worker: &WorkerStatus,
+    targets: &Targets,
+    now: SystemTime,
+) -> Thread {
     let name = match &pool.script {
         Some(script) => format!("Worker PHP Thread - {script}"),
         None => "Regular PHP Thread".to_owned(),
@@ -331,9 +357,16 @@ fn thread(index: usize, pool: &PoolStatus, worker: &WorkerStatus, now: SystemTim
         .request
         .as_ref()
         .and_then(|request| now.checked_sub(Duration::from_millis(request.since_ms)));
+    let target = worker
+        .request
+        .as_ref()
+        .and_then(|request| targets.get(&request.id).cloned());
+    let (current_method, current_uri) = target.unwrap_or_default();
     Thread {
         index,
         name,
+        current_method,
+        current_uri,
         state: state.to_owned(),
         is_waiting: worker.state == "idle",
         is_busy: worker.request.is_some(),
@@ -365,6 +398,8 @@ mod tests {
             requests: 7,
             memory: 4096,
             age_ms: 10,
+            in_flight: usize::from(request.is_some()),
+            longest_hold_ms: 0,
             request: request.map(|since_ms| RequestStatus {
                 id: "00".into(),
                 since_ms,
@@ -388,9 +423,13 @@ mod tests {
                 .iter()
                 .filter(|worker| worker.state == "idle")
                 .count(),
+            concurrency: 1,
             busy: 0,
             queue: 0,
             in_flight: 0,
+            waiters: 0,
+            slots: 0,
+            refused: howdah_pool::Refused::default(),
             workers: workers.clone(),
             counters: Counters::default(),
         });
@@ -412,7 +451,8 @@ mod tests {
             ),
         ]);
         let now = UNIX_EPOCH + Duration::from_secs(100);
-        let shown = threads(&status, now);
+        let targets = HashMap::from([("00".into(), ("GET".into(), "/a?b".into()))]);
+        let shown = threads(&status, &targets, now);
         assert_eq!(
             shown.iter().map(|thread| thread.index).collect::<Vec<_>>(),
             [0, 1, 2]
@@ -422,6 +462,9 @@ mod tests {
         assert_eq!(shown[1].name, "Worker PHP Thread - /srv/w.php");
         assert!(shown[1].is_busy && !shown[1].is_waiting);
         assert_eq!(shown[1].request_started_at, 98_500);
+        assert_eq!(shown[1].current_uri, "/a?b");
+        assert_eq!(shown[1].current_method, "GET");
+        assert_eq!(shown[0].current_uri, "");
         assert_eq!((shown[1].request_count, shown[1].memory_usage), (7, 4096));
         assert_eq!(shown[2].state, "booting");
     }
@@ -444,7 +487,7 @@ mod tests {
         std::fs::write(path("Caddyfile"), "import more\n").expect("written");
         std::fs::write(path("more"), ":8080\n").expect("written");
         let files = ["Caddyfile", "more"].map(|name| path(name).display().to_string());
-        let source = Source::new(&path("Caddyfile"), &files);
+        let source = Source::new(&path("Caddyfile"), &files, Outline::default());
         assert_eq!(
             source.check(),
             ConfigFile {

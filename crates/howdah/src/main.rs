@@ -3,9 +3,13 @@
 #![forbid(unsafe_code)]
 
 mod application;
+mod certificates;
 mod cli;
 mod commands;
 mod control;
+mod doctor;
+mod hubs;
+mod observed;
 mod php;
 mod php_server;
 mod pools;
@@ -30,9 +34,13 @@ fn main() -> ExitCode {
         Command::PhpCli(options) => commands::php_cli(&options),
         Command::Validate(options) => commands::validate(&options),
         Command::Fmt(options) => commands::fmt(&options),
+        Command::Doctor(options) => doctor::doctor(&options),
         Command::Reload(options) => commands::remote::reload(&options),
         Command::Stop(options) => commands::remote::stop(&options),
         Command::Status(options) => commands::remote::status(&options),
+        Command::Top(options) => commands::top::top(&options),
+        Command::Trust(options) => commands::trust::trust(&options),
+        Command::Untrust => commands::trust::untrust(),
         Command::Version => Ok(commands::version()),
         Command::BuildInfo => Ok(commands::build_info()),
     };

@@ -4,8 +4,9 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use howdah_config::model::{
-    AccessLog, Address, Admin, CLASSIC_POOL, Config, ContentCoding, Encode, FileServer, Handler,
-    Matcher, Part, PhpScript, PhpServer, PhpWorker, Placeholder, Route, Site, Template, WorkerPool,
+    AccessLog, Address, Admin, CLASSIC_POOL, CONCURRENT_WORKERS_MAX, Concurrency, Config,
+    ContentCoding, Encode, FileServer, Handler, Matcher, Part, PhpScript, PhpServer, PhpWorker,
+    Placeholder, Route, Site, SiteTls, Template, WorkerPool, redirect_to_https, source,
 };
 
 use crate::commands::{Failure, setup};
@@ -13,7 +14,11 @@ use crate::{cli, control};
 
 /// One site on one address, with a front controller or a worker script.
 pub(crate) fn config(options: cli::PhpServer) -> Result<Config, Failure> {
-    let (bind, port) = listen_address(options.listen.as_deref().unwrap_or(":8080"))?;
+    let domain = options.domain.map(|name| name.to_lowercase());
+    // As `FrankenPHP`: a name has HTTPS, unless it is said where to listen.
+    let tls = domain.is_some() && options.listen.is_none();
+    let default = if tls { ":443" } else { ":8080" };
+    let (bind, port) = listen_address(options.listen.as_deref().unwrap_or(default))?;
     let root = match (options.root, &options.worker) {
         (Some(root), _) => root,
         (None, Some(worker)) => worker_root(&worker.file),
@@ -35,6 +40,14 @@ pub(crate) fn config(options: cli::PhpServer) -> Result<Config, Failure> {
         let mut pool = worker_pool(&worker, &root)?;
         pool.watch = options.watch;
         pool.request_timeout = options.request_timeout;
+        let requests = options.concurrency.filter(|requests| *requests > 1);
+        pool.concurrency = requests.map(Concurrency::new);
+        if pool.concurrency.is_some() && pool.workers > Some(CONCURRENT_WORKERS_MAX) {
+            return Err(setup(format_args!(
+                "--worker: with --concurrency there may be {CONCURRENT_WORKERS_MAX} processes, and one for \
+                 each core is enough"
+            )));
+        }
         config.workers.push(pool);
         routes.extend(worker_routes());
     } else {
@@ -43,13 +56,28 @@ pub(crate) fn config(options: cli::PhpServer) -> Result<Config, Failure> {
     let has_worker = !config.workers.is_empty();
     config.sites.push(Site {
         addresses: vec![Address {
-            host: options.domain.map(|name| name.to_lowercase()),
+            host: domain.clone(),
             port,
+            tls,
         }],
         bind: bind.into_iter().collect(),
-        access_log: options.access_log.then(AccessLog::default),
+        access_logs: options
+            .access_log
+            .then(AccessLog::default)
+            .into_iter()
+            .collect(),
         routes,
+        ..Site::default()
     });
+    if tls {
+        check_certificate(&config, domain.as_deref())?;
+        let from = Address {
+            host: domain,
+            port: 80,
+            tls: false,
+        };
+        config.sites.push(redirect_to_https(from, None));
+    }
     // As `FrankenPHP`: several of these often run on one machine.
     config.global.admin = match options.admin {
         Some(address) => Admin::On(control::configured(address)),
@@ -68,6 +96,18 @@ pub(crate) fn config(options: cli::PhpServer) -> Result<Config, Failure> {
     settings.request_timeout = options.request_timeout;
     settings.ini = options.php_ini;
     Ok(config)
+}
+
+/// A name for which no certificate can be had is told at once.
+fn check_certificate(config: &Config, domain: Option<&str>) -> Result<(), Failure> {
+    let tls = SiteTls::default();
+    let found = source(domain, &tls, &config.global.https);
+    let name = domain.unwrap_or_default();
+    found.map(drop).map_err(|reason| {
+        setup(format_args!(
+            "--domain {name}: {reason}; add --listen to serve it without encryption"
+        ))
+    })
 }
 
 fn route(matcher: Option<Matcher>, handler: Handler) -> Route {
@@ -115,6 +155,7 @@ fn worker_routes() -> [Route; 2] {
     let file = Matcher::File {
         root: None,
         candidates: vec![path],
+        split: Vec::new(),
     };
     let script = Matcher::Path(vec!["*.php".into(), "*.php/*".into()]);
     let is_static = Matcher::All(vec![Matcher::Not(Box::new(script)), file]);
@@ -192,6 +233,29 @@ mod tests {
     }
 
     #[test]
+    fn a_domain_has_https_unless_it_is_said_where_to_listen() {
+        let addresses = |arguments: &[&str]| -> Vec<_> {
+            let sites = parsed(arguments).sites.into_iter();
+            sites.flat_map(|site| site.addresses).collect()
+        };
+        let address = |port, tls| Address {
+            host: Some("a.example".into()),
+            port,
+            tls,
+        };
+        let both = [address(443, true), address(80, false)];
+        assert_eq!(addresses(&["-d", "A.example"]), both);
+        let plain = [address(8000, false)];
+        assert_eq!(addresses(&["-d", "a.example", "-l", ":8000"]), plain);
+        let line = ["howdah", "php-server", "-d", "*.a.example"];
+        let Command::PhpServer(options) = Cli::try_parse_from(line).expect("parsed").command else {
+            panic!("php-server")
+        };
+        let error = config(*options).expect_err("only through DNS").to_string();
+        assert!(error.starts_with("--domain *.a.example: "), "{error}");
+    }
+
+    #[test]
     fn a_worker_makes_a_pool_of_its_own() {
         let config = parsed(&[
             "-w",
@@ -208,6 +272,11 @@ mod tests {
         assert_eq!(pool.watch, [cli::WATCHED, "a/*.php"]);
         assert_eq!(config.constant_roots(), ["/srv/app/public"]);
         assert_eq!(config.global.php.workers, Some(1));
+
+        let many = parsed(&["-w", "a.php", "--concurrency", "50"]);
+        assert_eq!(many.workers[0].concurrency, Some(Concurrency::new(50)));
+        let one = parsed(&["-w", "a.php", "--concurrency", "1"]);
+        assert_eq!(one.workers[0].concurrency, None);
 
         let classic = parsed(&["-r", "/srv/www"]);
         assert!(classic.workers.is_empty());

@@ -4,9 +4,10 @@
 use std::num::NonZero;
 
 use howdah_config::model::{
-    self, Boot, CLASSIC_POOL, Config, Connections, Isolation, Keep, OnExit, WORKERS_MAX, WorkersMax,
+    self, Boot, CLASSIC_POOL, CONCURRENT_WORKERS_MAX, Config, Connections, Isolation, Keep, OnExit,
+    Statics, WORKERS_MAX, WorkersMax,
 };
-use howdah_pool::{Mode, PoolOptions, WorkerOptions};
+use howdah_pool::{Concurrency, Mode, PoolOptions, WorkerOptions};
 
 use crate::commands::Failure;
 
@@ -16,11 +17,14 @@ const WORKER_MEMORY: u64 = 128 << 20;
 /// Options of all pools.
 pub(crate) fn options(config: &Config) -> Vec<PoolOptions> {
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-    let default = howdah_pool::default_workers(cores).min(WORKERS_MAX);
     let workers = config.workers.iter();
-    std::iter::once(classic(config, default))
-        .chain(workers.map(|pool| worker(config, pool, default)))
+    std::iter::once(classic(config, cores))
+        .chain(workers.map(|pool| worker(config, pool, cores)))
         .collect()
+}
+
+fn default_workers(cores: usize) -> usize {
+    howdah_pool::default_workers(cores).min(WORKERS_MAX)
 }
 
 /// A worker script that is not there is a mistake of the one who starts the server.
@@ -39,19 +43,28 @@ pub(crate) fn check_scripts(config: &Config) -> Result<(), Failure> {
     Ok(())
 }
 
-fn classic(config: &Config, default: usize) -> PoolOptions {
+fn classic(config: &Config, cores: usize) -> PoolOptions {
     let settings = &config.global.php;
-    let workers = settings.workers.unwrap_or(default);
+    let workers = settings.workers.unwrap_or(default_workers(cores));
     let mut options = PoolOptions::new(CLASSIC_POOL, workers);
     options.workers_max = workers_max(settings.workers_max, workers);
     common(&mut options, config);
     options
 }
 
-fn worker(config: &Config, pool: &model::WorkerPool, default: usize) -> PoolOptions {
+fn worker(config: &Config, pool: &model::WorkerPool, cores: usize) -> PoolOptions {
+    // One that waits takes no processor from the others of its process: a process for each core keeps them
+    // all busy, and a second one is there while the first computes.
+    let (default, most) = match pool.concurrency {
+        Some(_) => (
+            cores.clamp(2, CONCURRENT_WORKERS_MAX),
+            CONCURRENT_WORKERS_MAX,
+        ),
+        None => (default_workers(cores), WORKERS_MAX),
+    };
     let workers = pool.workers.unwrap_or(default);
     let mut options = PoolOptions::new(pool.name.as_str(), workers);
-    options.workers_max = workers_max(pool.workers_max, workers);
+    options.workers_max = workers_max(pool.workers_max, workers).min(most);
     common(&mut options, config);
     options.mode = Mode::Worker(WorkerOptions {
         root: pool.root.as_ref().map(Into::into),
@@ -65,6 +78,7 @@ fn worker(config: &Config, pool: &model::WorkerPool, default: usize) -> PoolOpti
         cpu_limit: pool.cpu_timeout,
         max_failures: pool.max_failures,
         one_request: pool.isolation == Isolation::Request,
+        concurrency: pool.concurrency.map(concurrency),
         // Whoever watches files is about to mend the one that fails.
         tolerate_failure: !pool.watch.is_empty(),
         ..WorkerOptions::new(&pool.file)
@@ -112,6 +126,16 @@ fn keep(pool: &model::WorkerPool, environment: impl Fn(&str) -> Option<String>) 
         return Keep::ALL.bits();
     }
     keep
+}
+
+fn concurrency(concurrency: model::Concurrency) -> Concurrency {
+    Concurrency {
+        requests: concurrency.requests,
+        share_statics: concurrency.statics == Statics::Share,
+        stack_size: concurrency.stack_size.unwrap_or(0),
+        hog_threshold: concurrency.hog_threshold,
+        time_slice: concurrency.time_slice,
+    }
 }
 
 /// `HOWDAH_CONNECTIONS_*`.
@@ -188,6 +212,24 @@ mod tests {
     }
 
     #[test]
+    fn a_concurrent_pool_has_a_process_for_each_core() {
+        let pool = WorkerPool {
+            concurrency: Some(model::Concurrency::new(100)),
+            workers_max: WorkersMax::Auto,
+            ..WorkerPool::new("app", "/srv/a.php")
+        };
+        for (cores, workers) in [(1, 2), (2, 2), (16, 16), (300, 111)] {
+            let options = worker(&Config::default(), &pool, cores);
+            assert_eq!(options.workers, workers, "{cores} cores");
+            assert!((workers..=111).contains(&options.workers_max));
+            let Mode::Worker(options) = options.mode else {
+                panic!("a worker pool");
+            };
+            assert_eq!(options.concurrency, Some(Concurrency::new(100)));
+        }
+    }
+
+    #[test]
     fn octane_keeps_what_its_first_request_sets() {
         let mut pool = WorkerPool::new("app", "/srv/a.php");
         let set = |value: &str| {
@@ -213,6 +255,9 @@ mod tests {
         use howdah_shm::layout;
         assert_eq!(model::FRONT_THREADS_MAX, layout::FRONTS_MAX as usize);
         assert_eq!(2 * WORKERS_MAX + 2, layout::WORKERS_MAX as usize);
+        let places = layout::CONCURRENT_PLACES_MAX as usize;
+        assert_eq!(2 * CONCURRENT_WORKERS_MAX + 2, places);
+        assert_eq!(model::CONCURRENCY_MAX, layout::CONCURRENCY_MAX);
     }
 
     #[test]

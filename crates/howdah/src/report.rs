@@ -24,6 +24,8 @@ struct Pool {
     failure: Option<String>,
     reloading: bool,
     ready: usize,
+    #[serde(default)]
+    concurrency: usize,
     busy: usize,
     queue: usize,
     workers: Vec<Worker>,
@@ -39,6 +41,8 @@ struct Worker {
     requests: u64,
     memory: u64,
     age_ms: u64,
+    #[serde(default)]
+    in_flight: usize,
     request: Option<Request>,
 }
 
@@ -117,7 +121,11 @@ fn rows(text: &mut String, pool: &Pool) {
             worker.place.to_string(),
             worker.pid.to_string(),
             worker.generation.to_string(),
-            worker.state.clone(),
+            if pool.concurrency > 1 {
+                format!("{} {}/{}", worker.state, worker.in_flight, pool.concurrency)
+            } else {
+                worker.state.clone()
+            },
             worker.requests.to_string(),
             size(worker.memory),
             time(worker.age_ms),
@@ -146,13 +154,13 @@ fn rows(text: &mut String, pool: &Pool) {
 }
 
 /// What PHP code wrote cannot steer the terminal.
-fn printable(text: &str) -> String {
+pub(crate) fn printable(text: &str) -> String {
     let shown = |char: char| if char.is_control() { '\u{fffd}' } else { char };
     text.chars().map(shown).collect()
 }
 
 /// Bytes, in the largest unit of which there is at least one.
-fn size(bytes: u64) -> String {
+pub(crate) fn size(bytes: u64) -> String {
     const UNITS: [&str; 3] = ["KiB", "MiB", "GiB"];
     let mut tenths = bytes.saturating_mul(10);
     let mut unit = "B";
@@ -169,7 +177,7 @@ fn size(bytes: u64) -> String {
     format!("{}.{} {unit}", tenths / 10, tenths % 10)
 }
 
-fn time(millis: u64) -> String {
+pub(crate) fn time(millis: u64) -> String {
     let seconds = millis / 1000;
     match seconds {
         0 => format!("{millis}ms"),
@@ -217,6 +225,25 @@ app: worker /srv/w.php, generation 3 (reloading); 2 ready, 1 busy, 5 waiting; 4 
      10 91000   3 busy        12 3.3 MiB 1m01s ab for 1.2s
 ";
         assert_eq!(table(&status), expected);
+    }
+
+    #[test]
+    fn of_a_concurrent_worker_the_requests_are_counted() {
+        let status = serde_json::json!({
+            "version": "1.2.3", "pid": 99, "stopping": false,
+            "pools": [{
+                "name": "app", "mode": "worker", "script": null, "generation": 1, "failure": null,
+                "reloading": false, "ready": 1, "concurrency": 100, "busy": 1, "queue": 0,
+                "workers": [{
+                    "place": 0, "pid": 7, "generation": 1, "state": "busy", "requests": 12, "memory": 0,
+                    "age_ms": 10, "in_flight": 42, "request": null,
+                }],
+                "counters": {"crashed": 0, "fatal": 0, "killed": 0, "reloads": 0},
+            }],
+        });
+        let status: Status = serde_json::from_value(status).expect("it fits");
+        let table = table(&status);
+        assert!(table.contains("busy 42/100       12"), "{table}");
     }
 
     #[test]

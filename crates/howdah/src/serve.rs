@@ -8,14 +8,19 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use howdah_config::model::{Config, LogFormat, LogLevel};
+use howdah_http::endpoint::Endpoints;
 use howdah_http::{Hooks, Server, Shutdown};
 use howdah_observe::log::Format;
 use howdah_pool::{FrontSeeds, PoolFront, RootOptions, StartError, Supervisor};
+use howdah_tls::Tls;
 use tokio::task::JoinSet;
 
 use crate::application::PhpApplication;
+use crate::certificates::Keeper;
 use crate::commands::{Failure, Outcome};
 use crate::control::{self, ServerControl, Source};
+use crate::hubs::{self, HubEndpoint};
+use crate::observed::{MetricsPage, Observed};
 use crate::signals::Signals;
 use crate::watch::{Changed, Watch, Watcher};
 use crate::{php, pools};
@@ -44,8 +49,11 @@ async fn run(config: &Config, source: Option<Source>, watch: Watch) -> Outcome {
     // First of all, so that a signal during start-up stops the server as well.
     let signals = Signals::new().map_err(|error| Failure::Runtime(error.to_string()))?;
     let (mut signals, reload_signals) = (signals.stop, signals.reload);
-    let server = Server::bind(config).map_err(|error| Failure::Setup(error.to_string()))?;
+    let tls = Tls::new(config).map_err(|error| Failure::Setup(error.to_string()))?;
+    let server =
+        Server::bind(config, tls.as_ref()).map_err(|error| Failure::Setup(error.to_string()))?;
     let server = Arc::new(server);
+    let hubs = hubs::hubs(config)?;
     let fronts = server.threads();
     let spool = server
         .spool()
@@ -68,7 +76,24 @@ async fn run(config: &Config, source: Option<Source>, watch: Watch) -> Outcome {
     for address in server.local_addrs() {
         tracing::info!(target: "howdah", address = %address, "listening");
     }
-    let control = ServerControl::new(supervisor.handle(), config, names, source);
+    let observed = Observed {
+        handle: supervisor.handle(),
+        pools: names,
+        stats: server.stats(),
+        measures: server.measures(),
+        live: server.live_requests(),
+        log_losses: server.log_losses(),
+        span_losses: server.span_losses(),
+        hubs: hubs.clone(),
+    };
+    server.set_endpoints(Endpoints {
+        metrics: Some(Arc::new(MetricsPage(observed.clone()))),
+        hubs: hubs
+            .iter()
+            .map(|hub| Arc::new(HubEndpoint(hub.clone())) as _)
+            .collect(),
+    });
+    let control = ServerControl::new(observed, config, source);
     let mut tasks = JoinSet::new();
     if let Some(admin) = admin {
         tracing::info!(target: "howdah", address = %admin.address(), "admin API");
@@ -87,15 +112,25 @@ async fn run(config: &Config, source: Option<Source>, watch: Watch) -> Outcome {
 
     let shutdown = Shutdown::new();
     let threads = start_threads(&server, seeds, &shutdown)?;
+    // Once it is listened on: authorities ask back.
+    let keeper = tls.map(Keeper::start).transpose();
+    let keeper = keeper.map_err(|error| Failure::Runtime(error.to_string()))?;
     tokio::select! {
         () = supervisor.run() => {}
         () = signals.next() => {}
         () = control.stop_ordered() => {}
     }
     control.set_stopping();
+    if let Some(keeper) = keeper {
+        keeper.stop();
+    }
     drop(watcher);
     let grace = config.global.grace_period.unwrap_or(DEFAULT_GRACE);
     tracing::info!(target: "howdah", grace_seconds = grace.as_secs(), "stopping");
+    // Subscribers never leave by themselves.
+    for hub in &hubs {
+        hub.close();
+    }
     shutdown.drain(grace);
     let drained = async {
         let joined = tokio::task::spawn_blocking(move || join(threads));
@@ -212,6 +247,7 @@ fn root_options(config: &Config, fronts: usize) -> RootOptions {
     RootOptions {
         executable: php::executable(settings.executable.as_deref()),
         ini: settings.ini.clone(),
+        concurrent: config.workers.iter().any(|pool| pool.concurrency.is_some()),
         fronts,
         start_timeout: PHP_START_TIMEOUT,
     }

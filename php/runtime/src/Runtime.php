@@ -16,11 +16,14 @@ class Runtime extends SymfonyRuntime
 {
     private readonly int $maxRequests;
 
+    private readonly bool $kernelPerRequest;
+
     /**
-     * @param array<string, mixed> $options those of SymfonyRuntime, and `worker_loop_max`: requests after which
-     *                                      the script ends; 0, the default: never
+     * @param array<string, mixed> $options those of SymfonyRuntime, `worker_loop_max`: requests after which the script
+     *                                      ends; 0, the default: never; and `kernel_per_request`: each request gets a
+     *                                      copy of the kernel, with a container of its own; false by default
      *
-     * @throws InvalidArgumentException if `worker_loop_max` is no number
+     * @throws InvalidArgumentException if `worker_loop_max` is no number, or `kernel_per_request` neither yes nor no
      */
     public function __construct(array $options = [])
     {
@@ -31,13 +34,19 @@ class Runtime extends SymfonyRuntime
             throw new InvalidArgumentException('worker_loop_max (FRANKENPHP_LOOP_MAX) must be a whole number.');
         }
         $this->maxRequests = max(0, $number);
+        $copies = $options['kernel_per_request']
+            ?? $_SERVER['HOWDAH_KERNEL_PER_REQUEST'] ?? $_ENV['HOWDAH_KERNEL_PER_REQUEST'] ?? false;
+        $this->kernelPerRequest = filter_var($copies, FILTER_VALIDATE_BOOL, FILTER_NULL_ON_FAILURE)
+            ?? throw new InvalidArgumentException(
+                'kernel_per_request (HOWDAH_KERNEL_PER_REQUEST) must be 1 or 0.',
+            );
         parent::__construct($options);
     }
 
     public function getRunner(?object $application): RunnerInterface
     {
         if ($application instanceof HttpKernelInterface && self::isWorker()) {
-            return new WorkerRunner($application, $this->maxRequests);
+            return new WorkerRunner($application, $this->maxRequests, $this->kernelPerRequest);
         }
         return parent::getRunner($application);
     }

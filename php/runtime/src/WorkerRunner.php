@@ -24,10 +24,15 @@ final class WorkerRunner implements RunnerInterface
     private ?Response $response = null;
 
     /**
-     * @param int $maxRequests requests after which run() returns; 0: never
+     * @param int  $maxRequests      requests after which run() returns; 0: never
+     * @param bool $kernelPerRequest each request gets a copy of the kernel, with a container of its own: for workers
+     *                               that run several requests at a time
      */
-    public function __construct(private readonly HttpKernelInterface $kernel, private readonly int $maxRequests = 0)
-    {
+    public function __construct(
+        private readonly HttpKernelInterface $kernel,
+        private readonly int $maxRequests = 0,
+        private readonly bool $kernelPerRequest = false,
+    ) {
     }
 
     public function run(): int
@@ -41,6 +46,10 @@ final class WorkerRunner implements RunnerInterface
         $handle = function () use ($boot): void {
             // Symfony looks for APP_ENV and its like here, which only the boot has set.
             $_SERVER += $boot;
+            if ($this->kernelPerRequest) {
+                self::serve(clone $this->kernel);
+                return;
+            }
             $this->request = Request::createFromGlobals();
             $this->response = $this->kernel->handle($this->request);
             $this->response->send();
@@ -55,6 +64,19 @@ final class WorkerRunner implements RunnerInterface
         } while ($goesOn && ($this->maxRequests === 0 || $served < $this->maxRequests));
 
         return 0;
+    }
+
+    /**
+     * Serves a request with a kernel of its own, without a trace in this object, which other requests use meanwhile.
+     */
+    private static function serve(HttpKernelInterface $kernel): void
+    {
+        $request = Request::createFromGlobals();
+        $response = $kernel->handle($request);
+        $response->send();
+        if ($kernel instanceof TerminableInterface) {
+            $kernel->terminate($request, $response);
+        }
     }
 
     /**

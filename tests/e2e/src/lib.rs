@@ -3,8 +3,11 @@
 
 use std::path::PathBuf;
 
+pub mod acme;
 pub mod admin;
+pub mod meeting;
 pub mod phpt;
+pub mod tls;
 pub mod traffic;
 pub mod worker;
 

@@ -276,3 +276,89 @@ fn does_what_octane_does() {
         .assert_status(200);
     assert_eq!(server.wait_exit().code(), Some(0));
 }
+
+#[test]
+fn a_request_under_way_is_shown_with_its_phase_and_worker() {
+    let site = format!("root * {}\nphp_server", www().display());
+    let global = format!("{ON}\nfrankenphp {{\nnum_threads 1\n}}");
+    let server = Server::caddyfile(caddyfile(&global, &site)).start();
+    let admin = Admin::of(&server);
+    let mut gate = server.gate("gate");
+    let target = format!("/gate.php?gate={}", encode(gate.path()));
+    let mut running = server.connect();
+    running.send(&Request::get(&target)).expect("sent");
+    gate.reached();
+    let mut waiting = server.connect();
+    waiting.send(&Request::get("/hello.php")).expect("sent");
+    let shown = || admin.get("/requests").json()["requests"].clone();
+    let both = || {
+        shown()
+            .as_array()
+            .is_some_and(|requests| requests.len() == 2)
+    };
+    assert!(process::wait_until(PATIENCE, both), "{}", shown());
+    let requests = shown();
+    let (first, second) = (&requests[0], &requests[1]);
+    assert_eq!(first["uri"], target);
+    assert_eq!(first["method"], "GET");
+    assert_eq!(
+        (&first["phase"], &first["pool"]),
+        (&"php".into(), &"php".into())
+    );
+    assert_eq!(first["pid"], server.workers()[0].pid);
+    assert_eq!(
+        (&second["uri"], &second["phase"]),
+        (&"/hello.php".into(), &"queue".into())
+    );
+    assert_eq!(second["worker"], serde_json::Value::Null);
+    let threads = admin.get("/frankenphp/threads").json();
+    assert_eq!(threads["ThreadDebugStates"][0]["CurrentURI"], target);
+    assert_eq!(threads["ThreadDebugStates"][0]["CurrentMethod"], "GET");
+
+    let top = admin.command(&["top", "--once"]);
+    assert_eq!(top.code, Some(0), "{}", top.text());
+    for text in ["2 under way", "/hello.php", &target] {
+        assert!(top.text().contains(text), "no {text} in {}", top.text());
+    }
+    gate.open(1);
+    running
+        .receive("GET")
+        .expect("a response")
+        .assert_status(200);
+    waiting
+        .receive("GET")
+        .expect("a response")
+        .assert_status(200);
+    let none = || shown().as_array().is_some_and(Vec::is_empty);
+    assert!(process::wait_until(PATIENCE, none), "{}", shown());
+}
+
+#[test]
+fn the_configuration_in_force_and_two_kinds_of_health() {
+    let server = classic(ON).start();
+    let admin = Admin::of(&server);
+    let config = admin.get("/config/").json();
+    assert!(
+        config["file"]
+            .as_str()
+            .is_some_and(|file| file.ends_with("Caddyfile")),
+        "{config}"
+    );
+    let global = config["statements"]["global"]
+        .as_array()
+        .expect("statements");
+    assert!(
+        global.iter().any(|line| line["name"] == "admin"),
+        "{config}"
+    );
+    let site = &config["statements"]["sites"][0];
+    let names: Vec<_> = site["statements"]
+        .as_array()
+        .expect("statements")
+        .iter()
+        .map(|line| line["name"].clone())
+        .collect();
+    assert!(names.contains(&"php_server".into()), "{config}");
+    admin.get("/healthz").assert_status(200);
+    admin.get("/readyz").assert_status(200);
+}

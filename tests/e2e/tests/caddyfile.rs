@@ -181,11 +181,11 @@ fn errors_name_line_column_and_the_nearest_word() {
             "nonsense",
         ),
         (":8080 {\n\thandle {\n", "Caddyfile:", "}"),
-        ("https://example.com {\n}\n", "Caddyfile:1:1", "http://"),
+        (":443 {\n}\n", "Caddyfile:1:1", "tls CERT KEY"),
         (
-            ":8080 {\n\ttls internal\n}\n",
-            "Caddyfile:2:2",
-            "not supported",
+            "example.com {\n\ttls x\n}\n",
+            "Caddyfile:2:6",
+            "mail address",
         ),
         (
             "{\n\tfrankenphp {\n\t\tworker {\n\t\t\tfile x.php\n\t\t\tmatch /a\n\t\t}\n\t}\n}\n:8080 {\n}\n",

@@ -1,8 +1,12 @@
 //! What scripts write into the log, and the access log.
 
+use std::path::Path;
+
 use howdah_testkit::log::LogLine;
-use howdah_testkit::{Request, Server};
-use howdah_tests::www;
+use howdah_testkit::{PATIENCE, Request, Server, process};
+use howdah_tests::admin::{Admin, ON};
+use howdah_tests::{caddyfile, www};
+use serde_json::Value;
 
 fn server() -> Server {
     Server::builder(www())
@@ -94,8 +98,9 @@ fn the_access_log_tells_each_request() {
         .assert(200, "[access][access]");
     let line = server.wait_log("/id.php?id=access");
     assert_eq!(line.level(), Some("info"), "{}", line.raw);
-    assert_eq!(line.text("method"), Some("GET"), "{}", line.raw);
-    assert_eq!(line.text("uri"), Some("/id.php?id=access"), "{}", line.raw);
+    let shown = request_of(&line).expect("a request");
+    assert_eq!(shown["method"], "GET", "{}", line.raw);
+    assert_eq!(shown["uri"], "/id.php?id=access", "{}", line.raw);
     assert_eq!(line.number("status"), Some(200), "{}", line.raw);
     assert_eq!(
         line.text("request_id").map(str::len),
@@ -109,7 +114,7 @@ fn the_access_log_tells_each_request() {
     let request = Request::new("DELETE", "/static.txt");
     server.send(&request).assert_status(405);
     let refused = server.wait_line("the access log", |line| {
-        line.text("method") == Some("DELETE")
+        request_of(line).is_some_and(|request| request["method"] == "DELETE")
     });
     assert_eq!(refused.number("status"), Some(405), "{}", refused.raw);
 }
@@ -132,10 +137,102 @@ fn a_request_has_one_id_everywhere() {
         .arg("--access-log")
         .start();
     let request = server.get("/log.php?how=sapi&mark=one-id").text();
-    let access = server.wait_line("the access log", |line| line.text("uri").is_some());
+    let access = server.wait_line("the access log", |line| request_of(line).is_some());
     assert_eq!(access.text("request_id"), Some(request.as_str()));
     assert_eq!(
         server.wait_log("sapi one-id").text("request_id"),
         Some(request.as_str())
     );
+}
+
+/// The request of a line of an access log.
+fn request_of(line: &LogLine) -> Option<Value> {
+    let shown: Value = serde_json::from_str(&line.raw).ok()?;
+    (shown["logger"] == "http.log.access").then(|| shown["request"].clone())
+}
+
+/// Waits until the file has so many lines.
+fn lines_of(file: &Path, count: usize) -> Vec<Value> {
+    let read = || {
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        let lines = text.lines().map(serde_json::from_str);
+        lines.collect::<Result<Vec<Value>, _>>().unwrap_or_default()
+    };
+    assert!(
+        process::wait_until(PATIENCE, || read().len() == count),
+        "{:?}",
+        read()
+    );
+    read()
+}
+
+#[test]
+fn an_access_log_in_a_file_keeps_secrets() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("access.log");
+    let log = format!(
+        "log {{\noutput file {}\nformat filter {{\nwrap json\nrequest>uri query {{\nreplace token X\n}}\n\
+         request>remote_ip ip_mask 8 16\n}}\n}}\nlog_append kind {{method}}\nroot * {}\nphp_server",
+        file.display(),
+        www().display()
+    );
+    let server = Server::caddyfile(caddyfile("", &log)).start();
+    let request = Request::get("/hello.php?token=secret&a=b")
+        .header("Cookie", "id=secret")
+        .header("Authorization", "Bearer secret");
+    server.send(&request).assert(200, "hello");
+    let line = lines_of(&file, 1).remove(0);
+    assert!(!line.to_string().contains("secret"), "{line}");
+    assert_eq!(line["request"]["uri"], "/hello.php?token=X&a=b");
+    assert_eq!(line["request"]["remote_ip"], "127.0.0.0");
+    assert_eq!(line["request"]["headers"]["Cookie"][0], "REDACTED");
+    assert_eq!(line["kind"], "GET");
+    assert!(line["resp_headers"]["Content-Type"].is_array(), "{line}");
+    server.stop();
+}
+
+#[test]
+fn a_full_disk_loses_lines_and_no_request() {
+    let log = format!(
+        "log {{\noutput file /dev/full {{\nroll_disabled\n}}\n}}\nroot * {}\nphp_server",
+        www().display()
+    );
+    let server = Server::caddyfile(caddyfile(ON, &log)).start();
+    for _ in 0..20 {
+        server.get("/hello.php").assert(200, "hello");
+    }
+    server.wait_log("lines of an access log were lost: No space left on device");
+    let admin = Admin::of(&server);
+    let counted = || {
+        admin
+            .get("/metrics")
+            .text()
+            .contains("howdah_log_lines_lost_total 20\n")
+    };
+    assert!(process::wait_until(PATIENCE, counted));
+}
+
+#[test]
+fn an_access_log_that_cannot_be_opened_ends_the_start() {
+    let text = caddyfile("", "log {\noutput file /nowhere/access.log\n}\nrespond OK");
+    let ended = Server::caddyfile(text)
+        .try_start()
+        .expect_err("no such folder");
+    ended.assert(
+        2,
+        "access log /nowhere/access.log: No such file or directory",
+    );
+}
+
+#[test]
+fn the_client_is_who_a_trusted_proxy_says() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("access.log");
+    let log = format!("log {{\noutput file {}\n}}\nrespond OK", file.display());
+    let global = "servers {\ntrusted_proxies static 127.0.0.0/8\n}";
+    let server = Server::caddyfile(caddyfile(global, &log)).start();
+    server.send(&Request::get("/").header("X-Forwarded-For", "192.0.2.7"));
+    let line = lines_of(&file, 1).remove(0);
+    assert_eq!(line["request"]["remote_ip"], "127.0.0.1");
+    assert_eq!(line["request"]["client_ip"], "192.0.2.7");
 }

@@ -1,5 +1,6 @@
 //! The Composer package `php/runtime`, with a kernel of the tests on Debian's Symfony components.
 
+use howdah_testkit::load::at_once;
 use howdah_testkit::{Response, Server};
 use howdah_tests::worker::{scripts, worker_caddyfile};
 use serde_json::{Value, json};
@@ -73,5 +74,17 @@ fn classic_mode_works_as_before() {
             (&answer["handled"], &answer["mode"]),
             (&json!(1), &Value::Null)
         );
+    }
+}
+
+#[test]
+fn requests_at_a_time_have_a_kernel_each() {
+    let server = serve("concurrency 50\nenv HOWDAH_KERNEL_PER_REQUEST 1");
+    // They wait with their request in the kernel, where the next one would find its own.
+    let answers = at_once(50, |n| json(&server.get(&format!("/page/{n}?wait=200"))));
+    for (n, answer) in answers.iter().enumerate() {
+        assert_eq!(answer["path"], format!("/page/{n}"));
+        assert_eq!(answer["handled"], 1);
+        assert_eq!(answer["terminated"], json!([]));
     }
 }

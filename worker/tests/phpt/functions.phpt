@@ -28,3 +28,9 @@ apache_response_headers: array
 frankenphp_response_headers: array
 frankenphp_log: void
 howdah_request_id: string
+howdah_pool: object
+Howdah\spawn: Howdah\Coroutine
+Howdah\await: mixed
+Howdah\all: array
+Howdah\race: mixed
+Howdah\timeout: mixed

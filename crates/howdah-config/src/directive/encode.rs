@@ -225,12 +225,23 @@ fn zstd(_: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), Error
 }
 
 fn matches(cx: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
+    draft.matches = Some(response_matcher(cx, call.name, call.arguments, call.block)?);
+    Ok(())
+}
+
+/// A matcher of responses: on the line of `owner`, or in its block.
+pub(super) fn response_matcher(
+    cx: &mut Context,
+    owner: &Word,
+    arguments: &[Word],
+    block: Option<&[Statement]>,
+) -> Result<ResponseMatcher, Error> {
     let mut matcher = ResponseMatcher {
         statuses: Vec::new(),
         headers: Vec::new(),
     };
     let errors = cx.errors.len();
-    match (call.arguments.split_first(), call.block) {
+    match (arguments.split_first(), block) {
         (Some((name, arguments)), None) => {
             let statement = Statement {
                 name: name.clone(),
@@ -243,17 +254,21 @@ fn matches(cx: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), E
         _ => {}
     }
     if cx.errors.len() == errors && matcher.statuses.is_empty() && matcher.headers.is_empty() {
-        return Err(call.error(
+        return Err(Error::new(
             ErrorKind::Arguments,
-            "`match` has no response matcher".into(),
-            format!("write `{}`", call.entry.syntax),
+            &owner.position,
+            format!("`{}` has no response matcher", owner.text),
+            format!(
+                "write `{0} status CODE…` or `{0} header NAME VALUE`",
+                owner.text
+            ),
         ));
     }
-    draft.matches = Some(matcher);
-    Ok(())
+    Ok(matcher)
 }
 
-fn statuses(word: &Word) -> Result<(u16, u16), Error> {
+/// `404`, or `4xx` for all of its hundred.
+pub(super) fn statuses(word: &Word) -> Result<(u16, u16), Error> {
     match word.text.as_str() {
         "2xx" => Ok((200, 299)),
         "3xx" => Ok((300, 399)),

@@ -76,12 +76,71 @@ pub(crate) const FILE_SERVER: Table<FileServer> = Table {
                 Ok(())
             },
         ),
-        Item::Unsupported("browse", "directories are not listed"),
-        Item::Unsupported("disable_canonical_uris", ""),
+        Item::Supported(
+            Entry {
+                name: "browse",
+                syntax: "browse",
+                default: "off",
+                about: "Lists folders that have no index file, as HTML, or as JSON for clients that ask \
+                        for it by `Accept`. `?sort=name|size|time` and `?order=asc|desc` sort the list.",
+                differs: "No template of one's own, and no options.",
+                example: "browse",
+            },
+            |_, call, files| {
+                if let [word, ..] = call.count(0, 1)? {
+                    return Err(unsupported(word, "the list has one form"));
+                }
+                call.no_block()?;
+                files.browse = true;
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "pass_thru",
+                syntax: "pass_thru",
+                default: "what is not found is answered 404",
+                about: "What is not found goes on to the next directive.",
+                differs: "",
+                example: "pass_thru",
+            },
+            |_, call, files| {
+                call.arguments(0, 0)?;
+                files.pass_thru = true;
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "disable_canonical_uris",
+                syntax: "disable_canonical_uris",
+                default: "a folder's path without its slash is redirected",
+                about: "Redirects no path to the same with a slash.",
+                differs: "A file's path that ends in a slash is 404 in any case.",
+                example: "disable_canonical_uris",
+            },
+            |_, call, files| {
+                call.arguments(0, 0)?;
+                files.canonical = false;
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "status",
+                syntax: "status CODE",
+                default: "`200`; in `handle_errors` that of the error",
+                about: "The status code of the answer with a file, for pages of errors and maintenance.",
+                differs: "",
+                example: "status 503",
+            },
+            |_, call, files| {
+                files.status = super::respond::status_or_placeholder(call.one()?, 200)?;
+                Ok(())
+            },
+        ),
         Item::Unsupported("etag_file_extensions", ""),
         Item::Unsupported("fs", ""),
-        Item::Unsupported("pass_thru", "use `try_files` or a `file` matcher"),
-        Item::Unsupported("status", ""),
     ],
 };
 
@@ -113,13 +172,12 @@ pub(crate) fn file_server(
     scope: &mut Scope,
 ) -> Result<(), Error> {
     let (key, rest) = scope.matcher(call.arguments)?;
-    match rest.first() {
-        Some(word) if word.text == "browse" => {
-            return Err(unsupported(word, "directories are not listed"));
-        }
-        _ => super::no_more(call, rest)?,
-    }
-    let mut files = FileServer::default();
+    let browse = rest.first().is_some_and(|word| word.text == "browse");
+    super::no_more(call, &rest[usize::from(browse)..])?;
+    let mut files = FileServer {
+        browse,
+        ..FileServer::default()
+    };
     cx.read(&FILE_SERVER, call.block.unwrap_or_default(), &mut files);
     files.hide.extend(cx.hidden.iter().cloned());
     scope.push(key, Handler::FileServer(files));
@@ -147,6 +205,7 @@ pub(crate) fn try_files(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) ->
         let name = Word {
             text: word.text[..query].to_owned(),
             position: word.position.clone(),
+            quoted: word.quoted,
         };
         let TryFiles {
             candidates,
@@ -162,6 +221,7 @@ pub(crate) fn try_files(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) ->
         let matcher = Matcher::File {
             root: None,
             candidates,
+            split: Vec::new(),
         };
         routes.push(route(
             Some(matcher),
@@ -196,6 +256,7 @@ fn flush(run: &mut Vec<Word>, routes: &mut Vec<crate::model::Route>) -> Result<(
     let matcher = (files.fallback_status.is_none()).then(|| Matcher::File {
         root: None,
         candidates: files.candidates.clone(),
+        split: Vec::new(),
     });
     routes.push(route(matcher, Handler::TryFiles(files)));
     Ok(())

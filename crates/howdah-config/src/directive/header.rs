@@ -3,7 +3,7 @@
 use super::scope::Scope;
 use crate::error::{Error, ErrorKind};
 use crate::model::{Handler, HeaderChange, Part, Template};
-use crate::table::{Call, Context, Item, Table, bad_value, unsupported};
+use crate::table::{Call, Context, Entry, Item, Table, bad_value};
 use crate::template::template;
 use crate::tree::Word;
 use crate::value::header_name;
@@ -12,7 +12,17 @@ use crate::value::header_name;
 pub(crate) const HEADER: Table<Vec<HeaderChange>> = Table {
     kind: "subdirective of `header`",
     items: &[
-        Item::Unsupported("defer", "changes are always made when the header is sent"),
+        Item::Supported(
+            Entry {
+                name: "defer",
+                syntax: "defer",
+                default: "",
+                about: "Says what is always so here: changes are made when the header is sent.",
+                differs: "",
+                example: "defer",
+            },
+            |_, call, _| call.arguments(0, 0).map(drop),
+        ),
         Item::Unsupported("match", "use a matcher of the request: `header @name …`"),
     ],
 };
@@ -24,17 +34,16 @@ pub(crate) fn read(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Resu
         (Some((field, values)), None) => changes.push(change(field, values)?),
         (None, Some(block)) => {
             for statement in block {
-                let result = if HEADER
-                    .items
-                    .iter()
-                    .any(|item| item.name() == statement.name.text)
-                {
-                    HEADER.find(&statement.name).map(drop)
-                } else if statement.block.is_some() {
+                let name = statement.name.text.as_str();
+                if HEADER.items.iter().any(|item| item.name() == name) {
+                    cx.read(&HEADER, std::slice::from_ref(statement), &mut changes);
+                    continue;
+                }
+                let result = if statement.block.is_some() {
                     Err(Error::new(
                         ErrorKind::Arguments,
                         &statement.name.position,
-                        format!("the header field `{}` takes no block", statement.name.text),
+                        format!("the header field `{name}` takes no block"),
                         "",
                     ))
                 } else {
@@ -50,26 +59,37 @@ pub(crate) fn read(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Resu
                 "put all of them in the block",
             ));
         }
-        (None, None) => {
-            return Err(call.error(
-                ErrorKind::Arguments,
-                "`header` needs a field".into(),
-                format!("write `{}`", call.entry.syntax),
-            ));
-        }
+        (None, None) => return Err(no_field(call)),
     }
     scope.push(key, Handler::Header(changes));
     Ok(())
 }
 
-fn change(field: &Word, values: &[Word]) -> Result<HeaderChange, Error> {
+/// `request_header`.
+pub(crate) fn request(_: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(), Error> {
+    call.no_block()?;
+    let (key, rest) = scope.matcher(call.arguments)?;
+    let (field, values) = rest.split_first().ok_or_else(|| no_field(call))?;
+    scope.push(key, Handler::RequestHeader(vec![change(field, values)?]));
+    Ok(())
+}
+
+fn no_field(call: &Call<'_>) -> Error {
+    call.error(
+        ErrorKind::Arguments,
+        format!("`{}` needs a field", call.entry.name),
+        format!("write `{}`", call.entry.syntax),
+    )
+}
+
+/// `[+|-|?|>]NAME [VALUE | FIND REPLACE]`.
+pub(super) fn change(field: &Word, values: &[Word]) -> Result<HeaderChange, Error> {
     let text = field.text.as_str();
     let arguments = |message: String, hint: &str| {
         Error::new(ErrorKind::Arguments, &field.position, message, hint)
     };
-    if text.starts_with('>') {
-        return Err(unsupported(field, "write the name without `>`"));
-    }
+    // Changes wait for the header to be sent in any case, which is what `>` asks for.
+    let text = text.strip_prefix('>').unwrap_or(text);
     let sign = text.chars().next().filter(|sign| "+-?".contains(*sign));
     let name = sign.map_or(text, |sign| &text[sign.len_utf8()..]);
     let name = name.strip_suffix(':').unwrap_or(name);
@@ -80,8 +100,13 @@ fn change(field: &Word, values: &[Word]) -> Result<HeaderChange, Error> {
                 "`-NAME` removes the field",
             ));
         }
-        if name.contains('*') {
-            return Err(unsupported(field, "name each field to remove"));
+        // `*` at the ends stands for anything; it is a letter of names as well.
+        if name == "*" || name.trim_matches('*').contains('*') {
+            return Err(bad_value(
+                &field.position,
+                format!("`{text}` does not say which fields to remove"),
+                "`*` stands at the start or the end of a name",
+            ));
         }
         return Ok(HeaderChange::Remove(header_name(field, name)?));
     }
@@ -91,19 +116,7 @@ fn change(field: &Word, values: &[Word]) -> Result<HeaderChange, Error> {
         (Some('?'), [value]) => Ok(HeaderChange::Default(name, header_value(value)?)),
         (None, [value]) => Ok(HeaderChange::Set(name, header_value(value)?)),
         (None, [find, replace]) => {
-            if let Err(error) = regex::Regex::new(&find.text) {
-                let reason = error.to_string();
-                let reason = reason.lines().last().unwrap_or_default();
-                return Err(bad_value(
-                    &find.position,
-                    format!(
-                        "`{}` is not a regular expression: {}",
-                        find.text,
-                        reason.trim()
-                    ),
-                    "",
-                ));
-            }
+            super::matcher::check_regexp(find, &find.text)?;
             Ok(HeaderChange::Replace(
                 name,
                 find.text.clone(),

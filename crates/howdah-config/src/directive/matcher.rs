@@ -1,12 +1,18 @@
 //! Matchers: `@name …`, and what is in their blocks.
 
+mod values;
+
+use super::expression;
 use super::scope::Key;
 use crate::error::{Error, ErrorKind};
+use crate::matching::{Network, Regexp};
 use crate::model::{Matcher, Template};
 use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
 use crate::template::{literal, template};
 use crate::tree::{Statement, Word};
 use crate::value::{header_name, is_token};
+pub(crate) use values::{check_regexp, networks, path};
+use values::{host, protocol, variable};
 
 /// `not` inside `not`.
 const MAX_DEPTH: usize = 16;
@@ -20,6 +26,13 @@ pub(crate) struct Set {
     headers: Vec<(String, Vec<Option<String>>)>,
     file: Option<FileDraft>,
     not: Vec<Matcher>,
+    query: Option<Vec<(String, Vec<Template>)>>,
+    remote_ip: Vec<Network>,
+    client_ip: Vec<Network>,
+    /// Those of which there may be several, all of which must match.
+    others: Vec<Matcher>,
+    /// Of the named matcher, without its `@`: regular expressions without a name have it.
+    name: String,
     depth: usize,
 }
 
@@ -28,6 +41,7 @@ pub(crate) struct Set {
 pub(crate) struct FileDraft {
     root: Option<Template>,
     candidates: Vec<Template>,
+    split: Vec<String>,
 }
 
 /// Names of matchers.
@@ -109,8 +123,9 @@ pub(crate) const MATCHERS: Table<Set> = Table {
                 name: "file",
                 syntax: "file [FILE…] [{ … }]",
                 default: "FILE is `{path}`",
-                about: "One of the files exists below the root.",
-                differs: "Sets no placeholders; to use what was found, use `try_files`.",
+                about: "One of the files exists below the root; `{file_match.relative}` is the first that \
+                        does.",
+                differs: "",
                 example: "file {path} {path}/index.php",
             },
             file,
@@ -129,7 +144,8 @@ pub(crate) const MATCHERS: Table<Set> = Table {
                     let message = format!("`not` is nested more than {MAX_DEPTH} deep");
                     return Err(call.error(ErrorKind::Syntax, message, ""));
                 }
-                let inner = read(cx, call.name, call.arguments, call.block, set.depth + 1)?;
+                let owner = (call.name, set.name.as_str());
+                let inner = read(cx, owner, call.arguments, call.block, set.depth + 1)?;
                 let inner = inner
                     .finish()
                     .matcher
@@ -138,19 +154,164 @@ pub(crate) const MATCHERS: Table<Set> = Table {
                 Ok(())
             },
         ),
-        Item::Unsupported("client_ip", ""),
-        Item::Unsupported(
-            "expression",
-            "combine `path`, `method`, `header`, `host` and `not`",
+        Item::Supported(
+            Entry {
+                name: "path_regexp",
+                syntax: "path_regexp [NAME] REGEXP",
+                default: "",
+                about: "The decoded path matches the regular expression. Afterwards `{re.NAME.1}` is its \
+                        first group, `{re.NAME.word}` a named one, and `{re.1}` that of the last \
+                        expression that matched. Without NAME it is the name of the matcher.",
+                differs: "The syntax is that of the Rust crate `regex`, which is nearly that of Go.",
+                example: "path_regexp user ^/u/([0-9]+)$",
+            },
+            |_, call, set| {
+                let regexp = regexp(call.arguments(1, 2)?, set)?;
+                set.others.push(Matcher::PathRegexp(regexp));
+                Ok(())
+            },
         ),
-        Item::Unsupported("header_regexp", "use `header` with `*`"),
-        Item::Unsupported("path_regexp", "use `path` with `*`"),
-        Item::Unsupported("protocol", ""),
-        Item::Unsupported("query", ""),
-        Item::Unsupported("remote_ip", ""),
-        Item::Unsupported("tls", "there is no TLS in this version"),
-        Item::Unsupported("vars", ""),
-        Item::Unsupported("vars_regexp", ""),
+        Item::Supported(
+            Entry {
+                name: "header_regexp",
+                syntax: "header_regexp [NAME] FIELD REGEXP",
+                default: "",
+                about: "A header field of the request matches the regular expression, as with \
+                        `path_regexp`. May be given several times.",
+                differs: "",
+                example: "header_regexp login Cookie login_([a-f0-9]+)",
+            },
+            |_, call, set| {
+                let Some((name, [field, pattern])) = call.arguments(2, 3)?.split_last_chunk()
+                else {
+                    return Ok(());
+                };
+                let field = header_name(field, &field.text)?;
+                let regexp = regexp_of(name.first(), pattern, set)?;
+                set.others.push(Matcher::HeaderRegexp(field, regexp));
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "query",
+                syntax: "query NAME=VALUE…",
+                default: "",
+                about: "Each of the parameters of the query has one of its values; `*` is any. `\"\"` is a \
+                        request without a query. May be given several times.",
+                differs: "",
+                example: "query page=* sort=asc",
+            },
+            query,
+        ),
+        Item::Supported(
+            Entry {
+                name: "protocol",
+                syntax: "protocol http|https|grpc|http/VERSION[+]",
+                default: "",
+                about: "The request came without TLS, with TLS, as gRPC, or in this version of HTTP; with \
+                        `+` in this one or a later one.",
+                differs: "",
+                example: "protocol http/2+",
+            },
+            |_, call, set| {
+                let protocol = protocol(call.one()?)?;
+                set.others.push(Matcher::Protocol(protocol));
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "remote_ip",
+                syntax: "remote_ip RANGE…",
+                default: "",
+                about: "The other side of the connection is in one of these ranges, such as `10.0.0.0/8` \
+                        or `::1`; `private_ranges` is all private ones.",
+                differs: "No `forwarded`: that is `client_ip`.",
+                example: "remote_ip 10.0.0.0/8 private_ranges",
+            },
+            |_, call, set| {
+                let ranges = networks(call.arguments(1, usize::MAX)?)?;
+                set.remote_ip.extend(ranges);
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "client_ip",
+                syntax: "client_ip RANGE…",
+                default: "",
+                about: "The client is in one of these ranges: as `remote_ip`, but behind a trusted proxy \
+                        (`trusted_proxies`) what that says.",
+                differs: "",
+                example: "client_ip 192.168.0.0/16",
+            },
+            |_, call, set| {
+                let ranges = networks(call.arguments(1, usize::MAX)?)?;
+                set.client_ip.extend(ranges);
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "vars",
+                syntax: "vars NAME VALUE…",
+                default: "",
+                about: "The variable (set by `vars`), or the placeholder in its place, is one of these \
+                        values. May be given several times.",
+                differs: "",
+                example: "vars {http.request.host} example.com",
+            },
+            |_, call, set| {
+                let (subject, values) = call.arguments(2, usize::MAX)?.split_at(1);
+                let values = values.iter().map(template).collect::<Result<_, _>>()?;
+                let subject = variable(&subject[0])?;
+                set.others.push(Matcher::Vars(subject, values));
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "vars_regexp",
+                syntax: "vars_regexp [NAME] VARIABLE REGEXP",
+                default: "",
+                about: "The variable, or the placeholder in its place, matches the regular expression, as \
+                        with `path_regexp`. May be given several times.",
+                differs: "",
+                example: "vars_regexp tenant {host} ^([a-z]+)[.]",
+            },
+            |_, call, set| {
+                let Some((name, [subject, pattern])) = call.arguments(2, 3)?.split_last_chunk()
+                else {
+                    return Ok(());
+                };
+                let subject = variable(subject)?;
+                let regexp = regexp_of(name.first(), pattern, set)?;
+                set.others.push(Matcher::VarsRegexp(subject, regexp));
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "expression",
+                syntax: "expression EXPRESSION",
+                default: "",
+                about: "The expression is true. It compares placeholders, texts in quotes and numbers by \
+                        `==`, `!=`, `<`, `<=`, `>`, `>=` and `in [a, b]`, asks texts by `.startsWith()`, \
+                        `.endsWith()`, `.contains()` and `.matches()`, has the other matchers as functions \
+                        (`path('/api/*')`, `header({'Accept': '*json*'})`), and joins all this by `&&`, \
+                        `||`, `!` and parentheses. `@name \"EXPRESSION\"` is the same in short.",
+                differs: "This part of CEL and no more.",
+                example: "expression {method} == \"GET\" && path('/api/*')",
+            },
+            |cx, call, set| {
+                let words = call.arguments(1, usize::MAX)?;
+                let matcher = read_expression(cx, words, set.depth)?;
+                set.others.push(matcher);
+                Ok(())
+            },
+        ),
+        Item::Unsupported("tls", ""),
     ],
 };
 
@@ -185,6 +346,30 @@ pub(crate) const FILE: Table<FileDraft> = Table {
         ),
         Item::Supported(
             Entry {
+                name: "split_path",
+                syntax: "split_path TEXT…",
+                default: "",
+                about: "What follows the first of these in a FILE is not part of it, and is \
+                        `{file_match.remainder}`.",
+                differs: "",
+                example: "split_path .php",
+            },
+            |_, call, file| {
+                for word in call.arguments(1, usize::MAX)? {
+                    if word.text.is_empty() {
+                        return Err(call.error(
+                            ErrorKind::Arguments,
+                            "a text to split at is empty".into(),
+                            "write a suffix of scripts, `.php`",
+                        ));
+                    }
+                    file.split.push(literal(word, "a text to split at")?);
+                }
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
                 name: "try_policy",
                 syntax: "try_policy first_exist",
                 default: "`first_exist`",
@@ -200,7 +385,6 @@ pub(crate) const FILE: Table<FileDraft> = Table {
                 Err(unsupported(word, "write `first_exist`"))
             },
         ),
-        Item::Unsupported("split_path", "use `php_server`, which splits paths itself"),
     ],
 };
 
@@ -214,18 +398,59 @@ pub(crate) fn definition(cx: &mut Context, statement: &Statement) -> Result<Key,
             "write for example `@static path *.css *.js`",
         ));
     }
-    read(cx, &statement.name, &statement.arguments, block, 0).map(Set::finish)
+    // `@name "{method} == 'GET'"`: a text in quotes is no name.
+    if let ([word], None) = (statement.arguments.as_slice(), block)
+        && word.quoted
+        && word
+            .text
+            .contains(|char: char| !char.is_ascii_alphanumeric() && char != '_')
+    {
+        let matcher = read_expression(cx, &statement.arguments, 0)?;
+        return Ok(Key {
+            matcher: Some(matcher),
+            path: None,
+        });
+    }
+    let name = statement.name.text.trim_start_matches('@');
+    let owner = (&statement.name, name);
+    read(cx, owner, &statement.arguments, block, 0).map(Set::finish)
+}
+
+/// Reads one matcher of an expression.
+fn read_expression(cx: &mut Context, words: &[Word], depth: usize) -> Result<Matcher, Error> {
+    let text = expression::join(words);
+    if depth >= MAX_DEPTH {
+        let message = format!("`not` is nested more than {MAX_DEPTH} deep");
+        return Err(Error::new(
+            ErrorKind::Syntax,
+            &words[0].position,
+            message,
+            "",
+        ));
+    }
+    let matcher = |cx: &mut Context, name: &Word, arguments: &[Word]| {
+        let arguments: Vec<Word> = std::iter::once(name.clone())
+            .chain(arguments.iter().cloned())
+            .collect();
+        let set = read(cx, (name, ""), &arguments, None, MAX_DEPTH)?;
+        Ok(set
+            .finish()
+            .matcher
+            .unwrap_or_else(|| Matcher::All(Vec::new())))
+    };
+    expression::parse(cx, &words[0], &text, matcher).map(Matcher::Expression)
 }
 
 fn read(
     cx: &mut Context,
-    owner: &Word,
+    (owner, matcher): (&Word, &str),
     arguments: &[Word],
     block: Option<&[Statement]>,
     depth: usize,
 ) -> Result<Set, Error> {
     let mut set = Set {
         depth,
+        name: matcher.to_owned(),
         ..Set::default()
     };
     match (arguments.split_first(), block) {
@@ -259,7 +484,7 @@ fn empty(owner: &Word) -> Error {
         ErrorKind::Arguments,
         &owner.position,
         format!("`{}` has no matcher", owner.text),
-        "matchers are path, method, host, header, file and not",
+        "write for example `path /api/*`",
     )
 }
 
@@ -271,6 +496,10 @@ impl Set {
             && self.headers.is_empty()
             && self.file.is_none()
             && self.not.is_empty()
+            && self.query.is_none()
+            && self.remote_ip.is_empty()
+            && self.client_ip.is_empty()
+            && self.others.is_empty()
     }
 
     /// The cheap parts come first, those that look at the disk last.
@@ -294,17 +523,30 @@ impl Set {
                 .into_iter()
                 .map(|(name, values)| any_header(&name, values)),
         );
+        all.extend(self.query.map(Matcher::Query));
+        if !self.remote_ip.is_empty() {
+            all.push(Matcher::RemoteIp(self.remote_ip));
+        }
+        if !self.client_ip.is_empty() {
+            all.push(Matcher::ClientIp(self.client_ip));
+        }
+        all.extend(self.others);
         all.extend(self.not);
         if let Some(FileDraft {
             root,
             mut candidates,
+            split,
         }) = self.file
         {
             if candidates.is_empty() {
                 let path = crate::model::Part::Placeholder(crate::model::Placeholder::Path);
                 candidates.push(Template { parts: vec![path] });
             }
-            all.push(Matcher::File { root, candidates });
+            all.push(Matcher::File {
+                root,
+                candidates,
+                split,
+            });
         }
         let matcher = if all.len() == 1 {
             all.pop()
@@ -329,43 +571,6 @@ fn any_header(name: &str, values: Vec<Option<String>>) -> Matcher {
         .map(|value| Matcher::Not(Box::new(value)))
         .collect();
     Matcher::Not(Box::new(Matcher::All(none)))
-}
-
-/// A path pattern.
-pub(crate) fn path(word: &Word) -> Result<String, Error> {
-    let path = literal(word, "a path matcher")?;
-    if path.starts_with(['/', '*']) {
-        return Ok(path);
-    }
-    Err(bad_value(
-        &word.position,
-        format!("the path `{}` matches nothing", word.text),
-        "a path starts with `/`, or with `*` for its end: `*.php`",
-    ))
-}
-
-fn host(word: &Word) -> Result<String, Error> {
-    let host = literal(word, "a host matcher")?.to_ascii_lowercase();
-    let name = host.strip_prefix("*.").unwrap_or(&host);
-    if !host.is_ascii() {
-        return Err(bad_value(
-            &word.position,
-            format!("the host `{}` is not ASCII", word.text),
-            "write it as browsers send it, in Punycode: `xn--…`",
-        ));
-    }
-    if name.is_empty() || name.contains(['*', '/', ' ']) || (name.contains(':') && !is_ipv6(name)) {
-        return Err(bad_value(
-            &word.position,
-            format!("`{}` is not a host", word.text),
-            "write a name without scheme and port, such as `example.com` or `*.example.com`",
-        ));
-    }
-    Ok(host)
-}
-
-fn is_ipv6(host: &str) -> bool {
-    host.parse::<std::net::Ipv6Addr>().is_ok()
 }
 
 fn header(_: &mut Context, call: &Call<'_>, set: &mut Set) -> Result<(), Error> {
@@ -426,6 +631,68 @@ fn candidates(words: &[Word], file: &mut FileDraft) -> Result<(), Error> {
             ));
         }
         file.candidates.push(template(word)?);
+    }
+    Ok(())
+}
+
+fn regexp(words: &[Word], set: &Set) -> Result<Regexp, Error> {
+    match words {
+        [name, pattern] => regexp_of(Some(name), pattern, set),
+        [pattern, ..] => regexp_of(None, pattern, set),
+        [] => Ok(Regexp {
+            name: String::new(),
+            pattern: String::new(),
+        }),
+    }
+}
+
+fn regexp_of(name: Option<&Word>, pattern: &Word, set: &Set) -> Result<Regexp, Error> {
+    let name = match name {
+        None => set.name.clone(),
+        Some(word) => {
+            let valid = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+            if word.text.is_empty() || !word.text.bytes().all(valid) {
+                return Err(bad_value(
+                    &word.position,
+                    format!("`{}` is not a name for a regular expression", word.text),
+                    "a name has letters, digits, `-` and `_`",
+                ));
+            }
+            word.text.clone()
+        }
+    };
+    check_regexp(pattern, &pattern.text)?;
+    Ok(Regexp {
+        name,
+        pattern: pattern.text.clone(),
+    })
+}
+
+fn query(_: &mut Context, call: &Call<'_>, set: &mut Set) -> Result<(), Error> {
+    let known = set.query.get_or_insert_default();
+    for word in call.arguments(1, usize::MAX)? {
+        if word.text.is_empty() {
+            continue;
+        }
+        let Some((name, value)) = word
+            .text
+            .split_once('=')
+            .filter(|(name, _)| !name.is_empty())
+        else {
+            return Err(bad_value(
+                &word.position,
+                format!("`{}` is not `NAME=VALUE`", word.text),
+                "write `NAME=*` for any value",
+            ));
+        };
+        let value = template(&Word {
+            text: value.to_owned(),
+            ..word.clone()
+        })?;
+        match known.iter_mut().find(|(other, _)| other == name) {
+            Some((_, values)) => values.push(value),
+            None => known.push((name.to_owned(), vec![value])),
+        }
     }
     Ok(())
 }

@@ -1,20 +1,34 @@
 //! The directives of a site, in the order in which they are applied.
 
+mod auth;
 mod encode;
+mod expression;
 mod files;
 mod header;
+mod intercept;
 pub(crate) mod matcher;
+pub(crate) mod mercure;
+mod named;
+pub(crate) mod observe;
 mod php;
+mod proxy;
+mod request;
 mod respond;
 pub(crate) mod scope;
+pub(crate) mod tls;
+mod upstream;
 
 pub(crate) use encode::{ENCODE, RESPONSE};
 pub(crate) use files::{FILE_SERVER, TRY_FILES};
 pub(crate) use header::HEADER;
+pub(crate) use intercept::INTERCEPT;
+pub(crate) use named::{check_named, define_named};
 #[cfg(test)]
 pub(crate) use php::PHP;
-pub(crate) use php::PHP_SERVER;
-pub(crate) use respond::RESPOND;
+pub(crate) use php::{PHP_FASTCGI, PHP_SERVER};
+pub(crate) use proxy::{REVERSE_PROXY, TRANSPORT};
+pub(crate) use request::REQUEST_BODY;
+pub(crate) use respond::{ERROR, RESPOND};
 
 use crate::error::{Error, ErrorKind};
 use crate::logs;
@@ -22,8 +36,6 @@ use crate::model::{Handler, Matcher};
 use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
 use crate::template::template;
 use scope::{Key, Scope};
-
-const TLS: &str = "it belongs to TLS, which this version does not have";
 
 /// All directives. Their order here is the order in which a site applies them: Caddy's, with
 /// FrankenPHP's two before `file_server`.
@@ -44,31 +56,70 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
         Item::Supported(
             Entry {
                 name: "log",
-                syntax: "log [{ … }]",
+                syntax: "log [NAME] [{ … }]",
                 default: "no access log",
-                about: "Logs every request of the site. Only directly in a site.",
-                differs: "One log, without a name.",
-                example: "log {\n\tformat json\n}",
+                about: "Logs every request of the site, once for each `log`. Only directly in a site.",
+                differs: "",
+                example: "log {\n\toutput file access.log\n\tformat json\n}",
             },
             |cx, call, scope| {
-                let Some(site) = &mut scope.site else {
+                if scope.site.is_none() {
                     return Err(only_in_site(call));
-                };
-                if site.access_log.is_some() {
-                    return Err(call.error(
-                        ErrorKind::Conflict,
-                        "`log` is given twice".into(),
-                        "take one of them out",
-                    ));
                 }
-                site.access_log = Some(logs::read(cx, call, &logs::ACCESS)?);
+                let log = logs::read_access(cx, call)?;
+                if let Some(site) = &mut scope.site {
+                    if site.access_logs.iter().any(|other| other.name == log.name) {
+                        return Err(call.error(
+                            ErrorKind::Conflict,
+                            "`log` is given twice".into(),
+                            "take one of them out, or give them names",
+                        ));
+                    }
+                    site.access_logs.push(log);
+                }
                 Ok(())
             },
         ),
-        Item::Unsupported("tls", TLS),
-        Item::Unsupported("tracing", ""),
+        Item::Supported(
+            Entry {
+                name: "tls",
+                syntax: "tls [internal|EMAIL|CERT KEY] [{ … }]",
+                default: "by the name of the site, see [HTTPS](#https)",
+                about: "How the site is encrypted, and where its certificate comes from: from this \
+                        server's own authority, from one that speaks ACME, or from two PEM files. A \
+                        site with `tls` has HTTPS on every port but the HTTP port. Only directly in a \
+                        site.",
+                differs: "No on-demand certificates and no DNS challenge.",
+                example: "tls internal",
+            },
+            tls::read,
+        ),
+        Item::Supported(
+            Entry {
+                name: "tracing",
+                syntax: "tracing [MATCHER] [{ … }]",
+                default: "no traces",
+                about: "Goes on with the trace of the `traceparent` header, or begins one; scripts see it as \
+                        `$_SERVER['HTTP_TRACEPARENT']`. The request, its wait for PHP, the time in PHP and \
+                        that of sending are spans, exported by OTLP as the `OTEL_*` environment variables \
+                        say, by default to `http://localhost:4318`.",
+                differs: "OTLP is spoken as `http/json`, not as gRPC; no HTTPS.",
+                example: "tracing {\n\tspan shop\n}",
+            },
+            observe::tracing,
+        ),
         Item::Unsupported("map", ""),
-        Item::Unsupported("vars", ""),
+        Item::Supported(
+            Entry {
+                name: "vars",
+                syntax: "vars [MATCHER] NAME VALUE  or  vars [MATCHER] { NAME VALUE … }",
+                default: "",
+                about: "Sets variables: `{vars.NAME}` is VALUE from here on.",
+                differs: "",
+                example: "vars tenant {labels.1}",
+            },
+            request::vars,
+        ),
         Item::Unsupported("fs", ""),
         Item::Supported(
             Entry {
@@ -94,9 +145,39 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 Ok(())
             },
         ),
-        Item::Unsupported("log_append", ""),
-        Item::Unsupported("skip_log", ""),
-        Item::Unsupported("log_skip", ""),
+        Item::Supported(
+            Entry {
+                name: "log_append",
+                syntax: "log_append [MATCHER] NAME VALUE",
+                default: "",
+                about: "Adds a field to the request's line in the access log.",
+                differs: "VALUE is evaluated where the directive stands, before there is a response.",
+                example: "log_append country {header.CF-IPCountry}",
+            },
+            observe::log_append,
+        ),
+        Item::Supported(
+            Entry {
+                name: "log_skip",
+                syntax: "log_skip [MATCHER]",
+                default: "",
+                about: "Leaves requests out of the access log.",
+                differs: "",
+                example: "log_skip /health",
+            },
+            observe::log_skip,
+        ),
+        Item::Supported(
+            Entry {
+                name: "skip_log",
+                syntax: "skip_log [MATCHER]",
+                default: "",
+                about: "The older name of `log_skip`.",
+                differs: "",
+                example: "skip_log /health",
+            },
+            observe::log_skip,
+        ),
         Item::Unsupported("log_name", ""),
         Item::Supported(
             Entry {
@@ -107,15 +188,22 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                         adds one, `?NAME VALUE` sets it if the response has none, `-NAME` removes it, \
                         and `NAME FIND REPLACE` replaces what a regular expression finds in it. A \
                         block has one change on each line.",
-                differs: "No `>NAME`, `defer` and `match`, and no wildcards in `-NAME`.",
+                differs: "No `match`.",
                 example: "header X-Frame-Options DENY",
             },
             header::read,
         ),
         Item::Unsupported("copy_response_headers", ""),
-        Item::Unsupported(
-            "request_body",
-            "set `max_body_size` in the global option `servers`",
+        Item::Supported(
+            Entry {
+                name: "request_body",
+                syntax: "request_body [MATCHER] { … }",
+                default: "",
+                about: "Limits of the body of requests.",
+                differs: "No limit but `max_size`.",
+                example: "request_body {\n\tmax_size 10MB\n}",
+            },
+            request::body,
         ),
         Item::Unsupported("timeouts", "set `timeouts` in the global option `servers`"),
         Item::Supported(
@@ -129,7 +217,17 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
             },
             respond::redir,
         ),
-        Item::Unsupported("method", ""),
+        Item::Supported(
+            Entry {
+                name: "method",
+                syntax: "method [MATCHER] METHOD",
+                default: "",
+                about: "Gives the request another method.",
+                differs: "",
+                example: "method HEAD",
+            },
+            request::method,
+        ),
         Item::Supported(
             Entry {
                 name: "rewrite",
@@ -150,7 +248,17 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 Ok(())
             },
         ),
-        Item::Unsupported("uri", "use `rewrite` or `handle_path`"),
+        Item::Supported(
+            Entry {
+                name: "uri",
+                syntax: "uri [MATCHER] strip_prefix|strip_suffix TEXT  or  uri [MATCHER] replace FIND REPLACE [LIMIT]  or  uri [MATCHER] path_regexp FIND REPLACE",
+                default: "",
+                about: "Changes the path: takes TEXT off its start or end, replaces a text in path and query, or what a regular expression finds in the path (`$1` is its first group).",
+                differs: "No `query`.",
+                example: "uri strip_prefix /api",
+            },
+            request::uri,
+        ),
         Item::Supported(
             Entry {
                 name: "try_files",
@@ -164,10 +272,40 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
             },
             files::try_files,
         ),
-        Item::Unsupported("basicauth", ""),
-        Item::Unsupported("basic_auth", ""),
+        Item::Supported(
+            Entry {
+                name: "basicauth",
+                syntax: "basicauth [MATCHER] [bcrypt [REALM]] { USER HASH … }",
+                default: "REALM is `restricted`",
+                about: "The older name of `basic_auth`.",
+                differs: "Only `bcrypt`.",
+                example: "basicauth /admin/* {\n\tann $2y$10$abcdefghijklmnopqrstuuGX3d8yLWjYmVvTxO7Zk0hXcUO1nV8ru\n}",
+            },
+            auth::read,
+        ),
+        Item::Supported(
+            Entry {
+                name: "basic_auth",
+                syntax: "basic_auth [MATCHER] [bcrypt [REALM]] { USER HASH … }",
+                default: "REALM is `restricted`",
+                about: "Answers 401 to who does not send the name and password of one of the users. HASH is one of bcrypt, as PHP's `password_hash` and `htpasswd -B` make it. A password that was right is known again for some minutes without the work of bcrypt.",
+                differs: "Only `bcrypt`.",
+                example: "basic_auth /admin/* {\n\tann $2y$10$abcdefghijklmnopqrstuuGX3d8yLWjYmVvTxO7Zk0hXcUO1nV8ru\n}",
+            },
+            auth::read,
+        ),
         Item::Unsupported("forward_auth", ""),
-        Item::Unsupported("request_header", ""),
+        Item::Supported(
+            Entry {
+                name: "request_header",
+                syntax: "request_header [MATCHER] [+|-|?]NAME [VALUE|FIND REPLACE]",
+                default: "",
+                about: "Changes the header of the request, as `header` does that of the response.",
+                differs: "",
+                example: "request_header X-Sendfile-Type x-accel-redirect",
+            },
+            header::request,
+        ),
         Item::Supported(
             Entry {
                 name: "encode",
@@ -181,10 +319,42 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
             },
             encode::read,
         ),
+        Item::Supported(
+            Entry {
+                name: "mercure",
+                syntax: "mercure [MATCHER] { … }",
+                default: "",
+                about: "A Mercure hub at `/.well-known/mercure`: updates that are published by POST are pushed \
+                        to those who subscribe, as server-sent events.",
+                differs: "The hub speaks version 8 of the protocol.",
+                example: "mercure {\n\tpublisher_jwt {env.MERCURE_PUBLISHER_JWT_KEY}\n\tanonymous\n}",
+            },
+            mercure::mercure,
+        ),
         Item::Unsupported("push", ""),
-        Item::Unsupported("intercept", ""),
-        Item::Unsupported("templates", ""),
-        Item::Unsupported("invoke", "use a snippet: `(name) { … }` and `import name`"),
+        Item::Supported(
+            Entry {
+                name: "intercept",
+                syntax: "intercept [MATCHER] { … }",
+                default: "",
+                about: "Replaces certain responses of PHP, which are told by matchers of responses.",
+                differs: "",
+                example: "intercept {\n\t@accel header X-Accel-Redirect *\n\thandle_response @accel {\n\t\troot * private\n\t\trewrite * {resp.header.X-Accel-Redirect}\n\t\tfile_server\n\t}\n}",
+            },
+            intercept::read,
+        ),
+        Item::Unsupported("templates", "use PHP for pages with parts that change"),
+        Item::Supported(
+            Entry {
+                name: "invoke",
+                syntax: "invoke [MATCHER] NAME",
+                default: "",
+                about: "Does what is in the named route, which stands at the top of the file: `&(NAME) { … }`.",
+                differs: "",
+                example: "invoke NAME",
+            },
+            named::invoke,
+        ),
         Item::Supported(
             Entry {
                 name: "handle",
@@ -231,25 +401,90 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 Ok(())
             },
         ),
-        Item::Unsupported("abort", "use `respond` with `close`"),
-        Item::Unsupported("error", "use `respond CODE`"),
+        Item::Supported(
+            Entry {
+                name: "abort",
+                syntax: "abort [MATCHER]",
+                default: "",
+                about: "Closes the connection without an answer.",
+                differs: "",
+                example: "abort /wp-login.php",
+            },
+            |_, call, scope| {
+                call.no_block()?;
+                let (matcher, rest) = scope.matcher(call.arguments)?;
+                no_more(call, rest)?;
+                scope.push(matcher, Handler::Abort);
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "error",
+                syntax: "error [MATCHER] [MESSAGE] [CODE] [{ … }]",
+                default: "CODE is `500`",
+                about: "Answers with an error, which `handle_errors` may form.",
+                differs: "Without `handle_errors` the body is the status.",
+                example: "error /private/* \"not for you\" 403",
+            },
+            respond::error,
+        ),
         Item::Unsupported("copy_response", ""),
         Item::Supported(
             Entry {
                 name: "respond",
                 syntax: "respond [MATCHER] CODE|BODY [CODE] [{ … }]",
-                default: "CODE is `200`",
+                default: "CODE is `200`; in `handle_errors` that of the error",
                 about: "Answers at once.",
-                differs: "No placeholder for CODE.",
+                differs: "",
                 example: "respond /health ok 200",
             },
             respond::read,
         ),
-        Item::Unsupported("metrics", ""),
-        Item::Unsupported("reverse_proxy", ""),
-        Item::Unsupported(
-            "php_fastcgi",
-            "use `php_server`: PHP is part of this server",
+        Item::Supported(
+            Entry {
+                name: "metrics",
+                syntax: "metrics [MATCHER] [{ … }]",
+                default: "only `/metrics` of the admin API",
+                about: "Answers with the metrics that Prometheus reads, and counts and times requests for \
+                        it. Restrict who may read it with a matcher.",
+                differs: "",
+                example: "metrics /metrics",
+            },
+            observe::metrics,
+        ),
+        Item::Supported(
+            Entry {
+                name: "reverse_proxy",
+                syntax: "reverse_proxy [MATCHER] [UPSTREAM…] [{ … }]",
+                default: "",
+                about: "Passes requests on to other servers: `HOST:PORT`, `http://HOST`, or `unix//PATH` for a Unix socket. Bodies are streamed both ways. `X-Forwarded-For`, `-Proto` and `-Host` are set; what the client sent in them is kept only behind a trusted proxy (`trusted_proxies`).",
+                differs: "HTTP/1.1 without TLS to the upstreams, no upgrades such as WebSocket, no placeholders in UPSTREAM.",
+                example: "reverse_proxy /api/* localhost:9000",
+            },
+            proxy::read,
+        ),
+        Item::Supported(
+            Entry {
+                name: "php_fastcgi",
+                syntax: "php_fastcgi [MATCHER] UPSTREAM… [{ … }]",
+                default: "",
+                about: "Has PHP-FPM (or another FastCGI server) run the PHP of an application: `HOST:PORT`, or `unix//PATH` for a Unix socket. Scripts are found as by `php_server`; static files are left to `file_server`.",
+                differs: "None of the other options of `reverse_proxy`.",
+                example: "php_fastcgi unix//run/php/php-fpm.sock",
+            },
+            php::read_fastcgi,
+        ),
+        Item::Supported(
+            Entry {
+                name: "handle_errors",
+                syntax: "handle_errors [CODE…] { … }",
+                default: "a short text",
+                about: "Directives for when the server has to answer with an error, of one of these codes: a file that does not exist, a PHP process that died, `error`. The first that is for the code counts. A response that PHP itself made is none. Only directly in a site.",
+                differs: "In Caddy it stands outside of the order, which comes to the same.",
+                example: "handle_errors 404 {\n\trewrite * /404.html\n\tfile_server\n}",
+            },
+            named::handle_errors,
         ),
         Item::Supported(
             Entry {
@@ -278,15 +513,15 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
         Item::Supported(
             Entry {
                 name: "file_server",
-                syntax: "file_server [MATCHER] [{ … }]",
+                syntax: "file_server [MATCHER] [browse] [{ … }]",
                 default: "",
                 about: "Serves static files below the root. The configuration's own files are hidden.",
-                differs: "No `browse`.",
+                differs: "",
                 example: "file_server",
             },
             files::file_server,
         ),
-        Item::Unsupported("acme_server", TLS),
+        Item::Unsupported("acme_server", ""),
         Item::Elsewhere(
             "worker",
             "put it in `php_server { … }`, or in `frankenphp { … }` in the global options",

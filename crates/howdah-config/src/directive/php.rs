@@ -1,14 +1,19 @@
 //! `php_server` and `php`.
 
+use std::time::Duration;
+
 use super::files::{candidates, query_start};
 use super::scope::Scope;
+use super::upstream::upstream;
 use crate::error::{Error, ErrorKind, Position};
 use crate::model::{
-    FileServer, Handler, Part, PhpScript, PhpServer, PhpWorker, Placeholder, Template, TryFiles,
+    FastCgi, FileServer, Handler, Part, PhpScript, PhpServer, PhpWorker, Placeholder, Template,
+    TryFiles,
 };
 use crate::pools;
 use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
 use crate::template::{literal, template};
+use crate::value::duration;
 use crate::worker::{self, check_variable, pairs};
 
 /// What is in a block, while it is read.
@@ -23,6 +28,11 @@ pub(crate) struct Draft {
     files_off: bool,
     name: Option<(String, Position)>,
     workers: Vec<worker::Draft>,
+    /// Of `php_fastcgi`.
+    dial_timeout: Option<Duration>,
+    read_timeout: Option<Duration>,
+    write_timeout: Option<Duration>,
+    capture_stderr: bool,
 }
 
 #[derive(Debug)]
@@ -83,6 +93,25 @@ const NAME: Entry = Entry {
     example: "name shop",
 };
 
+const INDEX: Entry = Entry {
+    name: "index",
+    syntax: "index FILE|off",
+    default: "`index.php`",
+    about: "The front controller, and the script that stands for a directory. With `off` only scripts \
+            that a path names are run.",
+    differs: "",
+    example: "index app.php",
+};
+const TRY_FILES: Entry = Entry {
+    name: "try_files",
+    syntax: "try_files FILE… [=CODE]",
+    default: "`{path} {path}/index.php index.php`, with `index` for `index.php`",
+    about: "What a path stands for: the first of these that exists. A last one that ends in `.php` is \
+            taken without a look at the disk.",
+    differs: "",
+    example: "try_files {path} app.php",
+};
+
 /// Names of the block of `php`.
 pub(crate) const PHP: Table<Draft> = Table {
     kind: "subdirective of `php`",
@@ -103,30 +132,8 @@ pub(crate) const PHP_SERVER: Table<Draft> = Table {
     kind: "subdirective of `php_server`",
     items: &[
         Item::Supported(ROOT, root),
-        Item::Supported(
-            Entry {
-                name: "index",
-                syntax: "index FILE|off",
-                default: "`index.php`",
-                about: "The front controller, and the script that stands for a directory. With `off` \
-                        only scripts that a path names are run.",
-                differs: "",
-                example: "index app.php",
-            },
-            index,
-        ),
-        Item::Supported(
-            Entry {
-                name: "try_files",
-                syntax: "try_files FILE… [=CODE]",
-                default: "`{path} {path}/index.php index.php`, with `index` for `index.php`",
-                about: "What a path stands for: the first of these that exists. A last one that ends \
-                        in `.php` is taken without a look at the disk.",
-                differs: "",
-                example: "try_files {path} app.php",
-            },
-            try_files,
-        ),
+        Item::Supported(INDEX, index),
+        Item::Supported(TRY_FILES, try_files),
         Item::Supported(SPLIT, split),
         Item::Supported(SPLIT_PATH, split),
         Item::Supported(ENV, env),
@@ -160,6 +167,77 @@ pub(crate) const PHP_SERVER: Table<Draft> = Table {
     ],
 };
 
+/// Names of the block of `php_fastcgi`.
+pub(crate) const PHP_FASTCGI: Table<Draft> = Table {
+    kind: "subdirective of `php_fastcgi`",
+    items: &[
+        Item::Supported(ROOT, root),
+        Item::Supported(INDEX, index),
+        Item::Supported(TRY_FILES, try_files),
+        Item::Supported(SPLIT, split),
+        Item::Supported(ENV, env),
+        Item::Supported(
+            Entry {
+                name: "resolve_root_symlink",
+                syntax: "resolve_root_symlink [true|false]",
+                default: "`false`",
+                about: "Resolves the document root if it is a symbolic link.",
+                differs: "",
+                example: "resolve_root_symlink",
+            },
+            resolve_root_symlink,
+        ),
+        Item::Supported(
+            Entry {
+                name: "dial_timeout",
+                syntax: "dial_timeout DURATION",
+                default: "`3s`",
+                about: "How long connecting to an upstream may take.",
+                differs: "",
+                example: "dial_timeout 1s",
+            },
+            |_, call, draft| call.set(&mut draft.dial_timeout, duration(call)?),
+        ),
+        Item::Supported(
+            Entry {
+                name: "read_timeout",
+                syntax: "read_timeout DURATION",
+                default: "no limit",
+                about: "How long an upstream may say nothing; then the client is answered 504.",
+                differs: "",
+                example: "read_timeout 1m",
+            },
+            |_, call, draft| call.set(&mut draft.read_timeout, duration(call)?),
+        ),
+        Item::Supported(
+            Entry {
+                name: "write_timeout",
+                syntax: "write_timeout DURATION",
+                default: "no limit",
+                about: "How long an upstream may take nothing of the request.",
+                differs: "",
+                example: "write_timeout 30s",
+            },
+            |_, call, draft| call.set(&mut draft.write_timeout, duration(call)?),
+        ),
+        Item::Supported(
+            Entry {
+                name: "capture_stderr",
+                syntax: "capture_stderr",
+                default: "it is logged only with responses of status 400 and above",
+                about: "Logs what PHP writes to standard error.",
+                differs: "",
+                example: "capture_stderr",
+            },
+            |_, call, draft| {
+                call.arguments(0, 0)?;
+                draft.capture_stderr = true;
+                Ok(())
+            },
+        ),
+    ],
+};
+
 pub(crate) fn read_php(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(), Error> {
     let (key, rest) = scope.matcher(call.arguments)?;
     super::no_more(call, rest)?;
@@ -185,6 +263,78 @@ pub(crate) fn read_server(
     super::no_more(call, rest)?;
     let mut draft = Draft::default();
     cx.read(&PHP_SERVER, call.block.unwrap_or_default(), &mut draft);
+    let (index, try_files) = index_and_files(call, &mut draft)?;
+    let files = (!draft.files_off).then(|| FileServer {
+        hide: cx.hidden.clone(),
+        ..FileServer::default()
+    });
+    let workers = workers(cx, &mut draft)?;
+    let root = draft.root.take();
+    let server = PhpServer {
+        script: PhpScript {
+            workers,
+            ..script(draft)
+        },
+        root,
+        index,
+        try_files,
+        files,
+        fastcgi: None,
+    };
+    scope.push(key, Handler::PhpServer(server));
+    Ok(())
+}
+
+/// `php_fastcgi`: what `php_server` is, with PHP elsewhere and without static files.
+pub(crate) fn read_fastcgi(
+    cx: &mut Context,
+    call: &Call<'_>,
+    scope: &mut Scope,
+) -> Result<(), Error> {
+    let (key, rest) = scope.matcher(call.arguments)?;
+    if rest.is_empty() {
+        return Err(call.error(
+            ErrorKind::Arguments,
+            "`php_fastcgi` has no upstream".into(),
+            "write for example `php_fastcgi unix//run/php/php-fpm.sock`",
+        ));
+    }
+    let upstreams = rest
+        .iter()
+        .map(|word| upstream(word, None))
+        .collect::<Result<_, _>>()?;
+    let mut draft = Draft::default();
+    cx.read(&PHP_FASTCGI, call.block.unwrap_or_default(), &mut draft);
+    let (index, try_files) = index_and_files(call, &mut draft)?;
+    let default = FastCgi::new(upstreams);
+    let fastcgi = FastCgi {
+        dial_timeout: draft.dial_timeout.unwrap_or(default.dial_timeout),
+        read_timeout: draft.read_timeout,
+        write_timeout: draft.write_timeout,
+        capture_stderr: draft.capture_stderr,
+        ..default
+    };
+    let root = draft.root.take();
+    let resolve_root_symlink = draft.resolve_root_symlink.unwrap_or(false);
+    let server = PhpServer {
+        script: PhpScript {
+            resolve_root_symlink,
+            ..script(draft)
+        },
+        root,
+        index,
+        try_files,
+        files: None,
+        fastcgi: Some(Box::new(fastcgi)),
+    };
+    scope.push(key, Handler::PhpServer(server));
+    Ok(())
+}
+
+fn index_and_files(
+    call: &Call<'_>,
+    draft: &mut Draft,
+) -> Result<(Option<String>, TryFiles), Error> {
     let index = match draft.index.take() {
         Some(Index::Off) => None,
         Some(Index::File(index)) => Some(index),
@@ -202,24 +352,7 @@ pub(crate) fn read_server(
         (None, Some(index)) => default_try_files(index, draft.files_off),
         (None, None) => TryFiles::default(),
     };
-    let files = (!draft.files_off).then(|| FileServer {
-        hide: cx.hidden.clone(),
-        ..FileServer::default()
-    });
-    let workers = workers(cx, &mut draft)?;
-    let root = draft.root.take();
-    let server = PhpServer {
-        script: PhpScript {
-            workers,
-            ..script(draft)
-        },
-        root,
-        index,
-        try_files,
-        files,
-    };
-    scope.push(key, Handler::PhpServer(server));
-    Ok(())
+    Ok((index, try_files))
 }
 
 /// The workers of the block with what they have from it: where a file starts, variables, and a name.

@@ -3,9 +3,10 @@
 use super::not_here;
 use super::scope::Scope;
 use crate::error::{Error, ErrorKind};
-use crate::model::{Handler, Template};
+use crate::model::{Handler, Status, Template};
 use crate::table::{Call, Context, Entry, Item, Table};
 use crate::template::template;
+use crate::tree::Word;
 use crate::value::status;
 
 /// What is in the block of `respond`.
@@ -53,14 +54,14 @@ pub(crate) fn read(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Resu
     let mut draft = Draft::default();
     let is_code = |text: &str| text.len() == 3 && text.bytes().all(|byte| byte.is_ascii_digit());
     let code = match rest {
-        [code] if is_code(&code.text) => status(code, &code.text, 200..=599)?,
+        [code] if is_code(&code.text) => Status::Code(status(code, &code.text, 200..=599)?),
         [body] => {
             draft.body = Some(template(body)?);
-            200
+            Status::Default
         }
         [body, code] => {
             draft.body = Some(template(body)?);
-            status(code, &code.text, 200..=599)?
+            status_or_placeholder(code, 200)?
         }
         [] if !call.arguments.is_empty() => {
             let first = &call.arguments[0].text;
@@ -145,3 +146,60 @@ pub(crate) fn redir(_: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Resu
     scope.push(key, handler);
     Ok(())
 }
+
+/// A code of at least `least`, or a placeholder for one.
+pub(super) fn status_or_placeholder(word: &Word, least: u16) -> Result<Status, Error> {
+    if word.text.contains('{') {
+        return template(word).map(Status::Text);
+    }
+    status(word, &word.text, least..=599).map(Status::Code)
+}
+
+/// `error [MATCHER] [MESSAGE] [CODE] [{ message TEXT }]`.
+pub(crate) fn error(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(), Error> {
+    let (key, rest) = scope.matcher(call.arguments)?;
+    let is_code = |text: &str| text.len() == 3 && text.bytes().all(|byte| byte.is_ascii_digit());
+    let mut message = None;
+    let status = match rest {
+        [] => Status::Default,
+        [code] if is_code(&code.text) => Status::Code(status(code, &code.text, 400..=599)?),
+        [text] => {
+            message = Some(template(text)?);
+            Status::Default
+        }
+        [text, code] => {
+            message = Some(template(text)?);
+            status_or_placeholder(code, 400)?
+        }
+        _ => {
+            return Err(call.error(
+                ErrorKind::Arguments,
+                format!(
+                    "`error` takes a message and a status code, {} given",
+                    rest.len()
+                ),
+                format!("write `{}`", call.entry.syntax),
+            ));
+        }
+    };
+    cx.read(&ERROR, call.block.unwrap_or_default(), &mut message);
+    let message = message.unwrap_or_default();
+    scope.push(key, Handler::Error { message, status });
+    Ok(())
+}
+
+/// Names of the block of `error`.
+pub(crate) const ERROR: Table<Option<Template>> = Table {
+    kind: "subdirective of `error`",
+    items: &[Item::Supported(
+        Entry {
+            name: "message",
+            syntax: "message TEXT",
+            default: "",
+            about: "`{err.message}`, if it is not on the line of `error`.",
+            differs: "",
+            example: "message \"not here\"",
+        },
+        |_, call, message| call.set(message, template(call.one()?)?),
+    )],
+};

@@ -4,15 +4,17 @@ use std::collections::BTreeMap;
 
 use super::{DIRECTIVES, matcher};
 use crate::error::{Error, ErrorKind};
-use crate::model::{AccessLog, Handler, Matcher, Route};
+use crate::model::{AccessLog, ErrorRoutes, Handler, Matcher, Route};
 use crate::table::{Call, Context, nearest};
 use crate::tree::{Statement, Word};
 
 /// The settings of a site that are no routes.
 #[derive(Debug, Default)]
 pub(crate) struct SiteSettings {
-    pub(crate) access_log: Option<AccessLog>,
+    pub(crate) access_logs: Vec<AccessLog>,
     pub(crate) bind: Vec<std::net::IpAddr>,
+    pub(crate) tls: Option<crate::model::SiteTls>,
+    pub(crate) errors: Vec<ErrorRoutes>,
 }
 
 /// A matcher with what the order of directives needs to know about it.
@@ -192,12 +194,17 @@ impl Scope {
 
     /// Reads the block of a directive as a list of its own, which knows the matchers of this one.
     pub(crate) fn chain(&self, cx: &mut Context, block: &[Statement], sorted: bool) -> Vec<Route> {
-        let mut inner = Scope {
-            matchers: self.matchers.clone(),
-            ..Scope::default()
-        };
+        let mut inner = self.inner();
         inner.read(cx, block, false);
         inner.finish(cx, sorted)
+    }
+
+    /// A list of its own that knows the matchers of this one.
+    pub(crate) fn inner(&self) -> Self {
+        Self {
+            matchers: self.matchers.clone(),
+            ..Self::default()
+        }
     }
 
     /// The routes, sorted unless they are those of `route`, and grouped.
@@ -244,6 +251,14 @@ fn is_before(one: &Pending, other: &Pending) -> bool {
     if one.directive != other.directive {
         return one.directive < other.directive;
     }
+    // Variables are set one after the other: the most specific comes last, and stays.
+    if DIRECTIVES.items[one.directive].name() == "vars" {
+        return is_more_specific(other, one);
+    }
+    is_more_specific(one, other)
+}
+
+fn is_more_specific(one: &Pending, other: &Pending) -> bool {
     match (&one.path, &other.path) {
         (Some(path), Some(other)) => {
             let trim = |path: &str| path.strip_suffix('*').unwrap_or(path).to_owned();

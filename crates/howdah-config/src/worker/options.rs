@@ -1,11 +1,12 @@
 //! The names in the block of a `worker`.
 
 use super::{
-    DEFAULT_WATCH, Draft, Place, check_count, check_variable, file, name, pairs, workers_max,
+    DEFAULT_WATCH, Draft, Place, check_count, check_variable, concurrency, file, name, pairs,
+    workers_max,
 };
 use crate::directive::matcher;
 use crate::error::{Error, ErrorKind};
-use crate::model::{Boot, Connections, Isolation, Keep, OnExit};
+use crate::model::{Boot, Connections, Isolation, Keep, OnExit, Statics};
 use crate::table::{Call, Context, Entry, Item, Table, bad_value};
 use crate::template::literal;
 use crate::value::{duration, number, optional_duration, size};
@@ -32,8 +33,9 @@ pub(crate) const WORKER: Table<Draft> = Table {
             Entry {
                 name: "num",
                 syntax: "num NUMBER",
-                default: "twice the number of cores, at least 4",
-                about: "How many workers there are, each with one request at a time.",
+                default: "twice the number of cores, at least 4; with `concurrency` the number of cores, at least 2",
+                about: "How many workers there are, each with one request at a time, or as many as \
+                        `concurrency` says.",
                 differs: "",
                 example: "num 16",
             },
@@ -190,6 +192,76 @@ pub(crate) const WORKER: Table<Draft> = Table {
         ),
         Item::Supported(
             Entry {
+                name: "concurrency",
+                syntax: "concurrency NUMBER",
+                default: "`1`",
+                about: "How many requests a worker runs at a time, at most 1024. While one waits for a \
+                        database, another server or a timer, the worker goes on with the others. The \
+                        application has to bear that: see the guide to coroutines.",
+                differs: NOT_THERE,
+                example: "concurrency 100",
+            },
+            |_, call, draft| concurrency::requests(call, draft),
+        ),
+        Item::Supported(
+            Entry {
+                name: "statics",
+                syntax: "statics isolate|share",
+                default: "`isolate`",
+                about: "With `concurrency`: whether each request has static properties and variables of \
+                        its own, as they were after the start, or those of a worker are one for all its \
+                        requests.",
+                differs: NOT_THERE,
+                example: "statics share\nconcurrency 100",
+            },
+            |_, call, draft| {
+                let words = [("isolate", Statics::Isolate), ("share", Statics::Share)];
+                concurrency::statics(call, draft, choice(call, &words)?);
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "stack_size",
+                syntax: "stack_size SIZE",
+                default: "`1MiB`",
+                about: "With `concurrency`: the stack of each request for what PHP does inside itself, from \
+                        `64KiB` to `64MiB`. Memory is taken only as far as it is used. What does not fit \
+                        ends the worker, so give more to an application whose callbacks or data are nested \
+                        very deeply.",
+                differs: NOT_THERE,
+                example: "stack_size 4MiB\nconcurrency 100",
+            },
+            |_, call, draft| concurrency::stack_size(call, draft),
+        ),
+        Item::Supported(
+            Entry {
+                name: "hog_threshold",
+                syntax: "hog_threshold DURATION|off",
+                default: "`100ms`",
+                about: "With `concurrency`: a request that keeps the others of its worker waiting for longer, \
+                        because it computes or because what it waits for blocks the process, is logged with \
+                        the place in the code where it is.",
+                differs: NOT_THERE,
+                example: "hog_threshold 50ms\nconcurrency 100",
+            },
+            |_, call, draft| concurrency::hog_threshold(call, draft),
+        ),
+        Item::Supported(
+            Entry {
+                name: "time_slice",
+                syntax: "time_slice DURATION|off",
+                default: "`off`",
+                about: "With `concurrency`: a request that computes for longer lets the others of its worker \
+                        run, wherever it is in its code. Without it requests take turns only where they \
+                        wait, which code that shares objects between requests may rely on.",
+                differs: NOT_THERE,
+                example: "time_slice 10ms\nconcurrency 100",
+            },
+            |_, call, draft| concurrency::time_slice(call, draft),
+        ),
+        Item::Supported(
+            Entry {
                 name: "keep",
                 syntax: "keep WORD…",
                 default: "nothing is kept",
@@ -342,7 +414,7 @@ pub(crate) const WORKER: Table<Draft> = Table {
             Entry {
                 name: "max_in_flight",
                 syntax: "max_in_flight NUMBER",
-                default: "one for each worker",
+                default: "as many as the workers take",
                 about: "Requests that may be in PHP at a time; further ones wait.",
                 differs: NOT_THERE,
                 example: "max_in_flight 8",
@@ -359,10 +431,6 @@ pub(crate) const WORKER: Table<Draft> = Table {
                 example: "max_idle_time 30s",
             },
             |_, call, draft| call.set(&mut draft.pool.max_idle_time, duration(call)?),
-        ),
-        Item::Unsupported(
-            "concurrency",
-            "a worker has one request at a time; raise `num` or `max_threads`",
         ),
     ],
 };

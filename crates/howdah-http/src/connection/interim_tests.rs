@@ -17,6 +17,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 
 use super::super::io::Io;
+use super::super::stream::Stream;
 use super::*;
 
 const HINT: &str = "HTTP/1.1 103 Early Hints\r\nlink: </a.css>; rel=preload\r\n\r\n";
@@ -44,7 +45,7 @@ async fn pair() -> (Io, TcpStream) {
     let (client, accepted) = tokio::join!(TcpStream::connect(address), listener.accept());
     let (stream, _) = accepted.expect("a connection");
     let io = Io {
-        stream,
+        stream: Stream::Plain(stream),
         prefix: Bytes::new(),
         state: Rc::new(ConnectionState::new(1 << 16)),
     };
@@ -308,7 +309,11 @@ async fn a_client_that_is_gone_ends_the_connection() {
     let (mut io, client) = pair().await;
     client.set_zero_linger().expect("a reset");
     drop(client);
-    io.stream.readable().await.expect("the reset is noticed");
+    io.stream
+        .tcp()
+        .readable()
+        .await
+        .expect("the reset is noticed");
     hint(&io.state, Version::HTTP_11).expect("queued");
     assert!(io.flush().await.is_err());
 }

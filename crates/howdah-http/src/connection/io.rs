@@ -8,13 +8,13 @@ use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 
 use super::state::ConnectionState;
+use super::stream::Stream;
 
 /// A socket, and bytes that were read before it came here.
 pub(crate) struct Io {
-    pub(super) stream: TcpStream,
+    pub(super) stream: Stream,
     pub(super) prefix: Bytes,
     pub(super) state: Rc<ConnectionState>,
 }
@@ -112,17 +112,28 @@ impl AsyncWrite for Io {
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // A TCP socket has nothing to flush; hyper has written all that it had.
+        // hyper has written all that it had.
         let this = self.get_mut();
         this.state.interim.flushed();
         if this.state.interim.is_waiting() {
-            return this.poll_interim(cx);
+            ready!(this.poll_interim(cx))?;
         }
-        Poll::Ready(Ok(()))
+        // What TLS has made of it may still be here.
+        let result = Pin::new(&mut this.stream).poll_flush(cx);
+        match &result {
+            Poll::Ready(_) => this.state.write_progressed(),
+            Poll::Pending => this.state.write_pending(),
+        }
+        result
     }
 
-    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         // The driver closes the socket: at once, or after lingering.
-        Poll::Ready(Ok(()))
+        let this = self.get_mut();
+        let result = Pin::new(&mut this.stream).poll_shutdown(cx);
+        if result.is_pending() {
+            this.state.write_pending();
+        }
+        result
     }
 }

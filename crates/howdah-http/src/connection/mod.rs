@@ -6,13 +6,15 @@
 //!    └──timeout, drain──> closed <── lingering <── refused, or a body nobody read
 //! ```
 //!
-//! Timeouts are kept here and not by hyper: one timer for all, armed rarely.
+//! An encrypted one has its handshake first. Timeouts are kept here and not by hyper: one timer for all, armed rarely.
 
 mod first;
 mod framing;
+pub(crate) mod handshake;
 pub(crate) mod interim;
 mod io;
 pub(crate) mod state;
+mod stream;
 mod watch;
 
 use std::net::SocketAddr;
@@ -22,16 +24,19 @@ use std::task::Poll;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
-use http::StatusCode;
+use howdah_observe::metrics::Protocol;
+use http::{Request, StatusCode};
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use tokio::io::AsyncReadExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::futures::Notified;
 
 use self::first::First;
+use self::handshake::Shaken;
 use self::io::Io;
 use self::state::{ConnectionState, Phase};
+use self::stream::Stream;
 use self::watch::Watch;
 use crate::application::{Application, Connection};
 use crate::clock;
@@ -45,6 +50,8 @@ const HIBERNATE: u64 = 2_000;
 const GOAWAY: u64 = 1_000;
 /// How long a client may go on sending what nobody reads before the connection is reset.
 const LINGER: Duration = Duration::from_secs(2);
+/// What a client is told that forgot the `s`.
+const PLAIN_HTTP: &str = "This port speaks HTTPS: use https:// in the address.";
 
 /// Serves a connection until it ends.
 pub(crate) async fn serve<A: Application>(
@@ -57,20 +64,7 @@ pub(crate) async fn serve<A: Application>(
     let Ok(local) = core.local_address(listener, &stream) else {
         return; // gone already
     };
-    let info = Rc::new(Connection {
-        remote: canonical(remote),
-        local,
-        tls: None,
-    });
     let state = Rc::new(ConnectionState::new(core.limits.max_header_size));
-    let service = {
-        let (state, core) = (Rc::clone(&state), Rc::clone(&core));
-        service_fn(move |request| {
-            let exchange = Exchange::begin(&state, &core);
-            let parts = (Rc::clone(&thread), Rc::clone(&info), Rc::clone(&state));
-            service::handle(parts, listener, exchange, request)
-        })
-    };
     let drained = pin!(core.drain.notified());
     let mut driver = Driver {
         core: &core,
@@ -81,21 +75,59 @@ pub(crate) async fn serve<A: Application>(
         force_at: u64::MAX,
         watch: Watch::new(),
     };
+    let mut tls = None;
+    let stream = match core.acceptor(listener) {
+        None => Stream::Plain(stream),
+        Some(acceptor) => {
+            // In memory of its own, so that it is given back.
+            let shaking = Box::pin(driver.handshake(acceptor, stream, local, remote));
+            match shaking.await {
+                Shaken::Done(stream) => {
+                    tls = Some(handshake::describe(stream.get_ref().1, acceptor));
+                    Stream::Tls(stream)
+                }
+                Shaken::PlainHttp(stream) => {
+                    let status = StatusCode::BAD_REQUEST;
+                    return refuse(Stream::Plain(stream), status, PLAIN_HTTP).await;
+                }
+                Shaken::Failed => return,
+            }
+        }
+    };
+    state.connected();
+    let info = Rc::new(Connection {
+        remote: canonical(remote),
+        local,
+        tls,
+    });
+    let service = {
+        let (state, core) = (Rc::clone(&state), Rc::clone(&core));
+        service_fn(move |request: Request<hyper::body::Incoming>| {
+            let exchange = Exchange::begin(&state, &core);
+            let parts = (Rc::clone(&thread), Rc::clone(&info), Rc::clone(&state));
+            service::handle(parts, listener, exchange, request.map(Into::into))
+        })
+    };
     let mut io = Io {
         stream,
         prefix: Bytes::new(),
         state: Rc::clone(&state),
     };
+    let mut spoken = None;
     loop {
         match driver.first_bytes(&mut io).await {
-            First::Http1 => {}
+            // Again after it was idle.
+            First::Http1 => {
+                spoken.get_or_insert_with(|| core.speaks(Protocol::Http1));
+            }
             First::Http2 => {
                 state.set_http2();
+                let _spoken = core.speaks(Protocol::Http2);
                 let connection = core.http2.serve_connection(TokioIo::new(io), service);
                 return driver.http2(Box::pin(connection)).await;
             }
-            First::Closed => return,
-            First::TimedOut => return refuse(io.stream, StatusCode::REQUEST_TIMEOUT).await,
+            First::Closed => return io.stream.say_goodbye(),
+            First::TimedOut => return refuse(io.stream, StatusCode::REQUEST_TIMEOUT, "").await,
         }
         let mut connection = Box::new(
             core.http1
@@ -117,15 +149,17 @@ pub(crate) async fn serve<A: Application>(
         match end {
             End::Done(result) => {
                 if let Some(status) = state.refusal() {
-                    refuse(io.stream, status).await;
+                    refuse(io.stream, status, "").await;
                 } else if state.lingers() || result.is_err_and(|error| error.is_parse()) {
                     linger(io.stream).await;
                 }
                 return;
             }
-            End::Due(Due::Header) => return refuse(io.stream, StatusCode::REQUEST_TIMEOUT).await,
-            End::Due(Due::Idle) => return,
-            End::Due(Due::Cut) => return reset(&io.stream),
+            End::Due(Due::Header) => {
+                return refuse(io.stream, StatusCode::REQUEST_TIMEOUT, "").await;
+            }
+            End::Due(Due::Idle) => return io.stream.say_goodbye(),
+            End::Due(Due::Cut) => return reset(io.stream.tcp()),
             End::Due(Due::Hibernate) => {
                 state.received(&parts.read_buf);
                 // What hyper has read and not parsed comes first. Copied, since it is in the buffer
@@ -290,11 +324,16 @@ fn canonical(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }
 
-/// Answers what never became a request, as far as the socket takes it, and closes.
-async fn refuse(stream: TcpStream, status: StatusCode) {
+/// Answers what never became a request, as far as the socket takes it, and closes. Without a `text` it
+/// is the status.
+async fn refuse(mut stream: Stream, status: StatusCode, text: &str) {
     let reason = status.canonical_reason().unwrap_or("");
     let code = status.as_u16();
-    let body = format!("{code} {reason}\n");
+    let body = if text.is_empty() {
+        format!("{code} {reason}\n")
+    } else {
+        format!("{text}\n")
+    };
     let response = format!(
         "HTTP/1.1 {code} {reason}\r\nServer: Howdah\r\nDate: {}\r\nConnection: close\r\n\
          Content-Type: text/plain; charset=utf-8\r\nContent-Length: {}\r\n\r\n{body}",
@@ -302,15 +341,27 @@ async fn refuse(stream: TcpStream, status: StatusCode) {
         body.len(),
     );
     // A socket that does not take these few bytes belongs to a client that would not read them.
-    if stream.try_write(response.as_bytes()).is_ok() {
+    let sent = match &mut stream {
+        Stream::Plain(stream) => stream.try_write(response.as_bytes()).is_ok(),
+        Stream::Tls(stream) => {
+            let send = async {
+                stream.write_all(response.as_bytes()).await?;
+                stream.flush().await
+            };
+            matches!(tokio::time::timeout(LINGER, send).await, Ok(Ok(())))
+        }
+    };
+    if sent {
         linger(stream).await;
     }
 }
 
 /// Lets the client read the response before the connection goes: a close with unread bytes in the
 /// receive buffer is a reset.
-async fn linger(mut stream: TcpStream) {
-    if socket2::SockRef::from(&stream)
+async fn linger(mut stream: Stream) {
+    stream.say_goodbye();
+    let stream = stream.tcp();
+    if socket2::SockRef::from(&*stream)
         .shutdown(std::net::Shutdown::Write)
         .is_err()
     {

@@ -79,6 +79,11 @@ impl ConnectionState {
         self.phase.set(Phase::Idle);
     }
 
+    /// The client may send its first request from now on.
+    pub(super) fn connected(&self) {
+        self.enter(Phase::Idle);
+    }
+
     fn enter(&self, phase: Phase) {
         self.phase.set(phase);
         self.since.set(clock::now());

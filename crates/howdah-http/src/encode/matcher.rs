@@ -9,7 +9,7 @@ use crate::route::{RouteError, RouteErrorKind};
 
 /// A compiled [`ResponseMatcher`].
 #[derive(Debug)]
-pub(super) struct Matcher {
+pub(crate) struct Matcher {
     statuses: Box<[(u16, u16)]>,
     headers: Box<[Field]>,
 }
@@ -22,7 +22,7 @@ struct Field {
 }
 
 impl Matcher {
-    pub(super) fn compile(matcher: &ResponseMatcher) -> Result<Self, RouteError> {
+    pub(crate) fn compile(matcher: &ResponseMatcher) -> Result<Self, RouteError> {
         let headers = matcher.headers.iter().map(|(name, values)| {
             let header = HeaderName::from_bytes(name.as_bytes())
                 .map_err(|_| RouteErrorKind::HeaderName { text: name.clone() })?;
@@ -49,7 +49,7 @@ impl Matcher {
         })
     }
 
-    pub(super) fn matches(&self, head: &Parts) -> bool {
+    pub(crate) fn matches(&self, head: &Parts) -> bool {
         let status = head.status.as_u16();
         let has_status = |(first, last): &(u16, u16)| (*first..=*last).contains(&status);
         (self.statuses.is_empty() || self.statuses.iter().any(has_status))

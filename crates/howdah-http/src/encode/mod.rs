@@ -36,6 +36,7 @@ pub(crate) use self::cache::{CompressedFiles, Origin};
 use self::cache::{Known, Recorder};
 use self::coder::Coder;
 pub(crate) use self::header::{set_encoding, vary};
+pub(crate) use self::matcher::Matcher as ResponseMatcher;
 use self::matcher::Matcher;
 use crate::response::{Content, Source};
 use crate::route::RouteError;

@@ -3,6 +3,7 @@
 //! A path is below its root by its text; symbolic links are followed wherever they lead, as nginx
 //! and Caddy do. Names that start with a dot are not served, `.well-known` excepted.
 
+mod browse;
 mod cache;
 mod conditional;
 mod open;
@@ -17,7 +18,8 @@ use bytes::Bytes;
 use howdah_cgi::split_path;
 use howdah_config::model::{ContentCoding, FileServer};
 use http::header::{
-    ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderValue, LAST_MODIFIED,
+    ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderValue, IF_MATCH,
+    IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, LAST_MODIFIED, RANGE,
 };
 use http::request::Parts;
 use http::{HeaderMap, Method, Response, StatusCode};
@@ -41,12 +43,16 @@ const SMALL: u64 = 64 << 10;
 /// A compiled [`FileServer`].
 #[derive(Debug)]
 pub(crate) struct FileOptions {
-    index: Box<[String]>,
+    pub(crate) index: Box<[String]>,
     hide: Box<[Hidden]>,
     /// Extensions that are never sent: they would show source code.
     scripts: Rc<[String]>,
     /// Formats of files beside the file that may be sent in its place.
     precompressed: Box<[ContentCoding]>,
+    /// Paths without their slash are redirected.
+    pub(crate) canonical: bool,
+    /// Folders are listed.
+    browse: bool,
 }
 
 /// A `hide` entry.
@@ -80,7 +86,14 @@ impl FileOptions {
             hide: hide.collect(),
             scripts,
             precompressed: files.precompressed.clone().into(),
+            canonical: files.canonical,
+            browse: files.browse,
         }
+    }
+
+    /// Whether folders without an index file are listed.
+    pub(crate) fn lists(&self) -> bool {
+        self.browse
     }
 
     /// `path` is normalised, below `prefix`.
@@ -115,8 +128,40 @@ struct Asked<'r> {
     with_origin: bool,
 }
 
-/// Answers with the file of `job`. With `with_origin` the response has an [`Origin`] if it is a file.
+/// Answers with the file of `job`, in place of 200 with its status. With `with_origin` the response has an [`Origin`] if it is a file.
 pub(crate) async fn serve(
+    job: FileJob,
+    parts: &Parts,
+    cache: &FileCache,
+    with_origin: bool,
+) -> Response<Content> {
+    let Some(status) = job.status else {
+        return serve_file(job, parts, cache, with_origin).await;
+    };
+    // A page of an error is sent as a whole, whatever the client has already or asks for.
+    let mut plain = parts.clone();
+    if plain.method != Method::HEAD {
+        plain.method = Method::GET;
+    }
+    for name in [
+        RANGE,
+        IF_RANGE,
+        IF_MATCH,
+        IF_NONE_MATCH,
+        IF_MODIFIED_SINCE,
+        IF_UNMODIFIED_SINCE,
+    ] {
+        plain.headers.remove(name);
+    }
+    let mut response = serve_file(job, &plain, cache, with_origin).await;
+    if response.status() == StatusCode::OK {
+        *response.status_mut() = status;
+        response.headers_mut().remove(ACCEPT_RANGES);
+    }
+    response
+}
+
+async fn serve_file(
     job: FileJob,
     parts: &Parts,
     cache: &FileCache,
@@ -188,6 +233,10 @@ async fn directory(job: &FileJob, mut full: String, asked: Asked<'_>) -> Respons
             Err(error) if error == rustix::io::Errno::NOENT => {}
             Err(error) => return open_error(error, &full),
         }
+    }
+    if job.options.browse {
+        full.truncate(length);
+        return browse::list(job, full, asked.parts).await;
     }
     answer::not_found()
 }

@@ -24,7 +24,7 @@ pub(crate) struct FileStream {
 }
 
 impl FileStream {
-    pub(super) fn new(file: File, offset: u64, length: u64) -> Self {
+    pub(crate) fn new(file: File, offset: u64, length: u64) -> Self {
         Self {
             file: Arc::new(file),
             offset,

@@ -1,23 +1,53 @@
 //! A request on its way through the routes.
 
 use std::borrow::Cow;
+use std::net::IpAddr;
 use std::rc::Rc;
 
 use howdah_cgi::Host;
+use howdah_observe::trace::{Sampler, TraceContext};
+use http::header::HOST;
 use http::request::Parts;
+use http::{HeaderName, HeaderValue, response};
 
+use super::error::Problem;
 use super::header::Pending;
+use super::intercept::Intercept;
+use super::notes::Notes;
+use super::proxies::Proxies;
 use crate::application::Connection;
+use crate::auth::Verdict;
 use crate::encode::Encodings;
 use crate::lookup::{Lookup, Root, Roots};
 
+/// The header of a trace.
+pub(crate) const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+
+/// What the routes say about the request's line in the access log.
+#[derive(Debug, Default)]
+pub(crate) struct LogChoice {
+    pub(crate) skip: bool,
+    pub(crate) append: Vec<(String, String)>,
+}
+
+/// The trace of a request.
+#[derive(Debug, Clone)]
+pub(crate) struct Trace {
+    pub(crate) context: TraceContext,
+    /// Of its span; empty for the method.
+    pub(crate) name: String,
+}
+
 /// The request as the routes have left it so far.
 pub(crate) struct Context<'r> {
-    pub(crate) parts: &'r Parts,
+    /// As sent.
+    pub(crate) original: &'r Parts,
+    /// With another method or header; its URI is that of the request all the same.
+    pub(crate) changed: Option<Box<Parts>>,
     pub(crate) connection: &'r Connection,
     pub(crate) id: u64,
     /// Name and port of the `Host` header, if it has one.
-    pub(crate) host: Option<Host<'r>>,
+    pub(crate) original_host: Option<Host<'r>>,
     /// Decoded and normalised.
     pub(crate) path: Cow<'r, str>,
     /// Whether `path` is no longer that of the request.
@@ -30,16 +60,68 @@ pub(crate) struct Context<'r> {
     /// Changes of the response's header, in order.
     pub(crate) headers: Vec<Pending>,
     pub(crate) encodings: Encodings,
+    pub(crate) notes: Notes,
+    /// What is done with responses of the application, the outermost first.
+    pub(crate) intercepts: Vec<Rc<Intercept>>,
+    /// `request_body`: bytes.
+    pub(crate) max_body_size: Option<u64>,
+    pub(crate) log: LogChoice,
+    /// What traces are sampled by, if a site has them.
+    pub(crate) sampler: Option<&'r Sampler>,
+    pub(crate) trace: Option<Trace>,
     pub(crate) lookup: &'r Lookup,
     pub(crate) roots: &'r Roots,
+    pub(crate) proxies: &'r Proxies,
+    /// Passwords of this request that were checked.
+    pub(crate) verdicts: &'r [Verdict],
+    /// In `handle_errors`.
+    pub(crate) problem: Option<&'r Problem>,
+    /// In `handle_response`.
+    pub(crate) response: Option<&'r response::Parts>,
 }
 
 impl Context<'_> {
+    /// The request with what directives changed.
+    pub(crate) fn parts(&self) -> &Parts {
+        self.changed.as_deref().unwrap_or(self.original)
+    }
+
+    /// The request for changes.
+    pub(crate) fn parts_mut(&mut self) -> &mut Parts {
+        self.changed
+            .get_or_insert_with(|| Box::new(self.original.clone()))
+    }
+
+    /// Name and port of the `Host` header, if it has one that is valid.
+    pub(crate) fn host(&self) -> Option<Host<'_>> {
+        match &self.changed {
+            None => self.original_host,
+            Some(changed) => Host::parse(changed.headers.get(HOST)?.to_str().ok()?),
+        }
+    }
+
+    /// The client, as trusted proxies tell it.
+    pub(crate) fn client_ip(&self) -> IpAddr {
+        self.proxies
+            .client_ip(self.connection.remote.ip(), &self.original.headers)
+    }
+
+    /// Joins the caller's trace, or begins one. Once.
+    pub(crate) fn begin_trace(&mut self) {
+        let Some(sampler) = self.sampler.filter(|_| self.trace.is_none()) else {
+            return;
+        };
+        let caller = self.parts().headers.get(TRACEPARENT);
+        let context = TraceContext::begin(caller.map(HeaderValue::as_bytes), sampler);
+        let name = String::new();
+        self.trace = Some(Trace { context, name });
+    }
+
     /// Raw, without `?`.
     pub(crate) fn query(&self) -> &str {
         match &self.query {
             Some(query) => query,
-            None => self.parts.uri.query().unwrap_or(""),
+            None => self.original.uri.query().unwrap_or(""),
         }
     }
 
@@ -61,5 +143,22 @@ impl Context<'_> {
     /// The path without its trailing slash; `/` becomes empty.
     pub(crate) fn path_without_slash(&self) -> &str {
         self.path.strip_suffix('/').unwrap_or(&self.path)
+    }
+
+    /// Path and query as a URI has them.
+    pub(crate) fn target(&self) -> String {
+        let path = if self.rewritten {
+            crate::path::encode(&self.path)
+        } else {
+            Cow::Borrowed(self.original.uri.path())
+        };
+        let query = self.query();
+        let mut target = String::with_capacity(path.len() + query.len() + 1);
+        target.push_str(&path);
+        if !query.is_empty() {
+            target.push('?');
+            target.push_str(query);
+        }
+        target
     }
 }

@@ -94,7 +94,33 @@ impl Change {
     }
 }
 
+impl Change {
+    /// Whether its value is the upstream, which is known later.
+    fn is_of_upstream(&self) -> bool {
+        match self {
+            Self::Set(_, Value::Text(text))
+            | Self::Add(_, Value::Text(text))
+            | Self::Default(_, Value::Text(text)) => text.is_upstream(),
+            _ => false,
+        }
+    }
+}
+
 impl Pending {
+    /// As [`Pending::apply`], with `upstream` for `{upstream_hostport}`.
+    pub(crate) fn apply_for(&self, upstream: &HeaderValue, headers: &mut HeaderMap) {
+        let value = if self.change.is_of_upstream() {
+            Some(upstream.clone())
+        } else {
+            self.value.clone()
+        };
+        let own = Self {
+            change: Rc::clone(&self.change),
+            value,
+        };
+        own.apply(headers);
+    }
+
     pub(crate) fn apply(self, headers: &mut HeaderMap) {
         match &*self.change {
             Change::Set(name, value) => {

@@ -1,16 +1,22 @@
 //! Which requests a route is for.
 
+use std::net::IpAddr;
 use std::rc::Rc;
 
-use howdah_config::model;
-use http::header::HeaderName;
-use http::{HeaderMap, Method};
+use howdah_config::model::{self, Network, Protocol};
+use http::header::{CONTENT_TYPE, HeaderName};
+use http::{HeaderMap, Method, Version};
 
 use super::candidate::{Candidate, find};
 use super::context::Context;
+use super::expression::Expression;
+use super::notes::{FoundFile, Regexp};
 use super::pattern::Pattern;
 use super::root::RootText;
+use super::template::{Text, Use};
 use super::{RouteError, RouteErrorKind};
+use crate::lookup::{Kind, Root};
+use crate::path;
 
 /// A compiled [`model::Matcher`].
 #[derive(Debug)]
@@ -25,7 +31,17 @@ pub(crate) enum Matcher {
     File {
         root: Option<RootText>,
         candidates: Box<[Candidate]>,
+        split: Box<[String]>,
     },
+    PathRegexp(Rc<Regexp>),
+    HeaderRegexp(HeaderName, Rc<Regexp>),
+    Query(Box<[(String, Box<[Text]>)]>),
+    Protocol(Protocol),
+    RemoteIp(Box<[Network]>),
+    ClientIp(Box<[Network]>),
+    Vars(Text, Box<[Text]>),
+    VarsRegexp(Text, Rc<Regexp>),
+    Expression(Expression),
 }
 
 /// A host name, or `*.` and the name above it.
@@ -95,10 +111,39 @@ impl Matcher {
             model::Matcher::Host(hosts) => {
                 Self::Host(hosts.iter().map(|text| HostPattern::new(text)).collect())
             }
-            model::Matcher::File { root, candidates } => Self::File {
+            model::Matcher::File {
+                root,
+                candidates,
+                split,
+            } => Self::File {
                 root: root.as_ref().map(RootText::new),
                 candidates: candidates.iter().map(Candidate::new).collect(),
+                split: split.clone().into(),
             },
+            model::Matcher::PathRegexp(regexp) => Self::PathRegexp(Regexp::compile(regexp)?),
+            model::Matcher::HeaderRegexp(name, regexp) => {
+                let header = HeaderName::from_bytes(name.as_bytes())
+                    .map_err(|_| RouteErrorKind::HeaderName { text: name.clone() })?;
+                Self::HeaderRegexp(header, Regexp::compile(regexp)?)
+            }
+            model::Matcher::Query(query) => Self::Query(
+                query
+                    .iter()
+                    .map(|(name, values)| (name.clone(), values.iter().map(Text::new).collect()))
+                    .collect(),
+            ),
+            model::Matcher::Protocol(protocol) => Self::Protocol(*protocol),
+            model::Matcher::RemoteIp(ranges) => Self::RemoteIp(ranges.clone().into()),
+            model::Matcher::ClientIp(ranges) => Self::ClientIp(ranges.clone().into()),
+            model::Matcher::Vars(subject, values) => {
+                Self::Vars(Text::new(subject), values.iter().map(Text::new).collect())
+            }
+            model::Matcher::VarsRegexp(subject, regexp) => {
+                Self::VarsRegexp(Text::new(subject), Regexp::compile(regexp)?)
+            }
+            model::Matcher::Expression(expression) => {
+                Self::Expression(Expression::compile(expression)?)
+            }
         })
     }
 
@@ -107,26 +152,123 @@ impl Matcher {
             Self::All(all) => all.iter().all(|matcher| matcher.matches(context)),
             Self::Not(inner) => !inner.matches(context),
             Self::Path(patterns) => matches_path(patterns, &context.path),
-            Self::Method(methods) => methods.contains(&context.parts.method),
+            Self::Method(methods) => methods.contains(&context.parts().method),
             Self::Host(hosts) => {
-                let name = context.host.map_or("", |host| host.name);
+                let name = context.host().map_or("", |host| host.name);
                 hosts.iter().any(|host| host.matches(name))
             }
-            Self::HostHeader(pattern) => match (pattern, context.host) {
+            Self::HostHeader(pattern) => match (pattern, context.host()) {
                 (None, host) => host.is_none(),
                 (Some(_), None) => false,
                 (Some(pattern), Some(host)) => pattern.matches(host.name),
             },
             Self::Header(name, pattern) => {
-                matches_header(&context.parts.headers, name, pattern.as_ref())
+                matches_header(&context.parts().headers, name, pattern.as_ref())
             }
-            Self::File { root, candidates } => {
+            Self::File {
+                root,
+                candidates,
+                split,
+            } => {
                 let root = match root {
                     None => Some(Rc::clone(&context.root)),
                     Some(root) => root.evaluate(context),
                 };
-                root.is_some_and(|root| find(candidates, context, &root, &[]).is_some())
+                root.is_some_and(|root| matches_file(candidates, split, &root, context))
             }
+            Self::PathRegexp(regexp) => regexp.matches(&context.path, true, &context.notes),
+            Self::HeaderRegexp(name, regexp) => {
+                let headers = &context.parts().headers;
+                headers.get_all(name).iter().any(|value| {
+                    let text = String::from_utf8_lossy(value.as_bytes());
+                    regexp.matches(&text, false, &context.notes)
+                })
+            }
+            Self::Query(query) => matches_query(query, context),
+            Self::Protocol(protocol) => matches_protocol(*protocol, context),
+            Self::RemoteIp(ranges) => contains(ranges, context.connection.remote.ip()),
+            Self::ClientIp(ranges) => contains(ranges, context.client_ip()),
+            Self::Vars(subject, values) => {
+                let subject = subject.evaluate(context, Use::File);
+                values
+                    .iter()
+                    .any(|value| value.evaluate(context, Use::File) == subject)
+            }
+            Self::VarsRegexp(subject, regexp) => {
+                let subject = subject.evaluate(context, Use::File);
+                regexp.matches(&subject, false, &context.notes)
+            }
+            Self::Expression(expression) => expression.is_true(context),
+        }
+    }
+}
+
+fn contains(ranges: &[Network], address: IpAddr) -> bool {
+    ranges.iter().any(|range| range.contains(address))
+}
+
+fn matches_file(
+    candidates: &[Candidate],
+    split: &[String],
+    root: &Root,
+    context: &Context<'_>,
+) -> bool {
+    let Some(found) = find(candidates, context, root, split) else {
+        return false;
+    };
+    let is_directory = context.lookup.kind(root, &found.path) == Kind::Directory;
+    context.notes.set_file(FoundFile {
+        absolute: format!("{}{}", root.prefix(), found.path),
+        relative: found.path.into_owned(),
+        remainder: found.path_info,
+        is_directory,
+    });
+    true
+}
+
+fn matches_query(query: &[(String, Box<[Text]>)], context: &Context<'_>) -> bool {
+    let sent = context.query();
+    if query.is_empty() {
+        return sent.is_empty();
+    }
+    let pairs: Vec<(String, String)> = sent
+        .split('&')
+        .filter(|pair| !pair.is_empty())
+        .map(|pair| {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            (path::decode_query(name), path::decode_query(value))
+        })
+        .collect();
+    query.iter().all(|(name, values)| {
+        let sent = pairs.iter().filter(|(known, _)| known == name);
+        let mut sent = sent.map(|(_, value)| value);
+        sent.any(|value| {
+            values.iter().any(|wanted| {
+                let wanted = wanted.evaluate(context, Use::File);
+                wanted == "*" || *wanted == **value
+            })
+        })
+    })
+}
+
+fn matches_protocol(protocol: Protocol, context: &Context<'_>) -> bool {
+    let parts = context.parts();
+    match protocol {
+        Protocol::Http => context.connection.tls.is_none(),
+        Protocol::Https => context.connection.tls.is_some(),
+        Protocol::Grpc => parts
+            .headers
+            .get(CONTENT_TYPE)
+            .is_some_and(|value| value.as_bytes().starts_with(b"application/grpc")),
+        Protocol::Version { number, or_later } => {
+            let version = match parts.version {
+                Version::HTTP_09 => (0, 9),
+                Version::HTTP_10 => (1, 0),
+                Version::HTTP_2 => (2, 0),
+                Version::HTTP_3 => (3, 0),
+                _ => (1, 1),
+            };
+            version == number || (or_later && version > number)
         }
     }
 }

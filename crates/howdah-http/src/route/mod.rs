@@ -6,37 +6,57 @@
 
 mod candidate;
 pub(crate) mod context;
+pub(crate) mod error;
+mod expression;
 pub(crate) mod header;
+pub(crate) mod intercept;
 mod matcher;
+pub(crate) mod notes;
 pub(crate) mod pattern;
 mod php;
+pub(crate) mod proxies;
+pub(crate) mod proxy;
 mod root;
 mod template;
+mod uri;
 pub(crate) mod worker;
 
 use std::borrow::Cow;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use howdah_config::model;
-use http::{Response, StatusCode};
+use howdah_observe::access::Log;
+use http::header::HOST;
+use http::{Method, Response, StatusCode};
 
 use self::candidate::{Candidate, find, split_query};
 use self::context::Context;
-use self::header::Change;
+use self::error::{ErrorRoutes, Problem};
+use self::header::{Change, Pending};
+use self::intercept::Intercept;
 use self::matcher::{HostPattern, Matcher};
 use self::php::{PhpScript, PhpServer};
+use self::proxy::{Proxy, ProxyJob};
 use self::root::RootText;
 use self::template::{Text, Use};
+use self::uri::UriChange;
 use self::worker::WorkerFiles;
 use crate::answer;
 use crate::application::Script;
+use crate::auth::{Auth, Check, Checked};
 use crate::encode::Encoding;
+use crate::endpoint::EndpointName;
+use crate::fastcgi::FastCgi;
 use crate::files::FileOptions;
-use crate::log::Logged;
-use crate::lookup::Root;
+use crate::listener::SiteAddress;
+use crate::lookup::{Kind, Root};
 use crate::path;
 use crate::response::Content;
+
+/// Where hubs answer.
+const HUB_PATH: &str = "/.well-known/mercure";
 
 /// Why a route cannot be executed. Found when the server starts, never by a request.
 #[derive(Debug, thiserror::Error)]
@@ -64,6 +84,12 @@ pub(crate) enum Outcome {
     Answer(Box<Response<Content>>),
     File(FileJob),
     Script(ScriptJob),
+    Endpoint(EndpointName),
+    Proxy(Box<ProxyJob>),
+    /// A password has to be checked; then the routes are run again.
+    Check(Box<Check>),
+    /// The connection is closed.
+    Abort,
 }
 
 impl Outcome {
@@ -80,16 +106,20 @@ pub(crate) struct FileJob {
     /// Where a directory without its slash is redirected to; `None` after a rewrite.
     pub(crate) redirect_query: Option<String>,
     pub(crate) options: Rc<FileOptions>,
+    /// Of the answer with the file, if it is not 200.
+    pub(crate) status: Option<StatusCode>,
 }
 
 impl FileJob {
     fn new(root: Rc<Root>, options: Rc<FileOptions>, context: &Context<'_>) -> Self {
-        let redirect_query = (!context.rewritten).then(|| context.query().to_owned());
+        let redirects = !context.rewritten && options.canonical;
+        let redirect_query = redirects.then(|| context.query().to_owned());
         Self {
             root,
             path: context.path.clone().into_owned(),
             redirect_query,
             options,
+            status: context.problem.map(|problem| problem.status),
         }
     }
 }
@@ -100,13 +130,16 @@ pub(crate) struct ScriptJob {
     pub(crate) pool: usize,
     pub(crate) script: Script,
     pub(crate) env: Vec<(String, String)>,
+    /// What runs it in place of a pool.
+    pub(crate) fastcgi: Option<Rc<FastCgi>>,
 }
 
 /// A site, ready to serve.
 #[derive(Debug)]
 pub(crate) struct Site {
     routes: Box<[Route]>,
-    pub(crate) access_log: Option<Logged>,
+    errors: Box<[ErrorRoutes]>,
+    pub(crate) logs: Arc<[Log]>,
 }
 
 #[derive(Debug)]
@@ -137,7 +170,7 @@ enum Handler {
     Chain(Box<[Route]>),
     Respond {
         body: RespondBody,
-        status: StatusCode,
+        status: Status,
         close: bool,
     },
     PhpServer(Box<PhpServer>),
@@ -145,7 +178,63 @@ enum Handler {
     FileServer {
         options: Rc<FileOptions>,
         root: Option<RootText>,
+        pass_thru: bool,
+        status: Status,
     },
+    Vars(Box<[(Rc<str>, Text)]>),
+    Method(Text),
+    Uri(UriChange),
+    RequestHeader(Box<[Rc<Change>]>),
+    RequestBody {
+        max_size: u64,
+    },
+    Endpoint(EndpointName),
+    Mercure(usize),
+    LogSkip,
+    LogAppend(String, Text),
+    Tracing(Text),
+    BasicAuth(Rc<Auth>),
+    Intercept(Rc<Intercept>),
+    Error {
+        message: Text,
+        status: Status,
+    },
+    Abort,
+    Proxy(Rc<Proxy>),
+}
+
+/// A compiled [`model::Status`].
+#[derive(Debug)]
+enum Status {
+    Default,
+    Code(StatusCode),
+    Text(Text),
+}
+
+impl Status {
+    fn compile(status: &model::Status) -> Result<Self, RouteError> {
+        Ok(match status {
+            model::Status::Default => Self::Default,
+            model::Status::Code(code) => Self::Code(self::status(*code)?),
+            model::Status::Text(text) => Self::Text(Text::new(text)),
+        })
+    }
+
+    /// The code; without one that of the error that is answered, if there is one.
+    fn evaluate(&self, context: &Context<'_>) -> Option<StatusCode> {
+        match self {
+            Self::Default => context.problem.map(|problem| problem.status),
+            Self::Code(status) => Some(*status),
+            Self::Text(text) => {
+                let text = text.evaluate(context, Use::Uri);
+                let code = text.trim().parse().ok().and_then(|code| status(code).ok());
+                if code.is_none() {
+                    tracing::warn!(%text, "a placeholder for a status code is none");
+                }
+                Some(code.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR))
+            }
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -162,17 +251,13 @@ pub(crate) struct Hosts {
 }
 
 impl Hosts {
-    /// `indices`: the sites of `config` that the listener serves, `port` what they name.
-    pub(crate) fn new(config: &model::Config, indices: &[usize], sites: &[Rc<Site>]) -> Self {
+    /// `served`: the addresses of the sites of `config` that the listener serves.
+    pub(crate) fn new(config: &model::Config, served: &[SiteAddress], sites: &[Rc<Site>]) -> Self {
         let mut hosts: Vec<(HostPattern, Rc<Site>)> = Vec::new();
-        for index in indices {
-            for address in &config.sites[*index].addresses {
-                let pattern = address
-                    .host
-                    .as_deref()
-                    .map_or(HostPattern::Any, HostPattern::new);
-                hosts.push((pattern, Rc::clone(&sites[*index])));
-            }
+        for (site, address) in served {
+            let host = config.sites[*site].addresses[*address].host.as_deref();
+            let pattern = host.map_or(HostPattern::Any, HostPattern::new);
+            hosts.push((pattern, Rc::clone(&sites[*site])));
         }
         hosts.sort_by_key(|(pattern, _)| match pattern {
             HostPattern::Exact(_) => 0,
@@ -191,21 +276,38 @@ impl Hosts {
 }
 
 impl Site {
-    pub(crate) fn compile(site: &model::Site, workers: &WorkerFiles) -> Result<Self, RouteError> {
+    pub(crate) fn compile(
+        site: &model::Site,
+        workers: &WorkerFiles,
+        logs: Arc<[Log]>,
+    ) -> Result<Self, RouteError> {
         Ok(Self {
             routes: compile(&site.routes, workers)?,
-            access_log: site.access_log.as_ref().map(|log| {
-                if log.errors_only {
-                    Logged::Errors
-                } else {
-                    Logged::All
-                }
-            }),
+            errors: site
+                .errors
+                .iter()
+                .map(|errors| ErrorRoutes::compile(errors, workers))
+                .collect::<Result<_, _>>()?,
+            logs,
         })
     }
 
     pub(crate) fn run(&self, context: &mut Context<'_>) -> Outcome {
         run(&self.routes, context)
+    }
+
+    /// Whether there is a `handle_errors`.
+    pub(crate) fn handles_errors(&self) -> bool {
+        !self.errors.is_empty()
+    }
+
+    /// What `handle_errors` makes of an error.
+    pub(crate) fn run_errors(&self, problem: &Problem, context: &mut Context<'_>) -> Outcome {
+        let mut errors = self.errors.iter();
+        match errors.find(|errors| errors.are_for(problem.status)) {
+            Some(errors) => run(&errors.routes, context),
+            None => Outcome::Next,
+        }
     }
 }
 
@@ -253,12 +355,7 @@ impl Handler {
     fn compile(handler: &model::Handler, workers: &WorkerFiles) -> Result<Self, RouteError> {
         Ok(match handler {
             model::Handler::Root(path) => Self::Root(RootText::new(path)),
-            model::Handler::Header(changes) => {
-                let changes = changes
-                    .iter()
-                    .map(|change| Change::compile(change).map(Rc::new));
-                Self::Header(changes.collect::<Result<_, _>>()?)
-            }
+            model::Handler::Header(changes) => Self::Header(self::changes(changes)?),
             model::Handler::Encode(encode) => Self::Encode(Rc::new(Encoding::compile(encode)?)),
             model::Handler::Redirect { to, status } => Self::Redirect {
                 to: Text::new(to),
@@ -288,7 +385,7 @@ impl Handler {
                     Some(text) => RespondBody::Constant(Bytes::copy_from_slice(text.as_bytes())),
                     None => RespondBody::Text(Text::new(body)),
                 },
-                status: self::status(*status)?,
+                status: Status::compile(status)?,
                 close: *close,
             },
             model::Handler::PhpServer(server) => {
@@ -298,7 +395,41 @@ impl Handler {
             model::Handler::FileServer(files) => Self::FileServer {
                 options: Rc::new(FileOptions::compile(files, Rc::default())),
                 root: files.root.as_ref().map(RootText::new),
+                pass_thru: files.pass_thru,
+                status: Status::compile(&files.status)?,
             },
+            model::Handler::Mercure(hub) => Self::Mercure(*hub),
+            model::Handler::Tracing(span) => Self::Tracing(Text::new(span)),
+            model::Handler::LogSkip => Self::LogSkip,
+            model::Handler::LogAppend(name, value) => {
+                Self::LogAppend(name.clone(), Text::new(value))
+            }
+            model::Handler::Metrics { openmetrics } => Self::Endpoint(EndpointName::Metrics {
+                openmetrics: *openmetrics,
+            }),
+            model::Handler::Vars(vars) => Self::Vars(
+                vars.iter()
+                    .map(|(name, value)| (name.as_str().into(), Text::new(value)))
+                    .collect(),
+            ),
+            model::Handler::Method(method) => Self::Method(Text::new(method)),
+            model::Handler::Uri(change) => Self::Uri(UriChange::compile(change)?),
+            model::Handler::RequestHeader(changes) => Self::RequestHeader(self::changes(changes)?),
+            model::Handler::RequestBody { max_size } => Self::RequestBody {
+                max_size: *max_size,
+            },
+            model::Handler::BasicAuth(auth) => Self::BasicAuth(Rc::new(Auth::compile(auth))),
+            model::Handler::Intercept(intercept) => {
+                Self::Intercept(Rc::new(Intercept::compile(intercept, workers)?))
+            }
+            model::Handler::Error { message, status } => Self::Error {
+                message: Text::new(message),
+                status: Status::compile(status)?,
+            },
+            model::Handler::Abort => Self::Abort,
+            model::Handler::ReverseProxy(proxy) => {
+                Self::Proxy(Rc::new(Proxy::compile(proxy, workers)?))
+            }
         })
     }
 
@@ -348,24 +479,149 @@ impl Handler {
                         Cow::Owned(text) => text.into(),
                     },
                 };
-                let mut response = answer::text(*status, body);
+                let status = status.evaluate(context).unwrap_or(StatusCode::OK);
+                let mut response = answer::text(status, body);
                 if *close {
                     answer::close(&mut response);
                 }
                 Outcome::answer(response)
             }
+            Self::Endpoint(name) => Outcome::Endpoint(*name),
+            Self::Mercure(hub) => {
+                let own = context.path.strip_prefix(HUB_PATH);
+                if own.is_some_and(|rest| rest.is_empty() || rest.starts_with('/')) {
+                    Outcome::Endpoint(EndpointName::Mercure(*hub))
+                } else {
+                    Outcome::Next
+                }
+            }
+            Self::Tracing(span) => {
+                context.begin_trace();
+                let name = span.evaluate(context, Use::File).into_owned();
+                if let Some(trace) = &mut context.trace {
+                    trace.name = name;
+                }
+                Outcome::Next
+            }
+            Self::LogSkip => {
+                context.log.skip = true;
+                Outcome::Next
+            }
+            Self::LogAppend(name, value) => {
+                let value = value.evaluate(context, Use::File).into_owned();
+                context.log.append.push((name.clone(), value));
+                Outcome::Next
+            }
             Self::PhpServer(server) => server.run(context),
             Self::Php(script) => script.run(context),
-            Self::FileServer { options, root } => {
+            Self::FileServer {
+                options,
+                root,
+                pass_thru,
+                status,
+            } => {
                 let root = match root {
                     None => Some(Rc::clone(&context.root)),
                     Some(root) => root.evaluate(context),
                 };
-                match root {
-                    Some(root) => Outcome::File(FileJob::new(root, Rc::clone(options), context)),
-                    None => Outcome::answer(answer::not_found()),
+                let Some(root) = root else {
+                    return Outcome::answer(answer::not_found());
+                };
+                if *pass_thru && !exists(&root, options, context) {
+                    return Outcome::Next;
+                }
+                let mut job = FileJob::new(root, Rc::clone(options), context);
+                job.status = status.evaluate(context);
+                Outcome::File(job)
+            }
+            Self::Vars(vars) => {
+                for (name, value) in vars {
+                    let value = value.evaluate(context, Use::Uri).into_owned();
+                    context.notes.set_var(name, value);
+                }
+                Outcome::Next
+            }
+            Self::Method(method) => {
+                let method = method.evaluate(context, Use::Uri).to_ascii_uppercase();
+                match Method::from_bytes(method.as_bytes()) {
+                    Ok(method) => {
+                        context.parts_mut().method = method;
+                        Outcome::Next
+                    }
+                    Err(_) => Outcome::answer(answer::bad_request("bad method")),
                 }
             }
+            Self::Uri(change) => change.run(context),
+            Self::RequestHeader(changes) => {
+                change_request(changes, context);
+                Outcome::Next
+            }
+            Self::RequestBody { max_size } => {
+                context.max_body_size = Some(*max_size);
+                Outcome::Next
+            }
+            Self::BasicAuth(auth) => {
+                match auth.check(&context.original.headers, context.verdicts) {
+                    Checked::Good(user) => {
+                        context.notes.user = Some(user);
+                        Outcome::Next
+                    }
+                    Checked::Bad => Outcome::answer(auth.refusal()),
+                    Checked::Unknown(check) => Outcome::Check(Box::new(check)),
+                }
+            }
+            Self::Intercept(intercept) => {
+                context.intercepts.push(Rc::clone(intercept));
+                Outcome::Next
+            }
+            Self::Error { message, status } => {
+                let message = message.evaluate(context, Use::Uri).into_owned();
+                let status = status
+                    .evaluate(context)
+                    .unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+                Outcome::answer(answer::error(status, Cow::Owned(message)))
+            }
+            Self::Abort => Outcome::Abort,
+            Self::Proxy(proxy) => Outcome::Proxy(Box::new(proxy.job(context))),
+        }
+    }
+}
+
+fn changes(changes: &[model::HeaderChange]) -> Result<Box<[Rc<Change>]>, RouteError> {
+    changes
+        .iter()
+        .map(|change| Change::compile(change).map(Rc::new))
+        .collect()
+}
+
+/// `request_header`. A request has one `Host` at the most.
+fn change_request(changes: &[Rc<Change>], context: &mut Context<'_>) {
+    let pending: Vec<Pending> = changes
+        .iter()
+        .filter_map(|change| change.prepare(context))
+        .collect();
+    let headers = &mut context.parts_mut().headers;
+    for change in pending {
+        change.apply(headers);
+    }
+    if headers.get_all(HOST).iter().nth(1).is_some()
+        && let Some(last) = headers.get_all(HOST).iter().next_back().cloned()
+    {
+        headers.insert(HOST, last);
+    }
+}
+
+/// Whether `file_server` finds anything to send.
+fn exists(root: &Root, options: &FileOptions, context: &Context<'_>) -> bool {
+    match context.lookup.kind(root, &context.path) {
+        Kind::File => true,
+        Kind::Missing => false,
+        Kind::Directory => {
+            options.lists()
+                || options.index.iter().any(|index| {
+                    let path = format!("{}/{index}", context.path_without_slash());
+                    context.lookup.kind(root, &path) == Kind::File
+                })
         }
     }
 }

@@ -14,6 +14,7 @@ use super::worker::{CLASSIC, WorkerFiles, Workers};
 use super::{FileJob, Outcome, RouteError, ScriptJob, status};
 use crate::answer;
 use crate::application::Script;
+use crate::fastcgi::FastCgi;
 use crate::files::FileOptions;
 use crate::lookup::{Kind, Root};
 use crate::path::has_hidden_segment;
@@ -26,6 +27,8 @@ pub(crate) struct PhpScript {
     env: Box<[(String, Text)]>,
     resolve: bool,
     workers: Workers,
+    /// What runs the scripts in place of a pool.
+    fastcgi: Option<Rc<FastCgi>>,
 }
 
 /// A compiled [`model::PhpServer`].
@@ -55,6 +58,7 @@ impl PhpScript {
                 .collect(),
             resolve: script.resolve_root_symlink,
             workers: Workers::compile(&script.workers, files),
+            fastcgi: None,
         }
     }
 
@@ -131,7 +135,12 @@ impl PhpScript {
             .iter()
             .map(|(name, text)| (name.clone(), text.evaluate(context, Use::Uri).into_owned()))
             .collect();
-        Outcome::Script(ScriptJob { pool, script, env })
+        Outcome::Script(ScriptJob {
+            pool,
+            script,
+            env,
+            fastcgi: self.fastcgi.clone(),
+        })
     }
 }
 
@@ -151,7 +160,12 @@ impl PhpServer {
                 .iter()
                 .position(|candidate| candidate.below_path() == Some(&*format!("/{index}")))
         });
-        let script = PhpScript::compile(&server.script, workers);
+        let mut script = PhpScript::compile(&server.script, workers);
+        script.fastcgi = server
+            .fastcgi
+            .as_ref()
+            .map(|fastcgi| Rc::new(FastCgi::new(fastcgi)));
+        let script = script;
         let is_script =
             |path: &&str| split_path(path, &script.split).is_some_and(|(_, info)| info.is_empty());
         let fallback = server.try_files.fallback_status.map(status).transpose()?;

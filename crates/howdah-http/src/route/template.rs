@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::rc::Rc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use howdah_config::model::{Part, Placeholder, Template};
+use howdah_config::model::{FileMatch, Part, Placeholder, Template};
 use http::header::COOKIE;
 
 use super::context::Context;
@@ -44,6 +44,12 @@ impl Text {
     pub(crate) fn is_path(&self) -> bool {
         matches!(self, Self::Parts(parts)
             if matches!(&**parts, [Part::Placeholder(Placeholder::Path)]))
+    }
+
+    /// Whether it is `{upstream_hostport}` and nothing else.
+    pub(crate) fn is_upstream(&self) -> bool {
+        matches!(self, Self::Parts(parts)
+            if matches!(&**parts, [Part::Placeholder(Placeholder::Upstream)]))
     }
 
     /// Whether it is `{path}` and a constant below it, which is returned.
@@ -92,6 +98,7 @@ impl Text {
                     let start = text.len();
                     push(&mut text, placeholder, context, Use::File);
                     let value = &text[start..];
+                    // A variable can be what the client sent.
                     let ours = matches!(placeholder, Placeholder::Env(_) | Placeholder::Root);
                     if !ours && (matches!(value, "" | "." | "..") || value.contains(['/', '\0'])) {
                         return None;
@@ -123,17 +130,17 @@ fn push(text: &mut String, placeholder: &Placeholder, context: &Context<'_>, pur
             push_query(text, context);
         }
         Placeholder::OrigUri => {
-            let uri = &context.parts.uri;
+            let uri = &context.original.uri;
             text.push_str(
                 uri.path_and_query()
                     .map_or(uri.path(), |both| both.as_str()),
             );
         }
-        Placeholder::OrigPath => text.push_str(context.parts.uri.path()),
-        Placeholder::Method => text.push_str(context.parts.method.as_str()),
-        Placeholder::Host => text.push_str(context.host.map_or("", |host| host.name)),
+        Placeholder::OrigPath => text.push_str(context.original.uri.path()),
+        Placeholder::Method => text.push_str(context.parts().method.as_str()),
+        Placeholder::Host => text.push_str(context.host().map_or("", |host| host.name)),
         Placeholder::HostPort => {
-            if let Some(host) = context.host {
+            if let Some(host) = context.host() {
                 text.push_str(host.name);
                 if let Some(port) = host.port {
                     let _ = write!(text, ":{port}");
@@ -141,7 +148,7 @@ fn push(text: &mut String, placeholder: &Placeholder, context: &Context<'_>, pur
             }
         }
         Placeholder::Port => {
-            let port = context.host.and_then(|host| host.port);
+            let port = context.host().and_then(|host| host.port);
             let _ = write!(text, "{}", port.unwrap_or(context.connection.local.port()));
         }
         Placeholder::Scheme => text.push_str(context.scheme()),
@@ -151,6 +158,9 @@ fn push(text: &mut String, placeholder: &Placeholder, context: &Context<'_>, pur
         Placeholder::RemoteHost => {
             let _ = write!(text, "{}", context.connection.remote.ip());
         }
+        Placeholder::ClientIp => {
+            let _ = write!(text, "{}", context.client_ip());
+        }
         Placeholder::RemotePort => {
             let _ = write!(text, "{}", context.connection.remote.port());
         }
@@ -158,7 +168,7 @@ fn push(text: &mut String, placeholder: &Placeholder, context: &Context<'_>, pur
             if name == "host" {
                 return push(text, &Placeholder::HostPort, context, purpose);
             }
-            let mut values = context.parts.headers.get_all(name.as_str()).iter();
+            let mut values = context.parts().headers.get_all(name.as_str()).iter();
             if let Some(first) = values.next() {
                 text.push_str(&String::from_utf8_lossy(first.as_bytes()));
             }
@@ -168,7 +178,7 @@ fn push(text: &mut String, placeholder: &Placeholder, context: &Context<'_>, pur
             }
         }
         Placeholder::Cookie(name) => {
-            let headers = context.parts.headers.get_all(COOKIE).iter();
+            let headers = context.parts().headers.get_all(COOKIE).iter();
             let value = headers
                 .filter_map(|value| value.to_str().ok())
                 .flat_map(|value| value.split(';'))
@@ -201,19 +211,130 @@ fn push(text: &mut String, placeholder: &Placeholder, context: &Context<'_>, pur
         Placeholder::RequestId => {
             let _ = write!(text, "{:016x}", context.id);
         }
+        Placeholder::TraceId => {
+            if let Some(trace) = &context.trace {
+                let _ = write!(text, "{}", trace.context.trace);
+            }
+        }
+        Placeholder::SpanId => {
+            if let Some(trace) = &context.trace {
+                let _ = write!(text, "{:016x}", trace.context.span);
+            }
+        }
         Placeholder::UnixTime => {
             let now = SystemTime::now()
                 .duration_since(UNIX_EPOCH)
                 .unwrap_or_default();
             let _ = write!(text, "{}", now.as_secs());
         }
+        Placeholder::OrigMethod => text.push_str(context.original.method.as_str()),
+        Placeholder::OrigQuery => text.push_str(context.original.uri.query().unwrap_or("")),
+        Placeholder::OrigPrefixedQuery => {
+            if let Some(query) = context.original.uri.query() {
+                text.push('?');
+                text.push_str(query);
+            }
+        }
+        Placeholder::OrigDir => {
+            let path = context.original.uri.path();
+            text.push_str(&path[..=path.rfind('/').unwrap_or(0)]);
+        }
+        Placeholder::OrigFile => {
+            let path = context.original.uri.path();
+            text.push_str(path.rsplit('/').next().unwrap_or(""));
+        }
+        other => push_more(text, other, context, purpose),
+    }
+}
+
+/// Placeholders that are known once something was done with the request.
+fn push_more(text: &mut String, placeholder: &Placeholder, context: &Context<'_>, purpose: Use) {
+    match placeholder {
+        Placeholder::Var(name) => text.push_str(context.notes.var(name)),
+        Placeholder::User => text.push_str(context.notes.user.as_deref().unwrap_or("")),
+        Placeholder::Group(name, group) => {
+            context.notes.with_group(name, group, |found, of_path| {
+                if of_path && purpose == Use::Uri {
+                    text.push_str(&path::encode(found));
+                } else {
+                    text.push_str(found);
+                }
+            });
+        }
+        Placeholder::FileMatch(part) => context.notes.with_file(|file| {
+            let found = match part {
+                FileMatch::Relative => &file.relative,
+                FileMatch::Absolute => &file.absolute,
+                FileMatch::Remainder => &file.remainder,
+                FileMatch::Type if file.is_directory => "directory",
+                FileMatch::Type => "file",
+            };
+            if purpose == Use::Uri {
+                text.push_str(&path::encode(found));
+            } else {
+                text.push_str(found);
+            }
+        }),
+        Placeholder::HostLabel(index) => {
+            let host = context.host().map_or("", |host| host.name);
+            text.push_str(host.rsplit('.').nth(*index).unwrap_or(""));
+        }
+        Placeholder::Protocol => {
+            let _ = write!(text, "{:?}", context.original.version);
+        }
+        Placeholder::LocalHost => {
+            let _ = write!(text, "{}", context.connection.local.ip());
+        }
+        Placeholder::LocalPort => {
+            let _ = write!(text, "{}", context.connection.local.port());
+        }
+        Placeholder::FileBase | Placeholder::FileExtension => {
+            let path = path_text(context, purpose);
+            let file = path.rsplit('/').next().unwrap_or("");
+            let dot = file.rfind('.').unwrap_or(file.len());
+            let (base, extension) = file.split_at(dot);
+            text.push_str(if *placeholder == Placeholder::FileBase {
+                base
+            } else {
+                extension
+            });
+        }
+        Placeholder::ErrorStatus => {
+            if let Some(problem) = context.problem {
+                text.push_str(problem.status.as_str());
+            }
+        }
+        Placeholder::ErrorText => {
+            let reason = context
+                .problem
+                .and_then(|problem| problem.status.canonical_reason());
+            text.push_str(reason.unwrap_or(""));
+        }
+        Placeholder::ErrorMessage => {
+            text.push_str(context.problem.map_or("", |problem| &problem.message));
+        }
+        Placeholder::ResponseStatus => {
+            if let Some(response) = context.response {
+                text.push_str(response.status.as_str());
+            }
+        }
+        Placeholder::ResponseHeader(name) => {
+            let value = context
+                .response
+                .and_then(|response| response.headers.get(name.as_str()));
+            if let Some(value) = value {
+                text.push_str(&String::from_utf8_lossy(value.as_bytes()));
+            }
+        }
+        // The upstream is not chosen yet; `header_up` puts it in later.
+        _ => {}
     }
 }
 
 fn path_text<'c>(context: &'c Context<'_>, purpose: Use) -> Cow<'c, str> {
     match purpose {
         Use::Uri if context.rewritten => path::encode(&context.path),
-        Use::Uri => Cow::Borrowed(context.parts.uri.path()),
+        Use::Uri => Cow::Borrowed(context.original.uri.path()),
         Use::File => Cow::Borrowed(&*context.path),
     }
 }

@@ -24,6 +24,7 @@ use howdah_config::model::{
     Address, Config, FileServer, Handler, PhpServer, Route, Site, Template,
 };
 use howdah_http::{AppRequest, Application, Hooks, Interim, RequestBody, Server, Shutdown};
+use howdah_tls::Tls;
 use http::{HeaderMap, Response};
 use http_body::{Body, Frame, SizeHint};
 
@@ -79,10 +80,11 @@ pub fn site(routes: Vec<Route>) -> Site {
         addresses: vec![Address {
             host: None,
             port: 0,
+            tls: false,
         }],
         routes,
-        access_log: None,
         bind: vec!["127.0.0.1".parse().unwrap()],
+        ..Site::default()
     }
 }
 
@@ -115,7 +117,12 @@ pub fn file_site(directory: &Path) -> Config {
 
 impl Harness {
     pub fn start(config: &Config) -> Self {
-        let server = Arc::new(Server::bind(config).unwrap());
+        Self::start_with(config, None)
+    }
+
+    /// With the certificates of addresses with HTTPS.
+    pub fn start_with(config: &Config, tls: Option<&Tls>) -> Self {
+        let server = Arc::new(Server::bind(config, tls).unwrap());
         let shutdown = Shutdown::new();
         let seen = Arc::new(Seen::default());
         let threads = (0..server.threads())
@@ -376,6 +383,36 @@ impl Application for Fake {
                 *response.status_mut() = http::StatusCode::INTERNAL_SERVER_ERROR;
                 response
             }
+            // `status=` and `h=NAME:VALUE`.
+            Some("answer") => {
+                let text = describe(&request);
+                let mut response =
+                    Response::new(FakeBody::new(Script::Text(Some(text.into())), guard));
+                for (name, value) in request
+                    .query
+                    .split('&')
+                    .filter_map(|pair| pair.split_once('='))
+                {
+                    match (name, value.split_once(':')) {
+                        ("status", _) => *response.status_mut() = value.parse().unwrap(),
+                        ("h", Some((name, value))) => {
+                            let name: http::HeaderName = name.parse().unwrap();
+                            response.headers_mut().append(name, value.parse().unwrap());
+                        }
+                        _ => {}
+                    }
+                }
+                response
+            }
+            Some("failure") => {
+                let mut response = Response::new(FakeBody::new(Script::Done, guard));
+                *response.status_mut() = http::StatusCode::SERVICE_UNAVAILABLE;
+                let message = "no process is free".into();
+                response
+                    .extensions_mut()
+                    .insert(howdah_http::Failure { message });
+                response
+            }
             Some("304") => {
                 let mut response = Response::new(FakeBody::new(Script::Gate(0), guard));
                 *response.status_mut() = http::StatusCode::NOT_MODIFIED;
@@ -431,10 +468,15 @@ fn describe(request: &AppRequest) -> String {
     .unwrap();
     writeln!(
         text,
-        "remote={}\nversion={:?}",
-        request.connection.remote, request.version
+        "remote={}\nversion={:?}\nuser={}",
+        request.connection.remote,
+        request.version,
+        request.remote_user.as_deref().unwrap_or("-")
     )
     .unwrap();
+    for name in request.headers.keys() {
+        writeln!(text, "h.{name}={}", header(&request.headers, name.as_str())).unwrap();
+    }
     text
 }
 

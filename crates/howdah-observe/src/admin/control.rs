@@ -18,6 +18,15 @@ pub trait Control: Send + Sync + 'static {
     /// The same in FrankenPHP's words.
     fn threads(&self) -> impl Future<Output = Vec<Thread>> + Send;
 
+    /// The requests under way, as `/requests` shows them.
+    fn requests(&self) -> impl Future<Output = Value> + Send;
+
+    /// The page of metrics for `/metrics`.
+    fn metrics(&self) -> impl Future<Output = String> + Send;
+
+    /// The configuration in force, as `/config` shows it.
+    fn whole_config(&self) -> Value;
+
     /// What `/config/apps/frankenphp` shows.
     fn config(&self) -> Value;
 

@@ -1,7 +1,11 @@
 //! The admin API: HTTP/1.1 on a listener of its own, away from the path of requests.
 //!
 //! ```text
-//! GET   /health                     200 while requests are served, else 503
+//! GET   /health, /readyz            200 while requests are served, else 503
+//! GET   /healthz                    200 while the process answers
+//! GET   /metrics                    for Prometheus
+//! GET   /requests                   the requests under way, JSON
+//! GET   /config                     the configuration in force, JSON
 //! GET   /status                     pools and their processes, JSON
 //! POST  /reload[?pool=NAME]         answers when the new generation serves, or with the failed boot's output
 //! POST  /stop                       answers, then drains and ends the server

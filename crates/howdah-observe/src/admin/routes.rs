@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use http::header::{ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Body;
@@ -12,6 +12,7 @@ use serde_json::json;
 
 use super::guard::Guard;
 use super::{Control, ReloadError, Reloaded};
+use crate::metrics::media_type;
 
 /// Bytes of a request body. FrankenPHP's clients send the whole configuration back.
 const MAX_BODY: usize = 1 << 20;
@@ -22,17 +23,23 @@ type Answer = Response<Full<Bytes>>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Endpoint {
+    Alive,
     Config,
     Health,
+    Metrics,
     Reload,
+    Requests,
     Restart,
     Status,
     Stop,
     Threads,
+    WholeConfig,
 }
 
 /// Path, the methods that it knows, and what each does.
 const ENDPOINTS: &[(&str, &[(Method, Endpoint)])] = &[
+    ("/config", &[(Method::GET, Endpoint::WholeConfig)]),
+    ("/config/", &[(Method::GET, Endpoint::WholeConfig)]),
     (
         "/config/apps/frankenphp",
         &[
@@ -46,7 +53,11 @@ const ENDPOINTS: &[(&str, &[(Method, Endpoint)])] = &[
         &[(Method::POST, Endpoint::Restart)],
     ),
     ("/health", &[(Method::GET, Endpoint::Health)]),
+    ("/healthz", &[(Method::GET, Endpoint::Alive)]),
+    ("/metrics", &[(Method::GET, Endpoint::Metrics)]),
+    ("/readyz", &[(Method::GET, Endpoint::Health)]),
     ("/reload", &[(Method::POST, Endpoint::Reload)]),
+    ("/requests", &[(Method::GET, Endpoint::Requests)]),
     ("/status", &[(Method::GET, Endpoint::Status)]),
     ("/stop", &[(Method::POST, Endpoint::Stop)]),
 ];
@@ -69,7 +80,15 @@ where
         return *answer;
     }
     match endpoint {
+        Endpoint::Alive => json(&json!({"status": "ok", "pid": std::process::id()})),
         Endpoint::Config => json(&control.config()),
+        Endpoint::Metrics => {
+            let accept = parts.headers.get(ACCEPT);
+            let kind = media_type(accept.and_then(|accept| accept.to_str().ok()));
+            response(kind, control.metrics().await.into())
+        }
+        Endpoint::Requests => json(&control.requests().await),
+        Endpoint::WholeConfig => json(&control.whole_config()),
         Endpoint::Health => match control.health().await {
             Ok(()) => json(&json!({"status": "ok", "pid": std::process::id()})),
             Err(cause) => {

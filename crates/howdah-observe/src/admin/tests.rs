@@ -55,6 +55,18 @@ impl Control for Fake {
         }]
     }
 
+    async fn requests(&self) -> Value {
+        json!({"requests": [{"uri": "/slow"}]})
+    }
+
+    async fn metrics(&self) -> String {
+        "a_metric 1\n# EOF\n".into()
+    }
+
+    fn whole_config(&self) -> Value {
+        json!({"file": "/srv/Caddyfile"})
+    }
+
     fn config(&self) -> Value {
         json!({"workers": [{"name": "app"}]})
     }
@@ -156,6 +168,17 @@ fn shows_state() {
             "/health",
             json!({"status": "ok", "pid": std::process::id()}),
         ),
+        (
+            "/readyz",
+            json!({"status": "ok", "pid": std::process::id()}),
+        ),
+        (
+            "/healthz",
+            json!({"status": "ok", "pid": std::process::id()}),
+        ),
+        ("/requests", json!({"requests": [{"uri": "/slow"}]})),
+        ("/config", json!({"file": "/srv/Caddyfile"})),
+        ("/config/", json!({"file": "/srv/Caddyfile"})),
     ];
     for (path, expected) in table {
         let reply = server.request("GET", path);
@@ -191,6 +214,24 @@ fn shows_state() {
         "WaitingSinceMilliseconds",
     ];
     assert_eq!(names, expected);
+}
+
+#[test]
+fn metrics_come_in_the_format_that_is_asked_for() {
+    let server = Server::start("localhost:0");
+    let host = "Host: localhost\r\nConnection: close\r\n";
+    let plain = server.raw(&format!("GET /metrics HTTP/1.1\r\n{host}\r\n"));
+    assert!(
+        plain.contains("content-type: text/plain; version=0.0.4"),
+        "{plain}"
+    );
+    assert!(plain.ends_with("a_metric 1\n# EOF\n"), "{plain}");
+    let accept = "Accept: application/openmetrics-text;version=1.0.0\r\n";
+    let open = server.raw(&format!("GET /metrics HTTP/1.1\r\n{host}{accept}\r\n"));
+    assert!(
+        open.contains("content-type: application/openmetrics-text"),
+        "{open}"
+    );
 }
 
 #[test]
@@ -235,6 +276,8 @@ fn stops() {
         (health.status, health.error()),
         (503, "the server is stopping".to_owned())
     );
+    assert_eq!(server.request("GET", "/readyz").status, 503);
+    assert_eq!(server.request("GET", "/healthz").status, 200);
     assert!(!stopping.is_finished(), "it waits for the end");
     server.end();
     let reply = stopping.join().expect("no panic").expect("stopped");
@@ -246,7 +289,7 @@ fn refuses_what_it_does_not_know() {
     let server = Server::start("localhost:0");
     for path in [
         "/",
-        "/config/",
+        "/config/apps",
         "/config/apps/frankenphp/",
         "/load",
         "/Status",

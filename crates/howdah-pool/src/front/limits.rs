@@ -2,10 +2,11 @@
 
 use std::time::Instant;
 
-use howdah_shm::{Cancel, SlotState};
+use howdah_shm::{Cancel, Front, SlotId, SlotState, WorkerId};
 
 use super::{Inner, WaiterState};
-use crate::messages::{KillReason, ToSupervisor};
+use crate::exchange::ExchangeState;
+use crate::messages::{InHand, KillReason, ToSupervisor};
 use crate::response::CallError;
 
 impl Inner {
@@ -44,25 +45,52 @@ impl Inner {
                     }
                 }
                 Some(SlotState::Running { worker, .. }) => {
-                    let since = *state.running_since.get_or_insert(now);
-                    let Some(limit) = self.options.request_timeout else {
-                        continue;
-                    };
-                    if now.duration_since(since) >= limit {
-                        state.end(Err(CallError::RequestTimeout(limit)));
-                        let request_id = Some(state.request_id);
-                        let reason = KillReason::RequestTimeout;
-                        self.send(ToSupervisor::Kill {
-                            pool: self.pool,
-                            worker,
-                            request_id,
-                            reason,
-                        });
-                    }
+                    self.enforce_timeout(&mut table.shm, &mut state, (slot, worker), now);
                 }
                 _ => {}
             }
         }
         busy
+    }
+
+    /// A request whose time is over is answered, and its worker killed; in a concurrent pool the worker is
+    /// to end the request alone, and is killed only if it does not.
+    fn enforce_timeout(
+        &self,
+        shm: &mut Front,
+        state: &mut ExchangeState,
+        (slot, worker): (SlotId, WorkerId),
+        now: Instant,
+    ) {
+        let since = *state.running_since.get_or_insert(now);
+        let Some(limit) = self.options.request_timeout else {
+            return;
+        };
+        if now.duration_since(since) < limit {
+            return;
+        }
+        state.end(Err(CallError::RequestTimeout(limit)));
+        if self.options.concurrency().is_some() {
+            match state.expired {
+                None => {
+                    state.expired = Some(now);
+                    // It is in a worker's hand, as its state says.
+                    let _ = shm.expire(slot);
+                    return;
+                }
+                Some(expired) if now.duration_since(expired) < self.options.end_grace => return,
+                Some(_) => {}
+            }
+        }
+        let Some(hold) = shm.hold(slot) else { return };
+        self.send(ToSupervisor::Kill {
+            pool: self.pool,
+            worker,
+            request: Some(InHand {
+                id: state.request_id,
+                hold,
+            }),
+            reason: KillReason::RequestTimeout,
+        });
     }
 }

@@ -109,6 +109,7 @@ impl Supervisor {
             writer.as_fd(),
         ];
         fds.extend(pool.segment.eventfds());
+        fds.extend(pool.segment.worker_eventfds());
         // An error means that the root is gone, which its own event tells.
         let _ = root
             .control

@@ -13,13 +13,14 @@ use howdah_shm::layout::{
     BOOTED_EACH, BOOTED_ONCE, BOOTED_UNFIT, EXIT_STATUS_BOOT, POOL_FLAG_BOOT_EACH,
     POOL_OPTIONS_SIZE, SPAWN_SIZE,
 };
-use howdah_shm::worker::{ResponseWriter, Worker};
+use howdah_shm::worker::{Claim, ResponseWriter, Worker};
 use howdah_shm::{Exit, Segment, WorkerId};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use tokio::io::Interest;
 use tokio::sync::oneshot;
 
 use crate::control::{Control, Kind, Message};
+use crate::fake_concurrent;
 use crate::readiness::register;
 use crate::root::{PhpInfo, Root};
 
@@ -113,6 +114,7 @@ impl FakeRoot {
             zts: false,
             opcache: true,
             ini_file: None,
+            ini_scanned: None,
         };
         Root {
             child,
@@ -133,6 +135,10 @@ impl FakeRoot {
             plan.boots.pop_front().unwrap_or(Boot::Good)
         };
         let number = message.worker;
+        let places = options[11] as usize;
+        let geometry = segment.geometry();
+        let events = if places > 1 { geometry.workers() } else { 0 };
+        assert_eq!(message.fds.len() as u32, 4 + geometry.fronts() + events);
         let mut fds = message.fds.into_iter();
         let control = Control::adopt(fds.next().expect("a control socket")).expect("registered");
         let control = Arc::new(control);
@@ -173,7 +179,7 @@ impl FakeRoot {
             tokio::select! {
                 status = &mut alive => break status.expect("no panic"),
                 message = control.receive() => match message {
-                    Ok(message) => workers.push(self.worker(message, (&segment, generation), &boot, &control).await),
+                    Ok(message) => workers.push(self.worker(message, (&segment, generation, places), &boot, &control).await),
                     Err(_) if matches!(boot, Boot::Hangs) => break (&mut alive).await.expect("no panic"),
                     Err(_) => {
                         leave(0);
@@ -195,7 +201,7 @@ impl FakeRoot {
     async fn worker(
         &self,
         message: Message,
-        (segment, generation): (&Arc<Segment>, u32),
+        (segment, generation, places): (&Arc<Segment>, u32, usize),
         boot: &Boot,
         control: &Arc<Control>,
     ) -> (WorkerId, oneshot::Sender<()>) {
@@ -226,6 +232,8 @@ impl FakeRoot {
             let status = if let Some(text) = bad {
                 log.write_all(text.as_bytes()).expect("written");
                 EXIT_STATUS_BOOT
+            } else if places > 1 {
+                serve_concurrently(worker, &mut log, &dead, places)
             } else {
                 serve(worker, &mut log, &dead, generation, lifetime)
             };
@@ -254,6 +262,34 @@ impl FakeRoot {
     }
 }
 
+/// The same with several requests at a time: those that are to be held are answered when one comes that is not.
+fn serve_concurrently(mut worker: Worker, log: &mut File, dead: &OwnedFd, places: usize) -> i32 {
+    log.write_all(&record('s', "ready")).expect("written");
+    fake_concurrent::serve(&mut worker, places, |worker, held| {
+        let says = |claim: &Claim, word: &[u8]| claim.vars == word;
+        if held.iter().any(|claim| says(claim, b"hang")) {
+            wait_for(dead);
+            return None;
+        }
+        if held.iter().all(|claim| says(claim, b"hold")) {
+            return Some(held);
+        }
+        for claim in held {
+            let mut response = ResponseWriter::new(worker, claim);
+            assert!(response.headers(200, &[]));
+            assert!(response.body(b"answer"));
+            response.end(Exit::Normal, 0);
+        }
+        Some(Vec::new())
+    });
+    0
+}
+
+fn wait_for(dead: &OwnedFd) {
+    use rustix::event::{PollFd, PollFlags, poll};
+    poll(&mut [PollFd::new(dead, PollFlags::IN)], None).expect("polled");
+}
+
 /// What a worker does with a request is in its variables.
 fn serve(
     mut worker: Worker,
@@ -275,11 +311,7 @@ fn serve(
         };
         match vars.as_str() {
             "hang" => {
-                let mut wait = [rustix::event::PollFd::new(
-                    dead,
-                    rustix::event::PollFlags::IN,
-                )];
-                rustix::event::poll(&mut wait, None).expect("polled");
+                wait_for(dead);
                 return 0;
             }
             "fatal" => {

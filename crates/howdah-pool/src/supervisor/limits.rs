@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use howdah_shm::WorkerId;
 
 use super::Supervisor;
-use crate::messages::{Event, KillReason};
+use crate::messages::{Event, InHand, KillReason};
 use crate::place::Occupant;
 use crate::pool::Pool;
 use crate::scaling::{Decision, LOOK_AGAIN, Sample, WAIT_BEFORE_ADDING, decide};
@@ -18,11 +18,12 @@ impl Supervisor {
         &mut self,
         index: usize,
         worker: WorkerId,
-        request_id: Option<u64>,
+        request: Option<InHand>,
         reason: KillReason,
     ) {
         let pool = &mut self.pools[index];
         let now = request_in_hand(pool, worker);
+        let over = request.is_some_and(|request| !is_in_hand(pool, worker, request));
         let Some(occupant) = pool
             .places
             .get_mut(worker.index())
@@ -31,13 +32,13 @@ impl Supervisor {
             return;
         };
         // Front threads say it again until the worker is gone.
-        let told = occupant.killed || (request_id.is_some() && occupant.traced == request_id);
-        if told || (request_id.is_some() && request_id != now) {
+        let told = occupant.killed || (request.is_some() && occupant.traced.is_some());
+        if told || over {
             return;
         }
         match reason {
             KillReason::RequestTimeout => {
-                occupant.traced = request_id;
+                occupant.traced = request;
                 // First: a worker that is asked to stop runs nothing after the trace.
                 pool.segment.stop(worker);
                 let delay = if occupant.ask_backtrace() {
@@ -66,16 +67,15 @@ impl Supervisor {
     /// meanwhile leaves by itself.
     pub(super) fn kill_traced(&mut self, index: usize, worker: WorkerId, serial: u64) {
         let pool = &mut self.pools[index];
-        let now = request_in_hand(pool, worker);
         let Some(occupant) = pool.occupant(worker, serial) else {
             return;
         };
         let Some(request) = occupant.traced.take() else {
             return;
         };
-        let (pid, request_id) = (occupant.pid(), format!("{request:016x}"));
-        if Some(request) == now {
-            occupant.kill();
+        let (pid, request_id) = (occupant.pid(), format!("{:016x}", request.id));
+        if is_in_hand(pool, worker, request) {
+            pool.kill(worker);
             pool.counters.killed += 1;
             tracing::warn!(target: "howdah::pool", pool = &*pool.name, worker = worker.0, pid, request_id, "worker killed: request timed out");
         } else {
@@ -93,14 +93,14 @@ impl Supervisor {
         let cpu_percent = self.cpu.percent(now);
         let pool = &mut self.pools[index];
         let at = sample(pool, cpu_percent, Duration::ZERO);
-        if self.stopping || at.in_flight <= at.ready {
+        if self.stopping || at.in_flight <= at.room {
             pool.load.relieved();
             return;
         }
         let next = if decide(&at) == Decision::Add {
             pool.desired += 1;
             pool.counters.scaled_up += 1;
-            let (name, workers, waiting) = (&*pool.name, pool.desired, at.in_flight - at.ready);
+            let (name, workers, waiting) = (&*pool.name, pool.desired, at.in_flight - at.room);
             tracing::debug!(target: "howdah::pool", pool = name, workers, waiting, "one worker more");
             WAIT_BEFORE_ADDING
         } else {
@@ -132,9 +132,11 @@ impl Supervisor {
 
 fn sample(pool: &Pool, cpu_percent: u64, idle: Duration) -> Sample {
     let newest = pool.serving().next_back().map(|generation| generation.id);
+    let ready = newest.map_or(0, |id| pool.count(id, Occupant::serves));
     Sample {
         in_flight: pool.load.in_flight(),
-        ready: newest.map_or(0, |id| pool.count(id, Occupant::serves)),
+        ready,
+        room: ready * pool.options.requests_per_worker(),
         desired: pool.desired,
         min: pool.options.serving_min(),
         max: pool.options.serving_max(),
@@ -142,6 +144,12 @@ fn sample(pool: &Pool, cpu_percent: u64, idle: Duration) -> Sample {
         idle,
         max_idle: pool.options.max_idle_time,
     }
+}
+
+/// Whether the worker still has the request. In a concurrent pool its own word names the one that runs.
+fn is_in_hand(pool: &Pool, worker: WorkerId, request: InHand) -> bool {
+    let named = request_in_hand(pool, worker) == Some(request.id);
+    pool.segment.is_held(request.hold) && (named || pool.options.concurrency().is_some())
 }
 
 fn request_in_hand(pool: &Pool, worker: WorkerId) -> Option<u64> {

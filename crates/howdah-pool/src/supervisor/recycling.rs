@@ -28,7 +28,8 @@ impl Pool {
             let Some(status) = segment.worker(worker).filter(|_| occupant.ready) else {
                 continue;
             };
-            if status.request_id.is_some() || status.requests != occupant.active.0 {
+            occupant.longest_hold.note(segment.take_hog_ns(worker), now);
+            if status.is_busy() || status.requests != occupant.active.0 {
                 occupant.active = (status.requests, now);
             }
             if one_request || !occupant.counts() {

@@ -28,10 +28,8 @@ fn report(pool: &Pool, now_ns: u64) -> PoolStatus {
         .occupants()
         .map(|(worker, occupant)| worker_status(pool, worker, occupant, now_ns))
         .collect();
-    let busy = workers
-        .iter()
-        .filter(|worker| worker.request.is_some())
-        .count();
+    let busy = workers.iter().filter(|worker| worker.in_flight > 0).count();
+    let in_hand: usize = workers.iter().map(|worker| worker.in_flight).sum();
     let in_flight = pool.load.in_flight();
     let (mode, script) = match &pool.options.mode {
         Mode::Classic => ("classic", None),
@@ -66,9 +64,13 @@ fn report(pool: &Pool, now_ns: u64) -> PoolStatus {
         workers_max: pool.options.serving_max(),
         workers_wanted: pool.desired,
         ready: pool.ready(),
+        concurrency: pool.options.requests_per_worker(),
         busy,
-        queue: in_flight.saturating_sub(busy),
+        queue: in_flight.saturating_sub(in_hand),
         in_flight,
+        waiters: pool.load.waiting(),
+        slots: (pool.segment.geometry().slots() * pool.segment.geometry().fronts()) as usize,
+        refused: pool.load.refusals(),
         workers,
         counters: pool.counters,
     }
@@ -83,13 +85,18 @@ fn worker_status(pool: &Pool, worker: WorkerId, occupant: &Occupant, now_ns: u64
             since_ms: now_ns.saturating_sub(words.started_ns) / 1_000_000,
         })
     });
+    // The words of a broken worker say anything.
+    let in_flight = words.map_or(0, |words| {
+        let in_flight = (words.in_flight as usize).max(usize::from(words.request_id.is_some()));
+        in_flight.min(pool.options.requests_per_worker())
+    });
     let state = if occupant.stopping {
         "stopping"
     } else if !occupant.ready {
         "starting"
     } else if occupant.retiring {
         "retiring"
-    } else if request.is_some() {
+    } else if in_flight > 0 {
         "busy"
     } else {
         "idle"
@@ -102,6 +109,8 @@ fn worker_status(pool: &Pool, worker: WorkerId, occupant: &Occupant, now_ns: u64
         requests: words.map_or(0, |words| words.requests),
         memory: words.map_or(0, |words| words.memory),
         age_ms: occupant.since.elapsed().as_millis() as u64,
+        in_flight,
+        longest_hold_ms: occupant.longest_hold.largest() / 1_000_000,
         request,
     }
 }

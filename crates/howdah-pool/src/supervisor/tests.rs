@@ -11,7 +11,7 @@ use super::fake_root::{Boot, FakeRoot, Plan};
 use super::*;
 use crate::front::{PoolFront, Request, RequestBody, after_unpark, before_park};
 use crate::handle::Handle;
-use crate::options::{Mode, WorkerOptions};
+use crate::options::{Concurrency, Mode, WorkerOptions};
 use crate::response::CallError;
 use crate::status::PoolStatus;
 
@@ -30,6 +30,7 @@ impl Server {
             body: RequestBody::None,
             head: false,
             repeatable: false,
+            observer: None,
         };
         let (_, body) = self.front.call(request).await?;
         let bytes = body.collect().await.expect("a whole body").to_bytes();
@@ -104,6 +105,7 @@ fn run_with<F: Future>(
         let root_options = RootOptions {
             executable: "/nonexistent/howdah-php".into(),
             ini: vec![],
+            concurrent: false,
             fronts: 1,
             start_timeout: Duration::from_secs(20),
         };
@@ -112,6 +114,7 @@ fn run_with<F: Future>(
             zts: false,
             opcache: true,
             ini_file: None,
+            ini_scanned: None,
         };
         let spool = std::fs::File::open("/").expect("a directory").into();
         let prepared = Supervisor::prepare(info, root_options, vec![options], spool);
@@ -422,6 +425,51 @@ fn a_request_that_runs_too_long_costs_its_worker_alone() {
             })
             .await;
         assert_eq!((status.counters.killed, status.counters.crashed), (1, 0));
+        assert!(server.get("").await.is_ok());
+    })
+    .expect("started");
+}
+
+#[test]
+fn requests_of_a_concurrent_worker_are_counted_and_share_its_fate() {
+    let options = worker_pool(1, |options, worker| {
+        options.request_timeout = Some(Duration::from_secs(2));
+        options.end_grace = Duration::from_millis(200);
+        worker.concurrency = Some(Concurrency::new(10));
+    });
+    run(options, &[], async |server| {
+        let held = async { tokio::join!(server.get("hold"), server.get("hold")) };
+        let release = async {
+            let status = server
+                .until("held", |status| status.workers[0].in_flight == 2)
+                .await;
+            assert_eq!((status.concurrency, status.busy), (10, 1));
+            assert_eq!((status.in_flight, status.queue), (2, 0));
+            assert_eq!(status.workers[0].state, "busy");
+            server.get("").await
+        };
+        let (held, released) = tokio::join!(held, release);
+        assert!(held.0.is_ok() && held.1.is_ok() && released.is_ok());
+
+        let limit = Duration::from_secs(2);
+        assert_eq!(
+            server.get("hang").await,
+            Err(CallError::RequestTimeout(limit))
+        );
+        let killed = server.until("killed", |status| status.counters.killed == 1);
+        // In its hand too, or next in line for its successor.
+        let (status, other) = tokio::join!(killed, server.get(""));
+        assert!(matches!(
+            other,
+            Ok(_) | Err(CallError::WorkerDied | CallError::RequestTimeout(_))
+        ));
+        assert_eq!(status.counters.crashed, 0);
+        let status = server
+            .until("replaced", |status| {
+                status.ready == 1 && status.counters.spawned == 2
+            })
+            .await;
+        assert_eq!(status.workers[0].in_flight, 0);
         assert!(server.get("").await.is_ok());
     })
     .expect("started");

@@ -18,7 +18,7 @@ use crate::encode;
 use crate::generation::Phase;
 use crate::log_pipe::StateRecord;
 use crate::messages::{Event, ToFront};
-use crate::place::{LastProcess, Occupant, State};
+use crate::place::{LastProcess, Occupant, Recent, State};
 use crate::readiness::register;
 use crate::tail::Tail;
 use crate::worker_log;
@@ -133,6 +133,7 @@ impl Supervisor {
             expires: pool.jitter.expiry(&pool.options, now),
             memory_base: None,
             active: (0, now),
+            longest_hold: Recent::default(),
             tail,
             reader: Some(tokio::spawn(worker_log::forward(
                 reader.into(),

@@ -3,7 +3,8 @@
 use super::{Cancel, Front};
 use crate::errors::{Fault, QueueError, SlotError};
 use crate::layout::{POSITION_MASK, SLOT_FREE, SLOT_QUEUED, request_cell, state};
-use crate::slot::{Phase, SlotId};
+use crate::sleep::Sleep;
+use crate::slot::{Phase, SlotId, WorkerId};
 use crate::sync::{Ordering, mutant, store_load_barrier};
 
 impl Front {
@@ -76,6 +77,9 @@ impl Front {
     /// Wakes one parked worker, the lowest: it is the one whose memory is warm. The bit is the token:
     /// who clears it does the waking.
     pub(super) fn wake_one(&self) -> bool {
+        if matches!(self.segment.sleep, Sleep::OnEvent(_)) {
+            return self.wake_idlest();
+        }
         let memory = &self.segment.memory;
         let geometry = memory.geometry();
         for word in 0..geometry.parked_words() {
@@ -86,15 +90,59 @@ impl Front {
                 }
                 let bit = parked & parked.wrapping_neg();
                 let before = memory.parked(word).fetch_and(!bit, Ordering::SeqCst);
-                let worker = word * 64 + bit.trailing_zeros() as usize;
+                let worker = WorkerId((word * 64) as u16 + bit.trailing_zeros() as u16);
                 // A bit of a worker that does not exist was written by a broken one.
-                if before & bit != 0 && worker < geometry.workers() as usize {
-                    memory.worker(worker as u16).front.wake.bump();
+                if before & bit != 0 && worker.index() < geometry.workers() as usize {
+                    self.segment.wake_worker(worker);
                     return true;
                 }
             }
         }
         false
+    }
+
+    /// The same in a concurrent pool, where a worker that sleeps may have many requests that wait for
+    /// something: of the parked ones that with the fewest, of these the lowest.
+    fn wake_idlest(&self) -> bool {
+        let memory = &self.segment.memory;
+        while let Some(worker) = self.idlest() {
+            let before = memory
+                .parked(worker.word())
+                .fetch_and(!worker.bit(), Ordering::SeqCst);
+            if before & worker.bit() != 0 {
+                self.segment.wake_worker(worker);
+                return true;
+            }
+        }
+        false
+    }
+
+    fn idlest(&self) -> Option<WorkerId> {
+        let memory = &self.segment.memory;
+        let workers = memory.geometry().workers() as usize;
+        let mut idlest = None;
+        for word in 0..memory.geometry().parked_words() {
+            let mut parked = memory.parked(word).load(Ordering::SeqCst);
+            while parked != 0 {
+                let worker = WorkerId((word * 64) as u16 + parked.trailing_zeros() as u16);
+                parked &= parked - 1;
+                if worker.index() >= workers {
+                    break;
+                }
+                let in_flight = memory
+                    .worker(worker.0)
+                    .own
+                    .in_flight
+                    .load(Ordering::Relaxed);
+                if in_flight == 0 {
+                    return Some(worker);
+                }
+                if idlest.is_none_or(|(fewest, _)| in_flight < fewest) {
+                    idlest = Some((in_flight, worker));
+                }
+            }
+        }
+        idlest.map(|(_, worker)| worker)
     }
 
     /// Makes sure that the ring has a free cell.

@@ -112,6 +112,17 @@ fn mirror() -> Vec<(String, u64)> {
             "HOWDAH_POOL_FLAG_FRESH_FILES",
             layout::POOL_FLAG_FRESH_FILES.into(),
         ),
+        (
+            "HOWDAH_POOL_FLAG_SHARE_STATICS",
+            layout::POOL_FLAG_SHARE_STATICS.into(),
+        ),
+        ("HOWDAH_CONCURRENCY_MAX", layout::CONCURRENCY_MAX.into()),
+        (
+            "HOWDAH_CONCURRENT_PLACES_MAX",
+            layout::CONCURRENT_PLACES_MAX.into(),
+        ),
+        ("HOWDAH_ABORTED_CLIENT", layout::ABORTED_CLIENT.into()),
+        ("HOWDAH_ABORTED_TIME", layout::ABORTED_TIME.into()),
         ("HOWDAH_KEEP_ALL", layout::KEEP_ALL.into()),
         ("HOWDAH_CONTROL_SIZE_MAX", layout::CONTROL_SIZE_MAX as u64),
         ("HOWDAH_LOG_HEADER_SIZE", layout::LOG_HEADER_SIZE as u64),
@@ -132,6 +143,10 @@ fn mirror() -> Vec<(String, u64)> {
         ("offsetof(struct howdah_pool_options, root_size)", 32),
         ("offsetof(struct howdah_pool_options, env_size)", 36),
         ("offsetof(struct howdah_pool_options, warm_size)", 40),
+        ("offsetof(struct howdah_pool_options, concurrency)", 44),
+        ("offsetof(struct howdah_pool_options, stack_size)", 48),
+        ("offsetof(struct howdah_pool_options, hog_threshold_ms)", 52),
+        ("offsetof(struct howdah_pool_options, time_slice_ms)", 56),
         ("offsetof(struct howdah_spawn, max_requests)", 0),
         ("offsetof(struct howdah_spawn, retire_after)", 4),
         (

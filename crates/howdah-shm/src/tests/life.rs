@@ -13,6 +13,7 @@ fn a_request_goes_round() {
     let mut worker = worker(&segment, WORKER);
     let slot = push(&mut front, 7);
     assert_eq!(front.slot(slot).unwrap().state, SlotState::Queued);
+    assert_eq!(front.claimed_ns(slot), 0);
 
     let claim = worker.search().unwrap();
     assert_eq!(
@@ -24,6 +25,7 @@ fn a_request_goes_round() {
         started,
     };
     assert_eq!(front.slot(slot).unwrap().state, running(false));
+    assert_ne!(front.claimed_ns(slot), 0);
     worker.started(&claim);
     assert_eq!(front.slot(slot).unwrap().state, running(true));
     assert_eq!(segment.worker(WORKER).unwrap().request_id.unwrap().get(), 7);

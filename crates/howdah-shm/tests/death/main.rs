@@ -5,7 +5,7 @@
 //! once with the bytes that belong to its id, or reported as torn; nothing is lost and nobody hangs.
 //!
 //! Short by default. `HOWDAH_DEATHS=33000 cargo test -p howdah-shm --test death -- --nocapture` runs
-//! the four scenarios until each has seen a quarter of so many deaths.
+//! the scenarios until each has seen a quarter of so many deaths.
 
 // The models and Miri have no processes.
 #![cfg(not(any(loom, miri)))]
@@ -35,6 +35,8 @@ struct Scenario {
     respawn_delay: Duration,
     /// Whether workers are also killed from outside.
     killer: bool,
+    /// Whether workers have several requests at a time, and sleep on eventfds.
+    several: bool,
 }
 
 fn run(scenario: &Scenario) {
@@ -51,7 +53,12 @@ fn run(scenario: &Scenario) {
         RESPONSE_RING,
     )
     .unwrap();
-    let (segment, fronts) = Segment::create(geometry).unwrap();
+    let create = if scenario.several {
+        Segment::create_concurrent
+    } else {
+        Segment::create
+    };
+    let (segment, fronts) = create(geometry).unwrap();
     let summary = Supervisor::new(&segment, scenario).run(fronts, total / 4);
     println!("{}: {summary}", scenario.name);
     summary.check();
@@ -66,6 +73,7 @@ fn one_front_thread_respawn_at_once() {
         concurrency: 32,
         respawn_delay: Duration::ZERO,
         killer: true,
+        several: false,
     });
 }
 
@@ -79,6 +87,7 @@ fn one_front_thread_respawn_delayed() {
         concurrency: 6,
         respawn_delay: Duration::from_millis(15),
         killer: false,
+        several: false,
     });
 }
 
@@ -91,6 +100,7 @@ fn two_front_threads_respawn_at_once() {
         concurrency: 32,
         respawn_delay: Duration::ZERO,
         killer: true,
+        several: false,
     });
 }
 
@@ -103,5 +113,32 @@ fn two_front_threads_respawn_delayed() {
         concurrency: 3,
         respawn_delay: Duration::from_millis(15),
         killer: true,
+        several: false,
+    });
+}
+
+#[test]
+fn several_requests_at_a_time_respawn_at_once() {
+    run(&Scenario {
+        name: "several requests at a time, respawn at once",
+        fronts: 2,
+        slots: 32,
+        concurrency: 32,
+        respawn_delay: Duration::ZERO,
+        killer: true,
+        several: true,
+    });
+}
+
+#[test]
+fn several_requests_at_a_time_respawn_delayed() {
+    run(&Scenario {
+        name: "several requests at a time, respawn delayed",
+        fronts: 1,
+        slots: 16,
+        concurrency: 6,
+        respawn_delay: Duration::from_millis(15),
+        killer: true,
+        several: true,
     });
 }

@@ -75,6 +75,7 @@ impl<'a> Supervisor<'a> {
         inherited.extend(
             segment
                 .eventfds()
+                .chain(segment.worker_eventfds())
                 .map(|fd| rustix::io::dup(fd).expect("a descriptor")),
         );
         let workers = segment.geometry().workers();
@@ -195,11 +196,15 @@ impl<'a> Supervisor<'a> {
             .arg(step.to_string())
             .arg(count.to_string())
             .arg(steps.to_string());
-        for (eventfd, index) in self.inherited[2..].iter().zip(indices.as_slice()) {
+        let indices = indices.as_slice();
+        let (fronts, places) = self.inherited[2..].split_at(indices.len());
+        for (eventfd, index) in fronts.iter().zip(indices) {
             command
                 .arg(eventfd.as_raw_fd().to_string())
                 .arg(index.to_string());
         }
+        command.arg("-");
+        command.args(places.iter().map(|fd| fd.as_raw_fd().to_string()));
         let child = command.spawn().expect("the worker starts");
         let pid = Pid::from_raw(child.id().cast_signed()).expect("a process id");
         // Not reaped yet, so the id is still this process'.

@@ -13,7 +13,7 @@ use crate::{cli, control, report};
 /// The Caddyfile of `howdah run` without `--config`.
 const CADDYFILE: &str = "Caddyfile";
 /// For answers that need no work.
-const LIMIT: Duration = Duration::from_secs(10);
+pub(super) const LIMIT: Duration = Duration::from_secs(10);
 
 /// `howdah reload`.
 pub(crate) fn reload(options: &cli::Reload) -> Outcome {
@@ -66,7 +66,7 @@ pub(crate) fn status(options: &cli::Status) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-fn success(reply: Result<Reply, ClientError>) -> Result<Reply, Failure> {
+pub(super) fn success(reply: Result<Reply, ClientError>) -> Result<Reply, Failure> {
     match reply {
         Ok(reply) if reply.status == 200 => Ok(reply),
         Ok(reply) => Err(Failure::Runtime(reply.error())),
@@ -74,13 +74,13 @@ fn success(reply: Result<Reply, ClientError>) -> Result<Reply, Failure> {
     }
 }
 
-fn unexpected(error: impl std::fmt::Display) -> Failure {
+pub(super) fn unexpected(error: impl std::fmt::Display) -> Failure {
     Failure::Runtime(format!(
         "the server's answer is of another version of howdah: {error}"
     ))
 }
 
-fn client(options: &cli::Remote) -> Result<Client, Failure> {
+pub(super) fn client(options: &cli::Remote) -> Result<Client, Failure> {
     let address = match &options.address {
         Some(address) => address.clone(),
         None => configured(options.config.as_deref())?,

@@ -35,6 +35,18 @@ impl Control for Fake {
         Vec::new()
     }
 
+    async fn requests(&self) -> Value {
+        Value::Null
+    }
+
+    async fn metrics(&self) -> String {
+        String::new()
+    }
+
+    fn whole_config(&self) -> Value {
+        Value::Null
+    }
+
     fn config(&self) -> Value {
         Value::Null
     }

@@ -1,0 +1,109 @@
+//! `basic_auth`.
+
+use super::scope::Scope;
+use crate::error::{Error, ErrorKind};
+use crate::model::{BasicAuth, Handler};
+use crate::table::{Call, Context, bad_value, unsupported};
+use crate::template::literal;
+use crate::tree::Word;
+
+const HASH_HINT: &str = "make one with `php -r 'echo password_hash(\"…\", PASSWORD_BCRYPT);'` or \
+                         `htpasswd -nB USER`";
+
+pub(crate) fn read(_: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(), Error> {
+    let (key, rest) = scope.matcher(call.arguments)?;
+    let realm = match rest {
+        [] => None,
+        [algorithm, realm @ ..] if realm.len() < 2 => {
+            if algorithm.text != "bcrypt" {
+                return Err(unsupported(algorithm, "hashes are of `bcrypt`"));
+            }
+            realm.first()
+        }
+        _ => {
+            return Err(call.error(
+                ErrorKind::Arguments,
+                format!("`{}` has too many arguments", call.entry.name),
+                format!("write `{}`", call.entry.syntax),
+            ));
+        }
+    };
+    let realm = match realm {
+        None => "restricted".to_owned(),
+        Some(word) => {
+            let realm = literal(word, "a realm")?;
+            if realm
+                .chars()
+                .any(|char| char.is_control() || char == '"' || char == '\\')
+            {
+                return Err(bad_value(
+                    &word.position,
+                    "the realm has a quote, a backslash or a control character".into(),
+                    "",
+                ));
+            }
+            realm
+        }
+    };
+    let mut users: Vec<(String, String)> = Vec::new();
+    for statement in call.block()? {
+        let name = literal(&statement.name, "a user")?;
+        let ([hash], None) = (statement.arguments.as_slice(), &statement.block) else {
+            return Err(Error::new(
+                ErrorKind::Arguments,
+                &statement.name.position,
+                format!("the user `{name}` is to have one hash of a password"),
+                HASH_HINT,
+            ));
+        };
+        if name.is_empty() || name.contains(':') {
+            return Err(bad_value(
+                &statement.name.position,
+                format!("`{name}` is not the name of a user"),
+                "a name is not empty and has no colon",
+            ));
+        }
+        if users.iter().any(|(other, _)| *other == name) {
+            return Err(Error::new(
+                ErrorKind::Conflict,
+                &statement.name.position,
+                format!("the user `{name}` is given twice"),
+                "take one of them out",
+            ));
+        }
+        users.push((name, bcrypt(hash)?));
+    }
+    if users.is_empty() {
+        return Err(call.error(
+            ErrorKind::Arguments,
+            format!("`{}` has no user", call.entry.name),
+            "write `NAME HASH` in its block",
+        ));
+    }
+    scope.push(key, Handler::BasicAuth(BasicAuth { realm, users }));
+    Ok(())
+}
+
+/// `$2y$10$` and 53 characters of bcrypt's own alphabet.
+fn bcrypt(word: &Word) -> Result<String, Error> {
+    let text = word.text.as_str();
+    let parts: Vec<&str> = text.split('$').collect();
+    let is_hash = match parts.as_slice() {
+        ["", "2a" | "2b" | "2x" | "2y", cost, hash] => {
+            let number = cost.parse::<u32>().ok().filter(|_| cost.len() == 2);
+            let alphabet = |byte: u8| byte.is_ascii_alphanumeric() || b"./".contains(&byte);
+            number.is_some_and(|cost| (4..=31).contains(&cost))
+                && hash.len() == 53
+                && hash.bytes().all(alphabet)
+        }
+        _ => false,
+    };
+    if is_hash {
+        return Ok(text.to_owned());
+    }
+    Err(bad_value(
+        &word.position,
+        "this is not a bcrypt hash of a password".into(),
+        HASH_HINT,
+    ))
+}

@@ -1,0 +1,516 @@
+//! `reverse_proxy`, and the upstreams of `php_fastcgi`.
+
+use std::time::Duration;
+
+use super::encode::statuses;
+use super::intercept::{self, HANDLE_RESPONSE, REPLACE_STATUS};
+use super::scope::Scope;
+use super::upstream::upstream;
+use crate::error::{Error, ErrorKind};
+use crate::model::{Handler, HealthCheck, Policy, ReverseProxy};
+use crate::table::{Call, Context, Entry, Item, Table, bad_value, nearest, unsupported};
+use crate::template::literal;
+use crate::value::{duration, header_name, number};
+
+/// What is in a block while it is read.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    proxy: ReverseProxy,
+    intercept: intercept::Draft,
+    health: HealthDraft,
+}
+
+#[derive(Debug, Default)]
+struct HealthDraft {
+    uri: Option<String>,
+    interval: Option<Duration>,
+    timeout: Option<Duration>,
+    status: Option<(u16, u16)>,
+}
+
+const TLS: &str = "connections to upstreams are not encrypted in this version";
+
+/// Names of the block of `reverse_proxy`.
+pub(crate) const REVERSE_PROXY: Table<Draft> = Table {
+    kind: "subdirective of `reverse_proxy`",
+    items: &[
+        Item::Supported(
+            Entry {
+                name: "to",
+                syntax: "to UPSTREAM…",
+                default: "",
+                about: "Further upstreams. May be given several times.",
+                differs: "",
+                example: "to 127.0.0.1:9001 127.0.0.1:9002",
+            },
+            |_, call, draft| {
+                for word in call.arguments(1, usize::MAX)? {
+                    draft.proxy.upstreams.push(upstream(word, Some(80))?);
+                }
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "lb_policy",
+                syntax: "lb_policy random|round_robin|least_conn|first|ip_hash|client_ip_hash|uri_hash|header NAME|cookie [NAME]",
+                default: "`random`; the NAME of a cookie is `lb`",
+                about: "Which of the healthy upstreams a request goes to. Each front thread counts for \
+                        itself.",
+                differs: "No `random_choose`, `query` and `weighted_round_robin`, no `fallback`, and the \
+                          cookie has no secret.",
+                example: "lb_policy least_conn",
+            },
+            policy,
+        ),
+        Item::Supported(
+            Entry {
+                name: "lb_retries",
+                syntax: "lb_retries NUMBER",
+                default: "`0`",
+                about: "How many more attempts there are when an upstream cannot be reached.",
+                differs: "",
+                example: "lb_retries 2",
+            },
+            |_, call, draft| {
+                draft.proxy.retries = number(call, 0)?;
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "lb_try_duration",
+                syntax: "lb_try_duration DURATION",
+                default: "`0`: one attempt",
+                about: "For so long an upstream that can be reached is looked for.",
+                differs: "",
+                example: "lb_try_duration 5s",
+            },
+            |_, call, draft| {
+                draft.proxy.try_duration = duration(call)?;
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "lb_try_interval",
+                syntax: "lb_try_interval DURATION",
+                default: "`250ms`",
+                about: "The time between two attempts.",
+                differs: "",
+                example: "lb_try_interval 100ms",
+            },
+            |_, call, draft| {
+                draft.proxy.try_interval = duration(call)?;
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "health_uri",
+                syntax: "health_uri PATH",
+                default: "upstreams are not asked",
+                about: "Asks each upstream for this path and uses those that answer well.",
+                differs: "",
+                example: "health_uri /health",
+            },
+            |_, call, draft| {
+                let word = call.one()?;
+                let uri = literal(word, "a path to ask for")?;
+                let printable = uri.bytes().all(|byte| byte.is_ascii_graphic());
+                if !uri.starts_with('/') || !printable {
+                    return Err(bad_value(
+                        &word.position,
+                        format!("`{}` is not a path", word.text),
+                        "a path starts with `/` and has no spaces",
+                    ));
+                }
+                draft.health.uri = Some(uri);
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "health_interval",
+                syntax: "health_interval DURATION",
+                default: "`30s`",
+                about: "The time between two questions of `health_uri`.",
+                differs: "",
+                example: "health_interval 10s",
+            },
+            |_, call, draft| {
+                draft.health.interval = Some(duration(call)?);
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "health_timeout",
+                syntax: "health_timeout DURATION",
+                default: "`5s`",
+                about: "An upstream that takes longer to answer is not well.",
+                differs: "",
+                example: "health_timeout 2s",
+            },
+            |_, call, draft| {
+                draft.health.timeout = Some(duration(call)?);
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "health_status",
+                syntax: "health_status CODE|4xx",
+                default: "`2xx`",
+                about: "The status of an upstream that is well.",
+                differs: "",
+                example: "health_status 204",
+            },
+            |_, call, draft| {
+                draft.health.status = Some(statuses(call.one()?)?);
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "fail_duration",
+                syntax: "fail_duration DURATION",
+                default: "`0`: failures are not remembered",
+                about: "For so long a failed request counts against its upstream.",
+                differs: "",
+                example: "fail_duration 30s",
+            },
+            |_, call, draft| {
+                draft.proxy.fail_duration = duration(call)?;
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "max_fails",
+                syntax: "max_fails NUMBER",
+                default: "`1`",
+                about: "An upstream with so many failures within `fail_duration` is not used.",
+                differs: "",
+                example: "max_fails 3",
+            },
+            |_, call, draft| {
+                draft.proxy.max_fails = number(call, 1)?;
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "unhealthy_status",
+                syntax: "unhealthy_status CODE…",
+                default: "",
+                about: "Answers that are failures; `5xx` is 500 to 599.",
+                differs: "",
+                example: "unhealthy_status 502 503",
+            },
+            |_, call, draft| {
+                for word in call.arguments(1, usize::MAX)? {
+                    draft.proxy.unhealthy_status.push(statuses(word)?);
+                }
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "unhealthy_request_count",
+                syntax: "unhealthy_request_count NUMBER",
+                default: "no limit",
+                about: "An upstream with so many requests under way, on each front thread, is not used.",
+                differs: "",
+                example: "unhealthy_request_count 100",
+            },
+            |_, call, draft| {
+                draft.proxy.max_requests = Some(number(call, 1)?);
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "header_up",
+                syntax: "header_up [+|-|?]NAME [VALUE|FIND REPLACE]",
+                default: "",
+                about: "Changes the header of the request to the upstream, as `header` does that of \
+                        responses. May be given several times.",
+                differs: "`{upstream_hostport}` only as the whole VALUE.",
+                example: "header_up Host {upstream_hostport}",
+            },
+            |_, call, draft| {
+                let (field, values) = split(call)?;
+                let change = super::header::change(field, values)?;
+                draft.proxy.header_up.push(change);
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "header_down",
+                syntax: "header_down [+|-|?]NAME [VALUE|FIND REPLACE]",
+                default: "",
+                about: "Changes the header of the upstream's response. May be given several times.",
+                differs: "Placeholders are those of the request.",
+                example: "header_down -Server",
+            },
+            |_, call, draft| {
+                let (field, values) = split(call)?;
+                let change = super::header::change(field, values)?;
+                draft.proxy.header_down.push(change);
+                Ok(())
+            },
+        ),
+        Item::Supported(HANDLE_RESPONSE, |cx, call, draft| {
+            intercept::handle_response(cx, call, &mut draft.intercept)
+        }),
+        Item::Supported(REPLACE_STATUS, |cx, call, draft| {
+            intercept::replace_status(cx, call, &mut draft.intercept)
+        }),
+        Item::Supported(
+            Entry {
+                name: "transport",
+                syntax: "transport http { … }",
+                default: "",
+                about: "How upstreams are talked to.",
+                differs: "Only `http`, which is HTTP/1.1; for PHP-FPM there is `php_fastcgi`.",
+                example: "transport http {\n\tdial_timeout 1s\n}",
+            },
+            |cx, call, draft| {
+                let word = &call.count(1, 1)?[0];
+                match word.text.as_str() {
+                    "http" => {}
+                    "fastcgi" => return Err(unsupported(word, "use `php_fastcgi`")),
+                    _ => {
+                        return Err(bad_value(
+                            &word.position,
+                            format!("`{}` is not a transport", word.text),
+                            "write `transport http`",
+                        ));
+                    }
+                }
+                cx.read(&TRANSPORT, call.block.unwrap_or_default(), &mut draft.proxy);
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "flush_interval",
+                syntax: "flush_interval -1",
+                default: "`-1`",
+                about: "What comes from an upstream is passed on at once, always.",
+                differs: "Nothing else: nothing is held back.",
+                example: "flush_interval -1",
+            },
+            |_, call, _| {
+                let word = call.one()?;
+                if word.text == "-1" {
+                    return Ok(());
+                }
+                Err(unsupported(word, "nothing is held back here: write `-1`"))
+            },
+        ),
+        Item::Unsupported("dynamic", "name each upstream"),
+        Item::Unsupported("lb_retry_match", ""),
+        Item::Unsupported("health_port", ""),
+        Item::Unsupported("health_upstream", ""),
+        Item::Unsupported("health_passes", ""),
+        Item::Unsupported("health_fails", ""),
+        Item::Unsupported("health_body", ""),
+        Item::Unsupported("health_method", ""),
+        Item::Unsupported("health_request_body", ""),
+        Item::Unsupported("health_follow_redirects", ""),
+        Item::Unsupported("health_headers", ""),
+        Item::Unsupported("unhealthy_latency", ""),
+        Item::Unsupported("request_buffers", "requests are passed on as they come"),
+        Item::Unsupported("response_buffers", "responses are passed on as they come"),
+        Item::Unsupported("stream_timeout", ""),
+        Item::Unsupported("stream_close_delay", ""),
+        Item::Unsupported("trusted_proxies", "set it in the global option `servers`"),
+        Item::Unsupported("method", "use the directive `method`"),
+        Item::Unsupported("rewrite", "use the directive `rewrite`"),
+        Item::Unsupported("verbose_logs", ""),
+    ],
+};
+
+/// Names of the block of `transport http`.
+pub(crate) const TRANSPORT: Table<ReverseProxy> = Table {
+    kind: "option of `transport http`",
+    items: &[
+        Item::Supported(
+            Entry {
+                name: "dial_timeout",
+                syntax: "dial_timeout DURATION",
+                default: "`3s`",
+                about: "How long connecting to an upstream may take.",
+                differs: "",
+                example: "dial_timeout 1s",
+            },
+            |_, call, proxy| {
+                proxy.dial_timeout = duration(call)?;
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "response_header_timeout",
+                syntax: "response_header_timeout DURATION",
+                default: "no limit",
+                about: "How long an upstream may take to answer; then the client is answered 504.",
+                differs: "",
+                example: "response_header_timeout 30s",
+            },
+            |_, call, proxy| {
+                proxy.response_header_timeout = Some(duration(call)?);
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "keepalive",
+                syntax: "keepalive DURATION|off",
+                default: "`2m`",
+                about: "How long a connection to an upstream stays open without a request.",
+                differs: "",
+                example: "keepalive 30s",
+            },
+            |_, call, proxy| {
+                proxy.keepalive = crate::value::optional_duration(call)?;
+                Ok(())
+            },
+        ),
+        Item::Unsupported("read_buffer", ""),
+        Item::Unsupported("write_buffer", ""),
+        Item::Unsupported("max_response_header", ""),
+        Item::Unsupported("proxy_protocol", ""),
+        Item::Unsupported("dial_fallback_delay", ""),
+        Item::Unsupported("read_timeout", "use `response_header_timeout`"),
+        Item::Unsupported("write_timeout", ""),
+        Item::Unsupported("resolvers", ""),
+        Item::Unsupported("tls", TLS),
+        Item::Unsupported("tls_client_auth", TLS),
+        Item::Unsupported("tls_insecure_skip_verify", TLS),
+        Item::Unsupported("tls_server_name", TLS),
+        Item::Unsupported("tls_trust_pool", TLS),
+        Item::Unsupported("keepalive_interval", ""),
+        Item::Unsupported("keepalive_idle_conns", ""),
+        Item::Unsupported("keepalive_idle_conns_per_host", ""),
+        Item::Unsupported("versions", "upstreams are talked to in HTTP/1.1"),
+        Item::Unsupported("compression", "`Accept-Encoding` is passed on as it is"),
+        Item::Unsupported("max_conns_per_host", "use `unhealthy_request_count`"),
+        Item::Unsupported("local_address", ""),
+    ],
+};
+
+pub(crate) fn read(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(), Error> {
+    let (key, rest) = scope.matcher(call.arguments)?;
+    let upstreams = rest
+        .iter()
+        .map(|word| upstream(word, Some(80)))
+        .collect::<Result<_, _>>()?;
+    let block = call.block.unwrap_or_default();
+    let mut draft = Draft {
+        proxy: ReverseProxy::new(upstreams),
+        intercept: intercept::Draft::new(cx, block, scope),
+        health: HealthDraft::default(),
+    };
+    let errors = cx.errors.len();
+    for statement in block {
+        if !statement.name.text.starts_with('@') {
+            cx.read(&REVERSE_PROXY, std::slice::from_ref(statement), &mut draft);
+        }
+    }
+    let Draft {
+        mut proxy,
+        intercept,
+        health,
+    } = draft;
+    if proxy.upstreams.is_empty() && cx.errors.len() == errors {
+        return Err(call.error(
+            ErrorKind::Arguments,
+            "`reverse_proxy` has no upstream".into(),
+            "write for example `reverse_proxy localhost:9000`",
+        ));
+    }
+    let others = health.interval.is_some() || health.timeout.is_some() || health.status.is_some();
+    match health.uri {
+        Some(uri) => {
+            proxy.health = Some(HealthCheck {
+                uri,
+                interval: health.interval.unwrap_or(Duration::from_secs(30)),
+                timeout: health.timeout.unwrap_or(Duration::from_secs(5)),
+                status: health.status.unwrap_or((200, 299)),
+            });
+        }
+        None if others => {
+            return Err(call.error(
+                ErrorKind::Conflict,
+                "the options of `health_uri` are here without it".into(),
+                "write `health_uri PATH` too",
+            ));
+        }
+        None => {}
+    }
+    proxy.intercept = intercept.intercept;
+    scope.push(key, Handler::ReverseProxy(Box::new(proxy)));
+    Ok(())
+}
+
+/// A field and what follows it.
+fn split<'a>(
+    call: &'a Call<'_>,
+) -> Result<(&'a crate::tree::Word, &'a [crate::tree::Word]), Error> {
+    let words = call.arguments(1, 3)?;
+    Ok((&words[0], &words[1..]))
+}
+
+fn policy(_: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
+    const KNOWN: &[&str] = &[
+        "random",
+        "round_robin",
+        "least_conn",
+        "first",
+        "ip_hash",
+        "client_ip_hash",
+        "uri_hash",
+        "header",
+        "cookie",
+    ];
+    let words = call.arguments(1, 2)?;
+    let name = &words[0];
+    draft.proxy.policy = match (name.text.as_str(), words.get(1)) {
+        ("random", None) => Policy::Random,
+        ("round_robin", None) => Policy::RoundRobin,
+        ("least_conn", None) => Policy::LeastConnections,
+        ("first", None) => Policy::First,
+        ("ip_hash", None) => Policy::IpHash,
+        ("client_ip_hash", None) => Policy::ClientIpHash,
+        ("uri_hash", None) => Policy::UriHash,
+        ("header", Some(field)) => Policy::Header(header_name(field, &field.text)?),
+        ("cookie", None) => Policy::Cookie("lb".into()),
+        ("cookie", Some(cookie)) => Policy::Cookie(header_name(cookie, &cookie.text)?),
+        ("random_choose" | "query" | "weighted_round_robin", _) => {
+            return Err(unsupported(name, "use `random`, `round_robin` or `header`"));
+        }
+        (text, _) if KNOWN.contains(&text) => {
+            return Err(call.error(
+                ErrorKind::Arguments,
+                format!("`lb_policy {text}` has a wrong number of arguments"),
+                format!("write `{}`", call.entry.syntax),
+            ));
+        }
+        (text, _) => {
+            let hint = nearest(text, KNOWN.iter().copied()).map_or_else(
+                || format!("known are {}", KNOWN.join(", ")),
+                |near| format!("did you mean `{near}`?"),
+            );
+            return Err(bad_value(
+                &name.position,
+                format!("`{text}` is not a policy"),
+                hint,
+            ));
+        }
+    };
+    Ok(())
+}

@@ -1,0 +1,179 @@
+//! Directives that change the request: `vars`, `method`, `uri` and `request_body`.
+
+use super::header::header_value;
+use super::matcher::check_regexp;
+use super::scope::Scope;
+use crate::error::{Error, ErrorKind};
+use crate::model::{Handler, UriChange};
+use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
+use crate::template::template;
+use crate::value::{is_token, size};
+
+/// Names of the block of `request_body`.
+pub(crate) const REQUEST_BODY: Table<Option<u64>> = Table {
+    kind: "subdirective of `request_body`",
+    items: &[
+        Item::Supported(
+            Entry {
+                name: "max_size",
+                syntax: "max_size SIZE",
+                default: "`max_body_size` of the global option `servers`",
+                about: "Bytes of a request body; more is answered 413.",
+                differs: "",
+                example: "max_size 10MB",
+            },
+            |_, call, max_size| call.set(max_size, size(call)?),
+        ),
+        Item::Unsupported(
+            "read_timeout",
+            "set `timeouts` in the global option `servers`",
+        ),
+        Item::Unsupported(
+            "write_timeout",
+            "set `timeouts` in the global option `servers`",
+        ),
+        Item::Unsupported("set", ""),
+    ],
+};
+
+pub(crate) fn vars(_: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(), Error> {
+    let (key, rest) = scope.matcher(call.arguments)?;
+    let mut vars = Vec::new();
+    match rest {
+        [] => {}
+        [name, value] => vars.push((name.text.clone(), template(value)?)),
+        _ => {
+            return Err(call.error(
+                ErrorKind::Arguments,
+                format!("`vars` takes a name and a value, {} given", rest.len()),
+                format!(
+                    "write `{}`, with quotes around a value with spaces",
+                    call.entry.syntax
+                ),
+            ));
+        }
+    }
+    for statement in call.block.unwrap_or_default() {
+        let ([value], None) = (statement.arguments.as_slice(), &statement.block) else {
+            return Err(Error::new(
+                ErrorKind::Arguments,
+                &statement.name.position,
+                format!("`{}` is to have one value", statement.name.text),
+                "write `NAME VALUE`, with quotes around a value with spaces",
+            ));
+        };
+        vars.push((statement.name.text.clone(), template(value)?));
+    }
+    if vars.is_empty() {
+        return Err(call.error(
+            ErrorKind::Arguments,
+            "`vars` sets nothing".into(),
+            format!("write `{}`", call.entry.syntax),
+        ));
+    }
+    scope.push(key, Handler::Vars(vars));
+    Ok(())
+}
+
+pub(crate) fn method(_: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(), Error> {
+    let (key, word) = super::optional_matcher(call, scope)?;
+    if !word.text.contains('{') && !is_token(&word.text) {
+        return Err(bad_value(
+            &word.position,
+            format!("`{}` is not a method", word.text),
+            "write for example `GET`",
+        ));
+    }
+    scope.push(key, Handler::Method(template(word)?));
+    Ok(())
+}
+
+pub(crate) fn uri(_: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(), Error> {
+    call.no_block()?;
+    let (key, rest) = scope.matcher(call.arguments)?;
+    let wrong = |message: String| {
+        call.error(
+            ErrorKind::Arguments,
+            message,
+            format!("write `{}`", call.entry.syntax),
+        )
+    };
+    let Some((operation, arguments)) = rest.split_first() else {
+        return Err(wrong("`uri` needs an operation".into()));
+    };
+    let change = match (operation.text.as_str(), arguments) {
+        ("strip_prefix", [prefix]) => UriChange::StripPrefix(template(prefix)?),
+        ("strip_suffix", [suffix]) => UriChange::StripSuffix(template(suffix)?),
+        ("replace", [find, replace, limit @ ..]) if limit.len() < 2 => {
+            if find.text.is_empty() {
+                return Err(bad_value(
+                    &find.position,
+                    "the text to find is empty".into(),
+                    "",
+                ));
+            }
+            let limit = match limit {
+                [word] => match word.text.parse::<usize>() {
+                    Ok(limit) => Some(limit).filter(|limit| *limit > 0),
+                    Err(_) => {
+                        return Err(bad_value(
+                            &word.position,
+                            format!("`{}` is not a number", word.text),
+                            "the last argument is how many are replaced",
+                        ));
+                    }
+                },
+                _ => None,
+            };
+            UriChange::Replace {
+                find: template(find)?,
+                replace: header_value(replace)?,
+                limit,
+            }
+        }
+        ("path_regexp", [find, replace]) => {
+            check_regexp(find, &find.text)?;
+            UriChange::Regexp {
+                find: find.text.clone(),
+                replace: header_value(replace)?,
+            }
+        }
+        ("query", _) => return Err(unsupported(operation, "use `rewrite` with a `?`")),
+        ("strip_prefix" | "strip_suffix" | "replace" | "path_regexp", _) => {
+            return Err(wrong(format!(
+                "`uri {}` has {} arguments",
+                operation.text,
+                arguments.len()
+            )));
+        }
+        _ => {
+            return Err(bad_value(
+                &operation.position,
+                format!("`{}` is no operation of `uri`", operation.text),
+                "known are strip_prefix, strip_suffix, replace and path_regexp; a matcher starts with `/` or `@`",
+            ));
+        }
+    };
+    scope.push(key, Handler::Uri(change));
+    Ok(())
+}
+
+pub(crate) fn body(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(), Error> {
+    let (key, rest) = scope.matcher(call.arguments)?;
+    super::no_more(call, rest)?;
+    let mut max_size = None;
+    let errors = cx.errors.len();
+    cx.read(&REQUEST_BODY, call.block()?, &mut max_size);
+    match max_size {
+        Some(max_size) => scope.push(key, Handler::RequestBody { max_size }),
+        None if cx.errors.len() > errors => {}
+        None => {
+            return Err(call.error(
+                ErrorKind::Arguments,
+                "`request_body` sets nothing".into(),
+                "write `request_body { max_size SIZE }`",
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,153 @@
+//! Global options about HTTPS.
+
+use std::path::PathBuf;
+
+use crate::error::{Error, ErrorKind};
+use crate::model::Https;
+use crate::table::{Call, Context, bad_value, unsupported};
+use crate::tree::Word;
+use crate::value::port;
+
+pub(crate) fn auto_https(call: &Call<'_>, https: &mut Https) -> Result<(), Error> {
+    let word = call.one()?;
+    match word.text.as_str() {
+        "off" => {
+            https.redirects = false;
+            https.certificates = false;
+        }
+        "disable_redirects" => https.redirects = false,
+        "disable_certs" => https.certificates = false,
+        "ignore_loaded_certs" | "prefer_wildcard" => return Err(unsupported(word, "")),
+        other => {
+            return Err(bad_value(
+                &word.position,
+                format!("`{other}` is not a value of `auto_https`"),
+                "write `off`, `disable_redirects` or `disable_certs`",
+            ));
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn https_port(call: &Call<'_>, https: &mut Https) -> Result<(), Error> {
+    let word = call.one()?;
+    https.port = port(word, &word.text)?;
+    Ok(())
+}
+
+/// `storage file_system PATH` or `storage file_system { root PATH }`.
+pub(crate) fn storage(call: &Call<'_>, https: &mut Https) -> Result<(), Error> {
+    let words = call.count(1, 2)?;
+    if words[0].text != "file_system" {
+        return Err(unsupported(&words[0], "write `storage file_system PATH`"));
+    }
+    let path = match (words.get(1), call.block) {
+        (Some(path), None) => path,
+        (None, Some([root])) if root.name.text == "root" && root.arguments.len() == 1 => {
+            &root.arguments[0]
+        }
+        _ => {
+            return Err(call.error(
+                ErrorKind::Arguments,
+                "`storage file_system` needs a directory".into(),
+                "write `storage file_system PATH`",
+            ));
+        }
+    };
+    https.storage = Some(file(path)?);
+    Ok(())
+}
+
+/// The name of a file or directory.
+pub(crate) fn file(word: &Word) -> Result<PathBuf, Error> {
+    if word.text.is_empty() || word.text.contains(['{', '}', '\0']) {
+        return Err(bad_value(
+            &word.position,
+            format!("`{}` is not the name of a file", word.text),
+            "write a path; `{$NAME}` is an environment variable",
+        ));
+    }
+    Ok(word.text.clone().into())
+}
+
+/// A mail address.
+pub(crate) fn email(word: &Word) -> Result<String, Error> {
+    let (user, domain) = word.text.split_once('@').unwrap_or_default();
+    let odd = |char: char| char.is_whitespace() || char.is_control() || ",;<>{}".contains(char);
+    if user.is_empty() || domain.is_empty() || domain.contains('@') || word.text.contains(odd) {
+        return Err(bad_value(
+            &word.position,
+            format!("`{}` is not a mail address", word.text),
+            "write for example `admin@example.com`",
+        ));
+    }
+    Ok(word.text.clone())
+}
+
+/// The URL of an ACME directory.
+pub(crate) fn directory(word: &Word) -> Result<String, Error> {
+    let rest = word.text.strip_prefix("https://");
+    if rest.is_none_or(|rest| rest.is_empty() || rest.contains(|char: char| char.is_whitespace())) {
+        return Err(bad_value(
+            &word.position,
+            format!("`{}` is not the URL of an ACME directory", word.text),
+            "write for example `https://acme-staging-v02.api.letsencrypt.org/directory`",
+        ));
+    }
+    Ok(word.text.clone())
+}
+
+/// `eab KEY_ID MAC_KEY`.
+pub(crate) fn eab(key: &Word, mac: &Word) -> Result<(String, String), Error> {
+    let base64url = |byte: u8| byte.is_ascii_alphanumeric() || b"-_=".contains(&byte);
+    if mac.text.is_empty() || !mac.text.bytes().all(base64url) {
+        return Err(bad_value(
+            &mac.position,
+            "the MAC key is not base64url".into(),
+            "copy it as the authority shows it",
+        ));
+    }
+    Ok((key.text.clone(), mac.text.trim_end_matches('=').to_owned()))
+}
+
+/// `acme_eab { key_id ID; mac_key KEY }`.
+pub(crate) fn acme_eab(call: &Call<'_>, https: &mut Https) -> Result<(), Error> {
+    call.count(0, 0)?;
+    let block = call.block()?;
+    let one = |name: &str| {
+        block
+            .iter()
+            .find(|statement| statement.name.text == name && statement.arguments.len() == 1)
+            .map(|statement| &statement.arguments[0])
+    };
+    match (one("key_id"), one("mac_key"), block.len()) {
+        (Some(key), Some(mac), 2) => {
+            https.acme.eab = Some(eab(key, mac)?);
+            Ok(())
+        }
+        _ => Err(call.error(
+            ErrorKind::Arguments,
+            "`acme_eab` needs `key_id` and `mac_key`".into(),
+            format!("write `{}`", call.entry.syntax),
+        )),
+    }
+}
+
+/// A server name as a client sends it.
+pub(crate) fn server_name(call: &Call<'_>) -> Result<String, Error> {
+    let word = call.one()?;
+    let valid = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:".contains(&byte);
+    if word.text.is_empty() || !word.text.bytes().all(valid) {
+        return Err(bad_value(
+            &word.position,
+            format!("`{}` is not a host", word.text),
+            "write for example `example.com`",
+        ));
+    }
+    Ok(word.text.to_ascii_lowercase())
+}
+
+/// `local_certs` and `skip_install_trust`: without arguments.
+pub(crate) fn flag(_: &mut Context, call: &Call<'_>) -> Result<(), Error> {
+    call.arguments(0, 0).map(drop)
+}

@@ -1,0 +1,247 @@
+//! Errors of matchers and of directives that change requests, replace responses or pass them on.
+
+mod common;
+
+use common::{errors, full};
+
+/// Each directive in a site, and the only error that it is.
+fn check(cases: &[(&str, &str)]) {
+    for (directives, expected) in cases {
+        let text = format!(":80 {{\n{directives}\n}}\n");
+        let found = errors(&text);
+        let found: Vec<_> = found
+            .iter()
+            .map(|error| error.trim_start_matches("Caddyfile:"))
+            .collect();
+        assert_eq!(found, [*expected], "{directives}");
+    }
+}
+
+#[test]
+fn matchers() {
+    check(&[
+        (
+            "@a path_regexp (",
+            "2:16: `(` is not a regular expression: error: unclosed group",
+        ),
+        (
+            "@a path_regexp a.b x",
+            "2:16: `a.b` is not a name for a regular expression; a name has letters, digits, `-` and `_`",
+        ),
+        (
+            "@a query page",
+            "2:10: `page` is not `NAME=VALUE`; write `NAME=*` for any value",
+        ),
+        (
+            "@a protocol http/4",
+            "2:13: `http/4` is not a protocol; known are http, https, grpc, http/1.0, http/1.1, http/2 and http/3, the last four also with `+`",
+        ),
+        (
+            "@a remote_ip 10.0.0.0/33",
+            "2:14: `10.0.0.0/33` is neither an IP address nor `ADDRESS/BITS`; write for example `10.0.0.0/8`, `::1` or `private_ranges`",
+        ),
+        (
+            "@a remote_ip forwarded",
+            "2:14: `forwarded` is not supported in this version; use `client_ip`",
+        ),
+        ("@a vars \"\" x", "2:9: the name of the variable is empty"),
+    ]);
+}
+
+#[test]
+fn expressions() {
+    let hint = "write for example `{method} == \"GET\" && path('/api/*')`; parts are joined by `&&` and `||`";
+    let told = |expression: &str, message: &str| {
+        check(&[(
+            &format!("@a expression `{expression}`"),
+            &format!("2:15: {message}"),
+        )]);
+    };
+    for (expression, message) in [
+        ("{method} ==", "the expression ends where a value should be"),
+        ("{method} == 'GET", "a ' is missing in the expression"),
+        (
+            "({method} == 'GET'",
+            "`)` is missing before the end of the expression",
+        ),
+        ("{method} = 'GET'", "`=` is not supported in this version"),
+        (
+            "{method} == 'GET' {path}",
+            "`{path}` is not expected in the expression",
+        ),
+        ("path", "`path` is not a value"),
+        ("{path}.", "a function is missing after `.`"),
+    ] {
+        told(expression, &format!("{message}; {hint}"));
+    }
+    told(
+        "pth('/a')",
+        "`pth()` is not supported in expressions; did you mean `path`?",
+    );
+    told(
+        "{path}.startWith('/a')",
+        "`.startWith()` is not supported in expressions; did you mean `startsWith`?",
+    );
+    told(
+        "path('a')",
+        "the path `a` matches nothing; a path starts with `/`, or with `*` for its end: `*.php`",
+    );
+    told(
+        "{path}.matches('(')",
+        "`(` is not a regular expression: error: unclosed group",
+    );
+    let deep = format!("{}true", "!".repeat(1000));
+    told(
+        &deep,
+        "the expression is nested more than 32 deep; use several matchers",
+    );
+    assert!(
+        full(
+            ":80 {\n@a `{query.a} == 'x'`\n@b expression {query.a} in ['x', 'y']\nrespond @a ok\n}"
+        )
+        .is_ok()
+    );
+}
+
+#[test]
+fn requests() {
+    check(&[
+        (
+            "vars a",
+            "2:1: `vars` takes a name and a value, 1 given; write `vars [MATCHER] NAME VALUE  or  vars [MATCHER] { NAME VALUE … }`, with quotes around a value with spaces",
+        ),
+        (
+            "method a/b",
+            "2:8: `a/b` is not a method; write for example `GET`",
+        ),
+        (
+            "uri strip /a",
+            "2:5: `strip` is no operation of `uri`; known are strip_prefix, strip_suffix, replace and path_regexp; a matcher starts with `/` or `@`",
+        ),
+        (
+            "uri replace a b c",
+            "2:17: `c` is not a number; the last argument is how many are replaced",
+        ),
+        (
+            "request_body {\nmax_siz 1\n}",
+            "3:1: unknown subdirective of `request_body` `max_siz`; did you mean `max_size`?",
+        ),
+        (
+            "request_header A b c d",
+            "2:16: the header field `A` has too many values; put quotes around a value with spaces",
+        ),
+        (
+            "basic_auth {\nann secret\n}",
+            "3:5: this is not a bcrypt hash of a password; make one with `php -r 'echo password_hash(\"…\", PASSWORD_BCRYPT);'` or `htpasswd -nB USER`",
+        ),
+        (
+            "basic_auth argon2id {\n}",
+            "2:12: `argon2id` is not supported in this version; hashes are of `bcrypt`",
+        ),
+        (
+            "basic_auth {\n}",
+            "2:1: `basic_auth` has no user; write `NAME HASH` in its block",
+        ),
+    ]);
+}
+
+#[test]
+fn responses() {
+    check(&[
+        (
+            "error 200",
+            "2:7: `200` is not a status code that can be answered here; give a number from 400 to 599",
+        ),
+        (
+            "handle {\nhandle_errors {\n}\n}",
+            "3:1: `handle_errors` is inside of another directive; put it directly in the block of the site",
+        ),
+        (
+            "handle_errors 4x {\n}",
+            "2:15: `4x` is not a status code that can be answered here; give a number from 200 to 599",
+        ),
+        (
+            "invoke nothing",
+            "2:8: there is no named route `&(nothing)`; define it at the top of the file: `&(nothing) { … }`",
+        ),
+        (
+            "intercept {\nhandle_response @a {\n}\n}",
+            "3:17: the matcher of responses `@a` is not defined; define it in this block: `@a status 404`",
+        ),
+        (
+            "intercept {\n@a\n}",
+            "3:1: `@a` has no response matcher; write `@a status CODE…` or `@a header NAME VALUE`",
+        ),
+        (
+            "intercept {\nreplace_status 99\n}",
+            "3:16: `99` is not a status code that can be answered here; give a number from 200 to 599",
+        ),
+        (
+            "templates",
+            "2:1: `templates` is not supported in this version; use PHP for pages with parts that change",
+        ),
+    ]);
+    let twice = errors("&(a) {\nrespond ok\n}\n&(a) {\n}\n:80 {\ninvoke a\n}\n");
+    assert_eq!(
+        twice,
+        ["Caddyfile:4:1: the named route `&(a)` is defined twice; rename one of them"]
+    );
+    let itself =
+        errors("&(a) {\ninvoke b\n}\n&(b) {\ninvoke a\n}\n:80 {\ninvoke a\ninvoke /x a\n}\n");
+    assert_eq!(
+        itself,
+        ["Caddyfile:5:8: the named route `&(a)` invokes itself; take one of the `invoke` out"]
+    );
+    // What nothing invokes is read all the same.
+    let unused = errors("&(a) {\nrespnd\n}\n:80 {\n}\n");
+    assert_eq!(
+        unused,
+        ["Caddyfile:2:1: unknown directive `respnd`; did you mean `respond`?"]
+    );
+}
+
+#[test]
+fn upstreams() {
+    check(&[
+        (
+            "reverse_proxy",
+            "2:1: `reverse_proxy` has no upstream; write for example `reverse_proxy localhost:9000`",
+        ),
+        (
+            "reverse_proxy https://a",
+            "2:15: `https://a` is not supported in this version; upstreams are talked to in HTTP/1.1 without TLS in this version",
+        ),
+        (
+            "reverse_proxy a/b",
+            "2:15: the upstream `a/b` has a path; use `rewrite` to change the path of requests",
+        ),
+        (
+            "reverse_proxy unix/a",
+            "2:15: `unix/a` is not the path of a socket; write for example `unix//run/app.sock`",
+        ),
+        (
+            "reverse_proxy a {\nlb_policy ranom\n}",
+            "3:11: `ranom` is not a policy; did you mean `random`?",
+        ),
+        (
+            "reverse_proxy a {\nhealth_interval 1s\n}",
+            "2:1: the options of `health_uri` are here without it; write `health_uri PATH` too",
+        ),
+        (
+            "reverse_proxy a {\ntransport fastcgi\n}",
+            "3:11: `fastcgi` is not supported in this version; use `php_fastcgi`",
+        ),
+        (
+            "reverse_proxy a {\nflush_interval 1s\n}",
+            "3:16: `1s` is not supported in this version; nothing is held back here: write `-1`",
+        ),
+        (
+            "php_fastcgi",
+            "2:1: `php_fastcgi` has no upstream; write for example `php_fastcgi unix//run/php/php-fpm.sock`",
+        ),
+        (
+            "php_fastcgi localhost",
+            "2:13: the upstream `localhost` has no port; write for example `localhost:9000` or `unix//run/php/php-fpm.sock`",
+        ),
+    ]);
+}

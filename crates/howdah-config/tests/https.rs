@@ -1,0 +1,321 @@
+//! HTTPS: which address is encrypted, on which port, with whose certificate, and what is redirected.
+
+mod common;
+
+use common::{config, errors};
+use howdah_config::Config;
+use howdah_config::model::{
+    Acme, Alpn, CertificateFiles, CipherSuite, ClientAuth, Handler, INTERNAL_LIFETIME, Issuer,
+    Placeholder, SiteTls, Source, TlsVersion, source,
+};
+
+/// `host:port`, with `+` for HTTPS, of all sites; those that redirect have an arrow.
+fn listed(config: &Config) -> Vec<String> {
+    let sites = config.sites.iter().flat_map(|site| {
+        let redirects = site.routes.iter().any(
+            |route| matches!(&route.handler, Handler::Redirect { status, .. } if *status == 308),
+        );
+        site.addresses.iter().map(move |address| {
+            let host = address.host.as_deref().unwrap_or("*");
+            let tls = if address.tls { "+" } else { "" };
+            let arrow = if redirects { "->" } else { "" };
+            format!("{host}:{}{tls}{arrow}", address.port)
+        })
+    });
+    sites.collect()
+}
+
+#[test]
+fn addresses_by_port_and_scheme() {
+    for (text, expected) in [
+        ("example.com", &["example.com:443+", "example.com:80->"][..]),
+        (
+            "https://example.com",
+            &["example.com:443+", "example.com:80->"],
+        ),
+        ("http://example.com", &["example.com:80"]),
+        ("example.com:80", &["example.com:80"]),
+        (
+            "example.com:8443",
+            &["example.com:8443+", "example.com:80->"],
+        ),
+        (":8080", &["*:8080"]),
+        (":80", &["*:80"]),
+        (
+            "localhost, 127.0.0.1",
+            &[
+                "localhost:443+",
+                "127.0.0.1:443+",
+                "localhost:80->",
+                "127.0.0.1:80->",
+            ],
+        ),
+        // A host on the HTTP port is the site's own business.
+        ("a.test, http://a.test", &["a.test:443+", "a.test:80"]),
+        (
+            "a.test, http://b.test",
+            &["a.test:443+", "b.test:80", "a.test:80->"],
+        ),
+        (
+            "a.test {\n}\n:80 {\n}",
+            &["a.test:443+", "*:80", "a.test:80->"],
+        ),
+        (":443 {\ntls c k\n}", &["*:443+", "*:80->"]),
+        (":8443 {\ntls c k\n}", &["*:8443+", "*:80->"]),
+        // The port has HTTPS for one, so it has it for all.
+        (
+            "a.test:9000 {\n}\n:9000 {\n}",
+            &["a.test:9000+", "*:9000+", "a.test:80->", "*:80->"],
+        ),
+        ("https://localhost:0", &["localhost:0+"]),
+        (
+            "{\nhttp_port 8080\nhttps_port 8443\n}\na.test {\n}",
+            &["a.test:8443+", "a.test:8080->"],
+        ),
+        (
+            "{\nauto_https disable_redirects\n}\na.test {\n}",
+            &["a.test:443+"],
+        ),
+        (
+            "{\nauto_https off\n}\na.test {\ntls internal\n}",
+            &["a.test:443+"],
+        ),
+        ("{\nauto_https off\n}\na.test:8080 {\n}", &["a.test:8080"]),
+        (
+            "{\nauto_https disable_certs\n}\na.test {\ntls c k\n}",
+            &["a.test:443+", "a.test:80->"],
+        ),
+    ] {
+        assert_eq!(listed(&config(text)), expected, "{text}");
+    }
+}
+
+#[test]
+fn binds_are_told_apart() {
+    let apart = "http://:9000 {\nbind 127.0.0.1\n}\na.test:9000 {\nbind 127.0.0.2\n}";
+    assert_eq!(
+        listed(&config(apart)),
+        ["*:9000", "a.test:9000+", "a.test:80->"]
+    );
+    let together = apart.replace("bind 127.0.0.2", "");
+    assert!(errors(&together)[0].contains("is served without encryption on a port that has HTTPS"));
+    let redirect = config("a.test {\nbind 127.0.0.1\n}").sites[1].clone();
+    assert_eq!(
+        redirect.bind,
+        ["127.0.0.1".parse::<std::net::IpAddr>().expect("valid")]
+    );
+}
+
+#[test]
+fn redirects_name_the_port_only_if_it_is_not_the_usual_one() {
+    for (text, port) in [
+        ("a.test", None),
+        ("a.test:8443", Some(":8443")),
+        ("{\nhttps_port 8443\n}\na.test {\n}", None),
+    ] {
+        let config = config(text);
+        let Handler::Redirect { to, .. } = &config.sites[1].routes[0].handler else {
+            panic!("a redirect: {config:?}")
+        };
+        let shown: Vec<_> = to
+            .parts
+            .iter()
+            .map(|part| match part {
+                howdah_config::model::Part::Text(text) => text.as_str(),
+                howdah_config::model::Part::Placeholder(Placeholder::Host) => "{host}",
+                howdah_config::model::Part::Placeholder(Placeholder::OrigUri) => "{uri}",
+                howdah_config::model::Part::Placeholder(_) => "?",
+            })
+            .collect();
+        let expected = ["https://", "{host}", port.unwrap_or_default(), "{uri}"].concat();
+        assert_eq!(shown.concat(), expected, "{text}");
+    }
+}
+
+#[test]
+fn tls_of_a_site() {
+    let tls = |text: &str| {
+        config(&format!("a.example {{\n{text}\n}}")).sites[0]
+            .tls
+            .clone()
+    };
+    let files = CertificateFiles {
+        certificate: "c.pem".into(),
+        key: "k.pem".into(),
+    };
+    assert_eq!(tls(""), SiteTls::default());
+    assert_eq!(tls("tls"), SiteTls::default());
+    assert_eq!(tls("tls c.pem k.pem").files, Some(files));
+    assert_eq!(tls("tls internal").issuer, Some(Issuer::internal()));
+    let acme = |acme: Acme| Some(Issuer::Acme(acme));
+    let email = Some("a@b.example".to_owned());
+    assert_eq!(
+        tls("tls a@b.example").issuer,
+        acme(Acme {
+            email: email.clone(),
+            ..Acme::default()
+        })
+    );
+    assert_eq!(
+        tls("tls a@b.example {\nca https://ca.example/dir\nca_root r.pem\neab id a2V5\n}").issuer,
+        acme(Acme {
+            directory: Some("https://ca.example/dir".into()),
+            root: Some("r.pem".into()),
+            eab: Some(("id".into(), "a2V5".into())),
+            email,
+            ..Acme::default()
+        })
+    );
+    assert_eq!(
+        tls("tls {\nissuer acme {\ndir https://ca.example/dir\ndisable_http_challenge\n}\n}")
+            .issuer,
+        acme(Acme {
+            directory: Some("https://ca.example/dir".into()),
+            no_http: true,
+            ..Acme::default()
+        })
+    );
+    let all = tls(
+        "tls {\nprotocols tls1.2 tls1.2\nciphers TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256\nalpn http/1.1\n\
+         client_auth {\nmode verify_if_given\ntrusted_ca_cert_file a.pem\ntrust_pool file b.pem {\npem_file c.pem\n}\n}\n}",
+    );
+    assert_eq!(
+        all,
+        SiteTls {
+            min_version: TlsVersion::Tls12,
+            no_tls13: true,
+            ciphers: vec![CipherSuite::EcdheRsaAes128],
+            alpn: Some(vec![Alpn::Http1]),
+            client_auth: Some(ClientAuth {
+                roots: vec!["a.pem".into(), "b.pem".into(), "c.pem".into()],
+                optional: true,
+            }),
+            ..SiteTls::default()
+        }
+    );
+}
+
+#[test]
+fn global_options_are_those_of_sites_that_say_nothing_else() {
+    let text = "{\nemail a@b.example\nacme_ca https://ca.example/dir\nacme_ca_root r.pem\ndefault_sni A.example\n\
+                fallback_sni b.example\nstorage file_system /data\nacme_eab {\nkey_id id\nmac_key a2V5\n}\n}\n\
+                a.example {\n}\nb.example {\ntls c@d.example\n}\nc.example {\ntls {\nca https://other.example/dir\n}\n}";
+    let config = config(text);
+    let https = &config.global.https;
+    assert_eq!(https.default_sni.as_deref(), Some("a.example"));
+    assert_eq!(https.fallback_sni.as_deref(), Some("b.example"));
+    assert_eq!(https.storage.as_deref(), Some("/data".as_ref()));
+    let of = |index: usize| {
+        let site = &config.sites[index];
+        match source(site.addresses[0].host.as_deref(), &site.tls, https) {
+            Ok(Source::Acme(acme)) => acme.clone(),
+            other => panic!("{other:?}"),
+        }
+    };
+    let whole = Acme {
+        directory: Some("https://ca.example/dir".into()),
+        root: Some("r.pem".into()),
+        email: Some("a@b.example".into()),
+        eab: Some(("id".into(), "a2V5".into())),
+        ..Acme::default()
+    };
+    assert_eq!(of(0), whole);
+    assert_eq!(
+        of(1),
+        Acme {
+            email: Some("c@d.example".into()),
+            ..whole
+        }
+    );
+    // Another authority has another root and another account.
+    let other = Acme {
+        directory: Some("https://other.example/dir".into()),
+        email: Some("a@b.example".into()),
+        ..Acme::default()
+    };
+    assert_eq!(of(2), other);
+    let local = self::config("{\nlocal_certs\nskip_install_trust\n}\na.example {\n}");
+    let site = &local.sites[0];
+    let found = source(Some("a.example"), &site.tls, &local.global.https);
+    assert_eq!(found, Ok(Source::Internal(INTERNAL_LIFETIME)));
+}
+
+#[test]
+fn mistakes_are_told() {
+    for (text, expected) in [
+        (
+            "a.example {\ntls x\n}",
+            "2:5: `x` is neither `internal` nor a mail address; write `tls CERT KEY`, `tls internal` or `tls admin@example.com`",
+        ),
+        (
+            "a.example {\ntls internal\ntls c k\n}",
+            "3:1: `tls` is given twice; put all of it in one `tls CERT KEY { … }`",
+        ),
+        (
+            "a.example {\ntls c k {\nissuer internal\n}\n}",
+            "2:1: the certificate is given, and an issuer too; take one of them out",
+        ),
+        (
+            "a.example {\ntls internal {\nca https://ca.example/dir\n}\n}",
+            "2:1: `ca`, `ca_root` and `eab` are for `tls` without an issuer; take one of them out",
+        ),
+        (
+            "a.example {\ntls {\nprotocols tls1.1\n}\n}",
+            "3:11: `tls1.1` is not a version of TLS that is spoken here; write `tls1.2` or `tls1.3`; older ones are broken",
+        ),
+        (
+            "a.example {\ntls {\nprotocols tls1.3 tls1.2\n}\n}",
+            "3:18: the newest version is older than the oldest; write `protocols tls1.2 tls1.3`",
+        ),
+        (
+            "a.example {\ntls {\nciphers TLS_RSA_WITH_AES_128_CBC_SHA\n}\n}",
+            "3:9: the cipher suite `TLS_RSA_WITH_AES_128_CBC_SHA` is not known; the list is in the reference; without `ciphers` the good ones are on",
+        ),
+        (
+            "a.example {\ntls {\nclient_auth {\nmode verify_if_given\n}\n}\n}",
+            "3:1: `client_auth` does not say which certificates are good; add `trusted_ca_cert_file FILE`",
+        ),
+        (
+            "a.example {\ntls {\nclient_auth {\nmode request\ntrusted_ca_cert_file a.pem\n}\n}\n}",
+            "4:6: `request` is not supported in this version; a certificate that nobody checks says nothing; write `verify_if_given` or `require_and_verify`",
+        ),
+        (
+            "a.example {\ntls {\nissuer internal {\nlifetime 10s\n}\n}\n}",
+            "4:10: `10s` is not a lifetime here; give a duration from `1m` to `5d`",
+        ),
+        (
+            "a.example {\ntls {\nissuer acme {\ndisable_http_challenge\ndisable_tlsalpn_challenge\n}\n}\n}",
+            "3:1: both challenges are disabled; leave one of them",
+        ),
+        (
+            "a.example {\ntls {\nprotocls tls1.3\n}\n}",
+            "3:1: unknown subdirective of `tls` `protocls`; did you mean `protocols`?",
+        ),
+        (
+            "a.example {\ntls {\non_demand\n}\n}",
+            "3:1: `on_demand` is not supported in this version; name each host in the site's address",
+        ),
+        (
+            "a.example {\nhandle {\ntls internal\n}\n}",
+            "3:1: `tls` is inside of another directive; put it directly in the block of the site",
+        ),
+        (
+            "{\nauto_https maybe\n}\n:80 {\n}",
+            "2:12: `maybe` is not a value of `auto_https`; write `off`, `disable_redirects` or `disable_certs`",
+        ),
+        (
+            "{\nacme_ca http://ca.example/dir\n}\n:80 {\n}",
+            "2:9: `http://ca.example/dir` is not the URL of an ACME directory; write for example `https://acme-staging-v02.api.letsencrypt.org/directory`",
+        ),
+        (
+            "{\nemail nobody\n}\n:80 {\n}",
+            "2:7: `nobody` is not a mail address; write for example `admin@example.com`",
+        ),
+        (
+            "{\nstorage redis\n}\n:80 {\n}",
+            "2:9: `redis` is not supported in this version; write `storage file_system PATH`",
+        ),
+    ] {
+        assert_eq!(errors(text), [format!("Caddyfile:{expected}")], "{text}");
+    }
+}

@@ -1,0 +1,192 @@
+//! `log` of a site.
+
+mod common;
+
+use std::time::Duration;
+
+use common::{config, errors, handler};
+use howdah_config::model::{
+    AccessLog, DurationFormat, Edit, Filter, Handler, LogFile, LogFormat, LogOutput, Part,
+    Placeholder, Roll, Template, TimeFormat,
+};
+
+fn log(lines: &str) -> AccessLog {
+    let mut config = config(&format!(":80 {{\nlog {{\n{lines}\n}}\n}}"));
+    config.sites[0].access_logs.remove(0)
+}
+
+fn filters(lines: &str) -> Vec<(String, Filter)> {
+    let filters = log(&format!("format filter {{\n{lines}\n}}"))
+        .format
+        .filters;
+    filters
+        .into_iter()
+        .map(|(path, filter)| (path.join(">"), filter))
+        .collect()
+}
+
+#[track_caller]
+fn refused(lines: &str, expected: &str) {
+    let text = format!(":80 {{\nlog {{\n{lines}\n}}\n}}");
+    let found = errors(&text);
+    assert!(
+        found.iter().any(|error| error.contains(expected)),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn outputs() {
+    assert_eq!(log("output stdout").output, LogOutput::Stdout);
+    assert_eq!(log("output discard").output, LogOutput::Discard);
+    let file = |path: &str| LogFile {
+        path: path.into(),
+        mode: 0o600,
+        roll: Some(Roll::default()),
+    };
+    assert_eq!(
+        log("output file a.log").output,
+        LogOutput::File(file("a.log"))
+    );
+    let rolled = "output file /var/log/a.log {\nmode 640\nroll_size 1MiB\nroll_keep 2\nroll_keep_for 720h\nroll_uncompressed\n}";
+    assert_eq!(
+        log(rolled).output,
+        LogOutput::File(LogFile {
+            mode: 0o640,
+            roll: Some(Roll {
+                size: 1 << 20,
+                keep: 2,
+                keep_for: Duration::from_secs(30 * 86_400),
+                gzip: false,
+            }),
+            ..file("/var/log/a.log")
+        })
+    );
+    let never = "output file a {\nroll_disabled\n}";
+    assert!(matches!(
+        log(never).output,
+        LogOutput::File(LogFile { roll: None, .. })
+    ));
+    refused("output file", "`output file` takes one path");
+    refused("output file a/", "`a/` is not the path of a file");
+    refused("output file {host}.log", "cannot have a placeholder");
+    refused("output file a {\nmode 999\n}", "`999` are no permissions");
+    refused(
+        "output file a {\nroll_kep 3\n}",
+        "did you mean `roll_keep`?",
+    );
+    refused("output net localhost:1", "`net` is not supported");
+    refused("output stdout {\nmode 600\n}", "takes no block");
+}
+
+#[test]
+fn formats() {
+    let format = log("format json {\ntime_format iso8601\nduration_format ms\n}").format;
+    assert_eq!(format.encoding, Some(LogFormat::Json));
+    assert_eq!(format.time, Some(TimeFormat::Iso8601));
+    assert_eq!(format.duration, DurationFormat::Millis);
+    let wrapped = "format filter {\nwrap console {\ntime_format wall\n}\nstatus delete\n}";
+    let format = log(wrapped).format;
+    assert_eq!(format.encoding, Some(LogFormat::Console));
+    assert_eq!(format.time, Some(TimeFormat::Wall));
+    refused(
+        "format json {\ntime_format iso8061\n}",
+        "did you mean `iso8601`?",
+    );
+    refused("format json {\ntime_local\n}", "times are in UTC");
+}
+
+#[test]
+fn filters_stand_bare_or_in_fields() {
+    let expected = [
+        ("request>uri".to_owned(), Filter::Delete),
+        ("status".to_owned(), Filter::Replace("x".into())),
+    ];
+    assert_eq!(filters("uri delete\nstatus replace x"), expected);
+    assert_eq!(
+        filters("fields {\nrequest>uri delete\nstatus replace x\n}"),
+        expected
+    );
+    let edits = vec![
+        Edit::Replace("a".into(), "b".into()),
+        Edit::Delete("c".into()),
+        Edit::Hash("d".into()),
+    ];
+    let block = "{\nreplace a b\ndelete c\nhash d\n}";
+    let table = [
+        (format!("uri query {block}"), Filter::Query(edits.clone())),
+        (
+            format!("request>headers>Cookie cookie {block}"),
+            Filter::Cookie(edits),
+        ),
+        ("uri hash".to_owned(), Filter::Hash),
+        ("uri rename u".to_owned(), Filter::Rename("u".into())),
+        ("remote_ip ip_mask 16 32".to_owned(), Filter::IpMask(16, 32)),
+        ("remote_ip ip_mask 16".to_owned(), Filter::IpMask(16, 128)),
+        (
+            "remote_ip ip_mask {\nipv6 48\n}".to_owned(),
+            Filter::IpMask(32, 48),
+        ),
+        (
+            "uri regexp a+ $0".to_owned(),
+            Filter::Regexp("a+".into(), "$0".into()),
+        ),
+    ];
+    for (line, expected) in table {
+        assert_eq!(filters(&line)[0].1, expected, "{line}");
+    }
+    for (line, expected) in [
+        ("uri", "the field `uri` has no filter"),
+        ("uri delet", "did you mean `delete`?"),
+        ("uri replace", "write `FIELD replace TEXT`"),
+        ("uri ip_mask 33", "write `FIELD ip_mask"),
+        ("uri ip_mask", "write `FIELD ip_mask"),
+        ("uri regexp ( x", "`(` is not a regular expression"),
+        ("uri query {\nrename a b\n}", "`rename` cannot be done so"),
+    ] {
+        refused(&format!("format filter {{\n{line}\n}}"), expected);
+    }
+}
+
+#[test]
+fn the_global_format_holds_for_sites_without_their_own() {
+    let global = "{\nlog {\nformat filter {\nwrap console\nuri delete\n}\n}\n}\n";
+    let config = config(&format!(
+        "{global}:80 {{\nlog\nlog own {{\nformat json\n}}\n}}"
+    ));
+    assert_eq!(config.global.log.format, Some(LogFormat::Console));
+    let logs = &config.sites[0].access_logs;
+    assert_eq!(logs[0].format.encoding, Some(LogFormat::Console));
+    assert_eq!(logs[0].format.filters.len(), 1);
+    assert_eq!(logs[1].format.encoding, Some(LogFormat::Json));
+    assert!(logs[1].format.filters.is_empty());
+}
+
+#[test]
+fn several_logs_have_names() {
+    let config = config(":80 {\nlog\nlog b {\nhostnames B.example c.example\n}\n}");
+    let logs = &config.sites[0].access_logs;
+    assert_eq!(
+        (logs[0].name.as_deref(), logs[1].name.as_deref()),
+        (None, Some("b"))
+    );
+    assert_eq!(logs[1].hostnames, ["b.example", "c.example"]);
+    refused("hostnames *.example.com", "`*.example.com` is not a host");
+    let twice = errors(":80 {\nlog a\nlog a\n}");
+    assert!(twice[0].contains("give them names"), "{twice:?}");
+}
+
+#[test]
+fn directives_about_single_requests() {
+    assert_eq!(handler("log_skip"), Handler::LogSkip);
+    assert_eq!(handler("skip_log"), Handler::LogSkip);
+    let host = Template {
+        parts: vec![Part::Placeholder(Placeholder::Host)],
+    };
+    assert_eq!(
+        handler("log_append h {host}"),
+        Handler::LogAppend("h".into(), host)
+    );
+    assert!(errors(":80 {\nlog_append h\n}")[0].contains("takes 2 to 3"));
+    assert!(errors(":80 {\nlog_append /a h\n}")[0].contains("takes a name and a value"));
+}

@@ -1,0 +1,119 @@
+//! `metrics`, `tracing` and `mercure`.
+
+mod common;
+
+use std::time::Duration;
+
+use common::{config, errors, full, handler};
+use howdah_config::model::{Handler, Matcher, Part, Placeholder, Template};
+
+#[test]
+fn metrics_count_when_anything_asks_for_them() {
+    assert!(!config(":80 {\n}").global.metrics);
+    assert!(config("{\nmetrics\n}\n:80 {\n}").global.metrics);
+    let site = config(":80 {\nhandle /x {\nmetrics /metrics {\ndisable_openmetrics\n}\n}\n}");
+    assert!(site.global.metrics, "a directive inside of another counts");
+    assert_eq!(handler("metrics"), Handler::Metrics { openmetrics: true });
+    let found = errors("{\nmetrics {\nper_host\n}\n}\n:80 {\n}");
+    assert!(
+        found[0].contains("`per_host` is not supported"),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn traces() {
+    assert!(!config(":80 {\n}").global.tracing);
+    let traced = config(":80 {\ntracing /api/* {\nspan api\n}\n}");
+    assert!(traced.global.tracing);
+    let route = &traced.sites[0].routes[0];
+    assert_eq!(route.matcher, Some(Matcher::Path(vec!["/api/*".into()])));
+    assert_eq!(route.handler, Handler::Tracing(Template::text("api")));
+    for (name, expected) in [
+        ("http.vars.trace_id", Placeholder::TraceId),
+        ("vars.span_id", Placeholder::SpanId),
+    ] {
+        let Handler::Respond { body, .. } = handler(&format!("respond {{{name}}}")) else {
+            panic!("{name}")
+        };
+        assert_eq!(body.parts, [Part::Placeholder(expected)]);
+    }
+}
+
+fn hub(lines: &str) -> howdah_config::model::Mercure {
+    let text = format!(":80 {{\nmercure {{\npublisher_jwt k\nanonymous\n{lines}\n}}\n}}");
+    config(&text).hubs.remove(0)
+}
+
+#[test]
+fn hubs() {
+    let default = hub("");
+    assert_eq!(default.heartbeat, Some(Duration::from_secs(40)));
+    assert_eq!(default.history, 1_000);
+    assert_eq!(default.cookie, "mercureAuthorization");
+    let own = hub(
+        "subscriber_jwt {env.KEY} {env.ALG}\nsubscriptions\ncors_origins https://a http://b:1\n\
+         publish_origins *\nheartbeat 0\nwrite_timeout 1h\ntransport local\ncookie_name c\n\
+         protocol_version_compatibility 7",
+    );
+    let key = own.subscriber.expect("a key").key;
+    assert_eq!(
+        key.parts,
+        [Part::Placeholder(Placeholder::Env("KEY".into()))]
+    );
+    assert_eq!(own.cors_origins, ["https://a", "http://b:1"]);
+    assert_eq!((own.heartbeat, own.history), (None, 0));
+    assert_eq!(own.write_timeout, Some(Duration::from_secs(3600)));
+    assert!(own.version_7 && own.subscriptions);
+}
+
+#[test]
+fn a_file_as_transport_is_a_warning() {
+    for line in [
+        "transport bolt {\npath x.db\nsize 5\n}",
+        "transport_url bolt:///data/x.db?size=5",
+    ] {
+        let text = format!(":80 {{\nmercure {{\npublisher_jwt k\nanonymous\n{line}\n}}\n}}");
+        let parsed = full(&text).expect("valid");
+        assert_eq!(parsed.config.hubs[0].history, 5, "{line}");
+        let warnings = parsed.warnings;
+        assert_eq!(warnings.len(), 1, "{line}");
+        assert!(warnings[0].message.contains("a restart forgets them"));
+    }
+    assert_eq!(hub("transport_url local://local").history, 0);
+}
+
+#[test]
+fn what_a_hub_cannot_be() {
+    for (lines, expected) in [
+        ("anonymous", "`mercure` has no `publisher_jwt`"),
+        (
+            "publisher_jwt k",
+            "has neither `subscriber_jwt` nor `anonymous`",
+        ),
+        (
+            "publisher_jwt {host}\nanonymous",
+            "a key cannot depend on the request",
+        ),
+        (
+            "publisher_jwt k\nanonymous\ncors_origins a.example",
+            "`a.example` is not an origin",
+        ),
+        (
+            "publisher_jwt k\nanonymous\ntransport redis",
+            "`redis` is not supported",
+        ),
+        (
+            "publisher_jwt k\nanonymous\ntransport local\ntransport_url bolt://x",
+            "given twice",
+        ),
+        (
+            "publisher_jwks_url https://x",
+            "`publisher_jwks_url` is not supported",
+        ),
+        ("publsher_jwt k", "did you mean `publisher_jwt`?"),
+    ] {
+        let found = errors(&format!(":80 {{\nmercure {{\n{lines}\n}}\n}}"));
+        assert!(found[0].contains(expected), "{lines}: {found:?}");
+    }
+}

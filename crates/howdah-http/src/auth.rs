@@ -1,0 +1,192 @@
+//! `basic_auth`: names and passwords.
+//!
+//! bcrypt takes tens of milliseconds by design, so it runs on other threads, a few at a time, and what was
+//! right is known for a while by a keyed hash. Routes do not wait: they ask for a check, and are run again
+//! with its verdict.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use howdah_config::model::BasicAuth;
+use http::header::{AUTHORIZATION, HeaderValue, WWW_AUTHENTICATE};
+use http::{HeaderMap, Response, StatusCode};
+use tokio::sync::Semaphore;
+
+use crate::response::Content;
+use crate::{answer, clock};
+
+/// Checks at a time, of all front threads: each is a core at work.
+static AT_WORK: Semaphore = Semaphore::const_new(2);
+/// Checks that wait or are at work.
+static PENDING: AtomicUsize = AtomicUsize::new(0);
+/// More are answered 503.
+const PENDING_MAX: usize = 64;
+/// Milliseconds for which a password that was right is known.
+const KNOWN_FOR: u64 = 5 * 60_000;
+/// Passwords that are known to a front thread; beyond, it starts anew.
+const KNOWN_MAX: usize = 1024;
+
+/// A compiled [`BasicAuth`].
+#[derive(Debug)]
+pub(crate) struct Auth {
+    challenge: HeaderValue,
+    /// Names and hashes.
+    users: Box<[(Rc<str>, String)]>,
+    keys: [RandomState; 2],
+    /// What was right, and until when, on the coarse clock.
+    known: RefCell<HashMap<u128, u64>>,
+}
+
+/// The result of a check, valid for one request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Verdict {
+    key: u128,
+    good: bool,
+}
+
+/// What is known about the password of a request.
+pub(crate) enum Checked {
+    Good(Rc<str>),
+    Bad,
+    Unknown(Check),
+}
+
+/// A password that has to be checked.
+pub(crate) struct Check {
+    auth: Rc<Auth>,
+    password: Vec<u8>,
+    hash: String,
+    key: u128,
+    /// A name that nobody has takes as long as any other.
+    has_user: bool,
+}
+
+impl Auth {
+    pub(crate) fn compile(auth: &BasicAuth) -> Self {
+        let challenge = format!("Basic realm=\"{}\", charset=\"UTF-8\"", auth.realm);
+        Self {
+            // The configuration has checked the realm.
+            challenge: HeaderValue::try_from(challenge)
+                .unwrap_or(HeaderValue::from_static("Basic realm=\"restricted\"")),
+            users: auth
+                .users
+                .iter()
+                .map(|(name, hash)| (name.as_str().into(), hash.clone()))
+                .collect(),
+            keys: [RandomState::new(), RandomState::new()],
+            known: RefCell::default(),
+        }
+    }
+
+    pub(crate) fn check(self: &Rc<Self>, headers: &HeaderMap, verdicts: &[Verdict]) -> Checked {
+        let Some((name, password)) = credentials(headers) else {
+            return Checked::Bad;
+        };
+        let user = self
+            .users
+            .iter()
+            .find(|(known, _)| known.as_bytes() == name.as_slice());
+        let Some((known, hash)) = user.or(self.users.first()) else {
+            return Checked::Bad;
+        };
+        // The hash is part of it: a reload that changes the password makes a new key.
+        let text = (&name, &password, hash);
+        let [high, low] = [&self.keys[0], &self.keys[1]].map(|key| u128::from(key.hash_one(text)));
+        let key = high << 64 | low;
+        if let Some(verdict) = verdicts.iter().find(|verdict| verdict.key == key) {
+            return if verdict.good {
+                Checked::Good(Rc::clone(known))
+            } else {
+                Checked::Bad
+            };
+        }
+        let until = self.known.borrow().get(&key).copied();
+        if until.is_some_and(|until| clock::now() < until) {
+            return Checked::Good(Rc::clone(known));
+        }
+        Checked::Unknown(Check {
+            auth: Rc::clone(self),
+            password,
+            hash: hash.clone(),
+            key,
+            has_user: user.is_some(),
+        })
+    }
+
+    /// 401.
+    pub(crate) fn refusal(&self) -> Response<Content> {
+        let mut response = answer::plain(StatusCode::UNAUTHORIZED);
+        response
+            .headers_mut()
+            .insert(WWW_AUTHENTICATE, self.challenge.clone());
+        response
+    }
+}
+
+/// Counts a check for as long as it lives, however it ends.
+struct Turn;
+
+impl Turn {
+    fn take() -> Option<Self> {
+        // Dropping it counts back.
+        let (before, turn) = (PENDING.fetch_add(1, Relaxed), Self);
+        (before < PENDING_MAX).then_some(turn)
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        PENDING.fetch_sub(1, Relaxed);
+    }
+}
+
+impl Check {
+    /// `None`: too many wait already.
+    pub(crate) async fn run(self) -> Option<Verdict> {
+        let _turn = Turn::take()?;
+        let Self {
+            auth,
+            password,
+            hash,
+            key,
+            has_user,
+        } = self;
+        // The semaphore is never closed.
+        let _permit = AT_WORK.acquire().await.ok()?;
+        let work = tokio::task::spawn_blocking(move || bcrypt::verify(&password, &hash));
+        let good = match work.await {
+            Ok(Ok(good)) => good && has_user,
+            Ok(Err(error)) => {
+                tracing::warn!(%error, "a password cannot be checked");
+                false
+            }
+            // The runtime ends.
+            Err(_) => return None,
+        };
+        if good {
+            let mut known = auth.known.borrow_mut();
+            if known.len() >= KNOWN_MAX {
+                known.clear();
+            }
+            known.insert(key, clock::now() + KNOWN_FOR);
+        }
+        Some(Verdict { key, good })
+    }
+}
+
+/// Name and password of the request.
+fn credentials(headers: &HeaderMap) -> Option<(Vec<u8>, Vec<u8>)> {
+    let value = headers.get(AUTHORIZATION)?.as_bytes();
+    let (scheme, rest) = value.split_at_checked(6)?;
+    if !scheme.eq_ignore_ascii_case(b"Basic ") {
+        return None;
+    }
+    let decoded = STANDARD.decode(rest.trim_ascii()).ok()?;
+    let colon = decoded.iter().position(|byte| *byte == b':')?;
+    Some((decoded[..colon].to_vec(), decoded[colon + 1..].to_vec()))
+}

@@ -1,0 +1,175 @@
+//! What a FastCGI server writes after the header, and what it complains about.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::StatusCode;
+use http_body::{Body, Frame, SizeHint};
+use tokio::io::{AsyncRead, ReadBuf, ReadHalf};
+use tokio::task::JoinHandle;
+use tokio::time::Sleep;
+
+use super::record::{Decoder, Record};
+use super::timed_out;
+use crate::upstream::Stream;
+
+/// Bytes of one read.
+pub(super) const READ: usize = 16 << 10;
+/// Bytes of standard error that are kept for the log.
+const ERRORS_MAX: usize = 16 << 10;
+
+/// The standard error of a request, logged at its end; and the task that sends the request.
+pub(super) struct Problems {
+    id: u64,
+    is_captured: bool,
+    /// There is a response, and it is no error.
+    is_well: bool,
+    text: Vec<u8>,
+    sending: JoinHandle<()>,
+}
+
+impl Problems {
+    pub(super) fn new(id: u64, is_captured: bool, sending: JoinHandle<()>) -> Self {
+        Self {
+            id,
+            is_captured,
+            is_well: false,
+            text: Vec::new(),
+            sending,
+        }
+    }
+
+    pub(super) fn add(&mut self, text: &[u8]) {
+        let room = ERRORS_MAX.saturating_sub(self.text.len());
+        self.text.extend_from_slice(&text[..text.len().min(room)]);
+    }
+
+    pub(super) fn note_status(&mut self, status: StatusCode) {
+        self.is_well = !status.is_client_error() && !status.is_server_error();
+    }
+}
+
+impl Drop for Problems {
+    fn drop(&mut self) {
+        self.sending.abort();
+        if self.is_well && !self.is_captured {
+            return;
+        }
+        let text = String::from_utf8_lossy(&self.text);
+        for line in text.lines().filter(|line| !line.trim().is_empty()) {
+            let request_id = format_args!("{:016x}", self.id);
+            tracing::warn!(target: "howdah::php", %request_id, "{}", line.trim_end());
+        }
+    }
+}
+
+/// The body of a response.
+pub(super) struct Output {
+    /// What came with the header.
+    first: Bytes,
+    reader: ReadHalf<Stream>,
+    decoder: Decoder,
+    scratch: Box<[u8; READ]>,
+    limit: Option<Duration>,
+    timer: Option<Pin<Box<Sleep>>>,
+    is_over: bool,
+    problems: Problems,
+}
+
+impl Output {
+    pub(super) fn new(
+        first: Bytes,
+        reader: ReadHalf<Stream>,
+        decoder: Decoder,
+        limit: Option<Duration>,
+        problems: Problems,
+    ) -> Self {
+        Self {
+            first,
+            reader,
+            decoder,
+            scratch: Box::new([0; READ]),
+            limit,
+            timer: None,
+            is_over: false,
+            problems,
+        }
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
+        if !self.first.is_empty() {
+            return Poll::Ready(Some(Ok(std::mem::take(&mut self.first))));
+        }
+        while !self.is_over {
+            match self.decoder.next() {
+                Ok(Some(Record::Output(part))) => return Poll::Ready(Some(Ok(part))),
+                Ok(Some(Record::Error(text))) => {
+                    self.problems.add(&text);
+                    continue;
+                }
+                Ok(Some(Record::End(_))) => {
+                    self.is_over = true;
+                    break;
+                }
+                Ok(None) => {}
+                Err(error) => return self.fail(io::Error::other(error)),
+            }
+            let mut buffer = ReadBuf::new(&mut self.scratch[..]);
+            match Pin::new(&mut self.reader).poll_read(cx, &mut buffer) {
+                Poll::Ready(Ok(())) if buffer.filled().is_empty() => {
+                    return self.fail(io::ErrorKind::UnexpectedEof.into());
+                }
+                Poll::Ready(Ok(())) => {
+                    self.decoder.push(buffer.filled());
+                    self.timer = None;
+                }
+                Poll::Ready(Err(error)) => return self.fail(error),
+                Poll::Pending => {
+                    let Some(limit) = self.limit else {
+                        return Poll::Pending;
+                    };
+                    let timer = self
+                        .timer
+                        .get_or_insert_with(|| Box::pin(tokio::time::sleep(limit)));
+                    if timer.as_mut().poll(cx).is_pending() {
+                        return Poll::Pending;
+                    }
+                    return self.fail(timed_out());
+                }
+            }
+        }
+        Poll::Ready(None)
+    }
+
+    fn fail(&mut self, error: io::Error) -> Poll<Option<io::Result<Bytes>>> {
+        self.is_over = true;
+        let request_id = format_args!("{:016x}", self.problems.id);
+        tracing::warn!(target: "howdah::php", %request_id, %error, "a response of the FastCGI server was cut off");
+        Poll::Ready(Some(Err(error)))
+    }
+}
+
+impl Body for Output {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        self.get_mut()
+            .poll(cx)
+            .map(|part| part.map(|part| part.map(Frame::data)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.is_over && self.first.is_empty()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::default()
+    }
+}

@@ -1,0 +1,190 @@
+//! `browse`: the list of a folder, as HTML or JSON.
+
+use std::fmt::Write as _;
+use std::time::UNIX_EPOCH;
+
+use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
+use http::request::Parts;
+use http::{Response, StatusCode};
+
+use crate::response::Content;
+use crate::route::FileJob;
+use crate::{answer, path};
+
+/// Entries of a list; a folder with more is listed in part.
+const ENTRIES_MAX: usize = 10_000;
+
+struct Entry {
+    name: String,
+    is_directory: bool,
+    size: u64,
+    /// Seconds since 1970.
+    modified: u64,
+}
+
+/// Lists the folder `full`, which ends in a slash.
+pub(super) async fn list(job: &FileJob, full: String, parts: &Parts) -> Response<Content> {
+    let query = parts.uri.query().unwrap_or("").to_owned();
+    let json = parts
+        .headers
+        .get_all(ACCEPT)
+        .iter()
+        .any(|value| value.as_bytes().starts_with(b"application/json"));
+    // FileJob holds what belongs to this thread, so the names are hidden here and read there.
+    let folder = full.clone();
+    let read = tokio::task::spawn_blocking(move || read(&folder)).await;
+    let mut entries = match read {
+        Ok(Ok(entries)) => entries,
+        Ok(Err(error)) => {
+            tracing::error!(path = full, %error, "a folder cannot be listed");
+            return answer::plain(StatusCode::FORBIDDEN);
+        }
+        Err(_) => return answer::plain(StatusCode::INTERNAL_SERVER_ERROR),
+    };
+    let prefix = job.root.prefix();
+    entries.retain(|entry| {
+        let path = format!("{}{}", &full[prefix.len()..], entry.name);
+        !job.options.hides(prefix, &path)
+    });
+    sort(&mut entries, &query);
+    let (kind, text) = if json {
+        ("application/json", as_json(&entries))
+    } else {
+        let shown = if job.path.ends_with('/') {
+            job.path.clone()
+        } else {
+            format!("{}/", job.path)
+        };
+        ("text/html; charset=utf-8", as_html(&shown, &entries))
+    };
+    let mut response = answer::text(StatusCode::OK, text.into());
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    headers.insert(http::header::VARY, HeaderValue::from_static("Accept"));
+    response
+}
+
+fn read(folder: &str) -> std::io::Result<Vec<Entry>> {
+    let mut entries = Vec::new();
+    for entry in std::fs::read_dir(folder)?.take(ENTRIES_MAX) {
+        let entry = entry?;
+        // A name that is not UTF-8 has no link, and a link that leads nowhere is nothing to open.
+        let (Ok(name), Ok(metadata)) = (
+            entry.file_name().into_string(),
+            std::fs::metadata(entry.path()),
+        ) else {
+            continue;
+        };
+        let modified = metadata
+            .modified()
+            .ok()
+            .and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        entries.push(Entry {
+            name,
+            is_directory: metadata.is_dir(),
+            size: metadata.len(),
+            modified: modified.map_or(0, |time| time.as_secs()),
+        });
+    }
+    Ok(entries)
+}
+
+fn sort(entries: &mut [Entry], query: &str) {
+    let value = |name: &str| {
+        let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+        pairs
+            .find(|(known, _)| *known == name)
+            .map(|(_, value)| value)
+    };
+    let by_name = |entry: &Entry| (!entry.is_directory, entry.name.to_lowercase());
+    match value("sort") {
+        Some("size") => entries.sort_by_key(|entry| (entry.size, by_name(entry))),
+        Some("time") => entries.sort_by_key(|entry| (entry.modified, by_name(entry))),
+        _ => entries.sort_by_cached_key(by_name),
+    }
+    if value("order") == Some("desc") {
+        entries.reverse();
+    }
+}
+
+fn as_html(shown: &str, entries: &[Entry]) -> String {
+    let title = escape(shown);
+    let mut page = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width\">\n<title>{title}</title>\n\
+         <style>body{{font-family:sans-serif;margin:2em}}td,th{{padding:.2em 2em .2em 0;text-align:left}}\
+         td+td{{text-align:right;white-space:nowrap}}</style>\n</head>\n<body>\n<h1>{title}</h1>\n<table>\n\
+         <tr><th><a href=\"?sort=name\">Name</a></th><th><a href=\"?sort=size\">Size</a></th>\
+         <th><a href=\"?sort=time\">Modified</a></th></tr>\n"
+    );
+    if shown != "/" {
+        page.push_str("<tr><td><a href=\"../\">../</a></td><td></td><td></td></tr>\n");
+    }
+    for entry in entries {
+        let slash = if entry.is_directory { "/" } else { "" };
+        // `./`: a name with a colon would be another scheme.
+        let link = escape(&path::encode(&entry.name));
+        let name = escape(&entry.name);
+        let size = if entry.is_directory {
+            String::new()
+        } else {
+            entry.size.to_string()
+        };
+        let time = UNIX_EPOCH + std::time::Duration::from_secs(entry.modified);
+        let time = httpdate::fmt_http_date(time);
+        // A `String` takes all that is written to it.
+        let _ = writeln!(
+            page,
+            "<tr><td><a href=\"./{link}{slash}\">{name}{slash}</a></td><td>{size}</td><td>{time}</td></tr>"
+        );
+    }
+    page.push_str("</table>\n</body>\n</html>\n");
+    page
+}
+
+fn as_json(entries: &[Entry]) -> String {
+    let mut text = String::from("[");
+    for (index, entry) in entries.iter().enumerate() {
+        let comma = if index == 0 { "" } else { "," };
+        let name = json_text(&entry.name);
+        let url = json_text(&path::encode(&entry.name));
+        let slash = if entry.is_directory { "/" } else { "" };
+        let _ = write!(
+            text,
+            "{comma}{{\"name\":\"{name}{slash}\",\"size\":{},\"url\":\"./{url}{slash}\",\
+             \"mod_time\":{},\"is_dir\":{}}}",
+            entry.size, entry.modified, entry.is_directory
+        );
+    }
+    text.push_str("]\n");
+    text
+}
+
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for char in text.chars() {
+        match char {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            _ => escaped.push(char),
+        }
+    }
+    escaped
+}
+
+fn json_text(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for char in text.chars() {
+        match char {
+            '"' | '\\' => escaped.extend(['\\', char]),
+            _ if char.is_control() => {
+                let _ = write!(escaped, "\\u{:04x}", u32::from(char));
+            }
+            _ => escaped.push(char),
+        }
+    }
+    escaped
+}

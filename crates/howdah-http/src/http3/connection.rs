@@ -1,0 +1,148 @@
+//! One HTTP/3 connection, from its handshake to its close.
+
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::rc::Rc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use howdah_observe::metrics::Protocol;
+use hyper::rt::Executor as _;
+use tokio::time::{Instant, sleep};
+
+use super::bounded::Quic;
+use super::stream::{self, Shared};
+use crate::application::{Application, Connection, Tls};
+use crate::clock;
+use crate::connection::state::{ConnectionState, Phase};
+use crate::executor::LocalExecutor;
+use crate::thread::{Core, Thread};
+
+/// After GOAWAY a connection without requests is closed when nothing was sent for so long: what the client
+/// has not confirmed by then is lost.
+const QUIET: Duration = Duration::from_millis(500);
+
+/// Serves a connection until it ends. `local`: the listener's address. `handshake` is dropped when the
+/// handshake is over.
+pub(super) async fn serve<A: Application>(
+    thread: Rc<Thread<A>>,
+    connecting: quinn::Connecting,
+    listener: usize,
+    local: SocketAddr,
+    handshake: Rc<()>,
+) {
+    let core = Rc::clone(&thread.core);
+    let remote = connecting.remote_address();
+    let limit = Duration::from_millis(core.limits.read_header);
+    let drained = core.drain.notified();
+    if core.is_draining() {
+        return;
+    }
+    let quic = tokio::select! {
+        quic = tokio::time::timeout(limit, connecting) => match quic {
+            Ok(Ok(quic)) => quic,
+            Ok(Err(error)) => return tracing::debug!(%remote, %error, "a QUIC handshake failed"),
+            Err(_) => return tracing::debug!(%remote, "a QUIC handshake was given up"),
+        },
+        () = drained => return,
+    };
+    drop(handshake);
+    let ip = quic.local_ip().unwrap_or(local.ip()).to_canonical();
+    let info = Connection {
+        remote: SocketAddr::new(remote.ip().to_canonical(), remote.port()),
+        local: SocketAddr::new(ip, local.port()),
+        tls: Some(Tls {
+            protocol: "TLSv1.3",
+            // quinn does not tell which one was agreed on.
+            cipher: "",
+            host: None,
+        }),
+    };
+    let state = Rc::new(ConnectionState::new(core.limits.max_header_size));
+    state.set_http2();
+    let _spoken = core.speaks(Protocol::Http3);
+    let mut builder = h3::server::builder();
+    builder.max_field_section_size(core.limits.max_header_size as u64);
+    let Ok(http) = builder
+        .build(Quic::new(quic.clone(), core.limits.max_header_size))
+        .await
+    else {
+        return;
+    };
+    let shared = Rc::new(Shared {
+        thread,
+        info: Rc::new(info),
+        state,
+        quic,
+        listener,
+    });
+    drive(&core, &shared, http).await;
+    // The close is sent by quinn's task, which has been woken and runs before this goes on.
+    tokio::task::yield_now().await;
+    tokio::task::yield_now().await;
+}
+
+type Http = h3::server::Connection<Quic, Bytes>;
+
+async fn drive<A: Application>(core: &Core, shared: &Rc<Shared<A>>, mut http: Http) {
+    let executor = LocalExecutor {
+        write_limit: Duration::from_millis(core.limits.write),
+    };
+    let mut drained = pin!(core.drain.notified());
+    drained.as_mut().enable();
+    // Told to go: by the order to drain, or for having been idle.
+    let mut told = false;
+    let mut sent = 0;
+    let mut wake = pin!(sleep(idle_left(core, &shared.state)));
+    loop {
+        if core.is_draining() && !told {
+            told = true;
+            if http.shutdown(0).await.is_err() {
+                return;
+            }
+            sleep_reset(&mut wake, QUIET);
+        }
+        tokio::select! {
+            accepted = http.accept() => match accepted {
+                Ok(Some(resolver)) => executor.execute(stream::serve(Rc::clone(shared), resolver)),
+                Ok(None) | Err(_) => return,
+            },
+            () = &mut drained, if !told => {}
+            () = wake.as_mut() => {
+                let idle = shared.state.phase() == Phase::Idle;
+                if told {
+                    let now = shared.quic.stats().udp_tx.datagrams;
+                    if clock::now() >= core.cut_at() || (idle && now == sent) {
+                        return;
+                    }
+                    sent = now;
+                    sleep_reset(&mut wake, QUIET);
+                } else {
+                    let left = idle_left(core, &shared.state);
+                    if idle && left.is_zero() {
+                        told = true;
+                        if http.shutdown(0).await.is_err() {
+                            return;
+                        }
+                        sleep_reset(&mut wake, QUIET);
+                    } else {
+                        sleep_reset(&mut wake, left.max(QUIET));
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn sleep_reset(wake: &mut std::pin::Pin<&mut tokio::time::Sleep>, wait: Duration) {
+    wake.as_mut().reset(Instant::now() + wait);
+}
+
+/// How long the connection may still be without a request; the whole time while there is one.
+fn idle_left(core: &Core, state: &ConnectionState) -> Duration {
+    let limit = core.limits.idle;
+    Duration::from_millis(match state.phase() {
+        Phase::Idle => limit.saturating_sub(clock::now().saturating_sub(state.since())),
+        Phase::Header | Phase::Busy => limit,
+    })
+}

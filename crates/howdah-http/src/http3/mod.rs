@@ -1,0 +1,181 @@
+//! HTTP/3: QUIC by quinn, its frames by h3, requests by the service that HTTP/1 and HTTP/2 have.
+//!
+//! Each address with HTTPS has one UDP socket, served by one front thread, the addresses in turn: a QUIC
+//! connection can change its address, so the kernel cannot spread packets over the sockets of several
+//! threads by it. The connections of an address stay on its thread.
+//!
+//! Listeners with hosts that ask for client certificates have none: a connection is for all hosts.
+
+mod body;
+mod bounded;
+mod connection;
+mod stream;
+
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use howdah_config::model::Limits;
+use howdah_tls::Acceptor;
+use http::HeaderValue;
+use quinn::crypto::rustls::QuicServerConfig;
+use quinn::{EndpointConfig, IdleTimeout, ServerConfig, TransportConfig, VarInt};
+use socket2::{Domain, Protocol, Socket, Type};
+
+pub(crate) use self::body::Incoming;
+use crate::application::Application;
+use crate::thread::{ConnectionGuard, Thread};
+
+/// Requests of a connection at a time, as on HTTP/2.
+const STREAMS_MAX: u32 = 128;
+/// A client needs three, and may have some of kinds that nobody knows.
+const UNI_STREAMS_MAX: u32 = 8;
+/// Bytes that a client may send unread: of a request, of a connection.
+const WINDOW: u32 = 256 << 10;
+const CONNECTION_WINDOW: u32 = 1 << 20;
+/// Bytes of responses that wait to be confirmed by a client.
+const SEND_WINDOW: u64 = 1 << 20;
+/// Connections that wait to be accepted, and bytes kept for them.
+const INCOMING_MAX: usize = 1024;
+const INCOMING_BYTES: u64 = 4 << 20;
+/// With more handshakes under way, clients have to prove their address first.
+const RETRY_FROM: usize = 128;
+/// And with more, no new ones are taken.
+const HANDSHAKES_MAX: usize = 1024;
+
+/// A UDP socket that is bound, with what its connections are made from.
+#[derive(Debug)]
+pub(crate) struct Bound {
+    pub(crate) listener: usize,
+    address: SocketAddr,
+    socket: UdpSocket,
+    config: ServerConfig,
+}
+
+/// Why there is no HTTP/3.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SetUpError {
+    #[error(transparent)]
+    Socket(#[from] io::Error),
+    #[error(transparent)]
+    Tls(#[from] howdah_tls::TlsError),
+    #[error(transparent)]
+    Cipher(#[from] quinn::crypto::rustls::NoInitialCipherSuite),
+}
+
+/// What HTTP/1 and HTTP/2 say of it.
+pub(crate) fn alt_svc(port: u16) -> Option<HeaderValue> {
+    HeaderValue::try_from(format!("h3=\":{port}\"; ma=2592000")).ok()
+}
+
+/// Binds the address, whose TCP socket is there already.
+pub(crate) fn bind(
+    listener: usize,
+    address: SocketAddr,
+    acceptor: &Arc<Acceptor>,
+    limits: &Limits,
+) -> Result<Bound, SetUpError> {
+    let socket = Socket::new(
+        Domain::for_address(address),
+        Type::DGRAM,
+        Some(Protocol::UDP),
+    )?;
+    if address.is_ipv6() {
+        socket.set_only_v6(!address.ip().is_unspecified())?;
+    }
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
+    let crypto = QuicServerConfig::try_from(acceptor.quic()?)?;
+    let mut config = ServerConfig::with_crypto(Arc::new(crypto));
+    config
+        .transport_config(Arc::new(transport(limits)))
+        .max_incoming(INCOMING_MAX)
+        .incoming_buffer_size_total(INCOMING_BYTES);
+    Ok(Bound {
+        listener,
+        address,
+        socket: socket.into(),
+        config,
+    })
+}
+
+fn transport(limits: &Limits) -> TransportConfig {
+    let mut transport = TransportConfig::default();
+    // Longer than the client may be idle, which is measured by requests: this finds clients that are
+    // gone, and the server's own packets keep a connection whose request takes long.
+    let idle = limits.idle.max(Duration::from_secs(10));
+    transport
+        .max_concurrent_bidi_streams(STREAMS_MAX.into())
+        .max_concurrent_uni_streams(UNI_STREAMS_MAX.into())
+        .stream_receive_window(WINDOW.into())
+        .receive_window(CONNECTION_WINDOW.into())
+        .send_window(SEND_WINDOW)
+        .datagram_receive_buffer_size(None)
+        .keep_alive_interval(Some(idle / 3))
+        .max_idle_timeout(Some(
+            IdleTimeout::try_from(idle).unwrap_or_else(|_| VarInt::MAX.into()),
+        ));
+    transport
+}
+
+/// Accepts connections until the thread drains.
+pub(crate) async fn accept<A: Application>(thread: Rc<Thread<A>>, bound: Bound) -> io::Result<()> {
+    let core = &thread.core;
+    let endpoint = quinn::Endpoint::new(
+        EndpointConfig::default(),
+        Some(bound.config),
+        bound.socket,
+        Arc::new(quinn::TokioRuntime),
+    )?;
+    let handshakes = Rc::new(());
+    loop {
+        let drained = core.drain.notified();
+        if core.is_draining() {
+            break;
+        }
+        let incoming = tokio::select! {
+            incoming = endpoint.accept() => incoming,
+            () = drained => continue,
+        };
+        let Some(incoming) = incoming else {
+            break;
+        };
+        let under_way = Rc::strong_count(&handshakes) - 1;
+        if core.is_full() || under_way >= HANDSHAKES_MAX {
+            incoming.refuse();
+            continue;
+        }
+        if under_way >= RETRY_FROM && incoming.may_retry() && !incoming.remote_address_validated() {
+            // Fails only for what was not asked above.
+            if let Err(error) = incoming.retry() {
+                error.into_incoming().refuse();
+            }
+            continue;
+        }
+        // Packets that are none of a handshake are refused by this.
+        let Ok(connecting) = incoming.accept() else {
+            continue;
+        };
+        let guard = ConnectionGuard::new(core);
+        let serving = connection::serve(
+            Rc::clone(&thread),
+            connecting,
+            bound.listener,
+            bound.address,
+            Rc::clone(&handshakes),
+        );
+        tokio::task::spawn_local(async move {
+            serving.await;
+            drop(guard);
+        });
+    }
+    // Whoever comes now is told at once, as long as the others are served.
+    tokio::task::spawn_local(async move {
+        while let Some(incoming) = endpoint.accept().await {
+            incoming.refuse();
+        }
+    });
+    Ok(())
+}

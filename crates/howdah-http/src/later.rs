@@ -1,0 +1,277 @@
+//! What may replace a response: `intercept`, `handle_response` and `handle_errors`.
+//!
+//! Kept only for requests that may need it.
+
+use std::borrow::Cow;
+use std::rc::Rc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use howdah_cgi::Host;
+use http::header::{
+    ACCEPT_RANGES, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, HOST,
+    LAST_MODIFIED, TRANSFER_ENCODING,
+};
+use http::request::Parts;
+use http::{Response, response};
+use http_body::Body;
+
+use crate::answer::Failure;
+use crate::application::Application;
+use crate::encode::Encodings;
+use crate::lookup::Root;
+use crate::path;
+use crate::perform::{Asked, Performer};
+use crate::response::{Content, Source};
+use crate::route::context::{Context, LogChoice};
+use crate::route::error::Problem;
+use crate::route::header::Pending;
+use crate::route::intercept::{Action, Intercept};
+use crate::route::notes::Notes;
+use crate::route::{Outcome, Site};
+
+/// For so long the rest of an upstream's response is taken when another one stands in its place.
+const DISCARD_MAX: Duration = Duration::from_secs(10);
+
+/// The request as it was when its routes had been run.
+pub(crate) struct Later {
+    site: Rc<Site>,
+    /// As sent.
+    original: Parts,
+    changed: Option<Box<Parts>>,
+    path: String,
+    rewritten: bool,
+    query: Option<String>,
+    root: Rc<Root>,
+    notes: Notes,
+    /// The outermost first.
+    intercepts: Vec<Rc<Intercept>>,
+}
+
+/// A response whose body is the application's, or the server's.
+type Answer<A> = Response<Source<<A as Application>::Body>>;
+
+impl Later {
+    /// `None` if nothing can replace the response.
+    pub(crate) fn keep(site: &Rc<Site>, context: &Context<'_>) -> Option<Box<Self>> {
+        if !site.handles_errors() && context.intercepts.is_empty() {
+            return None;
+        }
+        Some(Box::new(Self {
+            site: Rc::clone(site),
+            original: context.original.clone(),
+            changed: context.changed.clone(),
+            path: context.path.clone().into_owned(),
+            rewritten: context.rewritten,
+            query: context.query.clone(),
+            root: Rc::clone(&context.root),
+            notes: context.notes.clone(),
+            intercepts: context.intercepts.clone(),
+        }))
+    }
+
+    /// The response, or what stands in its place; `None` if the connection is to be closed. Adds to the
+    /// changes of the header.
+    pub(crate) async fn apply<A: Application>(
+        self,
+        mut response: Answer<A>,
+        performer: &Performer<'_, A>,
+        asked: &mut Asked,
+        headers: &mut Vec<Pending>,
+    ) -> Option<Answer<A>> {
+        if response.extensions().get::<Failure>().is_none() {
+            response = self.intercept(response, performer, asked, headers).await?;
+        }
+        let Some(failure) = response.extensions().get::<Failure>() else {
+            return Some(response);
+        };
+        if !self.site.handles_errors() {
+            return Some(response);
+        }
+        let problem = Problem {
+            status: response.status(),
+            message: failure.message.clone(),
+        };
+        self.handle_error(response, &problem, performer, asked, headers)
+            .await
+    }
+
+    async fn intercept<A: Application>(
+        &self,
+        response: Answer<A>,
+        performer: &Performer<'_, A>,
+        asked: &mut Asked,
+        headers: &mut Vec<Pending>,
+    ) -> Option<Answer<A>> {
+        let (mut head, body) = response.into_parts();
+        let mut intercepts = self.intercepts.iter().rev();
+        let Some(action) = intercepts.find_map(|intercept| intercept.action(&head)) else {
+            return Some(Response::from_parts(head, body));
+        };
+        let handle = match action {
+            Action::Status(status) => {
+                head.status = *status;
+                head.extensions.remove::<hyper::ext::ReasonPhrase>();
+                return Some(Response::from_parts(head, body));
+            }
+            Action::Handle(handle) => handle,
+        };
+        // The application runs to its end: without its body it would take the client for gone.
+        discard(body);
+        let host = host(&self.original);
+        let mut context = self.context(performer, host);
+        context.response = Some(&head);
+        let outcome = handle.run(&mut context);
+        self.prepare(&mut context, asked, headers);
+        drop(context);
+        if matches!(outcome, Outcome::Next) {
+            // Nothing answers: the header is all that is left.
+            return Some(replaced(head, answered(Content::Empty)));
+        }
+        let response = performer.perform(outcome, asked).await?;
+        let is_error = response.extensions().get::<Failure>().is_some();
+        Some(if is_error {
+            response
+        } else {
+            replaced(head, response)
+        })
+    }
+
+    async fn handle_error<A: Application>(
+        &self,
+        response: Answer<A>,
+        problem: &Problem,
+        performer: &Performer<'_, A>,
+        asked: &mut Asked,
+        headers: &mut Vec<Pending>,
+    ) -> Option<Answer<A>> {
+        let host = host(&self.original);
+        let mut context = self.context(performer, host);
+        // As Caddy: the request is that of the client again, with the variables of its routes.
+        context.changed = None;
+        context.query = None;
+        context.rewritten = false;
+        if let Ok(path) = path::normalise(self.original.uri.path()) {
+            context.path = path;
+        }
+        context.problem = Some(problem);
+        let outcome = self.site.run_errors(problem, &mut context);
+        self.prepare(&mut context, asked, headers);
+        drop(context);
+        if matches!(outcome, Outcome::Next) {
+            return Some(response);
+        }
+        let formed = performer.perform(outcome, asked).await?;
+        // An error while an error is formed: the first one is the one to tell.
+        if formed.extensions().get::<Failure>().is_some() {
+            return Some(response);
+        }
+        let (kept, _) = response.into_parts();
+        let mut formed = formed;
+        for name in [
+            http::header::ALLOW,
+            http::header::WWW_AUTHENTICATE,
+            http::header::RETRY_AFTER,
+        ] {
+            if let Some(value) = kept.headers.get(&name) {
+                formed.headers_mut().entry(name).or_insert(value.clone());
+            }
+        }
+        Some(formed)
+    }
+
+    /// What the routes left for the request that they answer.
+    fn prepare(&self, context: &mut Context<'_>, asked: &mut Asked, headers: &mut Vec<Pending>) {
+        headers.append(&mut context.headers);
+        let changed = context.changed.take();
+        asked.parts = changed.map_or_else(|| self.original.clone(), |parts| *parts);
+        asked.query = Some(context.query().to_owned());
+        // What is compressed anew is not what the file is.
+        asked.with_origin = false;
+    }
+
+    fn context<'c, A>(
+        &'c self,
+        performer: &'c Performer<'_, A>,
+        host: Option<Host<'c>>,
+    ) -> Context<'c> {
+        let core = &performer.thread.core;
+        Context {
+            original: &self.original,
+            changed: self.changed.clone(),
+            connection: performer.connection,
+            id: performer.id,
+            original_host: host,
+            path: Cow::Borrowed(&self.path),
+            rewritten: self.rewritten,
+            query: self.query.clone(),
+            path_info: String::new(),
+            root: Rc::clone(&self.root),
+            headers: Vec::new(),
+            encodings: Encodings::default(),
+            notes: self.notes.clone(),
+            intercepts: Vec::new(),
+            max_body_size: None,
+            log: LogChoice::default(),
+            sampler: None,
+            trace: None,
+            lookup: &core.lookup,
+            roots: &core.roots,
+            proxies: &core.proxies,
+            verdicts: &[],
+            problem: None,
+            response: None,
+        }
+    }
+}
+
+fn host(parts: &Parts) -> Option<Host<'_>> {
+    Host::parse(parts.headers.get(HOST)?.to_str().ok()?)
+}
+
+fn answered<B>(content: Content) -> Response<Source<B>> {
+    Response::new(Source::Content(content))
+}
+
+/// The header of the first response with the body of the second.
+fn replaced<B>(mut first: response::Parts, second: Response<Source<B>>) -> Response<Source<B>> {
+    let (second, body) = second.into_parts();
+    // What was true of the body that is gone.
+    for name in [
+        CONTENT_LENGTH,
+        TRANSFER_ENCODING,
+        CONTENT_ENCODING,
+        CONTENT_RANGE,
+        ACCEPT_RANGES,
+        ETAG,
+        LAST_MODIFIED,
+    ] {
+        first.headers.remove(name);
+    }
+    let keeps_type = first.headers.contains_key(CONTENT_TYPE);
+    for (name, value) in &second.headers {
+        if *name != CONTENT_TYPE || !keeps_type {
+            first.headers.insert(name.clone(), value.clone());
+        }
+    }
+    first.status = second.status;
+    first.extensions = second.extensions;
+    Response::from_parts(first, body)
+}
+
+fn discard<B>(body: Source<B>)
+where
+    B: Body<Data = Bytes, Error = std::io::Error> + Unpin + 'static,
+{
+    match body {
+        Source::Application(body) if !body.is_end_stream() => {
+            tokio::task::spawn_local(crate::service::discard(body));
+        }
+        // Of an upstream, which may have no end.
+        Source::Content(Content::Endpoint(body)) if !body.is_end_stream() => {
+            let rest = crate::service::discard(body);
+            tokio::task::spawn_local(tokio::time::timeout(DISCARD_MAX, rest));
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,305 @@
+//! `reverse_proxy`: requests go to other servers, over connections that each front thread keeps.
+//!
+//! Both bodies are streamed: what one side does not take, the other is not asked for.
+
+pub(crate) mod balance;
+mod health;
+mod upload;
+
+use std::cell::Cell;
+use std::error::Error as _;
+use std::io;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use howdah_config::model::{HealthCheck, Policy, ReverseProxy};
+use http::header::{HeaderValue, SET_COOKIE};
+use http::{Request, Response, StatusCode};
+use http_body::{Body, Frame, SizeHint};
+use hyper::body::Incoming;
+use hyper_util::client::legacy::{Client, Error as ClientError};
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+
+use self::balance::{Active, Limits, State, choose};
+use self::upload::{Source, Upload};
+use crate::answer;
+use crate::body::BodyError;
+use crate::clock::{self, milliseconds};
+use crate::response::Content;
+use crate::route::proxy::{ProxyJob, remove_hops};
+use crate::upstream::Connector;
+
+/// The upstreams of a `reverse_proxy`, as one front thread knows them.
+pub(crate) struct Upstreams {
+    client: Client<Connector, Upload>,
+    states: Rc<[State]>,
+    policy: Policy,
+    limits: Limits,
+    turn: Cell<u64>,
+    retries: u32,
+    try_duration: Duration,
+    try_interval: Duration,
+    /// Milliseconds; 0: failures are not remembered.
+    fail_duration: u64,
+    unhealthy_status: Box<[(u16, u16)]>,
+    header_timeout: Option<Duration>,
+    health: Option<HealthCheck>,
+    is_watched: Cell<bool>,
+}
+
+impl std::fmt::Debug for Upstreams {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Upstreams").field(&self.states).finish()
+    }
+}
+
+/// Why an upstream did not answer.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error("{0}")]
+    Connect(String),
+    #[error("{0}")]
+    Client(String),
+    #[error("it did not answer in time")]
+    HeaderTimeout,
+    #[error("connecting took too long")]
+    DialTimeout,
+    #[error("the request cannot be passed on: {0}")]
+    Request(http::Error),
+}
+
+impl Upstreams {
+    pub(crate) fn new(proxy: &ReverseProxy) -> Rc<Self> {
+        let connector = Connector::new(proxy.upstreams.clone().into(), proxy.dial_timeout);
+        let mut builder = Client::builder(TokioExecutor::new());
+        builder
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(proxy.keepalive)
+            .set_host(false);
+        if proxy.keepalive.is_none() {
+            builder.pool_max_idle_per_host(0);
+        }
+        Rc::new(Self {
+            client: builder.build(connector),
+            states: proxy.upstreams.iter().map(State::new).collect(),
+            policy: proxy.policy.clone(),
+            limits: Limits {
+                max_fails: proxy.max_fails,
+                max_requests: proxy.max_requests,
+            },
+            turn: Cell::new(0),
+            retries: proxy.retries,
+            try_duration: proxy.try_duration,
+            try_interval: proxy.try_interval,
+            fail_duration: milliseconds(proxy.fail_duration),
+            unhealthy_status: proxy.unhealthy_status.clone().into(),
+            header_timeout: proxy.response_header_timeout,
+            health: proxy.health.clone(),
+            is_watched: Cell::new(false),
+        })
+    }
+
+    pub(crate) fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    fn fail(&self, index: usize) {
+        if self.fail_duration > 0 {
+            let until = clock::now().saturating_add(self.fail_duration);
+            self.states[index].fail(until, self.limits.max_fails);
+        }
+    }
+
+    async fn attempt(
+        &self,
+        index: usize,
+        job: &ProxyJob,
+        source: &Source,
+    ) -> Result<Response<Incoming>, Failure> {
+        let mut headers = job.headers.clone();
+        // Any printable name is a valid value.
+        let name =
+            HeaderValue::from_str(&self.states[index].name).unwrap_or(HeaderValue::from_static(""));
+        for change in &job.header_up {
+            change.apply_for(&name, &mut headers);
+        }
+        let mut request = Request::builder()
+            .method(job.method.clone())
+            .uri(format!("http://u{index}{}", job.target))
+            .body(Upload(source.clone()))
+            .map_err(Failure::Request)?;
+        *request.headers_mut() = headers;
+        let sending = self.client.request(request);
+        let result = match self.header_timeout {
+            None => sending.await,
+            Some(limit) => match tokio::time::timeout(limit, sending).await {
+                Ok(result) => result,
+                Err(_) => return Err(Failure::HeaderTimeout),
+            },
+        };
+        result.map_err(|error| failure(&error))
+    }
+}
+
+fn failure(error: &ClientError) -> Failure {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let timed_out = error
+            .downcast_ref::<io::Error>()
+            .is_some_and(|error| error.kind() == io::ErrorKind::TimedOut);
+        if timed_out {
+            return Failure::DialTimeout;
+        }
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    if error.is_connect() {
+        Failure::Connect(text)
+    } else {
+        Failure::Client(text)
+    }
+}
+
+/// What `reverse_proxy` may take of a client's body.
+pub(crate) struct UploadLimits {
+    pub(crate) size: u64,
+    /// Between two reads.
+    pub(crate) wait: Duration,
+}
+
+/// Has an upstream answer the request `id`. `Err`: the body of the request is refused.
+pub(crate) async fn send(
+    job: ProxyJob,
+    body: Option<crate::http3::Incoming>,
+    limits: UploadLimits,
+    id: u64,
+) -> Result<Response<Content>, BodyError> {
+    let upstreams = &job.upstreams;
+    upstreams.watch();
+    let source = Source::new(body, limits.size, limits.wait);
+    if let Some(error) = source.check_size() {
+        return Err(error);
+    }
+    let start = Instant::now();
+    let mut attempts = 0;
+    loop {
+        let chosen = choose(
+            &upstreams.states,
+            &upstreams.policy,
+            upstreams.limits,
+            &job.hint,
+            &upstreams.turn,
+        );
+        let mut again = attempts < upstreams.retries || start.elapsed() < upstreams.try_duration;
+        let refusal = if let Some(index) = chosen {
+            let active = Active::begin(&upstreams.states, index);
+            match upstreams.attempt(index, &job, &source).await {
+                Ok(response) => return Ok(upstreams.respond(response, index, active, &job)),
+                Err(failure) => {
+                    if let Some(error) = source.refusal() {
+                        return Err(error);
+                    }
+                    upstreams.fail(index);
+                    // An upstream may have begun to work.
+                    again &= !source.is_begun() && is_harmless(&failure, &job);
+                    let upstream = &upstreams.states[index].name;
+                    let request_id = format_args!("{id:016x}");
+                    tracing::warn!(target: "howdah::proxy", %request_id, %upstream, again, "an upstream did not answer: {failure}");
+                    match failure {
+                        Failure::HeaderTimeout | Failure::DialTimeout => {
+                            StatusCode::GATEWAY_TIMEOUT
+                        }
+                        Failure::Connect(_) | Failure::Client(_) => StatusCode::BAD_GATEWAY,
+                        Failure::Request(_) => StatusCode::BAD_REQUEST,
+                    }
+                }
+            }
+        } else {
+            let request_id = format_args!("{id:016x}");
+            tracing::warn!(target: "howdah::proxy", %request_id, again, "no upstream is well");
+            StatusCode::SERVICE_UNAVAILABLE
+        };
+        if !again {
+            return Ok(answer::plain(refusal));
+        }
+        attempts += 1;
+        tokio::time::sleep(upstreams.try_interval).await;
+    }
+}
+
+/// Whether a request may be sent again: nobody has seen it, or it changes nothing.
+fn is_harmless(failure: &Failure, job: &ProxyJob) -> bool {
+    match failure {
+        Failure::DialTimeout | Failure::Connect(_) => true,
+        Failure::Client(_) | Failure::HeaderTimeout => job.method.is_safe(),
+        Failure::Request(_) => false,
+    }
+}
+
+impl Upstreams {
+    fn respond(
+        &self,
+        response: Response<Incoming>,
+        index: usize,
+        active: Active,
+        job: &ProxyJob,
+    ) -> Response<Content> {
+        let (mut head, body) = response.into_parts();
+        let code = head.status.as_u16();
+        let bad = |(first, last): &(u16, u16)| (*first..=*last).contains(&code);
+        if self.unhealthy_status.iter().any(bad) {
+            self.fail(index);
+        }
+        remove_hops(&mut head.headers);
+        // hyper's own notes about the upstream's connection are not for the client's.
+        let reason = head.extensions.remove::<hyper::ext::ReasonPhrase>();
+        head.extensions.clear();
+        if let Some(reason) = reason {
+            head.extensions.insert(reason);
+        }
+        if let Policy::Cookie(name) = &self.policy {
+            let value = &self.states[index].cookie;
+            let known = matches!(&job.hint, balance::Hint::Cookie(cookie) if cookie == value);
+            let cookie = HeaderValue::try_from(format!("{name}={value}; Path=/; HttpOnly"));
+            if let (false, Ok(cookie)) = (known, cookie) {
+                head.headers.append(SET_COOKIE, cookie);
+            }
+        }
+        let body = Download {
+            body,
+            _active: active,
+        };
+        Response::from_parts(head, Content::Endpoint(Box::pin(body)))
+    }
+}
+
+/// The body of an upstream's response.
+struct Download {
+    body: Incoming,
+    _active: Active,
+}
+
+impl Body for Download {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        let frame = Pin::new(&mut self.body).poll_frame(cx);
+        frame.map(|frame| frame.map(|frame| frame.map_err(io::Error::other)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

@@ -1,0 +1,137 @@
+//! The body of a request on its way to an upstream.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use tokio::time::Sleep;
+
+use crate::body::BodyError;
+use crate::http3::Incoming;
+
+/// The body, which stays here until an upstream asks for it: an attempt that reaches nobody costs nothing.
+#[derive(Clone)]
+pub(super) struct Source(Arc<Mutex<Inner>>);
+
+struct Inner {
+    body: Option<Incoming>,
+    /// Bytes that may still come.
+    left: u64,
+    limit: u64,
+    wait: Duration,
+    timer: Option<Pin<Box<Sleep>>>,
+    is_begun: bool,
+    refused: Option<BodyError>,
+}
+
+impl Source {
+    /// `limit`: bytes; `wait`: between two reads.
+    pub(super) fn new(body: Option<Incoming>, limit: u64, wait: Duration) -> Self {
+        let body = body.filter(|body| !body.is_end_stream());
+        Self(Arc::new(Mutex::new(Inner {
+            body,
+            left: limit,
+            limit,
+            wait,
+            timer: None,
+            is_begun: false,
+            refused: None,
+        })))
+    }
+
+    fn with<T>(&self, use_it: impl FnOnce(&mut Inner) -> T) -> T {
+        use_it(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Whether an upstream has had some of it.
+    pub(super) fn is_begun(&self) -> bool {
+        self.with(|inner| inner.is_begun)
+    }
+
+    /// Why the client's body is refused, if it is.
+    pub(super) fn refusal(&self) -> Option<BodyError> {
+        self.with(|inner| inner.refused.take())
+    }
+
+    /// Refuses a body that is known to be too large.
+    pub(super) fn check_size(&self) -> Option<BodyError> {
+        self.with(|inner| {
+            let size = inner
+                .body
+                .as_ref()
+                .map_or(0, |body| body.size_hint().lower());
+            (size > inner.limit).then_some(BodyError::TooLarge { limit: inner.limit })
+        })
+    }
+}
+
+/// The body as hyper sends it.
+pub(super) struct Upload(pub(super) Source);
+
+impl Body for Upload {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        self.0.with(|inner| inner.poll(cx))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.with(|inner| inner.body.is_none())
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.0.with(|inner| match &inner.body {
+            None => SizeHint::with_exact(0),
+            Some(body) => body.size_hint(),
+        })
+    }
+}
+
+impl Inner {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        let Some(body) = &mut self.body else {
+            return Poll::Ready(None);
+        };
+        self.is_begun = true;
+        let error = match Pin::new(body).poll_frame(cx) {
+            Poll::Pending => {
+                let wait = self.wait;
+                let timer = self
+                    .timer
+                    .get_or_insert_with(|| Box::pin(tokio::time::sleep(wait)));
+                if timer.as_mut().poll(cx).is_pending() {
+                    return Poll::Pending;
+                }
+                BodyError::Timeout
+            }
+            Poll::Ready(None) => {
+                self.body = None;
+                return Poll::Ready(None);
+            }
+            Poll::Ready(Some(Err(_))) => BodyError::Client,
+            Poll::Ready(Some(Ok(frame))) => {
+                self.timer = None;
+                let length = frame.data_ref().map_or(0, Bytes::len) as u64;
+                match self.left.checked_sub(length) {
+                    Some(left) => {
+                        self.left = left;
+                        return Poll::Ready(Some(Ok(frame)));
+                    }
+                    None => BodyError::TooLarge { limit: self.limit },
+                }
+            }
+        };
+        self.body = None;
+        let cause = io::Error::other(error.to_string());
+        self.refused = Some(error);
+        Poll::Ready(Some(Err(cause)))
+    }
+}

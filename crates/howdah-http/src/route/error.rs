@@ -1,0 +1,41 @@
+//! `handle_errors`: what is done when the server has to answer with an error.
+
+use std::borrow::Cow;
+
+use howdah_config::model;
+use http::StatusCode;
+
+use super::worker::WorkerFiles;
+use super::{Route, RouteError, compile};
+
+/// An error that `handle_errors` may form.
+#[derive(Debug)]
+pub(crate) struct Problem {
+    pub(crate) status: StatusCode,
+    pub(crate) message: Cow<'static, str>,
+}
+
+/// A compiled [`model::ErrorRoutes`].
+#[derive(Debug)]
+pub(crate) struct ErrorRoutes {
+    statuses: Box<[(u16, u16)]>,
+    pub(super) routes: Box<[Route]>,
+}
+
+impl ErrorRoutes {
+    pub(super) fn compile(
+        errors: &model::ErrorRoutes,
+        workers: &WorkerFiles,
+    ) -> Result<Self, RouteError> {
+        Ok(Self {
+            statuses: errors.statuses.clone().into(),
+            routes: compile(&errors.routes, workers)?,
+        })
+    }
+
+    pub(super) fn are_for(&self, status: StatusCode) -> bool {
+        let code = status.as_u16();
+        let has = |(first, last): &(u16, u16)| (*first..=*last).contains(&code);
+        self.statuses.is_empty() || self.statuses.iter().any(has)
+    }
+}

@@ -1,0 +1,171 @@
+//! `reverse_proxy`: which request goes to an upstream, and with which header.
+
+use std::rc::Rc;
+
+use howdah_config::model;
+use http::header::{
+    CONNECTION, COOKIE, HOST, HeaderName, HeaderValue, TE, TRANSFER_ENCODING, UPGRADE,
+};
+use http::{HeaderMap, Method};
+
+use super::context::Context;
+use super::header::{Change, Pending};
+use super::intercept::Intercept;
+use super::worker::WorkerFiles;
+use super::{RouteError, changes};
+use crate::proxy::Upstreams;
+use crate::proxy::balance::Hint;
+
+const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
+
+/// A compiled [`model::ReverseProxy`].
+#[derive(Debug)]
+pub(crate) struct Proxy {
+    upstreams: Rc<Upstreams>,
+    header_up: Box<[Rc<Change>]>,
+    header_down: Box<[Rc<Change>]>,
+    intercept: Rc<Intercept>,
+}
+
+/// A request that goes to an upstream; its body is not read yet.
+pub(crate) struct ProxyJob {
+    pub(crate) upstreams: Rc<Upstreams>,
+    pub(crate) method: Method,
+    /// Path and query.
+    pub(crate) target: String,
+    pub(crate) headers: HeaderMap,
+    /// The rest of what is to be done with the header, once the upstream is known.
+    pub(crate) header_up: Vec<Pending>,
+    /// What the choice of an upstream depends on.
+    pub(crate) hint: Hint,
+}
+
+impl Proxy {
+    pub(super) fn compile(
+        proxy: &model::ReverseProxy,
+        workers: &WorkerFiles,
+    ) -> Result<Self, RouteError> {
+        Ok(Self {
+            upstreams: Upstreams::new(proxy),
+            header_up: changes(&proxy.header_up)?,
+            header_down: changes(&proxy.header_down)?,
+            intercept: Rc::new(Intercept::compile(&proxy.intercept, workers)?),
+        })
+    }
+
+    pub(super) fn job(&self, context: &mut Context<'_>) -> ProxyJob {
+        let header_up = self
+            .header_up
+            .iter()
+            .filter_map(|change| change.prepare(context))
+            .collect();
+        // The upstream's response is changed first, then come the changes of `header`.
+        let down: Vec<Pending> = self
+            .header_down
+            .iter()
+            .filter_map(|change| change.prepare(context))
+            .collect();
+        context.headers.splice(0..0, down);
+        if !self.intercept.is_empty() {
+            context.intercepts.push(Rc::clone(&self.intercept));
+        }
+        let hint = self.hint(context);
+        let mut headers = context.parts().headers.clone();
+        remove_hops(&mut headers);
+        forward(&mut headers, context);
+        ProxyJob {
+            upstreams: Rc::clone(&self.upstreams),
+            method: context.parts().method.clone(),
+            target: context.target(),
+            headers,
+            header_up,
+            hint,
+        }
+    }
+
+    fn hint(&self, context: &Context<'_>) -> Hint {
+        let headers = &context.parts().headers;
+        match self.upstreams.policy() {
+            model::Policy::IpHash => Hint::of(&context.connection.remote.ip()),
+            model::Policy::ClientIpHash => Hint::of(&context.client_ip()),
+            model::Policy::UriHash => Hint::of(&context.target()),
+            model::Policy::Header(name) => headers
+                .get(name.as_str())
+                .map_or(Hint::None, |value| Hint::of(value.as_bytes())),
+            model::Policy::Cookie(name) => {
+                let cookies = headers.get_all(COOKIE).iter();
+                let mut values = cookies
+                    .filter_map(|value| value.to_str().ok())
+                    .flat_map(|value| value.split(';'))
+                    .filter_map(|pair| pair.trim().split_once('='));
+                values
+                    .find(|(known, _)| known == name)
+                    .map_or(Hint::None, |(_, value)| Hint::Cookie(value.to_owned()))
+            }
+            model::Policy::Random
+            | model::Policy::RoundRobin
+            | model::Policy::LeastConnections
+            | model::Policy::First => Hint::None,
+        }
+    }
+}
+
+/// Takes out what is for one connection alone (RFC 9110 §7.6.1).
+pub(crate) fn remove_hops(headers: &mut HeaderMap) {
+    let named: Vec<HeaderName> = headers
+        .get_all(CONNECTION)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .filter_map(|name| name.trim().parse().ok())
+        .collect();
+    for name in named {
+        headers.remove(name);
+    }
+    for name in [CONNECTION, TE, TRANSFER_ENCODING, UPGRADE] {
+        headers.remove(name);
+    }
+    for name in [
+        "keep-alive",
+        // Answered here, when the body is read.
+        "expect",
+        "proxy-connection",
+        "proxy-authenticate",
+        "proxy-authorization",
+        "trailer",
+    ] {
+        headers.remove(name);
+    }
+}
+
+/// Tells the upstream about the client. What the client itself said is believed of trusted proxies only.
+fn forward(headers: &mut HeaderMap, context: &Context<'_>) {
+    let remote = context.connection.remote.ip();
+    let trusted = context.proxies.trust(remote);
+    let mut addresses = String::new();
+    if trusted {
+        for value in headers.get_all(FORWARDED_FOR) {
+            if let Ok(value) = value.to_str() {
+                addresses.push_str(value);
+                addresses.push_str(", ");
+            }
+        }
+    }
+    addresses.push_str(&remote.to_string());
+    // Text of valid values and an address.
+    if let Ok(value) = HeaderValue::try_from(addresses) {
+        headers.insert(FORWARDED_FOR, value);
+    }
+    if !trusted || !headers.contains_key(FORWARDED_PROTO) {
+        let scheme = HeaderValue::from_static(context.scheme());
+        headers.insert(FORWARDED_PROTO, scheme);
+    }
+    if !trusted || !headers.contains_key(FORWARDED_HOST) {
+        match context.original.headers.get(HOST) {
+            Some(host) => headers.insert(FORWARDED_HOST, host.clone()),
+            None => headers.remove(FORWARDED_HOST),
+        };
+    }
+}

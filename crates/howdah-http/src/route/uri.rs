@@ -1,0 +1,113 @@
+//! `uri`: changes of path and query.
+
+use howdah_config::model;
+use regex::Regex;
+
+use super::context::Context;
+use super::notes;
+use super::template::{Text, Use};
+use super::{Outcome, RouteError};
+use crate::{answer, path};
+
+/// A compiled [`model::UriChange`].
+#[derive(Debug)]
+pub(super) enum UriChange {
+    StripPrefix(Text),
+    StripSuffix(Text),
+    Replace {
+        find: Text,
+        replace: Text,
+        limit: Option<usize>,
+    },
+    Regexp {
+        find: Regex,
+        replace: Text,
+    },
+}
+
+impl UriChange {
+    pub(super) fn compile(change: &model::UriChange) -> Result<Self, RouteError> {
+        Ok(match change {
+            model::UriChange::StripPrefix(prefix) => Self::StripPrefix(Text::new(prefix)),
+            model::UriChange::StripSuffix(suffix) => Self::StripSuffix(Text::new(suffix)),
+            model::UriChange::Replace {
+                find,
+                replace,
+                limit,
+            } => Self::Replace {
+                find: Text::new(find),
+                replace: Text::new(replace),
+                limit: *limit,
+            },
+            model::UriChange::Regexp { find, replace } => Self::Regexp {
+                find: notes::compile(find)?,
+                replace: Text::new(replace),
+            },
+        })
+    }
+
+    pub(super) fn run(&self, context: &mut Context<'_>) -> Outcome {
+        match self {
+            Self::StripPrefix(prefix) => {
+                let prefix = prefix.evaluate(context, Use::File);
+                // The slash at its start may be left out.
+                let prefix = prefix.trim_start_matches('/');
+                let rest = context.path[1..].strip_prefix(prefix);
+                if let Some(rest) = rest.filter(|_| !prefix.is_empty()) {
+                    let rest = path::clean(rest).into_owned();
+                    context.set_path(rest);
+                }
+            }
+            Self::StripSuffix(suffix) => {
+                let suffix = suffix.evaluate(context, Use::File);
+                let rest = context.path.strip_suffix(&*suffix);
+                if let Some(rest) = rest.filter(|_| !suffix.is_empty()) {
+                    let rest = path::clean(rest).into_owned();
+                    context.set_path(rest);
+                }
+            }
+            Self::Replace {
+                find,
+                replace,
+                limit,
+            } => {
+                let target = context.target();
+                let find = find.evaluate(context, Use::Uri);
+                let replace = replace.evaluate(context, Use::Uri);
+                if !find.is_empty() && target.contains(&*find) {
+                    let replaced = target.replacen(&*find, &replace, limit.unwrap_or(usize::MAX));
+                    return set_target(&replaced, context);
+                }
+            }
+            Self::Regexp { find, replace } => {
+                let path = path::encode(&context.path);
+                let replace = replace.evaluate(context, Use::Uri);
+                let replaced = find.replace_all(&path, &*replace);
+                if replaced != path {
+                    return match path::normalise(&replaced) {
+                        Ok(path) => {
+                            let path = path.into_owned();
+                            context.set_path(path);
+                            Outcome::Next
+                        }
+                        Err(error) => Outcome::answer(answer::bad_request(&error.to_string())),
+                    };
+                }
+            }
+        }
+        Outcome::Next
+    }
+}
+
+fn set_target(target: &str, context: &mut Context<'_>) -> Outcome {
+    let (new_path, query) = target.split_once('?').unwrap_or((target, ""));
+    let path = match path::normalise(new_path) {
+        Ok(path) => path.into_owned(),
+        Err(error) => return Outcome::answer(answer::bad_request(&error.to_string())),
+    };
+    context.set_path(path);
+    if query != context.query() {
+        context.query = Some(query.to_owned());
+    }
+    Outcome::Next
+}

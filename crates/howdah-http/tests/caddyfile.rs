@@ -1,0 +1,430 @@
+//! Directives and matchers as they stand in a Caddyfile.
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+
+use howdah_config::{NoFiles, parse};
+use support::Harness;
+
+/// A server whose site has these directives; `ROOT` in them is the directory.
+pub(crate) fn serve(directory: &Path, directives: &str) -> Harness {
+    let root = directory.to_str().unwrap();
+    let (global, site) = match directives.split_once("---\n") {
+        Some(both) => both,
+        None => ("", directives),
+    };
+    let text = format!(
+        "{{\nhowdah {{\nfront_threads 1\n}}\n{global}}}\n:0 {{\nbind 127.0.0.1\nroot * ROOT\n{site}\n}}\n"
+    );
+    let text = text.replace("ROOT", root);
+    let parsed = parse(&text, "Caddyfile", &|_| None, &NoFiles)
+        .unwrap_or_else(|errors| panic!("{text}\n{errors}"));
+    Harness::start(&parsed.config)
+}
+
+fn tree() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    fs::create_dir_all(path.join("sub/deep")).unwrap();
+    fs::create_dir_all(path.join("private")).unwrap();
+    fs::write(path.join("index.php"), "<?php").unwrap();
+    fs::write(path.join("a.txt"), "a").unwrap();
+    fs::write(path.join("404.html"), "not found page").unwrap();
+    fs::write(path.join("sub/b.txt"), "b").unwrap();
+    fs::write(path.join("sub/<i>.txt"), "i").unwrap();
+    fs::write(path.join("private/file.bin"), "0123456789").unwrap();
+    directory
+}
+
+/// What a GET of each target with these fields is answered.
+fn bodies(harness: &Harness, cases: &[(&str, &str, &str)]) {
+    for (target, fields, expected) in cases {
+        let reply = harness.get_with(target, fields);
+        assert_eq!(reply.text(), *expected, "{target} {fields:?}: {reply:?}");
+    }
+}
+
+#[test]
+fn regular_expressions_and_their_groups() {
+    let directory = tree();
+    let harness = serve(
+        directory.path(),
+        "@user path_regexp user ^/u/([0-9]+)/(?P<what>[^/]*)$\n\
+         @login header_regexp Cookie id=([a-z]+)\n\
+         @tenant vars_regexp {http.request.host} ^([a-z]+)[.]example[.]com$\n\
+         handle @user {\nrespond \"{re.user.1} {re.user.what} {re.1} {re.user.3}|{re.none.1}\"\n}\n\
+         handle @login {\nrespond {re.login.1}\n}\n\
+         handle @tenant {\nrespond {re.tenant.1}\n}\n\
+         respond none",
+    );
+    bodies(
+        &harness,
+        &[
+            ("/u/17/edit", "", "17 edit 17 |"),
+            ("/u/17/a%20b", "", "17 a%20b 17 |"),
+            ("/u/x/edit", "", "none"),
+            ("/", "Cookie: a=b; id=xyz\r\n", "xyz"),
+        ],
+    );
+    let reply = harness.send("GET / HTTP/1.1\r\nHost: shop.example.com\r\n\r\n");
+    assert_eq!(reply.text(), "shop");
+}
+
+#[test]
+fn queries_protocols_and_addresses() {
+    let directory = tree();
+    let harness = serve(
+        directory.path(),
+        "servers {\ntrusted_proxies static 127.0.0.0/8\n}\n---\n\
+         @sorted query sort=asc sort=desc page=*\n\
+         @bare query \"\"\n\
+         @old protocol http/1.0\n\
+         @far client_ip 8.8.8.0/24\n\
+         @tls protocol https\n\
+         respond @tls tls\nrespond @old old\nrespond @far \"far {client_ip} {remote_host}\"\n\
+         respond @sorted sorted\nrespond @bare bare\nrespond other",
+    );
+    bodies(
+        &harness,
+        &[
+            ("/?sort=asc&page=", "", "sorted"),
+            ("/?page=2&sort=d%65sc", "", "sorted"),
+            ("/?sort=asc", "", "other"),
+            ("/?sort=up&page=1", "", "other"),
+            ("/", "", "bare"),
+            (
+                "/",
+                "X-Forwarded-For: 8.8.8.8, 127.0.0.1\r\n",
+                "far 8.8.8.8 127.0.0.1",
+            ),
+            ("/", "X-Forwarded-For: 9.8.8.8\r\n", "bare"),
+        ],
+    );
+    let reply = harness.send("GET / HTTP/1.0\r\n\r\n");
+    assert_eq!(reply.text(), "old");
+}
+
+#[test]
+fn nobody_is_believed_who_is_not_trusted() {
+    let directory = tree();
+    let harness = serve(
+        directory.path(),
+        "@far client_ip 8.8.8.8\nrespond @far far\nrespond {client_ip}",
+    );
+    bodies(
+        &harness,
+        &[("/", "X-Forwarded-For: 8.8.8.8\r\n", "127.0.0.1")],
+    );
+}
+
+#[test]
+fn expressions() {
+    let directory = tree();
+    let harness = serve(
+        directory.path(),
+        "@a expression `{method} == \"GET\" && (path('/a*', '/b') || {query.n} in [1, 2.0]) && !header({'X': 'no'})`\n\
+         @b `{path}.startsWith('/c') && {path}.endsWith(\".txt\") || {query.n} >= 10`\n\
+         @c expression path_regexp('^/d([0-9]+)$')\n\
+         @e expression {path} == \"/quoted\" && !path('/x')\n\
+         @d expression file('/sub/b.txt') && {host}.matches('^local') && {path} != '/e'\n\
+         respond @a a\nrespond @b b\nrespond @c {re.1}\nrespond @e e\nrespond @d d\nrespond none",
+    );
+    bodies(
+        &harness,
+        &[
+            ("/abc", "", "a"),
+            ("/abc", "X: no\r\n", "d"),
+            ("/x?n=2", "", "a"),
+            ("/x?n=3", "", "d"),
+            ("/c.txt", "", "b"),
+            ("/x?n=9", "", "d"),
+            ("/x?n=10", "", "b"),
+            ("/x?n=ten", "", "d"),
+            ("/d42", "", "42"),
+            ("/quoted", "", "e"),
+            ("/e", "", "none"),
+        ],
+    );
+}
+
+#[test]
+fn what_the_file_matcher_found() {
+    let directory = tree();
+    let harness = serve(
+        directory.path(),
+        "@found file {path} {path}.txt {path}/b.txt\n\
+         handle @found {\nrespond \"{file_match.relative} {file_match.type} {file_match.absolute}\"\n}\n\
+         @script {\nfile {path} {\nsplit_path .php\n}\n}\nrespond none",
+    );
+    let root = directory.path().to_str().unwrap();
+    let reply = |target: &str| harness.get(target).text().replace(root, "ROOT");
+    assert_eq!(reply("/a"), "/a.txt file ROOT/a.txt");
+    assert_eq!(reply("/sub"), "/sub/b.txt file ROOT/sub/b.txt");
+    assert_eq!(reply("/none"), "none");
+}
+
+#[test]
+fn variables_methods_and_request_headers() {
+    let directory = tree();
+    let harness = serve(
+        directory.path(),
+        "vars {\nname {query.n}\nother x\n}\nvars /b name b\n@set vars name b\n\
+         method /head* HEAD\nrequest_header -X-Drop*\nrequest_header X-Add \"{vars.name}\"\n\
+         request_header X-Change ^a b\nrequest_header /host Host other.example\n\
+         header @set X-Set yes\nphp_server",
+    );
+    let reply = harness.get_with(
+        "/?n=7",
+        "X-Drop-A: 1\r\nX-Drop-B: 2\r\nX-Change: aa\r\nX-Keep: 1\r\n",
+    );
+    assert_eq!(reply.value("h.x-add"), "7");
+    assert_eq!(reply.value("h.x-change"), "ba");
+    assert_eq!(reply.value("h.x-keep"), "1");
+    assert!(!reply.text().contains("x-drop"), "{reply:?}");
+    assert_eq!(reply.header("x-set"), None);
+    let reply = harness.get("/b");
+    assert_eq!(
+        (reply.value("h.x-add"), reply.header("x-set")),
+        ("b", Some("yes"))
+    );
+    let reply = harness.get("/host");
+    assert_eq!(reply.value("host"), "other.example");
+    let reply = harness.get("/head");
+    assert_eq!(
+        (reply.value("method"), reply.value("uri")),
+        ("HEAD", "/head")
+    );
+}
+
+#[test]
+fn changes_of_the_uri() {
+    let directory = tree();
+    let harness = serve(
+        directory.path(),
+        "uri /api/* strip_prefix /api\n@html path *.html\nuri @html strip_suffix .html\nuri /r/* replace x/ y/ 1\n\
+         uri /re/* path_regexp /([0-9]+)/ /n-$1/\nroute {\nrespond {uri}\n}",
+    );
+    bodies(
+        &harness,
+        &[
+            ("/api/a%20b?c=d", "", "/a%20b?c=d"),
+            ("/api", "", "/api"),
+            ("/page.html?a", "", "/page?a"),
+            ("/r/x/x/?q=x/", "", "/r/y/x/?q=x/"),
+            ("/re/17/a/5/", "", "/re/n-17/a/n-5/"),
+        ],
+    );
+}
+
+#[test]
+fn named_routes() {
+    let directory = tree();
+    let text = format!(
+        "{{\nhowdah {{\nfront_threads 1\n}}\n}}\n&(hello) {{\n@x path /x\nrespond @x x\nrespond hello\n}}\n\
+         :0 {{\nbind 127.0.0.1\nroot * {}\ninvoke /in/* hello\nhandle_path /out/* {{\ninvoke hello\n}}\nrespond no\n}}\n",
+        directory.path().display()
+    );
+    let parsed = parse(&text, "Caddyfile", &|_| None, &NoFiles).unwrap();
+    let harness = Harness::start(&parsed.config);
+    bodies(
+        &harness,
+        &[("/in/a", "", "hello"), ("/out/x", "", "x"), ("/", "", "no")],
+    );
+}
+
+#[test]
+fn errors_are_formed_by_handle_errors() {
+    let directory = tree();
+    let harness = serve(
+        directory.path(),
+        "error /secret* \"not for {method}\" 403\nrequest_body {\nmax_size 4\n}\n\
+         handle /app* {\nphp_server\n}\nfile_server\n\
+         handle_errors 404 {\nrewrite * /404.html\nfile_server\n}\n\
+         handle_errors 403 {\nheader X-Error {err.status_code}\nrespond \"{err.status_text}: {err.message} {uri}\"\n}\n\
+         handle_errors 5xx {\nrewrite * /index.php?mode=answer&status=502&why={err.message}\nphp\n}",
+    );
+    let reply = harness.get_with("/none?x", "Range: bytes=0-1\r\nIf-None-Match: *\r\n");
+    assert_eq!((reply.status, reply.text()), (404, "not found page"));
+    assert_eq!(
+        reply.header("content-type"),
+        Some("text/html; charset=utf-8")
+    );
+    let reply = harness.get("/secret/a");
+    assert_eq!(
+        (reply.status, reply.text()),
+        (403, "Forbidden: not for GET /secret/a")
+    );
+    assert_eq!(reply.header("x-error"), Some("403"));
+    let reply = harness.get("/app?mode=failure");
+    assert_eq!(reply.status, 502);
+    assert_eq!(
+        reply.value("query"),
+        "mode=answer&status=502&why=no process is free"
+    );
+    // The rest of a body that PHP did not get is not taken for the next request.
+    let mut client = harness.connect();
+    client.write(b"POST /app HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nabcde");
+    assert_eq!(client.reply(true).header("connection"), Some("close"));
+    assert!(client.is_closed());
+    // What has no routes keeps its short text; what PHP answers itself is no error.
+    let reply = harness.send("POST /app HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nabcde");
+    assert_eq!(
+        (reply.status, reply.text()),
+        (413, "the body is larger than 4 bytes\n")
+    );
+    let reply = harness.get("/app?mode=answer&status=404");
+    assert_eq!(
+        (reply.status, reply.value("uri")),
+        (404, "/app?mode=answer&status=404")
+    );
+    assert_eq!(harness.get("/a.txt").text(), "a");
+}
+
+#[test]
+fn a_connection_is_aborted() {
+    let directory = tree();
+    let harness = serve(directory.path(), "abort /no\nrespond yes");
+    let mut client = harness.connect();
+    client.write(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_eq!(client.reply(true).text(), "yes");
+    client.write(b"GET /no HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert!(client.is_closed());
+}
+
+/// The hash of `secret`, with the least cost.
+const HASH: &str = "$2y$04$fir/n2iOE8UEd1Z1WKkWc.L8T/9UWqPFWcTFwB3Uikg3vW7c3pK4u";
+
+#[test]
+fn passwords() {
+    let directory = tree();
+    let harness = serve(
+        directory.path(),
+        &format!(
+            "basic_auth /in/* bcrypt \"my realm\" {{\nann {HASH}\nbob {HASH}\n}}\n\
+             handle_errors {{\nrespond \"sorry {{err.status_code}}\"\n}}\nphp_server"
+        ),
+    );
+    let ask = |credentials: &str| {
+        harness.get_with("/in/a", &format!("Authorization: Basic {credentials}\r\n"))
+    };
+    let reply = harness.get("/in/a");
+    assert_eq!((reply.status, reply.text()), (401, "sorry 401"));
+    assert_eq!(
+        reply.header("www-authenticate"),
+        Some("Basic realm=\"my realm\", charset=\"UTF-8\"")
+    );
+    // ann:secret, and once more from memory; bob:secret; ann:wrong; eve:secret; no colon; no base64.
+    for _ in 0..2 {
+        let reply = ask("YW5uOnNlY3JldA==");
+        assert_eq!((reply.status, reply.value("user")), (200, "ann"));
+    }
+    assert_eq!(ask("Ym9iOnNlY3JldA==").value("user"), "bob");
+    for wrong in ["YW5uOndyb25n", "ZXZlOnNlY3JldA==", "YW5u", "%%%"] {
+        assert_eq!(ask(wrong).status, 401, "{wrong}");
+    }
+    assert_eq!(harness.get("/out").value("user"), "-");
+}
+
+#[test]
+fn files_that_php_names_are_sent_by_the_server() {
+    let directory = tree();
+    let harness = serve(
+        directory.path(),
+        "request_header X-Sendfile-Type x-accel-redirect\n\
+         intercept {\n@accel header X-Accel-Redirect *\n@gone status 410\n\
+         handle_response @accel {\nroot * ROOT/private\nrewrite * {resp.header.X-Accel-Redirect}\n\
+         method * GET\nheader -X-Accel-Redirect\nfile_server\n}\n\
+         replace_status @gone 404\n}\nphp_server",
+    );
+    let target = "/x?mode=answer&h=x-accel-redirect:/file.bin&h=content-type:video/x&h=content-length:999\
+                  &h=set-cookie:a=b";
+    let reply = harness.get(target);
+    assert_eq!((reply.status, reply.text()), (200, "0123456789"));
+    assert_eq!(reply.header("content-type"), Some("video/x"));
+    assert_eq!(reply.header("content-length"), Some("10"));
+    assert_eq!(reply.header("set-cookie"), Some("a=b"));
+    assert_eq!(reply.header("x-accel-redirect"), None);
+    let reply = harness.get_with(target, "Range: bytes=2-4\r\n");
+    assert_eq!((reply.status, reply.text()), (206, "234"));
+    assert_eq!(reply.header("content-range"), Some("bytes 2-4/10"));
+    let reply = harness.send(&format!(
+        "POST {target} HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc"
+    ));
+    assert_eq!((reply.status, reply.text()), (200, "0123456789"));
+    // Nothing outside of the folder is within reach.
+    for path in ["/../a.txt", "/..%2fa.txt", "/%2e%2e/a.txt", "/none"] {
+        let reply = harness.get(&format!("/x?mode=answer&h=x-accel-redirect:{path}"));
+        assert_eq!(reply.status, 404, "{path}: {reply:?}");
+        assert_eq!(reply.header("set-cookie"), None);
+    }
+    let reply = harness.get("/x?mode=answer&status=410");
+    assert_eq!(
+        (reply.status, reply.value("h.x-sendfile-type")),
+        (404, "x-accel-redirect")
+    );
+    // The application was never told that its client is gone: it ran to its end.
+    assert_eq!(harness.get("/x").status, 200);
+}
+
+#[test]
+fn folders_are_listed() {
+    let directory = tree();
+    let harness = serve(
+        directory.path(),
+        "handle /plain* {\nrespond plain\n}\nfile_server browse {\nhide deep\n}",
+    );
+    let reply = harness.get("/sub");
+    assert_eq!(
+        (reply.status, reply.header("location")),
+        (308, Some("/sub/"))
+    );
+    let reply = harness.get("/sub/");
+    assert_eq!(reply.status, 200);
+    assert!(
+        reply.text().contains("<a href=\"./b.txt\">b.txt</a>"),
+        "{reply:?}"
+    );
+    assert!(
+        reply
+            .text()
+            .contains("<a href=\"./%3Ci%3E.txt\">&lt;i&gt;.txt</a>"),
+        "{reply:?}"
+    );
+    assert!(!reply.text().contains("deep"), "{reply:?}");
+    let reply = harness.get_with("/sub/?sort=name&order=desc", "Accept: application/json\r\n");
+    assert_eq!(reply.header("content-type"), Some("application/json"));
+    let text = reply.text();
+    let at = |name: &str| text.find(name).unwrap();
+    assert!(at("\"b.txt\"") < at("\"<i>.txt\""), "{text}");
+    assert_eq!(harness.get("/sub/none").status, 404);
+}
+
+#[test]
+fn what_is_not_found_goes_on() {
+    let directory = tree();
+    let harness = serve(
+        directory.path(),
+        "route {\nfile_server {\npass_thru\n}\nrespond on 202\n}",
+    );
+    assert_eq!(harness.get("/a.txt").text(), "a");
+    for target in ["/none", "/sub/", "/sub/none"] {
+        assert_eq!(harness.get(target).status, 202, "{target}");
+    }
+    let harness = serve(
+        directory.path(),
+        "handle /down* {\nrewrite * /404.html\nfile_server {\nstatus 503\n}\n}\nrespond up",
+    );
+    let reply = harness.get("/down");
+    assert_eq!((reply.status, reply.text()), (503, "not found page"));
+}
+
+#[test]
+fn statuses_may_be_placeholders() {
+    let directory = tree();
+    let harness = serve(directory.path(), "respond body {query.code}");
+    assert_eq!(harness.get("/?code=418").status, 418);
+    assert_eq!(harness.get("/?code=99").status, 500);
+    assert_eq!(harness.get("/?code=abc").status, 500);
+}

@@ -1,0 +1,295 @@
+//! `reverse_proxy`, with servers of the same kind as upstreams.
+
+mod support;
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::net::UnixListener;
+use std::thread;
+
+use howdah_config::{NoFiles, parse};
+use support::{Harness, php_site, wait_until};
+
+/// A server whose site has these directives; `UP` in them is the address of the upstream.
+fn front(upstream: &str, global: &str, site: &str) -> Harness {
+    let text = format!(
+        "{{\nhowdah {{\nfront_threads 1\n}}\n{global}\n}}\n:0 {{\nbind 127.0.0.1\n{site}\n}}\n"
+    )
+    .replace("UP", upstream);
+    let parsed = parse(&text, "Caddyfile", &|_| None, &NoFiles)
+        .unwrap_or_else(|errors| panic!("{text}\n{errors}"));
+    Harness::start(&parsed.config)
+}
+
+struct Back {
+    harness: Harness,
+    _directory: tempfile::TempDir,
+}
+
+fn back() -> Back {
+    let directory = tempfile::tempdir().unwrap();
+    Back {
+        harness: Harness::start(&php_site(directory.path())),
+        _directory: directory,
+    }
+}
+
+impl Back {
+    fn address(&self) -> String {
+        self.harness.address().to_string()
+    }
+}
+
+#[test]
+fn requests_and_responses_pass() {
+    let back = back();
+    let front = front(
+        &back.address(),
+        "",
+        "rewrite /old* /new?{query}\nheader X-Front yes\nreverse_proxy UP {\n\
+         header_up X-Up {method}\nheader_up -X-Drop\nheader_up Host {upstream_hostport}\n\
+         header_down -X-Secret\nheader_down X-Down {path}\n}",
+    );
+    let target =
+        "/a%20b/c?mode=answer&status=404&h=x-secret:1&h=x-other:2&h=connection:x-hop&h=x-hop:3";
+    let reply = front.get_with(
+        target,
+        "X-Drop: 1\r\nX-Keep: 1\r\nX-Forwarded-For: 6.6.6.6\r\nX-Forwarded-Proto: https\r\n\
+         Connection: x-mine\r\nX-Mine: 1\r\nTE: trailers\r\n",
+    );
+    assert_eq!(reply.status, 404);
+    assert_eq!(reply.value("uri"), target);
+    assert_eq!(reply.value("h.x-up"), "GET");
+    assert_eq!(reply.value("h.x-keep"), "1");
+    assert_eq!(reply.value("host"), back.address());
+    assert_eq!(reply.value("h.x-forwarded-for"), "127.0.0.1");
+    assert_eq!(reply.value("h.x-forwarded-proto"), "http");
+    assert_eq!(reply.value("h.x-forwarded-host"), "localhost");
+    for gone in ["h.x-drop", "h.x-mine", "h.te", "h.connection"] {
+        assert!(
+            !reply.text().contains(&format!("\n{gone}=")),
+            "{gone} {reply:?}"
+        );
+    }
+    assert_eq!(reply.header("x-other"), Some("2"));
+    assert_eq!(reply.header("x-front"), Some("yes"));
+    assert_eq!(reply.header("x-down"), Some("/a%20b/c"));
+    for gone in ["x-secret", "x-hop"] {
+        assert_eq!(reply.header(gone), None, "{gone}");
+    }
+    assert_eq!(front.get("/old/x?a=b").value("uri"), "/new?a=b");
+    // The connection to the upstream is used again.
+    for _ in 0..5 {
+        assert_eq!(front.get("/x").status, 200);
+    }
+    assert_eq!(back.harness.server.stats().connections(), 1);
+}
+
+#[test]
+fn what_a_trusted_proxy_says_is_passed_on() {
+    let back = back();
+    let front = front(
+        &back.address(),
+        "servers {\ntrusted_proxies static private_ranges\n}",
+        "reverse_proxy UP",
+    );
+    let reply = front.get_with(
+        "/",
+        "X-Forwarded-For: 8.8.8.8\r\nX-Forwarded-Proto: https\r\nX-Forwarded-Host: shop.example\r\n",
+    );
+    assert_eq!(reply.value("h.x-forwarded-for"), "8.8.8.8, 127.0.0.1");
+    assert_eq!(reply.value("h.x-forwarded-proto"), "https");
+    assert_eq!(reply.value("h.x-forwarded-host"), "shop.example");
+    assert_eq!(reply.value("host"), "localhost");
+}
+
+#[test]
+fn bodies_are_streamed_and_limited() {
+    let back = back();
+    let front = front(
+        &back.address(),
+        "",
+        "request_body /small {\nmax_size 3\n}\nreverse_proxy UP",
+    );
+    let body = "x".repeat(300_000);
+    let reply = front.send(&format!(
+        "POST /up HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    ));
+    assert_eq!(
+        (reply.value("method"), reply.value("length")),
+        ("POST", "300000")
+    );
+    let chunked = "POST /up HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n\
+                   3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n";
+    assert_eq!(front.send(chunked).value("length"), "5");
+    let reply = front.send("POST /small HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nabcd");
+    assert_eq!(reply.status, 413);
+    let chunked = chunked.replace("/up", "/small");
+    assert_eq!(front.send(&chunked).status, 413);
+    // The first piece of a response is there before the second is made.
+    let mut client = front.connect();
+    client.write(b"GET /?mode=gate HTTP/1.1\r\nHost: a\r\n\r\n");
+    client.read_until(b"first");
+    back.harness.seen.open_gate();
+    client.read_until(b"0\r\n\r\n");
+    // A client that leaves ends the request of the upstream.
+    let dropped = back
+        .harness
+        .seen
+        .dropped
+        .load(std::sync::atomic::Ordering::SeqCst);
+    let mut client = front.connect();
+    client.write(b"GET /?mode=endless HTTP/1.1\r\nHost: a\r\n\r\n");
+    client.read_until(b"\r\n\r\n");
+    drop(client);
+    wait_until("the upstream knows that the client is gone", || {
+        back.harness
+            .seen
+            .dropped
+            .load(std::sync::atomic::Ordering::SeqCst)
+            > dropped
+    });
+}
+
+#[test]
+fn responses_of_upstreams_are_handled() {
+    let back = back();
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("busy.html"), "busy").unwrap();
+    let front = front(
+        &back.address(),
+        "",
+        &format!(
+            "root * {}\nreverse_proxy UP {{\n@bad status 5xx\n@teapot status 418\n\
+             handle_response @bad {{\nheader X-Was {{rp.status_code}}\nrewrite * /busy.html\nfile_server\n}}\n\
+             replace_status @teapot 404\n}}",
+            directory.path().display()
+        ),
+    );
+    let reply = front.get("/?mode=answer&status=500&h=x-kept:1");
+    assert_eq!((reply.status, reply.text()), (200, "busy"));
+    assert_eq!(
+        (reply.header("x-was"), reply.header("x-kept")),
+        (Some("500"), Some("1"))
+    );
+    assert_eq!(front.get("/?mode=answer&status=418").status, 404);
+    assert_eq!(front.get("/?mode=answer&status=404").status, 404);
+}
+
+/// A port that nobody listens on.
+fn closed_port() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().to_string()
+}
+
+#[test]
+fn an_upstream_that_is_gone_is_passed_over() {
+    let back = back();
+    let gone = closed_port();
+    let single = front(
+        &gone,
+        "",
+        "reverse_proxy UP\nhandle_errors {\nrespond \"sorry {err.status_code}\"\n}",
+    );
+    let reply = single.get("/");
+    assert_eq!((reply.status, reply.text()), (502, "sorry 502"));
+    let several = front(
+        &format!("{gone} {}", back.address()),
+        "",
+        "reverse_proxy UP {\nlb_policy first\nlb_retries 1\nlb_try_interval 1ms\nfail_duration 1h\n}",
+    );
+    // With a body too: nobody has seen any of it.
+    let post = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc";
+    for _ in 0..3 {
+        assert_eq!(several.send(post).value("length"), "3");
+    }
+    // With one failure remembered there is nobody left.
+    let alone = front(&gone, "", "reverse_proxy UP {\nfail_duration 1h\n}");
+    assert_eq!(alone.get("/").status, 502);
+    assert_eq!(alone.get("/").status, 503);
+}
+
+#[test]
+fn clients_stay_with_their_upstream() {
+    let (one, two) = (back(), back());
+    let both = format!("{} {}", one.address(), two.address());
+    let front = front(
+        &both,
+        "",
+        "reverse_proxy UP {\nlb_policy cookie\nheader_up X-Up {upstream_hostport}\n}",
+    );
+    let reply = front.get("/");
+    let cookie = reply.header("set-cookie").unwrap();
+    let value = cookie.split(';').next().unwrap().to_owned();
+    assert!(value.starts_with("lb="), "{cookie}");
+    for _ in 0..8 {
+        let again = front.get_with("/", &format!("Cookie: a=b; {value}\r\n"));
+        assert_eq!(again.value("h.x-up"), reply.value("h.x-up"));
+        assert_eq!(again.header("set-cookie"), None);
+    }
+}
+
+#[test]
+fn upstreams_are_asked_whether_they_are_well() {
+    let (ill, well) = (back(), back());
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let sick = listener.local_addr().unwrap().to_string();
+    // Answers whatever it is asked with 500, until the test ends.
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { break };
+            let mut scratch = [0; 4096];
+            let _ = stream.read(&mut scratch);
+            let _ = stream.write_all(
+                b"HTTP/1.1 500 Oh\r\nContent-Length: 4\r\nConnection: close\r\n\r\nsick",
+            );
+        }
+    });
+    drop(ill);
+    let front = front(
+        &format!("{sick} {}", well.address()),
+        "",
+        "reverse_proxy UP {\nlb_policy first\nhealth_uri /up?mode=empty\nhealth_interval 20ms\n}",
+    );
+    wait_until("the sick upstream gets no requests", || {
+        front.get("/").status == 200
+    });
+    assert_eq!(front.get("/x").value("uri"), "/x");
+}
+
+#[test]
+fn unix_sockets_and_time_limits() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("up.sock");
+    let listener = UnixListener::bind(&path).unwrap();
+    let answering = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut seen = Vec::new();
+        let mut byte = [0];
+        while !seen.ends_with(b"\r\n\r\n") {
+            stream.read_exact(&mut byte).unwrap();
+            seen.push(byte[0]);
+        }
+        stream
+            .write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nunix")
+            .unwrap();
+        String::from_utf8(seen).unwrap()
+    });
+    let socket = format!("unix/{}", path.display());
+    let unix = front(&socket, "", "reverse_proxy UP");
+    assert_eq!(unix.get("/a?b").text(), "unix");
+    let seen = answering.join().unwrap();
+    assert!(seen.starts_with("GET /a?b HTTP/1.1\r\n"), "{seen}");
+
+    // It accepts, in the kernel, and never answers.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let slow = front(
+        &silent.local_addr().unwrap().to_string(),
+        "",
+        "reverse_proxy UP {\ntransport http {\nresponse_header_timeout 50ms\n}\n}",
+    );
+    assert_eq!(slow.get("/").status, 504);
+    assert!(TcpStream::connect(silent.local_addr().unwrap()).is_ok());
+}

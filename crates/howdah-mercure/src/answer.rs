@@ -1,0 +1,222 @@
+//! A hub's answers: which part a request is for, and what web pages of other origins may see.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::header::{
+    ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,
+    ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ALLOW,
+    CONTENT_TYPE, HeaderValue, ORIGIN, VARY,
+};
+use http::{HeaderMap, Method, Response, StatusCode};
+use http_body::{Frame, SizeHint};
+
+use crate::hub::Hub;
+use crate::stream::EventStream;
+use crate::token::{Claims, Credentials, Refused, authorize};
+use crate::{publish, subscribe, subscriptions};
+
+/// Where a hub answers.
+pub const PATH: &str = "/.well-known/mercure";
+
+/// A request for a hub.
+#[derive(Debug)]
+pub struct Request<'r> {
+    /// The method.
+    pub method: &'r Method,
+    /// The path, which begins with [`PATH`].
+    pub path: &'r str,
+    /// The query without its question mark.
+    pub query: &'r str,
+    /// The header fields.
+    pub headers: &'r HeaderMap,
+    /// The whole body.
+    pub body: &'r [u8],
+}
+
+/// The body of an answer.
+#[derive(Debug)]
+pub enum Body {
+    /// All at once.
+    Whole(Option<Bytes>),
+    /// Events as they come.
+    Events(Box<EventStream>),
+}
+
+impl Hub {
+    /// Answers a request. Must be called within a tokio runtime with timers.
+    pub fn answer(self: &Arc<Self>, request: &Request<'_>) -> Response<Body> {
+        let rest = request.path.strip_prefix(PATH);
+        let mut response = match rest.map(|rest| rest.trim_end_matches('/')) {
+            Some("") => match *request.method {
+                Method::GET | Method::HEAD => subscribe::subscribe(self, request),
+                Method::POST => publish::publish(self, request),
+                Method::OPTIONS => preflight(),
+                _ => not_allowed("GET, HEAD, POST, OPTIONS"),
+            },
+            Some(rest) if self.options.subscriptions && is_subscriptions(rest) => {
+                match *request.method {
+                    Method::GET | Method::HEAD => subscriptions::answer(self, request),
+                    Method::OPTIONS => preflight(),
+                    _ => not_allowed("GET, HEAD, OPTIONS"),
+                }
+            }
+            _ => text(StatusCode::NOT_FOUND, "Not Found"),
+        };
+        self.share(request, &mut response);
+        response
+    }
+
+    /// Lets pages of allowed origins read the answer.
+    fn share(&self, request: &Request<'_>, response: &mut Response<Body>) {
+        if self.options.cors_origins.0.is_empty() {
+            return;
+        }
+        let headers = response.headers_mut();
+        headers.append(VARY, HeaderValue::from_static("Origin"));
+        let Some(origin) = request.headers.get(ORIGIN) else {
+            return;
+        };
+        let allowed = origin
+            .to_str()
+            .is_ok_and(|origin| self.options.cors_origins.allow(origin));
+        if !allowed {
+            return;
+        }
+        headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
+        let fixed = [
+            (ACCESS_CONTROL_ALLOW_CREDENTIALS, "true"),
+            (ACCESS_CONTROL_EXPOSE_HEADERS, "Last-Event-ID"),
+        ];
+        for (name, value) in fixed {
+            headers.insert(name, HeaderValue::from_static(value));
+        }
+        if request.method == Method::OPTIONS {
+            let fixed = [
+                (ACCESS_CONTROL_ALLOW_METHODS, "GET, HEAD, POST"),
+                (
+                    ACCESS_CONTROL_ALLOW_HEADERS,
+                    "Authorization, Cache-Control, Content-Type, Last-Event-ID",
+                ),
+                (ACCESS_CONTROL_MAX_AGE, "600"),
+            ];
+            for (name, value) in fixed {
+                headers.insert(name, HeaderValue::from_static(value));
+            }
+        }
+    }
+
+    /// The claims of a subscriber. `Err` is the answer to one who may not.
+    pub(crate) fn subscriber(
+        &self,
+        request: &Request<'_>,
+    ) -> Result<Option<Claims>, Box<Response<Body>>> {
+        let Some(key) = &self.options.subscriber else {
+            return Ok(None);
+        };
+        let query = parameter(request.query, "authorization");
+        match authorize(
+            &self.credentials(request, query.as_deref()),
+            key,
+            &self.options.publish_origins,
+        ) {
+            Ok(None) if !self.options.anonymous => Err(unauthorized(request, None)),
+            Ok(claims) => Ok(claims),
+            Err(refused) => Err(unauthorized(request, Some(&refused))),
+        }
+    }
+
+    pub(crate) fn credentials<'r>(
+        &'r self,
+        request: &Request<'r>,
+        query: Option<&'r str>,
+    ) -> Credentials<'r> {
+        Credentials {
+            method: request.method,
+            headers: request.headers,
+            query,
+            cookie: &self.options.cookie,
+        }
+    }
+}
+
+fn is_subscriptions(rest: &str) -> bool {
+    rest == "/subscriptions" || rest.starts_with("/subscriptions/")
+}
+
+/// The first parameter of that name in a query.
+pub(crate) fn parameter(query: &str, name: &str) -> Option<String> {
+    form_urlencoded::parse(query.as_bytes())
+        .find(|(known, _)| known == name)
+        .map(|(_, value)| value.into_owned())
+}
+
+/// Why a token is refused is told in the log alone.
+pub(crate) fn unauthorized(
+    request: &Request<'_>,
+    refused: Option<&Refused>,
+) -> Box<Response<Body>> {
+    let why = refused.map_or_else(|| "there is no token".to_owned(), ToString::to_string);
+    tracing::debug!(target: "howdah::mercure", method = %request.method, "refused: {why}");
+    Box::new(text(StatusCode::UNAUTHORIZED, "Unauthorized"))
+}
+
+pub(crate) fn text(status: StatusCode, text: &str) -> Response<Body> {
+    let body = Bytes::from(format!("{text}\n"));
+    whole(status, "text/plain; charset=utf-8", body)
+}
+
+pub(crate) fn whole(status: StatusCode, kind: &'static str, body: Bytes) -> Response<Body> {
+    let mut response = Response::new(Body::Whole(Some(body)));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    response
+}
+
+fn preflight() -> Response<Body> {
+    let mut response = Response::new(Body::Whole(None));
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    response
+}
+
+fn not_allowed(allowed: &'static str) -> Response<Body> {
+    let mut response = text(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed");
+    let headers = response.headers_mut();
+    headers.insert(ALLOW, HeaderValue::from_static(allowed));
+    response
+}
+
+impl http_body::Body for Body {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        match self.get_mut() {
+            Self::Whole(body) => Poll::Ready(body.take().map(|body| Ok(Frame::data(body)))),
+            Self::Events(events) => Pin::new(&mut **events).poll_frame(cx),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Self::Whole(body) => body.is_none(),
+            Self::Events(events) => events.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Whole(body) => {
+                SizeHint::with_exact(body.as_ref().map_or(0, |body| body.len() as u64))
+            }
+            Self::Events(events) => events.size_hint(),
+        }
+    }
+}

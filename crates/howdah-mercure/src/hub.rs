@@ -1,0 +1,259 @@
+//! The hub: subscribers, and the updates that are kept.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use serde_json::Value;
+use tokio::sync::mpsc::{self, Receiver, Sender};
+
+use crate::options::Options;
+use crate::selector::{Selector, any};
+use crate::update::{Update, urn};
+
+/// Bytes of updates that are kept.
+const HISTORY_BYTES: usize = 16 << 20;
+/// The id before the first update.
+pub(crate) const EARLIEST: &str = "earliest";
+
+/// A hub. Front threads share it.
+#[derive(Debug)]
+pub struct Hub {
+    pub(crate) options: Options,
+    state: Mutex<State>,
+    accepted: AtomicU64,
+    updates: AtomicU64,
+    dropped: AtomicU64,
+}
+
+/// What a hub has done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Subscribers at the moment.
+    pub subscribers: u64,
+    /// Subscribers since the start.
+    pub accepted: u64,
+    /// Updates since the start.
+    pub updates: u64,
+    /// Subscribers that were dropped because they did not keep up.
+    pub dropped: u64,
+}
+
+#[derive(Debug)]
+struct State {
+    subscribers: HashMap<u64, Subscriber>,
+    next: u64,
+    history: VecDeque<Arc<Update>>,
+    bytes: usize,
+    last: String,
+    closed: bool,
+}
+
+/// Somebody who listens.
+#[derive(Debug)]
+pub(crate) struct Subscriber {
+    pub(crate) id: String,
+    /// What it asked for.
+    pub(crate) topics: Vec<Selector>,
+    /// Private updates that it may have.
+    pub(crate) private: Vec<Selector>,
+    pub(crate) payload: Option<Value>,
+    queue: Option<Sender<Bytes>>,
+}
+
+/// A place in the hub, for as long as the connection lives.
+#[derive(Debug)]
+pub(crate) struct Place {
+    hub: Arc<Hub>,
+    number: u64,
+}
+
+/// What a new subscriber starts with.
+#[derive(Debug)]
+pub(crate) struct Joined {
+    pub(crate) place: Place,
+    pub(crate) queue: Receiver<Bytes>,
+    /// What it missed.
+    pub(crate) missed: Vec<Bytes>,
+    /// The last update before those that it gets.
+    pub(crate) last: String,
+}
+
+impl Subscriber {
+    pub(crate) fn new(
+        topics: Vec<Selector>,
+        private: Vec<Selector>,
+        payload: Option<Value>,
+    ) -> Self {
+        Self {
+            id: urn(),
+            topics,
+            private,
+            payload,
+            queue: None,
+        }
+    }
+
+    fn gets(&self, update: &Update) -> bool {
+        any(&self.topics, &update.topics) && (!update.private || any(&self.private, &update.topics))
+    }
+}
+
+impl Hub {
+    /// A hub without subscribers.
+    pub fn new(options: Options) -> Arc<Self> {
+        Arc::new(Self {
+            options,
+            state: Mutex::new(State {
+                subscribers: HashMap::new(),
+                next: 0,
+                history: VecDeque::new(),
+                bytes: 0,
+                last: EARLIEST.to_owned(),
+                closed: false,
+            }),
+            accepted: AtomicU64::new(0),
+            updates: AtomicU64::new(0),
+            dropped: AtomicU64::new(0),
+        })
+    }
+
+    /// What it has done.
+    pub fn counts(&self) -> Counts {
+        Counts {
+            subscribers: self.lock().subscribers.len() as u64,
+            accepted: self.accepted.load(Relaxed),
+            updates: self.updates.load(Relaxed),
+            dropped: self.dropped.load(Relaxed),
+        }
+    }
+
+    /// Ends all subscriptions and takes no new ones: a server that stops does not wait for connections that
+    /// never end by themselves.
+    pub fn close(&self) {
+        let mut state = self.lock();
+        state.closed = true;
+        state.subscribers.clear();
+    }
+
+    /// The id of the last update.
+    pub(crate) fn last(&self) -> String {
+        self.lock().last.clone()
+    }
+
+    /// Gives the update to all that it is for, and keeps it.
+    pub(crate) fn dispatch(&self, update: Update) {
+        let update = Arc::new(update);
+        let mut slow = Vec::new();
+        let mut state = self.lock();
+        state.last.clone_from(&update.id);
+        for (number, subscriber) in &state.subscribers {
+            if !subscriber.gets(&update) {
+                continue;
+            }
+            let queue = subscriber.queue.as_ref();
+            if queue.is_some_and(|queue| queue.try_send(update.event.clone()).is_err()) {
+                slow.push(*number);
+            }
+        }
+        // Their queues end here. What is in them is still sent, to whoever reads on.
+        for number in &slow {
+            state.subscribers.remove(number);
+        }
+        state.keep(update, self.options.history);
+        drop(state);
+        self.updates.fetch_add(1, Relaxed);
+        if !slow.is_empty() {
+            self.dropped.fetch_add(slow.len() as u64, Relaxed);
+            tracing::info!(target: "howdah::mercure", subscribers = slow.len(), "slow subscribers were dropped");
+        }
+    }
+
+    /// Adds a subscriber. `since` is the last update that it has seen. `None`: there is no room, or the hub
+    /// is closed.
+    pub(crate) fn join(
+        self: &Arc<Self>,
+        mut subscriber: Subscriber,
+        since: Option<&str>,
+    ) -> Option<Joined> {
+        let (sender, queue) = mpsc::channel(self.options.queue.max(1));
+        subscriber.queue = Some(sender);
+        let mut state = self.lock();
+        if state.closed || state.subscribers.len() >= self.options.subscribers {
+            return None;
+        }
+        let (last, missed) = state.missed(&subscriber, since);
+        let number = state.next;
+        state.next += 1;
+        state.subscribers.insert(number, subscriber);
+        drop(state);
+        self.accepted.fetch_add(1, Relaxed);
+        let hub = Arc::clone(self);
+        Some(Joined {
+            place: Place { hub, number },
+            queue,
+            missed,
+            last,
+        })
+    }
+
+    /// Calls `see` with each subscriber.
+    pub(crate) fn each(&self, mut see: impl FnMut(&Subscriber)) {
+        self.lock().subscribers.values().for_each(&mut see);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn keep(&mut self, update: Arc<Update>, most: usize) {
+        self.bytes += update.size();
+        self.history.push_back(update);
+        while self.history.len() > most || self.bytes > HISTORY_BYTES {
+            let Some(oldest) = self.history.pop_front() else {
+                break;
+            };
+            self.bytes -= oldest.size();
+        }
+    }
+
+    /// What came after an update, and the last update before that. Of an id that is not known (any more)
+    /// nothing is sent, and the last id tells the subscriber that it has missed something.
+    fn missed(&self, subscriber: &Subscriber, since: Option<&str>) -> (String, Vec<Bytes>) {
+        let Some(since) = since else {
+            return (self.last.clone(), Vec::new());
+        };
+        let start = if since == EARLIEST {
+            Some(0)
+        } else {
+            let found = self.history.iter().rposition(|update| update.id == since);
+            found.map(|index| index + 1)
+        };
+        let Some(start) = start else {
+            return (self.last.clone(), Vec::new());
+        };
+        let after = self.history.iter().skip(start);
+        let missed = after
+            .filter(|update| subscriber.gets(update))
+            .map(|update| update.event.clone())
+            .collect();
+        (since.to_owned(), missed)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut state = self.hub.lock();
+        let removed = state.subscribers.remove(&self.number);
+        let closed = state.closed;
+        drop(state);
+        if let Some(subscriber) = removed
+            && !closed
+        {
+            crate::subscriptions::announce(&self.hub, &subscriber, false);
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! A Mercure hub in the server's process: version 8 of the protocol, <https://mercure.rocks/spec>.
+//!
+//! ```text
+//! POST ─ token, form ─> Update ─> Hub ─┬─ history, with limits
+//!                                      └─ queue of each subscriber that it is for ─> EventStream ─> SSE
+//! ```
+//!
+//! - A queue has a limit: a subscriber that does not keep up is dropped, and asks for what it missed with
+//!   `Last-Event-ID` when it comes back.
+//! - An update is made into the text of an event once, whatever the number of subscribers.
+//! - [`Hub::answer`] takes requests of any front thread; nothing in it waits.
+//!
+//! This crate knows neither connections nor configuration files.
+#![forbid(unsafe_code)]
+
+mod answer;
+mod hub;
+mod options;
+mod publish;
+mod selector;
+mod stream;
+mod subscribe;
+mod subscriptions;
+#[cfg(test)]
+mod tests;
+mod token;
+mod update;
+
+pub use answer::{Body, PATH, Request};
+pub use hub::{Counts, Hub};
+pub use options::{Key, KeyError, Options, Origins};
+pub use stream::EventStream;

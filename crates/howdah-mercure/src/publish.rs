@@ -1,0 +1,152 @@
+//! Publishing: a form with `topic`, `data` and more.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+use http::{Response, StatusCode};
+
+use crate::answer::{Body, PATH, Request, text, unauthorized, whole};
+use crate::hub::Hub;
+use crate::selector::all;
+use crate::token::authorize;
+use crate::update::Draft;
+
+/// Topics of one update.
+const TOPICS_MAX: usize = 1_000;
+
+/// Answers with the id of the update.
+pub(crate) fn publish(hub: &Arc<Hub>, request: &Request<'_>) -> Response<Body> {
+    let options = &hub.options;
+    let credentials = hub.credentials(request, None);
+    let claims = match authorize(&credentials, &options.publisher, &options.publish_origins) {
+        Ok(claims) => claims,
+        Err(refused) => return *unauthorized(request, Some(&refused)),
+    };
+    let Some(allowed) = claims.and_then(|claims| claims.publish) else {
+        return *unauthorized(request, None);
+    };
+    let kind = request.headers.get(CONTENT_TYPE);
+    let is_form = kind
+        .and_then(|kind| kind.to_str().ok())
+        .and_then(|kind| kind.split(';').next())
+        .is_some_and(|kind| {
+            kind.trim()
+                .eq_ignore_ascii_case("application/x-www-form-urlencoded")
+        });
+    if !is_form {
+        return text(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "An update is published as application/x-www-form-urlencoded.",
+        );
+    }
+    let draft = match read(request.body) {
+        Ok(draft) => draft,
+        Err(problem) => return text(problem.status(), &problem.to_string()),
+    };
+    if !all(&allowed, &draft.topics) {
+        return *unauthorized(request, None);
+    }
+    let update = draft.finish();
+    let id = Bytes::copy_from_slice(update.id.as_bytes());
+    hub.dispatch(update);
+    whole(StatusCode::OK, "text/plain; charset=utf-8", id)
+}
+
+/// What is wrong with an update.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+enum Problem {
+    #[error("Missing \"topic\" parameter.")]
+    NoTopic,
+    #[error("An update may have {TOPICS_MAX} topics.")]
+    TooMany,
+    #[error("A topic has control characters.")]
+    Topic,
+    #[error("Topics below {PATH} are the hub's own.")]
+    Reserved,
+    #[error("Invalid \"id\" parameter: no line ends, and no `#` at its start.")]
+    Id,
+    #[error("Invalid \"type\" parameter: no line ends.")]
+    Kind,
+    #[error("Invalid \"retry\" parameter: milliseconds as a whole number.")]
+    Retry,
+}
+
+impl Problem {
+    fn status(&self) -> StatusCode {
+        match self {
+            Self::Reserved => StatusCode::FORBIDDEN,
+            _ => StatusCode::BAD_REQUEST,
+        }
+    }
+}
+
+fn read(body: &[u8]) -> Result<Draft, Problem> {
+    let mut draft = Draft::default();
+    for (name, value) in form_urlencoded::parse(body) {
+        match &*name {
+            "topic" => draft.topics.push(value.into_owned()),
+            "data" => draft.data = value.into_owned(),
+            "private" => draft.private = true,
+            "id" if !value.is_empty() => draft.id = Some(value.into_owned()),
+            "type" if !value.is_empty() => draft.kind = Some(value.into_owned()),
+            "retry" if !value.is_empty() => {
+                draft.retry = Some(value.parse().map_err(|_| Problem::Retry)?);
+            }
+            // The protocol lets publishers send what a hub does not know.
+            _ => {}
+        }
+    }
+    // Line ends would let a publisher write fields of its own into the events of others.
+    let breaks = |text: &Option<String>| {
+        text.as_ref()
+            .is_some_and(|text| text.contains(['\0', '\r', '\n']))
+    };
+    if draft.topics.is_empty() {
+        Err(Problem::NoTopic)
+    } else if draft.topics.len() > TOPICS_MAX {
+        Err(Problem::TooMany)
+    } else if draft
+        .topics
+        .iter()
+        .any(|topic| topic.contains(char::is_control))
+    {
+        Err(Problem::Topic)
+    } else if draft.topics.iter().any(|topic| topic.contains(PATH)) {
+        Err(Problem::Reserved)
+    } else if breaks(&draft.id) || draft.id.as_ref().is_some_and(|id| id.starts_with('#')) {
+        Err(Problem::Id)
+    } else if breaks(&draft.kind) {
+        Err(Problem::Kind)
+    } else {
+        Ok(draft)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms() {
+        let draft = read(b"topic=a&topic=b%20c&data=x%0Ay&private=on&id=i&type=t&retry=5&more=z");
+        let draft = draft.expect("valid");
+        assert_eq!(draft.topics, ["a", "b c"]);
+        assert_eq!((draft.data.as_str(), draft.private), ("x\ny", true));
+        assert_eq!(draft.retry, Some(5));
+        for (form, problem) in [
+            ("data=x", Problem::NoTopic),
+            ("topic=a%0A", Problem::Topic),
+            (
+                "topic=https://a/.well-known/mercure/subscriptions/x",
+                Problem::Reserved,
+            ),
+            ("topic=a&id=x%0Adata:y", Problem::Id),
+            ("topic=a&id=%23x", Problem::Id),
+            ("topic=a&type=x%0D", Problem::Kind),
+            ("topic=a&retry=soon", Problem::Retry),
+        ] {
+            assert_eq!(read(form.as_bytes()).expect_err(form), problem, "{form}");
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Subscribing: topics in the query, events in the response.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
+use http::{Method, Response, StatusCode};
+use tokio::time::Instant;
+
+use crate::answer::{Body, Request, parameter, text};
+use crate::hub::{Hub, Subscriber};
+use crate::selector::Selector;
+use crate::stream::EventStream;
+use crate::subscriptions::announce;
+
+/// Topics of one subscription.
+const TOPICS_MAX: usize = 1_000;
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+/// For nginx in front of the server: events are not to wait for each other.
+const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+
+/// Answers with events until the subscriber leaves.
+pub(crate) fn subscribe(hub: &Arc<Hub>, request: &Request<'_>) -> Response<Body> {
+    let claims = match hub.subscriber(request) {
+        Ok(claims) => claims,
+        Err(answer) => return *answer,
+    };
+    let topics: Vec<Selector> = form_urlencoded::parse(request.query.as_bytes())
+        .filter(|(name, _)| name == "topic")
+        .take(TOPICS_MAX + 1)
+        .map(|(_, topic)| Selector::new(&topic))
+        .collect();
+    if topics.is_empty() {
+        return text(StatusCode::BAD_REQUEST, "Missing \"topic\" parameter.");
+    }
+    if topics.len() > TOPICS_MAX {
+        return text(StatusCode::BAD_REQUEST, "Too many \"topic\" parameters.");
+    }
+    if request.method == Method::HEAD {
+        let mut response = Response::new(Body::Whole(None));
+        headers(&mut response, None);
+        return response;
+    }
+    let since = since(hub, request);
+    let claims = claims.unwrap_or_default();
+    let left = claims.expires.map(|expires| {
+        let expires = UNIX_EPOCH + Duration::from_secs(expires);
+        expires
+            .duration_since(SystemTime::now())
+            .unwrap_or_default()
+    });
+    let subscriber = Subscriber::new(topics, claims.subscribe, claims.payload);
+    let announced = announce(hub, &subscriber, true);
+    let Some(joined) = hub.join(subscriber, since.as_deref()) else {
+        announced.take_back(hub);
+        return text(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable");
+    };
+    let options = &hub.options;
+    // Whichever ends first: the token, or the connection's time.
+    let end = match (left, options.write_timeout) {
+        (Some(left), Some(limit)) => Some(left.min(limit)),
+        (left, limit) => left.or(limit),
+    };
+    let end = end.and_then(|end| Instant::now().checked_add(end));
+    let last = since.is_some().then(|| joined.last.clone());
+    let events = EventStream::new(joined, options.heartbeat, end);
+    let mut response = Response::new(Body::Events(Box::new(events)));
+    headers(&mut response, last.as_deref());
+    response
+}
+
+fn since(hub: &Hub, request: &Request<'_>) -> Option<String> {
+    let header = request.headers.get(LAST_EVENT_ID);
+    let id = header
+        .and_then(|id| id.to_str().ok())
+        .map(str::to_owned)
+        .filter(|id| !id.is_empty());
+    id.or_else(|| parameter(request.query, "lastEventID"))
+        .or_else(|| {
+            let old = hub.options.version_7;
+            old.then(|| parameter(request.query, "Last-Event-ID"))?
+        })
+        .filter(|id| !id.is_empty())
+}
+
+fn headers(response: &mut Response<Body>, last: Option<&str>) {
+    let headers = response.headers_mut();
+    let fixed = [
+        (CONTENT_TYPE, "text/event-stream"),
+        // A compressor would hold events back.
+        (
+            CACHE_CONTROL,
+            "private, no-cache, no-store, no-transform, must-revalidate, max-age=0",
+        ),
+        (BUFFERING, "no"),
+    ];
+    for (name, value) in fixed {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    if let Some(last) = last.and_then(|last| HeaderValue::from_str(last).ok()) {
+        headers.insert(LAST_EVENT_ID, last);
+    }
+}

@@ -1,0 +1,145 @@
+//! JSON Web Tokens: who may publish and subscribe to what.
+
+use http::header::{AUTHORIZATION, COOKIE, ORIGIN, REFERER};
+use http::{HeaderMap, Method};
+use jsonwebtoken::Validation;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::options::{Key, Origins};
+use crate::selector::Selector;
+
+/// Selectors of one claim.
+const SELECTORS_MAX: usize = 1_000;
+
+/// What a valid token says.
+#[derive(Debug, Default)]
+pub(crate) struct Claims {
+    /// `None`: it may not publish at all.
+    pub(crate) publish: Option<Vec<Selector>>,
+    pub(crate) subscribe: Vec<Selector>,
+    /// Told to those who see its subscriptions.
+    pub(crate) payload: Option<Value>,
+    /// Seconds since 1970.
+    pub(crate) expires: Option<u64>,
+}
+
+/// Why a token is refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Refused {
+    #[error("the `Authorization` header has no bearer token")]
+    Header,
+    #[error("a token in a cookie needs an `Origin` or `Referer` header to publish")]
+    NoOrigin,
+    #[error("pages of {0} may not publish; `publish_origins` does not name them")]
+    Origin(String),
+    #[error("{0}")]
+    Invalid(String),
+    #[error("a claim has more than {SELECTORS_MAX} topic selectors")]
+    TooMany,
+}
+
+#[derive(Deserialize)]
+struct Raw {
+    mercure: Option<RawClaim>,
+    #[serde(rename = "https://mercure.rocks/")]
+    namespaced: Option<RawClaim>,
+    exp: Option<f64>,
+}
+
+#[derive(Deserialize, Default)]
+struct RawClaim {
+    publish: Option<Vec<String>>,
+    subscribe: Option<Vec<String>>,
+    payload: Option<Value>,
+}
+
+/// What a request brings its token in.
+pub(crate) struct Credentials<'r> {
+    pub(crate) method: &'r Method,
+    pub(crate) headers: &'r HeaderMap,
+    /// `authorization` of the query.
+    pub(crate) query: Option<&'r str>,
+    pub(crate) cookie: &'r str,
+}
+
+/// The claims of the request's token; `None` if it has none. The header counts before the query, the query
+/// before the cookie. A browser sends a cookie by itself, so that pages of other sites are kept out.
+pub(crate) fn authorize(
+    request: &Credentials<'_>,
+    key: &Key,
+    publish_origins: &Origins,
+) -> Result<Option<Claims>, Refused> {
+    let mut fields = request.headers.get_all(AUTHORIZATION).iter();
+    if let Some(field) = fields.next() {
+        let text = field.to_str().map_err(|_| Refused::Header)?;
+        let token = text.strip_prefix("Bearer ").ok_or(Refused::Header)?;
+        if fields.next().is_some() {
+            return Err(Refused::Header);
+        }
+        return claims(token.trim(), key).map(Some);
+    }
+    if let Some(token) = request.query {
+        return claims(token, key).map(Some);
+    }
+    let Some(token) = cookie(request.headers, request.cookie) else {
+        return Ok(None);
+    };
+    if request.method == Method::POST {
+        let text = |name| request.headers.get(name)?.to_str().ok();
+        let origin = match text(ORIGIN) {
+            Some(origin) => origin.to_owned(),
+            None => text(REFERER).and_then(origin_of).ok_or(Refused::NoOrigin)?,
+        };
+        if !publish_origins.allow(&origin) {
+            return Err(Refused::Origin(origin));
+        }
+    }
+    claims(token, key).map(Some)
+}
+
+/// `https://example.com` of `https://example.com/page`.
+fn origin_of(url: &str) -> Option<String> {
+    let url: http::Uri = url.parse().ok()?;
+    Some(format!("{}://{}", url.scheme_str()?, url.authority()?))
+}
+
+fn cookie<'r>(headers: &'r HeaderMap, name: &str) -> Option<&'r str> {
+    let fields = headers.get_all(COOKIE).iter();
+    fields
+        .filter_map(|field| field.to_str().ok())
+        .flat_map(|field| field.split(';'))
+        .filter_map(|pair| pair.trim().split_once('='))
+        .find(|(known, _)| *known == name)
+        .map(|(_, value)| value)
+}
+
+fn claims(token: &str, key: &Key) -> Result<Claims, Refused> {
+    let mut validation = Validation::new(key.algorithm);
+    // A token needs no end, but one that is over or has not begun is not taken.
+    validation.required_spec_claims.clear();
+    validation.validate_nbf = true;
+    validation.validate_aud = false;
+    validation.leeway = 0;
+    let raw = jsonwebtoken::decode::<Raw>(token, &key.key, &validation)
+        .map_err(|error| Refused::Invalid(error.to_string()))?
+        .claims;
+    let own = raw.namespaced.or(raw.mercure).unwrap_or_default();
+    let selectors = |texts: Vec<String>| {
+        if texts.len() > SELECTORS_MAX {
+            return Err(Refused::TooMany);
+        }
+        Ok(texts
+            .iter()
+            .map(|text| Selector::new(text))
+            .collect::<Vec<_>>())
+    };
+    #[expect(clippy::cast_sign_loss, reason = "a moment before 1970 is over too")]
+    let expires = raw.exp.map(|seconds| seconds.max(0.0) as u64);
+    Ok(Claims {
+        publish: own.publish.map(selectors).transpose()?,
+        subscribe: selectors(own.subscribe.unwrap_or_default())?,
+        payload: own.payload,
+        expires,
+    })
+}

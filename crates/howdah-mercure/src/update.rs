@@ -1,0 +1,136 @@
+//! An update, and the text of its event.
+
+use std::fmt::Write as _;
+
+use bytes::Bytes;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Update {
+    pub(crate) id: String,
+    pub(crate) topics: Vec<String>,
+    pub(crate) private: bool,
+    /// Made once for all subscribers.
+    pub(crate) event: Bytes,
+}
+
+/// What a publisher gives.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Draft {
+    pub(crate) topics: Vec<String>,
+    pub(crate) data: String,
+    pub(crate) private: bool,
+    pub(crate) id: Option<String>,
+    pub(crate) kind: Option<String>,
+    pub(crate) retry: Option<u64>,
+}
+
+impl Draft {
+    /// The update; one without an id gets one.
+    pub(crate) fn finish(self) -> Update {
+        let id = self.id.unwrap_or_else(urn);
+        let mut event = String::with_capacity(64 + id.len() + self.data.len());
+        // A String takes all that is written to it.
+        if let Some(kind) = &self.kind {
+            let _ = writeln!(event, "event: {kind}");
+        }
+        if let Some(retry) = self.retry {
+            let _ = writeln!(event, "retry: {retry}");
+        }
+        let _ = writeln!(event, "id: {id}");
+        for line in lines(&self.data) {
+            let _ = writeln!(event, "data: {line}");
+        }
+        event.push('\n');
+        Update {
+            id,
+            topics: self.topics,
+            private: self.private,
+            event: event.into(),
+        }
+    }
+}
+
+impl Update {
+    /// An estimate of the memory that it takes.
+    pub(crate) fn size(&self) -> usize {
+        let topics: usize = self.topics.iter().map(String::len).sum();
+        size_of::<Self>() + self.id.len() + topics + self.event.len()
+    }
+}
+
+/// The lines of a text with any of the three line ends; an empty text is one line.
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = Some(text);
+    std::iter::from_fn(move || {
+        let text = rest?;
+        let Some(end) = text.find(['\r', '\n']) else {
+            rest = None;
+            return Some(text);
+        };
+        let after = &text[end..];
+        let skipped = if after.starts_with("\r\n") { 2 } else { 1 };
+        rest = Some(&after[skipped..]);
+        Some(&text[..end])
+    })
+}
+
+/// A new `urn:uuid:…`, version 4.
+pub(crate) fn urn() -> String {
+    let random = fastrand::u128(..);
+    let uuid = (random & !(0xf << 76) & !(0x3 << 62)) | (0x4 << 76) | (0x2 << 62);
+    format!(
+        "urn:uuid:{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
+        uuid >> 96,
+        (uuid >> 80) & 0xffff,
+        (uuid >> 64) & 0xffff,
+        (uuid >> 48) & 0xffff,
+        uuid & 0xffff_ffff_ffff
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(draft: Draft) -> String {
+        String::from_utf8(draft.finish().event.to_vec()).expect("UTF-8")
+    }
+
+    #[test]
+    fn events() {
+        let draft = Draft {
+            data: "a\nb\r\nc\rd".into(),
+            id: Some("i".into()),
+            kind: Some("k".into()),
+            retry: Some(5),
+            ..Draft::default()
+        };
+        assert_eq!(
+            event(draft),
+            "event: k\nretry: 5\nid: i\ndata: a\ndata: b\ndata: c\ndata: d\n\n"
+        );
+        let empty = Draft {
+            id: Some("i".into()),
+            ..Draft::default()
+        };
+        assert_eq!(event(empty), "id: i\ndata: \n\n");
+    }
+
+    #[test]
+    fn ids_are_uuids_of_version_4() {
+        let urn = urn();
+        let digits: Vec<_> = urn
+            .strip_prefix("urn:uuid:")
+            .expect("a URN")
+            .split('-')
+            .collect();
+        assert_eq!(
+            digits.iter().map(|part| part.len()).collect::<Vec<_>>(),
+            [8, 4, 4, 4, 12]
+        );
+        assert!(digits[2].starts_with('4'), "{urn}");
+        assert!(digits[3].starts_with(['8', '9', 'a', 'b']), "{urn}");
+        assert_ne!(urn, super::urn());
+    }
+}

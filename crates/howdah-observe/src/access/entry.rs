@@ -1,0 +1,80 @@
+//! What is known of a request when it is over.
+
+use std::net::SocketAddr;
+use std::time::{Duration, SystemTime};
+
+use http::{HeaderMap, Method, Uri, Version};
+
+/// A request and its response.
+#[derive(Debug)]
+pub struct Entry {
+    /// When it was over.
+    pub at: SystemTime,
+    /// From the end of its header until then.
+    pub duration: Duration,
+    /// Its id.
+    pub id: u64,
+    /// The client's side of the connection.
+    pub remote: SocketAddr,
+    /// The client, if the connection's other side is a proxy that is trusted.
+    pub client: std::net::IpAddr,
+    /// The method.
+    pub method: Method,
+    /// As sent.
+    pub uri: Uri,
+    /// The protocol.
+    pub version: Version,
+    /// The `Host` header or the authority, as sent.
+    pub host: String,
+    /// Header fields of the request.
+    pub headers: HeaderMap,
+    /// Header fields of the response.
+    pub response_headers: HeaderMap,
+    /// If the connection is encrypted.
+    pub tls: Option<TlsInfo>,
+    /// The user that the server authenticated.
+    pub user: String,
+    /// Bytes of the request's body.
+    pub bytes_read: u64,
+    /// Bytes of the response's body.
+    pub size: u64,
+    /// The status; 499 if the client left before there was one.
+    pub status: u16,
+    /// The response was not handed over to its end.
+    pub cut: bool,
+    /// Further fields.
+    pub appended: Vec<(String, String)>,
+}
+
+/// What is known of an encrypted connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TlsInfo {
+    /// `TLSv1.3`.
+    pub version: &'static str,
+    /// The IANA name of the cipher suite.
+    pub cipher_suite: String,
+}
+
+impl Entry {
+    /// An estimate of the memory that it takes.
+    pub(super) fn size_in_memory(&self) -> usize {
+        let of_headers = |headers: &HeaderMap| -> usize {
+            let fields = headers.iter();
+            fields
+                .map(|(name, value)| 64 + name.as_str().len() + value.len())
+                .sum()
+        };
+        let appended: usize = self
+            .appended
+            .iter()
+            .map(|(name, value)| name.len() + value.len())
+            .sum();
+        size_of::<Self>()
+            + of_headers(&self.headers)
+            + of_headers(&self.response_headers)
+            + self.uri.path().len()
+            + self.uri.query().map_or(0, str::len)
+            + self.host.len()
+            + appended
+    }
+}

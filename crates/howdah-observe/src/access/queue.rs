@@ -1,0 +1,139 @@
+//! The queue between front threads and the writer of an output. Its limits are what a slow output costs
+//! at most; beyond them lines are lost.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::encode::LineEncoder;
+use super::entry::Entry;
+use super::output::Output;
+use super::writer;
+
+/// Entries that may wait.
+pub(super) const ENTRIES_MAX: usize = 8_192;
+/// Bytes of memory that they may take.
+pub(super) const BYTES_MAX: usize = 16 << 20;
+/// The writer looks no more often than this while requests come, so that it is not woken for each.
+const GATHER: Duration = Duration::from_millis(5);
+
+/// An entry and how it is written.
+pub(super) type Job = (Arc<Entry>, Arc<LineEncoder>);
+
+#[derive(Debug, Default)]
+struct State {
+    jobs: VecDeque<Job>,
+    bytes: usize,
+    /// The writer sleeps and has to be woken.
+    asleep: bool,
+    /// Nothing comes any more.
+    closed: bool,
+    /// Entries that the writer has taken and not yet written.
+    taken: usize,
+    /// The writer has ended.
+    ended: bool,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    state: Mutex<State>,
+    changed: Condvar,
+    lost: AtomicU64,
+}
+
+impl Queue {
+    /// Starts the writer.
+    pub(super) fn start(output: Output) -> io::Result<Arc<Self>> {
+        let queue = Arc::new(Self::default());
+        let own = Arc::clone(&queue);
+        std::thread::Builder::new()
+            .name("access-log".into())
+            .spawn(move || writer::run(&own, output))?;
+        Ok(queue)
+    }
+
+    /// Queues an entry, or counts it as lost.
+    pub(super) fn push(&self, entry: Arc<Entry>, encoder: Arc<LineEncoder>) {
+        let size = entry.size_in_memory();
+        let mut state = self.lock();
+        if state.closed || state.jobs.len() >= ENTRIES_MAX || state.bytes + size > BYTES_MAX {
+            drop(state);
+            self.lose(1);
+            return;
+        }
+        state.bytes += size;
+        state.jobs.push_back((entry, encoder));
+        let wake = std::mem::take(&mut state.asleep);
+        drop(state);
+        if wake {
+            self.changed.notify_all();
+        }
+    }
+
+    pub(super) fn lose(&self, lines: u64) {
+        self.lost.fetch_add(lines, Relaxed);
+    }
+
+    /// Lines that were lost.
+    pub(super) fn lost(&self) -> u64 {
+        self.lost.load(Relaxed)
+    }
+
+    /// Nothing is taken any more; the writer ends when it has written what there is.
+    pub(super) fn close(&self) {
+        self.lock().closed = true;
+        self.changed.notify_all();
+    }
+
+    /// Waits until the writer has ended. Says how many lines it has not written.
+    pub(super) fn wait_end(&self, until: Instant) -> usize {
+        let mut state = self.lock();
+        while !state.ended {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return state.jobs.len() + state.taken;
+            }
+            let waited = self.changed.wait_timeout(state, left);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        0
+    }
+
+    /// For the writer: all that there is, once there is something; `None`: nothing will come.
+    pub(super) fn take(&self) -> Option<VecDeque<Job>> {
+        let mut state = self.lock();
+        state.taken = 0;
+        if state.jobs.is_empty() && !state.closed {
+            // Busy a moment ago: what comes now can wait for what comes next.
+            drop(state);
+            std::thread::sleep(GATHER);
+            state = self.lock();
+        }
+        while state.jobs.is_empty() {
+            if state.closed {
+                return None;
+            }
+            state.asleep = true;
+            state = self
+                .changed
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        state.bytes = 0;
+        state.taken = state.jobs.len();
+        Some(std::mem::take(&mut state.jobs))
+    }
+
+    /// For the writer: it ends.
+    pub(super) fn end(&self) {
+        self.lock().ended = true;
+        self.changed.notify_all();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

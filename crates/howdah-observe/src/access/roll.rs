@@ -1,0 +1,248 @@
+//! Files that were put aside: `access-2006-01-02T15-04-05.000.log`, compressed and removed in time.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::thread::JoinHandle;
+use std::time::{Duration, SystemTime};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use howdah_config::model::Roll;
+
+use super::time::civil;
+
+/// A name's time stamp: `2006-01-02T15-04-05.000`.
+const STAMP: usize = 23;
+const PART: &str = ".part";
+
+/// What is done with old files, by a thread of its own: compressing 100 MiB takes seconds.
+#[derive(Default)]
+pub(super) struct Rolls {
+    tidying: Option<JoinHandle<()>>,
+}
+
+impl Rolls {
+    /// Renames the file, and tidies up.
+    pub(super) fn put_aside(&mut self, path: &Path, roll: &Roll) -> io::Result<()> {
+        let mut at = SystemTime::now();
+        loop {
+            let target = name(path, at);
+            if !target.exists() && !with_gz(&target).exists() {
+                std::fs::rename(path, target)?;
+                break;
+            }
+            // Two within a millisecond.
+            at += Duration::from_millis(1);
+        }
+        let running = self
+            .tidying
+            .as_ref()
+            .is_some_and(|tidying| !tidying.is_finished());
+        // One that runs has been started by an earlier file; the next time takes this one too.
+        if !running {
+            let (path, roll) = (path.to_owned(), roll.clone());
+            let tidy = move || {
+                if let Err(error) = tidy(&path, &roll, SystemTime::now()) {
+                    tracing::warn!(target: "howdah", file = %path.display(), "old access logs are not tidied up: {error}");
+                }
+            };
+            self.tidying = Some(
+                std::thread::Builder::new()
+                    .name("access-log-old".into())
+                    .spawn(tidy)?,
+            );
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Rolls {
+    fn drop(&mut self) {
+        if let Some(tidying) = self.tidying.take() {
+            // A panic there was reported by the panic hook.
+            let _ = tidying.join();
+        }
+    }
+}
+
+fn parts(path: &Path) -> (&OsStr, String) {
+    let stem = path.file_stem().unwrap_or_default();
+    let extension = path
+        .extension()
+        .map(|extension| format!(".{}", extension.to_string_lossy()));
+    (stem, extension.unwrap_or_default())
+}
+
+fn name(path: &Path, at: SystemTime) -> PathBuf {
+    let (stem, extension) = parts(path);
+    let c = civil(at);
+    let stamp = format!(
+        "{:04}-{:02}-{:02}T{:02}-{:02}-{:02}.{:03}",
+        c.year,
+        c.month,
+        c.day,
+        c.hour,
+        c.minute,
+        c.second,
+        c.nanos / 1_000_000
+    );
+    path.with_file_name(format!("{}-{stamp}{extension}", stem.to_string_lossy()))
+}
+
+fn with_gz(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".gz");
+    name.into()
+}
+
+/// Old files with their stamps, the newest first. Half-made ones are removed.
+fn old(path: &Path) -> io::Result<Vec<(String, PathBuf)>> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let (stem, extension) = parts(path);
+    let prefix = format!("{}-", stem.to_string_lossy());
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let Some(rest) = name.strip_prefix(&prefix) else {
+            continue;
+        };
+        let Some((stamp, end)) = rest.split_at_checked(STAMP) else {
+            continue;
+        };
+        let digits = stamp.bytes().filter(u8::is_ascii_digit).count();
+        let ours = digits == 17 && stamp.as_bytes()[10] == b'T';
+        let end = end.strip_prefix(extension.as_str());
+        match end {
+            Some("" | ".gz") if ours => found.push((stamp.to_owned(), entry.path())),
+            Some(".gz.part") if ours => std::fs::remove_file(entry.path())?,
+            _ => {}
+        }
+    }
+    found.sort_by(|one, other| other.cmp(one));
+    Ok(found)
+}
+
+fn tidy(path: &Path, roll: &Roll, now: SystemTime) -> io::Result<()> {
+    let oldest = now.checked_sub(roll.keep_for);
+    for (index, (_, file)) in old(path)?.into_iter().enumerate() {
+        let modified = std::fs::metadata(&file)?.modified()?;
+        if index >= roll.keep || oldest.is_some_and(|oldest| modified < oldest) {
+            std::fs::remove_file(&file)?;
+        } else if roll.gzip && file.extension() != Some(OsStr::new("gz")) {
+            compress(&file)?;
+        }
+    }
+    Ok(())
+}
+
+/// Under another name until it is whole.
+fn compress(file: &Path) -> io::Result<()> {
+    let target = with_gz(file);
+    let mut part = target.as_os_str().to_owned();
+    part.push(PART);
+    let mut source = File::open(file)?;
+    let metadata = source.metadata()?;
+    let out = File::options()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(metadata.mode() & 0o777)
+        .open(&part)?;
+    let mut encoder = GzEncoder::new(out, Compression::default());
+    io::copy(&mut source, &mut encoder)?;
+    let out = encoder.finish()?;
+    // So that `roll_keep_for` counts from the last line.
+    out.set_modified(metadata.modified()?)?;
+    drop(out);
+    std::fs::rename(&part, &target)?;
+    std::fs::remove_file(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::time::UNIX_EPOCH;
+
+    use flate2::read::GzDecoder;
+
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = std::fs::read_dir(folder).expect("a folder");
+        let mut names: Vec<_> = entries
+            .map(|entry| {
+                let name = entry.expect("an entry").file_name();
+                name.to_string_lossy().into_owned()
+            })
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_file_is_put_aside_under_its_time() {
+        let at = UNIX_EPOCH + Duration::from_millis(1_136_214_245_007);
+        assert_eq!(
+            name(Path::new("/var/log/access.log"), at),
+            Path::new("/var/log/access-2006-01-02T15-04-05.007.log")
+        );
+        assert_eq!(
+            name(Path::new("access"), at),
+            Path::new("access-2006-01-02T15-04-05.007")
+        );
+    }
+
+    #[test]
+    fn old_files_are_compressed_and_removed_and_others_let_alone() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let write = |name: &str| std::fs::write(dir.path().join(name), name).expect("written");
+        let stamps = ["2026-01-01", "2026-01-02", "2026-01-03", "2026-01-04"];
+        for stamp in stamps {
+            write(&format!("a-{stamp}T00-00-00.000.log"));
+        }
+        for other in [
+            "a.log",
+            "a-2026-01-01.log",
+            "b-2026-01-01T00-00-00.000.log",
+            "a-2026-01-01T00-00-00.000.txt",
+        ] {
+            write(other);
+        }
+        write("a-2026-01-05T00-00-00.000.log.gz.part");
+        let roll = Roll {
+            keep: 3,
+            ..Roll::default()
+        };
+        let path = dir.path().join("a.log");
+        tidy(&path, &roll, SystemTime::now()).expect("tidied");
+        assert_eq!(
+            names(dir.path()),
+            [
+                "a-2026-01-01.log",
+                "a-2026-01-01T00-00-00.000.txt",
+                "a-2026-01-02T00-00-00.000.log.gz",
+                "a-2026-01-03T00-00-00.000.log.gz",
+                "a-2026-01-04T00-00-00.000.log.gz",
+                "a.log",
+                "b-2026-01-01T00-00-00.000.log",
+            ]
+        );
+        let packed = File::open(dir.path().join("a-2026-01-02T00-00-00.000.log.gz"));
+        let mut text = String::new();
+        GzDecoder::new(packed.expect("it is there"))
+            .read_to_string(&mut text)
+            .expect("whole");
+        assert_eq!(text, "a-2026-01-02T00-00-00.000.log");
+
+        let later = SystemTime::now() + roll.keep_for + Duration::from_secs(60);
+        tidy(&path, &roll, later).expect("tidied");
+        assert!(names(dir.path()).iter().all(|name| !name.contains(".gz")));
+    }
+}

@@ -1,0 +1,412 @@
+//! Lines, filters, and what a bad output costs.
+
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant, UNIX_EPOCH};
+
+use howdah_config::model::{
+    AccessLog, DurationFormat, Edit, Filter, LineFormat, LogFile, LogFormat, LogOutput, Roll, Site,
+    TimeFormat,
+};
+use http::{HeaderMap, HeaderValue, Method, Version};
+use serde_json::{Value, json};
+
+use super::encode::LineEncoder;
+use super::output::Output;
+use super::queue::{ENTRIES_MAX, Queue};
+use super::{Entry, Logs, TlsInfo};
+
+fn entry(uri: &str, status: u16) -> Entry {
+    let mut headers = HeaderMap::new();
+    headers.append("user-agent", HeaderValue::from_static("test/1 \"q\""));
+    headers.append("accept", HeaderValue::from_static("a"));
+    headers.append("accept", HeaderValue::from_static("b"));
+    headers.append("cookie", HeaderValue::from_static("id=1; theme=dark"));
+    headers.append("authorization", HeaderValue::from_static("Basic x"));
+    let mut response_headers = HeaderMap::new();
+    response_headers.append("set-cookie", HeaderValue::from_static("id=2"));
+    response_headers.append("content-type", HeaderValue::from_static("text/html"));
+    Entry {
+        at: UNIX_EPOCH + Duration::from_millis(1_136_214_245_067),
+        duration: Duration::from_micros(1_500),
+        id: 42,
+        remote: ([192, 0, 2, 17], 4711).into(),
+        client: [192, 0, 2, 17].into(),
+        method: Method::GET,
+        uri: uri.parse().expect("a URI"),
+        version: Version::HTTP_2,
+        host: "example.com:8080".into(),
+        headers,
+        response_headers,
+        tls: Some(TlsInfo {
+            version: "TLSv1.3",
+            cipher_suite: "TLS_AES_128_GCM_SHA256".into(),
+        }),
+        user: String::new(),
+        bytes_read: 3,
+        size: 10,
+        status,
+        cut: false,
+        appended: vec![("country".into(), "NL\n".into())],
+    }
+}
+
+fn line_of(log: &AccessLog, credentials: bool, entry: &Entry) -> String {
+    let mut line = String::new();
+    LineEncoder::new(log, LogFormat::Json, credentials).push(&mut line, entry);
+    line
+}
+
+fn json_of(log: &AccessLog, entry: &Entry) -> Value {
+    serde_json::from_str(&line_of(log, false, entry)).expect("JSON")
+}
+
+fn filtered(filters: Vec<(&str, Filter)>) -> AccessLog {
+    let split = |path: &str| path.split('>').map(str::to_owned).collect();
+    AccessLog {
+        format: LineFormat {
+            filters: filters
+                .into_iter()
+                .map(|(path, filter)| (split(path), filter))
+                .collect(),
+            ..LineFormat::default()
+        },
+        ..AccessLog::default()
+    }
+}
+
+#[test]
+fn a_line_has_caddys_names_and_no_passwords() {
+    let line = line_of(&AccessLog::default(), false, &entry("/a?b=c", 200));
+    assert_eq!(line.matches('\n').count(), 1);
+    assert!(line.starts_with("{\"level\":\"info\",\"ts\":1136214245.067000,"));
+    let shown: Value = serde_json::from_str(&line).expect("JSON");
+    let expected = json!({
+        "level": "info",
+        "ts": 1_136_214_245.067,
+        "logger": "http.log.access",
+        "msg": "handled request",
+        "request": {
+            "remote_ip": "192.0.2.17",
+            "remote_port": "4711",
+            "client_ip": "192.0.2.17",
+            "proto": "HTTP/2.0",
+            "method": "GET",
+            "host": "example.com:8080",
+            "uri": "/a?b=c",
+            "headers": {
+                "User-Agent": ["test/1 \"q\""],
+                "Accept": ["a", "b"],
+                "Cookie": ["REDACTED"],
+                "Authorization": ["REDACTED"],
+            },
+            "tls": {"version": "TLSv1.3", "cipher_suite": "TLS_AES_128_GCM_SHA256"},
+        },
+        "bytes_read": 3,
+        "user_id": "",
+        "duration": 0.0015,
+        "size": 10,
+        "status": 200,
+        "resp_headers": {"Set-Cookie": ["REDACTED"], "Content-Type": ["text/html"]},
+        "request_id": "000000000000002a",
+        "country": "NL\n",
+    });
+    assert_eq!(shown, expected);
+}
+
+#[test]
+fn passwords_are_there_if_asked_for() {
+    let line = line_of(&AccessLog::default(), true, &entry("/", 200));
+    let shown: Value = serde_json::from_str(&line).expect("JSON");
+    assert_eq!(shown["request"]["headers"]["Authorization"][0], "Basic x");
+    assert_eq!(shown["resp_headers"]["Set-Cookie"][0], "id=2");
+}
+
+#[test]
+fn an_error_and_a_cut_response_are_told() {
+    let mut entry = entry("/", 502);
+    entry.cut = true;
+    let log = AccessLog {
+        name: Some("shop".into()),
+        ..AccessLog::default()
+    };
+    let shown = json_of(&log, &entry);
+    assert_eq!(shown["level"], "error");
+    assert_eq!(shown["cut"], true);
+    assert_eq!(shown["logger"], "http.log.access.shop");
+}
+
+#[test]
+fn formats() {
+    let mut log = AccessLog::default();
+    log.format.encoding = Some(LogFormat::Console);
+    let mut plain = entry("/a", 200);
+    plain.headers.clear();
+    plain.response_headers.clear();
+    plain.tls = None;
+    plain.appended.clear();
+    assert_eq!(
+        line_of(&log, false, &plain),
+        "2006/01/02 15:04:05.067\tINFO\thttp.log.access\thandled request\t{\"request\":{\"remote_ip\":\
+         \"192.0.2.17\",\"remote_port\":\"4711\",\"client_ip\":\"192.0.2.17\",\"proto\":\"HTTP/2.0\",\
+         \"method\":\"GET\",\"host\":\"example.com:8080\",\"uri\":\"/a\",\"headers\":{}},\"bytes_read\":3,\
+         \"user_id\":\"\",\"duration\":0.0015,\"size\":10,\"status\":200,\"resp_headers\":{},\
+         \"request_id\":\"000000000000002a\"}\n"
+    );
+    log.format.encoding = Some(LogFormat::Json);
+    log.format.time = Some(TimeFormat::Iso8601);
+    log.format.duration = DurationFormat::Text;
+    let shown = json_of(&log, &plain);
+    assert_eq!(shown["ts"], "2006-01-02T15:04:05.067Z");
+    assert_eq!(shown["duration"], "1.5ms");
+}
+
+#[test]
+fn filters() {
+    let log = filtered(vec![
+        ("request>headers>User-Agent", Filter::Delete),
+        ("request>headers>Accept", Filter::Replace("x".into())),
+        ("request>remote_ip", Filter::IpMask(16, 32)),
+        (
+            "request>uri",
+            Filter::Query(vec![Edit::Replace("token".into(), "REDACTED".into())]),
+        ),
+        (
+            "request>host",
+            Filter::Regexp("^(e)xample".into(), "$1-".into()),
+        ),
+        ("request>method", Filter::Rename("verb".into())),
+        ("status", Filter::Hash),
+        ("nothing>here", Filter::Delete),
+        ("request>uri>deeper", Filter::Delete),
+    ]);
+    let shown = json_of(&log, &entry("/a?token=secret&x=1", 200));
+    let request = &shown["request"];
+    assert_eq!(request["headers"].get("User-Agent"), None);
+    assert_eq!(request["headers"]["Accept"], "x");
+    assert_eq!(request["remote_ip"], "192.0.0.0");
+    assert_eq!(request["uri"], "/a?token=REDACTED&x=1");
+    assert_eq!(request["host"], "e-.com:8080");
+    assert_eq!(
+        (&request["verb"], request.get("method")),
+        (&json!("GET"), None)
+    );
+    // The SHA-256 of "200" begins so.
+    assert_eq!(shown["status"], "27badc98");
+    let cookies = filtered(vec![(
+        "request>headers>Cookie",
+        Filter::Cookie(vec![Edit::Delete("id".into())]),
+    )]);
+    let line = line_of(&cookies, true, &entry("/", 200));
+    let shown: Value = serde_json::from_str(&line).expect("JSON");
+    assert_eq!(shown["request"]["headers"]["Cookie"][0], "theme=dark");
+}
+
+fn encoder() -> Arc<LineEncoder> {
+    Arc::new(LineEncoder::new(
+        &AccessLog::default(),
+        LogFormat::Json,
+        false,
+    ))
+}
+
+/// Says that it was asked to write, and does when it may.
+struct Gated {
+    asked: Sender<()>,
+    gate: Receiver<()>,
+    written: Arc<std::sync::Mutex<Vec<u8>>>,
+}
+
+impl Write for Gated {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // A test that is over lets all pass.
+        let _ = self.asked.send(());
+        let _ = self.gate.recv();
+        self.written
+            .lock()
+            .expect("no panic")
+            .extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_reader_that_does_not_read_costs_lines_and_no_time() {
+    let ((asked, was_asked), (open, gate)) = (channel(), channel());
+    let written = Arc::default();
+    let gated = Gated {
+        asked,
+        gate,
+        written: Arc::clone(&written),
+    };
+    let queue = Queue::start(Output::Stream(Box::new(gated))).expect("a thread");
+    queue.push(Arc::new(entry("/first", 200)), encoder());
+    was_asked.recv().expect("the writer writes");
+    // From here on nothing is written, and still each push returns.
+    let encoder = encoder();
+    for number in 0..ENTRIES_MAX + 10 {
+        let mut small = entry("/", 200);
+        small.headers.clear();
+        small.response_headers.clear();
+        small.id = number as u64;
+        queue.push(Arc::new(small), Arc::clone(&encoder));
+    }
+    assert_eq!(queue.lost(), 10);
+    assert_eq!(queue.wait_end(Instant::now()), ENTRIES_MAX + 1);
+    drop(open);
+    queue.close();
+    assert_eq!(queue.wait_end(Instant::now() + Duration::from_secs(60)), 0);
+    let written = String::from_utf8(written.lock().expect("no panic").clone()).expect("UTF-8");
+    assert_eq!(written.lines().count(), ENTRIES_MAX + 1);
+    queue.push(Arc::new(entry("/late", 200)), encoder);
+    assert_eq!(queue.lost(), 11, "a closed queue takes nothing");
+}
+
+#[test]
+fn large_entries_are_limited_by_their_size() {
+    let ((asked, was_asked), (open, gate)) = (channel(), channel());
+    let gated = Gated {
+        asked,
+        gate,
+        written: Arc::default(),
+    };
+    let queue = Queue::start(Output::Stream(Box::new(gated))).expect("a thread");
+    queue.push(Arc::new(entry("/first", 200)), encoder());
+    was_asked.recv().expect("the writer writes");
+    let mut large = entry("/", 200);
+    let value = HeaderValue::from_bytes(&vec![b'x'; 1 << 20]).expect("a value");
+    large.headers.insert("x-large", value);
+    let large = Arc::new(large);
+    for _ in 0..20 {
+        queue.push(Arc::clone(&large), encoder());
+    }
+    assert_eq!(queue.lost(), 5, "15 of them are below 16 MiB");
+    drop(open);
+    queue.close();
+    assert_eq!(queue.wait_end(Instant::now() + Duration::from_secs(60)), 0);
+}
+
+fn site(output: LogOutput) -> Site {
+    Site {
+        access_logs: vec![AccessLog {
+            output,
+            ..AccessLog::default()
+        }],
+        ..Site::default()
+    }
+}
+
+#[test]
+fn a_full_disk_loses_lines_and_says_so() {
+    let full = LogFile {
+        path: "/dev/full".into(),
+        mode: 0o600,
+        roll: None,
+    };
+    let logs = Logs::start(&[site(LogOutput::File(full))], false).expect("it opens");
+    let own = logs.site(0);
+    for _ in 0..3 {
+        own[0].write(Arc::new(entry("/", 200)));
+    }
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while logs.losses().lines() < 3 {
+        assert!(Instant::now() < deadline, "{:?}", logs.losses());
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_opened_is_named() {
+    let nowhere = LogFile {
+        path: "/nowhere/access.log".into(),
+        mode: 0o600,
+        roll: None,
+    };
+    let error = Logs::start(&[site(LogOutput::File(nowhere))], false).expect_err("no folder");
+    assert!(
+        error
+            .to_string()
+            .starts_with("access log /nowhere/access.log: "),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_file_is_rolled_between_lines_and_nothing_is_lost() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = LogFile {
+        path: dir.path().join("access.log"),
+        mode: 0o640,
+        roll: Some(Roll {
+            size: 10_000,
+            keep: 1_000,
+            gzip: false,
+            ..Roll::default()
+        }),
+    };
+    let sites = [
+        site(LogOutput::File(file.clone())),
+        site(LogOutput::File(file.clone())),
+    ];
+    let logs = Logs::start(&sites, false).expect("it opens");
+    for number in 0..200 {
+        // Two sites, one file, one writer.
+        logs.site(number % 2)[0].write(Arc::new(entry(&format!("/{number}"), 200)));
+    }
+    drop(logs);
+    let mut numbers = Vec::new();
+    let mut files = 0;
+    for found in std::fs::read_dir(dir.path()).expect("a folder") {
+        let text = std::fs::read_to_string(found.expect("an entry").path()).expect("read");
+        assert!(text.len() <= 10_000, "{} bytes", text.len());
+        files += 1;
+        for line in text.lines() {
+            let shown: Value = serde_json::from_str(line).expect("a whole line");
+            let uri = shown["request"]["uri"].as_str().expect("a URI");
+            numbers.push(uri[1..].parse::<usize>().expect("a number"));
+        }
+    }
+    numbers.sort_unstable();
+    assert_eq!(numbers, (0..200).collect::<Vec<_>>());
+    assert!(files > 5, "{files} files");
+    let mode = std::fs::metadata(&file.path)
+        .expect("it is there")
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o777 & !0o640, 0, "{mode:o}");
+}
+
+#[test]
+fn hosts_and_levels_choose() {
+    let sites = [Site {
+        access_logs: vec![
+            AccessLog {
+                errors_only: true,
+                output: LogOutput::Stderr,
+                ..AccessLog::default()
+            },
+            AccessLog {
+                hostnames: vec!["a.example".into()],
+                output: LogOutput::Stderr,
+                ..AccessLog::default()
+            },
+            AccessLog {
+                output: LogOutput::Discard,
+                ..AccessLog::default()
+            },
+        ],
+        ..Site::default()
+    }];
+    let logs = Logs::start(&sites, false).expect("nothing to open");
+    let own = logs.site(0);
+    assert_eq!(own.len(), 2, "what is discarded costs nothing");
+    assert!(own[0].wants("x", 500) && !own[0].wants("x", 499));
+    assert!(own[1].wants("A.example", 200) && !own[1].wants("b.example", 200));
+    assert!(logs.site(7).is_empty());
+}

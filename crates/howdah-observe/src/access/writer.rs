@@ -1,0 +1,78 @@
+//! The thread that writes an output.
+
+use std::time::{Duration, Instant};
+
+use super::output::Output;
+use super::queue::Queue;
+
+/// Bytes that are gathered before they are written.
+const BATCH: usize = 64 << 10;
+/// Between two words about lines that were lost.
+const COMPLAIN: Duration = Duration::from_secs(1);
+
+/// Writes until the queue is closed and empty.
+pub(super) fn run(queue: &Queue, mut output: Output) {
+    let mut complaints = Complaints::default();
+    let mut text = String::new();
+    while let Some(jobs) = queue.take() {
+        let mut lines = 0;
+        for (entry, encoder) in jobs {
+            let start = text.len();
+            encoder.push(&mut text, &entry);
+            lines += 1;
+            let full = output.room().is_some_and(|room| text.len() as u64 > room);
+            if full && start > 0 {
+                // The last line begins the next file.
+                let rest = text.split_off(start);
+                write(queue, &mut output, &mut text, lines - 1, &mut complaints);
+                text = rest;
+                lines = 1;
+            }
+            if text.len() >= BATCH {
+                write(queue, &mut output, &mut text, lines, &mut complaints);
+                lines = 0;
+            }
+        }
+        write(queue, &mut output, &mut text, lines, &mut complaints);
+        complaints.say(queue.lost());
+    }
+    complaints.last = None;
+    complaints.say(queue.lost());
+    queue.end();
+}
+
+fn write(
+    queue: &Queue,
+    output: &mut Output,
+    text: &mut String,
+    lines: u64,
+    complaints: &mut Complaints,
+) {
+    if let Err(error) = output.write(text.as_bytes()) {
+        queue.lose(lines);
+        complaints.cause = Some(error.to_string());
+    }
+    text.clear();
+}
+
+/// Says that lines were lost, at most once a second.
+#[derive(Default)]
+struct Complaints {
+    last: Option<Instant>,
+    told: u64,
+    cause: Option<String>,
+}
+
+impl Complaints {
+    fn say(&mut self, lost: u64) {
+        let soon = self.last.is_some_and(|last| last.elapsed() < COMPLAIN);
+        if lost == self.told || soon {
+            return;
+        }
+        let cause = self.cause.take();
+        let cause = cause.as_deref().unwrap_or("the output is too slow");
+        tracing::warn!(target: "howdah", lines = lost - self.told, "lines of an access log were lost: {cause}");
+        self.told = lost;
+        self.last = Some(Instant::now());
+    }
+}

@@ -1,0 +1,237 @@
+//! What front threads count while they serve.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+use http::Method;
+
+/// Upper bounds of the histograms' buckets in microseconds; above the last comes everything else.
+pub const BOUNDS: [u64; 14] = [
+    500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000,
+    2_500_000, 5_000_000, 10_000_000,
+];
+pub(super) const METHODS: [&str; 8] = [
+    "GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "other",
+];
+pub(super) const STATUSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
+pub(super) const PHASES: [Phase; 4] = [Phase::Total, Phase::Queue, Phase::Php, Phase::Send];
+pub(super) const PROTOCOLS: [Protocol; 3] = [Protocol::Http1, Protocol::Http2, Protocol::Http3];
+
+/// A part of a request's time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// From the end of the request's header to the end of the response.
+    Total,
+    /// From the call of PHP until a worker took the request.
+    Queue,
+    /// From there until the worker was done.
+    Php,
+    /// From there until the last byte was handed to the connection.
+    Send,
+}
+
+impl Phase {
+    /// The label.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Total => "total",
+            Self::Queue => "queue",
+            Self::Php => "php",
+            Self::Send => "send",
+        }
+    }
+}
+
+/// What a connection speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    /// HTTP/1.0 and HTTP/1.1.
+    Http1,
+    /// HTTP/2.
+    Http2,
+    /// HTTP/3.
+    Http3,
+}
+
+impl Protocol {
+    /// The label.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Http1 => "http/1.1",
+            Self::Http2 => "h2",
+            Self::Http3 => "h3",
+        }
+    }
+}
+
+/// Counters of all front threads.
+#[derive(Debug)]
+pub struct Measures {
+    /// Pools, and one row more for what the front answers itself.
+    rows: usize,
+    shards: Box<[Shard]>,
+}
+
+/// Counters of one front thread: the only one that writes them. In memory of their own, so that no
+/// other thread's writes share a cache line with them.
+#[derive(Debug)]
+#[repr(align(128))] // two lines: the prefetcher of x86 takes lines in pairs
+pub struct Shard {
+    rows: usize,
+    /// By row, method and status.
+    requests: Box<[Counter]>,
+    /// By row and phase.
+    phases: Box<[Histogram]>,
+    sent: Counter,
+    received: Counter,
+}
+
+#[derive(Debug, Default)]
+struct Counter(AtomicU64);
+
+impl Counter {
+    /// One writer, so that a load and a store are enough.
+    fn add(&self, number: u64) {
+        self.0
+            .store(self.0.load(Relaxed).wrapping_add(number), Relaxed);
+    }
+
+    fn get(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
+}
+
+#[derive(Debug, Default)]
+struct Histogram {
+    buckets: [Counter; BOUNDS.len() + 1],
+    /// Nanoseconds: 584 years.
+    sum: Counter,
+}
+
+/// A histogram that was added up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Summed {
+    pub(super) buckets: [u64; BOUNDS.len() + 1],
+    pub(super) sum_ns: u64,
+}
+
+impl Summed {
+    pub(super) fn count(&self) -> u64 {
+        self.buckets.iter().sum()
+    }
+}
+
+impl Measures {
+    /// For so many front threads and pools.
+    pub fn new(threads: usize, pools: usize) -> Self {
+        let rows = pools + 1;
+        Self {
+            rows,
+            shards: (0..threads).map(|_| Shard::new(rows)).collect(),
+        }
+    }
+
+    /// The counters of a front thread. A number that there is no thread of gets the first.
+    pub fn shard(&self, thread: usize) -> &Shard {
+        self.shards.get(thread).unwrap_or(&self.shards[0])
+    }
+
+    /// Pools, without the row of the front.
+    pub fn pools(&self) -> usize {
+        self.rows - 1
+    }
+
+    fn sum(&self, counter: impl Fn(&Shard) -> u64) -> u64 {
+        self.shards.iter().map(counter).sum()
+    }
+
+    /// Requests of a row, by method and status, in the order of [`METHODS`] and [`STATUSES`].
+    pub(super) fn requests(&self, row: usize) -> impl Iterator<Item = (usize, usize, u64)> {
+        (0..METHODS.len() * STATUSES.len()).map(move |cell| {
+            let count = self.sum(|shard| shard.requests[row * CELLS + cell].get());
+            (cell / STATUSES.len(), cell % STATUSES.len(), count)
+        })
+    }
+
+    pub(super) fn histogram(&self, row: usize, phase: Phase) -> Summed {
+        let mut summed = Summed::default();
+        for shard in &self.shards {
+            let histogram = &shard.phases[row * PHASES.len() + phase as usize];
+            for (total, bucket) in summed.buckets.iter_mut().zip(&histogram.buckets) {
+                *total += bucket.get();
+            }
+            summed.sum_ns = summed.sum_ns.wrapping_add(histogram.sum.get());
+        }
+        summed
+    }
+
+    pub(super) fn sent(&self) -> u64 {
+        self.sum(|shard| shard.sent.get())
+    }
+
+    pub(super) fn received(&self) -> u64 {
+        self.sum(|shard| shard.received.get())
+    }
+}
+
+const CELLS: usize = METHODS.len() * STATUSES.len();
+
+impl Shard {
+    fn new(rows: usize) -> Self {
+        Self {
+            rows,
+            requests: (0..rows * CELLS).map(|_| Counter::default()).collect(),
+            phases: (0..rows * PHASES.len())
+                .map(|_| Histogram::default())
+                .collect(),
+            sent: Counter::default(),
+            received: Counter::default(),
+        }
+    }
+
+    /// The front's own row is the last.
+    fn row(&self, pool: Option<usize>) -> usize {
+        pool.map_or(self.rows - 1, |pool| pool.min(self.rows - 1))
+    }
+
+    /// Counts a request that is over. `pool` is `None` if PHP was not asked, `status` 0 if the client left
+    /// before there was one, which counts as 4xx as nginx's 499 does. Bytes are those of the bodies.
+    pub fn request(
+        &self,
+        pool: Option<usize>,
+        method: &Method,
+        status: u16,
+        (received, sent): (u64, u64),
+    ) {
+        let class = match status {
+            0 => 3,
+            status => usize::from(status / 100).clamp(1, STATUSES.len()) - 1,
+        };
+        let cell = self.row(pool) * CELLS + method_index(method) * STATUSES.len() + class;
+        self.requests[cell].add(1);
+        if received > 0 {
+            self.received.add(received);
+        }
+        if sent > 0 {
+            self.sent.add(sent);
+        }
+    }
+
+    /// Counts the time of a phase.
+    pub fn phase(&self, pool: Option<usize>, phase: Phase, time: Duration) {
+        let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let histogram = &self.phases[self.row(pool) * PHASES.len() + phase as usize];
+        let micros = nanos.div_ceil(1000);
+        let bucket = BOUNDS.partition_point(|bound| *bound < micros);
+        histogram.buckets[bucket].add(1);
+        histogram.sum.add(nanos);
+    }
+}
+
+fn method_index(method: &Method) -> usize {
+    let name = method.as_str();
+    METHODS
+        .iter()
+        .position(|known| *known == name)
+        .unwrap_or(METHODS.len() - 1)
+}

@@ -1,0 +1,32 @@
+//! Metrics for Prometheus: what the front threads count, and the page that a scrape gets.
+//!
+//! ```text
+//! front thread ─ plain loads and stores ─> its Shard ┐
+//! supervisor's status, process, logs ───────────────>├─ Page ─ prometheus-client ─> text
+//! ```
+//!
+//! A shard has one writer, so counting needs no locked instruction; shards are added up when somebody
+//! scrapes. All labels are known at the start, so no request allocates a label.
+
+mod front;
+mod page;
+mod process;
+#[cfg(test)]
+mod tests;
+
+pub use front::{BOUNDS, Measures, Phase, Protocol, Shard};
+pub use page::{Connections, FRONT, HubCounts, Page, Pool, Worker, WorkerState};
+pub use process::Process;
+
+/// The media type of the page for clients that ask for `OpenMetrics`.
+pub const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+/// The media type for all others: Prometheus' older format, whose parsers take the same lines.
+pub const PLAIN: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// The media type for a client that sent this `Accept`.
+pub fn media_type(accept: Option<&str>) -> &'static str {
+    match accept {
+        Some(accept) if accept.contains("application/openmetrics-text") => OPENMETRICS,
+        _ => PLAIN,
+    }
+}

@@ -1,0 +1,645 @@
+//! A scrape: all values at one moment, as text.
+//!
+//! Names that begin with `howdah_` are ours, those with `frankenphp_` are FrankenPHP's with its meaning, so
+//! that dashboards made for it work. Its counters have no `_total` at the end, which the format demands of
+//! counters; they are written as gauges, and `rate()` does not mind.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::registry::Registry;
+
+use super::front::{BOUNDS, METHODS, Measures, PHASES, PROTOCOLS, Phase, STATUSES};
+use super::process::Process;
+
+/// Label of what the front answers without PHP.
+pub const FRONT: &str = "(front)";
+
+/// Everything that a scrape shows.
+#[derive(Debug, Clone, Default)]
+pub struct Page {
+    /// Version of Howdah.
+    pub version: String,
+    /// Version of PHP.
+    pub php: String,
+    /// In the order of the configuration, which is that of the front's counters.
+    pub pools: Vec<Pool>,
+    /// Client connections.
+    pub connections: Connections,
+    /// Requests whose response is not over.
+    pub in_flight: u64,
+    /// What the front threads counted; `None`: metrics of requests are not on.
+    pub measures: Option<Arc<Measures>>,
+    /// Lines of access logs that were lost.
+    pub log_lines_lost: u64,
+    /// Spans that were lost.
+    pub spans_lost: u64,
+    /// Times that the root process of PHP was started anew.
+    pub root_restarts: u64,
+    /// The Mercure hubs, in the order of the configuration.
+    pub hubs: Vec<HubCounts>,
+    /// Of the front.
+    pub process: Process,
+}
+
+/// What a Mercure hub has done.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct HubCounts {
+    /// Subscribers at the moment.
+    pub subscribers: u64,
+    /// Subscribers since the start.
+    pub accepted: u64,
+    /// Updates since the start.
+    pub updates: u64,
+    /// Subscribers that were dropped because they did not keep up.
+    pub dropped: u64,
+}
+
+/// Client connections by protocol, in the order HTTP/1.1, HTTP/2, HTTP/3.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Connections {
+    /// That are open.
+    pub open: [u64; 3],
+    /// Since the start.
+    pub accepted: [u64; 3],
+}
+
+/// One pool.
+#[derive(Debug, Clone, Default)]
+pub struct Pool {
+    /// Its name.
+    pub name: String,
+    /// It runs a worker script.
+    pub worker_script: bool,
+    /// Its processes.
+    pub workers: Vec<Worker>,
+    /// Processes that there should be.
+    pub wanted: u64,
+    /// Requests that wait for a worker.
+    pub queue: u64,
+    /// Those of them that have no slot yet.
+    pub waiters: u64,
+    /// Requests that wait or run.
+    pub in_flight: u64,
+    /// Slots of shared memory.
+    pub slots: u64,
+    /// Processes that were started.
+    pub started: u64,
+    /// Ends of processes by reason.
+    pub ended: Vec<(&'static str, u64)>,
+    /// Boots that failed.
+    pub boots_failed: u64,
+    /// Reloads that were done, and those that failed.
+    pub reloads: (u64, u64),
+    /// Requests answered 503, by reason.
+    pub refused: Vec<(&'static str, u64)>,
+}
+
+/// One PHP process.
+#[derive(Debug, Clone, Copy)]
+pub struct Worker {
+    /// Its place in the pool.
+    pub place: u16,
+    /// What it does.
+    pub state: WorkerState,
+    /// Bytes of PHP's allocator after its last request.
+    pub memory: u64,
+}
+
+/// What a worker does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WorkerState {
+    /// On its way up.
+    Booting,
+    /// It waits for a request.
+    Ready,
+    /// It runs one.
+    Busy,
+    /// On its way out.
+    Stopping,
+}
+
+const STATES: [(WorkerState, &str); 4] = [
+    (WorkerState::Booting, "booting"),
+    (WorkerState::Ready, "ready"),
+    (WorkerState::Busy, "busy"),
+    (WorkerState::Stopping, "stopping"),
+];
+
+impl Pool {
+    fn count(&self, state: WorkerState) -> u64 {
+        let workers = self.workers.iter();
+        workers.filter(|worker| worker.state == state).count() as u64
+    }
+
+    fn ended(&self, reason: &str) -> u64 {
+        let ended = self.ended.iter();
+        ended
+            .filter(|(known, _)| *known == reason)
+            .map(|(_, count)| count)
+            .sum()
+    }
+}
+
+impl Page {
+    /// The page.
+    pub fn render(self) -> String {
+        let mut registry = Registry::default();
+        registry.register_collector(Box::new(Once(Mutex::new(self))));
+        let mut text = String::with_capacity(16 << 10);
+        // A `String` takes all that is written to it.
+        match prometheus_client::encoding::text::encode(&mut text, &registry) {
+            Ok(()) | Err(fmt::Error) => text,
+        }
+    }
+}
+
+/// The crate asks for `Sync`; nobody else ever locks it.
+#[derive(Debug)]
+struct Once(Mutex<Page>);
+
+impl Collector for Once {
+    fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let page = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut writer = Writer(encoder);
+        requests(&mut writer, &page)?;
+        workers(&mut writer, &page)?;
+        frankenphp(&mut writer, &page)?;
+        hubs(&mut writer, &page)?;
+        process(&mut writer, &page)
+    }
+}
+
+/// Labels and a value.
+type Sample<'l> = (Vec<(&'static str, &'l str)>, u64);
+
+struct Writer<'a>(DescriptorEncoder<'a>);
+
+impl Writer<'_> {
+    fn family(
+        &mut self,
+        name: &str,
+        help: &str,
+        kind: MetricType,
+        write: impl FnOnce(&mut MetricEncoder<'_>) -> fmt::Result,
+    ) -> fmt::Result {
+        write(&mut self.0.encode_descriptor(name, help, None, kind)?)
+    }
+
+    /// `name` without `_total`.
+    fn counters<'l>(
+        &mut self,
+        name: &str,
+        help: &str,
+        values: impl IntoIterator<Item = Sample<'l>>,
+    ) -> fmt::Result {
+        self.family(name, help, MetricType::Counter, |family| {
+            for (labels, value) in values {
+                let mut own = family.encode_family(&labels)?;
+                own.encode_counter::<NoLabelSet, _, f64>(&value, None)?;
+            }
+            Ok(())
+        })
+    }
+
+    fn gauges<'l>(
+        &mut self,
+        name: &str,
+        help: &str,
+        values: impl IntoIterator<Item = Sample<'l>>,
+    ) -> fmt::Result {
+        self.family(name, help, MetricType::Gauge, |family| {
+            for (labels, value) in values {
+                family.encode_family(&labels)?.encode_gauge(&value)?;
+            }
+            Ok(())
+        })
+    }
+
+    fn counter(&mut self, name: &str, help: &str, value: u64) -> fmt::Result {
+        self.family(name, help, MetricType::Counter, |own| {
+            own.encode_counter::<NoLabelSet, _, f64>(&value, None)
+        })
+    }
+
+    fn gauge(&mut self, name: &str, help: &str, value: u64) -> fmt::Result {
+        self.family(name, help, MetricType::Gauge, |own| {
+            own.encode_gauge(&value)
+        })
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "fractions of seconds")]
+fn seconds(nanos: u64) -> f64 {
+    nanos as f64 / 1e9
+}
+
+/// What the front threads did. Rows without a request are left out, so that a page is as long as a
+/// server is used.
+fn requests(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
+    let protocols = |numbers: [u64; 3]| {
+        PROTOCOLS
+            .iter()
+            .zip(numbers)
+            .map(|(protocol, number)| (vec![("protocol", protocol.name())], number))
+    };
+    writer.gauges(
+        "howdah_http_connections",
+        "Open client connections.",
+        protocols(page.connections.open),
+    )?;
+    writer.counters(
+        "howdah_http_connections_accepted",
+        "Client connections since the start.",
+        protocols(page.connections.accepted),
+    )?;
+    writer.gauge(
+        "howdah_http_requests_in_flight",
+        "Requests whose response is not over.",
+        page.in_flight,
+    )?;
+    let Some(measures) = &page.measures else {
+        return Ok(());
+    };
+    let row = |row: usize| page.pools.get(row).map_or(FRONT, |pool| pool.name.as_str());
+    let rows = 0..=measures.pools();
+    let counts = rows.clone().flat_map(|index| {
+        let counts = measures.requests(index);
+        counts
+            .filter(|(_, _, count)| *count > 0)
+            .map(move |(method, status, count)| {
+                let labels = vec![
+                    ("pool", row(index)),
+                    ("method", METHODS[method]),
+                    ("status", STATUSES[status]),
+                ];
+                (labels, count)
+            })
+    });
+    writer.counters(
+        "howdah_http_requests",
+        "Requests that are over, by pool (or the front itself), method and class of status.",
+        counts,
+    )?;
+    writer.counter(
+        "howdah_http_response_body_bytes",
+        "Bytes of response bodies handed to connections.",
+        measures.sent(),
+    )?;
+    writer.counter(
+        "howdah_http_request_body_bytes",
+        "Bytes of request bodies that were read.",
+        measures.received(),
+    )?;
+    writer.family(
+        "howdah_http_request_duration_seconds",
+        "From the end of a request's header to the end of its response.",
+        MetricType::Histogram,
+        |family| {
+            for index in rows.clone() {
+                histogram(
+                    family,
+                    measures,
+                    index,
+                    Phase::Total,
+                    &[("pool", row(index))],
+                )?;
+            }
+            Ok(())
+        },
+    )?;
+    writer.family(
+        "howdah_php_phase_duration_seconds",
+        "Parts of a PHP request's time: waiting for a worker, in PHP, sending what PHP had made.",
+        MetricType::Histogram,
+        |family| {
+            for index in 0..measures.pools() {
+                for phase in &PHASES[1..] {
+                    let labels = [("pool", row(index)), ("phase", phase.name())];
+                    histogram(family, measures, index, *phase, &labels)?;
+                }
+            }
+            Ok(())
+        },
+    )
+}
+
+#[expect(clippy::cast_precision_loss, reason = "bounds are small")]
+fn histogram(
+    family: &mut MetricEncoder<'_>,
+    measures: &Measures,
+    row: usize,
+    phase: Phase,
+    labels: &[(&str, &str)],
+) -> fmt::Result {
+    let summed = measures.histogram(row, phase);
+    let count = summed.count();
+    if count == 0 {
+        return Ok(());
+    }
+    let bounds = BOUNDS
+        .iter()
+        .map(|micros| *micros as f64 / 1e6)
+        .chain([f64::INFINITY]);
+    let buckets: Vec<(f64, u64)> = bounds.zip(summed.buckets).collect();
+    family
+        .encode_family(&labels)?
+        .encode_histogram::<NoLabelSet>(seconds(summed.sum_ns), count, &buckets, None)
+}
+
+/// What the pools do.
+fn workers(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
+    let each = |value: fn(&Pool) -> u64| {
+        page.pools
+            .iter()
+            .map(move |pool| (vec![("pool", pool.name.as_str())], value(pool)))
+    };
+    let states = page.pools.iter().flat_map(|pool| {
+        STATES.iter().map(|(state, name)| {
+            let labels = vec![("pool", pool.name.as_str()), ("state", *name)];
+            (labels, pool.count(*state))
+        })
+    });
+    writer.gauges(
+        "howdah_php_workers",
+        "PHP processes by what they do: booting, ready (waiting for a request), busy, stopping.",
+        states,
+    )?;
+    writer.gauges(
+        "howdah_php_workers_wanted",
+        "PHP processes that there should be now.",
+        each(|pool| pool.wanted),
+    )?;
+    let places: Vec<Vec<String>> = page
+        .pools
+        .iter()
+        .map(|pool| {
+            let places = pool.workers.iter();
+            places.map(|worker| worker.place.to_string()).collect()
+        })
+        .collect();
+    let memory = page.pools.iter().zip(&places).flat_map(|(pool, places)| {
+        pool.workers.iter().zip(places).map(|(worker, place)| {
+            let labels = vec![("pool", pool.name.as_str()), ("place", place.as_str())];
+            (labels, worker.memory)
+        })
+    });
+    writer.gauges(
+        "howdah_php_worker_memory_bytes",
+        "What PHP's allocator held after the last request, by the worker's place in its pool.",
+        memory,
+    )?;
+    writer.gauges(
+        "howdah_php_queue_length",
+        "Requests that wait for a worker.",
+        each(|pool| pool.queue),
+    )?;
+    writer.gauges(
+        "howdah_php_queue_waiters",
+        "Requests that wait and have no slot of shared memory yet.",
+        each(|pool| pool.waiters),
+    )?;
+    writer.gauges(
+        "howdah_php_requests_in_flight",
+        "Requests that wait for a worker or run.",
+        each(|pool| pool.in_flight),
+    )?;
+    writer.gauges(
+        "howdah_php_slots",
+        "Slots of shared memory.",
+        each(|pool| pool.slots),
+    )?;
+    writer.counters(
+        "howdah_php_workers_started",
+        "PHP processes that were started.",
+        each(|pool| pool.started),
+    )?;
+    writer.counters(
+        "howdah_php_workers_ended",
+        "PHP processes that ended, by reason.",
+        by_reason(page, |pool| &pool.ended),
+    )?;
+    writer.counters(
+        "howdah_php_requests_refused",
+        "Requests answered 503 because no worker took them, by reason.",
+        by_reason(page, |pool| &pool.refused),
+    )?;
+    writer.counters(
+        "howdah_php_boots_failed",
+        "Boots of applications that failed.",
+        each(|pool| pool.boots_failed),
+    )?;
+    let reloads = page.pools.iter().flat_map(|pool| {
+        let of = |result| vec![("pool", pool.name.as_str()), ("result", result)];
+        [(of("done"), pool.reloads.0), (of("failed"), pool.reloads.1)]
+    });
+    writer.counters("howdah_php_reloads", "Reloads, by result.", reloads)?;
+    writer.counter(
+        "howdah_php_root_restarts",
+        "Times that the root process of PHP was started anew.",
+        page.root_restarts,
+    )
+}
+
+fn by_reason<'p>(
+    page: &'p Page,
+    counts: impl Fn(&'p Pool) -> &'p [(&'static str, u64)],
+) -> impl Iterator<Item = Sample<'p>> {
+    page.pools.iter().flat_map(move |pool| {
+        counts(pool).iter().map(|(reason, count)| {
+            let labels = vec![("pool", pool.name.as_str()), ("reason", *reason)];
+            (labels, *count)
+        })
+    })
+}
+
+/// `FrankenPHP`'s metrics. Its threads are our processes; those of no worker script are its regular ones.
+fn frankenphp(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
+    let all = |count: fn(&Pool) -> u64| page.pools.iter().map(count).sum();
+    let regular = page.pools.iter().filter(|pool| !pool.worker_script);
+    writer.gauge(
+        "frankenphp_total_threads",
+        "Total number of PHP threads (here: processes).",
+        all(|pool| pool.workers.len() as u64),
+    )?;
+    writer.gauge(
+        "frankenphp_busy_threads",
+        "Number of busy PHP threads (here: processes).",
+        all(|pool| pool.count(WorkerState::Busy)),
+    )?;
+    writer.gauge(
+        "frankenphp_queue_depth",
+        "Number of regular queued requests.",
+        regular.map(|pool| pool.queue).sum(),
+    )?;
+    let scripts = || {
+        let pools = page.pools.iter().enumerate();
+        pools.filter(|(_, pool)| pool.worker_script)
+    };
+    let each = |value: fn(&Pool) -> u64| {
+        scripts().map(move |(_, pool)| (vec![("worker", pool.name.as_str())], value(pool)))
+    };
+    writer.gauges(
+        "frankenphp_total_workers",
+        "Total number of PHP workers for this worker.",
+        each(|pool| pool.workers.len() as u64),
+    )?;
+    writer.gauges(
+        "frankenphp_busy_workers",
+        "Number of busy PHP workers for this worker.",
+        each(|pool| pool.count(WorkerState::Busy)),
+    )?;
+    writer.gauges(
+        "frankenphp_ready_workers",
+        "Running workers that have successfully called frankenphp_handle_request at least once.",
+        each(|pool| pool.count(WorkerState::Ready) + pool.count(WorkerState::Busy)),
+    )?;
+    writer.gauges(
+        "frankenphp_worker_crashes",
+        "Number of PHP worker crashes for this worker.",
+        each(|pool| pool.ended("crashed") + pool.ended("fatal") + pool.ended("killed")),
+    )?;
+    writer.gauges(
+        "frankenphp_worker_restarts",
+        "Number of PHP worker restarts for this worker.",
+        each(|pool| pool.ended("recycled")),
+    )?;
+    writer.gauges(
+        "frankenphp_worker_queue_depth",
+        "Number of queued requests for this worker.",
+        each(|pool| pool.queue),
+    )?;
+    let Some(measures) = &page.measures else {
+        return Ok(());
+    };
+    let php = || {
+        scripts().map(|(row, pool)| {
+            let summed = measures.histogram(row, Phase::Php);
+            ([("worker", pool.name.as_str())], summed)
+        })
+    };
+    writer.family(
+        "frankenphp_worker_request_time",
+        "Total time spent processing requests by this worker, in seconds.",
+        MetricType::Gauge,
+        |family| {
+            for (labels, summed) in php() {
+                let mut own = family.encode_family(&labels)?;
+                own.encode_gauge(&seconds(summed.sum_ns))?;
+            }
+            Ok(())
+        },
+    )?;
+    writer.family(
+        "frankenphp_worker_request_count",
+        "Total number of requests processed by this worker.",
+        MetricType::Gauge,
+        |family| {
+            for (labels, summed) in php() {
+                family
+                    .encode_family(&labels)?
+                    .encode_gauge(&summed.count())?;
+            }
+            Ok(())
+        },
+    )
+}
+
+/// The Mercure hubs, by their place in the configuration. The first three names are those of its hub.
+fn hubs(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
+    if page.hubs.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<String> = (0..page.hubs.len())
+        .map(|index| index.to_string())
+        .collect();
+    let each = |value: fn(&HubCounts) -> u64| {
+        let hubs = page.hubs.iter().zip(&names);
+        hubs.map(move |(hub, name)| (vec![("hub", name.as_str())], value(hub)))
+    };
+    writer.gauges(
+        "mercure_subscribers_connected",
+        "Subscribers at the moment.",
+        each(|hub| hub.subscribers),
+    )?;
+    writer.counters(
+        "mercure_subscribers",
+        "Subscribers since the start.",
+        each(|hub| hub.accepted),
+    )?;
+    writer.counters(
+        "mercure_updates",
+        "Updates since the start.",
+        each(|hub| hub.updates),
+    )?;
+    writer.counters(
+        "howdah_mercure_subscribers_dropped",
+        "Subscribers that were dropped because they did not keep up.",
+        each(|hub| hub.dropped),
+    )
+}
+
+/// The front's process and this build.
+fn process(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
+    writer.counter(
+        "howdah_log_lines_lost",
+        "Lines of access logs that could not be written.",
+        page.log_lines_lost,
+    )?;
+    writer.counter(
+        "howdah_trace_spans_lost",
+        "Spans that could not be exported.",
+        page.spans_lost,
+    )?;
+    let build = [("version", page.version.as_str()), ("php", &page.php)];
+    writer.family(
+        "howdah_build_info",
+        "1, with the versions of Howdah and PHP.",
+        MetricType::Gauge,
+        |family| family.encode_family(&build)?.encode_gauge(&1_u64),
+    )?;
+    let process = &page.process;
+    if let Some(cpu) = process.cpu {
+        writer.family(
+            "process_cpu_seconds",
+            "User and system time of the front process.",
+            MetricType::Counter,
+            |own| own.encode_counter::<NoLabelSet, _, f64>(&cpu.as_secs_f64(), None),
+        )?;
+    }
+    if let Some(start) = process.start_time {
+        writer.family(
+            "process_start_time_seconds",
+            "When the front process was started, in seconds since 1970.",
+            MetricType::Gauge,
+            |own| own.encode_gauge(&start),
+        )?;
+    }
+    let gauges = [
+        (
+            "process_resident_memory_bytes",
+            "Memory of the front process.",
+            process.resident_memory,
+        ),
+        (
+            "process_virtual_memory_bytes",
+            "Address space of the front process.",
+            process.virtual_memory,
+        ),
+        (
+            "process_open_fds",
+            "Open descriptors of the front process.",
+            process.open_fds,
+        ),
+        ("process_max_fds", "The limit of them.", process.max_fds),
+    ];
+    for (name, help, value) in gauges {
+        if let Some(value) = value {
+            writer.gauge(name, help, value)?;
+        }
+    }
+    Ok(())
+}

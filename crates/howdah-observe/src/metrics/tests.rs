@@ -1,0 +1,281 @@
+//! The page, and that the dashboard asks for what is on it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::Method;
+
+use super::{
+    Connections, FRONT, HubCounts, Measures, OPENMETRICS, PLAIN, Page, Phase, Pool, Process,
+    Worker, WorkerState, media_type,
+};
+
+/// A page on which everything has a value.
+fn page() -> Page {
+    let measures = Measures::new(2, 2);
+    let shard = measures.shard(0);
+    shard.request(Some(1), &Method::GET, 200, (0, 12));
+    shard.request(Some(1), &Method::GET, 204, (0, 0));
+    measures
+        .shard(1)
+        .request(Some(1), &Method::GET, 201, (5, 1));
+    shard.request(None, &Method::POST, 0, (7, 0));
+    let purge = Method::from_bytes(b"PURGE").expect("a method");
+    shard.request(Some(0), &purge, 503, (0, 0));
+    for (phase, micros) in [
+        (Phase::Total, 700),
+        (Phase::Queue, 100),
+        (Phase::Php, 500),
+        (Phase::Send, 60_000_000),
+    ] {
+        shard.phase(Some(1), phase, Duration::from_micros(micros));
+    }
+    measures
+        .shard(1)
+        .phase(Some(1), Phase::Php, Duration::from_nanos(500_001));
+    let worker = |place, state| Worker {
+        place,
+        state,
+        memory: 2048,
+    };
+    let app = Pool {
+        name: "a\"b\nc".into(),
+        worker_script: true,
+        workers: vec![
+            worker(0, WorkerState::Ready),
+            worker(1, WorkerState::Busy),
+            worker(2, WorkerState::Booting),
+        ],
+        wanted: 3,
+        queue: 4,
+        waiters: 1,
+        in_flight: 5,
+        slots: 8,
+        started: 9,
+        ended: vec![("crashed", 1), ("fatal", 2), ("recycled", 5)],
+        boots_failed: 1,
+        reloads: (2, 1),
+        refused: vec![("queue_full", 6)],
+    };
+    Page {
+        version: "1.2.3".into(),
+        php: "8.2.35".into(),
+        pools: vec![
+            Pool {
+                name: "php".into(),
+                queue: 11,
+                ..Pool::default()
+            },
+            app,
+        ],
+        connections: Connections {
+            open: [3, 1, 0],
+            accepted: [30, 10, 0],
+        },
+        in_flight: 2,
+        measures: Some(Arc::new(measures)),
+        log_lines_lost: 4,
+        spans_lost: 3,
+        hubs: vec![HubCounts {
+            subscribers: 2,
+            accepted: 5,
+            updates: 7,
+            dropped: 1,
+        }],
+        root_restarts: 1,
+        process: Process::read(),
+    }
+}
+
+#[track_caller]
+fn has(text: &str, line: &str) {
+    assert!(text.lines().any(|own| own == line), "no {line} in\n{text}");
+}
+
+#[test]
+fn requests_are_added_up_over_the_threads() {
+    let text = page().render();
+    let pool = r#"a\"b\nc"#;
+    has(
+        &text,
+        &format!(r#"howdah_http_requests_total{{pool="{pool}",method="GET",status="2xx"}} 3"#),
+    );
+    has(
+        &text,
+        r#"howdah_http_requests_total{pool="php",method="other",status="5xx"} 1"#,
+    );
+    has(
+        &text,
+        &format!(r#"howdah_http_requests_total{{pool="{FRONT}",method="POST",status="4xx"}} 1"#),
+    );
+    has(&text, "howdah_http_request_body_bytes_total 12");
+    has(&text, "howdah_http_response_body_bytes_total 13");
+    has(&text, r#"howdah_http_connections{protocol="http/1.1"} 3"#);
+    has(
+        &text,
+        r#"howdah_http_connections_accepted_total{protocol="h2"} 10"#,
+    );
+    assert!(!text.contains("status=\"3xx\""), "a row of zeros:\n{text}");
+}
+
+#[test]
+fn buckets_are_cumulative_and_bounds_belong_to_them() {
+    let text = page().render();
+    let bucket = |phase: &str, bound: &str, count: u32| {
+        let labels = format!(r#"le="{bound}",pool="a\"b\nc",phase="{phase}""#);
+        let line = format!("howdah_php_phase_duration_seconds_bucket{{{labels}}} {count}");
+        has(&text, &line);
+    };
+    bucket("php", "0.0005", 1);
+    bucket("php", "0.001", 2);
+    bucket("php", "+Inf", 2);
+    bucket("send", "10.0", 0);
+    bucket("send", "+Inf", 1);
+    has(
+        &text,
+        r#"howdah_php_phase_duration_seconds_sum{pool="a\"b\nc",phase="send"} 60.0"#,
+    );
+    has(
+        &text,
+        r#"howdah_http_request_duration_seconds_count{pool="a\"b\nc"} 1"#,
+    );
+}
+
+#[test]
+fn pools_are_shown_in_both_vocabularies() {
+    let text = page().render();
+    let pool = r#"a\"b\nc"#;
+    has(
+        &text,
+        &format!(r#"howdah_php_workers{{pool="{pool}",state="busy"}} 1"#),
+    );
+    has(
+        &text,
+        &format!(r#"howdah_php_workers{{pool="{pool}",state="booting"}} 1"#),
+    );
+    has(
+        &text,
+        &format!(r#"howdah_php_worker_memory_bytes{{pool="{pool}",place="1"}} 2048"#),
+    );
+    has(
+        &text,
+        &format!(r#"howdah_php_workers_ended_total{{pool="{pool}",reason="fatal"}} 2"#),
+    );
+    has(
+        &text,
+        &format!(r#"howdah_php_requests_refused_total{{pool="{pool}",reason="queue_full"}} 6"#),
+    );
+    has(
+        &text,
+        &format!(r#"howdah_php_reloads_total{{pool="{pool}",result="failed"}} 1"#),
+    );
+    has(&text, "frankenphp_total_threads 3");
+    has(&text, "frankenphp_busy_threads 1");
+    has(&text, "frankenphp_queue_depth 11");
+    let worker = format!(r#"{{worker="{pool}"}}"#);
+    for (name, value) in [
+        ("total_workers", "3"),
+        ("busy_workers", "1"),
+        ("ready_workers", "2"),
+        ("worker_crashes", "3"),
+        ("worker_restarts", "5"),
+        ("worker_queue_depth", "4"),
+        ("worker_request_count", "2"),
+        ("worker_request_time", "0.001000001"),
+    ] {
+        has(&text, &format!("frankenphp_{name}{worker} {value}"));
+    }
+    assert!(
+        !text.contains(r#"worker="php""#),
+        "the classic pool has no worker script"
+    );
+    has(
+        &text,
+        r#"howdah_build_info{version="1.2.3",php="8.2.35"} 1"#,
+    );
+    has(&text, "mercure_subscribers_connected{hub=\"0\"} 2");
+    has(&text, "mercure_updates_total{hub=\"0\"} 7");
+    assert!(text.contains("process_cpu_seconds_total "));
+    assert!(text.ends_with("# EOF\n"));
+}
+
+#[test]
+fn without_counters_of_requests_the_rest_is_there() {
+    let quiet = Page {
+        measures: None,
+        ..page()
+    };
+    let text = quiet.render();
+    assert!(!text.contains("howdah_http_requests_total"));
+    assert!(!text.contains("frankenphp_worker_request_count"));
+    has(&text, "frankenphp_total_threads 3");
+}
+
+#[test]
+fn the_media_type_is_what_the_client_reads() {
+    let prometheus = "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5";
+    assert_eq!(media_type(Some(prometheus)), OPENMETRICS);
+    assert_eq!(media_type(Some("text/plain")), PLAIN);
+    assert_eq!(media_type(None), PLAIN);
+}
+
+/// Names of metrics in an expression of a panel: words that begin as ours do.
+fn names(expression: &str) -> Vec<&str> {
+    let words = expression.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+    words
+        .filter(|word| {
+            ["howdah_", "frankenphp_", "process_"]
+                .iter()
+                .any(|own| word.starts_with(own))
+        })
+        .collect()
+}
+
+#[test]
+fn the_dashboard_asks_for_what_is_on_the_page() {
+    let file = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/grafana/howdah.json"
+    );
+    let text = std::fs::read_to_string(file).expect("the dashboard");
+    let dashboard: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let page = page().render();
+    let known: Vec<&str> = page
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .map(|line| line.split(['{', ' ']).next().unwrap_or_default())
+        .collect();
+    let mut expressions = 0;
+    for panel in dashboard["panels"].as_array().expect("panels") {
+        let Some(targets) = panel["targets"].as_array() else {
+            continue;
+        };
+        for target in targets {
+            let expression = target["expr"].as_str().expect("an expression");
+            let asked = names(expression);
+            assert!(!asked.is_empty(), "no metric in {expression}");
+            for name in asked {
+                assert!(
+                    known.contains(&name),
+                    "{name} of {expression} is not on the page"
+                );
+            }
+            expressions += 1;
+        }
+    }
+    for variable in dashboard["templating"]["list"]
+        .as_array()
+        .expect("variables")
+    {
+        for name in names(variable["query"].as_str().unwrap_or_default()) {
+            assert!(
+                known.contains(&name),
+                "{name} of a variable is not on the page"
+            );
+        }
+    }
+    assert!(
+        expressions >= 12,
+        "only {expressions} expressions were found"
+    );
+}

@@ -1,0 +1,337 @@
+//! What the `OTEL_*` environment variables ask for:
+//! <https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/>.
+
+use std::time::Duration;
+
+use super::context::TraceId;
+
+/// How traces are sampled and where spans go.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// Spans are made and exported. False with `OTEL_SDK_DISABLED` or `OTEL_TRACES_EXPORTER=none`: contexts
+    /// are passed on all the same.
+    pub exports: bool,
+    /// `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`, or `OTEL_EXPORTER_OTLP_ENDPOINT` with `/v1/traces`. Default
+    /// `http://localhost:4318/v1/traces`.
+    pub endpoint: http::Uri,
+    /// `OTEL_EXPORTER_OTLP_TRACES_HEADERS`, or without `TRACES_`.
+    pub headers: Vec<(http::HeaderName, http::HeaderValue)>,
+    /// `OTEL_EXPORTER_OTLP_TRACES_TIMEOUT`, or without `TRACES_`: milliseconds. Default 10 s.
+    pub timeout: Duration,
+    /// `OTEL_TRACES_SAMPLER` with `OTEL_TRACES_SAMPLER_ARG`.
+    pub sampler: Sampler,
+    /// `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES`. The service's default name is `howdah`.
+    pub resource: Vec<(String, String)>,
+    /// `OTEL_BSP_SCHEDULE_DELAY`: milliseconds. Default 5 s.
+    pub delay: Duration,
+    /// `OTEL_BSP_MAX_QUEUE_SIZE`: spans that may wait. Default 2,048.
+    pub queue: usize,
+    /// `OTEL_BSP_MAX_EXPORT_BATCH_SIZE`: spans of one export. Default 512.
+    pub batch: usize,
+}
+
+/// Which traces are exported.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sampler {
+    /// The decision of the caller counts.
+    parent: bool,
+    /// Of those without a caller's decision: the share, 0 to 1.
+    ratio: f64,
+}
+
+impl Default for Sampler {
+    /// `parentbased_always_on`.
+    fn default() -> Self {
+        Self {
+            parent: true,
+            ratio: 1.0,
+        }
+    }
+}
+
+/// The bytes of a trace's id that are random in all versions of the standard.
+const RANDOM: u128 = (1 << 56) - 1;
+
+impl Sampler {
+    /// Whether this trace is exported.
+    #[expect(clippy::cast_precision_loss, reason = "a share of all traces")]
+    pub fn samples(&self, trace: TraceId, caller: Option<bool>) -> bool {
+        if self.parent
+            && let Some(caller) = caller
+        {
+            return caller;
+        }
+        // The same for all who ask.
+        ((trace.0 & RANDOM) as f64) < self.ratio * (RANDOM + 1) as f64
+    }
+}
+
+/// A variable that cannot be honoured.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{name}={value}: {hint}")]
+pub struct SettingsError {
+    /// The variable.
+    pub name: String,
+    /// What it is.
+    pub value: String,
+    /// What it may be.
+    pub hint: &'static str,
+}
+
+const ENDPOINT: &str = "http://localhost:4318/v1/traces";
+
+impl Settings {
+    /// Reads the variables.
+    pub fn from_env(env: impl Fn(&str) -> Option<String>) -> Result<Self, SettingsError> {
+        // An empty variable is as good as none, says the standard.
+        let get = |name: &str| {
+            let value = env(name)?;
+            let value = value.trim();
+            (!value.is_empty()).then(|| (name.to_owned(), value.to_owned()))
+        };
+        let either = |name: &str| {
+            get(&format!("OTEL_EXPORTER_OTLP_TRACES_{name}"))
+                .or_else(|| get(&format!("OTEL_EXPORTER_OTLP_{name}")))
+        };
+        let off = get("OTEL_SDK_DISABLED").is_some_and(|(_, v)| v.eq_ignore_ascii_case("true"));
+        let none = match get("OTEL_TRACES_EXPORTER") {
+            None => false,
+            Some((name, value)) => match value.as_str() {
+                "otlp" => false,
+                "none" => true,
+                _ => return Err(wrong((name, value), "exporters are `otlp` and `none`")),
+            },
+        };
+        if let Some((name, value)) = either("PROTOCOL")
+            && value != "http/json"
+            && !off
+            && !none
+        {
+            let hint = "spans are exported by `http/json`, which collectors take at port 4318";
+            return Err(wrong((name, value), hint));
+        }
+        if let Some((name, value)) = get("OTEL_PROPAGATORS") {
+            let known = |one: &str| matches!(one.trim(), "tracecontext" | "baggage");
+            if !value.split(',').all(known) {
+                let hint = "contexts are passed on by `tracecontext`, and `baggage` as it comes";
+                return Err(wrong((name, value), hint));
+            }
+        }
+        let (mut resource, mut named) = (Vec::new(), get("OTEL_SERVICE_NAME").map(|(_, v)| v));
+        if let Some(pair) = get("OTEL_RESOURCE_ATTRIBUTES") {
+            let attributes = pairs(&pair.1).ok_or_else(|| {
+                wrong(
+                    pair.clone(),
+                    "write `NAME=VALUE`, with commas between several",
+                )
+            })?;
+            for (name, value) in attributes {
+                if name == "service.name" {
+                    named.get_or_insert(value);
+                } else {
+                    resource.push((name, value));
+                }
+            }
+        }
+        let name = named.unwrap_or_else(|| "howdah".into());
+        resource.insert(0, ("service.name".into(), name));
+        Ok(Self {
+            exports: !off && !none,
+            endpoint: endpoint(&get)?,
+            headers: headers(either("HEADERS"))?,
+            timeout: Duration::from_millis(number(either("TIMEOUT"), 10_000)?),
+            sampler: sampler(&get)?,
+            resource,
+            delay: Duration::from_millis(number(get("OTEL_BSP_SCHEDULE_DELAY"), 5_000)?),
+            queue: number(get("OTEL_BSP_MAX_QUEUE_SIZE"), 2_048)? as usize,
+            batch: number(get("OTEL_BSP_MAX_EXPORT_BATCH_SIZE"), 512)? as usize,
+        })
+    }
+}
+
+type Variable = (String, String);
+
+fn wrong((name, value): Variable, hint: &'static str) -> SettingsError {
+    SettingsError { name, value, hint }
+}
+
+fn endpoint(get: &impl Fn(&str) -> Option<Variable>) -> Result<http::Uri, SettingsError> {
+    let (variable, text) = match get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") {
+        Some(pair) => (pair.clone(), pair.1),
+        None => match get("OTEL_EXPORTER_OTLP_ENDPOINT") {
+            Some(pair) => {
+                let text = format!("{}/v1/traces", pair.1.trim_end_matches('/'));
+                (pair, text)
+            }
+            None => (Variable::default(), ENDPOINT.to_owned()),
+        },
+    };
+    let hint =
+        "write for example `http://localhost:4318`; for HTTPS run a collector on this machine";
+    match text.parse::<http::Uri>() {
+        Ok(uri) if uri.scheme_str() == Some("http") && uri.host().is_some() => Ok(uri),
+        _ => Err(wrong(variable, hint)),
+    }
+}
+
+fn headers(
+    variable: Option<Variable>,
+) -> Result<Vec<(http::HeaderName, http::HeaderValue)>, SettingsError> {
+    let Some(variable) = variable else {
+        return Ok(Vec::new());
+    };
+    let parsed = pairs(&variable.1).and_then(|pairs| {
+        let header =
+            |(name, value): (String, String)| Some((name.parse().ok()?, value.parse().ok()?));
+        pairs.into_iter().map(header).collect()
+    });
+    parsed.ok_or_else(|| wrong(variable, "write `NAME=VALUE`, with commas between several"))
+}
+
+/// `a=1,b=2`, the values percent-encoded.
+fn pairs(text: &str) -> Option<Vec<(String, String)>> {
+    let pair = |part: &str| {
+        let (name, value) = part.split_once('=')?;
+        let value = percent_encoding::percent_decode_str(value.trim());
+        Some((
+            name.trim().to_owned(),
+            value.decode_utf8().ok()?.into_owned(),
+        ))
+    };
+    text.split(',')
+        .filter(|part| !part.trim().is_empty())
+        .map(pair)
+        .collect()
+}
+
+fn number(variable: Option<Variable>, default: u64) -> Result<u64, SettingsError> {
+    let Some(variable) = variable else {
+        return Ok(default);
+    };
+    match variable.1.parse() {
+        Ok(number @ 1..=1_000_000_000) => Ok(number),
+        _ => Err(wrong(variable, "give a whole number above 0")),
+    }
+}
+
+fn sampler(get: &impl Fn(&str) -> Option<Variable>) -> Result<Sampler, SettingsError> {
+    let Some(variable) = get("OTEL_TRACES_SAMPLER") else {
+        return Ok(Sampler::default());
+    };
+    let ratio = || match get("OTEL_TRACES_SAMPLER_ARG") {
+        None => Ok(1.0),
+        Some(variable) => match variable.1.parse() {
+            Ok(ratio) if (0.0..=1.0).contains(&ratio) => Ok(ratio),
+            _ => Err(wrong(variable, "give a number from 0 to 1")),
+        },
+    };
+    let (parent, ratio) = match variable.1.as_str() {
+        "always_on" => (false, 1.0),
+        "always_off" => (false, 0.0),
+        "traceidratio" => (false, ratio()?),
+        "parentbased_always_on" => (true, 1.0),
+        "parentbased_always_off" => (true, 0.0),
+        "parentbased_traceidratio" => (true, ratio()?),
+        _ => {
+            let hint = "samplers are `always_on`, `always_off` and `traceidratio`, each also with `parentbased_` before it";
+            return Err(wrong(variable, hint));
+        }
+    };
+    Ok(Sampler { parent, ratio })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(variables: &[(&str, &str)]) -> Result<Settings, SettingsError> {
+        Settings::from_env(|name| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| (*value).to_owned())
+        })
+    }
+
+    #[test]
+    fn defaults() {
+        let settings = read(&[("OTEL_SERVICE_NAME", "")]).expect("valid");
+        assert!(settings.exports);
+        assert_eq!(settings.endpoint, ENDPOINT);
+        assert_eq!(
+            settings.resource,
+            [("service.name".into(), "howdah".into())]
+        );
+        assert_eq!((settings.queue, settings.batch), (2_048, 512));
+        assert_eq!(settings.timeout, Duration::from_secs(10));
+    }
+
+    #[test]
+    fn variables() {
+        let settings = read(&[
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:1234/"),
+            ("OTEL_EXPORTER_OTLP_HEADERS", "api-key=a%20b, x=y"),
+            ("OTEL_EXPORTER_OTLP_TIMEOUT", "1"),
+            ("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "250"),
+            (
+                "OTEL_RESOURCE_ATTRIBUTES",
+                "service.name=shop,deployment.environment=prod",
+            ),
+            ("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json"),
+            ("OTEL_PROPAGATORS", "tracecontext,baggage"),
+        ])
+        .expect("valid");
+        assert_eq!(settings.endpoint, "http://collector:1234/v1/traces");
+        assert_eq!(settings.headers[0].1, "a b");
+        assert_eq!(settings.timeout, Duration::from_millis(250));
+        assert_eq!(settings.resource[0].1, "shop");
+        assert_eq!(settings.resource[1].0, "deployment.environment");
+        let own = read(&[("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://c:1/x")]);
+        assert_eq!(own.expect("valid").endpoint, "http://c:1/x");
+        for (name, value) in [
+            ("OTEL_SDK_DISABLED", "TRUE"),
+            ("OTEL_TRACES_EXPORTER", "none"),
+        ] {
+            assert!(!read(&[(name, value)]).expect("valid").exports);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_honoured_is_an_error() {
+        for (name, value) in [
+            ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"),
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", "https://collector"),
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4318"),
+            ("OTEL_TRACES_EXPORTER", "zipkin"),
+            ("OTEL_TRACES_SAMPLER", "sometimes"),
+            ("OTEL_EXPORTER_OTLP_HEADERS", "novalue"),
+            ("OTEL_BSP_MAX_QUEUE_SIZE", "0"),
+            ("OTEL_PROPAGATORS", "b3"),
+        ] {
+            let error = read(&[(name, value)]).expect_err(name);
+            assert!(
+                error.to_string().starts_with(&format!("{name}={value}: ")),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn samplers() {
+        let of = |name: &str, arg: &str| {
+            let variables = [
+                ("OTEL_TRACES_SAMPLER", name),
+                ("OTEL_TRACES_SAMPLER_ARG", arg),
+            ];
+            read(&variables).expect("valid").sampler
+        };
+        let trace = TraceId(1);
+        assert!(of("always_on", "").samples(trace, Some(false)));
+        assert!(!of("always_off", "").samples(trace, Some(true)));
+        assert!(of("parentbased_always_off", "").samples(trace, Some(true)));
+        assert!(!of("parentbased_always_off", "").samples(trace, None));
+        let tenth = of("traceidratio", "0.1");
+        let sampled = (0..10_000_u128)
+            .filter(|n| tenth.samples(TraceId(n * ((1 << 56) / 10_000)), None))
+            .count();
+        assert!((990..=1_010).contains(&sampled), "{sampled}");
+    }
+}

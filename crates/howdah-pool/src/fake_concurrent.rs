@@ -1,0 +1,24 @@
+//! A worker with several requests at a time, for tests.
+
+use howdah_shm::worker::{Claim, Next, Worker};
+
+/// Serves until the worker is told to leave and has no request left. Whenever it has one more, or was woken,
+/// `react` gets those that it has; it answers some, and gives the others back. `None`: it dies with them.
+pub(crate) fn serve(
+    worker: &mut Worker,
+    places: usize,
+    mut react: impl FnMut(&mut Worker, Vec<Claim>) -> Option<Vec<Claim>>,
+) {
+    let (mut held, mut stopping) = (Vec::new(), false);
+    while !(stopping && held.is_empty()) {
+        match worker.next(held.len() < places, stopping) {
+            Next::Claim(claim) => held.push(claim),
+            Next::Woken => {}
+            Next::Stop => stopping = true,
+        }
+        match react(worker, held) {
+            Some(rest) => held = rest,
+            None => return,
+        }
+    }
+}

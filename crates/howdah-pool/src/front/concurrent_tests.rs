@@ -1,0 +1,226 @@
+//! A concurrent pool's front thread against workers that are threads of the test.
+
+use std::sync::mpsc::channel;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use howdah_shm::layout::{ABORTED_CLIENT, ABORTED_TIME};
+use howdah_shm::worker::{Claim, ResponseWriter, Worker};
+use howdah_shm::{Exit, WorkerId};
+
+use super::tests::{Harness, answer, request, text};
+use super::*;
+use crate::fake_concurrent;
+use crate::messages::InHand;
+use crate::options::{Concurrency, Mode, WorkerOptions};
+
+fn harness(requests: u32, configure: impl FnOnce(&mut PoolOptions)) -> Harness {
+    Harness::new(|options| {
+        options.workers = 1;
+        options.mode = Mode::Worker(WorkerOptions {
+            concurrency: Some(Concurrency::new(requests)),
+            ..WorkerOptions::new("/app/worker.php")
+        });
+        configure(options);
+    })
+}
+
+impl Harness {
+    fn concurrent_worker(
+        &mut self,
+        places: usize,
+        mut react: impl FnMut(&mut Worker, Vec<Claim>) -> Vec<Claim> + Send + 'static,
+    ) -> WorkerId {
+        self.start(move |worker| {
+            fake_concurrent::serve(worker, places, |worker, held| Some(react(worker, held)));
+        })
+    }
+}
+
+fn end(worker: &mut Worker, claim: Claim) {
+    ResponseWriter::new(worker, claim).end(Exit::Normal, 0);
+}
+
+type Task<T> = tokio::task::JoinHandle<T>;
+
+fn spawn(front: &PoolFront, id: u64) -> Task<Result<String, CallError>> {
+    let front = front.clone();
+    tokio::task::spawn_local(async move { Ok(text(front.call(request(id)).await?.1).await) })
+}
+
+#[test]
+fn a_worker_has_as_many_requests_as_there_are_places() {
+    let mut harness = harness(5, |_| {});
+    let worker = harness.concurrent_worker(5, |worker, held| {
+        if held.len() < 5 {
+            return held;
+        }
+        for claim in held {
+            answer(ResponseWriter::new(worker, claim));
+        }
+        Vec::new()
+    });
+    let segment = harness.pool.segment.clone();
+    harness.run(async |_, front| {
+        let tasks: Vec<_> = (1..=15).map(|id| spawn(&front, id)).collect();
+        for (id, task) in (1..).zip(tasks) {
+            let text = task.await.expect("no panic").expect("a response");
+            assert_eq!(text, format!("request {id}"));
+        }
+        assert_eq!(front.in_flight(), 0);
+    });
+    let status = segment.worker(worker).expect("a place");
+    assert_eq!((status.in_flight, status.requests), (0, 15));
+}
+
+#[test]
+fn a_request_whose_time_is_over_ends_alone() {
+    const LIMIT: Duration = Duration::from_secs(1);
+    let mut harness = harness(10, |options| options.request_timeout = Some(LIMIT));
+    // The first is held until its time is over and the second has come.
+    harness.concurrent_worker(10, |worker, held| {
+        if held.len() < 2 {
+            return held;
+        }
+        for claim in held {
+            match (claim.request_id, worker.aborted(&claim)) {
+                (1, ABORTED_TIME) => end(worker, claim),
+                (2, 0) => answer(ResponseWriter::new(worker, claim)),
+                other => panic!("{other:?}"),
+            }
+        }
+        Vec::new()
+    });
+    harness.run(async |harness, front| {
+        let slow = spawn(&front, 1).await.expect("no panic");
+        assert_eq!(slow, Err(CallError::RequestTimeout(LIMIT)));
+        assert_eq!(front.in_flight(), 1, "it holds its place until it ends");
+        let other = spawn(&front, 2).await.expect("no panic");
+        assert_eq!(other, Ok("request 2".into()));
+        while front.in_flight() > 0 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        assert!(harness.supervisor.try_recv().is_err(), "nobody is killed");
+    });
+}
+
+#[test]
+fn a_request_that_does_not_end_when_told_has_its_worker_killed() {
+    let mut harness = harness(10, |options| {
+        options.request_timeout = Some(Duration::from_millis(50));
+        options.end_grace = Duration::from_millis(100);
+    });
+    let (open, gate) = channel();
+    let worker = harness.concurrent_worker(10, move |worker, held| {
+        for claim in held {
+            gate.recv().expect("the test is there");
+            end(worker, claim);
+        }
+        Vec::new()
+    });
+    harness.run(async |harness, front| {
+        let result = spawn(&front, 9).await.expect("no panic");
+        let limit = Duration::from_millis(50);
+        assert_eq!(result, Err(CallError::RequestTimeout(limit)));
+        let message = harness.supervisor.recv().await;
+        let Some(ToSupervisor::Kill {
+            worker: killed,
+            request: Some(InHand { id: 9, hold }),
+            reason: KillReason::RequestTimeout,
+            ..
+        }) = message
+        else {
+            panic!("{message:?}");
+        };
+        assert_eq!(killed, worker);
+        assert!(harness.pool.segment.is_held(hold));
+        open.send(()).expect("the worker waits");
+        while front.in_flight() > 0 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        assert!(!harness.pool.segment.is_held(hold), "it has ended");
+    });
+}
+
+#[test]
+fn all_requests_of_a_dead_worker_are_run_again_or_refused() {
+    let harness = harness(10, |_| {});
+    let dead = WorkerId(0);
+    let indices = harness.pool.segment.enlist(dead).expect("a place");
+    let segment = harness.pool.segment.clone();
+    let dying: JoinHandle<()> = std::thread::spawn(move || {
+        let mut worker = Worker::attach(&segment, dead, &indices);
+        fake_concurrent::serve(&mut worker, 10, |worker, held| {
+            for claim in held.iter().filter(|claim| claim.request_id != 1) {
+                worker.started(claim);
+            }
+            (held.len() < 3).then_some(held)
+        });
+    });
+    harness.run(async |harness, front| {
+        let not_begun = spawn(&front, 1);
+        let begun = spawn(&front, 2);
+        let safe = {
+            let front = front.clone();
+            tokio::task::spawn_local(async move {
+                let call = front.call(Request {
+                    repeatable: true,
+                    ..request(3)
+                });
+                Ok(text(call.await?.1).await)
+            })
+        };
+        let joined = tokio::task::spawn_blocking(move || dying.join());
+        joined.await.expect("joined").expect("no panic");
+        harness.workers.push(std::thread::spawn(|| {}));
+        harness.concurrent_worker(10, |worker, held| {
+            for claim in held {
+                answer(ResponseWriter::new(worker, claim));
+            }
+            Vec::new()
+        });
+        harness.pool.fronts[0]
+            .send(ToFront::WorkerGone(dead))
+            .expect("sent");
+        assert_eq!(not_begun.await.expect("no panic"), Ok("request 1".into()));
+        assert_eq!(begun.await.expect("no panic"), Err(CallError::WorkerDied));
+        let again: Result<_, CallError> = safe.await.expect("no panic");
+        assert_eq!(again, Ok("request 3".into()));
+        assert_eq!(front.in_flight(), 0);
+    });
+}
+
+#[test]
+fn a_worker_that_sleeps_hears_that_a_client_left() {
+    let mut harness = harness(10, |_| {});
+    let (sender, seen) = channel();
+    harness.concurrent_worker(10, move |worker, held| {
+        let mut kept = Vec::new();
+        for claim in held {
+            let aborted = worker.aborted(&claim);
+            if aborted == 0 {
+                // The test may have seen all that it wants.
+                let _ = sender.send((claim.request_id, 0));
+                kept.push(claim);
+            } else {
+                let _ = sender.send((claim.request_id, aborted));
+                end(worker, claim);
+            }
+        }
+        kept
+    });
+    harness.run(async |_, front| {
+        let call = spawn(&front, 4);
+        let wait = tokio::task::spawn_blocking(move || {
+            assert_eq!(seen.recv(), Ok((4, 0)));
+            seen
+        });
+        let seen = wait.await.expect("it has it");
+        call.abort();
+        assert!(call.await.expect_err("aborted").is_cancelled());
+        let told = tokio::task::spawn_blocking(move || {
+            seen.into_iter().find(|(_, aborted)| *aborted != 0)
+        });
+        assert_eq!(told.await.expect("joined"), Some((4, ABORTED_CLIENT)));
+    });
+}

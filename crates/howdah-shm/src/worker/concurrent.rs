@@ -1,0 +1,63 @@
+//! A worker that has several requests at a time: how it looks for one, and how it sleeps. The model of what
+//! `worker/src/coroutine` does between its coroutines.
+
+use super::{Claim, Worker};
+use crate::sleep::Sleep;
+use crate::sync::{Ordering, mutant, store_load_barrier};
+use std::sync::Arc;
+
+/// What a concurrent worker does next.
+#[derive(Debug)]
+pub enum Next {
+    /// It has one more request.
+    Claim(Claim),
+    /// It slept and was woken: it looks at its requests, for one may be aborted or have space again.
+    Woken,
+    /// The front asked it to leave: it takes nothing more and ends what it has.
+    Stop,
+}
+
+impl Worker {
+    /// Takes a request if there is one and the worker has a `free` place, else sleeps until it is woken, for
+    /// a request or for another reason. With `stopping`, after [`Next::Stop`], it only sleeps.
+    ///
+    /// # Panics
+    /// If the pool is not concurrent.
+    pub fn next(&mut self, free: bool, stopping: bool) -> Next {
+        let segment = Arc::clone(&self.segment);
+        let Sleep::OnEvent(events) = &segment.sleep else {
+            panic!("the pool is not concurrent");
+        };
+        let stop = &segment.memory.worker(self.id.0).front.stop;
+        let parked = segment.memory.parked(self.id.word());
+        if !stopping && stop.load(Ordering::SeqCst) != 0 {
+            if std::mem::take(&mut self.token) && !mutant!(StopKeepsWake) {
+                self.hand_on();
+            }
+            return Next::Stop;
+        }
+        let free = free && !stopping;
+        if free && let Some(claim) = self.search() {
+            self.token = false;
+            return Next::Claim(claim);
+        }
+        let parks = free || (!stopping && mutant!(ParkedWhenFull));
+        if parks {
+            parked.fetch_or(self.id.bit(), Ordering::SeqCst);
+        }
+        store_load_barrier();
+        let leaves = !stopping && stop.load(Ordering::SeqCst) != 0;
+        let stays_awake = leaves || (free && self.peek());
+        if !stays_awake {
+            #[cfg(miri)]
+            unreachable!("Miri has no poll(2): {events:?}");
+            #[cfg(not(miri))]
+            events[self.id.index()].wait();
+        }
+        if parks {
+            let before = parked.fetch_and(!self.id.bit(), Ordering::SeqCst);
+            self.token = before & self.id.bit() == 0;
+        }
+        Next::Woken
+    }
+}

@@ -1,0 +1,236 @@
+//! Which site of a listener a client wants, by what it says first.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use rustls::ServerConfig;
+use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
+
+use crate::challenge::Challenges;
+use crate::server_config::ACME_TLS;
+use crate::slot::Slot;
+
+/// A host of a listener.
+#[derive(Debug, Clone)]
+pub(crate) struct Entry {
+    pub(crate) config: Arc<ServerConfig>,
+    pub(crate) slot: Arc<Slot>,
+    /// Clients are asked for certificates.
+    pub(crate) client_auth: bool,
+}
+
+/// The hosts of one listener.
+#[derive(Debug)]
+pub struct Acceptor {
+    hosts: Hosts,
+    refusal: Arc<ServerConfig>,
+    strict: bool,
+    challenges: Option<Challenges>,
+}
+
+#[derive(Debug, Default)]
+struct Hosts {
+    exact: HashMap<String, Entry>,
+    /// By what follows the `*`: `.example.com`.
+    below: HashMap<String, Entry>,
+    any: Option<Entry>,
+    default_sni: Option<String>,
+    fallback_sni: Option<String>,
+}
+
+/// How a handshake goes on.
+#[derive(Debug)]
+pub enum Choice {
+    /// With this configuration; one without a certificate ends it with a fatal alert.
+    Config(Arc<ServerConfig>),
+    /// An authority checks this name: ask [`Acceptor::challenge`].
+    Challenge(String),
+}
+
+impl Acceptor {
+    pub(crate) fn new(
+        hosts: impl IntoIterator<Item = (Option<String>, Entry)>,
+        refusal: Arc<ServerConfig>,
+        names: (Option<String>, Option<String>),
+        challenges: Option<Challenges>,
+    ) -> Self {
+        let mut all = Hosts {
+            default_sni: names.0,
+            fallback_sni: names.1,
+            ..Hosts::default()
+        };
+        let mut strict = false;
+        for (host, entry) in hosts {
+            strict |= entry.client_auth;
+            match host {
+                None => all.any = Some(entry),
+                Some(host) => match host.strip_prefix('*') {
+                    Some(below) => drop(all.below.insert(below.to_owned(), entry)),
+                    None => drop(all.exact.insert(host, entry)),
+                },
+            }
+        }
+        Self {
+            hosts: all,
+            refusal,
+            strict,
+            challenges,
+        }
+    }
+
+    /// Takes no lock. `local` is the address that the client connected to: one that names no host
+    /// means the site with this address.
+    pub fn choose(&self, hello: &ClientHello<'_>, local: IpAddr) -> Choice {
+        let name = hello.server_name();
+        if self.challenges.is_some()
+            && let Some(name) = name
+            && hello
+                .alpn()
+                .is_some_and(|mut offered| offered.any(|protocol| protocol == ACME_TLS))
+        {
+            return Choice::Challenge(name.to_ascii_lowercase());
+        }
+        let config = self
+            .hosts
+            .find(name, Some(local))
+            .map_or(&self.refusal, |entry| &entry.config);
+        Choice::Config(Arc::clone(config))
+    }
+
+    /// The answer to an authority that checks `name`; a refusal, if it was not asked to.
+    pub async fn challenge(&self, name: String) -> Arc<ServerConfig> {
+        let answer = match &self.challenges {
+            Some(challenges) => challenges.tls_alpn(name).await,
+            None => None,
+        };
+        answer.unwrap_or_else(|| Arc::clone(&self.refusal))
+    }
+
+    /// Whether requests must be for the host that the connection was opened for, because some hosts
+    /// ask for certificates and others do not.
+    pub fn is_strict(&self) -> bool {
+        self.strict
+    }
+
+    /// For HTTP/3: a configuration of TLS 1.3 with ALPN `h3`, whose certificates are those of this
+    /// listener's hosts at each moment. Hosts that ask for client certificates are not in it.
+    pub fn quic(self: &Arc<Self>) -> Result<ServerConfig, crate::TlsError> {
+        let provider = Arc::clone(self.refusal.crypto_provider());
+        let resolver: Arc<dyn ResolvesServerCert> = Arc::clone(self) as _;
+        let mut config = ServerConfig::builder_with_provider(provider)
+            .with_protocol_versions(&[&rustls::version::TLS13])?
+            .with_no_client_auth()
+            .with_cert_resolver(resolver);
+        config.alpn_protocols = vec![b"h3".to_vec()];
+        config.ticketer = rustls::crypto::ring::Ticketer::new()?;
+        Ok(config)
+    }
+}
+
+impl ResolvesServerCert for Acceptor {
+    fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        let entry = self.hosts.find(hello.server_name(), None)?;
+        if entry.client_auth {
+            return None;
+        }
+        entry.slot.get()
+    }
+}
+
+impl Hosts {
+    fn find(&self, name: Option<&str>, local: Option<IpAddr>) -> Option<&Entry> {
+        let found = match name {
+            Some(name) => self.named(name),
+            None => local
+                .and_then(|ip| self.named(&ip.to_canonical().to_string()))
+                .or_else(|| self.named(self.default_sni.as_deref()?)),
+        };
+        found
+            .or(self.any.as_ref())
+            .or_else(|| self.named(self.fallback_sni.as_deref()?))
+    }
+
+    fn named(&self, name: &str) -> Option<&Entry> {
+        let lower;
+        let name = if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            lower = name.to_ascii_lowercase();
+            &lower
+        } else {
+            name
+        };
+        self.exact.get(name).or_else(|| {
+            let dot = name.find('.')?;
+            self.below.get(&name[dot..])
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use howdah_config::model::SiteTls;
+
+    use super::*;
+    use crate::server_config;
+
+    fn hosts(names: &[&str], default: Option<&str>, fallback: Option<&str>) -> Acceptor {
+        let provider = server_config::provider();
+        let entry = |name: &&str| {
+            let slot = Slot::empty();
+            let config = server_config::build(&SiteTls::default(), &provider, slot.clone());
+            let entry = Entry {
+                config: Arc::new(config.expect("valid")),
+                slot,
+                client_auth: *name == "auth.test",
+            };
+            ((!name.is_empty()).then(|| (*name).to_owned()), entry)
+        };
+        let refusal = Arc::new(server_config::refusal(&provider).expect("valid"));
+        let names_of = (default.map(str::to_owned), fallback.map(str::to_owned));
+        Acceptor::new(names.iter().map(entry), refusal, names_of, None)
+    }
+
+    fn finds(acceptor: &Acceptor, name: Option<&str>, local: &str, host: Option<&str>) {
+        let found = acceptor.hosts.find(name, local.parse().ok());
+        let expected = host.map(|host| match host {
+            "" => acceptor.hosts.any.as_ref().expect("there is one"),
+            _ => acceptor.hosts.named(host).expect("it is known"),
+        });
+        let config = |entry: Option<&Entry>| entry.map(|entry| Arc::as_ptr(&entry.config));
+        assert_eq!(config(found), config(expected), "{name:?} at {local}");
+    }
+
+    #[test]
+    fn hosts_by_name() {
+        let acceptor = hosts(&["a.test", "*.b.test", "127.0.0.1"], Some("a.test"), None);
+        finds(&acceptor, Some("a.test"), "::1", Some("a.test"));
+        finds(&acceptor, Some("A.TEST"), "::1", Some("a.test"));
+        finds(&acceptor, Some("x.b.test"), "::1", Some("x.b.test"));
+        finds(&acceptor, Some("x.y.b.test"), "::1", None);
+        finds(&acceptor, Some("b.test"), "::1", None);
+        finds(&acceptor, None, "127.0.0.1", Some("127.0.0.1"));
+        finds(&acceptor, None, "::ffff:127.0.0.1", Some("127.0.0.1"));
+        finds(&acceptor, None, "127.0.0.2", Some("a.test"));
+        assert!(!acceptor.is_strict());
+    }
+
+    #[test]
+    fn hosts_for_all_others() {
+        let any = hosts(&["a.test", ""], None, None);
+        finds(&any, Some("other.test"), "::1", Some(""));
+        finds(&any, None, "::1", Some(""));
+        let fallback = hosts(&["a.test", "auth.test"], None, Some("a.test"));
+        finds(&fallback, Some("other.test"), "::1", Some("a.test"));
+        finds(&hosts(&["a.test"], None, None), None, "::1", None);
+        assert!(fallback.is_strict());
+    }
+
+    #[test]
+    fn http3_has_a_configuration_of_its_own() {
+        let acceptor = Arc::new(hosts(&["a.test", "auth.test"], None, None));
+        let config = acceptor.quic().expect("valid");
+        assert_eq!(config.alpn_protocols, [b"h3"]);
+        assert_eq!(config.max_early_data_size, 0);
+    }
+}

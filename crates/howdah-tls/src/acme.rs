@@ -1,0 +1,396 @@
+//! Certificates by ACME, RFC 8555: one order for one name.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use base64::Engine;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use howdah_config::model::Acme;
+use instant_acme::{
+    Account, AccountCredentials, AuthorizationStatus, CertificateIdentifier, ChallengeType,
+    ExternalAccountKey, Identifier, NewAccount, NewOrder, Order, OrderStatus, RetryPolicy,
+};
+use rcgen::{CertificateParams, KeyPair};
+use rustls::crypto::CryptoProvider;
+
+use crate::certificate::{Certificate, CertificateError};
+use crate::challenge::{Challenges, Shown};
+use crate::lock::{self, Pace};
+use crate::storage::{Storage, file_name};
+
+/// The directory of the authority that is asked when no other is named.
+const LETS_ENCRYPT: &str = "https://acme-v02.api.letsencrypt.org/directory";
+/// All of an order; an authority that says nothing for so long is not there.
+const ORDER_TIMEOUT: Duration = Duration::from_secs(300);
+const POLL: RetryPolicy = RetryPolicy::new()
+    .initial_delay(Duration::from_millis(500))
+    .backoff(1.5)
+    .timeout(Duration::from_secs(90));
+
+/// Why there is no certificate.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum AcmeError {
+    #[error("{0}")]
+    Protocol(#[from] instant_acme::Error),
+    #[error("the authority could not check the name: {0}")]
+    Refused(String),
+    #[error(
+        "the authority offers none of the challenges that can be answered here: http-01 needs a site on the HTTP port, tls-alpn-01 one on the HTTPS port"
+    )]
+    NoChallenge,
+    #[error("the authority did not finish within {} s", ORDER_TIMEOUT.as_secs())]
+    Timeout,
+    #[error("another server took over the order")]
+    LockLost,
+    #[error("the MAC key of the account binding is not base64url")]
+    MacKey,
+    #[error("the storage: {0}")]
+    Storage(#[from] io::Error),
+    #[error("the account cannot be kept: {0}")]
+    Credentials(#[from] serde_json::Error),
+    #[error("the request for a certificate cannot be made: {0}")]
+    Request(#[from] rcgen::Error),
+    #[error("what the authority issued cannot be used: {0}")]
+    Issued(#[from] CertificateError),
+}
+
+impl AcmeError {
+    /// Whether the authority was asked too often.
+    pub(crate) fn is_rate_limit(&self) -> bool {
+        self.problem_type()
+            .is_some_and(|kind| kind.ends_with(":rateLimited"))
+    }
+
+    fn is_unknown_account(&self) -> bool {
+        self.problem_type()
+            .is_some_and(|kind| kind.ends_with(":accountDoesNotExist"))
+    }
+
+    fn problem_type(&self) -> Option<&str> {
+        match self {
+            Self::Protocol(instant_acme::Error::Api(problem)) => problem.r#type.as_deref(),
+            _ => None,
+        }
+    }
+}
+
+/// What proves a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Proof {
+    Http,
+    TlsAlpn,
+}
+
+/// One name at one authority.
+#[derive(Debug, Clone)]
+pub(crate) struct Subject {
+    pub(crate) host: String,
+    pub(crate) acme: Acme,
+    pub(crate) storage: Storage,
+    pub(crate) challenges: Challenges,
+    pub(crate) provider: Arc<CryptoProvider>,
+    /// What this server can answer. Not empty, or no challenge will do.
+    pub(crate) proofs: Vec<Proof>,
+}
+
+/// When a certificate is to be renewed, by its authority.
+pub(crate) struct Advice {
+    pub(crate) start: SystemTime,
+    pub(crate) end: SystemTime,
+    /// When to ask again.
+    pub(crate) ask_again: Duration,
+}
+
+impl Subject {
+    /// The authority's directory.
+    pub(crate) fn url(&self) -> &str {
+        url(&self.acme)
+    }
+
+    /// Gets a certificate, or takes the one that another server got meanwhile: one whose
+    /// `is_good` is true. `attempt` counts the failures before.
+    pub(crate) async fn obtain(
+        &self,
+        attempt: u32,
+        replaced: Option<&Certificate>,
+        is_good: impl Fn(&Certificate) -> bool,
+    ) -> Result<(Certificate, bool), AcmeError> {
+        let name = format!("{}-{}", self.url(), self.host);
+        let lock = lock::lock(&self.storage, &name, Pace::default()).await?;
+        if let Some(kept) = stored(&self.storage, &self.acme, &self.host, &self.provider)
+            && is_good(&kept)
+        {
+            return Ok((kept, false));
+        }
+        let order = self.order(attempt, replaced);
+        let pem = match tokio::time::timeout(ORDER_TIMEOUT, order).await {
+            Ok(result) => result?,
+            Err(_) => return Err(AcmeError::Timeout),
+        };
+        if lock.is_lost() {
+            return Err(AcmeError::LockLost);
+        }
+        let file = certificate_file(&self.acme, &self.host);
+        let path = self.storage.path(&file);
+        let named = (pem.as_bytes(), path.as_path());
+        let certificate = Certificate::from_pem(named, named, &self.provider)?;
+        self.storage.write(&file, pem.as_bytes())?;
+        Ok((certificate, true))
+    }
+
+    /// When the authority wants this certificate renewed. `None`: it does not say.
+    pub(crate) async fn advice(&self, certificate: &Certificate) -> Option<Advice> {
+        let id = identifier(certificate)?;
+        let ask = async {
+            let account = self.account().await?;
+            Ok::<_, AcmeError>(account.renewal_info(&id).await?)
+        };
+        match tokio::time::timeout(ORDER_TIMEOUT, ask).await {
+            Ok(Ok((info, ask_again))) => Some(Advice {
+                start: info.suggested_window.start.into(),
+                end: info.suggested_window.end.into(),
+                ask_again,
+            }),
+            Ok(Err(error)) => {
+                tracing::debug!(target: "howdah::tls", host = self.host, %error, "no advice when to renew");
+                None
+            }
+            Err(_) => None,
+        }
+    }
+
+    async fn order(
+        &self,
+        attempt: u32,
+        replaced: Option<&Certificate>,
+    ) -> Result<String, AcmeError> {
+        let mut order = match self.new_order(replaced).await {
+            Err(error) if error.is_unknown_account() => {
+                // The authority has forgotten it: a test server after a restart.
+                self.storage.remove(self.account_file())?;
+                self.new_order(None).await?
+            }
+            result => result?,
+        };
+        let shown = self.show(&mut order, attempt).await?;
+        let status = order.poll_ready(&POLL).await?;
+        if status != OrderStatus::Ready && status != OrderStatus::Valid {
+            return Err(AcmeError::Refused(reason(&mut order).await));
+        }
+        drop(shown);
+        let key = KeyPair::generate()?;
+        let mut params = CertificateParams::new([self.host.clone()])?;
+        params.distinguished_name = rcgen::DistinguishedName::new();
+        let request = params.serialize_request(&key)?;
+        order.finalize_csr(request.der()).await?;
+        let chain = order.poll_certificate(&POLL).await?;
+        Ok(format!("{}{chain}", key.serialize_pem()))
+    }
+
+    async fn new_order(&self, replaced: Option<&Certificate>) -> Result<Order, AcmeError> {
+        let account = self.account().await?;
+        let identifiers = [match self.host.parse() {
+            Ok(ip) => Identifier::Ip(ip),
+            Err(_) => Identifier::Dns(self.host.clone()),
+        }];
+        let new = || NewOrder::new(&identifiers);
+        if let Some(id) = replaced.and_then(identifier)
+            && let Ok(order) = account.new_order(&new().replaces(id)).await
+        {
+            return Ok(order);
+        }
+        // There is nothing to replace, or the authority knows no such thing, or it is replaced.
+        Ok(account.new_order(&new()).await?)
+    }
+
+    /// Puts up the proofs that the order asks for, and says so.
+    async fn show(&self, order: &mut Order, attempt: u32) -> Result<Vec<Shown>, AcmeError> {
+        let mut shown = Vec::new();
+        let mut authorizations = order.authorizations();
+        while let Some(authorization) = authorizations.next().await {
+            let mut authorization = authorization?;
+            if authorization.status != AuthorizationStatus::Pending {
+                continue;
+            }
+            let offered = |proof: &&Proof| {
+                let kind = proof.challenge();
+                authorization
+                    .challenges
+                    .iter()
+                    .any(|one| one.r#type == kind)
+            };
+            let usable: Vec<Proof> = self.proofs.iter().filter(offered).copied().collect();
+            // What failed the last time may be blocked, so the other one has its turn.
+            let turn = usize::try_from(attempt).unwrap_or_default();
+            let proof = *usable
+                .get(turn % usable.len().max(1))
+                .ok_or(AcmeError::NoChallenge)?;
+            let mut challenge = authorization
+                .challenge(proof.challenge())
+                .ok_or(AcmeError::NoChallenge)?;
+            let answer = challenge.key_authorization();
+            shown.push(match proof {
+                Proof::Http => self
+                    .challenges
+                    .show_http(&challenge.token, answer.as_str())?,
+                Proof::TlsAlpn => self
+                    .challenges
+                    .show_tls(&self.host, answer.digest().as_ref())?,
+            });
+            challenge.set_ready().await?;
+        }
+        Ok(shown)
+    }
+
+    fn account_file(&self) -> PathBuf {
+        let email = self.acme.email.as_deref().unwrap_or("nobody");
+        directory(&self.acme).join(format!("account-{}.json", file_name(email)))
+    }
+
+    async fn account(&self) -> Result<Account, AcmeError> {
+        let file = self.account_file();
+        if let Some(kept) = self.storage.read(&file)? {
+            let credentials: AccountCredentials = serde_json::from_slice(&kept)?;
+            return Ok(self.builder()?.from_credentials(credentials).await?);
+        }
+        let contact = self
+            .acme
+            .email
+            .as_ref()
+            .map(|email| format!("mailto:{email}"));
+        let contact: Vec<&str> = contact.iter().map(String::as_str).collect();
+        let new = NewAccount {
+            contact: &contact,
+            terms_of_service_agreed: true,
+            only_return_existing: false,
+        };
+        let binding = match &self.acme.eab {
+            Some((id, key)) => {
+                let key = BASE64_URL_SAFE_NO_PAD.decode(key);
+                let key = key.map_err(|_| AcmeError::MacKey)?;
+                Some(ExternalAccountKey::new(id.clone(), &key))
+            }
+            None => None,
+        };
+        let url = self.url().to_owned();
+        let (account, credentials) = self.builder()?.create(&new, url, binding.as_ref()).await?;
+        let text = serde_json::to_vec(&credentials)?;
+        self.storage.write(&file, &text)?;
+        Ok(account)
+    }
+
+    fn builder(&self) -> Result<instant_acme::AccountBuilder, AcmeError> {
+        Ok(match &self.acme.root {
+            Some(root) => Account::builder_with_root(root)?,
+            None => Account::builder()?,
+        })
+    }
+
+    /// How often in a row this name had no certificate, and until when nobody asks again. Kept in the
+    /// storage, so that a server that is started again and again does not ask each time.
+    pub(crate) fn failures(&self) -> (u32, SystemTime) {
+        let kept = self.storage.read(self.failures_file()).ok().flatten();
+        let read = || {
+            let text = String::from_utf8(kept?).ok()?;
+            let (count, until) = text.trim().split_once(' ')?;
+            let until = Duration::from_secs(until.parse().ok()?);
+            Some((count.parse().ok()?, UNIX_EPOCH.checked_add(until)?))
+        };
+        read().unwrap_or((0, UNIX_EPOCH))
+    }
+
+    /// Keeps the number of failures; none forgets them.
+    pub(crate) fn set_failures(&self, count: u32, until: SystemTime) {
+        let file = self.failures_file();
+        let since = until.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let result = if count == 0 {
+            self.storage.remove(&file)
+        } else {
+            let text = format!("{count} {}\n", since.as_secs());
+            self.storage.write(&file, text.as_bytes())
+        };
+        if let Err(error) = result {
+            let file = self.storage.path(&file);
+            tracing::warn!(target: "howdah::tls", file = %file.display(), %error, "cannot be written");
+        }
+    }
+
+    fn failures_file(&self) -> PathBuf {
+        directory(&self.acme).join(format!("{}.failed", file_name(&self.host)))
+    }
+}
+
+impl Proof {
+    fn challenge(self) -> ChallengeType {
+        match self {
+            Self::Http => ChallengeType::Http01,
+            Self::TlsAlpn => ChallengeType::TlsAlpn01,
+        }
+    }
+}
+
+/// What the authority says about an order that failed.
+async fn reason(order: &mut Order) -> String {
+    let mut authorizations = order.authorizations();
+    while let Some(Ok(mut authorization)) = authorizations.next().await {
+        let Ok(state) = authorization.refresh().await else {
+            break;
+        };
+        let error = state.challenges.iter().find_map(|one| one.error.as_ref());
+        if let Some(error) = error {
+            return error.to_string();
+        }
+    }
+    let error = order.state().error.as_ref();
+    error.map_or_else(|| "it gives no reason".to_owned(), ToString::to_string)
+}
+
+fn identifier(certificate: &Certificate) -> Option<CertificateIdentifier<'static>> {
+    let leaf = certificate.key.cert.first()?;
+    CertificateIdentifier::try_from(leaf)
+        .ok()
+        .map(CertificateIdentifier::into_owned)
+}
+
+fn url(acme: &Acme) -> &str {
+    acme.directory.as_deref().unwrap_or(LETS_ENCRYPT)
+}
+
+/// Where what belongs to an authority is kept.
+fn directory(acme: &Acme) -> PathBuf {
+    let url = url(acme);
+    let url = url.strip_prefix("https://").unwrap_or(url);
+    Path::new("acme").join(file_name(url))
+}
+
+fn certificate_file(acme: &Acme, host: &str) -> PathBuf {
+    directory(acme).join(format!("{}.pem", file_name(host)))
+}
+
+/// The certificate that was issued before, if it is there and whole.
+pub(crate) fn stored(
+    storage: &Storage,
+    acme: &Acme,
+    host: &str,
+    provider: &CryptoProvider,
+) -> Option<Certificate> {
+    let file = certificate_file(acme, host);
+    let path = storage.path(&file);
+    let read = storage.read(&file).map_err(|error| error.to_string());
+    let found = read.transpose()?.and_then(|pem| {
+        let named = (&pem[..], path.as_path());
+        Certificate::from_pem(named, named, provider).map_err(|error| error.to_string())
+    });
+    found
+        .inspect_err(|error| {
+            tracing::warn!(
+                target: "howdah::tls",
+                file = %path.display(),
+                error,
+                "a kept certificate cannot be used; another is asked for",
+            );
+        })
+        .ok()
+}

@@ -1,0 +1,263 @@
+//! A certificate with its key: read from PEM, checked, and what it says about itself.
+
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rustls::InconsistentKeys;
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::sign::CertifiedKey;
+use x509_parser::extensions::GeneralName;
+
+/// Why a certificate cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CertificateError {
+    /// The file is not there, or not for this user.
+    #[error("cannot read {}: {source}", file.display())]
+    Read {
+        /// Which one.
+        file: PathBuf,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// It is no PEM, or of something else.
+    #[error("{}: there is no certificate in it; expected PEM with `-----BEGIN CERTIFICATE-----`", file.display())]
+    NoCertificate {
+        /// Which one.
+        file: PathBuf,
+    },
+    /// It has no key, or one with a password.
+    #[error("{}: there is no private key in it; expected PEM with `-----BEGIN PRIVATE KEY-----`, without a password", file.display())]
+    NoKey {
+        /// Which one.
+        file: PathBuf,
+    },
+    /// The key is of a kind that is not known.
+    #[error("{}: the private key cannot be used: {reason}; use RSA with 2048 bits or more, ECDSA on P-256 or P-384, or Ed25519", file.display())]
+    BadKey {
+        /// Which one.
+        file: PathBuf,
+        /// What is wrong.
+        reason: rustls::Error,
+    },
+    /// The two do not belong together.
+    #[error("the key {} does not belong to the certificate {}: give the two files that were made together", key.display(), certificate.display())]
+    Mismatch {
+        /// The certificate's file.
+        certificate: PathBuf,
+        /// The key's file.
+        key: PathBuf,
+    },
+    /// The certificate is broken.
+    #[error("{}: the certificate is malformed: {reason}", file.display())]
+    Malformed {
+        /// Which one.
+        file: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// Its time is over.
+    #[error("{}: the certificate has expired on {on}: renew it", file.display())]
+    Expired {
+        /// Which one.
+        file: PathBuf,
+        /// When.
+        on: String,
+    },
+    /// Its time has not come.
+    #[error("{}: the certificate is not valid before {from}: check this machine's clock", file.display())]
+    NotYet {
+        /// Which one.
+        file: PathBuf,
+        /// When it is.
+        from: String,
+    },
+}
+
+/// A certificate, its chain and its key, and what is in it.
+#[derive(Debug, Clone)]
+pub(crate) struct Certificate {
+    pub(crate) key: Arc<CertifiedKey>,
+    pub(crate) not_before: SystemTime,
+    pub(crate) not_after: SystemTime,
+    /// Lower case; may start with `*.`.
+    pub(crate) names: Vec<String>,
+}
+
+impl Certificate {
+    /// Reads two PEM files; they may be the same one.
+    pub(crate) fn load(
+        certificate: &Path,
+        key: &Path,
+        provider: &CryptoProvider,
+    ) -> Result<Self, CertificateError> {
+        let read = |file: &Path| {
+            std::fs::read(file).map_err(|source| CertificateError::Read {
+                file: file.to_owned(),
+                source,
+            })
+        };
+        Self::from_pem(
+            (&read(certificate)?, certificate),
+            (&read(key)?, key),
+            provider,
+        )
+    }
+
+    /// The same from memory, with the names that messages use.
+    pub(crate) fn from_pem(
+        (certificate, certificate_file): (&[u8], &Path),
+        (key, key_file): (&[u8], &Path),
+        provider: &CryptoProvider,
+    ) -> Result<Self, CertificateError> {
+        let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(certificate).collect();
+        let chain = chain
+            .ok()
+            .filter(|chain| !chain.is_empty())
+            .ok_or_else(|| CertificateError::NoCertificate {
+                file: certificate_file.to_owned(),
+            })?;
+        let key = PrivateKeyDer::from_pem_slice(key).map_err(|_| CertificateError::NoKey {
+            file: key_file.to_owned(),
+        })?;
+        let facts = Facts::of(&chain[0]).map_err(|reason| CertificateError::Malformed {
+            file: certificate_file.to_owned(),
+            reason,
+        })?;
+        let key = provider
+            .key_provider
+            .load_private_key(key)
+            .map_err(|reason| CertificateError::BadKey {
+                file: key_file.to_owned(),
+                reason,
+            })?;
+        let key = CertifiedKey::new(chain, key);
+        // Other errors mean that nobody can tell: a proof for an authority, for example, has a
+        // critical extension that only authorities know.
+        let match_error = key.keys_match().err();
+        if let Some(rustls::Error::InconsistentKeys(InconsistentKeys::KeyMismatch)) = match_error {
+            return Err(CertificateError::Mismatch {
+                certificate: certificate_file.to_owned(),
+                key: key_file.to_owned(),
+            });
+        }
+        Ok(Self {
+            key: Arc::new(key),
+            not_before: facts.not_before,
+            not_after: facts.not_after,
+            names: facts.names,
+        })
+    }
+
+    /// Is it valid now?
+    pub(crate) fn check_time(&self, file: &Path, now: SystemTime) -> Result<(), CertificateError> {
+        if now > self.not_after {
+            return Err(CertificateError::Expired {
+                file: file.to_owned(),
+                on: date(self.not_after),
+            });
+        }
+        if now < self.not_before {
+            return Err(CertificateError::NotYet {
+                file: file.to_owned(),
+                from: date(self.not_before),
+            });
+        }
+        Ok(())
+    }
+
+    /// Whether a client that asks for `host` takes it. A `*.` stands for one label.
+    pub(crate) fn covers(&self, host: &str) -> bool {
+        covers(&self.names, host)
+    }
+}
+
+/// Whether `host` is one of the names; a `*.` stands for one label.
+pub(crate) fn covers(names: &[String], host: &str) -> bool {
+    let host = host.to_ascii_lowercase();
+    names.iter().any(|name| {
+        *name == host
+            || name.strip_prefix('*').is_some_and(|below| {
+                host.strip_suffix(below)
+                    .is_some_and(|label| !label.is_empty() && !label.contains('.'))
+            })
+    })
+}
+
+struct Facts {
+    not_before: SystemTime,
+    not_after: SystemTime,
+    names: Vec<String>,
+}
+
+impl Facts {
+    fn of(certificate: &CertificateDer<'_>) -> Result<Self, String> {
+        let (_, parsed) =
+            x509_parser::parse_x509_certificate(certificate).map_err(|error| error.to_string())?;
+        let validity = parsed.validity();
+        let names = parsed
+            .subject_alternative_name()
+            .map_err(|error| error.to_string())?;
+        let names = names.map_or(&[][..], |names| &names.value.general_names);
+        let name = |name: &GeneralName<'_>| match name {
+            GeneralName::DNSName(name) => Some(name.to_ascii_lowercase()),
+            GeneralName::IPAddress(bytes) => ip(bytes).map(|ip| ip.to_string()),
+            _ => None,
+        };
+        Ok(Self {
+            not_before: from_unix(validity.not_before.timestamp()),
+            not_after: from_unix(validity.not_after.timestamp()),
+            names: names.iter().filter_map(name).collect(),
+        })
+    }
+}
+
+fn ip(bytes: &[u8]) -> Option<IpAddr> {
+    if let Ok(v4) = <[u8; 4]>::try_from(bytes) {
+        return Some(v4.into());
+    }
+    <[u8; 16]>::try_from(bytes).ok().map(IpAddr::from)
+}
+
+fn from_unix(seconds: i64) -> SystemTime {
+    let since = Duration::from_secs(seconds.unsigned_abs());
+    if seconds < 0 {
+        UNIX_EPOCH.checked_sub(since).unwrap_or(UNIX_EPOCH)
+    } else {
+        UNIX_EPOCH.checked_add(since).unwrap_or(UNIX_EPOCH)
+    }
+}
+
+/// `2026-11-21 10:13:09 UTC`.
+pub(crate) fn date(at: SystemTime) -> String {
+    let at = time::OffsetDateTime::from(at);
+    let (hour, minute, second) = at.to_hms();
+    format!("{} {hour:02}:{minute:02}:{second:02} UTC", at.date())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wildcards_stand_for_one_label() {
+        let names = ["a.test".to_owned(), "*.b.test".to_owned()];
+        for covered in ["a.test", "A.test", "x.b.test"] {
+            assert!(covers(&names, covered), "{covered}");
+        }
+        for not in ["b.test", "x.a.test", "x.y.b.test", ".b.test", ""] {
+            assert!(!covers(&names, not), "{not}");
+        }
+    }
+
+    #[test]
+    fn dates_are_written_plainly() {
+        let at = UNIX_EPOCH + Duration::from_secs(1_700_000_000);
+        assert_eq!(date(at), "2023-11-14 22:13:20 UTC");
+        assert_eq!(from_unix(-1), UNIX_EPOCH - Duration::from_secs(1));
+    }
+}

@@ -1,0 +1,153 @@
+//! Proofs that a name is this server's, while an authority asks for them. They are files, so that each
+//! of several servers that share a storage can answer.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use howdah_config::model::SiteTls;
+use rcgen::{CertificateParams, CustomExtension, KeyPair};
+use rustls::ServerConfig;
+use rustls::crypto::CryptoProvider;
+
+use crate::certificate::Certificate;
+use crate::server_config::{self, ACME_TLS};
+use crate::slot::Slot;
+use crate::storage::{Storage, file_name};
+
+const HTTP: &str = "challenges/http";
+const TLS: &str = "challenges/tls";
+
+/// See the module.
+#[derive(Debug, Clone)]
+pub(crate) struct Challenges {
+    storage: Storage,
+    provider: Arc<CryptoProvider>,
+}
+
+/// A proof that can be seen until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Shown {
+    storage: Storage,
+    file: PathBuf,
+}
+
+impl Drop for Shown {
+    fn drop(&mut self) {
+        if let Err(error) = self.storage.remove(&self.file) {
+            let file = self.storage.path(&self.file);
+            tracing::warn!(file = %file.display(), %error, "an old proof cannot be removed");
+        }
+    }
+}
+
+impl Challenges {
+    pub(crate) fn new(storage: Storage, provider: Arc<CryptoProvider>) -> Self {
+        Self { storage, provider }
+    }
+
+    /// The directory with a file for each token.
+    pub(crate) fn http_directory(&self) -> PathBuf {
+        self.storage.path(HTTP)
+    }
+
+    /// Answers requests for this token.
+    pub(crate) fn show_http(&self, token: &str, authorization: &str) -> io::Result<Shown> {
+        // The authority's text becomes the name of a file.
+        let valid = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+        if token.is_empty() || token.len() > 200 || !token.bytes().all(valid) {
+            return Err(io::Error::other("the authority's token is malformed"));
+        }
+        self.show(Path::new(HTTP).join(token), authorization.as_bytes())
+    }
+
+    /// Answers handshakes that check this name; `digest` is that of the key authorization.
+    pub(crate) fn show_tls(&self, host: &str, digest: &[u8]) -> io::Result<Shown> {
+        let pem = proof(host, digest).map_err(io::Error::other)?;
+        self.show(tls_file(host), pem.as_bytes())
+    }
+
+    fn show(&self, file: PathBuf, bytes: &[u8]) -> io::Result<Shown> {
+        self.storage.write(&file, bytes)?;
+        Ok(Shown {
+            storage: self.storage.clone(),
+            file,
+        })
+    }
+
+    /// What to answer a handshake that checks this name.
+    pub(crate) async fn tls_alpn(&self, host: String) -> Option<Arc<ServerConfig>> {
+        let own = self.clone();
+        // The storage may be that of another machine.
+        let loaded = tokio::task::spawn_blocking(move || own.load(&host)).await;
+        loaded.ok().flatten()
+    }
+
+    fn load(&self, host: &str) -> Option<Arc<ServerConfig>> {
+        let file = tls_file(host);
+        let pem = self.storage.read(&file).ok().flatten()?;
+        let named = (&pem[..], file.as_path());
+        let certificate = Certificate::from_pem(named, named, &self.provider).ok()?;
+        let slot = Slot::empty();
+        slot.set(certificate.key);
+        let mut config = server_config::build(&SiteTls::default(), &self.provider, slot).ok()?;
+        config.alpn_protocols = vec![ACME_TLS.to_vec()];
+        Some(Arc::new(config))
+    }
+}
+
+fn tls_file(host: &str) -> PathBuf {
+    Path::new(TLS).join(format!("{}.pem", file_name(host)))
+}
+
+/// The certificate of RFC 8737 with its key.
+fn proof(host: &str, digest: &[u8]) -> Result<String, rcgen::Error> {
+    let key = KeyPair::generate()?;
+    let mut params = CertificateParams::new([host.to_owned()])?;
+    params.custom_extensions = vec![CustomExtension::new_acme_identifier(digest)];
+    let certificate = params.self_signed(&key)?;
+    Ok(format!("{}{}", key.serialize_pem(), certificate.pem()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn challenges() -> (tempfile::TempDir, Challenges) {
+        let directory = tempfile::tempdir().expect("a directory");
+        let storage = Storage::new(directory.path().to_owned());
+        let challenges = Challenges::new(storage, server_config::provider());
+        (directory, challenges)
+    }
+
+    #[tokio::test]
+    async fn proofs_are_seen_while_they_are_shown() {
+        let (_directory, challenges) = challenges();
+        assert!(challenges.tls_alpn("a.test".into()).await.is_none());
+        let shown = challenges.show_tls("a.test", &[7; 32]).expect("shown");
+        let config = challenges
+            .tls_alpn("a.test".into())
+            .await
+            .expect("an answer");
+        assert_eq!(config.alpn_protocols, [ACME_TLS]);
+        assert!(challenges.tls_alpn("b.test".into()).await.is_none());
+        drop(shown);
+        assert!(challenges.tls_alpn("a.test".into()).await.is_none());
+
+        let file = challenges.http_directory().join("token-1_x");
+        let shown = challenges
+            .show_http("token-1_x", "token.thumb")
+            .expect("shown");
+        assert_eq!(std::fs::read(&file).expect("readable"), b"token.thumb");
+        drop(shown);
+        assert!(!file.exists());
+    }
+
+    #[test]
+    fn tokens_stay_in_their_directory() {
+        let (_directory, challenges) = challenges();
+        for token in ["", "../x", "a/b", ".well", "a b"] {
+            assert!(challenges.show_http(token, "x").is_err(), "{token}");
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! Certificates: from files, from an authority of the server's own, and by ACME; and which of them a
+//! client gets. Knows no connections.
+//!
+//! ```text
+//! configuration ──> Tls ──acceptor──> Acceptor (one for each listener) <── ClientHello
+//!                    │                   │
+//!                 maintain             Slot: the certificate of a name at this moment
+//!                    └── renews ───────> │
+//! ```
+//!
+//! - [`Tls::new`] reads and makes what is needed before the server listens; what is wrong with it is
+//!   an error that names the file.
+//! - [`Tls::maintain`] renews until it is dropped: on a thread of its own, since the storage may be on
+//!   another machine.
+//! - A handshake takes no lock: [`Acceptor::choose`] looks up a map that never changes, and the slot is
+//!   an atomic pointer.
+#![forbid(unsafe_code)]
+
+mod acceptor;
+mod acme;
+mod authority;
+mod certificate;
+mod challenge;
+mod lock;
+mod maintain;
+mod schedule;
+mod server_config;
+mod slot;
+mod storage;
+mod tls;
+
+pub use acceptor::{Acceptor, Choice};
+pub use authority::AuthorityError;
+pub use certificate::CertificateError;
+pub use tls::{Tls, TlsError, authority_root};

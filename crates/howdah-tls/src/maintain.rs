@@ -1,0 +1,327 @@
+//! Renews certificates while the server runs.
+
+use std::path::Path;
+use std::sync::PoisonError;
+use std::time::{Duration, SystemTime};
+
+use howdah_config::model::CertificateFiles;
+
+use crate::acme::Subject;
+use crate::certificate::{Certificate, date};
+use crate::schedule;
+use crate::storage;
+use crate::tls::{Kind, Managed, Tls, load_files};
+
+/// How long at most until the clock is looked at again: this machine may have slept.
+const LOOK: Duration = Duration::from_secs(60);
+/// How often files are looked at: somebody may have put a new certificate in their place.
+const LOOK_AT_FILES: Duration = Duration::from_secs(5);
+/// How often an authority that gave no time is asked when to renew.
+const ADVICE: Duration = Duration::from_secs(6 * 3600);
+/// Within this time after the start it is asked first.
+const FIRST_ADVICE: Duration = Duration::from_secs(3600);
+
+/// A certificate with the time of its next turn.
+struct Job {
+    managed: Managed,
+    next: SystemTime,
+    /// Of files: what they were like.
+    stamp: Stamp,
+    /// By ACME: what the authority said, and when it is asked again.
+    advised: Option<SystemTime>,
+    advice_at: SystemTime,
+}
+
+/// When files were changed, and their sizes.
+type Stamp = [Option<(SystemTime, u64)>; 2];
+
+impl Tls {
+    /// Gets certificates that are missing and renews the others, until it is dropped. Meanwhile
+    /// the old ones are served. To be called once.
+    pub async fn maintain(&self) {
+        let managed =
+            std::mem::take(&mut *self.managed.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut jobs: Vec<Job> = managed.into_iter().map(Job::new).collect();
+        loop {
+            for job in &mut jobs {
+                if job.next <= SystemTime::now() {
+                    self.turn(job).await;
+                }
+            }
+            let now = SystemTime::now();
+            let waits = jobs.iter().map(|job| {
+                let left = job.next.duration_since(now).unwrap_or_default();
+                left.min(LOOK)
+            });
+            match waits.min() {
+                Some(wait) => tokio::time::sleep(wait).await,
+                None => std::future::pending().await,
+            }
+        }
+    }
+
+    async fn turn(&self, job: &mut Job) {
+        match &job.managed.kind {
+            Kind::Files(files) => {
+                let files = files.clone();
+                self.look_at_files(job, &files);
+            }
+            Kind::Internal { host, lifetime } => {
+                let (host, lifetime) = (host.clone(), *lifetime);
+                self.renew_internal(job, &host, lifetime);
+            }
+            Kind::Acme(subject) => {
+                let subject = subject.clone();
+                renew_acme(job, &subject).await;
+            }
+        }
+    }
+
+    fn look_at_files(&self, job: &mut Job, files: &CertificateFiles) {
+        job.next = SystemTime::now() + LOOK_AT_FILES;
+        let stamp = stamps(files);
+        if stamp == job.stamp {
+            return;
+        }
+        job.stamp = stamp;
+        let file = files.certificate.display();
+        match load_files(files, &self.provider) {
+            Ok(certificate) => {
+                let until = date(certificate.not_after);
+                job.put(certificate);
+                tracing::info!(target: "howdah::tls", %file, until, "certificate read anew");
+            }
+            Err(error) => {
+                tracing::warn!(target: "howdah::tls", %error, "the changed certificate is not used; the one before it stays");
+            }
+        }
+    }
+
+    fn renew_internal(&self, job: &mut Job, host: &str, lifetime: Duration) {
+        let Some(authority) = &self.authority else {
+            return;
+        };
+        match authority.issue(host, lifetime) {
+            Ok(certificate) => {
+                job.next = renewal(Some(&certificate));
+                tracing::debug!(target: "howdah::tls", host, until = date(certificate.not_after), "certificate renewed by the internal authority");
+                job.put(certificate);
+            }
+            Err(error) => {
+                job.next = SystemTime::now() + LOOK;
+                tracing::warn!(target: "howdah::tls", host, %error, "a certificate is not renewed");
+            }
+        }
+    }
+}
+
+async fn renew_acme(job: &mut Job, subject: &Subject) {
+    let now = SystemTime::now();
+    let (failures, until) = subject.failures();
+    if until > now {
+        job.next = until.min(now + LOOK);
+        return;
+    }
+    if let Some(current) = job.managed.current.clone() {
+        if job.advice_at <= now {
+            take_advice(job, subject, &current).await;
+        }
+        let due = job.due(&current);
+        if due > SystemTime::now() {
+            job.next = due.min(job.advice_at);
+            return;
+        }
+    }
+    let host = subject.host.as_str();
+    let replaced = job.managed.current.clone();
+    let is_new = |kept: &Certificate| {
+        renewal(Some(kept)) > now
+            && replaced
+                .as_ref()
+                .is_none_or(|old| old.key.cert != kept.key.cert)
+    };
+    match subject.obtain(failures, replaced.as_ref(), is_new).await {
+        Ok((certificate, issued)) => {
+            let (until, authority) = (date(certificate.not_after), subject.url());
+            let now = SystemTime::now();
+            let renewal = renewal(Some(&certificate));
+            job.advised = None;
+            job.advice_at = now + ADVICE;
+            job.next = renewal.min(job.advice_at);
+            job.put(certificate);
+            if issued {
+                tracing::info!(target: "howdah::tls", host, authority, until, "certificate obtained");
+            } else {
+                tracing::info!(target: "howdah::tls", host, authority, until, "certificate taken from the storage");
+            }
+            if renewal <= now {
+                // One of the clocks is wrong. Asking for another would go on for ever.
+                let next = put_off(job, subject, failures, false);
+                tracing::warn!(
+                    target: "howdah::tls",
+                    host,
+                    next = date(next),
+                    "the new certificate is to be renewed already: check this machine's clock",
+                );
+            } else if failures > 0 {
+                subject.set_failures(0, now);
+            }
+        }
+        Err(error) => {
+            let next = put_off(job, subject, failures, error.is_rate_limit());
+            tracing::warn!(
+                target: "howdah::tls",
+                host,
+                authority = subject.url(),
+                %error,
+                failures = failures.saturating_add(1),
+                next = date(next),
+                "no certificate was obtained",
+            );
+        }
+    }
+}
+
+/// Counts a failure more; answers when the next attempt is.
+fn put_off(job: &mut Job, subject: &Subject, failures: u32, rate_limited: bool) -> SystemTime {
+    let failures = failures.saturating_add(1);
+    let wait = schedule::retry_after(failures, rate_limited, spread());
+    job.next = SystemTime::now() + wait;
+    subject.set_failures(failures, job.next);
+    job.next
+}
+
+/// Asks the authority when to renew: it may want it sooner, if it has to revoke certificates.
+async fn take_advice(job: &mut Job, subject: &Subject, current: &Certificate) {
+    let advice = subject.advice(current).await;
+    let now = SystemTime::now();
+    let Some(advice) = advice else {
+        job.advice_at = now + ADVICE;
+        return;
+    };
+    let ask_again = advice.ask_again.clamp(LOOK, Duration::from_secs(86_400));
+    job.advice_at = now + ask_again;
+    let width = advice.end.duration_since(advice.start).unwrap_or_default();
+    // Once chosen, the point stays unless the window moves away from it.
+    let keeps = job
+        .advised
+        .is_some_and(|chosen| (advice.start..=advice.end).contains(&chosen));
+    if !keeps {
+        job.advised = Some(advice.start + width.mul_f64(spread()));
+    }
+}
+
+impl Job {
+    fn new(managed: Managed) -> Self {
+        let now = SystemTime::now();
+        // A server of many names, or one that is started often, does not ask for all at once.
+        let advice_at = now + FIRST_ADVICE.mul_f64(spread());
+        let mut stamp = Stamp::default();
+        let next = match &managed.kind {
+            Kind::Files(files) => {
+                stamp = stamps(files);
+                now + LOOK_AT_FILES
+            }
+            Kind::Internal { .. } => renewal(managed.current.as_ref()),
+            Kind::Acme(subject) => {
+                let (_, until) = subject.failures();
+                let due = match &managed.current {
+                    Some(current) => renewal(Some(current)).min(advice_at),
+                    None => renewal(None),
+                };
+                due.max(until)
+            }
+        };
+        Self {
+            managed,
+            next,
+            stamp,
+            advised: None,
+            advice_at,
+        }
+    }
+
+    fn put(&mut self, certificate: Certificate) {
+        self.managed.slot.set(certificate.key.clone());
+        self.managed.current = Some(certificate);
+    }
+
+    /// When to renew: as the authority advised, never later than when it would be tight.
+    fn due(&self, current: &Certificate) -> SystemTime {
+        let life = current
+            .not_after
+            .duration_since(current.not_before)
+            .unwrap_or_default();
+        let latest = current.not_after.checked_sub(life / 6);
+        match (self.advised, latest) {
+            (Some(advised), Some(latest)) => advised.min(latest),
+            _ => renewal(Some(current)),
+        }
+    }
+}
+
+/// When a certificate is renewed; one that is missing at once.
+fn renewal(certificate: Option<&Certificate>) -> SystemTime {
+    certificate.map_or(SystemTime::UNIX_EPOCH, |own| {
+        schedule::renew_at(own.not_before, own.not_after)
+    })
+}
+
+fn stamps(files: &CertificateFiles) -> Stamp {
+    let stamp = |file: &Path| {
+        let metadata = std::fs::metadata(file).ok()?;
+        Some((metadata.modified().ok()?, metadata.len()))
+    };
+    [stamp(&files.certificate), stamp(&files.key)]
+}
+
+/// From 0 to 1.
+fn spread() -> f64 {
+    let digits = storage::unique();
+    let number = u32::from_str_radix(&digits[..8], 16).unwrap_or_default();
+    f64::from(number) / f64::from(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use howdah_config::model::{Address, Config, Issuer, Site};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_due_is_renewed_while_it_is_served() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let mut site = Site::default();
+        site.addresses.push(Address {
+            host: Some("localhost".into()),
+            port: 0,
+            tls: true,
+        });
+        // So short that it is to be renewed at once.
+        site.tls.issuer = Some(Issuer::Internal {
+            lifetime: Duration::from_secs(5),
+        });
+        let mut config = Config::default();
+        config.sites.push(site);
+        config.global.https.storage = Some(directory.path().to_owned());
+        let tls = Tls::new(&config).expect("valid").expect("it has HTTPS");
+        let slot = {
+            let managed = tls.managed.lock().expect("not poisoned");
+            std::sync::Arc::clone(&managed[0].slot)
+        };
+        let before = slot.get().expect("there is one");
+        let renewed = async {
+            while slot.get().is_some_and(|now| now.cert == before.cert) {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::select! {
+            biased;
+            () = renewed => {}
+            () = tls.maintain() => {}
+        }
+        let after = slot.get().expect("there is one");
+        assert_ne!(after.cert[0], before.cert[0]);
+        assert_eq!(after.cert[1], before.cert[1], "the intermediate stays");
+    }
+}

@@ -1,0 +1,77 @@
+//! When a certificate is renewed, and when it is tried again after that failed.
+
+use std::time::{Duration, SystemTime};
+
+const MINUTE: u64 = 60;
+const HOUR: u64 = 3600;
+/// After the first failure, after the second…; the last one from then on. An authority that allows
+/// five failures in an hour for a name is not annoyed.
+const RETRIES: [u64; 9] = [
+    MINUTE,
+    5 * MINUTE,
+    15 * MINUTE,
+    30 * MINUTE,
+    HOUR,
+    2 * HOUR,
+    4 * HOUR,
+    8 * HOUR,
+    12 * HOUR,
+];
+/// What an authority that says it was asked too often is given at least.
+const RATE_LIMITED: Duration = Duration::from_secs(HOUR);
+
+/// After two thirds of its life.
+pub(crate) fn renew_at(not_before: SystemTime, not_after: SystemTime) -> SystemTime {
+    let life = not_after.duration_since(not_before).unwrap_or_default();
+    not_before + life / 3 * 2
+}
+
+/// How long to wait after so many failures in a row. `spread`, from 0 to 1, lengthens it by up to a
+/// tenth, so that servers that began together do not stay together.
+pub(crate) fn retry_after(failures: u32, rate_limited: bool, spread: f64) -> Duration {
+    let index = usize::try_from(failures.saturating_sub(1)).unwrap_or(usize::MAX);
+    let seconds = RETRIES[index.min(RETRIES.len() - 1)];
+    let mut wait = Duration::from_secs(seconds);
+    if rate_limited {
+        wait = wait.max(RATE_LIMITED);
+    }
+    wait.mul_f64(1.0 + spread.clamp(0.0, 1.0) / 10.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::UNIX_EPOCH;
+
+    use super::*;
+
+    #[test]
+    fn renewal_is_after_two_thirds() {
+        let day = |days: u64| UNIX_EPOCH + Duration::from_secs(days * 86_400);
+        assert_eq!(renew_at(day(100), day(190)), day(160));
+        assert_eq!(renew_at(day(100), day(106)), day(104));
+        // Nonsense is renewed at once.
+        assert_eq!(renew_at(day(100), day(90)), day(100));
+    }
+
+    #[test]
+    fn waits_grow_and_end_growing() {
+        let waits: Vec<_> = (1..12)
+            .map(|count| retry_after(count, false, 0.0))
+            .collect();
+        assert!(waits.is_sorted());
+        assert_eq!(waits[0], Duration::from_secs(60));
+        assert_eq!(waits.last(), Some(&Duration::from_secs(12 * HOUR)));
+        assert_eq!(
+            retry_after(u32::MAX, false, 0.0),
+            Duration::from_secs(12 * HOUR)
+        );
+        assert_eq!(retry_after(1, true, 0.0), RATE_LIMITED);
+        assert_eq!(retry_after(1, false, 1.0), Duration::from_secs(66));
+        assert_eq!(retry_after(0, false, 5.0), Duration::from_secs(66));
+        let first_hour: Duration = waits[..4].iter().sum();
+        assert!(
+            first_hour >= Duration::from_secs(50 * MINUTE),
+            "{first_hour:?}"
+        );
+    }
+}

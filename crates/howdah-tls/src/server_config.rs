@@ -1,0 +1,144 @@
+//! rustls configurations of sites.
+
+use std::sync::Arc;
+
+use howdah_config::model::{Alpn, CipherSuite as Suite, ClientAuth, SiteTls, TlsVersion};
+use rustls::crypto::{CryptoProvider, ring};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::server::{NoServerSessionStorage, ResolvesServerCert, WebPkiClientVerifier};
+use rustls::{CipherSuite, RootCertStore, ServerConfig, SupportedCipherSuite};
+
+use crate::TlsError;
+
+/// Protocol of the challenge by which an authority checks a name, RFC 8737.
+pub(crate) const ACME_TLS: &[u8] = b"acme-tls/1";
+
+/// The cryptography that all use.
+pub(crate) fn provider() -> Arc<CryptoProvider> {
+    Arc::new(ring::default_provider())
+}
+
+/// The configuration of a site whose certificate `resolver` knows.
+pub(crate) fn build(
+    tls: &SiteTls,
+    provider: &Arc<CryptoProvider>,
+    resolver: Arc<dyn ResolvesServerCert>,
+) -> Result<ServerConfig, TlsError> {
+    let provider = if tls.ciphers.is_empty() {
+        Arc::clone(provider)
+    } else {
+        Arc::new(CryptoProvider {
+            cipher_suites: suites(&tls.ciphers, &provider.cipher_suites),
+            ..(**provider).clone()
+        })
+    };
+    let versions: &[&rustls::SupportedProtocolVersion] = match (tls.min_version, tls.no_tls13) {
+        (TlsVersion::Tls13, _) => &[&rustls::version::TLS13],
+        (TlsVersion::Tls12, true) => &[&rustls::version::TLS12],
+        (TlsVersion::Tls12, false) => &[&rustls::version::TLS13, &rustls::version::TLS12],
+    };
+    let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
+        .with_protocol_versions(versions)?;
+    let builder = match &tls.client_auth {
+        None => builder.with_no_client_auth(),
+        Some(auth) => {
+            let roots = Arc::new(client_roots(auth)?);
+            let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider);
+            let verifier = if auth.optional {
+                verifier.allow_unauthenticated()
+            } else {
+                verifier
+            };
+            builder.with_client_cert_verifier(verifier.build()?)
+        }
+    };
+    let mut config = builder.with_cert_resolver(resolver);
+    let alpn = tls.alpn.as_deref().unwrap_or(&[Alpn::Http2, Alpn::Http1]);
+    let name = |alpn: &Alpn| match alpn {
+        Alpn::Http2 => b"h2".to_vec(),
+        Alpn::Http1 => b"http/1.1".to_vec(),
+    };
+    config.alpn_protocols = alpn.iter().map(name).collect();
+    // Sessions are resumed by tickets. The keys of these are this configuration's own, so that what
+    // a site asks of its clients is not evaded with a ticket of another.
+    config.ticketer = ring::Ticketer::new()?;
+    config.session_storage = Arc::new(NoServerSessionStorage {});
+    Ok(config)
+}
+
+/// A configuration whose handshakes end with a fatal alert.
+pub(crate) fn refusal(provider: &Arc<CryptoProvider>) -> Result<ServerConfig, TlsError> {
+    #[derive(Debug)]
+    struct Nothing;
+    impl ResolvesServerCert for Nothing {
+        fn resolve(
+            &self,
+            _: rustls::server::ClientHello<'_>,
+        ) -> Option<Arc<rustls::sign::CertifiedKey>> {
+            None
+        }
+    }
+    build(&SiteTls::default(), provider, Arc::new(Nothing))
+}
+
+fn client_roots(auth: &ClientAuth) -> Result<RootCertStore, TlsError> {
+    let mut store = RootCertStore::empty();
+    for file in &auth.roots {
+        let wrong = |reason: String| TlsError::ClientRoots {
+            file: file.clone(),
+            reason,
+        };
+        let pem = std::fs::read(file).map_err(|error| wrong(error.to_string()))?;
+        let mut found = false;
+        for certificate in CertificateDer::pem_slice_iter(&pem) {
+            let certificate = certificate.map_err(|error| wrong(error.to_string()))?;
+            store
+                .add(certificate)
+                .map_err(|error| wrong(error.to_string()))?;
+            found = true;
+        }
+        if !found {
+            return Err(wrong("there is no certificate in it".into()));
+        }
+    }
+    Ok(store)
+}
+
+/// The suites of TLS 1.3, and of TLS 1.2 those that were asked for.
+fn suites(asked: &[Suite], known: &[SupportedCipherSuite]) -> Vec<SupportedCipherSuite> {
+    let tls13 = known.iter().filter(|suite| suite.tls13().is_some());
+    let asked = asked.iter().filter_map(|asked| {
+        let wanted = match asked {
+            Suite::EcdheEcdsaAes256 => CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
+            Suite::EcdheEcdsaAes128 => CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
+            Suite::EcdheEcdsaChacha20 => CipherSuite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
+            Suite::EcdheRsaAes256 => CipherSuite::TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+            Suite::EcdheRsaAes128 => CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+            Suite::EcdheRsaChacha20 => CipherSuite::TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+        };
+        known.iter().find(|suite| suite.suite() == wanted)
+    });
+    tls13.chain(asked).copied().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_suite_of_the_configuration_is_known() {
+        let all = [
+            Suite::EcdheEcdsaAes256,
+            Suite::EcdheEcdsaAes128,
+            Suite::EcdheEcdsaChacha20,
+            Suite::EcdheRsaAes256,
+            Suite::EcdheRsaAes128,
+            Suite::EcdheRsaChacha20,
+        ];
+        let known = provider().cipher_suites.clone();
+        let chosen = suites(&all, &known);
+        assert_eq!(chosen.len(), 3 + all.len());
+        assert_eq!(suites(&all[..1], &known).len(), 4);
+    }
+}

@@ -1,0 +1,49 @@
+//! The thread that gets and renews certificates. It has a runtime of its own: their storage may be on
+//! another machine, and what hangs there must not hold up anything else.
+
+use std::sync::mpsc;
+use std::time::Duration;
+
+use howdah_tls::Tls;
+use tokio::sync::oneshot;
+
+/// How long a server that stops waits for the thread, which then gives back its locks.
+const LEAVE: Duration = Duration::from_secs(2);
+
+/// The running thread.
+#[derive(Debug)]
+pub(crate) struct Keeper {
+    stop: oneshot::Sender<()>,
+    stopped: mpsc::Receiver<()>,
+}
+
+impl Keeper {
+    pub(crate) fn start(tls: Tls) -> std::io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let (stop, stop_ordered) = oneshot::channel();
+        let (done, stopped) = mpsc::channel::<()>();
+        std::thread::Builder::new()
+            .name("certificates".into())
+            .spawn(move || {
+                runtime.block_on(async {
+                    tokio::select! {
+                        () = tls.maintain() => {}
+                        // The order, or the end of whoever could give it.
+                        _ = stop_ordered => {}
+                    }
+                });
+                runtime.shutdown_background();
+                drop(done);
+            })?;
+        Ok(Self { stop, stopped })
+    }
+
+    pub(crate) fn stop(self) {
+        drop(self.stop);
+        if self.stopped.recv_timeout(LEAVE) == Err(mpsc::RecvTimeoutError::Timeout) {
+            tracing::warn!(target: "howdah::tls", "the storage of certificates does not answer");
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! `trust` and `untrust`: the internal authority's root in the system's list of authorities.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use howdah_config::model::Https;
+
+use super::{Failure, Outcome, setup};
+use crate::cli;
+
+const FILE: &str = "howdah-local-authority.crt";
+
+/// Where a system takes further authorities from, and what then makes its list anew.
+#[derive(Debug, Clone)]
+struct Store {
+    directory: PathBuf,
+    update: &'static str,
+}
+
+const STORES: [(&str, &str); 3] = [
+    ("/usr/local/share/ca-certificates", "update-ca-certificates"),
+    ("/etc/pki/ca-trust/source/anchors", "update-ca-trust"),
+    (
+        "/etc/ca-certificates/trust-source/anchors",
+        "update-ca-trust",
+    ),
+];
+
+/// `howdah trust`.
+pub(crate) fn trust(options: &cli::Trust) -> Outcome {
+    let (file, pem) = howdah_tls::authority_root(&https(options)?).map_err(setup)?;
+    if options.print {
+        print!("{pem}");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let store = store()?;
+    let installed = store.install(&pem)?;
+    println!("{} is now {}", file.display(), installed.display());
+    println!(
+        "{} was run: programs that use the system's list trust the sites of this server",
+        store.update
+    );
+    println!(
+        "browsers with a list of their own have to import the file; `howdah untrust` takes it back"
+    );
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `howdah untrust`.
+pub(crate) fn untrust() -> Outcome {
+    let store = store()?;
+    match store.remove()? {
+        Some(removed) => println!(
+            "{} was removed, and {} run",
+            removed.display(),
+            store.update
+        ),
+        None => println!("no authority of howdah is installed"),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn https(options: &cli::Trust) -> Result<Https, Failure> {
+    let default = Path::new("Caddyfile");
+    let file = match &options.config {
+        Some(file) => file,
+        None if default.exists() => default,
+        None => return Ok(Https::default()),
+    };
+    let parsed = howdah_config::load(file).map_err(setup)?;
+    Ok(parsed.config.global.https)
+}
+
+fn store() -> Result<Store, Failure> {
+    let stores = STORES.map(|(directory, update)| Store {
+        directory: directory.into(),
+        update,
+    });
+    let found = stores.into_iter().find(|store| store.directory.is_dir());
+    found.ok_or_else(|| {
+        setup("this system's list of authorities was not found; on Debian and Ubuntu install the package ca-certificates, elsewhere give your programs the output of `howdah trust --print`")
+    })
+}
+
+impl Store {
+    fn install(&self, pem: &str) -> Result<PathBuf, Failure> {
+        let file = self.directory.join(FILE);
+        std::fs::write(&file, pem).map_err(|error| failed(&file, &error))?;
+        self.update()?;
+        Ok(file)
+    }
+
+    fn remove(&self) -> Result<Option<PathBuf>, Failure> {
+        let file = self.directory.join(FILE);
+        match std::fs::remove_file(&file) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            result => result.map_err(|error| failed(&file, &error))?,
+        }
+        self.update()?;
+        Ok(Some(file))
+    }
+
+    fn update(&self) -> Result<(), Failure> {
+        let status = Command::new(self.update)
+            .stdout(std::process::Stdio::null())
+            .status()
+            .map_err(|error| setup(format_args!("cannot run {}: {error}", self.update)))?;
+        if !status.success() {
+            return Err(Failure::Runtime(format!(
+                "{} failed: {status}",
+                self.update
+            )));
+        }
+        Ok(())
+    }
+}
+
+fn failed(file: &Path, error: &std::io::Error) -> Failure {
+    let hint = if error.kind() == std::io::ErrorKind::PermissionDenied {
+        "; run it as root, with -c and the server's Caddyfile or with its XDG_DATA_HOME"
+    } else {
+        ""
+    };
+    setup(format_args!("{}: {error}{hint}", file.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_installed_is_removed() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let store = Store {
+            directory: directory.path().to_owned(),
+            update: "true",
+        };
+        let file = store.install("PEM").expect("installed");
+        assert_eq!(std::fs::read_to_string(&file).expect("readable"), "PEM");
+        assert_eq!(store.remove().expect("removed"), Some(file));
+        assert_eq!(store.remove().expect("nothing there"), None);
+    }
+
+    #[test]
+    fn a_list_that_cannot_be_made_is_told() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let store = |update| Store {
+            directory: directory.path().to_owned(),
+            update,
+        };
+        let failed = store("false").install("PEM").expect_err("it fails");
+        assert!(failed.to_string().starts_with("false failed"), "{failed}");
+        let missing = store("howdah-no-such-command")
+            .install("PEM")
+            .expect_err("it is missing");
+        assert!(missing.to_string().contains("cannot run"), "{missing}");
+    }
+}

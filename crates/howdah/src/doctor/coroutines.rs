@@ -1,0 +1,206 @@
+//! Whether an application is safe with `concurrency`, as far as its packages and its code tell.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use howdah_config::model::Statics;
+use serde::Deserialize;
+
+use super::php::{Facts, Php};
+use super::report::{Area, Finding, Level, Report};
+use super::{extensions, frameworks};
+
+/// What `scan.php` says.
+#[derive(Debug, Deserialize)]
+struct Scanned {
+    files: usize,
+    /// Files that are too large, too many or cannot be read.
+    skipped: usize,
+    /// The worker script makes a framework's application in its callback.
+    per_request: bool,
+    packages: BTreeMap<String, String>,
+    wordpress: bool,
+    findings: Vec<Place>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Place {
+    rule: Rule,
+    file: String,
+    line: u32,
+}
+
+/// What `scan.php` looks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Rule {
+    LoopProperty,
+    RequestProperty,
+    Reference,
+    Constant,
+    StaticWrite,
+    Persistent,
+    ProcessWide,
+    Fork,
+    WaitAnyChild,
+    Signals,
+    Select,
+    Ffi,
+    Computes,
+}
+
+impl Rule {
+    /// Whether it is for sure a fault, what it is, what to do.
+    fn told(self) -> (Level, &'static str, &'static str) {
+        use Level::{Error, Warning};
+        match self {
+            Self::LoopProperty => (
+                Error,
+                "the object with the loop writes to its own properties, and all requests share it",
+                "keep it in variables of the callback",
+            ),
+            Self::RequestProperty => (
+                Warning,
+                "an object is given the request, user or session of the moment",
+                "make such an object for each request; if the boot makes it, requests see each other's",
+            ),
+            Self::Reference => (
+                Warning,
+                "a closure of the worker script uses variables of the boot by reference: they are one for all requests",
+                "fine for counters and caches; what is of a request belongs into variables of the callback",
+            ),
+            Self::Constant => (
+                Warning,
+                "define() in a function: a constant is one for all requests of the process",
+                "define it at boot, or use a variable if it differs between requests",
+            ),
+            Self::StaticWrite => (
+                Warning,
+                "a static property is written, and with `statics share` all requests see it",
+                "leave `statics share` out, or keep in it only what is the same for all requests",
+            ),
+            Self::Persistent => (
+                Warning,
+                "a persistent connection: in a concurrent worker what a request opens is closed with it",
+                "open it at boot (a PDO object has a pool behind it), or use howdah_pool()",
+            ),
+            Self::ProcessWide => (
+                Warning,
+                "a setting or message of the whole process is used in a function",
+                "set it at boot; do not wait between an error and reading it",
+            ),
+            Self::Fork => (
+                Warning,
+                "a fork copies all requests of the process that are on their way",
+                "start another program with proc_open(), or use a pool without `concurrency`",
+            ),
+            Self::WaitAnyChild => (
+                Warning,
+                "waiting for a child may get that of another request",
+                "wait for one process id, never for -1 (pcntl_wait()), or use proc_close()",
+            ),
+            Self::Signals => (
+                Warning,
+                "signals, their handlers and alarms belong to the process, not to a request",
+                "set them at boot; use Howdah\\timeout() in the place of an alarm",
+            ),
+            Self::Select => (
+                Warning,
+                "select() ends at descriptor 1023, and a concurrent worker has more of them open",
+                "use Howdah\\all() and plain reads, or less concurrency",
+            ),
+            Self::Ffi => (
+                Warning,
+                "calls through FFI hold up all requests of the process while they wait",
+                "use a pool without `concurrency` for them if they take long",
+            ),
+            Self::Computes => (
+                Warning,
+                "a long computation holds up all requests of the process",
+                "use another pool without `concurrency` for it if it takes more than some 50 ms",
+            ),
+        }
+    }
+}
+
+/// What is to be looked through.
+#[derive(Debug)]
+pub(super) struct Application<'a> {
+    pub(super) folder: &'a Path,
+    /// The worker script.
+    pub(super) script: Option<&'a Path>,
+    pub(super) statics: Statics,
+    /// `howdah/runtime` is told to give each request a kernel.
+    pub(super) kernel_per_request: bool,
+}
+
+pub(super) fn check(php: &Php, facts: &Facts, application: &Application<'_>, report: &mut Report) {
+    let Application {
+        folder, statics, ..
+    } = *application;
+    let area = Area::Coroutines;
+    extensions::check(&facts.extensions, report);
+    let mut arguments = vec![folder];
+    arguments.extend(application.script);
+    let scanned: Scanned = match php.ask(include_str!("scan.php"), &arguments) {
+        Ok(scanned) => scanned,
+        Err(error) => {
+            return report.error(
+                area,
+                format!(
+                    "the code of {} was not looked through: {error}",
+                    folder.display()
+                ),
+                "mend what PHP says",
+            );
+        }
+    };
+    let per_request = scanned.per_request || application.kernel_per_request;
+    frameworks::check(&scanned.packages, per_request, statics, report);
+    if scanned.wordpress {
+        report.error(
+            area,
+            "WordPress keeps everything of a request in global variables that it sets while it boots",
+            "serve it in classic mode",
+        );
+    }
+    if scanned.skipped > 0 {
+        report.warning(
+            area,
+            format!(
+                "{} files were not looked at: too large, too many, or not readable",
+                scanned.skipped
+            ),
+            "run doctor as the user that owns them, and look at generated code yourself",
+        );
+    }
+    report.ok(
+        area,
+        format!(
+            "{} PHP files below {} were looked through (not vendor, var, storage, cache, tests)",
+            scanned.files,
+            folder.display()
+        ),
+    );
+    places(scanned.findings, statics, report);
+}
+
+fn places(findings: Vec<Place>, statics: Statics, report: &mut Report) {
+    let mut rules: BTreeMap<Rule, Vec<String>> = BTreeMap::new();
+    for place in findings {
+        if place.rule != Rule::StaticWrite || statics == Statics::Share {
+            let list = rules.entry(place.rule).or_default();
+            list.push(format!("{}:{}", place.file, place.line));
+        }
+    }
+    for (rule, places) in rules {
+        let (level, text, advice) = rule.told();
+        report.findings.push(Finding {
+            area: Area::Coroutines,
+            level,
+            text: text.to_owned(),
+            advice: Some(advice.to_owned()),
+            places,
+        });
+    }
+}

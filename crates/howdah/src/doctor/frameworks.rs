@@ -1,0 +1,180 @@
+//! What is known of frameworks whose application is made once and used by several requests at a time.
+
+use std::collections::BTreeMap;
+
+use howdah_config::model::Statics;
+
+use super::report::{Area, Report};
+
+/// What to do where the application holds something of the request.
+const PER_REQUEST: &str = "make the application in the callback, so that each request has its own, or leave `concurrency` out: \
+     worker mode with one request at a time is fine";
+
+/// What Symfony can do besides.
+const SYMFONY: &str = "give each request a copy of the kernel: `clone $kernel` in the callback, or howdah/runtime with \
+     `env HOWDAH_KERNEL_PER_REQUEST 1` in the worker block; or leave `concurrency` out";
+
+/// Package, its name for people, and what two requests share.
+const SHARING: &[(&str, &str, &str)] = &[
+    (
+        "laravel/framework",
+        "Laravel",
+        "the application, router, auth and session managers keep the current request; Octane's sandbox gives \
+         them the newest one, so two requests at a time would be mixed up",
+    ),
+    (
+        "laravel/lumen-framework",
+        "Lumen",
+        "the application keeps the current request",
+    ),
+    (
+        "symfony/framework-bundle",
+        "Symfony",
+        "the container's services keep the current request, user and unit of work (request_stack, \
+         security.token_storage, EntityManager), and are reset between requests, not beside them",
+    ),
+    (
+        "drupal/core",
+        "Drupal",
+        "its container keeps the current request, user and route",
+    ),
+    (
+        "yiisoft/yii2",
+        "Yii 2",
+        "Yii::$app keeps the current request, user and session",
+    ),
+    (
+        "cakephp/cakephp",
+        "CakePHP",
+        "the router and the application keep the current request",
+    ),
+    (
+        "nette/application",
+        "Nette",
+        "its container keeps the current request and presenter",
+    ),
+    (
+        "typo3/cms-core",
+        "TYPO3",
+        "its container and singletons keep what is of the request",
+    ),
+];
+
+/// PSR-15 applications and what to look after.
+const STATELESS: &[(&str, &str, &str)] = &[
+    (
+        "slim/slim",
+        "Slim",
+        "Slim keeps a route's arguments in the route, which requests share: take them from \
+         RouteContext::fromRequest($request)->getRoutingResults(), let no middleware between routing and handler \
+         wait, or make the application in the callback",
+    ),
+    (
+        "mezzio/mezzio",
+        "Mezzio",
+        "keep what is of a request in its attributes, not in properties of handlers and middleware",
+    ),
+    (
+        "psr/http-server-handler",
+        "PSR-15",
+        "keep what is of a request in its attributes, not in properties of handlers and middleware",
+    ),
+];
+
+/// Frameworks that the application's packages name. `per_request`: the worker script makes the application in its
+/// callback.
+pub(super) fn check(
+    packages: &BTreeMap<String, String>,
+    per_request: bool,
+    statics: Statics,
+    report: &mut Report,
+) {
+    let area = Area::Coroutines;
+    let mut found = false;
+    for (package, name, shared) in SHARING {
+        let Some(version) = packages.get(*package) else {
+            continue;
+        };
+        found = true;
+        let name = with_version(name, version);
+        if per_request && statics == Statics::Isolate {
+            report.warning(
+                area,
+                format!("{name}: each request has an application of its own"),
+                "each request pays for its boot; nothing of it may be kept in an object of the boot",
+            );
+        } else {
+            let advice = match *package {
+                "symfony/framework-bundle" => SYMFONY,
+                _ => PER_REQUEST,
+            };
+            report.error(area, format!("{name}: {shared}"), advice);
+        }
+    }
+    if let Some(version) = packages.get("codeigniter4/framework") {
+        found = true;
+        let name = with_version("CodeIgniter", version);
+        let text = format!("{name}: its services are in static properties");
+        if statics == Statics::Isolate {
+            report.warning(
+                area,
+                format!("{text}, which each request has for itself"),
+                "make the application in the callback, not at boot",
+            );
+        } else {
+            report.error(area, text, "leave `statics share` out");
+        }
+    }
+    let stateless = STATELESS.iter().find_map(|(package, name, advice)| {
+        let version = packages.get(*package)?;
+        Some((with_version(name, version), advice))
+    });
+    if let (false, Some((name, advice))) = (found, stateless) {
+        found = true;
+        report.warning(
+            area,
+            format!("{name}: fit if handlers and middleware hold nothing of a request"),
+            *advice,
+        );
+    }
+    if !found {
+        report.ok(
+            area,
+            "no framework that is known to keep what is of a request",
+        );
+    }
+}
+
+/// The version is not known where only the code names the framework.
+fn with_version(name: &str, version: &str) -> String {
+    format!("{name} {version}").trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::report::Level;
+    use super::*;
+
+    fn worst(packages: &[&str], per_request: bool, statics: Statics) -> Level {
+        let packages = packages.iter().map(|name| ((*name).into(), "v1.0".into()));
+        let mut report = Report::default();
+        check(&packages.collect(), per_request, statics, &mut report);
+        report.worst(None)
+    }
+
+    #[test]
+    fn containers_of_the_boot_are_not_fit() {
+        let isolate = Statics::Isolate;
+        assert_eq!(worst(&[], false, isolate), Level::Ok);
+        for package in ["laravel/framework", "symfony/framework-bundle"] {
+            assert_eq!(worst(&[package], false, isolate), Level::Error);
+            assert_eq!(worst(&[package], true, isolate), Level::Warning);
+            assert_eq!(worst(&[package], true, Statics::Share), Level::Error);
+        }
+        let codeigniter = ["codeigniter4/framework"];
+        assert_eq!(worst(&codeigniter, false, isolate), Level::Warning);
+        assert_eq!(worst(&codeigniter, false, Statics::Share), Level::Error);
+        let slim = ["slim/slim", "psr/http-server-handler"];
+        assert_eq!(worst(&slim, false, isolate), Level::Warning);
+    }
+}

@@ -1,0 +1,295 @@
+//! `howdah doctor`: what an operator wants to know before the server starts, and whether the application is fit
+//! for `concurrency`. It starts nothing, changes nothing and runs nothing of the application.
+
+mod coroutines;
+mod extensions;
+mod frameworks;
+mod network;
+mod php;
+mod report;
+mod system;
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Parser;
+use howdah_config::model::{Config, Handler, Part, Route, Statics};
+
+use crate::cli::{self, Cli};
+use crate::commands::{Failure, Outcome};
+use crate::{php as executable, php_server};
+use php::Php;
+use report::{Area, Expected, Level, Report};
+
+/// PHP files that are counted; OPcache has no room for more.
+const FILES_MAX: usize = 1_000_000;
+
+/// By which `howdah/runtime` is told to give each request a kernel.
+const KERNEL_PER_REQUEST: &str = "HOWDAH_KERNEL_PER_REQUEST";
+
+/// As PHP's `FILTER_VALIDATE_BOOL`.
+fn is_yes(value: &str) -> bool {
+    ["1", "true", "on", "yes"]
+        .iter()
+        .any(|yes| value.eq_ignore_ascii_case(yes))
+}
+
+/// `howdah doctor`.
+pub(crate) fn doctor(options: &cli::Doctor) -> Outcome {
+    let mut report = Report::default();
+    let config = config(options, &mut report);
+    let roots = roots(&config);
+    files(&config, &roots, &mut report);
+    let script = config.workers.first().map(|pool| PathBuf::from(&pool.file));
+    let application = application(script.as_deref(), &roots);
+    let php = check_php(&config, application.as_deref(), &mut report);
+    network::check(&config, &mut report);
+    system::check(&config, php.as_ref().map(|(_, facts)| facts), &mut report);
+    let concurrent = config
+        .workers
+        .iter()
+        .filter(|pool| pool.concurrency.is_some());
+    let concurrent: Vec<_> = concurrent.collect();
+    if let Some((php, facts)) = &php
+        && (options.coroutines || !concurrent.is_empty())
+    {
+        let statics = concurrent.iter().filter_map(|pool| pool.concurrency);
+        let shares = statics
+            .into_iter()
+            .any(|each| each.statics == Statics::Share);
+        let statics = if shares {
+            Statics::Share
+        } else {
+            Statics::Isolate
+        };
+        let script = concurrent
+            .first()
+            .map(|pool| PathBuf::from(&pool.file))
+            .or(script);
+        match &application {
+            Some(folder) => {
+                let kernel_per_request = concurrent.iter().any(|pool| {
+                    let mut env = pool.env.iter();
+                    env.any(|(name, value)| name == KERNEL_PER_REQUEST && is_yes(value))
+                });
+                let application = coroutines::Application {
+                    folder,
+                    script: script.as_deref(),
+                    statics,
+                    kernel_per_request,
+                };
+                coroutines::check(php, facts, &application, &mut report);
+            }
+            None => report.error(
+                Area::Coroutines,
+                "no application to look at",
+                "name its worker script with --worker, or its document root with --root",
+            ),
+        }
+    }
+    let page = if options.json {
+        report.json() + "\n"
+    } else {
+        report.text()
+    };
+    std::io::stdout()
+        .write_all(page.as_bytes())
+        .map_err(|error| Failure::Runtime(error.to_string()))?;
+    Ok(ExitCode::from(u8::from(report.worst(None) == Level::Error)))
+}
+
+/// The configuration that is to be served; an empty one where it has faults.
+fn config(options: &cli::Doctor, report: &mut Report) -> Config {
+    let area = Area::Configuration;
+    let default = Path::new("Caddyfile");
+    let from_flags = options.worker.is_some() || options.root.is_some();
+    let file = match &options.config {
+        Some(file) => Some(file.as_path()),
+        None if !from_flags && default.is_file() => Some(default),
+        None => None,
+    };
+    let mut config = match file {
+        Some(file) => match howdah_config::load(file) {
+            Ok(parsed) => {
+                for warning in &parsed.warnings {
+                    report.warning(area, warning.to_string(), "see docs/reference/caddyfile.md");
+                }
+                report.ok(area, format!("{} is valid", file.display()));
+                parsed.config
+            }
+            Err(error) => {
+                report.error(
+                    area,
+                    error.to_string(),
+                    "mend it; the other checks are of the defaults meanwhile",
+                );
+                Config::default()
+            }
+        },
+        None => flags(options, report),
+    };
+    if options.php.is_some() {
+        config.global.php.executable.clone_from(&options.php);
+    }
+    config
+}
+
+/// As `howdah php-server` with the same flags.
+fn flags(options: &cli::Doctor, report: &mut Report) -> Config {
+    let mut words: Vec<std::ffi::OsString> = vec!["howdah".into(), "php-server".into()];
+    for (flag, value) in [("--worker", &options.worker), ("--root", &options.root)] {
+        if let Some(value) = value {
+            words.extend([flag.into(), value.into()]);
+        }
+    }
+    let result = Cli::try_parse_from(words).map_err(|error| error.to_string());
+    let config = result.and_then(|cli| match cli.command {
+        cli::Command::PhpServer(options) => {
+            php_server::config(*options).map_err(|failure| failure.to_string())
+        }
+        _ => Ok(Config::default()),
+    });
+    match config {
+        Ok(config) => {
+            let text = "no Caddyfile: checked as `howdah php-server` would serve it";
+            report.ok(Area::Configuration, text);
+            config
+        }
+        Err(error) => {
+            report.error(Area::Configuration, error, "mend the flags");
+            Config::default()
+        }
+    }
+}
+
+/// Document roots that do not depend on the request.
+fn roots(config: &Config) -> Vec<PathBuf> {
+    fn of(routes: &[Route], roots: &mut Vec<PathBuf>) {
+        for route in routes {
+            match &route.handler {
+                Handler::Root(template) => {
+                    if let [Part::Text(root)] = &template.parts[..] {
+                        let root = PathBuf::from(root);
+                        if !roots.contains(&root) {
+                            roots.push(root);
+                        }
+                    }
+                }
+                Handler::Chain(inner) => of(inner, roots),
+                _ => {}
+            }
+        }
+    }
+    let mut roots = Vec::new();
+    for site in &config.sites {
+        of(&site.routes, &mut roots);
+    }
+    roots
+}
+
+fn files(config: &Config, roots: &[PathBuf], report: &mut Report) {
+    for root in roots {
+        report.path("document root", root, Expected::ReadableFolder);
+    }
+    for pool in &config.workers {
+        report.path(
+            "worker script",
+            Path::new(&pool.file),
+            Expected::ReadableFile,
+        );
+    }
+    // Large request bodies are written here.
+    let spool = std::env::temp_dir();
+    report.path("request bodies", &spool, Expected::WritableFolder);
+}
+
+/// The folder with the application: where the next `composer.json` is, else above `public`, else the document root.
+fn application(script: Option<&Path>, roots: &[PathBuf]) -> Option<PathBuf> {
+    let folder = match script {
+        Some(script) => script.parent()?.to_owned(),
+        None => roots.first()?.clone(),
+    };
+    let folder = fs::canonicalize(folder).ok()?;
+    let composer = folder
+        .ancestors()
+        .find(|above| above.join("composer.json").is_file());
+    let found = match composer {
+        Some(above) => above,
+        None if folder.ends_with("public") => folder.parent()?,
+        None => &folder,
+    };
+    // Nobody's application is the whole file system.
+    found.parent().is_some().then(|| found.to_owned())
+}
+
+fn check_php(
+    config: &Config,
+    application: Option<&Path>,
+    report: &mut Report,
+) -> Option<(Php, php::Facts)> {
+    let settings = &config.global.php;
+    let path = executable::executable(settings.executable.as_deref());
+    let php = match Php::find(path, &settings.ini) {
+        Ok(php) => php,
+        Err(error) => {
+            report.error(
+                Area::Php,
+                error.to_string(),
+                "PHP is needed for all further checks of it",
+            );
+            return None;
+        }
+    };
+    let facts = php.check(report)?;
+    let count = application.map_or(0, php_files);
+    php.opcache(&facts, count, report);
+    Some((php, facts))
+}
+
+/// PHP files below a folder; links are not followed.
+fn php_files(folder: &Path) -> usize {
+    let mut count = 0;
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        // What cannot be read is not PHP's either.
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => folders.push(path),
+                Ok(kind)
+                    if kind.is_file() && path.extension().is_some_and(|name| name == "php") =>
+                {
+                    count += 1;
+                }
+                _ => {}
+            }
+            if count >= FILES_MAX {
+                return count;
+            }
+        }
+    }
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_application_is_where_composer_json_is() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let top = dir.path().canonicalize().expect("there");
+        fs::create_dir_all(top.join("app/public")).expect("made");
+        let script = top.join("app/public/worker.php");
+        fs::write(&script, "<?php").expect("written");
+        assert_eq!(application(Some(&script), &[]), Some(top.join("app")));
+        let root = [top.join("app/public")];
+        assert_eq!(application(None, &root), Some(top.join("app")));
+        fs::write(top.join("composer.json"), "{}").expect("written");
+        assert_eq!(application(Some(&script), &[]), Some(top.clone()));
+        assert_eq!(application(None, &[]), None);
+        assert_eq!(php_files(&top), 1);
+    }
+}

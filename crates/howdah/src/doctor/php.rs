@@ -1,0 +1,310 @@
+//! PHP as the server will run it: versions, ini files, OPcache, folders that it writes to.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use howdah_pool::PhpInfo;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::report::{Area, Expected, Report};
+
+/// The PHP executable with the server's ini files and the settings of the configuration.
+#[derive(Debug)]
+pub(super) struct Php {
+    executable: PathBuf,
+    info: PhpInfo,
+    settings: Vec<(String, String)>,
+}
+
+/// What `facts.php` says.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Facts {
+    settings: BTreeMap<String, Option<String>>,
+    /// Lower-case names and versions.
+    pub(super) extensions: BTreeMap<String, String>,
+    /// Bytes; negative: no limit.
+    pub(super) memory_limit: i64,
+    temp: PathBuf,
+    timezone: String,
+    timezones: bool,
+    pub(super) time: u64,
+}
+
+/// A script of ours did not give an answer.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ScriptError {
+    #[error("cannot run {0}: {1}")]
+    Io(PathBuf, std::io::Error),
+    #[error("PHP said: {0}")]
+    Failed(String),
+    #[error("PHP's answer is not understood: {0}")]
+    Answer(#[from] serde_json::Error),
+}
+
+impl Facts {
+    fn setting(&self, name: &str) -> &str {
+        let value = self.settings.get(name).and_then(Option::as_deref);
+        value.unwrap_or_default()
+    }
+
+    fn number(&self, name: &str) -> u64 {
+        self.setting(name).parse().unwrap_or(0)
+    }
+
+    fn is_on(&self, name: &str) -> bool {
+        let value = self.setting(name).to_ascii_lowercase();
+        matches!(value.as_str(), "1" | "on" | "yes" | "true")
+    }
+}
+
+impl Php {
+    pub(super) fn find(
+        executable: PathBuf,
+        settings: &[(String, String)],
+    ) -> Result<Self, howdah_pool::StartError> {
+        Ok(Self {
+            info: howdah_pool::php_info(&executable)?,
+            executable,
+            settings: settings.to_vec(),
+        })
+    }
+
+    /// Runs a script of this program, which it gets on standard input.
+    pub(super) fn ask<T: DeserializeOwned>(
+        &self,
+        script: &str,
+        arguments: &[&Path],
+    ) -> Result<T, ScriptError> {
+        let io = |error| ScriptError::Io(self.executable.clone(), error);
+        let mut command = Command::new(&self.executable);
+        command.arg("cli");
+        // The command line has ini files of its own in Debian; the server's are asked about.
+        if let Some(file) = &self.info.ini_file {
+            command.arg("-c").arg(file);
+        }
+        if let Some(folder) = &self.info.ini_scanned {
+            command.env("PHP_INI_SCAN_DIR", folder);
+        }
+        for (name, value) in &self.settings {
+            command.arg("-d").arg(format!("{name}={value}"));
+        }
+        // Nothing of the application is to run, nor to mix with the answer.
+        let mut own = vec![
+            "auto_prepend_file=",
+            "auto_append_file=",
+            "display_startup_errors=0",
+        ];
+        if !arguments.is_empty() {
+            // The script without arguments tells of these two.
+            own.extend(["display_errors=stderr", "memory_limit=-1"]);
+        }
+        for setting in own {
+            command.arg("-d").arg(setting);
+        }
+        command.arg("--").args(arguments);
+        let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = pipes.stderr(Stdio::piped()).spawn().map_err(io)?;
+        if let Some(mut input) = child.stdin.take() {
+            // PHP reads the whole script before it runs it; one that does not is reported by its status.
+            match input.write_all(script.as_bytes()) {
+                Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+                    return Err(io(error));
+                }
+                _ => {}
+            }
+        }
+        let output = child.wait_with_output().map_err(io)?;
+        if !output.status.success() {
+            let said = [output.stderr, output.stdout].concat();
+            let said = String::from_utf8_lossy(&said);
+            let first = said.lines().find(|line| !line.trim().is_empty());
+            return Err(ScriptError::Failed(
+                first.unwrap_or("nothing").trim().to_owned(),
+            ));
+        }
+        Ok(serde_json::from_slice(&output.stdout)?)
+    }
+
+    pub(super) fn check(&self, report: &mut Report) -> Option<Facts> {
+        let area = Area::Php;
+        let build = if self.info.zts { "ZTS" } else { "NTS" };
+        let executable = self.executable.display();
+        report.ok(
+            area,
+            format!("PHP {} ({build}), {executable}", self.info.php),
+        );
+        match (&self.info.ini_file, &self.info.ini_scanned) {
+            (None, _) => report.warning(
+                area,
+                "no php.ini is read: PHP's built-in settings are those of a development machine",
+                "copy php.ini-production of the PHP package, or set what you need with php_ini",
+            ),
+            (Some(file), folder) => {
+                let more = folder.as_deref().map(|folder| format!(" and {folder}"));
+                report.ok(
+                    area,
+                    format!("ini files: {file}{}", more.unwrap_or_default()),
+                );
+            }
+        }
+        let facts: Facts = match self.ask(include_str!("facts.php"), &[]) {
+            Ok(facts) => facts,
+            Err(error) => {
+                report.error(
+                    area,
+                    error.to_string(),
+                    "mend php.ini or the extension that is named; `howdah php-cli -m` shows what PHP loads",
+                );
+                return None;
+            }
+        };
+        extensions(&facts, report);
+        settings(&facts, report);
+        time_zone(&facts, report);
+        folders(&facts, report);
+        Some(facts)
+    }
+
+    /// OPcache, for an application of so many PHP files.
+    pub(super) fn opcache(&self, facts: &Facts, files: usize, report: &mut Report) {
+        let area = Area::Php;
+        if !self.info.opcache || !facts.is_on("opcache.enable") {
+            return report.warning(
+                area,
+                "OPcache is off: PHP compiles every file again and again",
+                "install the opcache extension, or set opcache.enable=1",
+            );
+        }
+        let most = facts.number("opcache.max_accelerated_files");
+        let memory = facts.number("opcache.memory_consumption");
+        if files as u64 > most {
+            report.warning(
+                area,
+                format!("OPcache keeps {most} files and the application has {files}"),
+                format!(
+                    "php_ini opcache.max_accelerated_files {}",
+                    files.next_multiple_of(10_000)
+                ),
+            );
+        } else {
+            report.ok(
+                area,
+                format!("OPcache: {memory} MB, room for {most} files, the application has {files}"),
+            );
+        }
+        if facts.is_on("opcache.validate_timestamps") {
+            report.ok(
+                area,
+                "OPcache looks for changed files; in production opcache.validate_timestamps=0 and a reload \
+                 after each deployment save that",
+            );
+        }
+    }
+}
+
+/// Extensions that are known to be trouble, whether requests run side by side or not.
+fn extensions(facts: &Facts, report: &mut Report) {
+    const TROUBLE: [(&str, &str); 8] = [
+        ("xdebug", "makes PHP several times slower"),
+        (
+            "pcov",
+            "counts lines for tests and switches optimisations off",
+        ),
+        (
+            "swoole",
+            "brings a server of its own, which competes for signals and processes",
+        ),
+        (
+            "openswoole",
+            "brings a server of its own, which competes for signals and processes",
+        ),
+        ("parallel", "needs a thread-safe PHP"),
+        (
+            "uopz",
+            "changes classes and functions behind OPcache's back",
+        ),
+        (
+            "runkit7",
+            "changes classes and functions behind OPcache's back",
+        ),
+        (
+            "grpc",
+            "starts threads, which do not survive the fork of a worker: make its clients in requests",
+        ),
+    ];
+    let mut fine = true;
+    for (name, reason) in TROUBLE {
+        if facts.extensions.contains_key(name) {
+            fine = false;
+            report.warning(
+                Area::Php,
+                format!("extension {name}: {reason}"),
+                "leave it out of the ini files that the server reads, unless you need it",
+            );
+        }
+    }
+    if fine {
+        let count = facts.extensions.len();
+        report.ok(
+            Area::Php,
+            format!("{count} extensions, none known to be trouble"),
+        );
+    }
+}
+
+fn settings(facts: &Facts, report: &mut Report) {
+    let shown = facts.setting("display_errors").to_ascii_lowercase();
+    if matches!(shown.as_str(), "1" | "on" | "yes" | "true" | "stdout") {
+        report.warning(
+            Area::Php,
+            "display_errors is on: visitors see errors with paths and data",
+            "php_ini display_errors off, unless this is a development machine",
+        );
+    }
+    if facts.memory_limit < 0 {
+        report.warning(
+            Area::Php,
+            "memory_limit is off: one request can take the whole machine's memory",
+            "php_ini memory_limit 128M, or what your requests need",
+        );
+    }
+}
+
+fn time_zone(facts: &Facts, report: &mut Report) {
+    let zone = facts.setting("date.timezone");
+    if facts.timezones {
+        report.ok(Area::Php, format!("time zone {}", facts.timezone));
+    } else {
+        report.warning(
+            Area::Php,
+            format!(
+                "date.timezone is {zone}, which PHP does not know; it takes {}",
+                facts.timezone
+            ),
+            "set a name such as Europe/Vienna or UTC",
+        );
+    }
+}
+
+/// Folders that PHP writes to: temporary files, uploads, sessions.
+fn folders(facts: &Facts, report: &mut Report) {
+    report.path("temporary files", &facts.temp, Expected::WritableFolder);
+    let uploads = Path::new(facts.setting("upload_tmp_dir"));
+    if !uploads.as_os_str().is_empty() {
+        report.path("uploads", uploads, Expected::WritableFolder);
+    }
+    if facts.setting("session.save_handler") == "files" {
+        // `DEPTH;MODE;PATH`.
+        let path = facts.setting("session.save_path").rsplit(';').next();
+        let path = Path::new(path.unwrap_or_default());
+        let path = if path.as_os_str().is_empty() {
+            &facts.temp
+        } else {
+            path
+        };
+        report.path("sessions", path, Expected::WritableFolder);
+    }
+}

@@ -1,0 +1,195 @@
+//! What the machine gives: limits, memory, kernel, clock.
+
+use std::fs;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use howdah_config::model::{CONCURRENCY_MAX, Config};
+use rustix::process::{Resource, getrlimit};
+
+use super::php::Facts;
+use super::report::{Area, Report};
+use crate::pools;
+use crate::report::size;
+
+/// Memory maps of one request in a concurrent worker: its C stack with the page below, its VM stack.
+const MAPS_EACH: u64 = 3;
+
+/// Memory maps of PHP, its extensions and OPcache, with room.
+const MAPS_OF_PHP: u64 = 4096;
+
+/// Descriptors of the front besides those of connections.
+const DESCRIPTORS: u64 = 512;
+
+pub(super) fn check(config: &Config, facts: Option<&Facts>, report: &mut Report) {
+    open_files(config, report);
+    maps(config, report);
+    if let Some(facts) = facts {
+        memory(config, facts, report);
+    }
+    kernel(report);
+    clock(facts, report);
+}
+
+fn open_files(config: &Config, report: &mut Report) {
+    let wanted = config.global.limits.max_connections as u64 + DESCRIPTORS;
+    // The server raises the soft limit itself.
+    match getrlimit(Resource::Nofile).maximum {
+        Some(limit) if limit < wanted => report.warning(
+            Area::System,
+            format!("{limit} open files are allowed, and as many connections need {wanted}"),
+            format!(
+                "LimitNOFILE={wanted} in the systemd unit (or `ulimit -Hn`), or fewer max_connections"
+            ),
+        ),
+        Some(limit) => report.ok(Area::System, format!("{limit} open files are allowed")),
+        None => report.ok(Area::System, "open files without limit"),
+    }
+}
+
+fn maps(config: &Config, report: &mut Report) {
+    let concurrencies = config.workers.iter().filter_map(|pool| pool.concurrency);
+    let Some(requests) = concurrencies
+        .map(|each| each.requests.min(CONCURRENCY_MAX))
+        .max()
+    else {
+        return;
+    };
+    let wanted = u64::from(requests) * MAPS_EACH + MAPS_OF_PHP;
+    match number_in("/proc/sys/vm/max_map_count") {
+        Some(limit) if limit < wanted => report.error(
+            Area::System,
+            format!("a process may have {limit} memory maps, and {requests} requests at a time need {wanted}"),
+            format!("sysctl vm.max_map_count={}", wanted.max(65_530)),
+        ),
+        Some(limit) => report.ok(Area::System, format!("{limit} memory maps for each process")),
+        None => report.warning(
+            Area::System,
+            "cannot read /proc/sys/vm/max_map_count",
+            "mount /proc; concurrency needs some memory maps for each request",
+        ),
+    }
+}
+
+fn number_in(file: &str) -> Option<u64> {
+    fs::read_to_string(file).ok()?.trim().parse().ok()
+}
+
+/// Of the machine, or of the control group that this process is in.
+fn memory_there() -> Option<u64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let machine = line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? << 10;
+    let group = fs::read_to_string("/proc/self/cgroup")
+        .ok()
+        .and_then(|text| {
+            let path = text.lines().find_map(|line| line.strip_prefix("0::"))?;
+            number_in(&format!("/sys/fs/cgroup{path}/memory.max"))
+        });
+    Some(group.map_or(machine, |limit| limit.min(machine)))
+}
+
+fn memory(config: &Config, facts: &Facts, report: &mut Report) {
+    let Ok(limit) = u64::try_from(facts.memory_limit) else {
+        return; // Said among PHP's settings.
+    };
+    let requests: u64 = pools::options(config)
+        .iter()
+        .zip(std::iter::once(None).chain(config.workers.iter().map(|pool| pool.concurrency)))
+        .map(|(pool, concurrency)| {
+            let each = concurrency.map_or(1, |concurrency| u64::from(concurrency.requests));
+            let requests = pool.workers_max as u64 * each;
+            pool.max_in_flight
+                .map_or(requests, |most| requests.min(most as u64))
+        })
+        .sum();
+    let wanted = requests.saturating_mul(limit);
+    let limit = size(limit);
+    match memory_there() {
+        Some(there) if wanted > there => report.warning(
+            Area::System,
+            format!(
+                "{requests} requests at a time of {limit} (memory_limit) may take {}, and there are {}",
+                size(wanted),
+                size(there)
+            ),
+            "that is the worst case; where requests do take that much, have fewer workers, less concurrency, \
+             max_in_flight, or a lower memory_limit",
+        ),
+        Some(there) => report.ok(
+            Area::System,
+            format!(
+                "{requests} requests at a time of {limit} fit into {}",
+                size(there)
+            ),
+        ),
+        None => report.warning(
+            Area::System,
+            "cannot tell how much memory there is",
+            "mount /proc",
+        ),
+    }
+}
+
+fn kernel(report: &mut Report) {
+    let own = rustix::process::getpid();
+    let pidfd = rustix::process::pidfd_open(own, rustix::process::PidfdFlags::empty());
+    let flags = rustix::fs::MemfdFlags::CLOEXEC;
+    let memfd = rustix::fs::memfd_create("howdah-doctor", flags);
+    let features = [
+        ("pidfd_open", pidfd.err()),
+        ("memfd_create", memfd.err()),
+        ("futex", futex().err()),
+    ];
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let release = release.trim();
+    let mut fine = true;
+    for (name, error) in features {
+        if let Some(error) = error {
+            fine = false;
+            report.error(
+                Area::System,
+                format!("the kernel ({release}) refuses {name}: {error}"),
+                "Linux 5.4 or later is needed, and a container's seccomp profile that allows it",
+            );
+        }
+    }
+    if fine {
+        report.ok(
+            Area::System,
+            format!("kernel {release} has pidfd, memfd and futex"),
+        );
+    }
+}
+
+fn futex() -> rustix::io::Result<usize> {
+    let word = std::sync::atomic::AtomicU32::new(0);
+    rustix::thread::futex::wake(&word, rustix::thread::futex::Flags::empty(), 1)
+}
+
+/// A clock that stands behind this program's own file is wrong: certificates and sessions depend on it.
+fn clock(facts: Option<&Facts>, report: &mut Report) {
+    let now = SystemTime::now();
+    let own = std::env::current_exe().and_then(fs::metadata);
+    let built = own.and_then(|own| own.modified());
+    // An hour: files that come by other machines' clocks.
+    let is_behind = built.is_ok_and(|built| {
+        built
+            .duration_since(now)
+            .is_ok_and(|ahead| ahead.as_secs() > 3600)
+    });
+    let seconds = now
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |time| time.as_secs());
+    let differs = facts.is_some_and(|facts| facts.time.abs_diff(seconds) > 3600);
+    if is_behind || differs {
+        report.warning(
+            Area::System,
+            "the clock is wrong: it stands before the time at which this program was made, or PHP has another one",
+            "let the machine get its time from the network (timedatectl set-ntp true)",
+        );
+    } else {
+        report.ok(Area::System, "clock");
+    }
+}

@@ -1,0 +1,129 @@
+//! Mercure hubs: from the configuration to what answers their requests.
+
+use std::sync::Arc;
+
+use howdah_config::model::{self, Part, Placeholder, Template};
+use howdah_http::endpoint::{Endpoint, EndpointFuture, EndpointRequest};
+use howdah_mercure::{Hub, Key, KeyError, Options, Origins, PATH, Request};
+
+use crate::commands::Failure;
+
+/// The hubs of the configuration, in its order.
+pub(crate) fn hubs(config: &model::Config) -> Result<Vec<Arc<Hub>>, Failure> {
+    let environment = |name: &str| std::env::var(name).ok();
+    config
+        .hubs
+        .iter()
+        .map(|hub| {
+            let options = options(hub, environment);
+            options
+                .map(Hub::new)
+                .map_err(|error| Failure::Setup(format!("mercure: {error}")))
+        })
+        .collect()
+}
+
+/// A key that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("{name}: {cause}")]
+struct KeyFailure {
+    name: &'static str,
+    cause: KeyError,
+}
+
+fn options(
+    hub: &model::Mercure,
+    environment: impl Fn(&str) -> Option<String>,
+) -> Result<Options, KeyFailure> {
+    let key = |name, own: &model::JwtKey| {
+        let (secret, algorithm) = (
+            text(&own.key, &environment),
+            text(&own.algorithm, &environment),
+        );
+        Key::new(&secret, &algorithm).map_err(|cause| KeyFailure { name, cause })
+    };
+    let publisher = key("publisher_jwt", &hub.publisher)?;
+    let subscriber = hub.subscriber.as_ref();
+    let mut options = Options::new(publisher);
+    options.subscriber = subscriber
+        .map(|own| key("subscriber_jwt", own))
+        .transpose()?;
+    options.anonymous = hub.anonymous;
+    options.subscriptions = hub.subscriptions;
+    options.cors_origins = Origins(hub.cors_origins.clone());
+    options.publish_origins = Origins(hub.publish_origins.clone());
+    options.heartbeat = hub.heartbeat;
+    options.write_timeout = hub.write_timeout;
+    options.history = hub.history;
+    options.cookie.clone_from(&hub.cookie);
+    options.version_7 = hub.version_7;
+    Ok(options)
+}
+
+/// A text whose placeholders are environment variables.
+fn text(template: &Template, environment: impl Fn(&str) -> Option<String>) -> String {
+    let parts = template.parts.iter().map(|part| match part {
+        Part::Text(text) => text.clone(),
+        Part::Placeholder(Placeholder::Env(name)) => environment(name).unwrap_or_default(),
+        // The configuration lets no other through.
+        Part::Placeholder(_) => String::new(),
+    });
+    parts.collect()
+}
+
+/// `mercure` in a site.
+pub(crate) struct HubEndpoint(pub(crate) Arc<Hub>);
+
+impl Endpoint for HubEndpoint {
+    fn call(self: Arc<Self>, request: EndpointRequest) -> EndpointFuture {
+        Box::pin(async move {
+            let path = request.parts.uri.path();
+            // The route may have taken a prefix off.
+            let path = path.find(PATH).map_or(path, |at| &path[at..]);
+            let asked = Request {
+                method: &request.parts.method,
+                path,
+                query: &request.query,
+                headers: &request.parts.headers,
+                body: &request.body,
+            };
+            self.0.answer(&asked).map(|body| Box::pin(body) as _)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hub(lines: &str) -> model::Mercure {
+        let file = format!(":80 {{\nmercure {{\n{lines}\n}}\n}}");
+        let none = |_: &str| None;
+        let parsed = howdah_config::parse(&file, "Caddyfile", &none, &howdah_config::NoFiles);
+        parsed.expect("valid").config.hubs.remove(0)
+    }
+
+    #[test]
+    fn keys_come_from_the_environment() {
+        let own = hub("publisher_jwt {env.KEY} {env.ALG}\nanonymous");
+        let with = |name: &str| (name == "KEY").then(|| "secret".to_owned());
+        assert!(options(&own, with).is_ok(), "no algorithm is HS256");
+        let error = options(&own, |_| None).expect_err("no key");
+        assert_eq!(error.to_string(), "publisher_jwt: the key is empty");
+        let wrong = |name: &str| Some(if name == "KEY" { "x" } else { "none" }.to_owned());
+        let error = options(&own, wrong).expect_err("no such algorithm");
+        assert!(error.to_string().contains("`none`"), "{error}");
+    }
+
+    #[test]
+    fn what_is_configured_is_passed_on() {
+        let own = hub(
+            "publisher_jwt a\nsubscriber_jwt b HS512\nsubscriptions\ncors_origins *\nheartbeat 0\nwrite_timeout 1m\ntransport local\ncookie_name c",
+        );
+        let options = options(&own, |_| None).expect("valid");
+        assert!(options.subscriber.is_some() && options.subscriptions && !options.anonymous);
+        assert_eq!(options.cors_origins, Origins(vec!["*".into()]));
+        assert_eq!((options.heartbeat, options.history), (None, 0));
+        assert_eq!(options.cookie, "c");
+    }
+}

@@ -1,0 +1,210 @@
+//! What the parts of the running server know of themselves, brought together: the page of metrics and
+//! the list of requests under way.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use howdah_http::endpoint::{Endpoint, EndpointBody, EndpointFuture, EndpointRequest};
+use howdah_http::{LiveRequest, LiveRequests, Stats};
+use howdah_mercure::Hub;
+use howdah_observe::access::Losses;
+use howdah_observe::metrics::{
+    HubCounts, Measures, Page, Pool, Process, Worker, WorkerState, media_type,
+};
+use howdah_observe::trace::SpanLosses;
+use howdah_pool::{Handle, PoolStatus, Status, WorkerStatus};
+use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use http::{Method, Response, StatusCode};
+use http_body_util::{BodyExt as _, Full};
+use serde_json::{Value, json};
+
+/// Where to ask. Clones ask the same server.
+#[derive(Debug, Clone)]
+pub(crate) struct Observed {
+    pub(crate) handle: Handle,
+    /// Names of the pools in the order of the configuration.
+    pub(crate) pools: Arc<[String]>,
+    pub(crate) stats: Arc<Stats>,
+    pub(crate) measures: Option<Arc<Measures>>,
+    pub(crate) live: LiveRequests,
+    pub(crate) log_losses: Losses,
+    pub(crate) span_losses: SpanLosses,
+    pub(crate) hubs: Vec<Arc<Hub>>,
+}
+
+impl Observed {
+    /// The page of metrics at this moment.
+    pub(crate) async fn metrics(&self) -> String {
+        let mut page = Page {
+            version: env!("CARGO_PKG_VERSION").into(),
+            connections: self.stats.protocols(),
+            in_flight: self.stats.in_flight() as u64,
+            measures: self.measures.clone(),
+            log_lines_lost: self.log_losses.lines(),
+            spans_lost: self.span_losses.spans(),
+            hubs: self.hubs.iter().map(|hub| counts(hub)).collect(),
+            process: Process::read(),
+            ..Page::default()
+        };
+        // Without a supervisor the server is at its end, and the page says what is left.
+        if let Ok(status) = self.handle.status().await {
+            page.pools = status.pools.iter().map(pool).collect();
+            page.root_restarts = status.root_restarts;
+            page.php = status.php;
+        }
+        page.render()
+    }
+
+    /// What the front threads do.
+    pub(crate) fn front(&self) -> Value {
+        json!({
+            "requests": self.stats.requests(),
+            "in_flight": self.stats.in_flight(),
+            "connections": self.stats.connections(),
+        })
+    }
+
+    /// The requests under way, the oldest first.
+    pub(crate) async fn requests(&self) -> Value {
+        let (live, status) = tokio::join!(self.live.list(), self.handle.status());
+        let workers = status.as_ref().map(in_hand).unwrap_or_default();
+        let requests = live
+            .iter()
+            .map(|request| self.request(request, workers.get(&request.id)));
+        json!({"requests": requests.collect::<Vec<_>>()})
+    }
+
+    fn request(&self, request: &LiveRequest, worker: Option<&InHand>) -> Value {
+        // A worker is heard of with its first output; its own words are there from the start.
+        let phase = match (request.phase, worker) {
+            ("queue", Some(_)) => "php",
+            (phase, _) => phase,
+        };
+        json!({
+            "id": format!("{:016x}", request.id),
+            "method": request.method,
+            "host": request.host,
+            "uri": request.uri,
+            "remote": request.remote.to_string(),
+            "age_ms": u64::try_from(request.age.as_millis()).unwrap_or(u64::MAX),
+            "phase": phase,
+            "pool": request.pool.and_then(|pool| self.pools.get(pool)),
+            "worker": worker.map(|worker| worker.place).or(request.worker),
+            "pid": worker.map(|worker| worker.pid),
+        })
+    }
+
+    /// Method and URI of the requests under way by their ids, for whoever shows workers.
+    pub(crate) async fn targets(&self) -> HashMap<String, (String, String)> {
+        let live = self.live.list().await.into_iter();
+        live.map(|request| {
+            let target = (request.method, request.uri);
+            (format!("{:016x}", request.id), target)
+        })
+        .collect()
+    }
+}
+
+fn counts(hub: &Hub) -> HubCounts {
+    let counts = hub.counts();
+    HubCounts {
+        subscribers: counts.subscribers,
+        accepted: counts.accepted,
+        updates: counts.updates,
+        dropped: counts.dropped,
+    }
+}
+
+/// A request in a worker's hand.
+#[derive(Debug, Clone, Copy)]
+struct InHand {
+    place: u16,
+    pid: i32,
+}
+
+fn in_hand(status: &Status) -> HashMap<u64, InHand> {
+    let workers = status.pools.iter().flat_map(|pool| &pool.workers);
+    workers
+        .filter_map(|worker| {
+            let id = u64::from_str_radix(&worker.request.as_ref()?.id, 16).ok()?;
+            let (place, pid) = (worker.place, worker.pid);
+            Some((id, InHand { place, pid }))
+        })
+        .collect()
+}
+
+fn pool(status: &PoolStatus) -> Pool {
+    let counters = &status.counters;
+    Pool {
+        name: status.name.clone(),
+        worker_script: status.script.is_some(),
+        workers: status.workers.iter().map(worker).collect(),
+        wanted: status.workers_wanted as u64,
+        queue: status.queue as u64,
+        waiters: status.waiters as u64,
+        in_flight: status.in_flight as u64,
+        slots: status.slots as u64,
+        started: counters.spawned,
+        ended: vec![
+            ("crashed", counters.crashed),
+            ("fatal", counters.fatal),
+            ("killed", counters.killed),
+            ("recycled", counters.recycled),
+            ("scaled_down", counters.scaled_down),
+        ],
+        boots_failed: counters.boots_failed,
+        reloads: (counters.reloads, counters.reloads_failed),
+        refused: vec![
+            ("queue_full", status.refused.queue_full),
+            ("wait_timeout", status.refused.wait_timeout),
+            ("not_booted", status.refused.not_booted),
+        ],
+    }
+}
+
+fn worker(status: &WorkerStatus) -> Worker {
+    let state = match status.state {
+        "starting" => WorkerState::Booting,
+        "stopping" => WorkerState::Stopping,
+        _ if status.request.is_some() => WorkerState::Busy,
+        _ => WorkerState::Ready,
+    };
+    Worker {
+        place: status.place,
+        state,
+        memory: status.memory,
+    }
+}
+
+/// `metrics` in a site.
+pub(crate) struct MetricsPage(pub(crate) Observed);
+
+impl Endpoint for MetricsPage {
+    fn call(self: Arc<Self>, request: EndpointRequest) -> EndpointFuture {
+        Box::pin(async move {
+            let mut response = match request.parts.method {
+                Method::GET | Method::HEAD => Response::new(body(self.0.metrics().await)),
+                _ => {
+                    let mut refused = Response::new(body("only GET\n".into()));
+                    *refused.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
+                    let headers = refused.headers_mut();
+                    headers.insert(http::header::ALLOW, HeaderValue::from_static("GET, HEAD"));
+                    return refused;
+                }
+            };
+            let accept = request.parts.headers.get(ACCEPT);
+            let kind = media_type(accept.and_then(|accept| accept.to_str().ok()));
+            let headers = response.headers_mut();
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+            headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+            response
+        })
+    }
+}
+
+fn body(text: String) -> EndpointBody {
+    let full = Full::new(Bytes::from(text));
+    Box::pin(full.map_err(|never| -> io::Error { match never {} }))
+}

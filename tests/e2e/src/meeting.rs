@@ -1,0 +1,133 @@
+//! Requests that meet in one process: `tests/worker/coroutine/app.php` and the folder through which its
+//! requests and a test talk.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use howdah_testkit::{PATIENCE, Request, Server, process};
+use tempfile::TempDir;
+
+use crate::admin::ON;
+use crate::caddyfile;
+use crate::worker::scripts;
+
+/// The folder.
+#[derive(Debug)]
+pub struct Meeting {
+    dir: TempDir,
+}
+
+impl Default for Meeting {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Meeting {
+    /// An empty one.
+    ///
+    /// # Panics
+    /// If it cannot be made.
+    pub fn new() -> Self {
+        let dir = tempfile::tempdir().expect("a directory");
+        Self { dir }
+    }
+
+    /// A server with the pool `app`, whose worker script answers everything; `lines` go to its `worker`
+    /// block, which has neither `num` nor `concurrency`, and `global` to the block of all pools.
+    ///
+    /// # Panics
+    /// If it does not start.
+    #[track_caller]
+    pub fn serve(&self, global: &str, lines: &str) -> Server {
+        self.serve_script("app.php", global, lines)
+    }
+
+    /// The same with another script of the folder.
+    ///
+    /// # Panics
+    /// If it does not start.
+    #[track_caller]
+    pub fn serve_script(&self, script: &str, global: &str, lines: &str) -> Server {
+        let root = scripts().join("coroutine");
+        let root = root.display();
+        let dir = self.path().display();
+        let global = format!(
+            "{ON}\nfrankenphp {{\nnum_threads 1\n{global}\nworker {{\nname app\nfile {root}/{script}\n\
+             env MEETING {dir}\n{lines}\n}}\n}}"
+        );
+        let site = format!("root * {root}\nphp_server {{\nindex {script}\n}}");
+        Server::caddyfile(caddyfile(&global, &site)).start()
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.path().join(name)
+    }
+
+    /// Makes a file that requests wait for.
+    ///
+    /// # Panics
+    /// If it cannot be made.
+    pub fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.file(name), text).expect("written");
+    }
+
+    /// Whether there is such a file.
+    pub fn has(&self, name: &str) -> bool {
+        self.file(name).exists()
+    }
+
+    /// Waits for a file and answers what is in it.
+    ///
+    /// # Panics
+    /// If it does not come.
+    #[track_caller]
+    pub fn wait(&self, name: &str) -> String {
+        assert!(
+            process::wait_until(PATIENCE, || self.has(name)),
+            "no {name}"
+        );
+        std::fs::read_to_string(self.file(name)).expect("it is there")
+    }
+
+    /// The processes of the requests that have come, by id.
+    ///
+    /// # Panics
+    /// If the folder cannot be read.
+    pub fn there(&self) -> BTreeMap<String, u32> {
+        let entries = std::fs::read_dir(self.path()).expect("a folder");
+        let names = entries.map(|entry| entry.expect("an entry").file_name());
+        names
+            .filter_map(|name| {
+                let id = name.to_str()?.strip_prefix("in-")?.to_owned();
+                let pid = std::fs::read_to_string(self.file(name.to_str()?)).ok()?;
+                Some((id, pid.parse().expect("a process id")))
+            })
+            .collect()
+    }
+
+    /// Waits until so many requests have come.
+    ///
+    /// # Panics
+    /// If they do not.
+    #[track_caller]
+    pub fn wait_there(&self, count: usize) -> BTreeMap<String, u32> {
+        let there = || self.there().len() >= count;
+        assert!(
+            process::wait_until(PATIENCE, there),
+            "{} of {count}",
+            self.there().len()
+        );
+        self.there()
+    }
+}
+
+/// A request of the script. A `POST` is not run again when its worker dies.
+pub fn request(method: &str, op: &str, id: &str, rest: &str) -> Request {
+    Request::new(method, format!("/?op={op}&id={id}{rest}"))
+}

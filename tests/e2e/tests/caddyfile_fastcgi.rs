@@ -1,0 +1,99 @@
+//! `php_fastcgi`: a server in front of PHP-FPM, with the rules of `php_server`.
+
+use howdah_testkit::fpm::{Fpm, Options};
+use howdah_testkit::{Request, Server, Www};
+use howdah_tests::caddyfile;
+
+fn application() -> Www {
+    Www::new()
+        .file(
+            "index.php",
+            "<?php echo 'index ', $_SERVER['REQUEST_URI'], ' ', $_SERVER['SCRIPT_NAME'], ' ', \
+             $_SERVER['PATH_INFO'] ?? '', ' ', $_SERVER['APP'] ?? '';",
+        )
+        .file(
+            "echo.php",
+            "<?php header('X-Method: ' . $_SERVER['REQUEST_METHOD']); http_response_code(201); \
+             $body = file_get_contents('php://input'); echo strlen($body), ' ', md5($body), ' ', \
+             $_SERVER['CONTENT_TYPE'] ?? '', ' ', $_SERVER['REMOTE_USER'] ?? '';",
+        )
+        .file(
+            "large.php",
+            "<?php $part = str_repeat('0123456789', 1000); for ($i = 0; $i < 500; $i++) { echo $part; }",
+        )
+        .file("blog/index.php", "<?php echo 'blog';")
+        .file(
+            "stderr.php",
+            "<?php http_response_code(500); error_log('a message of PHP'); echo 'failed';",
+        )
+        .file("a.txt", "text")
+}
+
+fn serve(www: &Www, fpm: &Fpm, block: &str) -> Server {
+    let site = format!(
+        "root * {}\n php_fastcgi unix/{} {{\n env APP own\n {block}\n }}\n file_server",
+        www.path().display(),
+        fpm.socket().display()
+    );
+    Server::caddyfile(caddyfile("", &site)).start()
+}
+
+#[test]
+fn scripts_files_and_the_front_controller() {
+    let (www, fpm) = (application(), Fpm::start(&Options::default()));
+    let server = serve(&www, &fpm, "");
+    server.get("/").assert(200, "index / /index.php  own");
+    server
+        .get("/users/7?a=b")
+        .assert(200, "index /users/7?a=b /index.php  own");
+    server
+        .get("/index.php/info?x")
+        .assert(200, "index /index.php/info?x /index.php /info own");
+    server.get("/blog/").assert(200, "blog");
+    let redirect = server.get("/blog?a");
+    redirect.assert_status(308);
+    assert_eq!(redirect.header("location"), Some("/blog/?a"));
+    server.get("/a.txt").assert(200, "text");
+}
+
+#[test]
+fn bodies_of_all_sizes() {
+    let (www, fpm) = (application(), Fpm::start(&Options::default()));
+    let server = serve(
+        &www,
+        &fpm,
+        "read_timeout 1m\n write_timeout 1m\n dial_timeout 10s",
+    );
+    // In memory, more than a record, and in a file.
+    for size in [0, 1, 40_000, 70_000, 3_000_000] {
+        let body = vec![b'x'; size];
+        let request = Request::new("POST", "/echo.php")
+            .header("Content-Type", "text/x-test")
+            .body(&body);
+        let response = server.send(&request);
+        response.assert_status(201);
+        assert_eq!(response.header("x-method"), Some("POST"));
+        let text = response.text();
+        assert!(text.starts_with(&format!("{size} ")), "{text}");
+        assert!(text.contains(" text/x-test "), "{text}");
+    }
+    let large = server.get("/large.php");
+    large.assert_status(200);
+    assert_eq!(large.text().len(), 5_000_000);
+    let head = server.send(&Request::new("HEAD", "/echo.php"));
+    head.assert_status(201);
+    assert_eq!(head.text(), "");
+}
+
+#[test]
+fn errors_of_fpm_are_told() {
+    let (www, fpm) = (application(), Fpm::start(&Options::default()));
+    let server = serve(&www, &fpm, "");
+    server.expect_log("a message of PHP");
+    server.get("/stderr.php").assert(500, "failed");
+    server.expect_log("the FastCGI server did not answer");
+    drop(fpm);
+    server.get("/").assert_status(502);
+    // What is no script is served all the same.
+    server.get("/a.txt").assert(200, "text");
+}

@@ -1,0 +1,260 @@
+//! `howdah doctor`: what it finds before a server starts, and whether an application is safe with `concurrency`.
+
+use std::net::TcpListener;
+use std::path::Path;
+
+use howdah_testkit::{Ended, ServerBuilder, Www};
+use serde_json::Value;
+
+/// Its exit code and report for an application that would listen on a free port.
+fn doctor(app: &Www, lines: &str, arguments: &[&str]) -> (Ended, Value) {
+    let root = app.path().join("public");
+    let root = root.display();
+    let text = format!(
+        "{{\nadmin off\nfrankenphp {{\n{lines}\n}}\n}}\nhttp://localhost:0 {{\nbind 127.0.0.1\nroot * {root}\nphp_server\n}}\n"
+    );
+    let file = app.write("Caddyfile", text);
+    let ended = ServerBuilder::command(["doctor", "--json", "--config"])
+        .arg(&file)
+        .args(arguments)
+        .run();
+    let report = report(&ended);
+    (ended, report)
+}
+
+fn report(ended: &Ended) -> Value {
+    serde_json::from_str(&ended.text()).unwrap_or_else(|error| panic!("{error}: {}", ended.text()))
+}
+
+/// The finding with this text.
+#[track_caller]
+fn finding<'a>(report: &'a Value, text: &str) -> &'a Value {
+    let mut findings = report["findings"].as_array().expect("findings").iter();
+    findings
+        .find(|finding| finding["text"].as_str().is_some_and(|t| t.contains(text)))
+        .unwrap_or_else(|| panic!("nothing about {text:?} in {report:#}"))
+}
+
+#[track_caller]
+fn assert_places(report: &Value, text: &str, level: &str, places: &[&str]) {
+    let finding = finding(report, text);
+    assert_eq!(finding["level"], level, "{finding}");
+    assert_eq!(finding["places"], serde_json::json!(places), "{finding}");
+    assert!(finding["advice"].as_str().is_some_and(|a| !a.is_empty()));
+}
+
+#[track_caller]
+fn assert_code(ended: &Ended, code: i32) {
+    assert_eq!(ended.code, Some(code), "{}", ended.text());
+}
+
+const LOOP: &str = "<?php\nwhile (frankenphp_handle_request(function () { echo 'ok'; })) {}\n";
+
+fn worker(app: &Www, script: &str) -> String {
+    let file = app.write("public/worker.php", script);
+    format!(
+        "worker {{\nfile {}\nnum 1\nconcurrency 50\n}}",
+        file.display()
+    )
+}
+
+#[test]
+fn an_application_in_order_has_no_errors() {
+    let app = Www::new().file("public/index.php", "<?php echo 1;");
+    let (ended, report) = doctor(&app, "", &[]);
+    assert_code(&ended, 0);
+    assert_eq!(finding(&report, "is valid")["level"], "ok");
+    for text in ["PHP 8.", "document root", "127.0.0.1:0 is free", "kernel"] {
+        assert_eq!(finding(&report, text)["level"], "ok", "{text}");
+    }
+    // Not asked for, and no worker has it.
+    assert_eq!(report.get("coroutines"), None);
+}
+
+#[test]
+fn faults_of_the_installation_are_errors_with_advice() {
+    let app = Www::new();
+    let (ended, report) = doctor(
+        &app,
+        "worker {\nfile /nowhere/worker.php\n}\nphp_ini date.timezone Vienna\nphp_ini display_errors 1",
+        &[],
+    );
+    assert_code(&ended, 1);
+    for (text, level) in [
+        ("document root", "error"),
+        ("worker script /nowhere/worker.php: No such file", "error"),
+        ("date.timezone is Vienna", "warning"),
+        ("display_errors is on", "warning"),
+    ] {
+        let finding = finding(&report, text);
+        assert_eq!(finding["level"], level, "{finding}");
+        assert!(finding["advice"].is_string(), "{finding}");
+    }
+    let (ended, report) = doctor(&app, "", &["--php", "/nowhere/howdah-php"]);
+    assert_code(&ended, 1);
+    finding(&report, "/nowhere/howdah-php not found");
+}
+
+#[test]
+fn a_wrong_configuration_is_named_by_its_line() {
+    let app = Www::new();
+    let (ended, report) = doctor(&app, "nonsense", &[]);
+    assert_code(&ended, 1);
+    let text = finding(&report, "nonsense")["text"].as_str().expect("text");
+    assert!(text.contains(":4:"), "{text}");
+}
+
+#[test]
+fn a_port_that_is_taken_is_a_warning() {
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = taken.local_addr().expect("bound");
+    let app = Www::new().file(
+        "Caddyfile",
+        format!("http://{address} {{\nrespond ok\n}}\n"),
+    );
+    let ended = ServerBuilder::command(["doctor", "--json", "-c"])
+        .arg(app.path().join("Caddyfile"))
+        .run();
+    assert_code(&ended, 0);
+    let report = report(&ended);
+    let port = address.port();
+    let finding = finding(&report, &format!(":{port} is in use"));
+    assert_eq!(finding["level"], "warning");
+}
+
+#[test]
+fn code_that_requests_can_bear_side_by_side_is_safe() {
+    let app = Www::new().file(
+        "src/Fine.php",
+        "<?php\ndefine('AT_BOOT', 1);\nfinal class Fine {\n  private static array $seen = [];\n  \
+         function __construct(private $request) { $this->request = $request; }\n  \
+         function all() { self::$seen = $_GET; setlocale(LC_ALL, 'C'); set_time_limit(1); session_start(); \
+         $x->define('a'); $y = \"{$this->request}\"; exit; }\n}\n",
+    );
+    let lines = worker(&app, LOOP);
+    // A worker with concurrency is looked at without being asked.
+    let (ended, report) = doctor(&app, &lines, &[]);
+    assert_code(&ended, 0);
+    assert_eq!(report["coroutines"], "safe", "{report:#}");
+    finding(&report, "2 PHP files below");
+}
+
+#[test]
+fn what_requests_would_share_is_named_with_its_place() {
+    let script = "<?php\n$last = null;\n$handle = function () use (&$last) {\n  define('USER', 1);\n};\n\
+                  while (frankenphp_handle_request($handle)) {}\n";
+    let app = Www::new()
+        .file(
+            "src/Service.php",
+            "<?php\nnamespace App;\nclass Service {\n  static $cache;\n  abstract function x();\n  \
+             function set($r) {\n    $this->request = $r;\n    self::$cache = 1;\n  }\n  function go() {\n    \
+             \\pcntl_fork();\n    new \\PDO('', '', '', [\\PDO::ATTR_PERSISTENT => true]);\n    \
+             stream_select($a, $b, $c, 1);\n    pcntl_wait($s);\n    pcntl_signal(1, 2);\n    mysqli_report(1);\n    \
+             password_hash('', 1);\n    \\FFI::cdef('');\n  }\n}\nmysqli_report(0);\n",
+        )
+        .file("vendor/a/b.php", "<?php function f() { define('X', 1); }");
+    let lines = worker(&app, script);
+    let (ended, report) = doctor(&app, &lines, &[]);
+    assert_code(&ended, 0);
+    assert_eq!(report["coroutines"], "conditional");
+    let service = |line: u32| format!("src/Service.php:{line}");
+    for (text, place) in [
+        ("by reference", "public/worker.php:3".to_owned()),
+        ("define() in a function", "public/worker.php:4".to_owned()),
+        ("is given the request", service(7)),
+        ("a fork copies", service(11)),
+        ("persistent connection", service(12)),
+        ("select() ends", service(13)),
+        ("waiting for a child", service(14)),
+        ("signals, their handlers", service(15)),
+        ("of the whole process", service(16)),
+        ("a long computation", service(17)),
+        ("through FFI", service(18)),
+    ] {
+        assert_places(&report, text, "warning", &[&place]);
+    }
+    let lines = lines.replace("concurrency 50", "concurrency 50\nstatics share");
+    let (_, report) = doctor(&app, &lines, &[]);
+    assert_places(&report, "static property", "warning", &[&service(8)]);
+}
+
+#[test]
+fn a_loop_that_keeps_its_request_in_a_property_is_not_safe() {
+    let app = Www::new();
+    let lines = worker(
+        &app,
+        "<?php\nclass Runner {\n  function run() {\n    $this->max = 1;\n    while (frankenphp_handle_request(function () {\n      \
+         $this->answer = $_GET;\n    })) {}\n  }\n}\n(new Runner())->run();\n",
+    );
+    let (ended, report) = doctor(&app, &lines, &[]);
+    assert_code(&ended, 1);
+    assert_eq!(report["coroutines"], "unsafe");
+    // What run() writes before the loop begins is the boot's.
+    assert_places(
+        &report,
+        "object with the loop",
+        "error",
+        &["public/worker.php:6"],
+    );
+}
+
+#[test]
+fn a_framework_is_judged_by_where_its_application_is_made() {
+    let lock = r#"{"packages": [{"name": "laravel/framework", "version": "v11.1.0"}]}"#;
+    let app = Www::new()
+        .file("composer.lock", lock)
+        .file("composer.json", "{}");
+    let at_boot = "<?php\n$app = require __DIR__ . '/../bootstrap/app.php';\n\
+                   while (frankenphp_handle_request(function () use ($app) { $app->run(); })) {}\n";
+    let (ended, report) = doctor(&app, &worker(&app, at_boot), &[]);
+    assert_code(&ended, 1);
+    let found = finding(&report, "Laravel v11.1.0");
+    assert_eq!(
+        (&found["level"], &report["coroutines"]),
+        (&"error".into(), &"unsafe".into())
+    );
+    let in_callback = "<?php\nwhile (frankenphp_handle_request(function () {\n\
+                       $app = require __DIR__ . '/../bootstrap/app.php';\n$app->run(); })) {}\n";
+    let (ended, report) = doctor(&app, &worker(&app, in_callback), &[]);
+    assert_code(&ended, 0);
+    assert_eq!(finding(&report, "Laravel v11.1.0")["level"], "warning");
+    // Without Composer its names in the code tell.
+    let app = Www::new().file(
+        "src/a.php",
+        "<?php\nuse Symfony\\Component\\HttpKernel\\Kernel;\n",
+    );
+    let lines = worker(&app, LOOP);
+    let (_, report) = doctor(&app, &lines, &[]);
+    assert_eq!(finding(&report, "Symfony:")["level"], "error");
+    let lines = lines.replace("num 1", "num 1\nenv HOWDAH_KERNEL_PER_REQUEST 1");
+    let (ended, report) = doctor(&app, &lines, &[]);
+    assert_code(&ended, 0);
+    assert_eq!(finding(&report, "Symfony:")["level"], "warning");
+}
+
+#[test]
+fn the_report_for_people_says_what_to_do() {
+    let app = Www::new()
+        .file("public/worker.php", LOOP)
+        .file("a.php", "<?php function f() { pcntl_fork(); }");
+    let ended = ServerBuilder::command(["doctor", "--coroutines", "--worker"])
+        .arg(app.path().join("public/worker.php"))
+        .run();
+    for text in [
+        "Configuration\n  ok ",
+        "\nCoroutines\n  ok ",
+        "  warning  a fork copies",
+        "           at a.php:1\n           -> start another program",
+        "With concurrency this application is safe if",
+    ] {
+        assert!(ended.text().contains(text), "{text:?} in {}", ended.text());
+    }
+}
+
+#[test]
+fn a_configuration_and_flags_exclude_each_other() {
+    ServerBuilder::command(["doctor", "-c", "Caddyfile", "--root"])
+        .arg(Path::new("."))
+        .run()
+        .assert(2, "cannot be used with");
+}

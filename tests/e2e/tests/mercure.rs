@@ -1,0 +1,139 @@
+//! The Mercure hub, from outside.
+
+use howdah_testkit::{Connection, PATIENCE, Request, Server, process};
+use howdah_tests::admin::{Admin, ON};
+use howdah_tests::{caddyfile, encode, www};
+
+/// HS256 with the key `secret`: may publish and subscribe to everything.
+const TOKEN: &str = "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJtZXJjdXJlIjogeyJwdWJsaXNoIjogWyIqIl0sICJzdWJzY3JpYmUiOiBbIioiXX19.LPNaAXRFWGH6l2ZxsybG-XKr1954ui6t7HioxnzWkyE";
+
+fn server(lines: &str) -> Server {
+    let site = format!(
+        "encode gzip\nmercure {{\npublisher_jwt {{env.HUB_KEY}}\nsubscriber_jwt secret\nanonymous\n{lines}\n}}\nroot * {}\nphp_server",
+        www().display()
+    );
+    Server::caddyfile(caddyfile(&format!("{ON}\ngrace_period 1h"), &site))
+        .env("HUB_KEY", "secret")
+        .start()
+}
+
+fn subscribe(server: &Server, query: &str) -> Connection {
+    let mut connection = server.connect();
+    let target = format!("/.well-known/mercure?{query}");
+    let request = Request::get(target)
+        .header("Accept-Encoding", "gzip")
+        .header("Accept", "text/event-stream");
+    connection.send(&request).expect("sent");
+    connection
+}
+
+/// The next piece of a body that goes on.
+#[track_caller]
+fn part(reader: &mut Connection) -> Vec<u8> {
+    let part = reader.next_part().expect("the connection lives");
+    part.expect("it goes on")
+}
+
+fn publish(server: &Server, form: &str) -> String {
+    let request = Request::form("/.well-known/mercure", form)
+        .header("Authorization", format!("Bearer {TOKEN}"));
+    let response = server.send(&request);
+    response.assert_status(200);
+    response.text()
+}
+
+#[test]
+fn events_are_pushed_as_they_are_published() {
+    let server = server("");
+    let mut reader = subscribe(
+        &server,
+        &format!("topic={}", encode("https://a/books/{id}")),
+    );
+    let head = reader.begin("GET").expect("a head");
+    assert_eq!(head.status, 200);
+    assert_eq!(head.header("content-type"), Some("text/event-stream"));
+    assert_eq!(
+        head.header("content-encoding"),
+        None,
+        "a compressor would hold events back"
+    );
+    assert_eq!(part(&mut reader), b":\n");
+    let id = publish(&server, "topic=https://a/books/1&data=one");
+    let chunk = part(&mut reader);
+    assert_eq!(
+        String::from_utf8_lossy(&chunk),
+        format!("id: {id}\ndata: one\n\n")
+    );
+    publish(&server, "topic=https://a/authors/1&data=other");
+    publish(&server, "topic=https://a/books/2&data=secret&private=on");
+    let id = publish(&server, "topic=https://a/books/3&data=three");
+    let chunk = part(&mut reader);
+    assert_eq!(
+        String::from_utf8_lossy(&chunk),
+        format!("id: {id}\ndata: three\n\n")
+    );
+    // All else on the site is as it was.
+    server.get("/hello.php").assert(200, "hello");
+    server
+        .get("/.well-known/mercurex")
+        .assert(404, "404 Not Found\n");
+    let admin = Admin::of(&server);
+    let page = || admin.get("/metrics").text();
+    assert!(
+        page().contains("mercure_subscribers_connected{hub=\"0\"} 1\n"),
+        "{}",
+        page()
+    );
+    assert!(
+        page().contains("mercure_updates_total{hub=\"0\"} 4\n"),
+        "{}",
+        page()
+    );
+    drop(reader);
+    let left = || page().contains("mercure_subscribers_connected{hub=\"0\"} 0\n");
+    assert!(process::wait_until(PATIENCE, left), "{}", page());
+}
+
+#[test]
+fn whoever_comes_back_gets_what_it_missed() {
+    let server = server("");
+    let first = publish(&server, "topic=t&data=1");
+    let second = publish(&server, "topic=t&data=2");
+    let mut reader = subscribe(&server, &format!("topic=t&lastEventID={}", encode(&first)));
+    let head = reader.begin("GET").expect("a head");
+    assert_eq!(head.header("last-event-id"), Some(first.as_str()));
+    let mut text = String::new();
+    while !text.contains("data: 2") {
+        text.push_str(&String::from_utf8_lossy(&part(&mut reader)));
+    }
+    assert_eq!(text, format!(":\nid: {second}\ndata: 2\n\n"));
+}
+
+#[test]
+fn strangers_do_not_publish() {
+    let server = server("");
+    let request = Request::form("/.well-known/mercure", "topic=t&data=x");
+    server.send(&request).assert_status(401);
+    let wrong = request.header("Authorization", "Bearer a.b.c");
+    server.send(&wrong).assert_status(401);
+}
+
+#[test]
+fn a_server_that_stops_does_not_wait_for_subscribers() {
+    let server = server("heartbeat 0\nwrite_timeout 0");
+    let mut reader = subscribe(&server, "topic=t");
+    reader.begin("GET").expect("a head");
+    assert_eq!(part(&mut reader), b":\n");
+    // The grace for requests under way is an hour, and this one would never end by itself.
+    server.signal(howdah_testkit::Signal::TERM);
+    assert_eq!(server.wait_exit().code(), Some(0));
+}
+
+#[test]
+fn a_key_that_is_missing_ends_the_start() {
+    let site = "mercure {\npublisher_jwt {env.HUB_KEY_THAT_IS_NOT_SET}\nanonymous\n}";
+    let ended = Server::caddyfile(caddyfile("", site))
+        .try_start()
+        .expect_err("no key");
+    ended.assert(2, "mercure: publisher_jwt: the key is empty");
+}

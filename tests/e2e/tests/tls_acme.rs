@@ -1,0 +1,287 @@
+//! Certificates by ACME: from an authority of the test, and from Pebble if there is one.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use howdah_testkit::{PATIENCE, Server, ServerBuilder};
+use howdah_tests::acme::{Acme, Ports};
+use howdah_tests::tls::{Authority, Client, free_ports};
+use tempfile::TempDir;
+
+const HOST: &str = "shop.example.com";
+
+struct Setup {
+    directory: TempDir,
+    acme: Acme,
+}
+
+impl Setup {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().expect("a directory");
+        let authority = Authority::new();
+        std::fs::write(directory.path().join("root.pem"), authority.pem()).expect("written");
+        let acme = Acme::start(directory.path(), authority);
+        Self { directory, acme }
+    }
+
+    fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// A server with these sites, whose ports are the system's choice.
+    fn server(&self, sites: &str) -> ServerBuilder {
+        Server::caddyfile(format!(
+            "{{\nhttp_port 0\nhttps_port 0\nemail admin@example.com\nacme_ca {}\nacme_ca_root {}/root.pem\n\
+             storage file_system {}/storage\n}}\n{sites}",
+            self.acme.directory(),
+            self.path().display(),
+            self.path().display()
+        ))
+    }
+
+    /// What belongs to the authority in the storage.
+    fn kept(&self) -> std::path::PathBuf {
+        let all = std::fs::read_dir(self.path().join("storage/acme")).expect("it is there");
+        let mut all = all.map(|entry| entry.expect("readable").path());
+        all.next().expect("an authority")
+    }
+}
+
+const SECRET: &str = "https://shop.example.com:0 {\nbind 127.0.0.1\nrespond secret\n}\n";
+const OPEN: &str = "http://shop.example.com:0 {\nbind 127.0.0.1\nrespond open\n}\n";
+
+#[test]
+fn a_certificate_is_obtained_over_http_and_kept() {
+    let setup = Setup::new();
+    let sites = format!("{SECRET}{OPEN}");
+    let server = setup.server(&sites).start();
+    let client = Client::trusting(&setup.acme.root());
+    let [https, http] = *server.addresses() else {
+        panic!("two listeners: {:?}", server.addresses())
+    };
+    // There is none yet, and nothing is served without.
+    client.get(https, HOST, "/").expect_err("no certificate");
+    setup.acme.check_at(Ports {
+        http: Some(http),
+        https: None,
+    });
+    server.wait_log("certificate obtained");
+    client
+        .get(https, HOST, "/")
+        .expect("an answer")
+        .assert(200, "secret");
+    assert_eq!(setup.acme.tried(), [Some("http-01".to_owned())]);
+    // The proof is gone, and the path is the site's again.
+    let mut connection = howdah_testkit::Connection::open(http).expect("it connects");
+    let target = "/.well-known/acme-challenge/token-0";
+    let request = howdah_testkit::Request::get(target).host(HOST);
+    let response = connection.exchange(&request).expect("a response");
+    response.assert(200, "open");
+    let mode = |file: &str| {
+        let metadata = std::fs::metadata(setup.kept().join(file)).expect("it is there");
+        metadata.permissions().mode() & 0o777
+    };
+    assert_eq!(mode("shop.example.com.pem"), 0o600);
+    assert_eq!(mode("account-admin_example.com.json"), 0o600);
+    server.stop();
+
+    // Another start asks nobody.
+    let server = setup.server(&sites).start();
+    let https = server.address();
+    client
+        .get(https, HOST, "/")
+        .expect("an answer")
+        .assert(200, "secret");
+    assert_eq!((setup.acme.tried().len(), setup.acme.accounts()), (1, 1));
+    let locks = std::fs::read_dir(setup.path().join("storage/locks")).expect("it is there");
+    assert_eq!(locks.count(), 0, "no lock is left");
+}
+
+#[test]
+fn a_certificate_is_obtained_over_tls() {
+    let setup = Setup::new();
+    let server = setup.server(SECRET).start();
+    let https = server.address();
+    setup.acme.check_at(Ports {
+        http: None,
+        https: Some(https),
+    });
+    server.wait_log("certificate obtained");
+    let client = Client::trusting(&setup.acme.root());
+    client
+        .get(https, HOST, "/")
+        .expect("an answer")
+        .assert(200, "secret");
+    assert_eq!(setup.acme.tried(), [Some("tls-alpn-01".to_owned())]);
+    // Whoever asks for the protocol of the proof later gets none.
+    assert!(Client::certificate_for_acme(https, HOST).is_none());
+}
+
+#[test]
+fn an_authority_that_has_enough_is_left_alone() {
+    let setup = Setup::new();
+    setup.acme.refuse("rateLimited");
+    let sites = format!("{SECRET}{OPEN}");
+    let server = setup.server(&sites).start();
+    let line = server.wait_log("no certificate was obtained");
+    assert!(
+        line.raw.contains("rateLimited") && line.raw.contains("not now"),
+        "{}",
+        line.raw
+    );
+    assert_eq!(setup.acme.tried(), [None]);
+    server.stop();
+    let failed = std::fs::read_to_string(setup.kept().join("shop.example.com.failed"));
+    let failed = failed.expect("it is kept");
+    let (count, until) = failed.trim().split_once(' ').expect("two numbers");
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let left = until.parse::<u64>().expect("a time") - now.expect("after 1970").as_secs();
+    assert_eq!(count, "1");
+    assert!((3000..4000).contains(&left), "{left} s");
+    // A start within this time does not ask.
+    let server = setup.server(&sites).start();
+    server.stop();
+    assert_eq!(setup.acme.tried(), [None]);
+}
+
+#[test]
+fn a_name_that_cannot_be_checked_has_no_certificate() {
+    let setup = Setup::new();
+    let server = setup.server(&format!("{SECRET}{OPEN}")).start();
+    // Nobody answers at the place that the authority takes for this server.
+    setup.acme.check_at(Ports {
+        http: None,
+        https: None,
+    });
+    let line = server.wait_log("no certificate was obtained");
+    assert!(
+        line.raw.contains("could not check the name"),
+        "{}",
+        line.raw
+    );
+    let client = Client::trusting(&setup.acme.root());
+    client
+        .get(server.address(), HOST, "/")
+        .expect_err("no certificate");
+}
+
+#[test]
+fn of_two_servers_with_one_storage_one_asks() {
+    let setup = Setup::new();
+    let sites = format!("{SECRET}{OPEN}");
+    let servers = [(); 2].map(|()| setup.server(&sites).start());
+    // The authority comes to the second one, whichever has asked.
+    let [_, http] = *servers[1].addresses() else {
+        panic!("two listeners: {:?}", servers[1].addresses())
+    };
+    setup.acme.check_at(Ports {
+        http: Some(http),
+        https: None,
+    });
+    let client = Client::trusting(&setup.acme.root());
+    let both = servers.each_ref().map(|server| {
+        server.wait_line("a certificate", |line| {
+            ["certificate obtained", "certificate taken from the storage"].contains(&line.message())
+        });
+        let answer = client.get(server.address(), HOST, "/").expect("an answer");
+        answer.assert(200, "secret");
+        answer.certificate
+    });
+    assert_eq!(both[0], both[1]);
+    assert_eq!(setup.acme.tried(), [Some("http-01".to_owned())]);
+}
+
+/// Ends what it was given when the test is over.
+struct Running(std::process::Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// `HOWDAH_TEST_PEBBLE` is the path of Pebble, Let's Encrypt's server for tests, with its
+/// `pebble-challtestsrv` beside it: `go install github.com/letsencrypt/pebble/v2/cmd/...@latest`.
+#[test]
+fn pebble_issues_by_both_challenges() {
+    let Some(pebble) = std::env::var_os("HOWDAH_TEST_PEBBLE").map(std::path::PathBuf::from) else {
+        eprintln!("skipped: HOWDAH_TEST_PEBBLE does not name a Pebble");
+        return;
+    };
+    let setup = Setup::new();
+    let [acme, management, dns, dns_management, http, https] = free_ports();
+    let own = Authority::new();
+    let pair = own.issue(setup.path(), "pebble", &["127.0.0.1"]);
+    std::fs::write(setup.path().join("root.pem"), own.pem()).expect("written");
+    let config = serde_json::json!({"pebble": {
+        "listenAddress": format!("127.0.0.1:{acme}"),
+        "managementListenAddress": format!("127.0.0.1:{management}"),
+        "certificate": pair.certificate, "privateKey": pair.key,
+        "httpPort": http, "tlsPort": https,
+        "ocspResponderURL": "", "externalAccountBindingRequired": false, "domainBlocklist": [],
+        "retryAfter": {"authz": 1, "order": 1}, "keyAlgorithm": "ecdsa",
+        "profiles": {"default": {"description": "the only one", "validityPeriod": 7_776_000}},
+    }});
+    let file = setup.path().join("pebble.json");
+    std::fs::write(&file, config.to_string()).expect("written");
+    let quiet = || std::fs::File::create(setup.path().join("pebble.log")).expect("created");
+    let names = std::process::Command::new(pebble.with_file_name("pebble-challtestsrv"))
+        .args(["-defaultIPv4", "127.0.0.1", "-defaultIPv6", ""])
+        .args(["-http01", "", "-https01", "", "-tlsalpn01", "", "-doh", ""])
+        .arg("-dnsserver")
+        .arg(format!("127.0.0.1:{dns}"))
+        .arg("-management")
+        .arg(format!("127.0.0.1:{dns_management}"))
+        .stdout(quiet())
+        .stderr(quiet())
+        .spawn();
+    let _names = Running(names.expect("pebble-challtestsrv is beside pebble"));
+    let authority = std::process::Command::new(&pebble)
+        .arg("-config")
+        .arg(&file)
+        .arg("-dnsserver")
+        .arg(format!("127.0.0.1:{dns}"))
+        .env("PEBBLE_VA_NOSLEEP", "1")
+        // Refusing nonces at random would have an order fail at random.
+        .env("PEBBLE_WFE_NONCEREJECT", "0")
+        .stdout(quiet())
+        .stderr(quiet())
+        .spawn();
+    let _authority = Running(authority.expect("it can be run"));
+    for port in [acme, management, dns_management] {
+        let is_open = || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok();
+        assert!(
+            howdah_testkit::process::wait_until(PATIENCE, is_open),
+            "{port}"
+        );
+    }
+    let sites = "shop.example.com {\nbind 127.0.0.1\nrespond one\n}\n\
+                 alpn.example.com {\nbind 127.0.0.1\nrespond two\n\
+                 tls {\nissuer acme {\ndisable_http_challenge\n}\n}\n}\n";
+    let text = format!(
+        "{{\nhttp_port {http}\nhttps_port {https}\nacme_ca https://127.0.0.1:{acme}/dir\n\
+         acme_ca_root {0}/root.pem\nstorage file_system {0}/storage\n}}\n{sites}",
+        setup.path().display()
+    );
+    let server = Server::caddyfile(text).start();
+    for host in [HOST, "alpn.example.com"] {
+        server.wait_line(host, |line| {
+            line.message() == "certificate obtained" && line.text("host") == Some(host)
+        });
+    }
+    let roots = Client::trusting(&own.pem())
+        .get(([127, 0, 0, 1], management).into(), "127.0.0.1", "/roots/0")
+        .expect("Pebble tells its root");
+    let client = Client::trusting(&roots.body);
+    let address = ([127, 0, 0, 1], https).into();
+    client
+        .get(address, HOST, "/")
+        .expect("an answer")
+        .assert(200, "one");
+    client
+        .get(address, "alpn.example.com", "/")
+        .expect("an answer")
+        .assert(200, "two");
+}

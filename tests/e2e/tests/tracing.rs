@@ -1,0 +1,185 @@
+//! Traces: from the caller to PHP, and spans to a collector, which is a socket of the test.
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::sync::mpsc::{Receiver, channel};
+
+use howdah_testkit::{PATIENCE, Request, Server, Www};
+use howdah_tests::{caddyfile, www};
+use serde_json::Value;
+
+const PARENT: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+
+/// The spans of each export.
+struct Collector {
+    port: u16,
+    spans: Receiver<Value>,
+}
+
+impl Collector {
+    fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let port = listener.local_addr().expect("bound").port();
+        let (sender, spans) = channel();
+        // Ends with the test's process; a server that has ended sends nothing more.
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.expect("a connection");
+                let mut bytes = Vec::new();
+                let mut piece = [0; 4096];
+                let body = loop {
+                    let length = stream.read(&mut piece).expect("a request");
+                    assert!(length > 0, "it ended early");
+                    bytes.extend_from_slice(&piece[..length]);
+                    let text = String::from_utf8_lossy(&bytes).into_owned();
+                    let Some((head, body)) = text.split_once("\r\n\r\n") else {
+                        continue;
+                    };
+                    let mut sizes = head
+                        .lines()
+                        .filter_map(|line| line.strip_prefix("content-length: "));
+                    if sizes.next().and_then(|size| size.parse().ok()) == Some(body.len()) {
+                        break body.to_owned();
+                    }
+                };
+                let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}";
+                stream.write_all(answer.as_bytes()).expect("answered");
+                let document: Value = serde_json::from_str(&body).expect("JSON");
+                let own = &document["resourceSpans"][0]["scopeSpans"][0]["spans"];
+                for span in own.as_array().expect("spans") {
+                    if sender.send(span.clone()).is_err() {
+                        return;
+                    }
+                }
+            }
+        });
+        Self { port, spans }
+    }
+
+    /// The next spans.
+    fn take(&self, count: usize) -> Vec<Value> {
+        (0..count)
+            .map(|_| self.spans.recv_timeout(PATIENCE).expect("a span"))
+            .collect()
+    }
+}
+
+fn server(site: &str, collector: &Collector) -> Server {
+    let site = format!("tracing {{\nspan shop\n}}\nlog\n{site}");
+    Server::caddyfile(caddyfile("", &site))
+        .env(
+            "OTEL_EXPORTER_OTLP_ENDPOINT",
+            format!("http://127.0.0.1:{}", collector.port),
+        )
+        .env("OTEL_BSP_SCHEDULE_DELAY", "20")
+        .start()
+}
+
+fn named<'s>(spans: &'s [Value], name: &str) -> &'s Value {
+    let found = spans.iter().find(|span| span["name"] == name);
+    found.unwrap_or_else(|| panic!("no {name} in {spans:?}"))
+}
+
+#[test]
+fn a_trace_goes_from_the_caller_to_php_and_to_the_collector() {
+    let collector = Collector::start();
+    let php = Www::new().file("trace.php", "<?php echo $_SERVER['HTTP_TRACEPARENT'];");
+    let site = format!(
+        "header X-Trace {{http.vars.trace_id}}/{{http.vars.span_id}}\nroot * {}\nphp_server",
+        php.path().display()
+    );
+    let server = server(&site, &collector);
+    let request = Request::get("/trace.php?a=b").header("traceparent", PARENT);
+    let response = server.send(&request);
+    response.assert_status(200);
+    let seen = response.text();
+    let parts: Vec<_> = seen.split('-').collect();
+    assert_eq!(parts[1], "0af7651916cd43dd8448eb211c80319c");
+    assert_ne!(parts[2], "b7ad6b7169203331", "the span is the server's own");
+    assert_eq!(
+        response.header("x-trace"),
+        Some(&*format!("{}/{}", parts[1], parts[2]))
+    );
+
+    let spans = collector.take(4);
+    let own = named(&spans, "shop");
+    assert_eq!(own["traceId"], parts[1]);
+    assert_eq!(own["spanId"], parts[2]);
+    assert_eq!(own["parentSpanId"], "b7ad6b7169203331");
+    assert_eq!(own["kind"], 2);
+    let time = |span: &Value, name: &str| -> u64 {
+        span[name]
+            .as_str()
+            .expect("a time")
+            .parse()
+            .expect("a number")
+    };
+    let mut before = time(own, "startTimeUnixNano");
+    for name in ["queue", "php", "send"] {
+        let part = named(&spans, name);
+        assert_eq!(part["parentSpanId"], own["spanId"], "{part}");
+        assert!(time(part, "startTimeUnixNano") >= before, "{part}");
+        before = time(part, "endTimeUnixNano");
+    }
+    assert!(before <= time(own, "endTimeUnixNano"));
+    let status = own["attributes"].as_array().expect("attributes").iter();
+    let status = status.filter(|one| one["key"] == "http.response.status_code");
+    assert_eq!(
+        status
+            .map(|one| one["value"]["intValue"].clone())
+            .collect::<Vec<_>>(),
+        ["200"]
+    );
+    let line = server.wait_log("/trace.php?a=b");
+    assert_eq!(line.text("traceID"), Some(parts[1]), "{}", line.raw);
+    assert_eq!(line.text("spanID"), Some(parts[2]), "{}", line.raw);
+}
+
+#[test]
+fn a_caller_that_does_not_sample_is_followed() {
+    let collector = Collector::start();
+    let server = server("respond {http.vars.trace_id}", &collector);
+    let quiet = PARENT.replace("-01", "-00");
+    let request = Request::get("/quiet").header("traceparent", &quiet);
+    server
+        .send(&request)
+        .assert(200, "0af7651916cd43dd8448eb211c80319c");
+    let begun = server.get("/loud").text();
+    assert_eq!(begun.len(), 32, "{begun}");
+    // Of the two requests only the second is exported.
+    let span = collector.take(1).remove(0);
+    assert_eq!(span["traceId"], begun);
+    assert_eq!(span.get("parentSpanId"), None);
+}
+
+#[test]
+fn a_collector_that_is_not_there_costs_spans_and_no_request() {
+    let port = {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        listener.local_addr().expect("bound").port()
+    };
+    let site = format!("tracing\nroot * {}\nphp_server", www().display());
+    let server = Server::caddyfile(caddyfile("", &site))
+        .env(
+            "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+            format!("http://127.0.0.1:{port}/v1/traces"),
+        )
+        .env("OTEL_BSP_SCHEDULE_DELAY", "1")
+        .start();
+    for _ in 0..10 {
+        server.get("/hello.php").assert(200, "hello");
+    }
+    server.wait_log("spans were not exported: ");
+}
+
+#[test]
+fn a_variable_that_cannot_be_honoured_ends_the_start() {
+    let ended = Server::caddyfile(caddyfile("", "tracing\nrespond OK"))
+        .env("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")
+        .try_start()
+        .expect_err("it is not supported");
+    ended.assert(
+        2,
+        "OTEL_EXPORTER_OTLP_PROTOCOL=grpc: spans are exported by `http/json`",
+    );
+}

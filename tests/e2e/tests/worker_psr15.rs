@@ -1,0 +1,88 @@
+//! The Composer package `php/psr15`, with a handler of the tests on Debian's slim-psr7.
+
+use howdah_testkit::load::at_once;
+use howdah_testkit::{Request, Response, Server};
+use howdah_tests::caddyfile;
+use howdah_tests::worker::{scripts, worker_caddyfile};
+use serde_json::{Value, json};
+
+fn serve(lines: &str) -> Server {
+    let file = scripts().join("psr15/index.php");
+    Server::caddyfile(worker_caddyfile(&file, &format!("num 1\n{lines}"))).start()
+}
+
+fn json(response: &Response) -> Value {
+    response.assert_status(201);
+    response.json()
+}
+
+#[track_caller]
+fn assert_request_arrives(server: &Server) {
+    let request = Request::new("PUT", "/a//b?x=1&y[]=2")
+        .host("example.com")
+        .header("X-Who", "ann")
+        .header("Cookie", "c=d")
+        .header("Content-Type", "text/plain")
+        .body("the body");
+    let response = server.send(&request);
+    assert_eq!(response.header("content-type"), Some("application/json"));
+    assert_eq!(response.head.header_all("set-cookie"), ["one=1", "two=2"]);
+    let answer = json(&response);
+    assert_eq!(answer["method"], "PUT");
+    assert_eq!(answer["uri"], "http://example.com/a//b?x=1&y%5B%5D=2");
+    assert_eq!(answer["header"], "ann");
+    assert_eq!(answer["cookies"], json!({"c": "d"}));
+    assert_eq!(answer["parsed"], Value::Null);
+    assert_eq!(answer["body"], "the body");
+}
+
+#[test]
+fn the_request_arrives_as_it_was_sent_in_worker_and_classic_mode() {
+    let worker = serve("");
+    assert_request_arrives(&worker);
+    assert_request_arrives(&worker);
+    let root = scripts().join("psr15");
+    let site = format!("root * {}\nphp_server", root.display());
+    assert_request_arrives(&Server::caddyfile(caddyfile("", &site)).start());
+}
+
+#[test]
+fn forms_and_uploads_are_parsed() {
+    let server = serve("");
+    let answer = json(&server.send(&Request::form("/", "a=1&b[]=2")));
+    assert_eq!(answer["parsed"], json!({"a": "1", "b": ["2"]}));
+    let part = |name: &str, text: &str| {
+        format!(
+            "--x\r\nContent-Disposition: form-data; name=\"files[]\"; filename=\"{name}\"\r\n\
+             Content-Type: text/plain\r\n\r\n{text}\r\n"
+        )
+    };
+    let body = part("a.txt", "first") + &part("b.txt", "second") + "--x--\r\n";
+    let upload = Request::new("POST", "/")
+        .header("Content-Type", "multipart/form-data; boundary=x")
+        .body(body);
+    let answer = json(&server.send(&upload));
+    assert_eq!(
+        answer["files"],
+        json!([["a.txt", "first"], ["b.txt", "second"]])
+    );
+}
+
+#[test]
+fn requests_at_a_time_keep_what_is_their_own() {
+    let server = serve("concurrency 50");
+    let answers = at_once(50, |n| {
+        let who = format!("user{n}");
+        let request = Request::new("POST", format!("/{n}?wait=200"))
+            .header("X-Who", &who)
+            .body(format!("body of {n}"));
+        json(&server.send(&request))
+    });
+    for (n, answer) in answers.iter().enumerate() {
+        assert_eq!(answer["process"], answers[0]["process"]);
+        assert_eq!(answer["header"], format!("user{n}"));
+        assert_eq!(answer["body"], format!("body of {n}"));
+        let uri = answer["uri"].as_str().expect("text");
+        assert!(uri.ends_with(&format!("/{n}?wait=200")), "{uri}");
+    }
+}

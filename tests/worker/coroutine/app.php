@@ -1,0 +1,82 @@
+<?php
+
+// For tests/e2e/tests/coroutine*.rs: requests that meet, wait for each other, and end in every way, while others
+// are in the same process. A request tells that it is there by a file `in-ID`, which holds its process id, and
+// waits for files, in the folder that `dir` names.
+
+$dir = getenv('MEETING');
+$version = is_file("$dir/version") ? file_get_contents("$dir/version") : '1';
+
+/** Waits until it is so, as code waits for anything: the others run meanwhile. */
+$until = static function (callable $so): void {
+    while (!$so()) {
+        usleep(5000);
+        clearstatcache();
+    }
+};
+
+$ops = [
+    // All are there at a time.
+    'meet' => static function (string $id) use ($dir, $until): string {
+        $until(static fn (): bool => count(glob("$dir/in-*")) >= (int) $_GET['count']);
+        return "met $id";
+    },
+    'wait' => static function (string $id) use ($dir, $until): string {
+        $until(static fn (): bool => is_file("$dir/go"));
+        return "waited $id";
+    },
+    'sleep' => static function (string $id): string {
+        usleep((int) $_GET['us']);
+        return "slept $id";
+    },
+    'spin' => static function (): never {
+        while (true) {
+        }
+    },
+    // For minutes, and nobody can interrupt it.
+    'block' => static function (): string {
+        return (string) similar_text(str_repeat('ab', 200_000), str_repeat('cd', 200_000));
+    },
+    'stream' => static function (string $id) use ($dir): string {
+        register_shutdown_function(static function () use ($dir, $id): void {
+            file_put_contents("$dir/left-$id", (string) connection_status());
+        });
+        ignore_user_abort(false); // a worker script begins with true
+        ob_end_flush();
+        while (true) {
+            echo "part\n";
+            flush();
+            usleep(5000);
+        }
+    },
+    'large' => static function (string $id): string {
+        for ($i = 0; $i < 2000; $i++) {
+            echo str_repeat($id, 10000);
+        }
+        return '';
+    },
+    'fatal' => static function (): never {
+        trigger_error('on purpose', E_USER_ERROR);
+    },
+    'exit' => static function (string $id): never {
+        exit("left $id");
+    },
+    'throw' => static function (): never {
+        throw new RuntimeException('on purpose');
+    },
+];
+
+$handler = static function () use ($ops, $dir, $version): void {
+    ['op' => $op, 'id' => $id] = $_GET;
+    header('X-Pid: ' . getmypid());
+    header('X-Version: ' . $version);
+    file_put_contents("$dir/begin-$id", (string) getmypid());
+    rename("$dir/begin-$id", "$dir/in-$id");
+    register_shutdown_function(static function () use ($dir, $id): void {
+        touch("$dir/out-$id");
+    });
+    echo $ops[$op]($id);
+};
+
+while (frankenphp_handle_request($handler)) {
+}

@@ -1,0 +1,18 @@
+/*
+ * How a request in worker mode begins, and what is in hand between two of them.
+ */
+#ifndef HOWDAH_BEGIN_H
+#define HOWDAH_BEGIN_H
+
+#include <stdbool.h>
+
+#include "request.h"
+
+/* Makes PHP ready for the request: output, headers, superglobals, session. False: that ended in a fatal error. */
+bool howdah_begin(struct howdah_request *request);
+
+/* Until the next request the boot request is in hand, without headers but with a layer of output: ob_start()
+ * would crash without. `request_id` is the one that the log names, 0: none. */
+void howdah_begin_pause(uint64_t request_id);
+
+#endif

@@ -1,0 +1,67 @@
+/*
+ * Concurrency within a request, for PHP code: Howdah\spawn(), await(), all(), race(), timeout(), Channel
+ * (howdah.stub.php).
+ *
+ * Rules: everything works in every pool. Where a worker runs one request at a time a callback that is spawned
+ * runs at once and to its end: the results are the same, one after the other.
+ */
+#ifndef HOWDAH_COROUTINE_API_H
+#define HOWDAH_COROUTINE_API_H
+
+#include <stdbool.h>
+
+#include <php.h>
+
+#include "core.h"
+
+/* Registers classes and exceptions, at module start-up. */
+void howdah_api_startup(void);
+void howdah_api_channel_startup(void);
+
+extern zend_class_entry *howdah_coroutine_class;     /* Howdah\Coroutine */
+extern zend_class_entry *howdah_timeout_exception;   /* Howdah\TimeoutException */
+extern zend_class_entry *howdah_cancelled_exception; /* Howdah\CancelledException */
+extern zend_class_entry *howdah_channel_class;       /* Howdah\Channel */
+extern zend_class_entry *howdah_closed_exception;    /* Howdah\ChannelClosedException */
+
+enum howdah_child_state {
+	HOWDAH_CHILD_RUNS,
+	HOWDAH_CHILD_RETURNED,
+	HOWDAH_CHILD_THREW,
+	HOWDAH_CHILD_CANCELLED,
+};
+
+/* A Howdah\Coroutine. */
+struct howdah_child {
+	enum howdah_child_state state;
+	struct howdah_coroutine *coroutine; /* while it runs; NULL: it has ended, or ran at once */
+	struct howdah_waiters waiting;      /* those who await it */
+	zval callable;
+	zend_fcall_info callback;
+	zend_fcall_info_cache cache;
+	zval result;
+	zend_object *exception; /* that it threw */
+	bool observed;          /* somebody has got the exception, or asked for the end */
+	zend_object std;
+};
+
+static inline struct howdah_child *howdah_child_of(zend_object *object)
+{
+	return (struct howdah_child *)((char *)object - XtOffsetOf(struct howdah_child, std));
+}
+
+/* Starts the callback as a child of the request; its arguments are copied. NULL: an exception was thrown. */
+struct howdah_child *howdah_child_start(zval *callable, zend_fcall_info *callback, const zend_fcall_info_cache *cache);
+
+void howdah_child_cancel(struct howdah_child *child);
+
+/* The child has ended: its result, or its exception thrown anew. */
+void howdah_child_take(struct howdah_child *child, zval *result);
+
+/* Nanoseconds of a time limit in seconds, HOWDAH_WAIT_FOREVER for none; throws and returns false if it is none. */
+bool howdah_api_limit(double seconds, bool none, uint32_t argument, int64_t *limit);
+
+/* True where a wait is possible. Else false, with an Error thrown that says what could not be waited for. */
+bool howdah_api_may_wait(const char *what);
+
+#endif

@@ -1,0 +1,126 @@
+/*
+ * See autoload.h. Here: classes.
+ *
+ * An autoloader that waits (for a database, a remote file) lets another request ask for the same class, and both
+ * would declare it. So whoever comes second waits for the first.
+ *
+ * Rules: a wait in a circle is found before it begins: A loads X and needs Y, which B loads and needs X for. Then
+ * the class counts as not there, as PHP has it when one request asks for a class whose file it is loading.
+ */
+#include "autoload.h"
+
+#include <errno.h>
+
+/* Coroutines that wait, on their own stacks. */
+struct waiting {
+	const struct howdah_coroutine *who;
+	const struct howdah_loading *what;
+	struct waiting *next;
+};
+
+static struct waiting *all_waiting;
+
+static bool is_circle(const struct howdah_loading *loading, const struct howdah_coroutine *me)
+{
+	const struct howdah_coroutine *owner = loading->owner;
+	while (owner != me) {
+		const struct waiting *waiting = all_waiting;
+		while (waiting && waiting->who != owner) {
+			waiting = waiting->next;
+		}
+		if (!waiting) {
+			return false;
+		}
+		owner = waiting->what->owner;
+	}
+	return true;
+}
+
+static void forget(const struct waiting *waiting)
+{
+	struct waiting **at = &all_waiting;
+	while (*at != waiting) {
+		at = &(*at)->next;
+	}
+	*at = waiting->next;
+}
+
+enum howdah_loaded howdah_loading_wait(struct howdah_loading *loading, int64_t time)
+{
+	if (!howdah_may_wait()) {
+		return HOWDAH_LOADED_BLOCKED;
+	}
+	struct howdah_coroutine *me = howdah_coroutine_current();
+	if (is_circle(loading, me)) {
+		return HOWDAH_LOADED_CIRCLE;
+	}
+	struct waiting waiting = {.who = me, .what = loading, .next = all_waiting};
+	all_waiting = &waiting;
+	int result = howdah_park(&loading->waiters, time);
+	forget(&waiting);
+	return result == 0 || errno == ETIMEDOUT ? HOWDAH_LOADED : HOWDAH_LOADED_BLOCKED;
+}
+
+/* --- classes ---------------------------------------------------------------------------------------- */
+
+static zend_class_entry *(*autoload)(zend_string *name, zend_string *lower_name);
+
+static HashTable classes; /* that are being loaded, by their names in lower case */
+
+static zend_class_entry *load(zend_string *name, zend_string *lower_name)
+{
+	struct howdah_loading loading = {.owner = howdah_coroutine_current()};
+	zend_class_entry *volatile class = NULL;
+	volatile bool failed = false;
+	zend_hash_update_ptr(&classes, lower_name, &loading);
+	zend_try
+	{
+		class = autoload(name, lower_name);
+	}
+	zend_catch
+	{
+		failed = true;
+	}
+	zend_end_try();
+	/* Another one that went round a circle, or could not wait, may have taken the place since. */
+	if (zend_hash_find_ptr(&classes, lower_name) == &loading) {
+		zend_hash_del(&classes, lower_name);
+	}
+	howdah_wake_all(&loading.waiters);
+	if (failed) {
+		zend_bailout();
+	}
+	return class;
+}
+
+static zend_class_entry *autoload_once(zend_string *name, zend_string *lower_name)
+{
+	struct howdah_loading *loading;
+	if (!howdah_coroutine_current()) {
+		return autoload(name, lower_name);
+	}
+	while (UNEXPECTED((loading = zend_hash_find_ptr(&classes, lower_name)) != NULL)) {
+		enum howdah_loaded loaded = howdah_loading_wait(loading, HOWDAH_WAIT_FOREVER);
+		if (loaded == HOWDAH_LOADED_CIRCLE) {
+			return NULL;
+		}
+		zend_class_entry *class = zend_hash_find_ptr(EG(class_table), lower_name);
+		if (class) {
+			return class;
+		}
+		if (loaded == HOWDAH_LOADED_BLOCKED) {
+			break;
+		}
+	}
+	return load(name, lower_name);
+}
+
+void howdah_autoload_start(void)
+{
+	zend_hash_init(&classes, 8, NULL, NULL, true);
+	if (zend_autoload) {
+		autoload = zend_autoload;
+		zend_autoload = autoload_once;
+	}
+	howdah_includes_start();
+}

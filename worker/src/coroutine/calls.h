@@ -1,0 +1,94 @@
+/*
+ * The functions that stand in the place of libc's calls that wait (got.h). In a coroutine they let others run
+ * where libc would hold up the thread; anywhere else, and on other threads, they are libc's.
+ *
+ * Rules for all calls_*.c: results, errors and effects are libc's, to the letter of its manual. A call that was
+ * cancelled fails with ECANCELED, or tells of the part that it did. Handlers of signals run, but do not
+ * end a call with EINTR: no coroutine is more the one that the signal was meant for than another. errno is
+ * left alone by calls that succeed. While a call waits, nobody writes into memory that it was given: that may be
+ * state which is exchanged (coroutine.h).
+ */
+#ifndef HOWDAH_COROUTINE_CALLS_H
+#define HOWDAH_COROUTINE_CALLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "got.h"
+
+/*
+ * Puts them in place, once, in the zygote of a concurrent pool, while it has one thread. False: not everywhere; the
+ * result says where not and why. Objects that are loaded later are taken care of as they come.
+ */
+bool howdah_calls_install(struct howdah_got_result *result);
+
+/* --- between the files calls_*.c ------------------------------------------------------------------------ */
+
+struct howdah_calls {
+	const struct howdah_got_entry *entries;
+	size_t count;
+};
+
+extern const struct howdah_calls howdah_calls_dns, howdah_calls_files, howdah_calls_locks, howdah_calls_poll,
+	howdah_calls_popen, howdah_calls_processes, howdah_calls_receive, howdah_calls_resolver, howdah_calls_semaphores,
+	howdah_calls_send, howdah_calls_signals, howdah_calls_sockets, howdah_calls_time;
+
+/* Without the detour by void *, which ISO C has no cast to. */
+#define HOWDAH_CALL(called, function) \
+	{ \
+		called, (void *)(uintptr_t)(function) \
+	}
+#define HOWDAH_CALLS(group, list) \
+	const struct howdah_calls howdah_calls_##group = {list, sizeof(list) / sizeof(*(list))}
+
+/* Nanoseconds; times beyond the range are forever (HOWDAH_WAIT_FOREVER). */
+int64_t howdah_nanoseconds(int64_t seconds, int64_t nanoseconds);
+
+/* A point in time (CLOCK_MONOTONIC) so far from now, and how far it is; forever stays forever. */
+int64_t howdah_deadline(int64_t timeout);
+int64_t howdah_time_left(int64_t deadline);
+
+/* Waits so long, also forever. 0, or -1 with errno. */
+int howdah_sleep(int64_t time);
+
+/*
+ * A call on a socket that would have to wait: `events` is what for, the rest starts as zero. True: try again. False:
+ * the call is to fail with the errno that is set (the descriptor does not block, the socket's own timeout is
+ * over, or the wait was cancelled).
+ */
+struct howdah_call_wait {
+	int fd;
+	short events;
+	bool begun;
+	unsigned fruitless; /* times that the descriptor was ready and the call not */
+	int64_t deadline;
+};
+bool howdah_call_wait(struct howdah_call_wait *wait);
+
+/* When a call on the socket that begins now is to end: SO_RCVTIMEO (for POLLIN) or SO_SNDTIMEO. */
+int64_t howdah_socket_deadline(int fd, short events);
+
+/* The same for what is no socket and has no timeout: true, with errno as it was, unless it was cancelled. For one that
+ * does not block, at once. */
+bool howdah_file_wait(int fd, short events);
+
+/* For what cannot be waited for but only tried: true, try again; false: cancelled. `tries` starts as 0. */
+bool howdah_retry_wait(unsigned *tries, int64_t deadline);
+
+/* As above, and a lock that is given back in this process ends the wait. */
+bool howdah_lock_wait(unsigned *tries, int64_t deadline);
+void howdah_lock_given_back(void);
+
+/* A call found something to do at once. Who always does lets others run now and then. */
+void howdah_call_progress(void);
+
+/* libc's read() and write(), waiting as a coroutine. */
+ssize_t howdah_call_write(int fd, const void *data, size_t size);
+
+/* waitpid(pid, status, 0), waiting as a coroutine where that is possible. */
+pid_t howdah_call_wait_child(pid_t pid, int *status);
+
+#endif

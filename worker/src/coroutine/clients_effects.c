@@ -1,0 +1,113 @@
+/*
+ * What functions of clients do to them: which make a client stay with its task, and which ask for the outcome of an
+ * earlier call.
+ */
+#include "clients_wrap.h"
+
+#include <strings.h>
+
+/* Names are lower case. An owner stands for all classes or modules whose names begin so, the first line counts; a
+ * function that ends in * stands for all that begin so. */
+static const struct {
+	const char *owner, *function;
+	unsigned effect;
+} effects[] = {
+	{"redisarray", "multi", HOWDAH_CLIENT_PIN},
+	{"redis", "multi", HOWDAH_CLIENT_ASK},
+	{"redis", "pipeline", HOWDAH_CLIENT_ASK},
+	{"redis", "watch", HOWDAH_CLIENT_HOLD},
+	{"redis", "exec", HOWDAH_CLIENT_ASK},
+	{"redis", "discard", HOWDAH_CLIENT_ASK},
+	{"redis", "unwatch", HOWDAH_CLIENT_ASK},
+	{"redis", "close", HOWDAH_CLIENT_ASK},
+	{"redis", "reset", HOWDAH_CLIENT_ASK},
+	{"redis", "select", HOWDAH_CLIENT_PIN},
+	{"redis", "swapdb", HOWDAH_CLIENT_PIN},
+	{"redis", "auth", HOWDAH_CLIENT_PIN},
+	{"redis", "setoption", HOWDAH_CLIENT_PIN},
+	{"redis", "client", HOWDAH_CLIENT_PIN},
+	{"redis", "rawcommand", HOWDAH_CLIENT_PIN}, /* may be any of these */
+	{"redis", "getlasterror", HOWDAH_CLIENT_READER},
+	{"redis", "clearlasterror", HOWDAH_CLIENT_READER},
+	{"redis", "getmode", HOWDAH_CLIENT_READER},
+	{"memcached", "getresult*", HOWDAH_CLIENT_READER},
+	{"memcached", "getlast*", HOWDAH_CLIENT_READER},
+	{"memcached", "getdelayed", HOWDAH_CLIENT_PIN},
+	{"memcached", "getdelayedbykey", HOWDAH_CLIENT_PIN},
+	{"memcached", "setoption*", HOWDAH_CLIENT_PIN},
+	{"memcached", "setsaslauthdata", HOWDAH_CLIENT_PIN},
+	{"soapclient", "__getlast*", HOWDAH_CLIENT_READER},
+	{"soapclient", "__set*", HOWDAH_CLIENT_PIN},
+	{"curl", "curl_setopt*", HOWDAH_CLIENT_PIN},
+	{"curl", "curl_multi_setopt", HOWDAH_CLIENT_PIN},
+	{"curl", "curl_reset", HOWDAH_CLIENT_UNPIN},
+	{"curl", "curl_close", HOWDAH_CLIENT_UNPIN},
+	{"curl", "curl_getinfo", HOWDAH_CLIENT_READER},
+	{"curl", "curl_errno", HOWDAH_CLIENT_READER},
+	{"curl", "curl_error", HOWDAH_CLIENT_READER},
+	{"curl", "curl_multi_getcontent", HOWDAH_CLIENT_READER},
+	{"mysqli", "mysqli_insert_id", HOWDAH_CLIENT_READER},
+	{"mysqli", "mysqli_affected_rows", HOWDAH_CLIENT_READER},
+	{"mysqli", "mysqli_err*", HOWDAH_CLIENT_READER},
+	{"mysqli", "mysqli_sqlstate", HOWDAH_CLIENT_READER},
+	{"mysqli", "mysqli_info", HOWDAH_CLIENT_READER},
+	{"mysqli", "mysqli_warning_count", HOWDAH_CLIENT_READER},
+	{"mysqli", "mysqli_field_count", HOWDAH_CLIENT_READER},
+	{"mysqli", "mysqli_autocommit", HOWDAH_CLIENT_PIN},
+	{"mysqli", "mysqli_select_db", HOWDAH_CLIENT_PIN},
+	{"mysqli", "mysqli_change_user", HOWDAH_CLIENT_PIN},
+	{"mysqli", "autocommit", HOWDAH_CLIENT_PIN},
+	{"mysqli", "select_db", HOWDAH_CLIENT_PIN},
+	{"mysqli", "change_user", HOWDAH_CLIENT_PIN},
+	{"pgsql", "pg_connect", HOWDAH_CLIENT_FREE},
+	{"pgsql", "pg_pconnect", HOWDAH_CLIENT_FREE},
+	{"pgsql", "pg_unescape_bytea", HOWDAH_CLIENT_FREE},
+	{"pgsql", "pg_last_error", HOWDAH_CLIENT_READER},
+	{"pgsql", "pg_last_notice", HOWDAH_CLIENT_READER},
+	{"pgsql", "pg_set_client_encoding", HOWDAH_CLIENT_PIN},
+	{"pgsql", "pg_prepare", HOWDAH_CLIENT_PIN}, /* names of statements are the connection's */
+	{"pgsql", "pg_send_prepare", HOWDAH_CLIENT_PIN},
+	{"sqlite3", "changes", HOWDAH_CLIENT_READER},
+	{"sqlite3", "lasterror*", HOWDAH_CLIENT_READER},
+	{"sqlite3", "lastextendederror*", HOWDAH_CLIENT_READER},
+	{"sqlite3", "lastinsertrowid", HOWDAH_CLIENT_READER},
+	{"ftp", "ftp_chdir", HOWDAH_CLIENT_PIN},
+	{"ftp", "ftp_cdup", HOWDAH_CLIENT_PIN},
+	{"ftp", "ftp_login", HOWDAH_CLIENT_PIN},
+	{"ftp", "ftp_nb_*", HOWDAH_CLIENT_PIN},
+	{"standard", "fread", HOWDAH_CLIENT_READ},
+	{"standard", "fgets", HOWDAH_CLIENT_READ},
+	{"standard", "fgetc", HOWDAH_CLIENT_READ},
+	{"standard", "fgetcsv", HOWDAH_CLIENT_READ},
+	{"standard", "fscanf", HOWDAH_CLIENT_READ},
+	{"standard", "fpassthru", HOWDAH_CLIENT_READ},
+	{"standard", "stream_get_contents", HOWDAH_CLIENT_READ},
+	{"standard", "stream_get_line", HOWDAH_CLIENT_READ},
+	{"standard", "stream_socket_recvfrom", HOWDAH_CLIENT_READ},
+	{"standard", "stream_copy_to_stream", HOWDAH_CLIENT_READ | HOWDAH_CLIENT_WRITE},
+	{"standard", "stream_socket_enable_crypto", HOWDAH_CLIENT_READ | HOWDAH_CLIENT_WRITE},
+	{"standard", "fwrite", HOWDAH_CLIENT_WRITE},
+	{"standard", "fputs", HOWDAH_CLIENT_WRITE},
+	{"standard", "fputcsv", HOWDAH_CLIENT_WRITE},
+	{"standard", "stream_socket_sendto", HOWDAH_CLIENT_WRITE},
+	{"sockets", "socket_read", HOWDAH_CLIENT_READ},
+	{"sockets", "socket_recv*", HOWDAH_CLIENT_READ},
+	{"sockets", "socket_write", HOWDAH_CLIENT_WRITE},
+	{"sockets", "socket_send*", HOWDAH_CLIENT_WRITE},
+};
+
+static bool matches(const char *pattern, const char *name)
+{
+	size_t size = strlen(pattern);
+	return pattern[size - 1] == '*' ? strncasecmp(pattern, name, size - 1) == 0 : strcasecmp(pattern, name) == 0;
+}
+
+unsigned howdah_client_effect(const char *owner, const char *function)
+{
+	for (size_t i = 0; i < sizeof(effects) / sizeof(*effects); i++) {
+		if (strncmp(effects[i].owner, owner, strlen(effects[i].owner)) == 0 && matches(effects[i].function, function)) {
+			return effects[i].effect;
+		}
+	}
+	return 0;
+}

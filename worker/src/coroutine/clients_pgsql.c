@@ -1,0 +1,211 @@
+/*
+ * pgsql: the connection is the client, of its objects and of the large objects that were opened on it. Results have
+ * all their rows.
+ *
+ * pg_connect() gives a process one connection for each connection string, and functions that are called without one
+ * the last that was made. Both are a task's own here.
+ */
+#include "clients_kinds.h"
+
+#include <zend_modules.h>
+
+#include "clients_wrap.h"
+#include "connections_kind.h"
+
+static zend_class_entry *link_ce, *lob_ce;
+
+/* Both have the PGconn first in their structures. */
+static const void *pgsql_key(zval *subject)
+{
+	static bool looked;
+	if (!looked) {
+		looked = true;
+		link_ce = zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("pgsql\\connection"));
+		lob_ce = zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("pgsql\\lob"));
+	}
+	if (Z_TYPE_P(subject) != IS_OBJECT || (Z_OBJCE_P(subject) != link_ce && Z_OBJCE_P(subject) != lob_ce)) {
+		return NULL;
+	}
+	return *(void *const *)howdah_connection_container(Z_OBJ_P(subject));
+}
+
+static bool pgsql_busy(zval *subject)
+{
+	const PGconn *connection = pgsql_key(subject);
+	return connection && !howdah_libpq_is_idle(connection);
+}
+
+static bool is_connection(const struct howdah_connection *connection, const void *key)
+{
+	return connection->handle == key;
+}
+
+static void pgsql_rollback(const void *key, bool cut)
+{
+	howdah_client_rollback(&howdah_connection_pgsql, is_connection, key, cut);
+}
+
+const struct howdah_client_kind howdah_client_pgsql = {
+	.name = "PgSql\\Connection",
+	.key = pgsql_key,
+	.busy = pgsql_busy,
+	.always_ask = true,
+	.rollback = pgsql_rollback,
+};
+
+/* --- what the extension keeps for the process ----------------------------------------------------------- */
+
+/* The end of its globals. */
+struct kept {
+	zend_object *default_link;
+	HashTable field_oids, table_oids;
+	HashTable connections;
+};
+
+/* A task's. */
+struct own {
+	zend_object *default_link;
+	HashTable connections; /* by connection string, without a reference */
+	struct own *next, *previous;
+};
+
+static struct own *owns;
+
+static struct kept *kept; /* NULL: not loaded, or not as known */
+
+static void find_kept(void)
+{
+	const zend_module_entry *module = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("pgsql"));
+	char *globals = module && module->globals_size > sizeof(struct kept) ? howdah_compat_module_globals("pgsql") : NULL;
+	if (!globals) {
+		return;
+	}
+	struct kept *found = (struct kept *)(globals + module->globals_size - sizeof(*found));
+	/* As its start-up leaves it. */
+	if (found->connections.nTableMask == HT_MIN_MASK && found->connections.nNumOfElements == 0 &&
+		found->connections.nInternalPointer == 0 && found->connections.pDestructor == NULL && !found->default_link) {
+		kept = found;
+	}
+}
+
+static void exchange(struct own *own)
+{
+	zend_object *link = kept->default_link;
+	HashTable connections = kept->connections;
+	kept->default_link = own->default_link;
+	kept->connections = own->connections;
+	own->default_link = link;
+	own->connections = connections;
+}
+
+static zend_object *link_of_boot;
+static bool begun; /* the main context has */
+
+static void begin(void *room)
+{
+	struct own *own = room;
+	zend_hash_init(&own->connections, 0, NULL, NULL, true);
+	own->default_link = begun ? link_of_boot : NULL;
+	if (own->default_link) {
+		GC_ADDREF(own->default_link);
+	}
+	begun = true;
+	own->next = owns;
+	if (owns) {
+		owns->previous = own;
+	}
+	owns = own;
+}
+
+static void snapshot(void)
+{
+	link_of_boot = kept->default_link;
+}
+
+/* What is in the room is the one's that is not in place. */
+static void in_or_out(void *room)
+{
+	exchange(room);
+}
+
+static void finish(void *room, bool fatal)
+{
+	if (kept->default_link && !fatal) {
+		zend_object *link = kept->default_link;
+		kept->default_link = NULL;
+		OBJ_RELEASE(link);
+	}
+}
+
+static void end(void *room)
+{
+	struct own *own = room;
+	if (own->previous) {
+		own->previous->next = own->next;
+	} else {
+		owns = own->next;
+	}
+	if (own->next) {
+		own->next->previous = own->previous;
+	}
+	zend_hash_destroy(&own->connections);
+}
+
+static int is_it(zval *entry, void *object)
+{
+	return Z_TYPE_P(entry) == IS_OBJECT && Z_OBJ_P(entry) == object ? ZEND_HASH_APPLY_REMOVE : ZEND_HASH_APPLY_KEEP;
+}
+
+/* The extension looks into the table that is in place alone. */
+void howdah_client_pgsql_freed(zend_object *object)
+{
+	for (struct own *own = owns; own; own = own->next) {
+		zend_hash_apply_with_argument(&own->connections, is_it, object);
+	}
+}
+
+static ZEND_FUNCTION(guarded)
+{
+	const struct howdah_guard *guard = howdah_guard_of(execute_data);
+	struct howdah_client *client;
+	bool named = !howdah_client_user || !kept || !kept->default_link || guard->effect & HOWDAH_CLIENT_FREE;
+	for (uint32_t i = 1; !named && i <= ZEND_CALL_NUM_ARGS(execute_data); i++) {
+		named = Z_TYPE_P(ZEND_CALL_ARG(execute_data, i)) == IS_OBJECT;
+	}
+	if (EXPECTED(named)) {
+		ZEND_FN(howdah_guarded_function)(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+		return;
+	}
+	zval link;
+	ZVAL_OBJ_COPY(&link, kept->default_link);
+	if (howdah_client_enter(guard->kind, &link, guard->effect, &client)) {
+		guard->original(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+		if (client) {
+			howdah_client_leave(guard->kind, &link, guard->effect, client);
+		}
+	}
+	zval_ptr_dtor(&link);
+}
+
+void howdah_client_pgsql_startup(void)
+{
+	howdah_wrap_functions("pgsql", &howdah_client_pgsql, true, ZEND_FN(guarded));
+	find_kept();
+}
+
+void howdah_client_pgsql_init(void)
+{
+	static const struct howdah_task_part part = {
+		.name = "pgsql",
+		.size = sizeof(struct own),
+		.snapshot = snapshot,
+		.begin = begin,
+		.in = in_or_out,
+		.out = in_or_out,
+		.finish = finish,
+		.end = end,
+	};
+	if (kept) {
+		howdah_task_register(&part);
+	}
+}

@@ -1,0 +1,73 @@
+/*
+ * Inside of clients*.c: what is known of each client, and who has it.
+ */
+#ifndef HOWDAH_CLIENTS_RECORD_H
+#define HOWDAH_CLIENTS_RECORD_H
+
+#include "clients.h"
+
+struct howdah_client {
+	const struct howdah_client_kind *kind;
+	const void *key;
+	uint64_t serial, identity;
+	struct howdah_client_user *owner; /* NULL: nobody's */
+	struct howdah_client *next, *previous;
+	struct howdah_coroutine *coroutine; /* of the last call */
+	unsigned depth;                     /* calls under way, one within the other */
+	unsigned hold;                      /* HOWDAH_CLIENT_HOLD, HOWDAH_CLIENT_PIN */
+	uint64_t last, mixed;               /* serials of users: of the last call; that wrote in between */
+	bool was_read;                      /* a stream that somebody reads from */
+	struct howdah_turns turns;
+	struct put_off *put_off;
+};
+
+struct put_off {
+	zval value;
+	struct put_off *next;
+};
+
+/* A coroutine that waits for a client; on its stack. */
+struct howdah_client_waiting {
+	struct howdah_turn turn;
+	struct howdah_client *client;
+	struct howdah_client_user *user;
+	struct howdah_coroutine *coroutine;
+	struct howdah_client_waiting *next;
+};
+
+/* Users that are alive; coroutines that wait. */
+extern struct howdah_client_user *howdah_client_users;
+extern struct howdah_client_waiting *howdah_clients_waiting;
+
+/* Never used twice; of users and clients. */
+uint64_t howdah_client_serial(void);
+
+/* Before anything else. */
+void howdah_client_records_init(void);
+
+/* The client of a key, which is made if need be; NULL if it is not known. */
+struct howdah_client *howdah_client_record(const struct howdah_client_kind *kind, const void *key, zval *subject);
+struct howdah_client *howdah_client_find(const struct howdah_client_kind *kind, const void *key);
+
+/* Forgets clients that nobody needs, if there are many. */
+void howdah_client_records_sweep(void);
+
+bool howdah_client_is_alive(uint64_t serial);
+
+void howdah_client_own(struct howdah_client *client, struct howdah_client_user *user);
+
+/* The owner's no more, but of the one that waits longest. */
+void howdah_client_let_go(struct howdah_client *client);
+
+/* Those that are in no call and have nothing open. */
+void howdah_client_let_go_of_idle(struct howdah_client_user *user);
+
+/* The user has ended: what is open is rolled back, or cut after a fatal error. */
+void howdah_client_let_go_of_all(struct howdah_client_user *user, bool fatal);
+
+void howdah_client_waits_no_more(const struct howdah_client_waiting *one);
+
+/* Frees what was put off; the client is in a call of the coroutine at hand. */
+void howdah_client_free_put_off(struct howdah_client *client);
+
+#endif

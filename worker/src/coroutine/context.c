@@ -1,0 +1,196 @@
+/*
+ * The stacks of coroutines: a context of the engine's fibers with a C stack, and the first page of a stack of the
+ * virtual machine. Both are kept for the next request.
+ *
+ * The engine exports what it switches its own fibers with (zend_fiber_switch_context()), which saves and restores
+ * bailout, VM stack, frame, error_reporting and the active Fiber.
+ *
+ * Rules: this file alone switches; it knows nothing of tasks.
+ */
+#include "core.h"
+
+#include <stdlib.h>
+
+#ifdef __SANITIZE_ADDRESS__
+#include <pthread.h>
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+/* JSON that is nested as deeply as PHP allows by default takes more than a quarter of it. And it is less than a huge
+ * page, which the kernel might else give to a stack of which a few KiB are used. */
+#define STACK_DEFAULT (1024 * 1024)
+#define STACK_MIN (64 * 1024)
+/* As a Fiber of PHP code has it. */
+#define VM_STACK_SIZE (1024 * sizeof(zval))
+
+static size_t stack_size = STACK_DEFAULT;
+static uint32_t keep_max, kept;
+static struct howdah_coroutine *idle;
+static zend_fiber_context *main_context; /* that the scheduler runs in, while a coroutine does */
+static struct howdah_coroutine *entering;
+
+/* What lies below a coroutine's first function: a frame of an internal function without a name, as in fibers. */
+static zend_function base_function = {.type = ZEND_INTERNAL_FUNCTION};
+
+void howdah_context_init(size_t size, uint32_t keep)
+{
+	if (size) {
+		stack_size = size < STACK_MIN ? STACK_MIN : size;
+	}
+	keep_max = keep;
+}
+
+size_t howdah_context_stack_size(void)
+{
+	return stack_size;
+}
+
+/* --- AddressSanitizer wants to know the stack -------------------------------------------------------------- */
+
+#ifdef __SANITIZE_ADDRESS__
+static void *main_fake;
+static const void *main_bottom;
+static size_t main_size;
+
+static void announce_coroutine(struct howdah_coroutine *coroutine)
+{
+	/* Their bounds are the engine's secret; pointer and size come first in its structure. */
+	const struct {
+		void *pointer;
+		size_t size;
+	} *stack = (const void *)coroutine->context.stack;
+	__sanitizer_start_switch_fiber(&main_fake, stack->pointer, stack->size);
+}
+
+static void announce_main(void)
+{
+	__sanitizer_start_switch_fiber(NULL, main_bottom, main_size);
+}
+
+static void arrived_in_coroutine(void)
+{
+	__sanitizer_finish_switch_fiber(NULL, &main_bottom, &main_size);
+}
+
+static void arrived_in_main(void)
+{
+	__sanitizer_finish_switch_fiber(main_fake, NULL, NULL);
+}
+#else
+static void announce_coroutine(struct howdah_coroutine *coroutine)
+{
+}
+
+static void announce_main(void)
+{
+}
+
+static void arrived_in_coroutine(void)
+{
+}
+
+static void arrived_in_main(void)
+{
+}
+#endif
+
+/* --- switching -------------------------------------------------------------------------------------------- */
+
+static void switch_to(zend_fiber_context *context)
+{
+	zend_fiber_transfer transfer = {.context = context};
+	ZVAL_NULL(&transfer.value);
+	zend_fiber_switch_context(&transfer);
+}
+
+void howdah_context_enter(struct howdah_coroutine *coroutine)
+{
+	main_context = EG(current_fiber_context);
+	entering = coroutine;
+	announce_coroutine(coroutine);
+	switch_to(coroutine->resume);
+	arrived_in_main();
+}
+
+void howdah_context_leave(struct howdah_coroutine *coroutine)
+{
+	coroutine->resume = EG(current_fiber_context);
+	coroutine->frame = EG(current_execute_data);
+	announce_main();
+	switch_to(main_context);
+	arrived_in_coroutine();
+	coroutine->frame = NULL;
+}
+
+/* What a coroutine runs, for as long as it lives. Whoever gives it something new enters it. */
+static void life(zend_fiber_transfer *transfer)
+{
+	struct howdah_coroutine *coroutine = entering;
+	arrived_in_coroutine();
+	coroutine->stack = (const char *)__builtin_frame_address(0) - stack_size;
+	zend_first_try
+	{
+		zend_vm_stack stack = zend_vm_stack_new_page(VM_STACK_SIZE, NULL);
+		coroutine->page = stack;
+		EG(vm_stack) = stack;
+		EG(vm_stack_top) = stack->top + ZEND_CALL_FRAME_SLOT;
+		EG(vm_stack_end) = stack->end;
+		EG(vm_stack_page_size) = VM_STACK_SIZE;
+		zend_execute_data *base = (zend_execute_data *)stack->top;
+		memset(base, 0, sizeof(*base));
+		base->func = &base_function;
+		EG(current_execute_data) = base;
+		EG(jit_trace_num) = 0;
+		EG(active_fiber) = NULL;
+		howdah_compat_stack_limits(&coroutine->context);
+		for (;;) {
+			EG(error_reporting) = coroutine->error_reporting;
+			coroutine->run(coroutine->argument);
+			coroutine->run = NULL;
+			EG(current_execute_data) = base; /* after a longjmp it points nowhere */
+			howdah_context_leave(coroutine);
+		}
+	}
+	zend_end_try();
+	/* What runs catches its own bailouts: PHP's state is not to be trusted any more. */
+	abort();
+}
+
+/* --- reuse ------------------------------------------------------------------------------------------------ */
+
+static char kind[] = "howdah";
+
+struct howdah_coroutine *howdah_context_take(void)
+{
+	struct howdah_coroutine *coroutine = idle;
+	if (EXPECTED(coroutine)) {
+		idle = coroutine->next;
+		kept--;
+		coroutine->next = NULL;
+		return coroutine;
+	}
+	coroutine = calloc(1, sizeof(*coroutine));
+	if (!coroutine) {
+		return NULL;
+	}
+	if (!howdah_compat_fiber_init(&coroutine->context, kind, life, stack_size)) {
+		free(coroutine);
+		return NULL;
+	}
+	coroutine->resume = &coroutine->context;
+	return coroutine;
+}
+
+void howdah_context_give_back(struct howdah_coroutine *coroutine)
+{
+	coroutine->state = HOWDAH_COROUTINE_IDLE;
+	if (UNEXPECTED(kept >= keep_max)) {
+		efree(coroutine->page);
+		zend_fiber_destroy_context(&coroutine->context);
+		free(coroutine);
+		return;
+	}
+	coroutine->next = idle;
+	idle = coroutine;
+	kept++;
+}

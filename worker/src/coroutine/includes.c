@@ -1,0 +1,152 @@
+/*
+ * See autoload.h. Here: files of include_once and require_once.
+ *
+ * PHP counts a file as included from the moment it was compiled. If its code waits, another request that includes it
+ * would go on without what the rest of it defines; it waits instead.
+ *
+ * A file counts as being loaded while its code is on the stack of the coroutine that included it. Files that were
+ * compiled are noted until their task leaves the next time; a worker that is warm compiles none.
+ *
+ * Rules: no coroutine waits while it compiles. The compiler's state is one for the process.
+ */
+#include "autoload.h"
+
+#include "core.h"
+
+/* The engine does not tell when the code of a file has ended; who waits for that looks, in nanoseconds. */
+#define LOOK_AGAIN INT64_C(1000000)
+
+struct file {
+	struct howdah_loading loading;
+	zend_string *path;
+	struct file *next;
+};
+
+static struct file *files;
+
+static zend_op_array *(*compile_original)(zend_file_handle *handle, int type);
+static zend_string *(*resolve_original)(zend_string *name);
+
+static bool is_on_stack(const zend_execute_data *frame, const zend_string *path)
+{
+	for (; frame; frame = frame->prev_execute_data) {
+		if (frame->func && ZEND_USER_CODE(frame->func->type) && (ZEND_CALL_INFO(frame) & ZEND_CALL_CODE) &&
+			zend_string_equals(frame->func->op_array.filename, path)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool is_include_once(void)
+{
+	const zend_execute_data *frame = EG(current_execute_data);
+	if (!frame || !frame->func || !ZEND_USER_CODE(frame->func->type) || !frame->opline ||
+		frame->opline->opcode != ZEND_INCLUDE_OR_EVAL) {
+		return false;
+	}
+	return frame->opline->extended_value == ZEND_INCLUDE_ONCE || frame->opline->extended_value == ZEND_REQUIRE_ONCE;
+}
+
+static void note(zend_string *path)
+{
+	struct file *file = pecalloc(1, sizeof(*file), true);
+	file->loading.owner = howdah_coroutine_current();
+	file->path = zend_string_copy(path);
+	file->next = files;
+	files = file;
+}
+
+static zend_op_array *compile(zend_file_handle *handle, int type)
+{
+	if (!howdah_coroutine_current()) {
+		return compile_original(handle, type);
+	}
+	bool once = is_include_once();
+	zend_op_array *volatile code = NULL;
+	volatile bool failed = false;
+	zend_fiber_switch_block();
+	zend_try
+	{
+		code = compile_original(handle, type);
+	}
+	zend_catch
+	{
+		failed = true;
+	}
+	zend_end_try();
+	zend_fiber_switch_unblock();
+	if (failed) {
+		zend_bailout();
+	}
+	if (code && once) {
+		note(code->filename);
+	}
+	return code;
+}
+
+static struct file *find(const zend_string *path)
+{
+	struct file *file = files;
+	while (file && !zend_string_equals(file->path, path)) {
+		file = file->next;
+	}
+	return file;
+}
+
+/* Tells those who wait for files whose code has run to its end. */
+static void finished(void)
+{
+	struct file **at = &files;
+	while (*at) {
+		struct file *file = *at;
+		if (is_on_stack(file->loading.owner->frame, file->path)) {
+			at = &file->next;
+			continue;
+		}
+		*at = file->next;
+		howdah_wake_all(&file->loading.waiters);
+		zend_string_release(file->path);
+		pefree(file, true);
+	}
+}
+
+static zend_string *resolve(zend_string *name)
+{
+	zend_string *path = resolve_original(name);
+	const struct howdah_coroutine *me = howdah_coroutine_current();
+	struct file *file;
+	while (UNEXPECTED(files) && path && me && (file = find(path)) != NULL && file->loading.owner != me) {
+		if (!is_on_stack(file->loading.owner->frame, path)) {
+			finished();
+		} else if (howdah_loading_wait(&file->loading, LOOK_AGAIN) != HOWDAH_LOADED) {
+			break;
+		}
+	}
+	return path;
+}
+
+void howdah_includes_start(void)
+{
+	compile_original = zend_compile_file;
+	zend_compile_file = compile;
+	resolve_original = zend_resolve_path;
+	zend_resolve_path = resolve;
+}
+
+static void begin(void *at)
+{
+}
+
+static void out(void *at)
+{
+	if (UNEXPECTED(files)) {
+		finished();
+	}
+}
+
+const struct howdah_task_part howdah_includes_part = {
+	.name = "includes",
+	.begin = begin,
+	.out = out,
+};

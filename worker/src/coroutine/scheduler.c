@@ -1,0 +1,301 @@
+/*
+ * The scheduler: who runs next, and waiting. It runs in the main context, inside the worker script's call for a
+ * request; coroutines run one at a time until they wait.
+ *
+ * Rules: first come, first served. A coroutine is in one list at most: the ready list, or the queue that it is
+ * parked in; whoever makes it ready takes it out of the latter and stops its timer.
+ */
+#include "core.h"
+#include "swap_siblings.h"
+
+#include "backtrace.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+bool howdah_concurrent;
+
+static pthread_t thread;
+static struct howdah_coroutine *current;
+static struct howdah_coroutine *first, *last; /* ready */
+static uint32_t ready, waiting, alive;
+
+int64_t howdah_now(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+void howdah_core_init(const struct howdah_pool *pool, uint32_t places)
+{
+	thread = pthread_self();
+	howdah_context_init(pool->options.stack_size, places);
+	howdah_parts_register(pool);
+	howdah_interrupt_init();
+	howdah_memory_init();
+}
+
+uint32_t howdah_ready_count(void)
+{
+	return ready;
+}
+
+uint32_t howdah_waiting_count(void)
+{
+	return waiting;
+}
+
+struct howdah_coroutine *howdah_coroutine_current(void)
+{
+	return current;
+}
+
+struct howdah_task *howdah_task_current(void)
+{
+	return current ? current->task : NULL;
+}
+
+struct howdah_task *howdah_coroutine_task(struct howdah_coroutine *coroutine)
+{
+	return coroutine ? coroutine->task : NULL;
+}
+
+/* --- lists ------------------------------------------------------------------------------------------------ */
+
+static void queue_append(struct howdah_waiters *waiters, struct howdah_coroutine *coroutine)
+{
+	coroutine->queue = waiters;
+	coroutine->next = NULL;
+	coroutine->previous = waiters->last;
+	if (waiters->last) {
+		waiters->last->next = coroutine;
+	} else {
+		waiters->first = coroutine;
+	}
+	waiters->last = coroutine;
+}
+
+static void queue_remove(struct howdah_coroutine *coroutine)
+{
+	struct howdah_waiters *waiters = coroutine->queue;
+	if (coroutine->previous) {
+		coroutine->previous->next = coroutine->next;
+	} else {
+		waiters->first = coroutine->next;
+	}
+	if (coroutine->next) {
+		coroutine->next->previous = coroutine->previous;
+	} else {
+		waiters->last = coroutine->previous;
+	}
+	coroutine->queue = NULL;
+}
+
+static void ready_append(struct howdah_coroutine *coroutine)
+{
+	coroutine->state = HOWDAH_COROUTINE_READY;
+	coroutine->next = NULL;
+	if (last) {
+		last->next = coroutine;
+	} else {
+		first = coroutine;
+	}
+	last = coroutine;
+	ready++;
+}
+
+void howdah_ready(struct howdah_coroutine *coroutine, int woken_by)
+{
+	if (coroutine->state != HOWDAH_COROUTINE_WAITING) {
+		return;
+	}
+	if (coroutine->queue) {
+		queue_remove(coroutine);
+	}
+	howdah_timer_clear(coroutine);
+	coroutine->woken_by = woken_by;
+	waiting--;
+	ready_append(coroutine);
+}
+
+/* --- running ---------------------------------------------------------------------------------------------- */
+
+/* The task that ended with the coroutine, or NULL. */
+static struct howdah_task *ended(struct howdah_coroutine *coroutine)
+{
+	struct howdah_task *task = coroutine->task;
+	struct howdah_coroutine **link = &task->coroutines;
+	while (*link != coroutine) {
+		link = &(*link)->sibling;
+	}
+	*link = coroutine->sibling;
+	alive--;
+	if (!task->fatal) {
+		howdah_context_give_back(coroutine);
+	}
+	howdah_wake_all(&task->children);
+	return task->coroutines ? NULL : task;
+}
+
+struct howdah_task *howdah_run_one(void)
+{
+	struct howdah_coroutine *coroutine = first;
+	first = coroutine->next;
+	if (!first) {
+		last = NULL;
+	}
+	ready--;
+	howdah_task_enter(coroutine->task);
+	coroutine->state = HOWDAH_COROUTINE_RUNNING;
+	current = coroutine;
+	howdah_watchdog_running(coroutine->task);
+	/* What was found while it did not run is dealt with by the interrupt. */
+	if (UNEXPECTED((coroutine->cancelled && !coroutine->unwound) ||
+				   atomic_load_explicit(&coroutine->task->expired, memory_order_relaxed))) {
+		howdah_interrupt_raise();
+	}
+	howdah_context_enter(coroutine);
+	uint64_t held_ms;
+	if (UNEXPECTED(howdah_watchdog_take_hog(&held_ms))) {
+		/* It held the thread in a function of C, or ended at last. */
+		howdah_backtrace_log_hog(
+			coroutine->task->request.claim.request_id, coroutine->run ? coroutine->frame : NULL, held_ms);
+	}
+	howdah_watchdog_running(NULL);
+	current = NULL;
+	return coroutine->run ? NULL : ended(coroutine);
+}
+
+struct howdah_coroutine *howdah_start(struct howdah_task *task, void (*run)(void *argument), void *argument)
+{
+	struct howdah_coroutine *coroutine = alive < HOWDAH_COROUTINES_MAX ? howdah_context_take() : NULL;
+	if (!coroutine) {
+		return NULL;
+	}
+	coroutine->task = task;
+	coroutine->run = run;
+	coroutine->argument = argument;
+	coroutine->cancelled = false;
+	coroutine->unwound = false;
+	coroutine->sibling = task->coroutines;
+	task->coroutines = coroutine;
+	alive++;
+	coroutine->error_reporting = EG(error_reporting);
+	ready_append(coroutine);
+	return coroutine;
+}
+
+/* --- waiting ---------------------------------------------------------------------------------------------- */
+
+bool howdah_may_wait(void)
+{
+	/* A compiler that is interrupted by another loses its state: it is one for all. So does the cycle collector,
+	 * during which errors.c forbids a switch. */
+	return current && pthread_equal(pthread_self(), thread) && !howdah_request_forked && !zend_fiber_switch_blocked() &&
+		   !CG(in_compilation);
+}
+
+static void give_up(void)
+{
+	if (EXPECTED(!current->task->coroutines->sibling)) {
+		howdah_context_leave(current);
+		return;
+	}
+	struct howdah_sibling sibling;
+	howdah_sibling_out(&sibling);
+	howdah_context_leave(current);
+	howdah_sibling_in(&sibling);
+}
+
+int howdah_suspend(int64_t deadline)
+{
+	struct howdah_coroutine *coroutine = current;
+	if (UNEXPECTED(coroutine->cancelled)) {
+		if (coroutine->queue) {
+			queue_remove(coroutine);
+		}
+		return ECANCELED;
+	}
+	if (deadline >= 0 && UNEXPECTED(!howdah_timer_set(coroutine, deadline))) {
+		if (coroutine->queue) {
+			queue_remove(coroutine);
+		}
+		return ENOMEM;
+	}
+	coroutine->state = HOWDAH_COROUTINE_WAITING;
+	waiting++;
+	give_up();
+	return coroutine->woken_by;
+}
+
+int howdah_wait_time(int64_t time)
+{
+	int64_t now = howdah_now();
+	int error = howdah_suspend(time < 0 || time > INT64_MAX - now ? -1 : now + time);
+	if (error == ETIMEDOUT) {
+		return 0;
+	}
+	errno = error;
+	return -1;
+}
+
+void howdah_yield(void)
+{
+	ready_append(current);
+	give_up();
+}
+
+int howdah_park(struct howdah_waiters *waiters, int64_t timeout)
+{
+	int64_t now = timeout < 0 ? 0 : howdah_now();
+	queue_append(waiters, current);
+	int error = howdah_suspend(timeout < 0 || timeout > INT64_MAX - now ? -1 : now + timeout);
+	if (error == 0) {
+		return 0;
+	}
+	errno = error;
+	return -1;
+}
+
+struct howdah_coroutine *howdah_wake_one(struct howdah_waiters *waiters)
+{
+	struct howdah_coroutine *coroutine = waiters->first;
+	if (coroutine) {
+		howdah_ready(coroutine, 0);
+	}
+	return coroutine;
+}
+
+void howdah_wake_all(struct howdah_waiters *waiters)
+{
+	while (howdah_wake_one(waiters)) {
+	}
+}
+
+/* --- children and cancellation ---------------------------------------------------------------------------- */
+
+struct howdah_coroutine *howdah_coroutine_spawn(void (*run)(void *argument), void *argument)
+{
+	return howdah_start(current->task, run, argument);
+}
+
+void howdah_coroutine_cancel(struct howdah_coroutine *coroutine)
+{
+	coroutine->cancelled = true;
+	howdah_ready(coroutine, ECANCELED);
+	if (coroutine == current) {
+		howdah_interrupt_raise();
+	}
+}
+
+void howdah_task_cancel(struct howdah_task *task, const struct howdah_coroutine *except)
+{
+	for (struct howdah_coroutine *coroutine = task->coroutines; coroutine; coroutine = coroutine->sibling) {
+		if (coroutine != except) {
+			howdah_coroutine_cancel(coroutine);
+		}
+	}
+}

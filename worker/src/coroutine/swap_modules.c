@@ -1,0 +1,254 @@
+/*
+ * The state of a task in extensions. Their globals are found through the module registry, so it does not matter
+ * whether they are shared objects, and one that is not loaded costs nothing.
+ *
+ * Rules: whole globals only where they hold nothing that the process has once; the first members only where they
+ * are the same in all versions; everything else through functions (swap_replay.c).
+ */
+#include "swap.h"
+
+#include "swap_replay.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <ext/date/php_date.h>
+#include <ext/json/php_json.h>
+#include <ext/pcre/php_pcre.h>
+#include <zend_smart_str.h>
+
+#define AT(lvalue) HOWDAH_SWAP_AT(state, lvalue)
+
+/* --- extensions whose globals are the request's --------------------------------------------------------- */
+
+struct whole {
+	const char *name;
+	bool shutdown; /* its request shutdown frees what a request left there, and it needs no start */
+};
+
+static const struct whole whole[] = {
+	{"json", false}, {"intl", true}, /* the last error, an iterator */
+	{"zlib", true},                  /* of ob_gzhandler() */
+	{"posix", false},                /* the last error */
+};
+
+#define WHOLE_COUNT (sizeof(whole) / sizeof(*whole))
+
+static zend_module_entry *module_of(const char *name)
+{
+	return zend_hash_str_find_ptr(&module_registry, name, strlen(name));
+}
+
+static void shutdown_whole(void)
+{
+	for (size_t i = 0; i < WHOLE_COUNT; i++) {
+		const zend_module_entry *module = whole[i].shutdown ? module_of(whole[i].name) : NULL;
+		if (module && module->request_shutdown_func) {
+			module->request_shutdown_func(module->type, module->module_number);
+		}
+	}
+}
+
+/* --- the first members of others ------------------------------------------------------------------------ */
+
+/* Of libxml: what libxml_use_internal_errors(true) collects. The callback of the entity loader is set again by
+ * swap_replay.c. */
+struct libxml_first {
+	zval stream_context;
+	smart_str error_buffer;
+	zend_llist *errors;
+};
+
+/* Of filter: copies of the request's input, which come before the setting filter.default. */
+static char *filter;
+static size_t filter_size;
+
+static struct libxml_first *libxml;
+static void **openssl_errors; /* openssl_error_string(); malloc()ed */
+static int *sockets_error;    /* socket_last_error() */
+static zend_date_globals *date;
+static php_ps_globals *session;
+
+/* PHP does not tell of the globals of filter: they are where its setting is bound to. */
+static void find_filter(void)
+{
+	const zend_ini_entry *entry = zend_hash_str_find_ptr(EG(ini_directives), ZEND_STRL("filter.default"));
+	if (entry && entry->mh_arg2 && module_of("filter") && module_of("filter")->request_shutdown_func) {
+		filter = entry->mh_arg2;
+		filter_size = (size_t)entry->mh_arg1;
+		howdah_swap_region(filter, filter_size);
+	}
+}
+
+void howdah_swap_modules_regions(void)
+{
+	find_filter();
+	for (size_t i = 0; i < WHOLE_COUNT; i++) {
+		void *globals = howdah_compat_module_globals(whole[i].name);
+		if (globals) {
+			howdah_swap_region(globals, module_of(whole[i].name)->globals_size);
+		}
+	}
+	libxml = howdah_compat_module_globals("libxml");
+	if (libxml) {
+		howdah_swap_region(libxml, sizeof(*libxml));
+	}
+	openssl_errors = howdah_compat_module_globals("openssl");
+	if (openssl_errors) {
+		howdah_swap_region(openssl_errors, sizeof(*openssl_errors));
+	}
+	sockets_error = howdah_compat_module_globals("sockets");
+	if (sockets_error) {
+		howdah_swap_region(sockets_error, sizeof(*sockets_error));
+	}
+	date = howdah_compat_module_globals("date");
+	if (date) {
+		howdah_swap_region(&date->default_timezone, sizeof(date->default_timezone));
+		howdah_swap_region(&date->timezone, sizeof(date->timezone));
+		howdah_swap_region(&date->last_errors, sizeof(date->last_errors));
+	}
+	howdah_swap_region(&PCRE_G(error_code), sizeof(PCRE_G(error_code)));
+	session = howdah_compat_module_globals("session");
+	if (session) {
+		howdah_swap_region(session, sizeof(*session));
+	}
+}
+
+/* --- a fresh task -------------------------------------------------------------------------------------- */
+
+/* PHP has them as a structure of values, of which PHP 8.4 no longer tells the number. */
+#define SESSION_HANDLERS (sizeof(session->mod_user_names) / sizeof(zval))
+
+static zval *session_handlers(php_ps_globals *ps)
+{
+	return (zval *)(void *)&ps->mod_user_names;
+}
+
+void howdah_swap_modules_own(void *state)
+{
+	if (libxml) {
+		Z_TRY_ADDREF_P(AT(libxml->stream_context));
+	}
+	if (date && *AT(date->timezone)) {
+		*AT(date->timezone) = estrdup(*AT(date->timezone));
+	}
+	if (session) {
+		php_ps_globals *own = AT(*session);
+		for (size_t i = 0; i < SESSION_HANDLERS; i++) {
+			Z_TRY_ADDREF(session_handlers(own)[i]);
+		}
+		if (own->mod_user_class_name) {
+			zend_string_addref(own->mod_user_class_name);
+		}
+	}
+}
+
+void howdah_swap_modules_template(void *state)
+{
+	if (filter) {
+		module_of("filter")->request_shutdown_func(MODULE_PERSISTENT, module_of("filter")->module_number);
+		memcpy(howdah_swap_at(state, filter), filter, filter_size);
+	}
+	for (size_t i = 0; i < WHOLE_COUNT; i++) {
+		/* Copied again without what boot left there. */
+		void *globals = howdah_compat_module_globals(whole[i].name);
+		if (globals && whole[i].shutdown) {
+			const zend_module_entry *module = module_of(whole[i].name);
+			if (module->request_shutdown_func) {
+				module->request_shutdown_func(module->type, module->module_number);
+			}
+			memcpy(howdah_swap_at(state, globals), globals, module->globals_size);
+		}
+	}
+	*AT(PCRE_G(error_code)) = PHP_PCRE_NO_ERROR;
+	if (libxml) {
+		memset(AT(libxml->error_buffer), 0, sizeof(libxml->error_buffer));
+		*AT(libxml->errors) = NULL;
+	}
+	if (openssl_errors) {
+		*AT(*openssl_errors) = NULL;
+	}
+	if (sockets_error) {
+		*AT(*sockets_error) = 0;
+	}
+	if (date) {
+		*AT(date->last_errors) = NULL;
+	}
+	howdah_swap_modules_own(state);
+}
+
+/* --- the errors of libxml ------------------------------------------------------------------------------ */
+
+zend_llist *howdah_swap_libxml_take(void)
+{
+	zend_llist *errors = libxml ? libxml->errors : NULL;
+	if (libxml) {
+		libxml->errors = NULL;
+	}
+	return errors;
+}
+
+void howdah_swap_libxml_put(zend_llist *errors)
+{
+	if (!libxml) {
+		return;
+	}
+	if (libxml->errors) {
+		zend_llist_destroy(libxml->errors);
+		efree(libxml->errors);
+	}
+	libxml->errors = errors;
+}
+
+/* --- the end of a task --------------------------------------------------------------------------------- */
+
+void howdah_swap_modules_finish(void)
+{
+	shutdown_whole();
+	howdah_swap_libxml_put(NULL);
+}
+
+static void free_date_errors(timelib_error_container *errors)
+{
+	for (int i = 0; i < errors->warning_count; i++) {
+		efree(errors->warning_messages[i].message);
+	}
+	for (int i = 0; i < errors->error_count; i++) {
+		efree(errors->error_messages[i].message);
+	}
+	if (errors->warning_messages) {
+		efree(errors->warning_messages);
+	}
+	if (errors->error_messages) {
+		efree(errors->error_messages);
+	}
+	efree(errors);
+}
+
+void howdah_swap_modules_free(void *state)
+{
+	if (openssl_errors) {
+		free(*AT(*openssl_errors));
+	}
+	if (libxml) {
+		zval_ptr_dtor(AT(libxml->stream_context));
+		smart_str_free(AT(libxml->error_buffer));
+	}
+	if (date) {
+		if (*AT(date->timezone)) {
+			efree(*AT(date->timezone));
+		}
+		if (*AT(date->last_errors)) {
+			free_date_errors(*AT(date->last_errors));
+		}
+	}
+	if (session) {
+		php_ps_globals *own = AT(*session);
+		for (size_t i = 0; i < SESSION_HANDLERS; i++) {
+			zval_ptr_dtor(&session_handlers(own)[i]);
+		}
+		if (own->mod_user_class_name) {
+			zend_string_release(own->mod_user_class_name);
+		}
+	}
+}

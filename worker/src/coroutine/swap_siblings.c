@@ -1,0 +1,62 @@
+/*
+ * Coroutines of one task share its state, but not what the engine notes for the code that is on the stack: which
+ * classes it is loading, how errors of the call at hand are to be raised, a sort or a serialisation under way.
+ *
+ * Rules: called at each wait of a task that has several coroutines, so it is kept small.
+ */
+#include "swap_siblings.h"
+
+#include <string.h>
+
+#define EACH(F) \
+	F(EG(fake_scope)) \
+	F(EG(in_autoload)) \
+	F(EG(error_handling)) \
+	F(EG(exception_class)) \
+	F(EG(exception)) \
+	F(EG(prev_exception)) \
+	F(EG(opline_before_exception)) \
+	F(EG(record_errors)) \
+	F(EG(num_errors)) \
+	F(EG(errors)) \
+	F(EG(filename_override)) \
+	F(EG(lineno_override)) \
+	F(CG(delayed_variance_obligations)) \
+	F(CG(delayed_autoloads)) \
+	F(CG(unlinked_uses)) \
+	F(CG(current_linking_class)) \
+	F(BG(user_compare_fci)) \
+	F(BG(user_compare_fci_cache)) \
+	F(BG(serialize_lock)) \
+	F(BG(serialize)) \
+	F(BG(unserialize))
+
+#define SIZE(lvalue) +sizeof(lvalue)
+_Static_assert(0 EACH(SIZE) <= HOWDAH_SIBLING_SIZE, "of HOWDAH_SIBLING_SIZE");
+
+void howdah_sibling_out(struct howdah_sibling *sibling)
+{
+	char *at = sibling->bytes;
+#define OUT(lvalue) \
+	memcpy(at, &(lvalue), sizeof(lvalue)); \
+	memset(&(lvalue), 0, sizeof(lvalue)); \
+	at += sizeof(lvalue);
+	EACH(OUT)
+#undef OUT
+	EG(lineno_override) = -1;
+}
+
+void howdah_sibling_in(const struct howdah_sibling *sibling)
+{
+	/* Of the one that waits or has ended now: an empty table is worth nothing to it. */
+	if (EG(in_autoload)) {
+		zend_hash_destroy(EG(in_autoload));
+		efree(EG(in_autoload));
+	}
+	const char *at = sibling->bytes;
+#define IN(lvalue) \
+	memcpy(&(lvalue), at, sizeof(lvalue)); \
+	at += sizeof(lvalue);
+	EACH(IN)
+#undef IN
+}

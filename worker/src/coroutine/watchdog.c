@@ -1,0 +1,216 @@
+/*
+ * The watchdog: a thread that looks every few milliseconds at what the thread of PHP runs. It charges processor
+ * time to requests (max_execution_time, the pool's limit), finds those that hold the thread for long, and has
+ * cancelled ones interrupted that do not wait.
+ *
+ * Rules: it touches atomics alone; tasks are never freed. What it finds may be outdated when PHP's thread looks,
+ * so a finding names the stretch in which it was made. It sleeps while nothing is in flight.
+ */
+#include "core.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "title.h"
+
+#define TICK_NS (10 * HOWDAH_NS_PER_MS)
+#define IDLE_TICKS 100  /* without a task that runs, before it sleeps */
+#define TITLE_TICKS 100 /* between two looks at what the process's title is to say */
+
+static const struct howdah_pool *watched;
+static struct howdah_queue *queue;
+static struct howdah_worker *words;
+static clockid_t php_clock;
+static uint64_t hog_ns, slice_ns, cpu_limit_ns;
+
+/* A stretch is the time from one switch to the next. */
+static _Atomic(struct howdah_task *) running;
+static _Atomic uint32_t stretch;
+static _Atomic uint32_t asleep;      /* futex */
+static _Atomic uint32_t hog_stretch; /* found to hog the thread in it; 0: none */
+static _Atomic uint32_t slice_stretch;
+static _Atomic uint64_t hog_held_ns;
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec now;
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void sleep_until_needed(void)
+{
+	atomic_store(&asleep, 1);
+	if (!atomic_load(&running)) {
+		syscall(SYS_futex, &asleep, FUTEX_WAIT_PRIVATE, 1, NULL, NULL, 0);
+	}
+	atomic_store(&asleep, 0);
+}
+
+static void charge(struct howdah_task *task, uint64_t cpu)
+{
+	uint64_t used = atomic_fetch_add_explicit(&task->cpu_ns, cpu, memory_order_relaxed) + cpu;
+	uint64_t limit = atomic_load_explicit(&task->limit_ns, memory_order_relaxed);
+	if (limit && used >= limit) {
+		atomic_store_explicit(&task->limit_ns, 0, memory_order_relaxed);
+		atomic_store_explicit(&task->expired, true, memory_order_relaxed);
+		howdah_interrupt_raise();
+	}
+	if (cpu_limit_ns && used >= cpu_limit_ns) {
+		char message[96];
+		snprintf(message, sizeof(message), "The request took more than its %u ms of processor time",
+			(unsigned)(cpu_limit_ns / 1000000));
+		howdah_log_write('e', message, strlen(message));
+		kill(getpid(), SIGKILL);
+	}
+}
+
+static void note_held(uint32_t in, uint64_t held)
+{
+	if (held > atomic_load_explicit(&words->hog_ns, memory_order_relaxed)) {
+		atomic_store_explicit(&words->hog_ns, held, memory_order_relaxed);
+	}
+	if (hog_ns && held >= hog_ns && atomic_load_explicit(&hog_stretch, memory_order_relaxed) != in) {
+		atomic_store_explicit(&hog_held_ns, held, memory_order_relaxed);
+		atomic_store_explicit(&hog_stretch, in, memory_order_release);
+		howdah_interrupt_raise();
+	}
+	if (slice_ns && held >= slice_ns) {
+		atomic_store_explicit(&slice_stretch, in, memory_order_relaxed);
+		howdah_interrupt_raise();
+	}
+}
+
+static void show_in_flight(void)
+{
+	static uint32_t shown;
+	uint32_t now = atomic_load_explicit(&words->in_flight, memory_order_relaxed);
+	if (now != shown) {
+		char title[128];
+		int size = snprintf(title, sizeof(title), "howdah: %s worker %u", watched->name, watched->worker);
+		if (now > 0) {
+			snprintf(title + size, sizeof(title) - (size_t)size, ", %u requests", now);
+		}
+		howdah_title_update(title);
+		shown = now;
+	}
+}
+
+static void *watch(void *argument)
+{
+	uint32_t seen = 0, idle = 0, ticks = 0;
+	uint64_t since = 0, cpu_before = clock_ns(php_clock);
+	for (;;) {
+		struct timespec tick = {.tv_nsec = slice_ns && slice_ns < TICK_NS ? (long)slice_ns : TICK_NS};
+		nanosleep(&tick, NULL);
+		struct howdah_task *task = atomic_load(&running);
+		uint32_t in = atomic_load(&stretch);
+		uint64_t cpu = clock_ns(php_clock);
+		if (++ticks % TITLE_TICKS == 0) {
+			show_in_flight();
+		}
+		if (!task) {
+			if (++idle >= IDLE_TICKS) {
+				show_in_flight();
+				sleep_until_needed();
+				idle = 0;
+				cpu = clock_ns(php_clock);
+			}
+		} else {
+			idle = 0;
+			charge(task, cpu - cpu_before);
+			uint64_t now = clock_ns(CLOCK_MONOTONIC);
+			if (in != seen) {
+				since = now;
+			} else {
+				note_held(in, now - since);
+			}
+			if (howdah_task_timed_out(task)) {
+				howdah_interrupt_raise();
+			}
+		}
+		seen = in;
+		cpu_before = cpu;
+	}
+	return NULL;
+}
+
+void howdah_watchdog_running(struct howdah_task *task)
+{
+	atomic_store_explicit(&stretch, atomic_load_explicit(&stretch, memory_order_relaxed) + 1, memory_order_relaxed);
+	if (UNEXPECTED(!queue)) {
+		return; /* nobody watches */
+	}
+	howdah_queue_running(queue, task ? task->request.claim.request_id : 0, task ? task->started_ns : 0);
+	/* Before the look at `asleep`, as that is stored before the look at this. */
+	atomic_exchange(&running, task);
+	if (UNEXPECTED(atomic_load(&asleep)) && task) {
+		atomic_store(&asleep, 0);
+		syscall(SYS_futex, &asleep, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+	}
+}
+
+int howdah_watchdog_setitimer(int which, const struct itimerval *value, struct itimerval *old)
+{
+	struct howdah_task *task = howdah_task_current();
+	if (old) {
+		memset(old, 0, sizeof(*old));
+	}
+	if (task && value) {
+		uint64_t time = (uint64_t)value->it_value.tv_sec * 1000000000u + (uint64_t)value->it_value.tv_usec * 1000u;
+		uint64_t used = atomic_load_explicit(&task->cpu_ns, memory_order_relaxed);
+		atomic_store_explicit(&task->limit_ns, time ? used + time : 0, memory_order_relaxed);
+	}
+	return 0;
+}
+
+bool howdah_watchdog_take_hog(uint64_t *held_ms)
+{
+	uint32_t found = atomic_load_explicit(&hog_stretch, memory_order_acquire);
+	if (EXPECTED(!found || found != atomic_load_explicit(&stretch, memory_order_relaxed))) {
+		return false;
+	}
+	static uint32_t told;
+	bool first = told != found;
+	told = found;
+	*held_ms = atomic_load_explicit(&hog_held_ns, memory_order_relaxed) / 1000000;
+	return first;
+}
+
+bool howdah_watchdog_take_slice(void)
+{
+	return atomic_exchange_explicit(&slice_stretch, 0, memory_order_relaxed) ==
+		   atomic_load_explicit(&stretch, memory_order_relaxed);
+}
+
+void howdah_watchdog_init(struct howdah_pool *pool)
+{
+	pthread_t watcher;
+	sigset_t all, before;
+	watched = pool;
+	queue = &pool->queue;
+	words = howdah_queue_worker(queue);
+	hog_ns = (uint64_t)pool->options.hog_threshold_ms * 1000000;
+	slice_ns = (uint64_t)pool->options.time_slice_ms * 1000000;
+	cpu_limit_ns = (uint64_t)pool->options.cpu_limit_ms * 1000000;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	int error = pthread_getcpuclockid(pthread_self(), &php_clock);
+	if (!error) {
+		error = pthread_create(&watcher, NULL, watch, NULL);
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (error) {
+		howdah_log_format('w', "No watchdog, so no time limits for requests: %s", strerror(error));
+	} else {
+		pthread_detach(watcher);
+	}
+}

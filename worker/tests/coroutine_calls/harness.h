@@ -1,0 +1,61 @@
+/*
+ * For tests of the calls that stand in the place of libc's (src/coroutine/calls.h): a scheduler as small as
+ * can be behind the interface of src/coroutine/coroutine.h, and what cases need.
+ *
+ * A case runs in a coroutine of its own. Its code lies in a shared object that calls libc as an extension of PHP
+ * would. That a call lets others run shows when one coroutine waits for what another does afterwards: if the
+ * call held up the thread the test would hang, and is ended by an alarm.
+ */
+#ifndef HOWDAH_TEST_HARNESS_H
+#define HOWDAH_TEST_HARNESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct howdah_coroutine;
+
+struct test_case {
+	const char *name;
+	void (*run)(void);
+};
+
+/* Ends with the entry that has no name. */
+extern const struct test_case test_cases[];
+
+/* Starts another coroutine; it runs when the present one waits. */
+struct howdah_coroutine *test_spawn(void (*run)(void *argument), void *argument);
+
+/* Waits until it has ended. */
+void test_join(struct howdah_coroutine *coroutine);
+
+/* Lets all that are ready run, until each waits. */
+void test_settle(void);
+
+/* How often a coroutine has waited until now. */
+unsigned test_waits(void);
+
+/* From here on calls must block, as in the main context; and back. */
+void test_forbid_waiting(bool forbid);
+
+void test_failed(const char *file, int line, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+#define CHECK(condition) \
+	((condition) ? (void)0 : test_failed(__FILE__, __LINE__, "%s does not hold (errno %d)", #condition, errno))
+
+#define CHECK_EQUAL(actual, expected) \
+	do { \
+		long long actual_ = (long long)(actual), expected_ = (long long)(expected); \
+		if (actual_ != expected_) { \
+			test_failed(__FILE__, __LINE__, "%s is %lld, not %s (%lld); errno %d", #actual, actual_, #expected, \
+				expected_, errno); \
+		} \
+	} while (0)
+
+#define CHECK_ERROR(call, error) \
+	do { \
+		errno = 0; \
+		CHECK_EQUAL(call, -1); \
+		CHECK_EQUAL(errno, error); \
+	} while (0)
+
+#endif

@@ -1,0 +1,463 @@
+--TEST--
+Coroutines: the state of a request leaves no memory behind
+--FILE--
+<?php
+final class Own
+{
+    public static array $list = [];
+}
+
+function counter(): int
+{
+    static $count = 0;
+    return ++$count;
+}
+
+$notes = new stdClass();
+$boot = ['an array'];
+set_error_handler(fn () => true);
+stream_context_set_default(['http' => ['user_agent' => 'boot']]);
+stream_wrapper_register('boot', stdClass::class);
+while (frankenphp_handle_request(function () use ($notes) {
+    $notes->requests = ($notes->requests ?? 0) + 1;
+    Own::$list[] = str_repeat('x', 10000);
+    $GLOBALS['text'] = str_repeat('y', 10000);
+    $GLOBALS['boot'][] = 'changed';
+    counter();
+    ini_set('user_agent', str_repeat('z', 1000));
+    ini_set('include_path', '/tmp');
+    @mt_srand(1);
+    putenv('MINE=' . str_repeat('e', 1000));
+    date_default_timezone_set('Asia/Tokyo');
+    date_parse('nonsense');
+    set_error_handler(fn () => false);
+    set_exception_handler(fn () => null);
+    setlocale(LC_CTYPE, 'C.UTF-8');
+    stream_context_set_default(['http' => ['user_agent' => 'own']]);
+    stream_wrapper_register('own', stdClass::class);
+    libxml_use_internal_errors(true);
+    header('X-Own: ' . str_repeat('h', 1000));
+    ob_start();
+    echo str_repeat('o', 1000);
+    mb_internal_encoding('SJIS');
+    spl_autoload_register(fn () => null);
+    chdir('/');
+    umask(0);
+    strtok('a b', ' ');
+    session_id('none');
+    preg_match('/(a)/', 'a');
+    usleep(1);
+    ob_end_clean();
+    if ($notes->requests === 100) {
+        $notes->memory = memory_get_usage();
+    }
+    if ($notes->requests === 400) {
+        echo memory_get_usage() - $notes->memory < 20000 ? 'stable' : 'grown by ' . (memory_get_usage() - $notes->memory), "\n";
+    }
+})) {
+}
+--HOWDAH--
+worker {ROOT}/test.php
+option concurrency 2
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+run
+--EXPECT--
+stable
