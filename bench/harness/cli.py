@@ -149,6 +149,11 @@ def parser() -> argparse.ArgumentParser:
     )
     common(faults)
 
+    soak = commands.add_parser(
+        "soak", help="requests of every kind in one process, with databases, looked at for mixing"
+    )
+    soak.add_argument("--requests", type=positive, default=100_000, help="default 100000")
+
     commands.add_parser("list", help="peers and cases, and what is missing to run them")
     return top
 
@@ -287,6 +292,14 @@ def faults_command(arguments: argparse.Namespace) -> int:
     return measure_faults(arguments, peers, new_folder(arguments.out, "faults-"))
 
 
+def soak_command(arguments: argparse.Namespace) -> int:
+    """`soak`."""
+    # Imported here: the others do not need it.
+    from bench.soak.command import soak  # noqa: PLC0415
+
+    return soak(arguments)
+
+
 def list_command(_arguments: argparse.Namespace) -> int:
     """`list`."""
     absent = absent_peers()
@@ -324,6 +337,7 @@ def main(argv: list[str] | None = None) -> int:
         "report": report_command,
         "compare": compare_command,
         "faults": faults_command,
+        "soak": soak_command,
         "list": list_command,
     }
     try:

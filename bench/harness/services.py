@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
 INSTALL_SECONDS = 120
 POLL_SECONDS = 0.02
+POSTGRESQL_SOCKET = ".s.PGSQL.5432"
+# Microseconds by which each answer of a database that is far away comes later.
+FAR_US = 2300
+DELAY = Path(__file__).parent.parent / "delay" / "delay.c"
 # What a service adds to the facts that PHP gets.
 Facts = dict[str, str | list[str]]
 
@@ -74,14 +78,19 @@ class Services:
         for name in names:
             if name == "sqlite":
                 facts["pdo"] = [f"sqlite:{site}/bench.sqlite"]
+            elif name == "memcached":
+                facts["memcached"] = str(self._memcached())
             elif name == "redis":
                 facts["redis"] = str(self._redis())
             elif name == "postgresql":
                 facts["pdo"] = [f"pgsql:host={self._postgresql()};dbname=postgres;user=postgres"]
+            elif name == "postgresql-far":
+                far = self._far(self._postgresql("postgresql-far"))
+                facts["pdo"] = [f"pgsql:host={far};dbname=postgres;user=postgres"]
             elif name == "mariadb":
                 facts["pdo"] = [f"mysql:unix_socket={self._mariadb()};dbname=bench", "root", ""]
             else:
-                known = "sqlite, redis, postgresql, mariadb"
+                known = "sqlite, redis, memcached, postgresql, postgresql-far, mariadb"
                 raise BenchError(f"no service {name}; there are: {known}")
         return facts
 
@@ -91,13 +100,19 @@ class Services:
             self._group.stop()
             self._group = None
 
-    def _start(self, name: str, argv: Sequence[str], ready: Sequence[str]) -> None:
+    def start(self, name: str, argv: Sequence[str], ready: Sequence[str]) -> None:
+        """Starts one more, and waits until the command `ready` says that it answers.
+
+        Raises:
+            BenchError: it does not.
+        """
         if self._group is None:
             self._group = ProcessGroup("services")
         log = self.folder / f"{name}.log"
         self._group.start(name, argv, cwd=self.folder, env=dict(os.environ), log=log)
         deadline = time.monotonic() + INSTALL_SECONDS
-        while subprocess.run(ready, capture_output=True, check=False).returncode != 0:
+        quiet = subprocess.DEVNULL
+        while subprocess.run(ready, stdin=quiet, capture_output=True, check=False).returncode != 0:
             self._group.check_alive()
             if time.monotonic() > deadline:
                 raise BenchError(f"{name} does not answer: {log.read_text()[-500:]}")
@@ -131,30 +146,60 @@ class Services:
         home, _ = self._home("redis")
         socket = home / "redis.sock"
         options = ["--port", "0", "--unixsocket", str(socket), "--unixsocketperm", "777"]
-        self._start(
+        self.start(
             "redis",
             [server, *options, "--save", "", "--dir", str(home)],
             [client, "-s", str(socket), "ping"],
         )
         return socket
 
-    def _postgresql(self) -> Path:
+    def _memcached(self) -> Path:
+        server = program("memcached", hint="apt-get install memcached")
+        home, _ = self._home("memcached")
+        socket = home / "memcached.sock"
+        user = pwd.getpwuid(os.geteuid()).pw_name
+        self.start(
+            "memcached",
+            [server, "-s", str(socket), "-a", "777", "-u", user],
+            [program("test", hint="apt-get install coreutils"), "-S", str(socket)],
+        )
+        return socket
+
+    def _postgresql(self, name: str = "postgresql") -> Path:
         hint = "apt-get install postgresql"
         folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
         if not folders:
             raise BenchError(f"PostgreSQL is not installed; try: {hint}")
-        home, before = self._home("postgresql", "postgres")
+        home, before = self._home(name, "postgres")
         data = home / "data"
         self._install(
             "PostgreSQL",
             [*before, str(folders[0] / "initdb"), "-U", "postgres", "-A", "trust", "-D", str(data)],
         )
         options = ["-k", str(home), "-c", "listen_addresses=", "-c", "fsync=off"]
-        self._start(
-            "postgresql",
+        # As many as requests that may be on their way at a time.
+        options += ["-c", "max_connections=1000"]
+        self.start(
+            name,
             [*before, str(folders[0] / "postgres"), "-D", str(data), *options],
             [str(folders[0] / "pg_isready"), "-h", str(home)],
         )
+        return home
+
+    def _far(self, database: Path) -> Path:
+        """The folder of a socket behind which a database is, FAR_US away."""
+        home, _ = self._home("far")
+        proxy = home / "delay"
+        compiler = program("cc", hint="apt-get install gcc")
+        self._install("the proxy", [compiler, "-std=c11", "-O2", "-o", str(proxy), str(DELAY)])
+        socket = home / POSTGRESQL_SOCKET
+        target = database / POSTGRESQL_SOCKET
+        self.start(
+            "far",
+            [str(proxy), str(socket), str(target), str(FAR_US)],
+            [program("test", hint="apt-get install coreutils"), "-S", str(socket)],
+        )
+        socket.chmod(0o777)
         return home
 
     def _mariadb(self) -> Path:
@@ -175,7 +220,7 @@ class Services:
         )
         socket = home / "mariadb.sock"
         ask = [client, "--no-defaults", f"--socket={socket}", "--user=root", "-e"]
-        self._start(
+        self.start(
             "mariadb",
             [
                 server,
@@ -184,6 +229,7 @@ class Services:
                 f"--pid-file={home / 'pid'}",
                 "--skip-networking",
                 "--innodb-flush-log-at-trx-commit=0",
+                "--max-connections=1000",
             ],
             [*ask, "SELECT 1"],
         )

@@ -145,11 +145,11 @@ class ChoiceTest(unittest.TestCase):
 
     def test_absent_peers_have_a_reason(self) -> None:
         absent = absent_peers()
-        self.assertIn("howdah-coroutines", absent)
+        self.assertIn("trueasync", absent)
         for name, facts in absent.items():
             self.assertTrue(facts["title"] and facts["reason"], name)
-        with self.assertRaisesRegex(BenchError, "not built yet"):
-            choose.choose_peers(["howdah-coroutines"])
+        with self.assertRaisesRegex(BenchError, "a changed php-src"):
+            choose.choose_peers(["trueasync"])
         with self.assertRaisesRegex(BenchError, "no peer nginxx"):
             choose.choose_peers(["nginxx"])
 

@@ -1,0 +1,1 @@
+"""Runs the soak test of coroutines with databases beside it."""
