@@ -16,7 +16,8 @@ fn front(upstream: &str, global: &str, site: &str) -> Harness {
     let text = format!(
         "{{\nhowdah {{\nfront_threads 1\n}}\n{global}\n}}\n:0 {{\nbind 127.0.0.1\n{site}\n}}\n"
     )
-    .replace("UP", upstream);
+    // Not `UP` alone: a temporary directory may have it in its name.
+    .replace("reverse_proxy UP", &format!("reverse_proxy {upstream}"));
     let parsed = parse(&text, "Caddyfile", &|_| None, &NoFiles)
         .unwrap_or_else(|errors| panic!("{text}\n{errors}"));
     Harness::start(&parsed.config)
@@ -178,16 +179,19 @@ fn responses_of_upstreams_are_handled() {
     assert_eq!(front.get("/?mode=answer&status=404").status, 404);
 }
 
-/// A port that nobody listens on.
-fn closed_port() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().to_string()
+/// A port that nobody listens on, and nobody else gets while the socket is there.
+fn closed_port() -> (socket2::Socket, String) {
+    let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+    let any = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
+    socket.bind(&any.into()).unwrap();
+    let address = socket.local_addr().unwrap().as_socket().unwrap();
+    (socket, address.to_string())
 }
 
 #[test]
 fn an_upstream_that_is_gone_is_passed_over() {
     let back = back();
-    let gone = closed_port();
+    let (_reserved, gone) = closed_port();
     let single = front(
         &gone,
         "",
