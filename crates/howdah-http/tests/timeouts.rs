@@ -35,9 +35,9 @@ fn a_header_that_stops_is_408() {
 #[test]
 fn the_header_limit_is_not_moved_by_trickling() {
     let (_directory, harness) = limited(|config| config.global.limits.read_header = SHORT);
+    let begun = Instant::now();
     let mut client = harness.connect();
     client.write(b"GET / HTTP/1.1\r\nHost: a\r\n");
-    let begun = Instant::now();
     client
         .stream
         .set_read_timeout(Some(Duration::from_millis(20)))
@@ -73,9 +73,9 @@ fn an_idle_connection_is_closed_without_a_word() {
     assert!(fresh.is_closed());
     assert!(begun.elapsed() >= SHORT);
     let mut used = harness.connect();
+    let begun = Instant::now();
     used.write(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     assert_eq!(used.reply(true).status, 200);
-    let begun = Instant::now();
     assert!(used.is_closed());
     // The coarse clock ticks every 10 ms at most.
     assert!(begun.elapsed() >= SHORT.saturating_sub(Duration::from_millis(50)));
