@@ -244,15 +244,21 @@ mod tests {
         std::fs::write(&executable, format!("#!/bin/sh\n{script}\n")).expect("written");
         std::fs::set_permissions(&executable, std::fs::Permissions::from_mode(0o755))
             .expect("mode");
-        let start_timeout = Duration::from_secs(20);
-        Root::start(&RootOptions {
+        let options = RootOptions {
             executable,
             ini: vec![],
             concurrent: false,
             fronts: 1,
-            start_timeout,
-        })
-        .await
+            start_timeout: Duration::from_secs(20),
+        };
+        loop {
+            // A fork of another test has the file open for writing until its exec.
+            match Root::start(&options).await {
+                Err(StartError::Io(_, error))
+                    if error.kind() == std::io::ErrorKind::ExecutableFileBusy => {}
+                result => return result,
+            }
+        }
     }
 
     #[tokio::test]
