@@ -1,6 +1,5 @@
 //! What a server is watched for, tried on shell scripts that behave well and badly.
 
-use std::os::unix::fs::PermissionsExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
@@ -22,10 +21,20 @@ impl Fake {
     fn new(lines: &[&str]) -> Self {
         let dir = tempfile::tempdir().expect("a directory");
         let fake = Self { dir };
-        std::fs::write(fake.path(), format!("#!/bin/sh\n{}\n", lines.join("\n")))
-            .expect("a script");
-        let mode = std::fs::Permissions::from_mode(0o755);
-        std::fs::set_permissions(fake.path(), mode).expect("it becomes executable");
+        // By another process: a fork of another test would have it open for writing until its exec, and the
+        // kernel would refuse to run it.
+        let script = format!("#!/bin/sh\n{}\n", lines.join("\n"));
+        let written = std::process::Command::new("sh")
+            .args([
+                "-c",
+                "printf %s \"$1\" >\"$2\" && chmod 755 \"$2\"",
+                "sh",
+                &script,
+            ])
+            .arg(fake.path())
+            .status()
+            .expect("a shell");
+        assert!(written.success(), "a script");
         fake
     }
 
