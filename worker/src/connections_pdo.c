@@ -234,6 +234,21 @@ static bool revive_mysql(pdo_dbh_t *dbh, zval *options)
 	return true;
 }
 
+bool howdah_pdo_keeps_attribute(zend_ulong attribute)
+{
+	switch (attribute) {
+		case PDO_ATTR_ERRMODE:
+		case PDO_ATTR_CASE:
+		case PDO_ATTR_ORACLE_NULLS:
+		case PDO_ATTR_DEFAULT_FETCH_MODE:
+		case PDO_ATTR_STRINGIFY_FETCHES:
+		case PDO_ATTR_STATEMENT_CLASS:
+			return true;
+		default:
+			return false;
+	}
+}
+
 /* Attributes of PDO itself are kept in dbh; the driver's were set by the constructor one by one. */
 static void set_attributes(pdo_dbh_t *dbh, zval *options)
 {
@@ -246,18 +261,9 @@ static void set_attributes(pdo_dbh_t *dbh, zval *options)
 	ZEND_HASH_FOREACH_KEY_VAL(Z_ARRVAL_P(options), attribute, name, value)
 	{
 		ZVAL_DEREF(value);
-		switch (name ? PDO_ATTR_PERSISTENT : attribute) {
-			case PDO_ATTR_PERSISTENT:
-			case PDO_ATTR_ERRMODE:
-			case PDO_ATTR_CASE:
-			case PDO_ATTR_ORACLE_NULLS:
-			case PDO_ATTR_DEFAULT_FETCH_MODE:
-			case PDO_ATTR_STRINGIFY_FETCHES:
-			case PDO_ATTR_STATEMENT_CLASS:
-				break;
-			default:
-				/* Constructors ignore a refusal as well. */
-				(void)dbh->methods->set_attribute(dbh, (zend_long)attribute, value);
+		if (!name && attribute != PDO_ATTR_PERSISTENT && !howdah_pdo_keeps_attribute(attribute)) {
+			/* Constructors ignore a refusal as well. */
+			(void)dbh->methods->set_attribute(dbh, (zend_long)attribute, value);
 		}
 	}
 	ZEND_HASH_FOREACH_END();

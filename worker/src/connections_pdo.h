@@ -24,6 +24,9 @@ int howdah_pdo_descriptor(const pdo_dbh_t *dbh);
 /* PHP code has given an SQLite connection functions or collations of its own. */
 bool howdah_pdo_is_programmed(const pdo_dbh_t *dbh);
 
+/* Whether PDO itself keeps the attribute; all others are the driver's. */
+bool howdah_pdo_keeps_attribute(zend_ulong attribute);
+
 /* Connects into an empty dbh->driver_data, dbh->methods are the driver's. False: it is empty again, and the reason
  * set. */
 bool howdah_pdo_connect(pdo_dbh_t *dbh, zval *options);

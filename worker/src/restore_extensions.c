@@ -7,30 +7,18 @@
 #include "restore_items.h"
 
 #include "restore_functions.h"
+#include "restore_values.h"
 
 /* --- mbstring -------------------------------------------------------------------------------------- */
 
-static const enum howdah_function encodings[] = {
-	HOWDAH_FUNCTION_mb_internal_encoding,
-	HOWDAH_FUNCTION_mb_http_output,
-	HOWDAH_FUNCTION_mb_substitute_character,
-	HOWDAH_FUNCTION_mb_detect_order,
-	HOWDAH_FUNCTION_mb_regex_encoding,
-	HOWDAH_FUNCTION_mb_regex_set_options,
-};
-
-#define ENCODING_COUNT (sizeof(encodings) / sizeof(encodings[0]))
-
 static zend_module_entry *mbstring; /* NULL: not loaded */
-static zval boot_encodings[ENCODING_COUNT];
+static zval boot_encodings;
 
 void howdah_restore_mbstring_snapshot(void)
 {
 	mbstring = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("mbstring"));
-	for (size_t i = 0; mbstring && i < ENCODING_COUNT; i++) {
-		if (howdah_function_exists(encodings[i])) {
-			howdah_function_call(encodings[i], &boot_encodings[i], 0, NULL);
-		}
+	if (mbstring) {
+		howdah_encodings_get(&boot_encodings);
 	}
 }
 
@@ -44,19 +32,7 @@ void howdah_restore_mbstring(void)
 		mbstring->request_shutdown_func(mbstring->type, mbstring->module_number);
 		mbstring->request_startup_func(mbstring->type, mbstring->module_number);
 	}
-	for (size_t i = 0; i < ENCODING_COUNT; i++) {
-		if (!howdah_function_exists(encodings[i])) {
-			continue;
-		}
-		zval now;
-		howdah_function_call(encodings[i], &now, 0, NULL);
-		if (!zend_is_identical(&now, &boot_encodings[i])) {
-			zval result;
-			howdah_function_call(encodings[i], &result, 1, &boot_encodings[i]);
-			zval_ptr_dtor(&result);
-		}
-		zval_ptr_dtor(&now);
-	}
+	howdah_encodings_set(&boot_encodings);
 }
 
 /* --- libxml ---------------------------------------------------------------------------------------- */
@@ -79,13 +55,7 @@ void howdah_restore_libxml_snapshot(void)
 	if (howdah_function_exists(HOWDAH_FUNCTION_libxml_get_external_entity_loader)) {
 		howdah_function_call(HOWDAH_FUNCTION_libxml_get_external_entity_loader, &entity_loader, 0, NULL);
 	}
-	if (howdah_function_exists(HOWDAH_FUNCTION_libxml_disable_entity_loader)) {
-		/* It tells the old value only when it sets one. */
-		zval value;
-		ZVAL_TRUE(&value);
-		howdah_function_call(HOWDAH_FUNCTION_libxml_disable_entity_loader, &loader_disabled, 1, &value);
-		howdah_function_call(HOWDAH_FUNCTION_libxml_disable_entity_loader, &value, 1, &loader_disabled);
-	}
+	howdah_libxml_loader_disabled_get(&loader_disabled);
 	stream_context = howdah_compat_module_globals("libxml");
 	if (stream_context) {
 		ZVAL_COPY(&boot_stream_context, stream_context);

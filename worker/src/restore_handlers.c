@@ -8,6 +8,7 @@
 
 #include "log.h"
 #include "restore_functions.h"
+#include "restore_values.h"
 
 /* --- set_error_handler(), set_exception_handler() -------------------------------------------------- */
 
@@ -105,17 +106,9 @@ void howdah_restore_autoload_snapshot(void)
 	howdah_function_call(HOWDAH_FUNCTION_spl_autoload_functions, &autoloaders, 0, NULL);
 }
 
-/* A callable that PHP refuses (a private method, say) stays as it is: the log tells. */
 static void change_autoloader(enum howdah_function function, zval *callable)
 {
-	zval arguments[3], result;
-	ZVAL_COPY_VALUE(&arguments[0], callable);
-	ZVAL_TRUE(&arguments[1]);
-	ZVAL_FALSE(&arguments[2]);
-	howdah_function_call(function, &result, function == HOWDAH_FUNCTION_spl_autoload_register ? 3 : 1, arguments);
-	zval_ptr_dtor(&result);
-	if (UNEXPECTED(EG(exception))) {
-		zend_clear_exception();
+	if (UNEXPECTED(!howdah_autoloader_change(function, callable))) {
 		howdah_log_format(
 			'w', "An autoloader that the request changed stays: it is not callable from outside its class");
 	}
@@ -175,23 +168,14 @@ void howdah_restore_autoload(void)
 	zval_ptr_dtor(&list);
 }
 
-/* --- assert_options(ASSERT_CALLBACK, ...): the other options are settings -------------------------- */
-
-#define ASSERT_CALLBACK 2
+/* --- assert_options(ASSERT_CALLBACK, ...) ---------------------------------------------------------- */
 
 static zval assert_callback;
-
-static void ask_assert_callback(zval *result)
-{
-	zval option;
-	ZVAL_LONG(&option, ASSERT_CALLBACK);
-	howdah_function_call(HOWDAH_FUNCTION_assert_options, result, 1, &option);
-}
 
 void howdah_restore_assert_snapshot(void)
 {
 	if (howdah_function_exists(HOWDAH_FUNCTION_assert_options)) {
-		ask_assert_callback(&assert_callback);
+		howdah_assert_callback_get(&assert_callback);
 	}
 }
 
@@ -202,13 +186,9 @@ void howdah_restore_assert(void)
 		return;
 	}
 	zval now;
-	ask_assert_callback(&now);
+	howdah_assert_callback_get(&now);
 	if (!zend_is_identical(&now, &assert_callback)) {
-		zval arguments[2], old;
-		ZVAL_LONG(&arguments[0], ASSERT_CALLBACK);
-		ZVAL_COPY_VALUE(&arguments[1], &assert_callback);
-		howdah_function_call(HOWDAH_FUNCTION_assert_options, &old, 2, arguments);
-		zval_ptr_dtor(&old);
+		howdah_assert_callback_set(&assert_callback);
 	}
 	zval_ptr_dtor(&now);
 }

@@ -118,4 +118,7 @@ void howdah_client_refuse(
 /* Why howdah_turn_wait() failed, for howdah_client_refuse(); valid until the next call. */
 const char *howdah_client_why(int error, int64_t limit);
 
+/* Waits for what is given next, so long at most (0: not at all). NULL: nothing was, and `why` says why. */
+void *howdah_client_await(struct howdah_turns *turns, int64_t limit, const char **why);
+
 #endif

@@ -43,22 +43,6 @@ static struct howdah_pdo_view *enter(struct howdah_pdo_pool *pool, pdo_stmt_t *s
 
 /* --- what must not be the next request's ---------------------------------------------------------------- */
 
-/* Of PDO itself; all others are the driver's. */
-static bool is_attribute_of_pdo(zend_long attribute)
-{
-	switch (attribute) {
-		case PDO_ATTR_ERRMODE:
-		case PDO_ATTR_CASE:
-		case PDO_ATTR_ORACLE_NULLS:
-		case PDO_ATTR_DEFAULT_FETCH_MODE:
-		case PDO_ATTR_STRINGIFY_FETCHES:
-		case PDO_ATTR_STATEMENT_CLASS:
-			return true;
-		default:
-			return false;
-	}
-}
-
 static void note_before(struct howdah_pdo_view *view, zend_long attribute)
 {
 	pdo_dbh_t *dbh = view->pool->dbh;
@@ -146,7 +130,8 @@ static ZEND_FUNCTION(guarded_set_attribute)
 		pool = pool_of(Z_OBJ_P(ZEND_THIS), &stmt);
 	}
 	const zval *attribute = ZEND_CALL_NUM_ARGS(execute_data) == 2 ? ZEND_CALL_ARG(execute_data, 1) : NULL;
-	if (!pool || stmt || !attribute || Z_TYPE_P(attribute) != IS_LONG || is_attribute_of_pdo(Z_LVAL_P(attribute))) {
+	if (!pool || stmt || !attribute || Z_TYPE_P(attribute) != IS_LONG ||
+		howdah_pdo_keeps_attribute((zend_ulong)Z_LVAL_P(attribute))) {
 		call(INTERNAL_FUNCTION_PARAM_PASSTHRU, original);
 		return;
 	}

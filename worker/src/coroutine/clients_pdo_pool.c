@@ -131,14 +131,10 @@ static struct howdah_pdo_physical *make(struct howdah_pdo_pool *pool)
 
 static struct howdah_pdo_physical *wait(struct howdah_pdo_pool *pool)
 {
-	struct howdah_turn turn = {0};
-	const char *why = "cannot wait at this point";
-	if (howdah_may_wait()) {
-		int64_t limit = pool->settings.wait;
-		if (limit && howdah_turn_wait(&pool->turns, &turn, limit)) {
-			return turn.given;
-		}
-		why = howdah_client_why(limit ? errno : ETIMEDOUT, limit);
+	const char *why;
+	struct howdah_pdo_physical *given = howdah_client_await(&pool->turns, pool->settings.wait, &why);
+	if (given) {
+		return given;
 	}
 	/* The view that is last in the list is the oldest. */
 	const struct howdah_pdo_view *oldest = pool->views;
@@ -183,7 +179,7 @@ static void close_idle(struct howdah_pdo_pool *pool)
 	if (pool->settings.idle == 0 || pool->single) {
 		return;
 	}
-	int64_t limit = howdah_turn_now() - pool->settings.idle;
+	int64_t limit = howdah_now() - pool->settings.idle;
 	/* The list has the one that was used last in front. */
 	for (struct howdah_pdo_physical **at = &pool->free; *at;) {
 		struct howdah_pdo_physical *physical = *at;
@@ -216,7 +212,7 @@ void howdah_pdo_put(struct howdah_pdo_pool *pool, struct howdah_pdo_physical *ph
 	if (howdah_turn_give(&pool->turns, physical)) {
 		return;
 	}
-	physical->since = howdah_turn_now();
+	physical->since = howdah_now();
 	physical->next_free = pool->free;
 	pool->free = physical;
 	close_idle(pool);

@@ -108,14 +108,10 @@ static struct item *make_in_place(struct pool *pool)
 
 static struct item *wait(struct pool *pool)
 {
-	struct howdah_turn turn = {0};
-	const char *why = "cannot wait at this point";
-	if (howdah_may_wait()) {
-		int64_t limit = pool->settings.wait;
-		if (limit && howdah_turn_wait(&pool->turns, &turn, limit)) {
-			return turn.given;
-		}
-		why = howdah_client_why(limit ? errno : ETIMEDOUT, limit);
+	const char *why;
+	struct item *given = howdah_client_await(&pool->turns, pool->settings.wait, &why);
+	if (given) {
+		return given;
 	}
 	zend_string *self = howdah_client_user_describe(howdah_client_user);
 	zend_throw_exception_ex(howdah_shared_client_exception, 0, "All %u clients of the pool are in use: %s %s",
@@ -147,7 +143,7 @@ static struct item *take(struct pool *pool)
 
 static void close_idle(struct pool *pool)
 {
-	int64_t limit = howdah_turn_now() - pool->settings.idle;
+	int64_t limit = howdah_now() - pool->settings.idle;
 	for (struct item **at = &pool->free; pool->settings.idle && *at;) {
 		struct item *item = *at;
 		if (item->since > limit) {
@@ -170,7 +166,7 @@ static void put(struct pool *pool, struct item *item)
 	if (howdah_turn_give(&pool->turns, item)) {
 		return;
 	}
-	item->since = howdah_turn_now();
+	item->since = howdah_now();
 	item->next = pool->free;
 	pool->free = item;
 	close_idle(pool);
@@ -197,7 +193,7 @@ static struct item *lend(struct pool *pool)
 	}
 	if (UNEXPECTED(pool->only)) {
 		/* From the boot, when requests were not served yet. */
-		pool->only->since = howdah_turn_now();
+		pool->only->since = howdah_now();
 		pool->only->next = pool->free;
 		pool->free = pool->only;
 		pool->only = NULL;

@@ -171,6 +171,20 @@ const char *howdah_client_why(int error, int64_t limit)
 	return text;
 }
 
+void *howdah_client_await(struct howdah_turns *turns, int64_t limit, const char **why)
+{
+	struct howdah_turn turn = {0};
+	if (!howdah_may_wait()) {
+		*why = "cannot wait at this point";
+		return NULL;
+	}
+	if (limit && howdah_turn_wait(turns, &turn, limit)) {
+		return turn.given;
+	}
+	*why = howdah_client_why(limit ? errno : ETIMEDOUT, limit);
+	return NULL;
+}
+
 void howdah_client_refuse(const char *what, const struct howdah_client_user *holder, const char *state, const char *why)
 {
 	if (EG(exception)) {

@@ -5,7 +5,6 @@
 #define HOWDAH_CLIENTS_TURNS_H
 
 #include <errno.h>
-#include <time.h>
 
 #include "coroutine.h"
 
@@ -22,13 +21,6 @@ struct howdah_turns {
 	struct howdah_turn *first;
 };
 
-static inline int64_t howdah_turn_now(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
-}
-
 /* Waits until something is given. False: the time is over (ETIMEDOUT), or the coroutine was cancelled (ECANCELED).
  * The caller has made sure of howdah_may_wait(). `timeout` in nanoseconds, HOWDAH_WAIT_FOREVER. */
 static inline bool howdah_turn_wait(struct howdah_turns *turns, struct howdah_turn *turn, int64_t timeout)
@@ -40,9 +32,9 @@ static inline bool howdah_turn_wait(struct howdah_turns *turns, struct howdah_tu
 	*end = turn;
 	turn->next = NULL;
 	turn->given = NULL;
-	int64_t deadline = timeout < 0 ? -1 : howdah_turn_now() + timeout;
+	int64_t deadline = timeout < 0 ? -1 : howdah_now() + timeout;
 	for (int parked = 0; !turn->given && parked == 0;) {
-		int64_t left = deadline < 0 ? HOWDAH_WAIT_FOREVER : deadline - howdah_turn_now();
+		int64_t left = deadline < 0 ? HOWDAH_WAIT_FOREVER : deadline - howdah_now();
 		/* Not given anything it was told to look again, which is done by running. */
 		parked = howdah_park(&turn->waiters, deadline >= 0 && left < 0 ? 0 : left);
 	}

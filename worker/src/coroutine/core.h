@@ -73,8 +73,6 @@ struct howdah_task {
 
 #define HOWDAH_TASK_MAIN UINT32_MAX
 
-int64_t howdah_now(void);
-
 /* --- scheduler.c ------------------------------------------------------------------------------------------ */
 
 /* Before anything else of this file, once in a process. `places`: tasks at a time. */

@@ -43,6 +43,9 @@ struct howdah_request *howdah_task_request(struct howdah_task *task);
  */
 #define HOWDAH_WAIT_FOREVER INT64_C(-1)
 
+/* CLOCK_MONOTONIC. */
+int64_t howdah_now(void);
+
 /* True where the caller may wait as a coroutine: within one, on the thread of PHP, and the engine allows a
  * switch here. Otherwise the call has to block. */
 bool howdah_may_wait(void);

@@ -7,6 +7,7 @@
 #include "swap.h"
 
 #include "restore_functions.h"
+#include "restore_values.h"
 #include "swap_replay.h"
 
 /* --- autoloaders: an array, as spl_autoload_functions() gives it ---------------------------------------- */
@@ -19,16 +20,10 @@ static void get_autoloaders(zval *value)
 static void change_autoloaders(const HashTable *list, uint32_t from, bool add)
 {
 	for (uint32_t i = from; i < zend_hash_num_elements(list); i++) {
-		zval arguments[3], result;
-		ZVAL_COPY_VALUE(&arguments[0], zend_hash_index_find(list, i));
-		ZVAL_TRUE(&arguments[1]);
-		ZVAL_FALSE(&arguments[2]);
-		howdah_function_call(add ? HOWDAH_FUNCTION_spl_autoload_register : HOWDAH_FUNCTION_spl_autoload_unregister,
-			&result, add ? 3 : 1, arguments);
-		zval_ptr_dtor(&result);
-		if (UNEXPECTED(EG(exception))) {
-			zend_clear_exception(); /* not callable from here: it stays as it is */
-		}
+		/* One that is refused stays as it is. */
+		(void)howdah_autoloader_change(
+			add ? HOWDAH_FUNCTION_spl_autoload_register : HOWDAH_FUNCTION_spl_autoload_unregister,
+			zend_hash_index_find(list, i));
 	}
 }
 
@@ -47,68 +42,11 @@ static void set_autoloaders(zval *value)
 	zval_ptr_dtor(&now);
 }
 
-/* --- the callback of assert() --------------------------------------------------------------------------- */
-
-#define ASSERT_CALLBACK 2
-
-static void get_assert(zval *value)
-{
-	zval option;
-	ZVAL_LONG(&option, ASSERT_CALLBACK);
-	howdah_function_call(HOWDAH_FUNCTION_assert_options, value, 1, &option);
-}
-
-static void set_assert(zval *value)
-{
-	zval arguments[2], result;
-	ZVAL_LONG(&arguments[0], ASSERT_CALLBACK);
-	ZVAL_COPY_VALUE(&arguments[1], value);
-	howdah_function_call(HOWDAH_FUNCTION_assert_options, &result, 2, arguments);
-	zval_ptr_dtor(&result);
-}
-
-/* --- mbstring ------------------------------------------------------------------------------------------- */
-
-static const enum howdah_function encodings[] = {
-	HOWDAH_FUNCTION_mb_internal_encoding,
-	HOWDAH_FUNCTION_mb_http_output,
-	HOWDAH_FUNCTION_mb_substitute_character,
-	HOWDAH_FUNCTION_mb_detect_order,
-	HOWDAH_FUNCTION_mb_regex_encoding,
-	HOWDAH_FUNCTION_mb_regex_set_options,
-};
-
-#define ENCODING_COUNT (sizeof(encodings) / sizeof(*encodings))
-
-static void get_encodings(zval *value)
-{
-	array_init_size(value, ENCODING_COUNT);
-	for (size_t i = 0; i < ENCODING_COUNT; i++) {
-		zval encoding;
-		ZVAL_NULL(&encoding);
-		if (howdah_function_exists(encodings[i])) {
-			howdah_function_call(encodings[i], &encoding, 0, NULL);
-		}
-		zend_hash_next_index_insert(Z_ARRVAL_P(value), &encoding);
-	}
-}
-
-static void set_encodings(zval *value)
-{
-	for (size_t i = 0; i < ENCODING_COUNT; i++) {
-		zval *encoding = zend_hash_index_find(Z_ARRVAL_P(value), i), result;
-		if (howdah_function_exists(encodings[i])) {
-			howdah_function_call(encodings[i], &result, 1, encoding);
-			zval_ptr_dtor(&result);
-		}
-	}
-}
-
 /* --- libxml: whether errors are collected, the loader of entities, whether that is disabled --------------- */
 
 static void get_libxml(zval *value)
 {
-	zval one, yes;
+	zval one;
 	array_init_size(value, 3);
 	howdah_function_call(HOWDAH_FUNCTION_libxml_use_internal_errors, &one, 0, NULL);
 	zend_hash_next_index_insert(Z_ARRVAL_P(value), &one);
@@ -117,13 +55,7 @@ static void get_libxml(zval *value)
 		howdah_function_call(HOWDAH_FUNCTION_libxml_get_external_entity_loader, &one, 0, NULL);
 	}
 	zend_hash_next_index_insert(Z_ARRVAL_P(value), &one);
-	ZVAL_NULL(&one);
-	if (howdah_function_exists(HOWDAH_FUNCTION_libxml_disable_entity_loader)) {
-		zval ignored;
-		ZVAL_TRUE(&yes); /* it tells the old value only when it sets one */
-		howdah_function_call(HOWDAH_FUNCTION_libxml_disable_entity_loader, &one, 1, &yes);
-		howdah_function_call(HOWDAH_FUNCTION_libxml_disable_entity_loader, &ignored, 1, &one);
-	}
+	howdah_libxml_loader_disabled_get(&one);
 	zend_hash_next_index_insert(Z_ARRVAL_P(value), &one);
 }
 
@@ -152,8 +84,8 @@ static const struct kind {
 	void (*set)(zval *value);
 } kinds[] = {
 	{HOWDAH_WATCH_AUTOLOAD, HOWDAH_FUNCTION_spl_autoload_functions, get_autoloaders, set_autoloaders},
-	{HOWDAH_WATCH_ASSERT, HOWDAH_FUNCTION_assert_options, get_assert, set_assert},
-	{HOWDAH_WATCH_MBSTRING, HOWDAH_FUNCTION_mb_internal_encoding, get_encodings, set_encodings},
+	{HOWDAH_WATCH_ASSERT, HOWDAH_FUNCTION_assert_options, howdah_assert_callback_get, howdah_assert_callback_set},
+	{HOWDAH_WATCH_MBSTRING, HOWDAH_FUNCTION_mb_internal_encoding, howdah_encodings_get, howdah_encodings_set},
 	{HOWDAH_WATCH_LIBXML, HOWDAH_FUNCTION_libxml_use_internal_errors, get_libxml, set_libxml},
 };
 
