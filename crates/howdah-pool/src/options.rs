@@ -250,7 +250,11 @@ impl PoolOptions {
 
     /// Places for processes: two generations side by side, and room for successors.
     pub(crate) fn places(&self) -> usize {
-        (2 * self.serving_max() + PLACES_FREE).min(self.places_max())
+        let free = match self.concurrency() {
+            Some(_) => CONCURRENT_PLACES_FREE,
+            None => PLACES_FREE,
+        };
+        (2 * self.serving_max() + free).min(self.places_max())
     }
 
     /// Boots in a row that may fail at the start.
@@ -287,6 +291,10 @@ const CONCURRENT_PLACES_MAX: usize = layout::CONCURRENT_PLACES_MAX as usize;
 /// Places that are never filled for good, so that a successor can be made ready before its predecessor
 /// leaves.
 const PLACES_FREE: usize = 2;
+/// The same of a concurrent pool, as far as the contract allows. A fatal error in one request has the worker
+/// leave when all its others have ended, which may take long, and they may even wait for an answer of their own
+/// pool: workers that leave must not take all places.
+const CONCURRENT_PLACES_FREE: usize = 14;
 
 /// Workers of a classic pool when nobody said a number: two for each core, at least four. A request of
 /// an ordinary application spends part of its time waiting for its database; a second process for each
@@ -338,7 +346,7 @@ mod tests {
         let options = pool(2, 100);
         assert_eq!(
             (options.places(), options.slots(), options.admitted_max()),
-            (6, 512, 210)
+            (18, 512, 210)
         );
         let options = pool(500, 1000);
         assert_eq!((options.serving_max(), options.places()), (111, 224));

@@ -37,6 +37,8 @@ pub(crate) struct Pool {
     /// Workers that there should be now.
     pub(crate) desired: usize,
     pub(crate) places: Vec<Place>,
+    /// It was logged that every place is taken by a worker that leaves.
+    pub(crate) all_leave: bool,
     pub(crate) fronts: Vec<mpsc::UnboundedSender<ToFront>>,
     pub(crate) reload: Reload,
     pub(crate) jitter: Jitter,
@@ -129,6 +131,7 @@ impl Pool {
             places: std::iter::repeat_with(Place::default)
                 .take(places)
                 .collect(),
+            all_leave: false,
             fronts: senders,
             reload: Reload::default(),
             jitter: Jitter::new(),
@@ -221,6 +224,19 @@ impl Pool {
             .iter()
             .position(|place| matches!(place.state, State::Vacant))?;
         Some(WorkerId(at as u16))
+    }
+
+    /// Warns, once, when no request is answered until one of the workers that leave has left.
+    pub(crate) fn say_that_all_leave(&mut self) {
+        if self.all_leave || self.occupants().any(|(_, occupant)| occupant.counts()) {
+            return;
+        }
+        self.all_leave = true;
+        tracing::warn!(
+            target: "howdah::pool", pool = &*self.name,
+            "all {} workers finish their last requests after errors, new requests wait until one has left: \
+             look for the fatal errors above, or lower request_timeout", self.places.len()
+        );
     }
 
     /// Workers of all generations that take requests.

@@ -1,7 +1,7 @@
 //! Several requests at a time in one worker: they wait side by side, and what happens to one of them, or to
 //! their process, is what should happen to the others.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
 
 use howdah_testkit::client::ClientError;
@@ -224,6 +224,42 @@ fn a_fatal_error_ends_its_process_after_the_others() {
     );
     let gone = || process::Process::find(pid(&responses[0])).is_none();
     assert!(process::wait_until(PATIENCE, gone), "it went on");
+}
+
+/// An error in each worker while another of its requests goes on: all of them leave and none has left. Their
+/// requests may be waiting for an answer of the same pool.
+#[test]
+fn workers_that_leave_slowly_have_successors_until_all_places_are_taken() {
+    let meeting = Meeting::new();
+    let server = meeting.serve("max_wait_time 30s", ONE);
+    for text in ["on purpose", "fatal error"] {
+        server.allow_log(text);
+    }
+    thread::scope(|scope| {
+        let mut waiting = Vec::new();
+        let mut pids = BTreeSet::new();
+        for n in 0..16 {
+            // Until the one before takes no more.
+            let anew = || !pids.contains(&pid(&send(&server, "sleep", "next", "&us=1")));
+            assert!(process::wait_until(PATIENCE, anew), "no successor");
+            let (server, id) = (&server, n.to_string());
+            waiting.push(scope.spawn(move || send(server, "wait", &id, "")));
+            meeting.wait(&format!("in-{n}"));
+            let fatal = send(server, "fatal", "fatal", "");
+            fatal.assert_status(500);
+            pids.insert(pid(&fatal));
+        }
+        assert_eq!(pids.len(), waiting.len(), "each in a worker of its own");
+        let last = scope.spawn(|| send(&server, "sleep", "last", "&us=1"));
+        server.wait_log("all 16 workers finish their last requests");
+        meeting.write("go", "");
+        for (n, waiting) in waiting.into_iter().enumerate() {
+            let response = waiting.join().expect("no panic");
+            response.assert(200, &format!("waited {n}"));
+        }
+        last.join().expect("no panic").assert(200, "slept last");
+    });
+    server.expect_log("all 16 workers finish their last requests");
 }
 
 #[test]

@@ -82,7 +82,7 @@ fn plan(client: &mut Client<'_>, kinds: &[&'static str], host: &str) -> Plan {
     ops.extend(match chance.below(40) {
         0..4 => Some("exit"),
         4..6 => Some("throw"),
-        6 if n.is_multiple_of(4) => Some("fatal"),
+        6 if n.is_multiple_of(2) => Some("fatal"),
         7..10 => Some("upload"),
         _ => None,
     });

@@ -47,6 +47,7 @@ impl Supervisor {
             for _ in there..wanted {
                 let Some(worker) = self.pools[index].vacant() else {
                     self.make_room(index, id);
+                    self.pools[index].say_that_all_leave();
                     break;
                 };
                 if let Err(text) = self.spawn(index, worker, id).await {
@@ -355,7 +356,9 @@ impl Supervisor {
     }
 
     pub(super) async fn recovered(&mut self, index: usize, worker: WorkerId) {
-        self.pools[index].places[worker.index()].state = State::Vacant;
+        let pool = &mut self.pools[index];
+        pool.places[worker.index()].state = State::Vacant;
+        pool.all_leave = false;
         self.fill(index).await;
     }
 
