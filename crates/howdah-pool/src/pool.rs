@@ -16,6 +16,10 @@ use crate::recycle::Jitter;
 use crate::status::Counters;
 
 #[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, each with a name"
+)]
 pub(crate) struct Pool {
     pub(crate) name: Arc<str>,
     pub(crate) options: Arc<PoolOptions>,
