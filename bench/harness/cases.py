@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import subprocess
@@ -15,6 +16,7 @@ from bench.harness.peers import REPOSITORY, local_paths
 from bench.harness.services import php_file
 
 if TYPE_CHECKING:
+    from bench.harness.http_check import Answer
     from bench.harness.peers import Peer
     from bench.harness.services import Services
 
@@ -24,6 +26,8 @@ PROBE = Path(__file__).parent.parent / "probe.php"
 # Named in contracts/adapter.php too.
 PROBE_PATH = "/howdah-bench-probe.php"
 PREPARE_SECONDS = 120
+# Answers may differ in a header's length (a date, a counter), not in their body.
+SIZE_TOLERANCE = 0.02
 # Returns what answers a request; bench/contracts has a script around it for each kind of server.
 HANDLER = "handler.php"
 
@@ -35,6 +39,27 @@ class Check:
     status: int
     content_type: str
     body_sha256: str
+
+    def differences(self, answer: Answer) -> list[str]:
+        """In what an answer differs from it."""
+        found = []
+        if answer.status != self.status:
+            found.append(f"status {answer.status} instead of {self.status}")
+        # Servers disagree on the case of the charset and on the space before it; neither matters.
+        if _media_type(answer.content_type) != _media_type(self.content_type):
+            found.append(f"Content-Type {answer.content_type!r} instead of {self.content_type!r}")
+        if hashlib.sha256(answer.body).hexdigest() != self.body_sha256:
+            begin = answer.body[:120].decode(errors="replace")
+            found.append(f"{len(answer.body)} bytes of another body, beginning {begin!r}")
+        return found
+
+    def slack(self, length: int) -> float:
+        """By how many bytes an answer of that length may be longer or shorter under load."""
+        return length * SIZE_TOLERANCE
+
+
+def _media_type(value: str) -> str:
+    return value.replace(" ", "").lower()
 
 
 @dataclass(frozen=True)

@@ -99,6 +99,8 @@ def _peer(peer: Peer) -> dict[str, Any]:
         "title": peer.title,
         "about": peer.about,
         "ours": peer.ours,
+        "workers": peer.workers,
+        "base": peer.base,
         "share": peer.share,
         "versions": {name: binary.version_text() for name, binary in peer.binaries.items()},
     }

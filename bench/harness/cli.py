@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
 import datetime
 import re
 import shutil
 import signal
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from bench.harness import phpini, plan
+from bench.harness.application import application
+from bench.harness.arguments import DEFAULT_CONNECTIONS, DEFAULT_OPEN_SHARE, numbers, parser
 from bench.harness.cases import load_cases
 from bench.harness.choose import (
     DEFAULT_CASES,
@@ -25,137 +27,28 @@ from bench.harness.compare import compare
 from bench.harness.errors import BenchError
 from bench.harness.machine import commit
 from bench.harness.open_loop import HINT, find_oha
-from bench.harness.peers import absent_peers, load_peers
+from bench.harness.peers import absent_peers, load_peers, with_workers
 from bench.harness.plan import Options
 from bench.harness.progress import Progress, clock
 from bench.harness.publish import publish
 from bench.harness.recorder import Recorder
 from bench.harness.report_html import html_report
 from bench.harness.report_markdown import markdown_report
-from bench.harness.results import load_run
+from bench.harness.results import MORE, load_run
 from bench.harness.runner import Runner
 
 if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
     from bench.harness.cases import Case
     from bench.harness.peers import Peer
 
 OUT = Path(__file__).parent.parent / "out"
-DEFAULT_CONNECTIONS = "8,32,100"
-DEFAULT_OPEN_SHARE = 0.6
 # Full and quick: seconds of a sample, rounds, rounds of the peers with the share `few`.
 FULL = (3, 3, 2)
 QUICK = (2, 3, 1)
 INTERRUPTED = 130
-
-
-def positive(text: str) -> int:
-    """An argument that has to be a whole number above zero."""
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a whole number above 0")
-    return value
-
-
-def numbers(text: str) -> list[int]:
-    """A comma-separated list of such numbers."""
-    return [positive(part) for part in text.split(",")]
-
-
-def rate(text: str) -> int:
-    """A whole number, 0 included."""
-    value = int(text)
-    if value < 0:
-        raise argparse.ArgumentTypeError(f"{text} is below 0")
-    return value
-
-
-def names(text: str) -> list[str]:
-    """A comma-separated list of names."""
-    return [part for part in text.split(",") if part]
-
-
-def common(parser: argparse.ArgumentParser) -> None:
-    """What `run` and `faults` share."""
-    parser.add_argument(
-        "--workers", type=positive, default=4, help="PHP processes of each peer (default 4)"
-    )
-    parser.add_argument(
-        "--php-ini",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="a php.ini value for every peer, on top of bench/php.ini; repeatable",
-    )
-    parser.add_argument("--out", type=Path, help="folder for the results (default bench/out/TIME)")
-
-
-def parser() -> argparse.ArgumentParser:
-    """The whole command line."""
-    top = argparse.ArgumentParser(
-        prog="python3 -m bench",
-        description="Measures Howdah and its peers side by side on this machine.",
-    )
-    commands = top.add_subparsers(dest="command", required=True)
-
-    run = commands.add_parser("run", help="measure, then write a report")
-    run.add_argument(
-        "--peer", type=names, help="comma-separated (default: those of `list` that are installed)"
-    )
-    run.add_argument("--case", type=names, default=list(DEFAULT_CASES), help="comma-separated")
-    run.add_argument(
-        "--connections",
-        type=numbers,
-        help=f"connections of the load generator, comma-separated (default {DEFAULT_CONNECTIONS})",
-    )
-    run.add_argument("--duration", type=positive, help="seconds of one sample (default 3)")
-    run.add_argument("--rounds", type=positive, help="samples of each cell (default 3)")
-    run.add_argument("--warm-up", type=positive, default=1, help="seconds (default 1)")
-    run.add_argument("--threads", type=positive, default=2, help="threads of wrk (default 2)")
-    run.add_argument(
-        "--rate",
-        type=rate,
-        help="requests per second of the open loop, 0 for none (default: "
-        f"{DEFAULT_OPEN_SHARE * 100:.0f} %% of what the first peer that is not Howdah answers)",
-    )
-    run.add_argument(
-        "--quick", action="store_true", help="32 connections and 2 s, unless given otherwise"
-    )
-    run.add_argument(
-        "--resume", type=Path, metavar="RUN", help="goes on with an interrupted run, as it began"
-    )
-    common(run)
-
-    report = commands.add_parser("report", help="write the report of a run again, or publish it")
-    report.add_argument("run", type=Path, nargs="?", help="folder of a run (default: the newest)")
-    report.add_argument(
-        "--publish",
-        metavar="NAME",
-        help="copy the run to bench/results/DATE-NAME and write docs/benchmarks.md from it",
-    )
-    report.add_argument("--faults", type=Path, help="folder of a `faults` run, to be added")
-
-    versus = commands.add_parser("compare", help="what changed between two runs")
-    versus.add_argument("before", type=Path)
-    versus.add_argument("after", type=Path)
-
-    faults = commands.add_parser("faults", help="what faults cost the requests beside them")
-    faults.add_argument("--peer", type=names, default=["howdah", "nginx-fpm"])
-    faults.add_argument("--fault", type=names, help="comma-separated (default: all)")
-    faults.add_argument("--duration", type=positive, default=5, help="seconds (default 5)")
-    faults.add_argument("--connections", type=positive, default=8, help="default 8")
-    faults.add_argument("--idle-connections", type=positive, default=10_000, help="default 10000")
-    faults.add_argument(
-        "--flood-clients", type=positive, default=2_000, help="clients of the full queue"
-    )
-    common(faults)
-
-    soak = commands.add_parser(
-        "soak", help="requests of every kind in one process, with databases, looked at for mixing"
-    )
-    soak.add_argument("--requests", type=positive, default=100_000, help="default 100000")
-
-    commands.add_parser("list", help="peers and cases, and what is missing to run them")
-    return top
 
 
 def new_folder(wanted: Path | None, begin: str = "") -> Path:
@@ -167,11 +60,15 @@ def new_folder(wanted: Path | None, begin: str = "") -> Path:
     return folder
 
 
-def write_reports(folder: Path, faults: Path | None = None) -> None:
+def write_reports(folder: Path, faults: Path | None = None, more: Sequence[Path] = ()) -> None:
     """Writes report.md and report.html into the folder of a run."""
-    run = load_run(folder)
     if faults is not None:
         shutil.copytree(faults, folder / "faults", dirs_exist_ok=True)
+    for number, other in enumerate(more, 1):
+        # Read first: what is no run is not copied.
+        load_run(other)
+        shutil.copytree(other, folder / MORE / f"{number}-{other.name}", dirs_exist_ok=True)
+    run = load_run(folder)
     (folder / "report.md").write_text(markdown_report(run))
     (folder / "report.html").write_text(html_report(run))
 
@@ -192,37 +89,108 @@ def options_of(arguments: argparse.Namespace) -> Options:
         rounds=arguments.rounds or rounds,
         few_rounds=few_rounds if whole else None,
         threads=arguments.threads,
-        workers=arguments.workers,
+        workers=arguments.workers[0],
         php_ini=phpini.shared_ini(arguments.php_ini),
         open_share=DEFAULT_OPEN_SHARE if wanted else 0.0,
         rate=arguments.rate or 0 if wanted else 0,
+        title=arguments.title,
     )
 
 
-def resume(folder: Path) -> tuple[Recorder, Options, list[Peer], list[Case]]:
+def resume(arguments: argparse.Namespace) -> tuple[Recorder, Options, list[Peer], list[Case]]:
     """An interrupted run with what it was begun with.
 
     Raises:
         BenchError: it is whole, or another commit is checked out.
     """
+    folder = arguments.resume
     recorder = Recorder.resumed(folder)
     begun, now = recorder.info["machine"]["commit"], commit()
     if begun["id"] != now["id"]:
         raise BenchError(f"{folder} was begun with commit {begun['id'][:12]}; check that out")
     options = Options(**recorder.info["options"])
-    peers = [*recorder.info["peers"], *recorder.info["references"]]
-    return recorder, options, choose_peers(peers), choose_cases(recorder.info["cases"])
+    if recorder.info.get("running"):
+        raise BenchError(f"{folder} measured servers that were running: begin it again")
+    found = {**recorder.info["peers"], **recorder.info["references"]}
+    peers = choose_peers(dict.fromkeys(facts.get("base") or name for name, facts in found.items()))
+    counts = dict.fromkeys(facts.get("workers", 0) for facts in recorder.info["peers"].values())
+    if len(counts) > 1:
+        peers = with_workers(peers, list(counts))
+    return recorder, options, peers, cases_again(arguments, recorder)
+
+
+def cases_again(arguments: argparse.Namespace, recorder: Recorder) -> list[Case]:
+    """The cases of an interrupted run."""
+    begun = recorder.info.get("application")
+    if begun is None:
+        return choose_cases(recorder.info["cases"])
+    if arguments.app is None:
+        raise BenchError("the run was about an application; name its folder again: --app DIR")
+    first = next(iter(load_run(recorder.folder).starts), None)
+    length = None if first is None else first.body_bytes
+    return [application(arguments.app, **begun, length=length)]
+
+
+def begin(arguments: argparse.Namespace) -> tuple[Recorder, Options, list[Peer], list[Case]]:
+    """A new run."""
+    options = options_of(arguments)
+    peers = default_peers() if arguments.peer is None else choose_peers(arguments.peer)
+    peers = with_workers(peers, arguments.workers)
+    if arguments.app is None:
+        cases = choose_cases(arguments.case or DEFAULT_CASES)
+        return (
+            Recorder(new_folder(arguments.out), describe(options, peers, cases)),
+            options,
+            peers,
+            cases,
+        )
+    if arguments.case:
+        raise BenchError("--app is a case of its own: leave --case out")
+    own = {
+        "path": arguments.path,
+        "root": arguments.root,
+        "expect": arguments.expect,
+        "worker": arguments.worker_script,
+    }
+    cases = [application(arguments.app, **own)]
+    info = {**describe(options, peers, cases), "application": own}
+    return Recorder(new_folder(arguments.out), info), options, peers, cases
+
+
+def url_command(arguments: argparse.Namespace) -> int:
+    """`run --url`."""
+    # Imported here: the others do not need it.
+    from bench.harness.running import Outside, describe_urls  # noqa: PLC0415
+
+    unused = [name for name in ("app", "case", "peer", "resume") if getattr(arguments, name)]
+    if unused:
+        raise BenchError(f"--url measures what is running: leave --{unused[0]} out")
+    options = replace(options_of(arguments), rate=0, open_share=0.0, php_ini={})
+    recorder = Recorder(new_folder(arguments.out), describe_urls(options, arguments.url))
+    steps = len(arguments.url) * options.rounds * len(options.connections)
+    outside = Outside(options, arguments.url, arguments.expect, recorder, Progress(steps))
+    whole = good = False
+    try:
+        good = outside.run()
+        whole = True
+    except KeyboardInterrupt:
+        outside.progress.note("interrupted")
+    recorder.complete(whole=whole)
+    write_reports(recorder.folder)
+    print(f"{recorder.folder}/report.md\n{recorder.folder}/report.html")
+    if not whole:
+        return INTERRUPTED
+    return 0 if good else 1
 
 
 def run_command(arguments: argparse.Namespace) -> int:
     """`run`."""
+    if arguments.url:
+        return url_command(arguments)
     if arguments.resume is not None:
-        recorder, options, peers, cases = resume(arguments.resume)
+        recorder, options, peers, cases = resume(arguments)
     else:
-        options = options_of(arguments)
-        peers = default_peers() if arguments.peer is None else choose_peers(arguments.peer)
-        cases = choose_cases(arguments.case)
-        recorder = Recorder(new_folder(arguments.out), describe(options, peers, cases))
+        recorder, options, peers, cases = begin(arguments)
     turns = plan.turns(options, peers, cases)
     seconds = plan.estimate_seconds(
         options, [turn for turn in turns if turn.key not in recorder.done], len(cases)
@@ -266,7 +234,7 @@ def newest_run() -> Path:
 def report_command(arguments: argparse.Namespace) -> int:
     """`report`."""
     folder = arguments.run or newest_run()
-    write_reports(folder, arguments.faults)
+    write_reports(folder, arguments.faults, arguments.more)
     if arguments.publish is not None:
         if not re.fullmatch(r"[a-z0-9][a-z0-9-]*", arguments.publish):
             raise BenchError("--publish NAME: lower-case letters, digits and hyphens only")

@@ -67,17 +67,59 @@ def disturbance(run: Run) -> tuple[float, float]:
     return others, stolen
 
 
+def heading(run: Run) -> str:
+    """What a run is about."""
+    given = run.info["options"].get("title", "")
+    first = run.info["peers"][subject(run)]["title"]
+    return given or (f"{first} side by side with its peers" if run.others else first)
+
+
+def processes(run: Run) -> str:
+    """How many PHP processes every peer has."""
+    counts = {facts.get("workers", 0) for facts in run.info["peers"].values()}
+    if counts - {0}:
+        return "the number of PHP processes that its name says"
+    return f"{run.info['options']['workers']} PHP processes"
+
+
+def other_method(run: Run, other: Run) -> str:
+    """In what a run that was taken along differs."""
+    options = other.info["options"]
+    commit = "the same commit"
+    if other.info["machine"]["commit"] != run.info["machine"]["commit"]:
+        commit = f"commit {commit_line(other)}"
+    return (
+        f"{heading(other)}: a run of its own on {other.info['started'][:10]}, {commit}, "
+        f"{options['rounds']} rounds of {options['duration']} s after {options['warm_up']} s of "
+        f"warm-up, every peer with {processes(other)}."
+    )
+
+
 def method(run: Run) -> list[str]:
     """How it was measured and what the figures cannot show; a paragraph each."""
     options = run.info["options"]
     cpus = run.info["machine"]["cpus"]
+    if run.info.get("running"):
+        return [
+            (
+                f"The servers were running already; what they run with is not known, and neither "
+                f"their CPU time nor their memory. They take turns in {options['rounds']} rounds. "
+                f"wrk keeps the given number of connections busy for {options['duration']} s "
+                f"({options['threads']} threads, after {options['warm_up']} s of warm-up)."
+            ),
+            (
+                "Figures are medians over the rounds with the smallest and largest in "
+                "parentheses. Before and after each timing an answer is looked at; one failed "
+                "request spoils the sample."
+            ),
+        ]
     others, stolen = disturbance(run)
     accounting = sorted({start.accounting for start in run.starts}) or ["nothing"]
     few = options.get("few_rounds")
     fewer = f" ({few} for the peers that are measured less often)" if few else ""
     paragraphs = [
         (
-            f"Every peer runs {options['workers']} PHP processes with the same php.ini values and "
+            f"Every peer runs {processes(run)} with the same php.ini values and "
             f"extensions, OPcache as below, no access log, unless its description below says "
             f"otherwise. Peers take turns: {options['rounds']} rounds{fewer}, in each of which "
             f"every peer is started anew and another one goes first. Servers listen on loopback."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import hashlib
 import http.client
 import io
 import json
@@ -112,26 +111,10 @@ def verify(port: int, case: Case, body: bytes = b"") -> Answer:
         answer = fetch(port, case.path, headers, case.method, body)
     except (OSError, EOFError, http.client.HTTPException, zlib.error) as error:
         raise BenchError(f"{case.method} {case.path}: no answer: {error!r}") from error
-    expected = case.check
-    digest = hashlib.sha256(answer.body).hexdigest()
-    differences = []
-    if answer.status != expected.status:
-        differences.append(f"status {answer.status} instead of {expected.status}")
-    # Servers disagree on the case of the charset and on the space before it; neither matters.
-    if _media_type(answer.content_type) != _media_type(expected.content_type):
-        differences.append(
-            f"Content-Type {answer.content_type!r} instead of {expected.content_type!r}"
-        )
-    if digest != expected.body_sha256:
-        begin = answer.body[:120].decode(errors="replace")
-        differences.append(f"{len(answer.body)} bytes of another body, beginning {begin!r}")
+    differences = case.check.differences(answer)
     if differences:
         raise BenchError(f"{case.method} {case.path}: {'; '.join(differences)}")
     return answer
-
-
-def _media_type(value: str) -> str:
-    return value.replace(" ", "").lower()
 
 
 def probe(port: int, ini_names: Iterable[str]) -> dict[str, Any]:

@@ -40,6 +40,8 @@ class Load:
     p99: int
     max: int
     client_cpu_seconds: float = 0.0
+    # 0 in runs of earlier versions of the harness, which did not ask for it.
+    p95: int = 0
 
     @property
     def requests_per_second(self) -> float:
@@ -88,6 +90,14 @@ class LoadRun:
 
     load: Load
     output: str
+
+
+def without_closes(load: Load) -> Load:
+    """The figures for a server that ends each answer by closing the connection.
+
+    wrk counts each such end as a read error; what exceeds the answers are broken connections.
+    """
+    return replace(load, read=max(0, load.read - load.requests))
 
 
 @dataclass(frozen=True)

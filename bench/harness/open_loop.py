@@ -57,6 +57,7 @@ def parse_oha(output: str) -> Load:
             p50=us(latencies["p50"]),
             p75=us(latencies["p75"]),
             p90=us(latencies["p90"]),
+            p95=us(latencies["p95"]),
             p99=us(latencies["p99"]),
             max=us(summary["slowest"]),
         )

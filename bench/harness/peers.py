@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +76,9 @@ class Peer:
     """A server, or a server in one of its variants.
 
     `contract` is the way in which it calls the application; a case that does not offer it is not
-    measured with this peer. `share` says how much of a run without `--peer` is its own.
+    measured with this peer. `share` says how much of a run without `--peer` is its own. `workers`
+    is its number of PHP processes where a run compares several, 0 else; `base` is then the name
+    that it has without the number.
     """
 
     name: str
@@ -93,6 +95,8 @@ class Peer:
     ours: bool = False
     closes_connections: bool = False
     serves_files: bool = True
+    workers: int = 0
+    base: str = ""
 
     def missing(self) -> list[str]:
         """What to do for each program that is not there."""
@@ -204,6 +208,25 @@ def parse_peers(
     except KeyError as error:
         raise BenchError(f"{where}: {error} is missing") from error
     return peers
+
+
+def with_workers(peers: list[Peer], counts: list[int]) -> list[Peer]:
+    """Each server once for each number of PHP processes; with one number they stay as they are."""
+    if len(counts) == 1:
+        return peers
+    servers = [
+        replace(
+            peer,
+            name=f"{peer.name}-w{count}",
+            title=f"{peer.title}, {count} processes",
+            workers=count,
+            base=peer.name,
+        )
+        for count in counts
+        for peer in peers
+        if peer.contract != "loop"
+    ]
+    return [*servers, *(peer for peer in peers if peer.contract == "loop")]
 
 
 def load_peers(folder: Path = PEERS) -> dict[str, Peer]:

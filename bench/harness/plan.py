@@ -24,7 +24,7 @@ class Options:
     `few_rounds` is for the peers with the share `few` in a run without `--peer`; they have no open
     loop there. `open_share` is
     the arrival rate of the open loop as a part of what the calibration finds, 0 for none; `rate`
-    sets it in requests per second instead.
+    sets it in requests per second instead. `title` is the heading of the report.
     """
 
     connections: list[int]
@@ -37,6 +37,7 @@ class Options:
     few_rounds: int | None = None
     open_share: float = 0.0
     rate: int = 0
+    title: str = ""
 
     @property
     def open_loop(self) -> bool:

@@ -21,10 +21,11 @@ def publish(folder: Path, name: str, results: Path = RESULTS, page: Path = PAGE)
         BenchError: the run is not whole, or has failed samples: those are shown, not published.
     """
     run = load_run(folder)
-    if not run.info["complete"]:
-        raise BenchError(f"{folder} was interrupted; publish a whole run")
-    if run.problems():
-        raise BenchError(f"{folder} has failed samples: {run.problems()[0]}")
+    for one in (run, *run.more):
+        if not one.info["complete"]:
+            raise BenchError(f"{one.folder} was interrupted; publish a whole run")
+        if one.problems():
+            raise BenchError(f"{one.folder} has failed samples: {one.problems()[0]}")
     if run.info["machine"]["commit"]["id"] == "none":
         raise BenchError(f"{folder} was measured without a commit; commit, then run again")
     target = results / f"{run.info['started'][:10]}-{name}"

@@ -2,38 +2,41 @@
 
 from __future__ import annotations
 
-import html
 import json
 from typing import TYPE_CHECKING
 
 from bench.faults.report import HEAD, conditions, rows_of
-from bench.harness import figures
+from bench.harness import charts, figures, pictures, sections, targets, workers
+from bench.harness.charts import escape
 from bench.harness.report_markdown import (
     CELL_HEAD,
     LOOP_ABOUT,
     RATIOS,
     absent,
     cell_row,
+    described,
     loads,
     loop_head,
     loop_rows,
     memory_rows,
+    overview,
     problems,
+    ratio_head,
     ratio_rows,
-    title,
 )
+from bench.harness.sections import title
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bench.harness.results import Run
-    from bench.harness.stats import Spread
 
 STYLE = """
 :root { color-scheme: light dark; --back: #fdfcfa; --text: #1d1d1b; --soft: #66645f;
-  --line: #d9d6d0; --first: #a4481b; --other: #8a97a3; --spread: #1d1d1b; }
+  --line: #d9d6d0; --first: #a4481b; --other: #66747f; --spread: #1d1d1b; --track: #f1eee8; }
 @media (prefers-color-scheme: dark) { :root { --back: #161719; --text: #e9e7e2; --soft: #a09d96;
-  --line: #35373b; --first: #e08a52; --other: #61707d; --spread: #e9e7e2; } }
+  --line: #35373b; --first: #e08a52; --other: #8494a1; --spread: #e9e7e2; --track: #212327; } }
+* { box-sizing: border-box; }
 body { background: var(--back); color: var(--text); font: 16px/1.5 system-ui, sans-serif;
   max-width: 72rem; margin: 0 auto; padding: 1.5rem; }
 h1 { line-height: 1.2; } h2 { margin-top: 2.5rem; }
@@ -42,63 +45,19 @@ h1 { line-height: 1.2; } h2 { margin-top: 2.5rem; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 0.9rem; }
 th, td { padding: 0.25rem 0.6rem; border-bottom: 1px solid var(--line); text-align: right;
   white-space: nowrap; }
-th:first-child, td:first-child { text-align: left; }
-svg { width: 100%; height: auto; display: block; }
-svg text { fill: var(--text); font: 13px system-ui, sans-serif; }
-svg .first { fill: var(--first); } svg .other { fill: var(--other); }
-svg .spread { stroke: var(--spread); stroke-width: 1.5; }
+th:first-child, td:first-child { text-align: left; white-space: normal; min-width: 15rem;
+  position: sticky; left: 0; background: var(--back); }
+.words th, .words td { text-align: left; white-space: normal; min-width: 6rem; }
 code { font-size: 0.9em; }
+pre { overflow-x: auto; }
+summary { cursor: pointer; margin: 0.5rem 0; }
+@media (max-width: 40rem) { body { padding: 1rem; }
+  th:first-child, td:first-child { min-width: 9rem; max-width: 11rem; }
+  .words thead { display: none; }
+  .words tr { display: block; border-bottom: 1px solid var(--line); padding: 0.4rem 0; }
+  .words td, .words td:first-child { display: block; border: 0; max-width: none;
+    padding: 0.1rem 0; } }
 """
-
-LABEL_WIDTH = 210
-BAR_WIDTH = 520
-VALUE_WIDTH = 170
-ROW_HEIGHT = 28
-BAR_HEIGHT = 18
-
-
-def escape(text: str) -> str:
-    """Text for HTML."""
-    return html.escape(text)
-
-
-def bars(
-    values: Sequence[tuple[str, Spread | None]], unit: str, label: str, *, ours: int = 1
-) -> str:
-    """A bar for each peer, the first ones in their own colour, with a line for the spread."""
-    width = LABEL_WIDTH + BAR_WIDTH + VALUE_WIDTH
-    height = ROW_HEIGHT * len(values)
-    top = max((value.high for _, value in values if value is not None), default=0.0)
-    scale = BAR_WIDTH / top if top > 0 else 0.0
-    parts = [
-        f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{escape(label)}">',
-    ]
-    for index, (name, value) in enumerate(values):
-        y = index * ROW_HEIGHT
-        middle = y + ROW_HEIGHT / 2
-        baseline = middle + 4.5
-        parts.append(f'<text x="0" y="{baseline}">{escape(name)}</text>')
-        if value is None:
-            parts.append(f'<text x="{LABEL_WIDTH}" y="{baseline}">no valid figure</text>')
-            continue
-        length = value.median * scale
-        low, high = LABEL_WIDTH + value.low * scale, LABEL_WIDTH + value.high * scale
-        kind = "first" if index < ours else "other"
-        parts.append(
-            f'<rect class="{kind}" x="{LABEL_WIDTH}" y="{y + 5}" width="{length:.1f}" '
-            f'height="{BAR_HEIGHT}" rx="2"/>'
-        )
-        parts.append(
-            f'<line class="spread" x1="{low:.1f}" x2="{high:.1f}" y1="{middle}" y2="{middle}"/>'
-        )
-        number = (
-            f"{value.median:,.0f}"
-            if value.median >= figures.KEEP_DECIMALS_BELOW
-            else (f"{value.median:.2f}")
-        )
-        parts.append(f'<text x="{high + 8:.1f}" y="{baseline}">{number} {escape(unit)}</text>')
-    parts.append("</svg>")
-    return "\n".join(parts)
 
 
 def html_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -119,15 +78,36 @@ def html_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def ratio_section(run: Run) -> list[str]:
     """The ratios: two tables for each of ours with a column for each other peer."""
-    head = ("", *(f"than {title(run, other)}" for other in run.others))
-    parts = ["<h2>Ratios</h2>"]
+    parts = []
     for subject in run.ours:
+        head = ratio_head(run, subject)
         for words, kind in RATIOS:
             rows = ratio_rows(run, subject, kind)
-            if rows:
+            if rows and len(head) > 1:
                 parts.append(f"<h3>{escape(title(run, subject))}: {escape(words)}</h3>")
                 parts.append(html_table(head, rows))
+    return ["<h2>Ratios</h2>", *parts] if parts else []
+
+
+def section(heading: str, about: str, tables: Sequence[sections.Table]) -> list[str]:
+    """A heading with tables; nothing without tables."""
+    if not tables:
+        return []
+    parts = [f"<h2>{escape(heading)}</h2>"]
+    if about:
+        parts.append(f"<p>{escape(about.replace('`', ''))}</p>")
+    for one in tables:
+        parts += [f"<h3>{escape(one.heading)}</h3>", html_table(one.head, one.rows)]
     return parts
+
+
+def target_section(run: Run) -> list[str]:
+    """Each target with what was measured."""
+    if not targets.applies(run):
+        return []
+    goal = targets.table(run)
+    cells = html_table(goal.head, goal.rows).replace("<table>", '<table class="words">', 1)
+    return [f"<h2>{goal.heading}</h2>", f"<p>{escape(goal.about)}</p>", cells]
 
 
 def loop_section(run: Run) -> list[str]:
@@ -143,35 +123,44 @@ def loop_section(run: Run) -> list[str]:
 
 
 def case_section(run: Run, case: str) -> list[str]:
-    """Bars and a table for each load."""
+    """Pictures and a table for each load."""
     facts = run.info["cases"][case]
     parts = [f"<h2>{escape(facts['title'])}</h2>", f"<p>{escape(facts['about'])}</p>"]
+    if len(workers.counts(run)) > 1:
+        parts += pictures.over_processes(run, case)
     for connections, heading in loads(run, case):
-        name = f"{facts['title']}, {heading}"
         parts.append(f"<h3>{escape(heading[0].upper() + heading[1:])}</h3>")
+        load = (case, connections)
         if connections:
-            parts.append('<p class="soft">Requests per second: longer is better</p>')
-            parts.append(picture(run, (case, connections), "rps", "req/s", f"{name}: throughput"))
-            parts.append('<p class="soft">CPU time of all server processes: shorter is better</p>')
-            parts.append(picture(run, (case, connections), "cpu", "µs/req", f"{name}: CPU time"))
-        else:
             parts.append(
-                '<p class="soft">Time within which 99 of 100 were answered: shorter is better</p>'
+                pictures.figure(run, load, "rps", "req/s", "Requests per second: longer is better")
             )
-            parts.append(picture(run, (case, connections), "p99", "µs", f"{name}: latency"))
+            if any(run.cell(peer, case, connections, "cpu") for peer in run.peers):
+                words = "CPU time of all server processes: shorter is better"
+                parts.append(pictures.figure(run, load, "cpu", "µs/req", words))
+        parts.append(pictures.latency(run, case, connections))
         rows = [cell_row(run, peer, case, connections) for peer in run.shown(case, connections)]
         parts.append(html_table(CELL_HEAD, rows))
-    parts.append("<h3>Memory</h3>")
-    parts.append(html_table(("PSS, MiB", "idle", "under load"), memory_rows(run, case)))
+    memory = memory_rows(run, case)
+    if memory:
+        parts += ["<h3>Memory</h3>", pictures.against_memory(run, case)]
+        parts.append(html_table(("PSS, MiB", "idle", "under load"), memory))
     return parts
 
 
-def picture(run: Run, load: tuple[str, int], figure: str, unit: str, label: str) -> str:
-    """A bar for each peer that the case is for; `load` is case and connections."""
-    case, connections = load
-    peers = run.shown(case, connections)
-    values = [(title(run, peer), run.cell(peer, case, connections, figure)) for peer in peers]
-    return bars(values, unit, label, ours=len([peer for peer in run.ours if peer in peers]))
+def round_section(run: Run) -> list[str]:
+    """Every sample, folded up."""
+    tables = sections.rounds(run)
+    if not tables:
+        return []
+    parts = [
+        "<h2>Every round</h2>",
+        f"<p>{escape(sections.ROUNDS_ABOUT)}</p>",
+        "<details><summary>Show them</summary>",
+    ]
+    for one in tables:
+        parts += [f"<h3>{escape(one.heading)}</h3>", html_table(one.head, one.rows)]
+    return [*parts, "</details>"]
 
 
 def fault_section(run: Run) -> list[str]:
@@ -199,38 +188,54 @@ def markdown_lines(lines: Sequence[str]) -> list[str]:
     return parts
 
 
+def run_sections(run: Run) -> list[str]:
+    """All tables and pictures of a run."""
+    parts = []
+    for heading, about, tables in overview(run):
+        parts += section(heading, about, tables)
+    if run.others:
+        parts += ratio_section(run)
+    parts += loop_section(run)
+    for case in run.cases:
+        parts += case_section(run, case)
+    parts += round_section(run)
+    trouble = problems(run)
+    if trouble:
+        parts += ["<h2>Problems</h2>", *markdown_lines(trouble)]
+    return parts
+
+
 def html_report(run: Run) -> str:
     """The whole page."""
-    heading = f"{title(run, figures.subject(run))} side by side with its peers"
+    heading = figures.heading(run)
     parts = [
         "<!DOCTYPE html>",
         '<html lang="en"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<title>{escape(heading)}</title>",
-        f"<style>{STYLE}</style></head><body>",
+        f"<style>{STYLE}{charts.STYLE}</style></head><body>",
         f"<h1>{escape(heading)}</h1>",
         (
             f'<p class="soft">{escape(run.info["started"][:10])}, commit '
             f"{escape(figures.commit_line(run))}</p>"
         ),
     ]
-    if run.others:
-        parts += ratio_section(run)
-    parts += loop_section(run)
-    for case in run.cases:
-        parts += case_section(run, case)
-    trouble = problems(run)
-    if trouble:
-        parts += ["<h2>Problems</h2>", *markdown_lines(trouble)]
+    parts += target_section(run)
+    parts += run_sections(run)
+    for one in run.more:
+        parts += [f"<h1>{escape(figures.heading(one))}</h1>", *run_sections(one)]
     missing = absent(run)
     if missing:
         parts += ["<h2>Not measured</h2>", *(f"<p>• {escape(line)}</p>" for line in missing)]
     parts += fault_section(run)
     parts.append("<h2>Method</h2>")
-    parts += [f"<p>{escape(paragraph)}</p>" for paragraph in figures.method(run)]
+    method = [*figures.method(run), *(figures.other_method(run, one) for one in run.more)]
+    parts += [f"<p>{escape(paragraph)}</p>" for paragraph in method]
     parts.append(f"<p>Machine: {escape(figures.machine_line(run))}.</p>")
-    for facts in [*run.info["peers"].values(), *run.info.get("references", {}).values()]:
+    for facts in described(run):
         parts.append(f"<p><b>{escape(facts['title'])}</b>: {escape(facts['about'])}</p>")
     ini = "\n".join(f"{key} = {value}" for key, value in run.info["options"]["php_ini"].items())
-    parts += ["<p>php.ini values of every peer:</p>", f"<pre>{escape(ini)}</pre>", "</body></html>"]
+    if ini:
+        parts += ["<p>php.ini values of every peer:</p>", f"<pre>{escape(ini)}</pre>"]
+    parts.append("</body></html>")
     return "\n".join(parts) + "\n"

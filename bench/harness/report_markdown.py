@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from bench.harness import figures
+from bench.harness import compression, figures, sections, targets, workers
+from bench.harness.sections import row_title, title
 from bench.harness.stats import spread
 
 if TYPE_CHECKING:
@@ -18,23 +19,6 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     lines = [f"| {' | '.join(head)} |", f"|---|{'---:|' * (len(head) - 1)}"]
     lines += [f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in rows]
     return [*lines, ""]
-
-
-def title(run: Run, peer: str) -> str:
-    """A peer's title."""
-    return str(run.info["peers"][peer]["title"])
-
-
-def row_title(run: Run, peer: str, case: str) -> str:
-    """A peer's title, with what became of the body where the client takes gzip."""
-    name = title(run, peer)
-    if not run.info["cases"][case].get("gzip"):
-        return name
-    start = next((one for one in run.starts if (one.peer, one.case) == (peer, case)), None)
-    if start is None:
-        return name
-    how = start.encoding or "not compressed"
-    return f"{name} ({how}, {start.body_bytes:,} bytes)"
 
 
 def cells(run: Run) -> list[tuple[str, int]]:
@@ -66,21 +50,26 @@ def ratio_rows(run: Run, subject: str, kind: str) -> list[tuple[str, ...]]:
     return [
         (
             cell_title(run, case, connections),
-            *(cell(other, case, connections) for other in run.others),
+            *(cell(other, case, connections) for other in run.rivals(subject)),
         )
         for case, connections in cells(run)
         if run.offered(subject, case)
     ]
 
 
+def ratio_head(run: Run, subject: str) -> tuple[str, ...]:
+    """The head of such a table: those that ran under the same conditions."""
+    return ("", *(f"than {title(run, other)}" for other in run.rivals(subject)))
+
+
 def ratios(run: Run) -> list[str]:
     """How each of ours compares with each other peer."""
     lines = []
-    head = ("", *(f"than {title(run, other)}" for other in run.others))
     for subject in run.ours:
+        head = ratio_head(run, subject)
         for words, kind in RATIOS:
             rows = ratio_rows(run, subject, kind)
-            if rows:
+            if rows and len(head) > 1:
                 lines += [f"### {title(run, subject)}: {words}", "", *table(head, rows)]
     return lines
 
@@ -123,6 +112,7 @@ def cell_row(run: Run, peer: str, case: str, connections: int) -> tuple[str, ...
         cell("p50"),
         cell("p75"),
         cell("p90"),
+        cell("p95"),
         cell("p99"),
         cell("max"),
         # oha tells none.
@@ -139,6 +129,7 @@ CELL_HEAD = (
     "p50",
     "p75",
     "p90",
+    "p95",
     "p99",
     "max",
     "stdev",
@@ -164,7 +155,7 @@ def memory_rows(run: Run, case: str) -> list[tuple[str, ...]]:
             figures.mebibytes(run.memory(peer, case, under_load=True)),
         )
         for peer in run.peers
-        if run.offered(peer, case)
+        if run.start(peer, case) is not None
     ]
 
 
@@ -173,24 +164,36 @@ def details(run: Run) -> list[str]:
     lines = []
     for case in run.cases:
         facts = run.info["cases"][case]
-        request = f"`{facts.get('method', 'GET')} {facts['path']}`"
-        lines += [f"### {facts['title']}", "", f"{facts['about']} {request}", ""]
+        request = f" `{facts.get('method', 'GET')} {facts['path']}`" if facts["path"] else ""
+        lines += [f"### {facts['title']}", "", f"{facts['about']}{request}", ""]
         for connections, heading in loads(run, case):
             lines += [f"{heading[0].upper()}{heading[1:]}:", ""]
             rows = [cell_row(run, peer, case, connections) for peer in run.shown(case, connections)]
             lines += table(CELL_HEAD, rows)
-        lines += table(("memory (PSS)", "idle MiB", "under load MiB"), memory_rows(run, case))
+        memory = memory_rows(run, case)
+        if memory:
+            lines += table(("memory (PSS)", "idle MiB", "under load MiB"), memory)
     return lines
+
+
+def described(run: Run) -> list[dict[str, Any]]:
+    """Each server and reference once, those of the runs that are taken along too."""
+    found: dict[str, dict[str, Any]] = {}
+    for one in (run, *run.more):
+        for facts in [*one.info["peers"].values(), *one.info.get("references", {}).values()]:
+            found.setdefault(facts["about"], facts)
+    return list(found.values())
 
 
 def peers(run: Run) -> list[str]:
     """What was measured, with versions."""
     lines = []
-    for facts in [*run.info["peers"].values(), *run.info.get("references", {}).values()]:
+    for facts in described(run):
         versions = "; ".join(
             text.splitlines()[0] if text else "unknown" for text in facts["versions"].values()
         )
-        lines.append(f"- **{facts['title']}**: {facts['about']} ({versions})")
+        told = f" ({versions})" if versions else ""
+        lines.append(f"- **{facts['title']}**: {facts['about']}{told}")
     return [*lines, ""]
 
 
@@ -199,12 +202,13 @@ def absent(run: Run) -> list[str]:
     lines = [
         f"{facts['title']}: {facts['reason']}" for facts in run.info.get("absent", {}).values()
     ]
-    for case, reasons in run.info.get("not_offered", {}).items():
-        lines += [
-            f"{title(run, peer)} in {run.info['cases'][case]['title']}: {reason}"
-            for peer, reason in reasons.items()
-        ]
-    return lines
+    for one in (run, *run.more):
+        for case, reasons in one.info.get("not_offered", {}).items():
+            lines += [
+                f"{title(one, peer)} in {one.info['cases'][case]['title']}: {reason}"
+                for peer, reason in reasons.items()
+            ]
+    return list(dict.fromkeys(lines))
 
 
 def problems(run: Run) -> list[str]:
@@ -238,19 +242,66 @@ def fault_tables(run: Run) -> list[str]:
     return ["## Faults", "", *text.splitlines()[2:], ""]
 
 
-def markdown_report(run: Run) -> str:
-    """The whole report."""
-    lines = [f"# {title(run, figures.subject(run))} side by side with its peers", ""]
-    lines += [f"{run.info['started'][:10]}, commit {figures.commit_line(run)}.", ""]
-    if run.others:
-        lines += ["## Ratios", "", *ratios(run)]
+def section(heading: str, about: str, tables: Sequence[sections.Table]) -> list[str]:
+    """A heading with tables; nothing without tables."""
+    if not tables:
+        return []
+    lines = [f"## {heading}", ""]
+    if about:
+        lines += [about, ""]
+    for one in tables:
+        lines += [f"### {one.heading}", ""]
+        if one.about:
+            lines += [one.about, ""]
+        lines += table(one.head, one.rows)
+    return lines
+
+
+def absent_line(run: Run) -> str:
+    """The servers that are not in any table, by name."""
+    names = sorted({facts["title"] for facts in run.info.get("absent", {}).values()})
+    return f"Not here, for reasons that are told below: {', '.join(names)}." if names else ""
+
+
+def overview(run: Run) -> list[tuple[str, str, list[sections.Table]]]:
+    """The sections before the figures of each case: heading, words, tables."""
+    return [
+        ("Leaderboard", absent_line(run), sections.leaderboard(run)),
+        ("Requests per second by connections", sections.speeds_about(run), sections.speeds(run)),
+        ("Compression", compression.ABOUT, compression.matrix(run)),
+        ("PHP processes", workers.ABOUT, workers.tables(run)),
+    ]
+
+
+def body(run: Run) -> list[str]:
+    """All tables of a run."""
+    lines = []
+    for heading, about, tables in overview(run):
+        lines += section(heading, about, tables)
+    found = ratios(run) if run.others else []
+    if found:
+        lines += ["## Ratios", "", *found]
     rows = loop_rows(run)
     if rows:
         lines += ["## Against the handler alone", "", LOOP_ABOUT, "", *table(loop_head(run), rows)]
     lines += ["## Figures", "", *details(run)]
-    trouble = problems(run)
-    if trouble:
-        lines += ["## Problems", "", *trouble]
+    return lines + section("Every round", sections.ROUNDS_ABOUT, sections.rounds(run))
+
+
+def markdown_report(run: Run) -> str:
+    """The whole report."""
+    lines = [f"# {figures.heading(run)}", ""]
+    lines += [f"{run.info['started'][:10]}, commit {figures.commit_line(run)}.", ""]
+    if targets.applies(run):
+        goal = targets.table(run)
+        lines += [f"## {goal.heading}", "", goal.about, "", *table(goal.head, goal.rows)]
+    lines += body(run)
+    for one in (run, *run.more):
+        if one is not run:
+            lines += [f"# {figures.heading(one)}", "", *body(one)]
+        trouble = problems(one)
+        if trouble:
+            lines += ["## Problems", "", *trouble]
     missing = absent(run)
     if missing:
         lines += ["## Not measured", "", *(f"- {line}" for line in missing), ""]
@@ -258,8 +309,9 @@ def markdown_report(run: Run) -> str:
     lines += ["## Method", ""]
     for paragraph in figures.method(run):
         lines += [paragraph, ""]
+    lines += [figures.other_method(run, one) + "\n" for one in run.more]
     lines += [f"Machine: {figures.machine_line(run)}.", "", *peers(run)]
-    lines += ["php.ini values of every peer:", "", "```ini"]
-    lines += [f"{key} = {value}" for key, value in run.info["options"]["php_ini"].items()]
-    lines += ["```", ""]
+    ini = [f"{key} = {value}" for key, value in run.info["options"]["php_ini"].items()]
+    if ini:
+        lines += ["php.ini values of every peer:", "", "```ini", *ini, "```", ""]
     return "\n".join(lines)

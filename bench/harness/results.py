@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 REQUIRED = ("samples.jsonl", "starts.jsonl")
+# Below a run: others that its report takes along.
+MORE = "more"
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,13 @@ def figure(sample: Sample, name: str) -> float:
     return float(getattr(sample.load, name))
 
 
+def known(sample: Sample, name: str) -> bool:
+    """Whether there is such a figure: a server that somebody else started tells no CPU time."""
+    if name == "cpu":
+        return sample.server_cpu_seconds > 0
+    return name != "p95" or sample.load.p95 > 0
+
+
 @dataclass(frozen=True)
 class Run:
     """A whole run as read from its folder."""
@@ -92,6 +101,8 @@ class Run:
     samples: list[Sample]
     starts: list[Start]
     references: list[Reference] = field(default_factory=list)
+    # Runs about something else that the report takes along.
+    more: list[Run] = field(default_factory=list)
 
     @property
     def peers(self) -> list[str]:
@@ -120,6 +131,23 @@ class Run:
         """Those that Howdah is compared with."""
         return [peer for peer in self.peers if peer not in self.ours]
 
+    def workers(self, peer: str) -> int:
+        """The peer's number of PHP processes."""
+        return int(self.info["peers"][peer].get("workers") or self.info["options"]["workers"])
+
+    def base(self, peer: str) -> str:
+        """The peer's name without its number of PHP processes."""
+        return str(self.info["peers"][peer].get("base") or peer)
+
+    def rivals(self, subject: str) -> list[str]:
+        """Those that one of ours is compared with: as many PHP processes, and not ours."""
+        return [peer for peer in self.others if self.workers(peer) == self.workers(subject)]
+
+    @property
+    def baseline(self) -> str | None:
+        """What improvements are relative to: nginx with php-fpm, or the first not ours."""
+        return "nginx-fpm" if "nginx-fpm" in self.others else next(iter(self.others), None)
+
     def offered(self, peer: str, case: str) -> bool:
         """Whether this peer was to be measured in this case at all."""
         return peer not in self.info.get("not_offered", {}).get(case, {})
@@ -132,12 +160,14 @@ class Run:
             if self.offered(peer, case) and (connections or self.select(peer, case, 0))
         ]
 
+    def start(self, peer: str, case: str) -> Start | None:
+        """The first start of a peer in a case."""
+        return next((one for one in self.starts if (one.peer, one.case) == (peer, case)), None)
+
     def encoding(self, peer: str, case: str) -> str | None:
         """What the peer compressed the body with, None when it was never started."""
-        return next(
-            (start.encoding for start in self.starts if (start.peer, start.case) == (peer, case)),
-            None,
-        )
+        start = self.start(peer, case)
+        return None if start is None else start.encoding
 
     def select(self, peer: str, case: str, connections: int) -> list[Sample]:
         """All samples of a cell, the bad ones included; 0 connections: those of the open loop."""
@@ -161,7 +191,7 @@ class Run:
         return {
             sample.round: figure(sample, name)
             for sample in self.select(peer, case, connections)
-            if sample.problem is None
+            if sample.problem is None and known(sample, name)
         }
 
     def cell(self, peer: str, case: str, connections: int, name: str) -> Spread | None:
@@ -242,4 +272,5 @@ def load_run(folder: Path) -> Run:
         references = [Reference(**line) for line in read_lines(folder / "references.jsonl")]
     except (json.JSONDecodeError, KeyError, TypeError, FileNotFoundError) as error:
         raise BenchError(f"{folder}: damaged run: {error!r}") from error
-    return Run(folder, info, samples, starts, references)
+    more = [load_run(one) for one in sorted((folder / MORE).glob("*")) if one.is_dir()]
+    return Run(folder, info, samples, starts, references, more)

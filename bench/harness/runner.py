@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bench.harness import conditions, plan, proc
 from bench.harness.errors import BenchError
 from bench.harness.http_check import probe, verify
-from bench.harness.load import LoadRun, Shape, Wrk
+from bench.harness.load import LoadRun, Shape, Wrk, without_closes
 from bench.harness.open_loop import Oha
 from bench.harness.reference import run_loop
 from bench.harness.results import Sample, Start, load_text
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from bench.harness.cases import Case, Site
+    from bench.harness.cases import Case, Check, Site
     from bench.harness.http_check import Answer
-    from bench.harness.load import Generator, Load
+    from bench.harness.load import Generator
     from bench.harness.peers import Peer
     from bench.harness.plan import Options, Turn
     from bench.harness.progress import Progress
@@ -31,34 +31,26 @@ if TYPE_CHECKING:
 
 # The part of the warm-up after which memory is looked at: every process has served by then.
 MEMORY_AFTER = 0.7
-# Answers may differ in a header's length (a date, a counter), not in their body.
-SIZE_TOLERANCE = 0.02
 # Servers that others must be able to read from run as another user than root.
 READABLE = 0o755
 CALIBRATION_SECONDS = 1
 
 
-def size_problem(expected: int, requests: int, received: int, connections: int) -> str | None:
+def size_problem(
+    check: Check, expected: int, requests: int, received: int, connections: int
+) -> str | None:
     """Whether the answers under load were as long as the one that was checked.
 
     Each connection may have received a part of an answer that does not count as a request.
     """
     if requests == 0:
         return "no request was answered"
-    slack = expected * requests * SIZE_TOLERANCE + expected * connections
+    slack = check.slack(expected) * requests + expected * connections
     if abs(received - expected * requests) > slack:
         return (
             f"{received / requests:.0f} bytes an answer under load, {expected} when it was checked"
         )
     return None
-
-
-def without_closes(load: Load) -> Load:
-    """The figures for a server that ends each answer by closing the connection.
-
-    wrk counts each such end as a read error; what exceeds the answers are broken connections.
-    """
-    return replace(load, read=max(0, load.read - load.requests))
 
 
 def two_digits(rate: float) -> int:
@@ -86,7 +78,6 @@ class Runner:
         self.cases = cases
         self.recorder = recorder
         self.progress = progress
-        self._setup = Setup(options.workers, options.php_ini)
         self._dropped: set[tuple[str, str]] = set()
         self._sites: dict[str, Site] = {}
 
@@ -120,6 +111,9 @@ class Runner:
                 good &= self._turn(turn, temporary / "peers" / name)
         return good
 
+    def _setup(self, peer: Peer) -> Setup:
+        return Setup(peer.workers or self.options.workers, self.options.php_ini)
+
     def _calibrate(self, case: Case, folder: Path) -> None:
         """Chooses the arrival rate of the open loop, one for all peers."""
         rates = self.recorder.info.setdefault("rates", {})
@@ -130,7 +124,7 @@ class Runner:
             rates[case.name] = self.options.rate
             return
         site = self._sites[case.name]
-        with serve(peer, self._setup, site=site.values(), folder=folder) as server:
+        with serve(peer, self._setup(peer), site=site.values(), folder=folder) as server:
             verify(server.port, case, site.body())
             for _ in range(2):
                 with self._wrk(
@@ -165,7 +159,7 @@ class Runner:
     def _measure_loop(self, turn: Turn, folder: Path) -> bool:
         self.progress.doing(f"round {turn.number + 1}  {turn.case.name}  {turn.peer.name}")
         site = self._sites[turn.case.name]
-        found = run_loop(turn, self._setup, site, folder, self.options.duration)
+        found = run_loop(turn, self._setup(turn.peer), site, folder, self.options.duration)
         self.recorder.reference(found)
         self.progress.step(
             f"round {found.round}  {found.case:<10} {found.peer:<20} "
@@ -182,7 +176,9 @@ class Runner:
         started: Start | None = None
         self.progress.doing(f"round {turn.number + 1}  {case.name}  {peer.name}  starting")
         try:
-            with serve(peer, self._setup, site=site.values(), folder=folder, keep=keep) as server:
+            with serve(
+                peer, self._setup(peer), site=site.values(), folder=folder, keep=keep
+            ) as server:
                 answer = verify(server.port, case, site.body())
                 seconds = time.monotonic() - begun
                 facts = self._conditions(peer, server)
@@ -281,7 +277,8 @@ class Runner:
             )
         # oha counts the bodies alone.
         expected = answer.body_bytes if sample.rate else answer.wire_bytes
-        problem = size_problem(expected, load.requests, load.bytes, sample.connections)
+        check = turn.case.check
+        problem = size_problem(check, expected, load.requests, load.bytes, sample.connections)
         if problem is not None:
             return problem
         try:

@@ -6,7 +6,6 @@ import tempfile
 import unittest
 from dataclasses import replace
 from pathlib import Path
-from xml.etree import ElementTree as ET
 
 from bench.faults.report import faults_report
 from bench.harness.compare import change, compare
@@ -14,7 +13,7 @@ from bench.harness.errors import BenchError
 from bench.harness.publish import publish
 from bench.harness.recorder import Recorder
 from bench.harness.reference import Reference
-from bench.harness.report_html import bars, html_report
+from bench.harness.report_html import html_report
 from bench.harness.report_markdown import markdown_report
 from bench.harness.results import load_run
 from bench.harness.stats import Spread, paired_ratio, spread
@@ -185,26 +184,6 @@ class RunTest(unittest.TestCase):
         self.assertIn("+125.0%*", text)
         self.assertNotIn("nginx-fpm", text)
         self.assertEqual(change(Spread(10, 5, 20, 3), Spread(15, 8, 30, 3)), "+50.0%")
-
-
-class BarsTest(unittest.TestCase):
-    """The pictures."""
-
-    def test_the_longest_spread_fits_and_lengths_are_in_proportion(self) -> None:
-        svg = bars(
-            [("A & B", Spread(50, 40, 100, 3)), ("C", Spread(25, 25, 25, 3)), ("D", None)], "x", "l"
-        )
-        root = ET.fromstring(svg)  # noqa: S314  made by ourselves
-        widths = [float(rect.attrib["width"]) for rect in root.iter("rect")]
-        self.assertEqual(len(widths), 2)
-        self.assertAlmostEqual(widths[0], 2 * widths[1], places=1)
-        view = [float(part) for part in root.attrib["viewBox"].split()]
-        for line in root.iter("line"):
-            self.assertLessEqual(float(line.attrib["x2"]), view[2])
-        self.assertIn("no valid figure", svg)
-
-    def test_nothing_to_show(self) -> None:
-        self.assertIn("no valid figure", bars([("A", None)], "x", "l"))
 
 
 class FaultsReportTest(unittest.TestCase):

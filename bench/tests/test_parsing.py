@@ -11,8 +11,8 @@ from pathlib import Path
 from unittest import mock
 
 from bench.harness import phpini, proc
+from bench.harness.arguments import parser
 from bench.harness.cases import load_cases, parse_case
-from bench.harness.cli import parser
 from bench.harness.errors import BenchError
 from bench.harness.load import MARK, Shape, parse_wrk
 from bench.harness.open_loop import parse_oha
@@ -24,7 +24,7 @@ from bench.harness.template import fill
 FIGURES = (
     '{"requests":100,"duration_us":2000000,"bytes":5000,"connect":1,"read":2,"write":3,'
     '"status":4,"timeout":5,"mean":10.5,"stdev":1.5,"min":1,"p50":10,"p75":20,"p90":30,'
-    '"p99":40,"max":50}'
+    '"p95":35,"p99":40,"max":50}'
 )
 
 
@@ -35,7 +35,7 @@ class WrkTest(unittest.TestCase):
         load = parse_wrk(f"Running 2s test\n{MARK}{FIGURES}\nmore\n")
         self.assertEqual(load.requests_per_second, 50.0)
         self.assertEqual(load.failed, 15)
-        self.assertEqual((load.p50, load.p99, load.max), (10, 40, 50))
+        self.assertEqual((load.p50, load.p95, load.p99, load.max), (10, 35, 40, 50))
 
     def test_a_run_without_requests_has_no_mean(self) -> None:
         line = FIGURES.replace("10.5", "-nan").replace('"requests":100', '"requests":0')
@@ -51,7 +51,7 @@ class WrkTest(unittest.TestCase):
 
 OHA = {
     "summary": {"total": 2.0, "slowest": 0.5, "fastest": 0.001, "average": 0.01, "totalData": 1400},
-    "latencyPercentiles": {"p50": 0.002, "p75": 0.003, "p90": 0.004, "p99": 0.4},
+    "latencyPercentiles": {"p50": 0.002, "p75": 0.003, "p90": 0.004, "p95": 0.01, "p99": 0.4},
     "statusCodeDistribution": {"200": 98, "503": 2},
     "errorDistribution": {"deadline": 3},
 }
@@ -63,7 +63,8 @@ class OhaTest(unittest.TestCase):
     def test_figures_are_in_microseconds_and_lost_requests_count(self) -> None:
         load = parse_oha(json.dumps(OHA))
         self.assertEqual((load.requests, load.status, load.timeout, load.failed), (100, 2, 3, 5))
-        self.assertEqual((load.p50, load.p99, load.max), (2000, 400_000, 500_000))
+        self.assertEqual((load.p50, load.p95, load.p99), (2000, 10_000, 400_000))
+        self.assertEqual(load.max, 500_000)
         self.assertEqual(load.requests_per_second, 50.0)
 
     def test_what_is_not_ohas_is_an_error(self) -> None:

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import shlex
+import subprocess
 import tempfile
 import unittest
 from pathlib import Path
 from unittest import mock
 
 from bench.harness import choose, conditions
-from bench.harness.cases import Case, load_cases
-from bench.harness.cli import options_of, parser
+from bench.harness.application import LooseCheck
+from bench.harness.arguments import parser
+from bench.harness.cases import Case, Check, load_cases
+from bench.harness.cli import options_of
 from bench.harness.errors import BenchError
-from bench.harness.peers import Peer, absent_peers, load_peers
+from bench.harness.load import without_closes
+from bench.harness.peers import REPOSITORY, Peer, absent_peers, load_peers, with_workers
 from bench.harness.plan import Options, Turn, baseline, estimate_seconds, rotated, turns
-from bench.harness.runner import size_problem, two_digits, without_closes
+from bench.harness.runner import size_problem, two_digits
 from bench.tests.fixtures import load
 
 
@@ -55,6 +61,27 @@ class PlanTest(unittest.TestCase):
         self.assertLess(self.default_seconds(), 21 * 60)
         self.assertGreater(self.default_seconds(), 15 * 60)
         self.assertLess(self.default_seconds("--quick"), 5.5 * 60)
+
+    def test_the_suites_of_the_makefile_take_as_long_as_it_says(self) -> None:
+        for suite, minutes in (("compression", 8), ("static", 3), ("coroutines", 11)):
+            with self.subTest(suite):
+                said = subprocess.run(
+                    ["make", "-n", "-s", "--no-print-directory", "-C", "bench", suite, "ARGS="],
+                    cwd=REPOSITORY,
+                    capture_output=True,
+                    text=True,
+                    check=True,
+                    env={**os.environ, "MAKEFLAGS": ""},
+                )
+                words = shlex.split(said.stdout.replace("\\\n", " "))
+                arguments = parser().parse_args(words[words.index("bench") + 1 :])
+                with mock.patch("bench.harness.cli.find_oha", return_value="oha"):
+                    options = options_of(arguments)
+                peers = with_workers(chosen(*arguments.peer), arguments.workers)
+                plan = turns(options, peers, cases(*arguments.case))
+                seconds = estimate_seconds(options, plan, len(arguments.case))
+                self.assertLess(seconds, minutes * 60)
+                self.assertGreater(seconds, minutes * 60 / 2)
 
     def test_fewer_rounds_are_for_runs_without_named_peers(self) -> None:
         options = Options([8], 1, 1, 3, 2, 4, few_rounds=2)
@@ -106,10 +133,18 @@ class PlanTest(unittest.TestCase):
         self.assertEqual(without_closes(broken).failed, 3)
 
     def test_answers_of_another_length_are_noticed(self) -> None:
-        self.assertIsNone(size_problem(1000, 10_000, 10_050_000, 8))
-        self.assertIsNone(size_problem(1000, 10, 18_000, 8))
-        self.assertIn("700 bytes", size_problem(1000, 10_000, 7_000_000, 8) or "")
-        self.assertIn("no request", size_problem(1000, 0, 0, 8) or "")
+        check = Check(200, "", "")
+        self.assertIsNone(size_problem(check, 1000, 10_000, 10_050_000, 8))
+        self.assertIsNone(size_problem(check, 1000, 10, 18_000, 8))
+        self.assertIn("700 bytes", size_problem(check, 1000, 10_000, 7_000_000, 8) or "")
+        self.assertIn("no request", size_problem(check, 1000, 0, 0, 8) or "")
+        # What an application answers is known only about.
+        self.assertIsNone(size_problem(LooseCheck(200, "", ""), 1000, 10_000, 8_000_000, 8))
+        self.assertIn(
+            "700 bytes", size_problem(LooseCheck(200, "", ""), 1000, 10_000, 7_000_000, 8) or ""
+        )
+        named = LooseCheck(200, "", "", "text")
+        self.assertIsNone(size_problem(named, 1000, 10_000, 7_000_000, 8))
 
     def test_conditions_of_php(self) -> None:
         first = {

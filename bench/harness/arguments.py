@@ -1,0 +1,165 @@
+"""The command line: which commands and options there are."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from bench.harness.choose import DEFAULT_CASES
+
+DEFAULT_CONNECTIONS = "8,32,100"
+DEFAULT_OPEN_SHARE = 0.6
+
+
+def positive(text: str) -> int:
+    """An argument that has to be a whole number above zero."""
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a whole number above 0")
+    return value
+
+
+def numbers(text: str) -> list[int]:
+    """A comma-separated list of such numbers."""
+    return [positive(part) for part in text.split(",")]
+
+
+def rate(text: str) -> int:
+    """A whole number, 0 included."""
+    value = int(text)
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"{text} is below 0")
+    return value
+
+
+def names(text: str) -> list[str]:
+    """A comma-separated list of names."""
+    return [part for part in text.split(",") if part]
+
+
+def common(parser: argparse.ArgumentParser) -> None:
+    """What `run` and `faults` share."""
+    parser.add_argument(
+        "--php-ini",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="a php.ini value for every peer, on top of bench/php.ini; repeatable",
+    )
+    parser.add_argument("--out", type=Path, help="folder for the results (default bench/out/TIME)")
+
+
+def own_application(parser: argparse.ArgumentParser) -> None:
+    """What `run` has for something that is not in bench/cases."""
+    parser.add_argument(
+        "--app",
+        type=Path,
+        metavar="DIR",
+        help="measure this application: a copy of it is served by every peer, index.php in it or "
+        "in its public folder answers what is no file",
+    )
+    parser.add_argument("--path", default="/", help="what is asked for of --app (default /)")
+    parser.add_argument("--root", metavar="FOLDER", help="document root below --app's folder")
+    parser.add_argument(
+        "--expect", default="", metavar="TEXT", help="a right answer of --app or --url has this"
+    )
+    parser.add_argument(
+        "--worker-script", default="", metavar="FILE", help="FrankenPHP's worker script in --app"
+    )
+    parser.add_argument(
+        "--url",
+        action="append",
+        default=[],
+        help="measure a server that is running, without its CPU time and memory; repeatable",
+    )
+
+
+def parser() -> argparse.ArgumentParser:
+    """The whole command line."""
+    top = argparse.ArgumentParser(
+        prog="python3 -m bench",
+        description="Measures Howdah and its peers side by side on this machine.",
+    )
+    commands = top.add_subparsers(dest="command", required=True)
+
+    run = commands.add_parser("run", help="measure, then write a report")
+    run.add_argument(
+        "--peer", type=names, help="comma-separated (default: those of `list` that are installed)"
+    )
+    run.add_argument(
+        "--case", type=names, help=f"comma-separated (default {','.join(DEFAULT_CASES)})"
+    )
+    run.add_argument(
+        "--connections",
+        type=numbers,
+        help=f"connections of the load generator, comma-separated (default {DEFAULT_CONNECTIONS})",
+    )
+    run.add_argument("--duration", type=positive, help="seconds of one sample (default 3)")
+    run.add_argument("--rounds", type=positive, help="samples of each cell (default 3)")
+    run.add_argument("--warm-up", type=positive, default=1, help="seconds (default 1)")
+    run.add_argument("--threads", type=positive, default=2, help="threads of wrk (default 2)")
+    run.add_argument(
+        "--rate",
+        type=rate,
+        help="requests per second of the open loop, 0 for none (default: "
+        f"{DEFAULT_OPEN_SHARE * 100:.0f} %% of what the first peer that is not Howdah answers)",
+    )
+    run.add_argument(
+        "--quick", action="store_true", help="32 connections and 2 s, unless given otherwise"
+    )
+    run.add_argument(
+        "--resume", type=Path, metavar="RUN", help="goes on with an interrupted run, as it began"
+    )
+    run.add_argument(
+        "--workers",
+        type=numbers,
+        default=[4],
+        help="PHP processes of each peer (default 4); several, comma-separated, are compared",
+    )
+    run.add_argument("--title", default="", help="heading of the report")
+    own_application(run)
+    common(run)
+
+    report = commands.add_parser("report", help="write the report of a run again, or publish it")
+    report.add_argument("run", type=Path, nargs="?", help="folder of a run (default: the newest)")
+    report.add_argument(
+        "--publish",
+        metavar="NAME",
+        help="copy the run to bench/results/DATE-NAME and write docs/benchmarks.md from it",
+    )
+    report.add_argument("--faults", type=Path, help="folder of a `faults` run, to be added")
+    report.add_argument(
+        "--with",
+        dest="more",
+        type=Path,
+        nargs="+",
+        default=[],
+        metavar="RUN",
+        help="folders of other runs whose tables are to be added",
+    )
+
+    versus = commands.add_parser("compare", help="what changed between two runs")
+    versus.add_argument("before", type=Path)
+    versus.add_argument("after", type=Path)
+
+    faults = commands.add_parser("faults", help="what faults cost the requests beside them")
+    faults.add_argument("--peer", type=names, default=["howdah", "nginx-fpm"])
+    faults.add_argument("--fault", type=names, help="comma-separated (default: all)")
+    faults.add_argument("--duration", type=positive, default=5, help="seconds (default 5)")
+    faults.add_argument("--connections", type=positive, default=8, help="default 8")
+    faults.add_argument("--idle-connections", type=positive, default=10_000, help="default 10000")
+    faults.add_argument(
+        "--flood-clients", type=positive, default=2_000, help="clients of the full queue"
+    )
+    faults.add_argument(
+        "--workers", type=positive, default=4, help="PHP processes of each peer (default 4)"
+    )
+    common(faults)
+
+    soak = commands.add_parser(
+        "soak", help="requests of every kind in one process, with databases, looked at for mixing"
+    )
+    soak.add_argument("--requests", type=positive, default=100_000, help="default 100000")
+
+    commands.add_parser("list", help="peers and cases, and what is missing to run them")
+    return top

@@ -1,0 +1,289 @@
+"""Pictures of a report as HTML and inline SVG: readable on a phone, in light and in dark.
+
+Bars and latencies are HTML, so that text keeps its size on a narrow page; what needs two axes is
+SVG that is no wider than a phone.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bench.harness import figures
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bench.harness.stats import Spread
+
+STYLE = """
+figure { margin: 0.4rem 0 1rem; }
+figcaption { color: var(--soft); font-size: 0.875rem; }
+.row { display: grid; grid-template-columns: 17rem 1fr 8rem; gap: 0.1rem 0.7rem;
+  align-items: center; padding: 0.15rem 0; font-size: 0.875rem; }
+.row .value { font-variant-numeric: tabular-nums; }
+.track { position: relative; height: 1.1rem; border-radius: 2px; background: var(--track); }
+.fill { position: absolute; inset: 0 auto 0 0; border-radius: 2px; background: var(--other); }
+.ours .fill, .ours .reach, .ours .dot { background: var(--first); }
+.spread { position: absolute; top: calc(50% - 1px); height: 2px; background: var(--spread); }
+.spread::before, .spread::after { content: ""; position: absolute; top: -3px; width: 2px;
+  height: 8px; background: var(--spread); }
+.spread::before { left: 0; } .spread::after { right: 0; }
+.grid { position: absolute; top: 0; bottom: 0; width: 1px; background: var(--line); }
+.reach { position: absolute; top: calc(50% - 3px); height: 6px; border-radius: 3px;
+  background: var(--other); }
+.dot { position: absolute; top: calc(50% - 6px); width: 12px; height: 12px; margin-left: -6px;
+  border-radius: 50%; background: var(--other); border: 2px solid var(--back);
+  box-sizing: border-box; }
+.max { position: absolute; top: 15%; height: 70%; width: 2px; background: var(--soft); }
+.axis .track { background: none; height: 1.3rem; }
+.axis span { position: absolute; transform: translateX(-50%); color: var(--soft);
+  white-space: nowrap; font-size: 0.8rem; }
+.axis span:first-child { transform: none; }
+.axis span:last-child { transform: translateX(-100%); }
+svg { width: 100%; max-width: 32rem; height: auto; display: block; }
+svg text { fill: var(--text); font: 12px system-ui, sans-serif; }
+svg .soft { fill: var(--soft); }
+svg .first { fill: var(--first); stroke: var(--first); }
+svg .other { fill: var(--other); stroke: var(--other); }
+svg .line { fill: none; stroke-width: 2; }
+svg .axis { stroke: var(--line); stroke-width: 1; }
+svg .number { fill: var(--back); stroke: none; font-size: 11px; font-weight: 600; }
+.key { columns: 15rem; padding-left: 1.6rem; margin: 0.3rem 0; font-size: 0.875rem; }
+@media (max-width: 40rem) {
+  .row { grid-template-columns: 1fr auto; }
+  .row .track { grid-column: 1 / -1; grid-row: 2; }
+}
+"""
+
+WIDTH, HEIGHT = 360, 260
+LEFT, RIGHT, TOP, BOTTOM = 52, 12, 12, 40
+TICKS = 4
+THOUSAND = 1000
+
+
+def escape(text: str) -> str:
+    """Text for HTML."""
+    return html.escape(text)
+
+
+def figure(label: str, inner: Sequence[str]) -> str:
+    """A picture with its caption."""
+    return "\n".join(["<figure>", f"<figcaption>{escape(label)}</figcaption>", *inner, "</figure>"])
+
+
+def short(value: float) -> str:
+    """A number of a chart."""
+    return f"{value:,.0f}" if value >= figures.KEEP_DECIMALS_BELOW else f"{value:.2f}"
+
+
+@dataclass(frozen=True)
+class Bar:
+    """The value of a server; ours have a colour of their own."""
+
+    name: str
+    ours: bool
+    value: Spread | None
+
+
+def bars(values: Sequence[Bar], unit: str, label: str) -> str:
+    """A bar for each server with a line for the spread."""
+    top = max((one.value.high for one in values if one.value is not None), default=0.0)
+    rows = []
+    for one in values:
+        name, value = one.name, one.value
+        if value is None or top <= 0:
+            rows.append(
+                f'<div class="row"><div>{escape(name)}</div><div class="track"></div>'
+                '<div class="value">no valid figure</div></div>'
+            )
+            continue
+        length, low = value.median / top * 100, value.low / top * 100
+        across = value.high / top * 100 - low
+        rows.append(
+            f'<div class="row{" ours" if one.ours else ""}"><div>{escape(name)}</div>'
+            f'<div class="track"><div class="fill" style="width:{length:.2f}%"></div>'
+            f'<div class="spread" style="left:{low:.2f}%;width:{across:.2f}%"></div></div>'
+            f'<div class="value">{short(value.median)} {escape(unit)}</div></div>'
+        )
+    return figure(label, rows)
+
+
+@dataclass(frozen=True)
+class Latency:
+    """The medians of a peer's latencies in microseconds."""
+
+    name: str
+    ours: bool
+    p50: float
+    p99: float
+    largest: float
+
+
+def latencies(values: Sequence[Latency], label: str) -> str:
+    """Latencies on a logarithmic scale: median, reach of 99 of 100, the largest."""
+    found = [one for one in values if one.p50 > 0]
+    if not found:
+        return ""
+    low = math.floor(math.log10(min(one.p50 for one in found)))
+    high = math.ceil(math.log10(max(one.largest for one in found)))
+    high = max(high, low + 1)
+
+    def place(microseconds: float) -> float:
+        return (math.log10(max(microseconds, 10.0**low)) - low) / (high - low) * 100
+
+    powers = range(low, high + 1)
+    lines = "".join(
+        f'<div class="grid" style="left:{place(10.0**power):.2f}%"></div>' for power in powers
+    )
+    rows = []
+    for one in found:
+        begin, end = place(one.p50), place(one.p99)
+        rows.append(
+            f'<div class="row{" ours" if one.ours else ""}"><div>{escape(one.name)}</div>'
+            f'<div class="track">{lines}'
+            f'<div class="reach" style="left:{begin:.2f}%;width:{end - begin:.2f}%"></div>'
+            f'<div class="max" style="left:{place(one.largest):.2f}%"></div>'
+            f'<div class="dot" style="left:{begin:.2f}%"></div></div>'
+            f'<div class="value">{milli(one.p50)} / {milli(one.p99)} ms</div></div>'
+        )
+    marks = "".join(
+        f'<span style="left:{place(10.0**power):.2f}%">{milli(10.0**power)} ms</span>'
+        for power in powers
+    )
+    rows.append(
+        f'<div class="row axis"><div></div><div class="track">{marks}</div><div></div></div>'
+    )
+    return figure(label, rows)
+
+
+def milli(microseconds: float) -> str:
+    """Microseconds in milliseconds, as short as possible."""
+    in_ms = microseconds / 1000
+    return f"{in_ms:.3g}" if in_ms < THOUSAND else f"{in_ms:,.0f}"
+
+
+def round_up(value: float) -> float:
+    """The end of an axis: 1, 2, 2.5 or 5 times a power of ten."""
+    if value <= 0:
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(value))
+    return next(step * power for step in (1, 2, 2.5, 5, 10) if step * power >= value)
+
+
+@dataclass(frozen=True)
+class Axes:
+    """Where a value is in an SVG with two axes that begin at zero."""
+
+    across: float
+    up: float
+
+    def x(self, value: float) -> float:
+        """To the right."""
+        return LEFT + value / self.across * (WIDTH - LEFT - RIGHT)
+
+    def y(self, value: float) -> float:
+        """From the top."""
+        return HEIGHT - BOTTOM - value / self.up * (HEIGHT - TOP - BOTTOM)
+
+    def drawing(
+        self, words_across: str, words_up: str, across: Sequence[float] | None = None
+    ) -> list[str]:
+        """Lines and numbers; `across` are those of the lower axis, else they are spread evenly."""
+        parts = []
+        for tick in range(TICKS + 1):
+            value = self.up / TICKS * tick
+            y = self.y(value)
+            parts.append(
+                f'<line class="axis" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
+                f'<text class="soft" x="{LEFT - 5}" y="{y + 4:.1f}" text-anchor="end">'
+                f"{compact(value)}</text>"
+            )
+        for value in across or [self.across / TICKS * tick for tick in range(TICKS + 1)]:
+            anchor = "end" if value == self.across else "middle"
+            parts.append(
+                f'<text class="soft" x="{self.x(value):.1f}" y="{HEIGHT - BOTTOM + 16}" '
+                f'text-anchor="{anchor}">{compact(value)}</text>'
+            )
+        parts.append(
+            f'<text class="soft" x="{WIDTH - RIGHT}" y="{HEIGHT - 6}" text-anchor="end">'
+            f"{escape(words_across)}</text>"
+            f'<text class="soft" x="{LEFT + 4}" y="{TOP + 4}">{escape(words_up)}</text>'
+        )
+        return parts
+
+
+def compact(value: float) -> str:
+    """A number of an axis."""
+    return f"{value / 1000:g}k" if value >= 10 * THOUSAND else f"{value:g}"
+
+
+def svg(parts: Sequence[str], label: str) -> list[str]:
+    """The element around the parts."""
+    return [
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(label)}">',
+        *parts,
+        "</svg>",
+    ]
+
+
+@dataclass(frozen=True)
+class Point:
+    """A server by its memory under load in MiB and its requests per second."""
+
+    name: str
+    ours: bool
+    memory: float
+    speed: float
+
+
+def scatter(points: Sequence[Point], label: str) -> str:
+    """Throughput against memory; up and left is better."""
+    if not points:
+        return ""
+    axes = Axes(
+        round_up(max(one.memory for one in points)), round_up(max(one.speed for one in points))
+    )
+    parts = axes.drawing("memory under load, MiB", "req/s")
+    for number, one in reversed(list(enumerate(points, 1))):
+        kind = "first" if one.ours else "other"
+        x, y = axes.x(one.memory), axes.y(one.speed)
+        parts.append(
+            f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="9"/>'
+            f'<text class="number" x="{x:.1f}" y="{y + 4:.1f}" text-anchor="middle">{number}</text>'
+        )
+    names = [f"<li>{escape(one.name)}</li>" for one in points]
+    return figure(label, [*svg(parts, label), '<ol class="key">', *names, "</ol>"])
+
+
+@dataclass(frozen=True)
+class Series:
+    """A line: pairs of a number of processes and a value."""
+
+    name: str
+    ours: bool
+    points: list[tuple[int, float]]
+
+
+def lines(series: Sequence[Series], unit: str, label: str) -> str:
+    """A line for each server over the number of PHP processes, marked by its number."""
+    points = [point for one in series for point in one.points]
+    if not points:
+        return ""
+    axes = Axes(round_up(max(point[0] for point in points)), round_up(max(p[1] for p in points)))
+    counts = sorted({float(point[0]) for point in points})
+    parts = axes.drawing("PHP processes", unit, counts)
+    for number, one in enumerate(series, 1):
+        kind = "first" if one.ours else "other"
+        places = [(axes.x(count), axes.y(value)) for count, value in one.points]
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+        parts.append(f'<polyline class="line {kind}" points="{path}"/>')
+        for x, y in places:
+            parts.append(
+                f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="8"/><text class="number" '
+                f'x="{x:.1f}" y="{y + 4:.1f}" text-anchor="middle">{number}</text>'
+            )
+    names = [f"<li>{escape(one.name)}</li>" for one in series]
+    return figure(label, [*svg(parts, label), '<ol class="key">', *names, "</ol>"])

@@ -1,0 +1,303 @@
+"""What Howdah holds itself to, as ratios, and whether a run met it.
+
+A target is met when the median of the ratios of the rounds reaches it at every number of
+connections that was measured; `report --with` brings the runs together that measure all of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bench.harness import figures
+from bench.harness.compression import comparable
+from bench.harness.sections import Table, case_title
+from bench.harness.workers import counts, variants
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from bench.harness.results import Run
+
+CLASSIC = "howdah"
+WORKER = "howdah-worker"
+COROUTINES = "howdah-coroutines"
+NGINX = "nginx-fpm"
+NGINXES = (
+    "nginx-fpm",
+    "nginx-fpm-keepalive",
+    "nginx-fpm-default",
+    "nginx-fpm-files",
+    "nginx-fpm-tcp",
+    "nginx-fpm-tcp-keepalive",
+)
+COMPRESSORS = (*NGINXES, "caddy-fpm", "frankenphp")
+FRAMEWORKS = ("codeigniter", "symfony")
+STORES = ("postgresql", "mariadb", "redis")
+# Of the case `statements`: ten answers that come 2.3 ms later each.
+BARE_WAIT_US = 23_000
+BLOCKING_WORKERS = 25
+COROUTINE_WORKERS = 4
+NOT_MEASURED = "not measured"
+LARGEST_P50 = 1.3
+LARGEST_OVER_LOOP = 1.05
+LARGEST_WORKER_MIB = 3.0
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One measurement of a target: where, the figure as text, and whether it is enough."""
+
+    where: str
+    text: str
+    reached: bool
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is measured, what is wanted; `needs` says what a run must have for it."""
+
+    work: str
+    wanted: str
+    needs: str
+    measure: Callable[[Run], list[Finding]]
+
+
+def against(
+    subject: str, others: tuple[str, ...], case: str, at_least: float, kind: str = "ratio"
+) -> Callable[[Run], list[Finding]]:
+    """A ratio to the best of several servers; `kind` is `ratio` or `cpu_ratio`."""
+
+    def measure(run: Run) -> list[Finding]:
+        if subject not in run.peers or case not in run.cases:
+            return []
+        compare = run.ratio if kind == "ratio" else run.cpu_ratio
+        found = []
+        for connections in run.connections:
+            # The best of the others is the one that leaves the smallest ratio.
+            ratios = [
+                ratio
+                for other in others
+                if other in run.peers
+                and comparable(run, subject, other, case)
+                and (ratio := compare(subject, other, case, connections)) is not None
+            ]
+            if ratios:
+                worst = min(ratios, key=lambda ratio: ratio.median)
+                reached = worst.median >= at_least
+                found.append(Finding(f"{connections} connections", figures.ratio(worst), reached))
+        return found
+
+    return measure
+
+
+def over_loop(case: str) -> Callable[[Run], list[Finding]]:
+    """CPU per request as a multiple of the bare handler's."""
+
+    def measure(run: Run) -> list[Finding]:
+        if WORKER not in run.peers or case not in run.cases:
+            return []
+        return [
+            Finding(
+                f"{connections} connections",
+                figures.ratio(ratio),
+                ratio.median <= LARGEST_OVER_LOOP,
+            )
+            for connections in run.connections
+            if (ratio := run.over_loop(WORKER, case, connections)) is not None
+        ]
+
+    return measure
+
+
+def no_failures(case: str) -> Callable[[Run], list[Finding]]:
+    """Not one failed request in worker mode."""
+
+    def measure(run: Run) -> list[Finding]:
+        samples = [one for one in run.samples if (one.peer, one.case) == (WORKER, case)]
+        if not samples:
+            return []
+        failed = sum(one.load.failed for one in samples)
+        total = sum(one.load.requests for one in samples)
+        return [Finding("all loads", f"{failed:,} of {total:,} failed", failed == 0)]
+
+    return measure
+
+
+def coroutine_rate(run: Run) -> list[Finding]:
+    """Requests per second of few processes with coroutines over many that block."""
+    few, many = f"{COROUTINES}-w{COROUTINE_WORKERS}", f"{WORKER}-w{BLOCKING_WORKERS}"
+    case = "statements"
+    if few not in run.peers or many not in run.peers or case not in run.cases:
+        return []
+    connections = max(run.connections)
+    ratio = run.ratio(few, many, case, connections)
+    if ratio is None:
+        return []
+    return [Finding(f"{connections} connections", figures.ratio(ratio), ratio.median >= 1)]
+
+
+def coroutine_latency(run: Run) -> list[Finding]:
+    """The median latency at the constant rate over the bare wait."""
+    peer = f"{COROUTINES}-w{COROUTINE_WORKERS}"
+    if peer not in run.peers:
+        peer = COROUTINES
+    if peer not in run.peers or run.workers(peer) != COROUTINE_WORKERS:
+        return []
+    p50 = run.cell(peer, "statements", 0, "p50")
+    if p50 is None:
+        return []
+    times = p50.median / BARE_WAIT_US
+    rate = run.info["rates"]["statements"]
+    return [Finding(f"{rate:,} req/s", f"**{times:.2f}x**", times <= LARGEST_P50)]
+
+
+def memory_per_worker(run: Run) -> list[Finding]:
+    """What one more process of a booted application adds under load."""
+    found: list[Finding] = []
+    if len(counts(run)) == 1:
+        return found
+    peers = variants(run, WORKER)
+    for case in run.cases:
+        sizes = [
+            (run.workers(peer), size.median)
+            for peer in peers
+            if (size := run.memory(peer, case, under_load=True)) is not None
+        ]
+        if len(sizes) > 1:
+            (low, small), (high, large) = sizes[0], sizes[-1]
+            each = (large - small) / (high - low) / figures.MIB
+            where = f"{case_title(run, case)}, {low} to {high} processes"
+            found.append(Finding(where, f"**{each:.2f} MiB**", each <= LARGEST_WORKER_MIB))
+    return found
+
+
+def not_measured(_run: Run) -> list[Finding]:
+    """For a target that this harness has no means for."""
+    return []
+
+
+def targets() -> Iterator[Target]:
+    """All of them."""
+    hello = "Hello world, classic, against nginx + php-fpm"
+    basic = "howdah and nginx-fpm in the case hello"
+    yield Target(f"{hello}: req/s", "4x", basic, against(CLASSIC, (NGINX,), "hello", 4))
+    cpu = against(CLASSIC, (NGINX,), "hello", 4, "cpu_ratio")
+    yield Target(f"{hello}: CPU per request, times less", "4x", basic, cpu)
+    yield Target(
+        "Hello world, worker, against Swoole's own handler: req/s",
+        "1.3x",
+        "Swoole",
+        against(WORKER, ("swoole",), "hello", 1.3),
+    )
+    yield Target(
+        "50 KiB page, classic, against nginx + php-fpm: req/s",
+        "3x",
+        "howdah and nginx-fpm in the case page-50k",
+        against(CLASSIC, (NGINX,), "page-50k", 3),
+    )
+    for case, words in (
+        ("page-50k-gzip", "50 KiB page with gzip"),
+        ("pdf", "PDF"),
+        ("pdf-gzip", "PDF where the client takes gzip"),
+        ("text", "Random text"),
+        ("text-gzip", "Random text where the client takes gzip"),
+    ):
+        yield Target(
+            f"{words}, classic, against the best of nginx, Caddy and FrankenPHP: req/s",
+            "1.5x",
+            f"the case {case}: make -C bench compression",
+            against(CLASSIC, COMPRESSORS, case, 1.5),
+        )
+    for case in FRAMEWORKS:
+        yield from of_worker(case, f"A framework's page ({case})", 2)
+        yield Target(
+            f"A framework's page ({case}), worker: CPU per request over the bare loop",
+            f"at most {LARGEST_OVER_LOOP}x",
+            f"howdah-worker and php-loop in the case {case}",
+            over_loop(case),
+        )
+    for case in STORES:
+        yield from of_worker(case, f"A handler with {case}", 3.5)
+        yield Target(
+            f"A handler with {case}, worker: failed requests",
+            "0",
+            f"howdah-worker in the case {case}",
+            no_failures(case),
+        )
+    yield Target(
+        "CPU per request over that of the HTTP library alone and PHP alone",
+        "at most 1.5x",
+        "a server of the HTTP library alone, which this harness does not have",
+        not_measured,
+    )
+    coroutines = "make -C bench coroutines"
+    yield Target(
+        f"Coroutines, {COROUTINE_WORKERS} processes, 23 ms of waiting in each request: req/s of "
+        f"{BLOCKING_WORKERS} processes that block",
+        "1x",
+        coroutines,
+        coroutine_rate,
+    )
+    yield Target(
+        f"Coroutines, {COROUTINE_WORKERS} processes: median latency over the bare wait",
+        f"at most {LARGEST_P50}x",
+        coroutines,
+        coroutine_latency,
+    )
+    yield Target(
+        "Memory of one more process of a booted application (its proportional share)",
+        f"at most {LARGEST_WORKER_MIB:.0f} MiB",
+        "howdah-worker with several numbers of processes: --workers 4,8",
+        memory_per_worker,
+    )
+    for case in ("static-small", "static", "static-large"):
+        yield Target(
+            f"Files ({case}), against the best nginx with sendfile: req/s",
+            "1x",
+            f"the case {case}: make -C bench static",
+            against(CLASSIC, NGINXES, case, 1),
+        )
+
+
+def of_worker(case: str, words: str, over_nginx: float) -> Iterator[Target]:
+    """Worker mode against nginx and FrankenPHP."""
+    yield Target(
+        f"{words}, worker, against nginx + php-fpm: req/s",
+        f"{over_nginx:g}x",
+        f"howdah-worker and nginx-fpm in the case {case}",
+        against(WORKER, (NGINX,), case, over_nginx),
+    )
+    yield Target(
+        f"{words}, worker, against FrankenPHP worker: req/s",
+        "1.25x",
+        "FrankenPHP",
+        against(WORKER, ("frankenphp-worker",), case, 1.25),
+    )
+
+
+ABOUT = (
+    "What Howdah holds itself to, as ratios side by side in one run. Met means that the median "
+    "reaches it at every load that was measured."
+)
+
+
+def table(run: Run) -> Table:
+    """Each target with what was measured and whether that is enough."""
+    rows = []
+    for target in targets():
+        found = next((found for one in (run, *run.more) if (found := target.measure(one))), [])
+        if found:
+            measured = "; ".join(f"{one.text} at {one.where}" for one in found)
+            verdict = "met" if all(one.reached for one in found) else "**missed**"
+        else:
+            measured, verdict = f"needs {target.needs}", NOT_MEASURED
+        rows.append((target.work, verdict, f"wanted {target.wanted}", measured))
+    # What was measured comes first.
+    rows.sort(key=lambda row: row[1] == NOT_MEASURED)
+    return Table("Targets", ABOUT, ("", "", "", "measured, or what it needs"), rows)
+
+
+def applies(run: Run) -> bool:
+    """Whether one of them at least was measured: a run about something else shows none."""
+    return any(target.measure(one) for target in targets() for one in (run, *run.more))

@@ -1,0 +1,240 @@
+"""The tables of a report: who leads, compression, numbers of processes, targets, single rounds."""
+
+from __future__ import annotations
+
+import tempfile
+import unittest
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from bench.harness import compression, sections, targets, workers
+from bench.harness.cli import write_reports
+from bench.harness.errors import BenchError
+from bench.harness.peers import load_peers, with_workers
+from bench.harness.publish import publish
+from bench.harness.report_html import html_report
+from bench.harness.report_markdown import markdown_report, overview
+from bench.harness.results import Run, Sample, Start, load_run
+from bench.tests.fixtures import PROBE, info, load, recorded, sample, three_rounds
+
+NAMES = {"howdah": "Howdah", "nginx-fpm": "nginx + php-fpm", "caddy-fpm": "Caddy + php-fpm"}
+
+
+def start(peer: str, case: str, body_bytes: int, encoding: str = "", mebibytes: int = 30) -> Start:
+    """A start with the body that it was checked with."""
+    size = mebibytes * 1024 * 1024
+    return Start(peer, case, 1, 0.5, size, size, 6, [], "cgroup v2", PROBE, body_bytes, encoding)
+
+
+def made(samples: list[Sample], starts: list[Start], **more: Any) -> Run:  # noqa: ANN401
+    """A run that was never on disk."""
+    facts = {**info(NAMES), "complete": True, **more}
+    return Run(Path("nowhere"), facts, samples, starts)
+
+
+class LeaderboardTest(unittest.TestCase):
+    """Speed, the fastest first."""
+
+    def test_the_fastest_is_first_with_its_improvement(self) -> None:
+        samples = [*three_rounds(), sample("caddy-fpm", 1, 9000)]
+        (table,) = sections.leaderboard(made(samples, []))
+        self.assertEqual(
+            [row[0] for row in table.rows],
+            ["1. Caddy + php-fpm", "2. Howdah", "3. nginx + php-fpm"],
+        )
+        self.assertEqual(table.head[2], "times nginx + php-fpm")
+        self.assertEqual(table.rows[1][2], "**4.00x** (3.00–5.00)")
+
+    def test_connections_side_by_side(self) -> None:
+        more = [replace(one, connections=100) for one in three_rounds()]
+        run = made([*three_rounds(), *more], [])
+        self.assertEqual(sections.speeds(run), [])
+        run.info["options"]["connections"] = [8, 100]
+        (table,) = sections.speeds(run)
+        self.assertEqual(table.head, ("", "8 connections", "100 connections"))
+        self.assertIn(("Howdah", "4,000 (4.00x)", "4,000 (4.00x)"), table.rows)
+
+    def test_every_round_is_told_with_its_timeouts(self) -> None:
+        bad = replace(sample("howdah", 2, 70, problem="broken"), load=replace(load(70), timeout=30))
+        samples = [sample("howdah", 1, 900), bad, sample("howdah", 3, 1100)]
+        (table,) = sections.rounds(made(samples, []))
+        self.assertEqual(
+            table.rows[0],
+            ("Howdah, 8 connections", "900", "70 (does not count)", "1,100", "20%", "30", "30"),
+        )
+
+
+class CompressionTest(unittest.TestCase):
+    """No one wins by compressing worse."""
+
+    def setUp(self) -> None:
+        facts = {"about": "", "path": "/index.php", "body_sha256": "a" * 64}
+        cases = {
+            "hello": {**facts, "title": "Page"},
+            "hello-gzip": {**facts, "title": "Page, gzip", "gzip": True},
+            "other": {**facts, "title": "Other", "body_sha256": "b" * 64},
+        }
+        speeds = {"howdah": (4000, 500), "nginx-fpm": (1000, 200), "caddy-fpm": (800, 900)}
+        sizes = {"howdah": 19_000, "nginx-fpm": 20_000, "caddy-fpm": 51_000}
+        samples, starts = [], []
+        for peer, (plain, squeezed) in speeds.items():
+            samples.append(sample(peer, 1, plain))
+            samples.append(replace(sample(peer, 1, squeezed), case="hello-gzip"))
+            starts.append(start(peer, "hello", 51_200))
+            starts.append(start(peer, "hello-gzip", sizes[peer], "gzip"))
+        self.run_ = made(samples, starts, cases=cases)
+
+    def test_cases_with_the_same_body_are_pairs(self) -> None:
+        pair = compression.Pair("hello", "hello-gzip")
+        self.assertEqual(compression.pairs(self.run_), [pair])
+
+    def test_who_sends_more_is_no_rival_but_is_named(self) -> None:
+        best, everyone = compression.matrix(self.run_)
+        plain, squeezed = best.rows
+        self.assertEqual(plain[:2], ("Page, identity, 8 connections", "**4.00x** (4.00–4.00)"))
+        self.assertEqual(squeezed[1], "**2.50x** (2.50–2.50)")
+        self.assertEqual(squeezed[4], "nginx + php-fpm")
+        self.assertEqual(squeezed[-1], "Caddy + php-fpm (51,000 gzip)")
+        self.assertEqual([row[0] for row in everyone.rows], list(NAMES.values()))
+        self.assertIn("51,000 gzip", everyone.rows[2])
+
+    def test_every_cell_has_a_head(self) -> None:
+        for _, _, tables in overview(self.run_):
+            for table in tables:
+                for row in table.rows:
+                    self.assertEqual(len(row), len(table.head), table.heading)
+
+    def test_a_lead_with_more_bytes_is_marked(self) -> None:
+        self.run_.starts[1] = start("howdah", "hello-gzip", 25_000, "gzip")
+        best, _ = compression.matrix(self.run_)
+        self.assertIn("but more bytes", best.rows[1][1])
+
+    def test_both_reports_show_it(self) -> None:
+        for text in (markdown_report(self.run_), html_report(self.run_)):
+            self.assertIn("51,000 gzip", text)
+        self.assertEqual(compression.matrix(made(three_rounds(), [])), [])
+
+
+class WorkersTest(unittest.TestCase):
+    """One server with several numbers of processes."""
+
+    def setUp(self) -> None:
+        peers = info({"howdah-w4": "Howdah, 4 processes", "howdah-w8": "Howdah, 8 processes"})
+        for count, facts in zip((4, 8), peers["peers"].values(), strict=True):
+            facts.update(workers=count, base="howdah", ours=True)
+        opened = replace(sample("howdah-w4", 1, 90), rate=100)
+        samples = [
+            sample("howdah-w4", 1, 1000),
+            sample("howdah-w8", 1, 2000),
+            replace(opened, load=replace(load(90, status=5), p95=700)),
+        ]
+        starts = [start("howdah-w4", "hello", 1), start("howdah-w8", "hello", 1, mebibytes=50)]
+        self.run_ = made(samples, starts, peers=peers["peers"], rates={"hello": 100})
+
+    def test_a_row_for_each_number(self) -> None:
+        (table,) = workers.tables(self.run_)
+        self.assertEqual([row[:2] for row in table.rows], [("Howdah", "4"), ("Howdah", "8")])
+        self.assertEqual(table.rows[0][-3:], ("15 of 100", "30.0", "30.0"))
+        self.assertEqual(table.rows[0][7], "0.70")
+        self.assertEqual({len(row) for row in table.rows}, {len(table.head)})
+        self.assertEqual(workers.tables(made(three_rounds(), [])), [])
+
+    def test_the_page_draws_lines(self) -> None:
+        text = html_report(self.run_)
+        self.assertIn("<polyline", text)
+        self.assertIn("higher is better", text)
+
+    def test_only_equals_are_compared(self) -> None:
+        self.run_.info["peers"]["howdah-w8"]["ours"] = False
+        self.assertEqual(self.run_.rivals("howdah-w4"), [])
+
+    def test_servers_are_multiplied_and_references_are_not(self) -> None:
+        known = load_peers()
+        peers = [known["howdah"], known["php-loop"]]
+        self.assertEqual(with_workers(peers, [4]), peers)
+        found = [(peer.name, peer.workers, peer.base) for peer in with_workers(peers, [4, 8])]
+        self.assertEqual(
+            found, [("howdah-w4", 4, "howdah"), ("howdah-w8", 8, "howdah"), ("php-loop", 0, "")]
+        )
+
+
+class TargetTest(unittest.TestCase):
+    """Met or missed."""
+
+    def verdicts(self, run: Run) -> dict[str, str]:
+        """By what is measured."""
+        return {row[0]: row[1] for row in targets.table(run).rows}
+
+    def test_the_median_decides_and_what_is_absent_is_not_measured(self) -> None:
+        run = made(three_rounds(), [])
+        found = self.verdicts(run)
+        speed = "Hello world, classic, against nginx + php-fpm: req/s"
+        self.assertEqual(found[speed], "met")
+        self.assertEqual(next(iter(found)), speed)
+        slower = [
+            replace(one, load=load(one.load.requests - 1)) if one.peer == "howdah" else one
+            for one in three_rounds()
+        ]
+        self.assertEqual(self.verdicts(made(slower, []))[speed], "**missed**")
+        swoole = "Hello world, worker, against Swoole's own handler: req/s"
+        self.assertEqual(found[swoole], "not measured")
+
+    def test_the_best_of_several_sets_it_unless_it_sends_more(self) -> None:
+        samples = [
+            replace(sample(peer, 1, speed), case="text-gzip")
+            for peer, speed in (("howdah", 900), ("nginx-fpm", 500), ("caddy-fpm", 700))
+        ]
+        sizes = {"howdah": 100, "nginx-fpm": 100, "caddy-fpm": 100}
+        measure = targets.against("howdah", targets.COMPRESSORS, "text-gzip", 1.5)
+        for caddy, reached in ((100, False), (200, True)):
+            sizes["caddy-fpm"] = caddy
+            starts = [start(peer, "text-gzip", size) for peer, size in sizes.items()]
+            run = made(samples, starts, cases={"text-gzip": {"title": "T", "path": "/"}})
+            (finding,) = measure(run)
+            self.assertEqual(finding.reached, reached, finding)
+
+    def test_a_run_about_something_else_has_none(self) -> None:
+        run = made([sample("caddy-fpm", 1, 5)], [])
+        self.assertFalse(targets.applies(run))
+        self.assertNotIn("## Targets", markdown_report(run))
+
+    def test_memory_of_one_more_process(self) -> None:
+        names = info({"howdah-worker-w4": "W, 4 processes", "howdah-worker-w8": "W, 8 processes"})
+        for count, facts in zip((4, 8), names["peers"].values(), strict=True):
+            facts.update(workers=count, base="howdah-worker")
+        for large, reached in ((42, True), (43, False)):
+            starts = [
+                start("howdah-worker-w4", "hello", 1),
+                start("howdah-worker-w8", "hello", 1, mebibytes=large),
+            ]
+            (found,) = targets.memory_per_worker(made([], starts, peers=names["peers"]))
+            self.assertEqual(found.reached, reached, found)
+
+
+class MoreTest(unittest.TestCase):
+    """A report of several runs."""
+
+    def test_other_runs_are_copied_and_shown(self) -> None:
+        with tempfile.TemporaryDirectory() as scratch:
+            first, second = Path(scratch) / "first", Path(scratch) / "second"
+            recorded(first, three_rounds())
+            options = {**info(NAMES)["options"], "title": "Something else"}
+            recorded(second, three_rounds(), options=options)
+            write_reports(first, more=[second])
+            run = load_run(first)
+            self.assertEqual(
+                [one.info["options"].get("title") for one in run.more], [options["title"]]
+            )
+            for name in ("report.md", "report.html"):
+                self.assertIn("Something else: a run of its own", (first / name).read_text())
+            recorded(Path(scratch) / "half", three_rounds(), complete=False)
+            write_reports(first, more=[Path(scratch) / "half"])
+            with self.assertRaisesRegex(BenchError, "interrupted"):
+                publish(first, "x", Path(scratch) / "results", Path(scratch) / "page.md")
+            with self.assertRaisesRegex(BenchError, r"run\.json is missing"):
+                write_reports(first, more=[Path(scratch)])
+
+
+if __name__ == "__main__":
+    unittest.main()
