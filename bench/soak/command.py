@@ -79,7 +79,7 @@ def soak(arguments: argparse.Namespace) -> int:
         try:
             found = environment(services, folder)
             command = ["cargo", "test", "--locked", "-p", "howdah-tests", "--test"]
-            command += ["coroutine_soak", "--", "--nocapture"]
+            command += ["coroutine_soak", "--", "--nocapture", "--test-threads=1"]
             env = {**os.environ, **found, "HOWDAH_SOAK": str(arguments.requests)}
             return subprocess.run(command, cwd=REPOSITORY, env=env, check=False).returncode
         finally:

@@ -140,9 +140,9 @@ static const char *pdo_driver(const struct howdah_connection *connection)
 
 /* --- rollback -------------------------------------------------------------------------------------------- */
 
-static bool in_transaction(pdo_dbh_t *dbh, enum howdah_pdo_driver driver)
+bool howdah_pdo_in_transaction(pdo_dbh_t *dbh)
 {
-	switch (driver) {
+	switch (howdah_pdo_driver(dbh)) {
 		case HOWDAH_PDO_PGSQL:
 			return howdah_libpq_in_transaction(howdah_pdo_server(dbh));
 		case HOWDAH_PDO_MYSQL:
@@ -160,10 +160,10 @@ enum howdah_rollback howdah_pdo_rollback(pdo_dbh_t *dbh)
 	if (driver == HOWDAH_PDO_PGSQL && !howdah_libpq_settle(howdah_pdo_server(dbh))) {
 		return HOWDAH_ROLLBACK_FAILED;
 	}
-	if (!in_transaction(dbh, driver)) {
+	if (!howdah_pdo_in_transaction(dbh)) {
 		return HOWDAH_ROLLBACK_IDLE;
 	}
-	bool done = dbh->methods->rollback && dbh->methods->rollback(dbh) && !in_transaction(dbh, driver);
+	bool done = dbh->methods->rollback && dbh->methods->rollback(dbh) && !howdah_pdo_in_transaction(dbh);
 	dbh->in_txn = false;
 	/* The next request is not to find our error in errorCode(). */
 	memcpy(dbh->error_code, PDO_ERR_NONE, sizeof(PDO_ERR_NONE));

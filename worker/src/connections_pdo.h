@@ -31,6 +31,9 @@ bool howdah_pdo_keeps_attribute(zend_ulong attribute);
  * set. */
 bool howdah_pdo_connect(pdo_dbh_t *dbh, zval *options);
 
+/* As the client library has it from the server's last answer. */
+bool howdah_pdo_in_transaction(pdo_dbh_t *dbh);
+
 enum howdah_rollback howdah_pdo_rollback(pdo_dbh_t *dbh);
 
 /* coroutine/clients_pdo.c: whether each request has a connection of its own behind this. */

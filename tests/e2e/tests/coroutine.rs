@@ -251,7 +251,7 @@ fn workers_that_leave_slowly_have_successors_until_all_places_are_taken() {
         }
         assert_eq!(pids.len(), waiting.len(), "each in a worker of its own");
         let last = scope.spawn(|| send(&server, "sleep", "last", "&us=1"));
-        server.wait_log("all 16 workers finish their last requests");
+        server.wait_log("all 16 workers are finishing their last requests");
         meeting.write("go", "");
         for (n, waiting) in waiting.into_iter().enumerate() {
             let response = waiting.join().expect("no panic");
@@ -259,7 +259,7 @@ fn workers_that_leave_slowly_have_successors_until_all_places_are_taken() {
         }
         last.join().expect("no panic").assert(200, "slept last");
     });
-    server.expect_log("all 16 workers finish their last requests");
+    server.expect_log("all 16 workers are finishing their last requests");
 }
 
 #[test]

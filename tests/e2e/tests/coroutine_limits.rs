@@ -81,7 +81,7 @@ fn a_request_that_cannot_be_ended_costs_its_process() {
     let meeting = Meeting::new();
     let server = meeting.serve("", &format!("{ONE}\nrequest_timeout 2s"));
     // What the process was doing, that it held up the others, and that it was killed.
-    for text in [TIMEOUT, "app.php", KILLED] {
+    for text in [TIMEOUT, "app.php", "kept the others", KILLED] {
         server.allow_log(text);
     }
     let first = send(&server, "sleep", "first", "&us=1");

@@ -1,17 +1,26 @@
 //! Requests of every kind in one process, a hundred at a time, each of which looks again and again whether it
 //! still has what is its own.
 //!
-//! `HOWDAH_SOAK` says how many requests there are (default 1000). Databases take part if the environment names
-//! them, as `make soak` does it: see `tests/worker/coroutine/soak.php`.
+//! `HOWDAH_SOAK` says how many requests there are (default 1000); the runs with other settings have a tenth of
+//! them. Databases take part if the environment names them, as `make soak` does it: see
+//! `tests/worker/coroutine/soak.php`.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use howdah_testkit::client::ClientError;
 use howdah_testkit::load::CONCURRENCY;
-use howdah_testkit::{Request, Response};
+use howdah_testkit::{PATIENCE, Request, Response, Server, process};
+use howdah_tests::admin::Admin;
 use howdah_tests::meeting::Meeting;
 use howdah_tests::traffic::{Client, during, many};
+
+/// Requests after which everything that is kept has been made once.
+const WARM: usize = 10_000;
+
+/// By how much one process may grow after that, however many requests there are.
+const GROWTH_KIB: u64 = 8192;
 
 /// What needs nothing but PHP.
 const PLAIN: [&str; 14] = [
@@ -72,7 +81,18 @@ fn upload(request: Request, id: &str) -> Request {
         .body(body)
 }
 
-fn plan(client: &mut Client<'_>, kinds: &[&'static str], host: &str) -> Plan {
+/// How a run differs.
+#[derive(Default)]
+struct Settings {
+    /// Some requests end in fatal errors, each of which costs the process.
+    fatal: bool,
+    /// Of php.ini.
+    ini: &'static str,
+    /// Of the `worker` block.
+    worker: &'static str,
+}
+
+fn plan(client: &mut Client<'_>, kinds: &[&'static str], host: &str, fatal: bool) -> Plan {
     let n = client.number_next();
     let mut chance = Chance((client.number * 1_000_003 + n) as u64);
     let mut ops: Vec<_> = (0..=chance.below(4))
@@ -82,7 +102,7 @@ fn plan(client: &mut Client<'_>, kinds: &[&'static str], host: &str) -> Plan {
     ops.extend(match chance.below(40) {
         0..4 => Some("exit"),
         4..6 => Some("throw"),
-        6 if n.is_multiple_of(2) => Some("fatal"),
+        6 if fatal && n.is_multiple_of(2) => Some("fatal"),
         7..10 => Some("upload"),
         _ => None,
     });
@@ -98,79 +118,215 @@ fn plan(client: &mut Client<'_>, kinds: &[&'static str], host: &str) -> Plan {
     Plan { id, ops, request }
 }
 
-#[track_caller]
-fn check(plan: &Plan, result: Result<Response, ClientError>) {
-    let response = result.unwrap_or_else(|error| panic!("{} {:?}: {error}", plan.id, plan.ops));
-    match plan.ops.last() {
-        Some(&"throw" | &"fatal") => response.assert_status(500),
-        _ => assert_eq!(response.text(), format!("ok {}", plan.id), "{:?}", plan.ops),
+/// What is wrong with a response, if anything is.
+fn complaint(plan: &Plan, result: &Result<Response, ClientError>) -> Option<String> {
+    let response = match result {
+        Ok(response) => response,
+        Err(error) => return Some(error.to_string()),
+    };
+    let text = response.text();
+    let good = match plan.ops.last() {
+        Some(&"throw" | &"fatal") => response.status() == 500,
+        _ => text == format!("ok {}", plan.id),
+    };
+    (!good).then(|| format!("{} {text}", response.status()))
+}
+
+/// A server that the requests are sent to, and what has been seen of it.
+struct Soak {
+    kinds: Vec<&'static str>,
+    server: Server,
+    fatal: bool,
+    pids: Mutex<BTreeSet<String>>,
+    /// Its folder, which goes last.
+    _meeting: Meeting,
+}
+
+impl Soak {
+    fn start(settings: &Settings) -> Self {
+        let meeting = Meeting::new();
+        for n in 0..20 {
+            let class = format!(
+                "<?php final class Soak{n} {{ public function name(): string {{ return 'Soak{n}'; }} }}"
+            );
+            meeting.write(&format!("Soak{n}.php"), &class);
+        }
+        let mut kinds = PLAIN.to_vec();
+        let mut env = String::new();
+        for (kind, variable) in SERVICES {
+            if let Ok(value) = std::env::var(variable) {
+                kinds.push(kind);
+                env.extend(["env ", variable, " \"", value.as_str(), "\"\n"]);
+            }
+        }
+        let sessions = meeting.path().display();
+        let (ini, worker) = (settings.ini, settings.worker);
+        let server = meeting.serve_script(
+            "soak.php",
+            &format!("max_wait_time 30s\nphp_ini {{\nsession.save_path {sessions}\n{ini}\n}}"),
+            &format!("num 1\nconcurrency 200\n{worker}\n{env}"),
+        );
+        // As on any machine that has more to do; and what is left by clients that leave, or by fatal errors.
+        for text in [
+            "on purpose",
+            "fatal error",
+            "kept the others of this worker waiting",
+        ] {
+            server.allow_log(text);
+        }
+        Self {
+            kinds,
+            server,
+            fatal: settings.fatal,
+            pids: Mutex::default(),
+            _meeting: meeting,
+        }
     }
+
+    /// Sends so many requests and `answered` each response, with its plan.
+    fn send(
+        &self,
+        count: usize,
+        answered: impl Fn(&Plan, &Result<Response, ClientError>) + Sync,
+    ) -> usize {
+        // Where the application asks itself.
+        let host = self.server.address().to_string();
+        let round = |client: &mut Client<'_>| {
+            let plan = plan(client, &self.kinds, &host, self.fatal);
+            if client.number % 10 == 9 && plan.id.len().is_multiple_of(3) {
+                // Leaves in the middle.
+                let mut connection = self.server.connect();
+                connection.send(&plan.request).expect("sent");
+                connection.reset().expect("reset");
+                return;
+            }
+            let result = client.exchange(&plan.request);
+            let response = result.as_ref().ok();
+            if let Some(pid) = response.and_then(|response| response.header("x-pid")) {
+                self.pids.lock().expect("no panic").insert(pid.to_owned());
+            }
+            answered(&plan, &result);
+        };
+        let ((), rounds) = during(&self.server, CONCURRENCY, round, |traffic| {
+            for _ in 0..count.div_ceil(100) {
+                traffic.wait(100);
+            }
+        });
+        rounds
+    }
+
+    /// The same; all is to be well.
+    fn run(&self, count: usize) -> usize {
+        self.send(count, |plan, result| {
+            if let Some(complaint) = complaint(plan, result) {
+                panic!("{} {:?}: {complaint}", plan.id, plan.ops);
+            }
+        })
+    }
+
+    /// The processes that have answered.
+    fn pids(&self) -> BTreeSet<String> {
+        self.pids.lock().expect("no panic").clone()
+    }
+
+    /// The one process that has answered everything.
+    #[track_caller]
+    fn only_pid(&self) -> String {
+        let pids = self.pids();
+        assert_eq!(pids.len(), 1, "the process was replaced: {pids:?}");
+        pids.into_iter().next().expect("one")
+    }
+
+    /// KiB of memory of the process, without what it shares with others, when nothing is on its way.
+    #[track_caller]
+    fn memory(&self) -> u64 {
+        let admin = Admin::of(&self.server);
+        let idle = || admin.get("/status").json()["pools"][1]["in_flight"] == 0;
+        assert!(
+            process::wait_until(PATIENCE, idle),
+            "requests are still on their way"
+        );
+        let text = std::fs::read_to_string(format!("/proc/{}/smaps_rollup", self.only_pid()))
+            .expect("it is there");
+        let kib = |line: &str| line.split_ascii_whitespace().nth(1)?.parse::<u64>().ok();
+        let lines = text.lines().filter(|line| line.starts_with("Private_"));
+        lines.filter_map(kib).sum()
+    }
+}
+
+/// A tenth of the requests, all of them in one process, which says of its engine what it should.
+fn with(settings: &Settings, engine: &str) {
+    let soak = Soak::start(settings);
+    let says = Request::get("/?op=engine&id=engine&client=0");
+    soak.server.send(&says).assert(200, engine);
+    let rounds = soak.run(many("HOWDAH_SOAK", 1000).div_ceil(10));
+    let _ = soak.only_pid();
+    println!("{rounds} requests of {:?}, {engine}", soak.kinds);
 }
 
 #[test]
 fn every_request_keeps_what_is_its_own() {
-    let meeting = Meeting::new();
-    for n in 0..20 {
-        let class = format!(
-            "<?php final class Soak{n} {{ public function name(): string {{ return 'Soak{n}'; }} }}"
-        );
-        meeting.write(&format!("Soak{n}.php"), &class);
-    }
-    let mut kinds = PLAIN.to_vec();
-    let mut env = String::new();
-    for (kind, variable) in SERVICES {
-        if let Ok(value) = std::env::var(variable) {
-            kinds.push(kind);
-            env.extend(["env ", variable, " \"", value.as_str(), "\"\n"]);
-        }
-    }
-    let sessions = meeting.path().display();
-    let server = meeting.serve_script(
-        "soak.php",
-        &format!("max_wait_time 30s\nphp_ini {{\nsession.save_path {sessions}\n}}"),
-        &format!("num 1\nconcurrency 200\n{env}"),
+    let soak = Soak::start(&Settings {
+        fatal: true,
+        ..Settings::default()
+    });
+    let rounds = soak.run(many("HOWDAH_SOAK", 1000));
+    println!(
+        "{rounds} requests of {:?} in {} processes",
+        soak.kinds,
+        soak.pids().len()
     );
-    for text in [
-        "on purpose",
-        "Stack trace",
-        "  thrown in",
-        "fatal error",
-        "soak.php",
-    ] {
-        server.allow_log(text);
-    }
-    // Where the application asks itself.
-    let host = server.address().to_string();
+}
+
+#[test]
+fn one_process_serves_them_all_and_does_not_grow() {
+    let soak = Soak::start(&Settings::default());
     let wanted = many("HOWDAH_SOAK", 1000);
-    let pids = Mutex::new(BTreeMap::new());
-    let round = |client: &mut Client<'_>| {
-        let plan = plan(client, &kinds, &host);
-        if client.number % 10 == 9 && plan.id.len().is_multiple_of(3) {
-            // Leaves in the middle.
-            let mut connection = server.connect();
-            connection.send(&plan.request).expect("sent");
-            connection.reset().expect("reset");
-            return;
-        }
-        let result = client.exchange(&plan.request);
-        if let Some(pid) = result
-            .as_ref()
-            .ok()
-            .and_then(|response| response.header("x-pid"))
-        {
-            *pids
-                .lock()
-                .expect("no panic")
-                .entry(pid.to_owned())
-                .or_insert(0) += 1;
-        }
-        check(&plan, result);
+    let warm = WARM.min(wanted);
+    let mut rounds = soak.run(warm);
+    let before = soak.memory();
+    rounds += soak.run(wanted - warm);
+    let after = soak.memory();
+    println!(
+        "{rounds} requests of {:?} in one process: {before} KiB after {warm}, {after} KiB in the end",
+        soak.kinds
+    );
+    assert!(
+        after <= before + GROWTH_KIB,
+        "it has grown from {before} to {after} KiB"
+    );
+}
+
+#[test]
+fn without_opcache() {
+    let settings = Settings {
+        ini: "opcache.enable 0",
+        ..Settings::default()
     };
-    let ((), rounds) = during(&server, CONCURRENCY, round, |traffic| {
-        for _ in 0..wanted.div_ceil(100) {
-            traffic.wait(100);
+    with(&settings, "OPcache off, JIT off");
+}
+
+#[test]
+fn with_jit() {
+    let settings = Settings {
+        ini: "opcache.jit tracing\nopcache.jit_buffer_size 64M",
+        ..Settings::default()
+    };
+    with(&settings, "OPcache on, JIT on");
+}
+
+#[test]
+fn what_requests_share_is_noticed() {
+    let soak = Soak::start(&Settings {
+        worker: "statics share",
+        ..Settings::default()
+    });
+    let noticed = AtomicUsize::new(0);
+    soak.send(300, |plan, result| {
+        let complaint = complaint(plan, result).unwrap_or_default();
+        if complaint.contains("static property after") {
+            noticed.fetch_add(1, Ordering::Relaxed);
         }
     });
-    let pids = pids.into_inner().expect("no panic");
-    println!("{rounds} requests of {kinds:?} in {} processes", pids.len());
+    assert!(noticed.into_inner() > 0, "nobody noticed");
 }

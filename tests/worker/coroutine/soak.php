@@ -303,6 +303,12 @@ $handler = static function () use ($ops, $check): void {
         echo $id;
         return;
     }
+    if ($op === 'engine') {
+        $status = opcache_get_status(false) ?: [];
+        echo 'OPcache ', $status['opcache_enabled'] ?? false ? 'on' : 'off';
+        echo ', JIT ', $status['jit']['on'] ?? false ? 'on' : 'off';
+        return;
+    }
     header('X-Pid: ' . getmypid());
     foreach (Mark::all() as $mark) {
         if ($mark[0] !== null) {

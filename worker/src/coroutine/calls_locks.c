@@ -5,16 +5,77 @@
  *
  * The older locks of fcntl() and those of lockf() belong to the process: a second coroutine would be given the one
  * that the first holds. Who takes one, as OPcache does, counts on nothing else running meanwhile. They block.
+ *
+ * Where no wait is possible flock() blocks too, but not for a lock of the process itself: who holds it waits, and
+ * cannot go on meanwhile. That is EDEADLK.
  */
 #include "calls.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "coroutine.h"
+#include "log.h"
+
+/* `name`: of a descriptor, in the folder that tells about them. */
+static bool has_flock(DIR *all, const char *name)
+{
+	char line[256];
+	int fd = openat(dirfd(all), name, O_RDONLY | O_CLOEXEC);
+	FILE *info = fd >= 0 ? fdopen(fd, "r") : NULL;
+	bool found = false;
+	while (info && !found && fgets(line, sizeof(line), info)) {
+		found = strncmp(line, "lock:", 5) == 0 && strstr(line, " FLOCK ");
+	}
+	if (info) {
+		fclose(info);
+	} else if (fd >= 0) {
+		close(fd);
+	}
+	return found;
+}
+
+/* Whether a descriptor of this process has a lock on the file, other than this one. */
+static bool is_held_here(int fd)
+{
+	struct stat file, other;
+	DIR *all = fstat(fd, &file) == 0 ? opendir("/proc/self/fdinfo") : NULL;
+	bool held = false;
+	for (const struct dirent *entry; all && !held && (entry = readdir(all));) {
+		int one = atoi(entry->d_name);
+		held = entry->d_name[0] != '.' && one != fd && fstat(one, &other) == 0 && other.st_dev == file.st_dev &&
+			   other.st_ino == file.st_ino && has_flock(all, entry->d_name);
+	}
+	if (all) {
+		closedir(all);
+	}
+	return held;
+}
+
+/* No coroutine can wait here. */
+static int block(int fd, int operation)
+{
+	if (!howdah_holds_up_others() || flock(fd, operation | LOCK_NB) == 0) {
+		return flock(fd, operation);
+	}
+	if (errno == EWOULDBLOCK && is_held_here(fd)) {
+		howdah_log_format('w',
+			"flock() fails: another request of this process has the lock, and cannot go on while this code waits, "
+			"which runs where no other can run meanwhile (a destructor that the cycle collector calls, the worker "
+			"script's own loop)");
+		errno = EDEADLK;
+		return -1;
+	}
+	return flock(fd, operation);
+}
 
 static int call_flock(int fd, int operation)
 {
@@ -23,8 +84,11 @@ static int call_flock(int fd, int operation)
 		howdah_lock_given_back();
 		return result;
 	}
-	if ((operation & LOCK_NB) || !howdah_may_wait()) {
+	if (operation & LOCK_NB) {
 		return flock(fd, operation);
+	}
+	if (!howdah_may_wait()) {
+		return block(fd, operation);
 	}
 	int error = errno;
 	for (unsigned tries = 0; flock(fd, operation | LOCK_NB) != 0;) {

@@ -8,6 +8,7 @@
 
 #include "clients_record.h"
 #include "howdah_shm.h"
+#include "siblings.h"
 
 /* --- refusal -------------------------------------------------------------------------------------------- */
 
@@ -101,6 +102,32 @@ static bool is_free(const struct howdah_client *client, unsigned effect)
 	return !client->turns.first || client->hold || effect & HOWDAH_CLIENT_READER;
 }
 
+/* Several coroutines of the request use it: what is open is that one's which began it. */
+static bool wait_for_siblings(
+	const struct howdah_client_kind *kind, zval *subject, unsigned effect, struct howdah_client *client)
+{
+	if (client->owner != howdah_client_user || effect & HOWDAH_CLIENT_READER) {
+		return true;
+	}
+	int64_t limit = howdah_clients_settings().wait;
+	int error = howdah_sibling_await(&client->holder, limit);
+	if (UNEXPECTED(error)) {
+		howdah_client_refuse_sibling(name_of(kind, subject), error, limit);
+		return false;
+	}
+	return true;
+}
+
+static void note_holder(struct howdah_client *client, unsigned before)
+{
+	if (!(client->hold & HOWDAH_CLIENT_HOLD)) {
+		client->holder = 0;
+		howdah_siblings_wake();
+	} else if (!(before & HOWDAH_CLIENT_HOLD)) {
+		client->holder = howdah_sibling_number();
+	}
+}
+
 static bool take(const struct howdah_client_kind *kind, zval *subject, unsigned effect, struct howdah_client *client)
 {
 	for (;;) {
@@ -185,6 +212,9 @@ bool howdah_client_enter(
 		return true;
 	}
 	struct howdah_client *client = howdah_client_record(kind, key, subject);
+	if (UNEXPECTED(howdah_siblings()) && !wait_for_siblings(kind, subject, effect, client)) {
+		return false;
+	}
 	if (UNEXPECTED(!is_free(client, effect)) && !take(kind, subject, effect, client)) {
 		return false;
 	}
@@ -231,6 +261,7 @@ static void pass_on(struct howdah_client *client)
 void howdah_client_leave(
 	const struct howdah_client_kind *kind, zval *subject, unsigned effect, struct howdah_client *client)
 {
+	unsigned before = client->hold;
 	if (kind->busy && (kind->always_ask || effect & HOWDAH_CLIENT_ASK)) {
 		ask(kind, subject, client);
 	}
@@ -241,6 +272,9 @@ void howdah_client_leave(
 	if (kind->dialogue && effect & (HOWDAH_CLIENT_READ | HOWDAH_CLIENT_WRITE) &&
 		(client->was_read || (kind->half && kind->half(subject)))) {
 		client->hold |= HOWDAH_CLIENT_PIN;
+	}
+	if (client->depth == 1 && UNEXPECTED(howdah_siblings())) {
+		note_holder(client, before);
 	}
 	if (--client->depth == 0 && UNEXPECTED(client->turns.first) && client->hold == 0) {
 		pass_on(client);

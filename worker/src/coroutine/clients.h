@@ -115,6 +115,10 @@ void howdah_client_put_off(const struct howdah_client_kind *kind, zval *value);
 void howdah_client_refuse(
 	const char *what, const struct howdah_client_user *holder, const char *state, const char *why);
 
+/* Throws the exception that another coroutine of the request has something open on `what`; `error`: of
+ * howdah_sibling_await(). */
+void howdah_client_refuse_sibling(const char *what, int error, int64_t limit);
+
 /* Why howdah_turn_wait() failed, for howdah_client_refuse(); valid until the next call. */
 const char *howdah_client_why(int error, int64_t limit);
 

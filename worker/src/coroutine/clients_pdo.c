@@ -18,6 +18,7 @@
 
 #include "connections_track.h"
 #include "log.h"
+#include "siblings.h"
 
 /* --- state ---------------------------------------------------------------------------------------------- */
 
@@ -187,6 +188,63 @@ static bool wait_for_call(struct howdah_pdo_view *view)
 	return false;
 }
 
+/* Several coroutines use the connection: a transaction is that one's which began it. */
+static bool wait_for_transaction(struct howdah_pdo_view *view)
+{
+	int64_t limit = view->pool->settings.wait;
+	int error = howdah_sibling_await(&view->holder, limit);
+	if (UNEXPECTED(error)) {
+		howdah_client_refuse_sibling(ZSTR_VAL(view->pool->ce->name), error, limit);
+		return false;
+	}
+	return true;
+}
+
+/* Gives the call to the one that waits longest. */
+static void pass_on(struct howdah_pdo_view *view)
+{
+	struct howdah_turn *turn = howdah_turn_give(&view->turns, view);
+	if (UNEXPECTED(turn != NULL)) {
+		view->coroutine = turn->who;
+		view->depth = 1; /* until it runs */
+	}
+}
+
+static bool wait_for_siblings(struct howdah_pdo_view *view)
+{
+	for (;;) {
+		if (!wait_for_transaction(view)) {
+			return false;
+		}
+		if (view->depth == 0 || view->coroutine == howdah_coroutine_current()) {
+			return true;
+		}
+		if (!wait_for_call(view)) {
+			return false;
+		}
+		if (!howdah_sibling_holds(view->holder)) {
+			return true;
+		}
+		pass_on(view); /* the call began a transaction */
+	}
+}
+
+static bool is_open(const struct howdah_pdo_view *view)
+{
+	pdo_dbh_t *dbh = view->pool->dbh;
+	return dbh->driver_data && howdah_pdo_in_transaction(dbh);
+}
+
+static void note_transaction(struct howdah_pdo_view *view)
+{
+	if (!is_open(view)) {
+		view->holder = 0;
+		howdah_siblings_wake();
+	} else if (!view->was_open) {
+		view->holder = howdah_sibling_number();
+	}
+}
+
 struct howdah_pdo_view *howdah_pdo_enter(struct howdah_pdo_pool *pool)
 {
 	struct howdah_pdo_view *view = pool->placed;
@@ -202,20 +260,24 @@ struct howdah_pdo_view *howdah_pdo_enter(struct howdah_pdo_pool *pool)
 			return NULL;
 		}
 	}
-	if (UNEXPECTED(view->depth && view->coroutine != me) && !wait_for_call(view)) {
+	bool siblings = howdah_siblings();
+	if (UNEXPECTED(siblings) && !wait_for_siblings(view)) {
 		return NULL;
 	}
 	view->coroutine = me;
-	view->depth++;
+	if (view->depth++ == 0 && UNEXPECTED(siblings)) {
+		view->was_open = is_open(view);
+	}
 	return view;
 }
 
 void howdah_pdo_leave(struct howdah_pdo_view *view)
 {
-	if (--view->depth == 0 && UNEXPECTED(view->turns.first)) {
-		struct howdah_turn *turn = howdah_turn_give(&view->turns, view);
-		view->coroutine = turn->who;
-		view->depth = 1; /* until it runs */
+	if (view->depth == 1 && UNEXPECTED(howdah_siblings())) {
+		note_transaction(view);
+	}
+	if (--view->depth == 0) {
+		pass_on(view);
 	}
 }
 

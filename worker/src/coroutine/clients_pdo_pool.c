@@ -16,6 +16,7 @@
 
 #include <zend_exceptions.h>
 
+#include "core.h"
 #include "log.h"
 
 /* Given to a waiter instead of a connection: it may make one. */
@@ -105,6 +106,10 @@ static bool connect_to_server(struct howdah_pdo_pool *pool, struct howdah_pdo_ph
 	}
 	zend_restore_error_handling(&saved);
 	zval_ptr_dtor(&options);
+	if (howdah_coroutine_current()) {
+		/* libpq looks for Kerberos tickets on it, and the connection may be waited on for long. */
+		howdah_context_trim(howdah_coroutine_current());
+	}
 	return connected;
 }
 
@@ -113,6 +118,8 @@ static bool connect_to_server(struct howdah_pdo_pool *pool, struct howdah_pdo_ph
 static struct howdah_pdo_physical *make(struct howdah_pdo_pool *pool)
 {
 	struct howdah_pdo_physical *physical = add_physical(pool);
+	/* The driver tells the server as it connects; whose state is in place, or nobody's, does not matter. */
+	physical->shadow.auto_commit = pool->base.auto_commit;
 	if (connect_to_server(pool, physical)) {
 		return physical;
 	}

@@ -82,6 +82,8 @@ struct howdah_pdo_view {
 	struct howdah_coroutine *coroutine; /* in a call */
 	unsigned depth;
 	struct howdah_turns turns; /* for the call, of other coroutines of the task */
+	uint64_t holder;           /* number of the coroutine that began the transaction, if others were there */
+	bool was_open;             /* there was one before the call at hand */
 };
 
 struct howdah_pdo_pool {

@@ -11,6 +11,7 @@
 
 #include "clients_wrap.h"
 #include "connections_kind.h"
+#include "log.h"
 
 static zend_class_entry *link_ce, *lob_ce;
 
@@ -55,12 +56,9 @@ const struct howdah_client_kind howdah_client_pgsql = {
 
 /* --- what the extension keeps for the process ----------------------------------------------------------- */
 
-/* The end of its globals. */
-struct kept {
-	zend_object *default_link;
-	HashTable field_oids, table_oids;
-	HashTable connections;
-};
+/* In its globals, of which PHP 8.4 has more between the two. */
+#define DEFAULT_LINK 56
+#define KNOWN_SIZE(size) ((size) == 232 || (size) == 320) /* up to 8.3; 8.4 */
 
 /* A task's. */
 struct own {
@@ -71,31 +69,40 @@ struct own {
 
 static struct own *owns;
 
-static struct kept *kept; /* NULL: not loaded, or not as known */
+/* NULL: not loaded, or not as known. */
+static zend_object **default_link;
+static HashTable *connections; /* the end of its globals */
 
 static void find_kept(void)
 {
 	const zend_module_entry *module = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("pgsql"));
-	char *globals = module && module->globals_size > sizeof(struct kept) ? howdah_compat_module_globals("pgsql") : NULL;
+	char *globals = module ? howdah_compat_module_globals("pgsql") : NULL;
 	if (!globals) {
 		return;
 	}
-	struct kept *found = (struct kept *)(globals + module->globals_size - sizeof(*found));
+	HashTable *table = (HashTable *)(globals + module->globals_size - sizeof(*table));
+	zend_object **link = (zend_object **)(globals + DEFAULT_LINK);
 	/* As its start-up leaves it. */
-	if (found->connections.nTableMask == HT_MIN_MASK && found->connections.nNumOfElements == 0 &&
-		found->connections.nInternalPointer == 0 && found->connections.pDestructor == NULL && !found->default_link) {
-		kept = found;
+	if (KNOWN_SIZE(module->globals_size) && table->nTableMask == HT_MIN_MASK && table->nNumOfElements == 0 &&
+		table->nInternalPointer == 0 && table->pDestructor == NULL && !*link) {
+		default_link = link;
+		connections = table;
+		return;
 	}
+	howdah_log_format('w',
+		"Requests at a time share what pg_connect() gives: this pgsql (%s) is not known. Give each a connection "
+		"with PGSQL_CONNECT_FORCE_NEW and name it in every call",
+		module->version ? module->version : "no version");
 }
 
 static void exchange(struct own *own)
 {
-	zend_object *link = kept->default_link;
-	HashTable connections = kept->connections;
-	kept->default_link = own->default_link;
-	kept->connections = own->connections;
+	zend_object *link = *default_link;
+	HashTable table = *connections;
+	*default_link = own->default_link;
+	*connections = own->connections;
 	own->default_link = link;
-	own->connections = connections;
+	own->connections = table;
 }
 
 static zend_object *link_of_boot;
@@ -119,7 +126,7 @@ static void begin(void *room)
 
 static void snapshot(void)
 {
-	link_of_boot = kept->default_link;
+	link_of_boot = *default_link;
 }
 
 /* What is in the room is the one's that is not in place. */
@@ -130,9 +137,9 @@ static void in_or_out(void *room)
 
 static void finish(void *room, bool fatal)
 {
-	if (kept->default_link && !fatal) {
-		zend_object *link = kept->default_link;
-		kept->default_link = NULL;
+	if (*default_link && !fatal) {
+		zend_object *link = *default_link;
+		*default_link = NULL;
 		OBJ_RELEASE(link);
 	}
 }
@@ -168,7 +175,7 @@ static ZEND_FUNCTION(guarded)
 {
 	const struct howdah_guard *guard = howdah_guard_of(execute_data);
 	struct howdah_client *client;
-	bool named = !howdah_client_user || !kept || !kept->default_link || guard->effect & HOWDAH_CLIENT_FREE;
+	bool named = !howdah_client_user || !default_link || !*default_link || guard->effect & HOWDAH_CLIENT_FREE;
 	for (uint32_t i = 1; !named && i <= ZEND_CALL_NUM_ARGS(execute_data); i++) {
 		named = Z_TYPE_P(ZEND_CALL_ARG(execute_data, i)) == IS_OBJECT;
 	}
@@ -177,7 +184,7 @@ static ZEND_FUNCTION(guarded)
 		return;
 	}
 	zval link;
-	ZVAL_OBJ_COPY(&link, kept->default_link);
+	ZVAL_OBJ_COPY(&link, *default_link);
 	if (howdah_client_enter(guard->kind, &link, guard->effect, &client)) {
 		guard->original(INTERNAL_FUNCTION_PARAM_PASSTHRU);
 		if (client) {
@@ -205,7 +212,7 @@ void howdah_client_pgsql_init(void)
 		.finish = finish,
 		.end = end,
 	};
-	if (kept) {
+	if (default_link) {
 		howdah_task_register(&part);
 	}
 }

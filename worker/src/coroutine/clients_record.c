@@ -37,6 +37,7 @@ static void disown(struct howdah_client *client)
 	}
 	client->owner = NULL;
 	client->hold = 0;
+	client->holder = 0;
 	client->depth = 0;
 }
 

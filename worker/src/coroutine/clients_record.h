@@ -15,6 +15,7 @@ struct howdah_client {
 	struct howdah_coroutine *coroutine; /* of the last call */
 	unsigned depth;                     /* calls under way, one within the other */
 	unsigned hold;                      /* HOWDAH_CLIENT_HOLD, HOWDAH_CLIENT_PIN */
+	uint64_t holder;                    /* number of the coroutine whose call made it HOLD, if others were there */
 	uint64_t last, mixed;               /* serials of users: of the last call; that wrote in between */
 	bool was_read;                      /* a stream that somebody reads from */
 	struct howdah_turns turns;

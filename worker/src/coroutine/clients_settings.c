@@ -199,3 +199,14 @@ void howdah_client_refuse(const char *what, const struct howdah_client_user *hol
 	zend_string_release(owner);
 	zend_string_release(self);
 }
+
+void howdah_client_refuse_sibling(const char *what, int error, int64_t limit)
+{
+	if (EG(exception)) {
+		return;
+	}
+	zend_throw_exception_ex(howdah_shared_client_exception, 0,
+		"%s is used by another coroutine of this request, which left a transaction, a pipeline or a result open on it; "
+		"this one %s. End it before others use %s, or connect anew in the coroutine",
+		what, error == EDEADLK ? "cannot wait at this point" : howdah_client_why(error, limit), what);
+}

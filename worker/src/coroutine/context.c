@@ -10,6 +10,8 @@
 #include "core.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #ifdef __SANITIZE_ADDRESS__
 #include <pthread.h>
@@ -22,6 +24,8 @@
 #define STACK_MIN (64 * 1024)
 /* As a Fiber of PHP code has it. */
 #define VM_STACK_SIZE (1024 * sizeof(zval))
+/* More than the frames of a system call take. */
+#define TRIM_BELOW 1024
 
 static size_t stack_size = STACK_DEFAULT;
 static uint32_t keep_max, kept;
@@ -45,6 +49,31 @@ size_t howdah_context_stack_size(void)
 	return stack_size;
 }
 
+/* The engine keeps the bounds of a C stack to itself; pointer and size come first in its structure. */
+struct bounds {
+	char *pointer;
+	size_t size;
+};
+
+static const struct bounds *bounds_of(const struct howdah_coroutine *coroutine)
+{
+	return (const void *)coroutine->context.stack;
+}
+
+void howdah_context_trim(const struct howdah_coroutine *coroutine)
+{
+	uintptr_t low = (uintptr_t)bounds_of(coroutine)->pointer;
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+	if (here - low >= bounds_of(coroutine)->size) {
+		return; /* in a Fiber of PHP code, which has a stack of its own */
+	}
+	/* What madvise() itself uses is above. */
+	uintptr_t end = (here - TRIM_BELOW) & ~(uintptr_t)(getpagesize() - 1);
+	if (end > low) {
+		(void)madvise((void *)low, end - low, MADV_DONTNEED);
+	}
+}
+
 /* --- AddressSanitizer wants to know the stack -------------------------------------------------------------- */
 
 #ifdef __SANITIZE_ADDRESS__
@@ -54,12 +83,7 @@ static size_t main_size;
 
 static void announce_coroutine(struct howdah_coroutine *coroutine)
 {
-	/* Their bounds are the engine's secret; pointer and size come first in its structure. */
-	const struct {
-		void *pointer;
-		size_t size;
-	} *stack = (const void *)coroutine->context.stack;
-	__sanitizer_start_switch_fiber(&main_fake, stack->pointer, stack->size);
+	__sanitizer_start_switch_fiber(&main_fake, bounds_of(coroutine)->pointer, bounds_of(coroutine)->size);
 }
 
 static void announce_main(void)

@@ -44,6 +44,8 @@ struct howdah_coroutine {
 	int64_t deadline;                         /* of its timer, CLOCK_MONOTONIC */
 	size_t timer;                             /* its place in the heap + 1, 0: none */
 	struct howdah_coroutine *sibling;         /* of its task */
+	struct howdah_coroutine *parent;          /* that started it, or the parent of one that has ended; or NULL */
+	uint64_t number;                          /* never used twice */
 	zend_vm_stack page;                       /* first one of its VM stack */
 	const char *stack;                        /* about where its C stack ends */
 	int error_reporting;                      /* to begin with */
@@ -57,7 +59,7 @@ struct howdah_task {
 	zend_fcall_info callback;
 	zend_fcall_info_cache cache;
 	struct howdah_waiters space;    /* it waits for room in its response ring */
-	struct howdah_waiters children; /* its first coroutine waits for the end of the others */
+	struct howdah_waiters children; /* who waits for the end of others: its first coroutine, and see siblings.h */
 	uint32_t number;                /* place in the table, HOWDAH_TASK_MAIN */
 	bool in_flight;
 	bool over;                 /* its last code has run */
@@ -107,6 +109,10 @@ struct howdah_coroutine *howdah_context_take(void);
 
 /* It has run to its end and may be used again. */
 void howdah_context_give_back(struct howdah_coroutine *coroutine);
+
+/* Gives memory of the C stack back that is not in use now: of the coroutine that runs, after calls that went deep and
+ * are rare. */
+void howdah_context_trim(const struct howdah_coroutine *coroutine);
 
 /* Goes on in the coroutine until it switches back. */
 void howdah_context_enter(struct howdah_coroutine *coroutine);

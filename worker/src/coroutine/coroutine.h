@@ -50,6 +50,9 @@ int64_t howdah_now(void);
  * switch here. Otherwise the call has to block. */
 bool howdah_may_wait(void);
 
+/* True where the caller cannot wait, and others of the process wait that cannot go on before it returns. */
+bool howdah_holds_up_others(void);
+
 /* As poll(): number of entries with events, 0: the time is over, -1 with errno. Looks before it waits. */
 int howdah_wait_fds(struct pollfd *fds, nfds_t count, int64_t timeout);
 

@@ -21,6 +21,7 @@ static pthread_t thread;
 static struct howdah_coroutine *current;
 static struct howdah_coroutine *first, *last; /* ready */
 static uint32_t ready, waiting, alive;
+static uint64_t numbers; /* that coroutines were given */
 
 int64_t howdah_now(void)
 {
@@ -132,6 +133,11 @@ static struct howdah_task *ended(struct howdah_coroutine *coroutine)
 		link = &(*link)->sibling;
 	}
 	*link = coroutine->sibling;
+	for (struct howdah_coroutine *other = task->coroutines; UNEXPECTED(other != NULL); other = other->sibling) {
+		if (other->parent == coroutine) {
+			other->parent = coroutine->parent;
+		}
+	}
 	alive--;
 	if (!task->fatal) {
 		howdah_context_give_back(coroutine);
@@ -180,6 +186,8 @@ struct howdah_coroutine *howdah_start(struct howdah_task *task, void (*run)(void
 	coroutine->argument = argument;
 	coroutine->cancelled = false;
 	coroutine->unwound = false;
+	coroutine->parent = current;
+	coroutine->number = ++numbers;
 	coroutine->sibling = task->coroutines;
 	task->coroutines = coroutine;
 	alive++;
@@ -196,6 +204,11 @@ bool howdah_may_wait(void)
 	 * during which errors.c forbids a switch. */
 	return current && pthread_equal(pthread_self(), thread) && !howdah_request_forked && !zend_fiber_switch_blocked() &&
 		   !CG(in_compilation);
+}
+
+bool howdah_holds_up_others(void)
+{
+	return (waiting || ready) && !howdah_request_forked && pthread_equal(pthread_self(), thread) && !howdah_may_wait();
 }
 
 static void give_up(void)

@@ -22,6 +22,7 @@
 #include "title.h"
 
 #define TICK_NS (10 * HOWDAH_NS_PER_MS)
+#define STUCK 100       /* thresholds of a hog, before it is told that PHP cannot be interrupted */
 #define IDLE_TICKS 100  /* without a task that runs, before it sleeps */
 #define TITLE_TICKS 100 /* between two looks at what the process's title is to say */
 
@@ -38,6 +39,7 @@ static _Atomic uint32_t asleep;      /* futex */
 static _Atomic uint32_t hog_stretch; /* found to hog the thread in it; 0: none */
 static _Atomic uint32_t slice_stretch;
 static _Atomic uint64_t hog_held_ns;
+static _Atomic uint32_t hog_told; /* stretch of the last one that PHP's thread has taken note of */
 
 static uint64_t clock_ns(clockid_t clock)
 {
@@ -82,6 +84,17 @@ static void note_held(uint32_t in, uint64_t held)
 		atomic_store_explicit(&hog_held_ns, held, memory_order_relaxed);
 		atomic_store_explicit(&hog_stretch, in, memory_order_release);
 		howdah_interrupt_raise();
+	}
+	static uint32_t stuck; /* in which that was told */
+	if (hog_ns && held >= STUCK * hog_ns && stuck != in &&
+		atomic_load_explicit(&hog_told, memory_order_relaxed) != in) {
+		char message[160];
+		stuck = in;
+		snprintf(message, sizeof(message),
+			"The request has kept the others of this worker waiting for %llu ms, and still does, in a call that cannot "
+			"be interrupted",
+			(unsigned long long)(held / 1000000));
+		howdah_log_write('w', message, strlen(message));
 	}
 	if (slice_ns && held >= slice_ns) {
 		atomic_store_explicit(&slice_stretch, in, memory_order_relaxed);
@@ -178,9 +191,7 @@ bool howdah_watchdog_take_hog(uint64_t *held_ms)
 	if (EXPECTED(!found || found != atomic_load_explicit(&stretch, memory_order_relaxed))) {
 		return false;
 	}
-	static uint32_t told;
-	bool first = told != found;
-	told = found;
+	bool first = atomic_exchange_explicit(&hog_told, found, memory_order_relaxed) != found;
 	*held_ms = atomic_load_explicit(&hog_held_ns, memory_order_relaxed) / 1000000;
 	return first;
 }

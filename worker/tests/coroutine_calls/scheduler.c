@@ -53,6 +53,11 @@ static int64_t now(void)
 
 /* --- what the calls use ------------------------------------------------------------------------------------ */
 
+bool howdah_holds_up_others(void)
+{
+	return false;
+}
+
 bool howdah_may_wait(void)
 {
 	return current && !forbidden && pthread_equal(pthread_self(), thread);

@@ -60,4 +60,4 @@ push r8
 await all
 stop
 --EXPECTREGEX--
-r3: \nr5: left\n(r\d+: right\n){6}\[worker exited with status 255\]
+(r3: \n|r5: left\n|r[124678]: right\n){8}\[worker exited with status 255\]

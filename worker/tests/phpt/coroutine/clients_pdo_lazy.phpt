@@ -16,7 +16,8 @@ class Db
 $db = new Db();
 while (frankenphp_handle_request(static function () use ($db) {
     $n = (int) $_GET['n'];
-    if (!$db->pdo) {
+    $makes = !$db->pdo;
+    if ($makes) {
         $db->pdo = new PDO('pgsql:' . getenv('HOWDAH_TEST_PGSQL'), null, null, [PDO::ATTR_PERSISTENT => true]);
         $db->pdo->setAttribute(PDO::ATTR_DEFAULT_FETCH_MODE, PDO::FETCH_NUM);
         $db->pdo->setAttribute(PDO::ATTR_EMULATE_PREPARES, true);
@@ -32,7 +33,7 @@ while (frankenphp_handle_request(static function () use ($db) {
         $is('emulated', true, $db->pdo->getAttribute(PDO::ATTR_EMULATE_PREPARES));
         $is('fetch mode', PDO::FETCH_NUM, $db->pdo->getAttribute(PDO::ATTR_DEFAULT_FETCH_MODE));
     }
-    if ($n > 1 && $n % 2) { // of this request alone
+    if (!$makes && $n % 2) { // of this request alone; what the first one sets is for all until another comes
         $db->pdo->setAttribute(PDO::ATTR_DEFAULT_FETCH_MODE, PDO::FETCH_ASSOC);
         $db->pdo->setAttribute(PDO::ATTR_EMULATE_PREPARES, false);
     }

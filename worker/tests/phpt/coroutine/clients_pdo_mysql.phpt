@@ -49,7 +49,7 @@ while (frankenphp_handle_request(static function () use ($pdo, $prepared) {
         $pdo->setAttribute(PDO::MYSQL_ATTR_USE_BUFFERED_QUERY, false); // of this request alone
         $is('unbuffered', (string) $n, (string) $pdo->query("SELECT $n UNION ALL SELECT SLEEP(0.002)")->fetchColumn());
     } else { // it stays open
-        $is('buffered', 1, $pdo->getAttribute(PDO::MYSQL_ATTR_USE_BUFFERED_QUERY));
+        $is('buffered', true, (bool) $pdo->getAttribute(PDO::MYSQL_ATTR_USE_BUFFERED_QUERY));
     }
     $is('time zone', '+03:00', $n % 3 === 1 ? '+03:00' : $pdo->query('SELECT @@time_zone')->fetchColumn());
     echo $wrong ? "$n: " . implode(', ', $wrong) : 'right';

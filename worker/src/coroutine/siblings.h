@@ -1,0 +1,30 @@
+/*
+ * What one coroutine of a request has begun on a client that all of them reach (a transaction, a pipeline, rows that
+ * nobody has read) is its own and that of those that it starts. The others of the request wait until it is over, or
+ * until the coroutine has ended: then it is anybody's of the request.
+ */
+#ifndef HOWDAH_COROUTINE_SIBLINGS_H
+#define HOWDAH_COROUTINE_SIBLINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Whether the request that runs has more than one coroutine: else the others cost nothing. */
+bool howdah_siblings(void);
+
+/* Of the coroutine that runs; never used twice. 0: the main context. */
+uint64_t howdah_sibling_number(void);
+
+/* Whether what the coroutine of this number has begun (0: none) is not for the one that runs. */
+bool howdah_sibling_holds(uint64_t number);
+
+/*
+ * Waits while that is so and `*holder` names it, until howdah_siblings_wake() or the end of a coroutine changes it.
+ * 0, or errno: ETIMEDOUT after `limit` nanoseconds (0: at once), ECANCELED, EDEADLK where no wait is possible.
+ */
+int howdah_sibling_await(const uint64_t *holder, int64_t limit);
+
+/* What the others of the request may wait for has changed. */
+void howdah_siblings_wake(void);
+
+#endif
