@@ -7,10 +7,10 @@ CARGO ?= cargo
 LISTEN ?= :8080
 
 .DEFAULT_GOAL := help
-.PHONY: help serve build debug test check lint fmt bench bench-quick soak fuzz reference clean
+.PHONY: help serve build debug test check lint fmt bench bench-quick h2spec soak fuzz reference clean
 
 help: ## Show the targets
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
 
 serve: build ## Build, then serve the demo application at http://localhost:8080
 	./target/release/howdah php-server --root examples/demo/public --listen $(LISTEN) --access-log
@@ -44,6 +44,10 @@ bench: build ## Measure against the peers that are installed, in twenty minutes;
 bench-quick: build ## The same in five minutes, with less certainty
 	@scripts/setup.sh bench
 	$(MAKE) -C bench quick
+
+h2spec: debug ## Install h2spec, for which Go is needed, and run it
+	@test -x target/bin/h2spec || GOBIN=$(CURDIR)/target/bin go install github.com/summerwind/h2spec/cmd/h2spec@v2.2.1+incompatible
+	HOWDAH_H2SPEC=$(CURDIR)/target/bin/h2spec $(CARGO) test --locked -p howdah-tests --test http2_h2spec
 
 soak: debug ## Have requests of every kind run in one process, with databases: SOAK of them (default 100000)
 	@scripts/setup.sh bench

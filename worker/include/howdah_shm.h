@@ -24,7 +24,7 @@
 #include <stdint.h>
 
 #define HOWDAH_SHM_MAGIC 0x4d48534841445748ull /* "HWDAHSHM" */
-#define HOWDAH_SHM_VERSION 3u
+#define HOWDAH_SHM_VERSION 4u
 
 #define HOWDAH_FRONTS_MAX 16u
 #define HOWDAH_WORKERS_MAX 512u
@@ -140,6 +140,7 @@ static_assert(offsetof(struct howdah_slot, committed) == 128, "layout");
 #define HOWDAH_BODY_FILE 2u   /* file `%016x` of request_id in the spool directory given to the zygote */
 
 #define HOWDAH_REQUEST_HEAD 1u /* no body is to be sent */
+#define HOWDAH_REQUEST_HUB 2u  /* there is a hub that takes the request's updates: PUBLISH frames are allowed */
 
 /*
  * --- response frames ----------------------------------------------------------------------------
@@ -151,7 +152,8 @@ static_assert(offsetof(struct howdah_slot, committed) == 128, "layout");
  * without header and without padding to 8.
  *
  * Order: INFO* (HEADERS BODY* FINISH?)? END, followed by the DONE cell. The status of INFO is 100 to
- * 199, of HEADERS 200 to 999. The front refuses anything else and kills the worker.
+ * 199, of HEADERS 200 to 999. PUBLISH may be at any place before END, if the request has HOWDAH_REQUEST_HUB.
+ * The front refuses anything else and kills the worker.
  */
 struct howdah_frame {
 	uint32_t kind; /* HOWDAH_FRAME_* */
@@ -165,6 +167,7 @@ static_assert(sizeof(struct howdah_frame) == 8, "layout");
 #define HOWDAH_FRAME_INFO 3u    /* as HEADERS, for a 1xx response */
 #define HOWDAH_FRAME_FINISH 4u  /* empty: the response is complete although the script goes on */
 #define HOWDAH_FRAME_END 5u     /* struct howdah_end */
+#define HOWDAH_FRAME_PUBLISH 6u /* struct howdah_publish and 1 or more bytes of an update */
 
 /* A header frame: this, then the reason phrase (reason_size bytes, may be 0), then `count` times a
  * struct howdah_header followed by name and value without separator or padding. */
@@ -186,6 +189,33 @@ struct howdah_end {
 	uint64_t cpu_us;      /* user + system time of the request, 0: not measured */
 };
 static_assert(sizeof(struct howdah_end) == 24, "layout");
+
+/*
+ * An update is sent in one part or several; other frames may be between them, parts of other updates may not. It is
+ * this struct, then `topics` sizes of 4 bytes, then without separators the topics (topics_size bytes together), the
+ * id, the type and the data. One that lacks its last parts when another one begins, or when the request ends, is
+ * given up.
+ */
+struct howdah_publish {
+	uint32_t flags; /* HOWDAH_PUBLISH_* */
+	uint32_t left;  /* bytes of the update that come in later frames */
+};
+struct howdah_update {
+	uint32_t flags;  /* HOWDAH_UPDATE_* */
+	uint32_t topics; /* 1 to HOWDAH_UPDATE_TOPICS_MAX */
+	uint64_t retry;  /* milliseconds */
+	uint32_t topics_size;
+	uint32_t id_size;   /* not 0 */
+	uint32_t type_size; /* 0: none */
+	uint32_t data_size;
+};
+static_assert(sizeof(struct howdah_publish) == 8 && sizeof(struct howdah_update) == 32, "layout");
+
+#define HOWDAH_PUBLISH_FIRST 1u
+#define HOWDAH_UPDATE_PRIVATE 1u        /* for subscribers with a right to its topics */
+#define HOWDAH_UPDATE_RETRY 2u          /* `retry` counts */
+#define HOWDAH_UPDATE_SIZE_MAX 1048576u /* of all parts together */
+#define HOWDAH_UPDATE_TOPICS_MAX 1000u
 
 #define HOWDAH_EXIT_NORMAL 0u
 #define HOWDAH_EXIT_FATAL 1u /* a fatal error was reported; the response is complete all the same */
@@ -212,7 +242,7 @@ static_assert(sizeof(struct howdah_var) == 8, "layout");
  * A zygote whose socket reads end-of-file ends itself and its children.
  *
  * front -> root   POOL   worker = number of the zygote, free at the moment; data: struct howdah_pool_options, then
- *                        its strings; fds: the zygote's control socket, segment, spool directory, the write end of
+ *                        its strings, then its user if HOWDAH_POOL_FLAG_USER is set; fds: the zygote's control socket, segment, spool directory, the write end of
  *                        the zygote's stdout and stderr pipe, eventfds (one per front); if the pool is concurrent,
  *                        then one more eventfd for each place (struct howdah_pool_options, concurrency)
  * root  -> front  READY  data: JSON object {"php":"8.2.35","api":20220829,"zts":false,"opcache":true,...}
@@ -284,6 +314,19 @@ static_assert(sizeof(struct howdah_pool_options) == 60, "layout");
 #define HOWDAH_POOL_FLAG_NO_ROLLBACK 4u   /* transactions that a request left open stay open */
 #define HOWDAH_POOL_FLAG_FRESH_FILES 8u   /* boot with the files as they are on disk, whatever OPcache holds */
 #define HOWDAH_POOL_FLAG_SHARE_STATICS 16u /* concurrent pool: static properties and variables are one for all requests */
+#define HOWDAH_POOL_FLAG_USER 32u /* its processes are another user's: struct howdah_identity follows the strings */
+#define HOWDAH_POOL_FLAG_NO_NEW_PRIVS 64u /* programs that its processes start gain no rights */
+#define HOWDAH_POOL_FLAG_ALL 0x7fu        /* a zygote refuses a pool with others */
+
+/* The user of a pool's processes. Behind it `groups` times a uint32_t, then name and home without separators. */
+struct howdah_identity {
+	uint32_t uid;
+	uint32_t gid;
+	uint32_t groups; /* supplementary ones, usually with gid among them */
+	uint32_t name_size;
+	uint32_t home_size;
+};
+static_assert(sizeof(struct howdah_identity) == 20, "layout");
 
 /* State that is put back after each request unless its bit is set in `keep`. */
 #define HOWDAH_KEEP_INI 0x1u       /* ini settings */

@@ -11,6 +11,8 @@ int howdah_functions_register(int module_type, int module_number);
 
 /* functions_pool.c */
 ZEND_FUNCTION(howdah_pool);
+/* publish.c */
+ZEND_FUNCTION(mercure_publish);
 
 /* Once when all modules have started: puts ours in front of functions of other extensions. */
 void howdah_functions_wrap(void);

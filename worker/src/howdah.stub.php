@@ -41,8 +41,8 @@ namespace {
     /**
      * Sends the headers that have been set. A status of 103 (or another 1xx) sends an interim response, for
      * instance early hints, and leaves the response open; remove headers that are not to be sent again. The
-     * client gets it at once on HTTP/1.1, and not over HTTP/1.0 and HTTP/2. 100 and 101 are never sent, nor is
-     * one with more than 16 KiB of headers; the log says so.
+     * client gets it at once, and not over HTTP/1.0. 100 and 101 are never sent, nor is one with more than
+     * 16 KiB of headers; the log says so.
      *
      * @return int 1 if an interim response was sent, 0 if the response's headers were
      */
@@ -120,6 +120,26 @@ namespace {
      * @throws ValueError if an option is not known or not a possible one
      */
     function howdah_pool(object|callable $client, array $options = []): object {}
+
+    /**
+     * Publishes an update to the Mercure hub of the site, without HTTP and without a token. It is sent on at once,
+     * also when the client has gone or has its whole response. The updates of a request come in their order. If its
+     * process dies, a request that is run again (with GET and the like, before anything of its response was sent)
+     * may publish an update again.
+     *
+     * @param string|string[] $topics 1 to 1,000; the first is the canonical one
+     * @param string $data bytes that are not UTF-8 are replaced
+     * @param bool $private only for subscribers whose token allows one of the topics
+     * @param ?string $id null or empty: a URN of a random UUID
+     * @param ?string $type of the event; null or empty: none, which is "message" in browsers
+     * @param ?int $retry milliseconds after which subscribers come back that were cut off
+     * @return string the id
+     * @throws TypeError if a topic is not a string
+     * @throws ValueError if a topic, the id or the type cannot be one, or $retry is negative
+     * @throws RuntimeException outside a request, if the site has no `mercure`, if the update takes more than 1 MiB,
+     *     or if the request's time is over
+     */
+    function mercure_publish(string|array $topics, string $data = '', bool $private = false, ?string $id = null, ?string $type = null, ?int $retry = null): string {}
 }
 
 namespace Howdah {

@@ -41,6 +41,48 @@ static struct howdah_request *writable(void)
 																											  : NULL;
 }
 
+/*
+ * Coroutines of one request write into one ring, and one that waits for room there has others run: what they write
+ * has to wait too. False: it must not, or the wait was cancelled; nothing is to be written.
+ */
+static bool enter(struct howdah_request *request)
+{
+	while (UNEXPECTED(request->writing)) {
+		if (!howdah_may_wait() || howdah_park(&request->writers, HOWDAH_WAIT_FOREVER) != 0) {
+			return false;
+		}
+	}
+	request->writing = true;
+	return true;
+}
+
+static void leave(struct howdah_request *request)
+{
+	request->writing = false;
+	(void)howdah_wake_one(&request->writers);
+}
+
+/* False: the client is gone, or the request is to end. */
+static bool write_body(struct howdah_request *request, const char *bytes, size_t size)
+{
+	if (!enter(request)) {
+		return false;
+	}
+	bool written = howdah_response_write(&request->response, bytes, size);
+	leave(request);
+	return written;
+}
+
+bool howdah_output_publish(struct howdah_request *request, const char *update, size_t size)
+{
+	if (!enter(request)) {
+		return false;
+	}
+	bool published = howdah_response_publish(&request->response, update, size);
+	leave(request);
+	return published;
+}
+
 size_t howdah_output_write(const char *bytes, size_t size)
 {
 	struct howdah_request *request = writable();
@@ -51,8 +93,7 @@ size_t howdah_output_write(const char *bytes, size_t size)
 		}
 		return size;
 	}
-	if (UNEXPECTED(howdah_queue_aborted(&request->claim)) ||
-		UNEXPECTED(!howdah_response_write(&request->response, bytes, size))) {
+	if (UNEXPECTED(howdah_queue_aborted(&request->claim)) || UNEXPECTED(!write_body(request, bytes, size))) {
 		note_aborted();
 	}
 	return size;
@@ -68,8 +109,9 @@ void howdah_output_flush(void *server_context)
 		sapi_send_headers();
 		SG(headers_sent) = 1;
 	}
-	if (request->headers_sent) {
+	if (request->headers_sent && enter(request)) {
 		howdah_response_flush(&request->response);
+		leave(request);
 	}
 	if (UNEXPECTED(howdah_queue_aborted(&request->claim))) {
 		note_aborted();
@@ -84,10 +126,12 @@ bool howdah_output_finish(void)
 	}
 	php_output_end_all();
 	php_header();
-	if (!writable()) {
-		return false; /* an output handler called the function itself, or the headers were refused */
+	/* An output handler called the function itself, or the headers were refused. */
+	if (!writable() || !enter(request)) {
+		return false;
 	}
 	howdah_response_finish(&request->response);
+	leave(request);
 	request->finished = true;
 	return true;
 }
@@ -179,7 +223,7 @@ static struct status_line find_status(sapi_headers_struct *headers)
 }
 
 /* Only PHP's default_mimetype writes a header with a length of 0. */
-static bool put_headers(
+static bool write_headers(
 	struct howdah_request *request, uint32_t frame_kind, sapi_headers_struct *headers, const struct status_line *status)
 {
 	if (!howdah_response_headers_begin(
@@ -201,6 +245,17 @@ static bool put_headers(
 		}
 	}
 	return howdah_response_headers_end(&request->response);
+}
+
+static bool put_headers(
+	struct howdah_request *request, uint32_t frame_kind, sapi_headers_struct *headers, const struct status_line *status)
+{
+	if (!enter(request)) {
+		return false;
+	}
+	bool written = write_headers(request, frame_kind, headers, status);
+	leave(request);
+	return written;
 }
 
 /* 1xx; PHP keeps its list of headers for the response itself. */
@@ -238,6 +293,8 @@ int howdah_output_send_headers(sapi_headers_struct *headers)
 	} else if (howdah_queue_aborted(&request->claim)) {
 		/* The next write or flush reports it to the script; here PHP could not bail out. */
 		request->headers_sent = true;
+	} else if (request->writing) {
+		/* Cancelled while another coroutine of the request was writing: without headers the request's end sends 500. */
 	} else {
 		howdah_log_format('e', "The response's headers do not fit into %u bytes; 500 was sent instead",
 			request->response.queue->header.response_size);

@@ -24,8 +24,12 @@ bool howdah_output_finish(void);
 /* Sends an interim response (1xx) with the headers so far. False: there is no client, or its response began. */
 bool howdah_output_interim(int status);
 
-/* A response without PHP: for requests that PHP cannot be started for. */
+/* Sends an encoded update to the request's hub, which the caller has looked for, whatever has become of the client.
+ * False: the request is to end. */
 struct howdah_request;
+bool howdah_output_publish(struct howdah_request *request, const char *update, size_t size);
+
+/* A response without PHP: for requests that PHP cannot be started for. */
 void howdah_output_bare(struct howdah_request *request, uint16_t status);
 
 /* SAPI callbacks. */

@@ -4,6 +4,7 @@
 #ifndef HOWDAH_POOL_H
 #define HOWDAH_POOL_H
 
+#include "identity.h"
 #include "queue.h"
 
 #define HOWDAH_POOL_NAME_MAX 64u
@@ -14,8 +15,9 @@ struct howdah_pool {
 	/* Worker mode, behind the options in one allocation; each ends with a NUL. */
 	char *script;
 	char *root;
-	const char *env;  /* NAME NUL VALUE NUL ..., options.env_size bytes */
-	const char *warm; /* URI NUL ..., options.warm_size bytes */
+	const char *env;         /* NAME NUL VALUE NUL ..., options.env_size bytes */
+	const char *warm;        /* URI NUL ..., options.warm_size bytes */
+	struct howdah_user user; /* if HOWDAH_POOL_FLAG_USER is set */
 	struct howdah_queue queue;
 	int spool; /* directory with the bodies that are too large for a slot */
 

@@ -484,7 +484,16 @@ void howdah_queue_done(struct howdah_queue *queue, struct howdah_claim *claim, u
 	HOWDAH_STEP(18);
 }
 
-bool howdah_queue_wait_space(struct howdah_queue *queue, struct howdah_claim *claim, uint64_t committed, uint32_t room)
+/* Whether what is written is of no use to anybody. */
+static bool given_up(const struct howdah_slot *slot, bool despite_client)
+{
+	uint32_t aborted = atomic_load(&slot->aborted);
+
+	return aborted != 0 && !(despite_client && aborted == HOWDAH_ABORTED_CLIENT);
+}
+
+bool howdah_queue_wait_space(
+	struct howdah_queue *queue, struct howdah_claim *claim, uint64_t committed, uint32_t room, bool despite_client)
 {
 	struct howdah_slot *slot = claim->slot;
 
@@ -496,11 +505,11 @@ bool howdah_queue_wait_space(struct howdah_queue *queue, struct howdah_claim *cl
 		atomic_exchange(&slot->waiting, 1);
 		HOWDAH_STEP(41);
 		used = committed - atomic_load(&slot->consumed);
-		if (atomic_load(&slot->aborted) != 0 || used > queue->header.response_size ||
+		if (given_up(slot, despite_client) || used > queue->header.response_size ||
 			used + room <= queue->header.response_size) {
 			atomic_store_explicit(&slot->waiting, 0, memory_order_relaxed);
 			HOWDAH_STEP(43);
-			return atomic_load(&slot->aborted) == 0 && used <= queue->header.response_size;
+			return !given_up(slot, despite_client) && used <= queue->header.response_size;
 		}
 		HOWDAH_STEP(42);
 		if (queue->sleep_for_space == NULL) {

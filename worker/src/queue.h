@@ -92,8 +92,10 @@ void howdah_queue_progress(struct howdah_queue *queue, struct howdah_claim *clai
 /* Makes the rest visible and gives the slot back. The claim must not be touched afterwards. */
 void howdah_queue_done(struct howdah_queue *queue, struct howdah_claim *claim, uint64_t committed);
 
-/* Sleeps until at least `room` bytes of the ring behind `committed` are free. False: the client is gone. */
-bool howdah_queue_wait_space(struct howdah_queue *queue, struct howdah_claim *claim, uint64_t committed, uint32_t room);
+/* Sleeps until at least `room` bytes of the ring behind `committed` are free. False: the client is gone, unless
+ * `despite_client`, or the request's time is over. */
+bool howdah_queue_wait_space(
+	struct howdah_queue *queue, struct howdah_claim *claim, uint64_t committed, uint32_t room, bool despite_client);
 
 static inline bool howdah_queue_aborted(const struct howdah_claim *claim)
 {

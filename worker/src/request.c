@@ -199,6 +199,7 @@ bool howdah_request_fill(struct howdah_request *request, struct howdah_queue *qu
 	request->origin = HOWDAH_ORIGIN_CLIENT;
 	request->body_fd = -1;
 	request->body_read = 0;
+	request->writing = false;
 	request->headers_sent = false;
 	request->finished = false;
 	request->fatal = false;

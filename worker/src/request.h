@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 
+#include "coroutine/coroutine.h"
 #include "howdah_vars.h"
 #include "queue.h"
 #include "response.h"
@@ -23,11 +24,13 @@ struct howdah_request {
 	struct howdah_claim claim; /* of other origins than CLIENT only vars_size and, for logs, request_id */
 	struct howdah_response response;
 	enum howdah_request_origin origin;
-	int body_fd;        /* of a spooled body, -1: not open */
-	uint64_t body_read; /* bytes that PHP has taken */
-	bool headers_sent;  /* a HEADERS frame is in the ring */
-	bool finished;      /* the client has its response; later output is dropped */
-	bool fatal;         /* a fatal error ended the script */
+	int body_fd;                   /* of a spooled body, -1: not open */
+	uint64_t body_read;            /* bytes that PHP has taken */
+	bool writing;                  /* a coroutine writes frames, and may wait for room in the ring */
+	struct howdah_waiters writers; /* others of the request that want to write meanwhile */
+	bool headers_sent;             /* a HEADERS frame is in the ring */
+	bool finished;                 /* the client has its response; later output is dropped */
+	bool fatal;                    /* a fatal error ended the script */
 	uint32_t exit_status;
 	uint64_t memory_peak;                /* bytes */
 	char *area;                          /* private copy of the variables, claim.vars_size bytes */

@@ -82,7 +82,8 @@ static bool make_free(struct howdah_response *response, uint64_t size)
 		return true;
 	}
 	publish(response);
-	if (!howdah_queue_wait_space(response->queue, response->claim, response->written, (uint32_t)size + RESERVE)) {
+	if (!howdah_queue_wait_space(
+			response->queue, response->claim, response->written, (uint32_t)size + RESERVE, response->publishing)) {
 		return false;
 	}
 	response->consumed = atomic_load_explicit(&slot->consumed, memory_order_acquire);
@@ -280,6 +281,35 @@ bool howdah_response_write(struct howdah_response *response, const char *bytes, 
 		}
 	}
 	return true;
+}
+
+bool howdah_response_publish(struct howdah_response *response, const char *update, size_t size)
+{
+	struct howdah_publish part = {.flags = HOWDAH_PUBLISH_FIRST};
+	/* The front takes one part while the next is written. */
+	size_t most = ring_size(response) / 4 - FRAME_HEADER - sizeof part;
+
+	close_frame(response);
+	response->publishing = true;
+	while (size != 0) {
+		size_t bytes = size < most ? size : most;
+		uint32_t payload = (uint32_t)(sizeof part + bytes);
+
+		if (!make_room(response, FRAME_HEADER + (uint32_t)align8(payload))) {
+			break;
+		}
+		size -= bytes;
+		part.left = (uint32_t)size;
+		open_frame(response, HOWDAH_FRAME_PUBLISH);
+		append(response, &part, sizeof part);
+		append(response, update, bytes);
+		seal_frame(response);
+		update += bytes;
+		part.flags = 0;
+	}
+	response->publishing = false;
+	publish(response);
+	return size == 0;
 }
 
 void howdah_response_flush(struct howdah_response *response)

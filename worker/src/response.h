@@ -20,6 +20,7 @@ struct howdah_response {
 	uint32_t open_size; /* payload bytes of the open frame so far */
 	uint32_t headers;   /* headers in the open header frame so far */
 	bool finished;      /* FINISH or END was written: further body bytes are dropped */
+	bool publishing;    /* what is being written is for others than the client */
 };
 
 void howdah_response_begin(struct howdah_response *response, struct howdah_queue *queue, struct howdah_claim *claim);
@@ -36,6 +37,10 @@ bool howdah_response_headers_end(struct howdah_response *response);
 
 /* Body bytes; blocks while the ring is full. False: the client is gone (bytes were dropped). */
 bool howdah_response_write(struct howdah_response *response, const char *bytes, size_t size);
+
+/* An update, as it is encoded: to the front at once, whatever has become of the client; blocks while the ring is
+ * full. False: the request's time is over, nothing of the update is sent on. */
+bool howdah_response_publish(struct howdah_response *response, const char *update, size_t size);
 
 /* What was written so far goes to the client now. */
 void howdah_response_flush(struct howdah_response *response);

@@ -126,6 +126,11 @@ _Noreturn void howdah_zygote_pool(struct howdah_pool *pool, int control, int log
 	}
 	close(log);
 	howdah_log_init();
+	/* Before anything of the application is read or run, and for good: workers are forked from here. */
+	if ((pool->options.flags & HOWDAH_POOL_FLAG_USER && !howdah_user_become(&pool->user)) ||
+		(pool->options.flags & HOWDAH_POOL_FLAG_NO_NEW_PRIVS && !howdah_no_new_privs())) {
+		_exit(HOWDAH_EXIT_STATUS_BOOT);
+	}
 	howdah_request_init(pool->spool);
 	/* Each way ends by _exit(), not exit(): modules' shutdown would close what siblings share (OPcache's
 	 * memory, database sessions). */

@@ -51,6 +51,9 @@ static const char *parse_pool(const struct howdah_message *message, struct howda
 	if (options->mode != HOWDAH_POOL_CLASSIC && options->mode != HOWDAH_POOL_WORKER) {
 		return "its mode is not known to this howdah-php";
 	}
+	if (options->flags & ~HOWDAH_POOL_FLAG_ALL) {
+		return "it asks for what this howdah-php does not know; are howdah and howdah-php from one build?";
+	}
 	if (message->fd_count <= POOL_EVENTS) {
 		return "descriptors are missing";
 	}
@@ -75,7 +78,10 @@ static const char *parse_pool(const struct howdah_message *message, struct howda
 		(options->concurrency > 1 && options->mode != HOWDAH_POOL_WORKER)) {
 		return "the number of requests that a worker runs at a time is too large, or its mode knows only one";
 	}
-	return NULL;
+	if (options->flags & HOWDAH_POOL_FLAG_USER) {
+		return howdah_user_parse(&pool->user, at, (size_t)(end - at));
+	}
+	return at == end ? NULL : "there is more data than it says";
 }
 
 static void free_pool(struct howdah_pool *pool)
@@ -84,6 +90,7 @@ static void free_pool(struct howdah_pool *pool)
 	free(pool->root);
 	free((char *)pool->env);
 	free((char *)pool->warm);
+	howdah_user_free(&pool->user);
 }
 
 static void start_pool(struct howdah_zygote *zygote, struct howdah_message *message)

@@ -121,6 +121,32 @@ static bool write_head(struct howdah_response *response, uint64_t id, uint32_t k
 	return howdah_response_headers_end(response);
 }
 
+/* An update whose data is a pattern: sometimes larger than the ring. */
+static bool publish(struct howdah_response *response, uint64_t id, uint64_t number)
+{
+	static char update[HOWDAH_UPDATE_SIZE_MAX];
+	uint64_t random = mix(id * 29 + number);
+	uint64_t size = random % (random / 8 % 8 == 0 ? 40000 : 600);
+	const uint32_t topic_size = 5;
+	struct howdah_update head = {.flags = number % 2 ? HOWDAH_UPDATE_PRIVATE : 0,
+		.topics = 1,
+		.topics_size = topic_size,
+		.id_size = 1,
+		.data_size = (uint32_t)size};
+	char *at = update;
+
+	memcpy(at, &head, sizeof head);
+	at += sizeof head;
+	memcpy(at, &topic_size, sizeof topic_size);
+	at += sizeof topic_size;
+	memcpy(at, "topici", 6);
+	at += 6;
+	for (uint64_t byte = 0; byte < size; byte++) {
+		*at++ = (char)pattern(id * 31 + number, byte);
+	}
+	return howdah_response_publish(response, update, (size_t)(at - update));
+}
+
 static void answer(struct howdah_queue *queue, struct howdah_claim *claim)
 {
 	struct howdah_response response;
@@ -128,6 +154,7 @@ static void answer(struct howdah_queue *queue, struct howdah_claim *claim)
 	uint64_t id = claim->request_id;
 	uint64_t size = body_size(id, queue->header.response_size);
 	uint64_t sent = 0;
+	uint64_t updates = mix(id * 37) % 4;
 	bool there = true;
 	char part[1500];
 
@@ -137,6 +164,9 @@ static void answer(struct howdah_queue *queue, struct howdah_claim *claim)
 		if (info % 3 == 1) {
 			howdah_response_flush(&response);
 		}
+	}
+	for (uint64_t number = 0; number < updates; number += 2) {
+		atomic_fetch_add(&statistics->failed, !publish(&response, id, number));
 	}
 	there = there && write_head(&response, id, HOWDAH_FRAME_HEADERS, 200);
 	if (!there && !howdah_queue_aborted(claim)) {
@@ -163,6 +193,9 @@ static void answer(struct howdah_queue *queue, struct howdah_claim *claim)
 	} else if (mix(id * 23) % 8 == 0) {
 		howdah_response_finish(&response);
 		howdah_response_write(&response, "dropped", 7);
+	}
+	for (uint64_t number = 1; number < updates; number += 2) {
+		atomic_fetch_add(&statistics->failed, !publish(&response, id, number));
 	}
 	howdah_response_end(&response, &end);
 }

@@ -1,10 +1,12 @@
 //! The global options.
 
+use crate::directive::{self, order};
 use crate::error::{Error, ErrorKind};
 use crate::https_options;
 use crate::logs;
 use crate::model::{Admin, AdminAddress, Global, Limits};
 use crate::php_options::{self, PHP};
+use crate::privileges;
 use crate::site::split_port;
 use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
 use crate::tree::Word;
@@ -14,6 +16,7 @@ const DEFAULT_ADMIN_PORT: u16 = 2019;
 /// Of the operating system: `sun_path` less its NUL.
 const MAX_SOCKET_PATH: usize = 107;
 const DNS: &str = "the DNS challenge is not part of this version";
+const KEEPALIVE: &str = "`timeouts { idle … }` closes connections without requests";
 const OCSP: &str = "authorities no longer offer OCSP";
 
 /// The options while they are read.
@@ -127,6 +130,10 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
             },
             php_block,
         ),
+        Item::Supported(privileges::SERVER_USER, |_, call, draft| {
+            draft.global.user = Some(privileges::user(call)?);
+            Ok(())
+        }),
         Item::Supported(
             Entry {
                 name: "admin",
@@ -273,7 +280,7 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
             Entry {
                 name: "storage",
                 syntax: "storage file_system PATH",
-                default: "`$XDG_DATA_HOME/howdah`, else `~/.local/share/howdah`, for root \
+                default: "`$XDG_DATA_HOME/howdah`, else `~/.local/share/howdah`, for root and with `user` \
                           `/var/lib/howdah`",
                 about: "The directory of certificates and keys. Several machines may share one.",
                 differs: "The files are laid out in a way of their own.",
@@ -328,22 +335,26 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
         Item::Supported(
             Entry {
                 name: "order",
-                syntax: "order php_server|php before file_server",
+                syntax: "order DIRECTIVE first|last  or  order DIRECTIVE before|after OTHER",
                 default: "the order of the list of directives",
-                about: "Accepted so that files for other servers run: this is their order anyway.",
-                differs: "Nothing else is supported; a `route` block keeps the order of the file.",
+                about: "Applies DIRECTIVE at another place in the order. May be given several times.",
+                differs: "",
                 example: "order php_server before file_server",
             },
-            |_, call, _| {
-                let words = call.arguments(3, 3)?;
-                let words: Vec<_> = words.iter().map(|word| word.text.as_str()).collect();
-                if let ["php_server" | "php", "before", "file_server"] = words[..] {
-                    return Ok(());
-                }
-                Err(unsupported(
-                    call.name,
-                    "use a `route` block to set the order of directives",
-                ))
+            |cx, call, _| order::read(cx, call),
+        ),
+        Item::Supported(
+            Entry {
+                name: "default_bind",
+                syntax: "default_bind ADDRESS…",
+                default: "all addresses of the machine",
+                about: "The IP addresses that sites without `bind` listen on.",
+                differs: "As `bind`.",
+                example: "default_bind 127.0.0.1 ::1",
+            },
+            |cx, call, _| {
+                cx.default_bind = directive::addresses(call)?;
+                Ok(())
             },
         ),
         Item::Elsewhere(
@@ -353,7 +364,6 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
         Item::Unsupported("acme_dns", DNS),
         Item::Unsupported("cert_issuer", "use `tls { issuer … }` in each site"),
         Item::Unsupported("cert_lifetime", ""),
-        Item::Unsupported("default_bind", "use `bind` in each site"),
         Item::Unsupported("dns", DNS),
         Item::Unsupported("ech", ""),
         Item::Unsupported("events", ""),
@@ -370,7 +380,10 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
             "renewal_window_ratio",
             "a certificate is renewed after two thirds of its life",
         ),
-        Item::Unsupported("shutdown_delay", "use `grace_period`"),
+        Item::Unsupported(
+            "shutdown_delay",
+            "requests under way are finished within `grace_period`",
+        ),
         Item::Unsupported("storage_check", ""),
         Item::Unsupported("storage_clean_interval", ""),
         Item::Unsupported("tls_resolvers", DNS),
@@ -455,11 +468,25 @@ pub(crate) const SERVERS: Table<Limits> = Table {
             },
         ),
         Item::Unsupported("0rtt", "early data can be replayed, so it is never taken"),
-        Item::Unsupported("enable_full_duplex", ""),
-        Item::Unsupported("keepalive_count", ""),
-        Item::Unsupported("keepalive_idle", ""),
-        Item::Unsupported("keepalive_interval", ""),
-        Item::Unsupported("listener_wrappers", ""),
+        Item::Supported(
+            Entry {
+                name: "enable_full_duplex",
+                syntax: "enable_full_duplex",
+                default: "always so",
+                about: "Accepted so that files for other servers run: a response may start before the body \
+                        of its request is read.",
+                differs: "PHP is given the body as a whole.",
+                example: "enable_full_duplex",
+            },
+            |_, call, _| call.arguments(0, 0).map(drop),
+        ),
+        Item::Unsupported("keepalive_count", KEEPALIVE),
+        Item::Unsupported("keepalive_idle", KEEPALIVE),
+        Item::Unsupported("keepalive_interval", KEEPALIVE),
+        Item::Unsupported(
+            "listener_wrappers",
+            "there is no PROXY protocol; `trusted_proxies` takes the client from `X-Forwarded-For`",
+        ),
         Item::Supported(
             Entry {
                 name: "log_credentials",
@@ -476,8 +503,22 @@ pub(crate) const SERVERS: Table<Limits> = Table {
                 Ok(())
             },
         ),
-        Item::Unsupported("metrics", "write `metrics` in the global options"),
-        Item::Unsupported("name", ""),
+        Item::Supported(
+            Entry {
+                name: "metrics",
+                syntax: "metrics",
+                default: "off",
+                about: "The same as the global option `metrics`, which is its newer form.",
+                differs: "",
+                example: "metrics",
+            },
+            |cx, call, _| {
+                call.arguments(0, 0)?;
+                cx.metrics = true;
+                Ok(())
+            },
+        ),
+        Item::Unsupported("name", "listeners have no names: take the line out"),
         Item::Unsupported("packet_conn_wrappers", ""),
         Item::Supported(
             Entry {

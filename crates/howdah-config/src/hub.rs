@@ -32,6 +32,17 @@ pub struct Mercure {
     pub version_7: bool,
 }
 
+/// `hot_reload`: browsers are told when files change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HotReload {
+    /// Index in [`Config::hubs`](crate::model::Config::hubs).
+    pub hub: usize,
+    /// The topic of the updates.
+    pub topic: String,
+    /// Patterns of files; relative ones are relative to the working directory.
+    pub watch: Vec<String>,
+}
+
 /// A key and its algorithm. Placeholders in them are environment variables, read when the server starts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct JwtKey {

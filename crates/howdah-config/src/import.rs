@@ -294,20 +294,9 @@ fn enter(keyword: &Item, name: &str, position: &Position) -> Result<Rc<Link>, Er
 /// defines keep theirs.
 fn substitute(tokens: Vec<Item>, arguments: &[Token]) -> Result<Vec<Item>, Error> {
     let mut result: Vec<Item> = Vec::with_capacity(tokens.len());
-    let (mut depth, mut definition) = (0_usize, false);
     let mut inherits_line = false;
-    let ahead: Vec<bool> = (0..tokens.len())
-        .map(|at| tokens.get(at + 1).is_some_and(|next| next.token.is("{")))
-        .collect();
-    for (mut item, opens) in tokens.into_iter().zip(ahead) {
-        if item.token.is("{") {
-            depth += 1;
-        } else if item.token.is("}") {
-            depth = depth.saturating_sub(1);
-            definition &= depth > 0;
-        } else if depth == 0 && item.starts_line && opens && snippet(&item.token).is_some() {
-            definition = true;
-        }
+    let inside = definitions(&tokens);
+    for (mut item, definition) in tokens.into_iter().zip(inside) {
         if definition || !item.token.text.contains("{args") {
             item.starts_line |= std::mem::take(&mut inherits_line);
             result.push(item);
@@ -331,6 +320,24 @@ fn substitute(tokens: Vec<Item>, arguments: &[Token]) -> Result<Vec<Item>, Error
         }
     }
     Ok(result)
+}
+
+/// Which of the tokens are inside of a snippet that they define.
+fn definitions(tokens: &[Item]) -> Vec<bool> {
+    let (mut depth, mut definition) = (0_usize, false);
+    let mut inside = Vec::with_capacity(tokens.len());
+    for (at, item) in tokens.iter().enumerate() {
+        if item.token.is("{") {
+            depth += 1;
+        } else if item.token.is("}") {
+            depth = depth.saturating_sub(1);
+            definition &= depth > 0;
+        } else if depth == 0 && item.starts_line && snippet(&item.token).is_some() {
+            definition |= tokens.get(at + 1).is_some_and(|next| next.token.is("{"));
+        }
+        inside.push(definition);
+    }
+    inside
 }
 
 /// A brace that comes from an argument is text, never structure.

@@ -28,11 +28,14 @@ mod lexer;
 mod log_format;
 mod log_output;
 mod logs;
+mod map;
 mod matching;
 pub mod model;
 pub mod outline;
 mod php_options;
+mod placeholder;
 mod pools;
+mod privileges;
 mod proxy;
 mod reference;
 mod roots;
@@ -85,21 +88,29 @@ pub fn parse(
 ) -> Result<Parsed, Errors> {
     let mut stream = import::Stream::new(text, name, env, files)?;
     let mut tree = tree::parse(&mut stream)?;
+    let outline = outline::Outline::new(&tree);
+    directive::map::define(&mut tree);
     let mut cx = table::Context::default();
     cx.warnings = std::mem::take(&mut stream.warnings);
     cx.hidden = stream.files.iter().map(|file| hidden(file)).collect();
     let mut draft = global::Draft::default();
     cx.read(&global::OPTIONS, &tree.global, &mut draft);
     let mut global = draft.global;
+    if let Some(user) = global.user.take() {
+        global.set_user(user);
+    }
     cx.http_port = global.http_port.unwrap_or(DEFAULT_HTTP_PORT);
     cx.https = global.https.clone();
     cx.global_workers = cx.workers.len();
     directive::define_named(&mut cx, std::mem::take(&mut tree.named));
     let sites = site::sites(&mut cx, &tree.sites);
+    let hot_reloads = cx.hot_reloads.len();
     directive::check_named(&mut cx);
+    cx.hot_reloads.truncate(hot_reloads);
     global.metrics |= cx.metrics;
     global.tracing = cx.tracing;
     let workers = pools::finish(&mut cx, &global.php, files);
+    privileges::check(&mut cx, global.user.as_ref());
     // Matchers are read before the directives that use them, and imports before all.
     let place = |position: &Position| {
         let file = stream
@@ -131,6 +142,7 @@ pub fn parse(
         sites,
         workers,
         hubs: std::mem::take(&mut cx.hubs),
+        hot_reloads: cx.hot_reloads.drain(..).map(|(own, _)| own).collect(),
     };
     if let Ok(folder) = files.working_directory() {
         config.find_boot_roots(&folder, cx.global_workers);
@@ -138,7 +150,7 @@ pub fn parse(
     Ok(Parsed {
         config,
         warnings: cx.warnings,
-        outline: outline::Outline::new(&tree),
+        outline,
         files: stream.files,
     })
 }
@@ -152,6 +164,14 @@ pub fn load(path: &Path) -> Result<Parsed, LoadError> {
         path: path.to_owned(),
         source,
     })?;
+    Ok(load_text(&text, path)?)
+}
+
+/// The same with a text in place of the file's.
+///
+/// # Errors
+/// As [`parse`].
+pub fn load_text(text: &str, path: &Path) -> Result<Parsed, Errors> {
     let env = |name: &str| {
         // A name with `=` or NUL cannot be set, and `std` panics on it.
         if name.is_empty() || name.contains(['=', '\0']) {
@@ -159,7 +179,7 @@ pub fn load(path: &Path) -> Result<Parsed, LoadError> {
         }
         std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
     };
-    Ok(parse(&text, &path.to_string_lossy(), &env, &Disk)?)
+    parse(text, &path.to_string_lossy(), &env, &Disk)
 }
 
 /// A configuration file as `hide` names it: with a slash, so that it is this file and not every

@@ -13,12 +13,16 @@ pub use crate::https::{
     Acme, Alpn, CertificateFiles, CipherSuite, ClientAuth, Https, INTERNAL_LIFETIME, Issuer,
     NoSource, SiteTls, Source, TlsVersion, is_local, redirect_to_https, source,
 };
-pub use crate::hub::{JwtKey, Mercure};
+pub use crate::hub::{HotReload, JwtKey, Mercure};
+pub use crate::map::{Map, MapInput, MapOutput, MapPart, MapRow};
 pub use crate::matching::{
     Comparison, Expression, Network, NetworkError, Operand, Protocol, Regexp, TextTest,
 };
+pub use crate::placeholder::{FileMatch, Part, Placeholder, Template};
+pub use crate::privileges::{User, UserError};
 pub use crate::proxy::{
-    FastCgi, HealthCheck, Intercept, InterceptAction, InterceptRule, Policy, ReverseProxy, Upstream,
+    CopyHeaders, FastCgi, ForwardAuth, HealthCheck, Intercept, InterceptAction, InterceptRule,
+    Policy, ReverseProxy, Upstream,
 };
 pub use crate::worker_pool::{
     Boot, CLASSIC_POOL, CONCURRENCY_MAX, CONCURRENT_WORKERS_MAX, Concurrency, Connections,
@@ -37,6 +41,8 @@ pub struct Config {
     pub workers: Vec<WorkerPool>,
     /// All Mercure hubs, in the order of the file.
     pub hubs: Vec<Mercure>,
+    /// All `hot_reload`: changes of files that browsers are told of.
+    pub hot_reloads: Vec<HotReload>,
 }
 
 /// Options of the global block.
@@ -60,6 +66,8 @@ pub struct Global {
     pub tracing: bool,
     /// `metrics`: requests are counted and timed. The directive of that name turns it on too.
     pub metrics: bool,
+    /// `user`: what the whole server becomes once it has been started. Default: it stays as it is.
+    pub user: Option<User>,
     /// `frankenphp` or `howdah`: the PHP side.
     pub php: Php,
 }
@@ -236,6 +244,10 @@ pub struct Php {
     pub request_timeout: Option<Duration>,
     /// `response_buffer`: bytes of a response held for a slow client before PHP has to wait. Default 1 MiB.
     pub response_buffer: usize,
+    /// `user`: of all PHP processes but those of workers with one of their own. Default: the server's.
+    pub user: Option<User>,
+    /// `no_new_privs`: programs that PHP starts gain no rights. Default false.
+    pub no_new_privs: bool,
 }
 
 impl Default for Php {
@@ -252,6 +264,8 @@ impl Default for Php {
             max_wait_time: Duration::from_secs(30),
             request_timeout: None,
             response_buffer: 1 << 20,
+            user: None,
+            no_new_privs: false,
         }
     }
 }
@@ -271,6 +285,8 @@ pub struct Site {
     pub tls: SiteTls,
     /// `handle_errors`: what is done when the server itself has to answer with an error.
     pub errors: Vec<ErrorRoutes>,
+    /// The first `mercure` of the block, by its index in [`Config::hubs`]: what PHP publishes to.
+    pub hub: Option<usize>,
 }
 
 /// `handle_errors [CODE…] { … }`.
@@ -332,6 +348,9 @@ pub enum Handler {
     TryFiles(TryFiles),
     /// `handle` and `route`: a chain of its own.
     Chain(Vec<Route>),
+    /// `handle_errors` in a chain: what is done when a later route of it ends in an error, before what
+    /// chains around it and the site do.
+    HandleErrors(Vec<ErrorRoutes>),
     /// `respond [BODY] [STATUS]`.
     Respond {
         /// Body, empty if not given.
@@ -389,6 +408,14 @@ pub enum Handler {
     Abort,
     /// `reverse_proxy`.
     ReverseProxy(Box<ReverseProxy>),
+    /// `forward_auth`: another server says whether the request goes on.
+    ForwardAuth(Box<ForwardAuth>),
+    /// `map`: variables that depend on the value of another text.
+    Map(Box<Map>),
+    /// `copy_response [CODE]`, only in `handle_response`: the response that it is for is sent after all.
+    CopyResponse(Status),
+    /// `copy_response_headers`, only in `handle_response`: what stays of the header of that response.
+    CopyResponseHeaders(CopyHeaders),
 }
 
 /// The status code of an answer.
@@ -617,159 +644,4 @@ pub enum Matcher {
     VarsRegexp(Template, Regexp),
     /// `expression`.
     Expression(Expression),
-}
-
-/// Text with placeholders, split once when the configuration is read.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Template {
-    /// In order.
-    pub parts: Vec<Part>,
-}
-
-/// A piece of a [`Template`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Part {
-    /// As it stands.
-    Text(String),
-    /// Replaced for each request.
-    Placeholder(Placeholder),
-}
-
-/// Placeholders, each with the names under which Caddy knows it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Placeholder {
-    /// `{path}`, `{http.request.uri.path}`: escaped as in the request, after rewrites.
-    Path,
-    /// `{file}`: the last element of the path.
-    File,
-    /// `{dir}`: the path up to the last slash.
-    Dir,
-    /// `{query}`.
-    Query,
-    /// `{?query}`: with its question mark, empty if there is none.
-    PrefixedQuery,
-    /// `{uri}`: path and query.
-    Uri,
-    /// `{orig_uri}` and `{http.request.orig_uri}`: before rewrites.
-    OrigUri,
-    /// `{http.request.orig_uri.path}`.
-    OrigPath,
-    /// `{method}`.
-    Method,
-    /// `{host}`: without port.
-    Host,
-    /// `{hostport}`.
-    HostPort,
-    /// `{port}`: of the Host header or the listener.
-    Port,
-    /// `{scheme}`.
-    Scheme,
-    /// `{remote}`: address and port of the client.
-    Remote,
-    /// `{remote_host}`: the other side of the connection.
-    RemoteHost,
-    /// `{client_ip}`: the client, as trusted proxies tell it.
-    ClientIp,
-    /// `{remote_port}`.
-    RemotePort,
-    /// `{header.NAME}`: lower case.
-    Header(String),
-    /// `{cookie.NAME}`.
-    Cookie(String),
-    /// `{query.NAME}`.
-    QueryValue(String),
-    /// `{path.N}`: the Nth element of the path.
-    PathElement(usize),
-    /// `{env.NAME}`: of the server's environment, read for each request.
-    Env(String),
-    /// `{root}`, `{http.vars.root}`.
-    Root,
-    /// `{http.request.uuid}`, `{uuid}`: the request's id.
-    RequestId,
-    /// `{time.now.unix}`.
-    UnixTime,
-    /// `{http.vars.trace_id}`: empty without `tracing`.
-    TraceId,
-    /// `{http.vars.span_id}`: empty without `tracing`.
-    SpanId,
-    /// `{vars.NAME}`.
-    Var(String),
-    /// `{re.NAME.GROUP}`, `{re.GROUP}`: what a regular expression found; the name may be empty.
-    Group(String, String),
-    /// `{file_match.*}`: what the last `file` matcher found.
-    FileMatch(FileMatch),
-    /// `{labels.N}`: a label of the host, counted from the right.
-    HostLabel(usize),
-    /// `{orig_method}`.
-    OrigMethod,
-    /// `{orig_query}`.
-    OrigQuery,
-    /// `{orig_?query}`.
-    OrigPrefixedQuery,
-    /// `{orig_dir}`.
-    OrigDir,
-    /// `{orig_file}`.
-    OrigFile,
-    /// `{http.request.proto}`: `HTTP/1.1`.
-    Protocol,
-    /// `{http.request.local.host}`.
-    LocalHost,
-    /// `{http.request.local.port}`.
-    LocalPort,
-    /// `{http.request.uri.path.file.base}`: the last element without its extension.
-    FileBase,
-    /// `{http.request.uri.path.file.ext}`: its extension, with the dot.
-    FileExtension,
-    /// `{http.auth.user.id}`.
-    User,
-    /// `{err.status_code}`.
-    ErrorStatus,
-    /// `{err.status_text}`.
-    ErrorText,
-    /// `{err.message}`.
-    ErrorMessage,
-    /// `{rp.status_code}`, `{resp.status_code}`: of the response in `handle_response`.
-    ResponseStatus,
-    /// `{rp.header.NAME}`, `{resp.header.NAME}`: lower case.
-    ResponseHeader(String),
-    /// `{upstream_hostport}`: only in `header_up`.
-    Upstream,
-}
-
-/// `{file_match.*}`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FileMatch {
-    /// The path below the root.
-    Relative,
-    /// The whole path on disk.
-    Absolute,
-    /// `file` or `directory`.
-    Type,
-    /// What `split_path` cut off.
-    Remainder,
-}
-
-impl Template {
-    /// A template without placeholders.
-    #[must_use]
-    pub fn text(text: impl Into<String>) -> Self {
-        let text = text.into();
-        if text.is_empty() {
-            Self::default()
-        } else {
-            Self {
-                parts: vec![Part::Text(text)],
-            }
-        }
-    }
-
-    /// The text, if there is no placeholder in it.
-    #[must_use]
-    pub fn as_text(&self) -> Option<&str> {
-        match self.parts.as_slice() {
-            [] => Some(""),
-            [Part::Text(text)] => Some(text),
-            _ => None,
-        }
-    }
 }

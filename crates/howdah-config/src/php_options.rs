@@ -2,6 +2,7 @@
 
 use crate::error::{Error, ErrorKind};
 use crate::model::{FRONT_THREADS_MAX, Php};
+use crate::privileges;
 use crate::table::{Call, Context, Entry, Item, Table, bad_value};
 use crate::template::literal;
 use crate::value::{duration, memory_size, number, optional_duration};
@@ -184,6 +185,14 @@ pub(crate) const PHP: Table<Php> = Table {
                 Ok(())
             },
         ),
+        Item::Supported(privileges::PHP_USER, |cx, call, php| {
+            php.user = Some(privileges::php_user(cx, call)?);
+            Ok(())
+        }),
+        Item::Supported(privileges::PHP_NO_NEW_PRIVS, |_, call, php| {
+            php.no_new_privs = privileges::no_new_privs(call)?;
+            Ok(())
+        }),
         Item::Supported(worker::GLOBAL, |cx, call, _| {
             let draft = worker::read(cx, call, worker::Place::Global)?;
             cx.workers.push(draft);

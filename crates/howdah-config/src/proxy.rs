@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::compression::ResponseMatcher;
-use crate::model::{HeaderChange, Route};
+use crate::model::{HeaderChange, Network, Route, Template};
 
 /// Where a server that requests are passed on to listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,6 +91,12 @@ pub struct ReverseProxy {
     pub unhealthy_status: Vec<(u16, u16)>,
     /// `unhealthy_request_count`: an upstream with so many requests under way is not used.
     pub max_requests: Option<usize>,
+    /// `method`: another method of the request. GET and HEAD have no body.
+    pub method: Option<Template>,
+    /// `rewrite`: another path and query of the request.
+    pub rewrite: Option<Template>,
+    /// `trusted_proxies`: whose `X-Forwarded-*` are passed on, in place of the global ones.
+    pub trusted_proxies: Option<Vec<Network>>,
     /// `header_up`: changes of the request's header, in order.
     pub header_up: Vec<HeaderChange>,
     /// `header_down`: changes of the response's header, in order.
@@ -101,6 +107,8 @@ pub struct ReverseProxy {
     pub response_header_timeout: Option<Duration>,
     /// `keepalive`: how long a connection without a request is kept; `None`: not at all. Default 2 min.
     pub keepalive: Option<Duration>,
+    /// `stream_timeout`: how long a WebSocket may last; default without a limit.
+    pub stream_timeout: Option<Duration>,
     /// `handle_response` and `replace_status`, in order.
     pub intercept: Intercept,
 }
@@ -120,14 +128,39 @@ impl ReverseProxy {
             max_fails: 1,
             unhealthy_status: Vec::new(),
             max_requests: None,
+            method: None,
+            rewrite: None,
+            trusted_proxies: None,
             header_up: Vec::new(),
             header_down: Vec::new(),
             dial_timeout: Duration::from_secs(3),
             response_header_timeout: None,
             keepalive: Some(Duration::from_secs(120)),
+            stream_timeout: None,
             intercept: Intercept::default(),
         }
     }
+}
+
+/// `forward_auth`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ForwardAuth {
+    /// How the other server is asked: by GET, without the body. A request goes on if the answer is 2xx;
+    /// otherwise that is the response.
+    pub proxy: ReverseProxy,
+    /// `copy_headers`: fields of the answer, and under which name the request is given them.
+    pub copy_headers: Vec<(String, String)>,
+}
+
+/// `copy_response_headers`: what stays of the header of a response that is replaced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CopyHeaders {
+    /// All fields.
+    All,
+    /// `include`.
+    Only(Vec<String>),
+    /// `exclude`.
+    AllBut(Vec<String>),
 }
 
 /// What is done with certain responses; of several rules the first that matches.
@@ -135,6 +168,9 @@ impl ReverseProxy {
 pub struct Intercept {
     /// In the order of the file.
     pub rules: Vec<InterceptRule>,
+    /// The header of a response that is replaced stays: so in `intercept`. In `reverse_proxy` it does as
+    /// far as `copy_response_headers` says.
+    pub keeps_header: bool,
 }
 
 impl Intercept {
@@ -161,12 +197,12 @@ pub struct InterceptRule {
 pub enum InterceptAction {
     /// `replace_status CODE`.
     Status(u16),
-    /// `handle_response { … }`: another response in its place, which keeps the header.
+    /// `handle_response { … }`: another response in its place.
     Handle(Vec<Route>),
 }
 
 /// The PHP-FPM (or its like) of a `php_fastcgi`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct FastCgi {
     /// At least one; taken in turns.
     pub upstreams: Vec<Upstream>,
@@ -179,6 +215,8 @@ pub struct FastCgi {
     /// `capture_stderr`: what comes as standard error is logged as a warning, not only when the
     /// response is an error. Default false.
     pub capture_stderr: bool,
+    /// `handle_response` and `replace_status`, in order.
+    pub intercept: Intercept,
 }
 
 impl FastCgi {
@@ -191,6 +229,7 @@ impl FastCgi {
             read_timeout: None,
             write_timeout: None,
             capture_stderr: false,
+            intercept: Intercept::default(),
         }
     }
 }

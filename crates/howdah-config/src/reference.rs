@@ -6,8 +6,9 @@ use crate::accepted::ACCEPTED;
 use crate::directive::matcher::{FILE, MATCHERS};
 use crate::directive::tls::{ACME, CLIENT_AUTH, INTERNAL, TLS};
 use crate::directive::{
-    DIRECTIVES, ENCODE, ERROR, FILE_SERVER, HEADER, INTERCEPT, PHP_FASTCGI, PHP_SERVER,
-    REQUEST_BODY, RESPOND, RESPONSE, REVERSE_PROXY, TRANSPORT, TRY_FILES,
+    COPY_RESPONSE, COPY_RESPONSE_HEADERS, DIRECTIVES, ENCODE, ERROR, FILE_SERVER, FORWARD_AUTH,
+    HEADER, HOT_RELOAD, INTERCEPT, PHP_FASTCGI, PHP_SERVER, REQUEST_BODY, RESPOND, RESPONSE,
+    REVERSE_PROXY, TRANSPORT, TRY_FILES,
 };
 use crate::directive::{mercure, observe};
 use crate::table::{Entry, Item, Table};
@@ -134,6 +135,8 @@ fn write_page(page: &mut String) -> fmt::Result {
         &RESPONSE,
     )?;
     section(page, "`intercept`", &INTERCEPT)?;
+    section(page, "`copy_response`", &COPY_RESPONSE)?;
+    section(page, "`copy_response_headers`", &COPY_RESPONSE_HEADERS)?;
     section(page, "`try_files`", &TRY_FILES)?;
     section(page, "`respond`", &RESPOND)?;
     section(page, "`mercure`", &mercure::MERCURE)?;
@@ -143,8 +146,14 @@ fn write_page(page: &mut String) -> fmt::Result {
     section(page, "`error`", &ERROR)?;
     section(page, "`reverse_proxy`", &REVERSE_PROXY)?;
     section(page, "`reverse_proxy { transport http }`", &TRANSPORT)?;
+    page.write_str(
+        "\n### `forward_auth`\n\nThe same as `reverse_proxy`, without `handle_response` and \
+         `replace_status`, and:\n",
+    )?;
+    section(page, "", &FORWARD_AUTH)?;
     section(page, "`php_fastcgi`", &PHP_FASTCGI)?;
     section(page, "`php_server`", &PHP_SERVER)?;
+    section(page, "`hot_reload`", &HOT_RELOAD)?;
     page.write_str(
         "\n### `php`\n\nThe same as `php_server`, without `index`, `try_files` and `file_server`.\n",
     )?;
@@ -338,6 +347,8 @@ mod tests {
         check(&DIRECTIVES, |inner| {
             if inner.starts_with("tls") {
                 secure(inner)
+            } else if inner.starts_with("copy_response") {
+                site(&nest("reverse_proxy a")(&nest("handle_response")(inner)))
             } else {
                 format!("&(NAME) {{\nrespond ok\n}}\n{}", site(inner))
             }
@@ -372,6 +383,21 @@ mod tests {
         });
         check(&TRANSPORT, |inner| {
             site(&nest("reverse_proxy a")(&nest("transport http")(inner)))
+        });
+        let in_response = |inner: &str| site(&nest("intercept")(&nest("handle_response")(inner)));
+        check(&COPY_RESPONSE, |inner| {
+            in_response(&nest("copy_response")(inner))
+        });
+        check(&COPY_RESPONSE_HEADERS, |inner| {
+            in_response(&nest("copy_response_headers")(inner))
+        });
+        check(&FORWARD_AUTH, |inner| {
+            let uri = if inner.starts_with("uri") {
+                ""
+            } else {
+                "uri /\n"
+            };
+            site(&nest("forward_auth a")(&format!("{uri}{inner}")))
         });
         check(&PHP_FASTCGI, |inner| {
             site(&nest("php_fastcgi a:9000")(inner))
@@ -408,8 +434,16 @@ mod tests {
         check(&observe::TRACING, |inner| site(&nest("tracing")(inner)));
         check(&observe::METRICS, |inner| site(&nest("metrics")(inner)));
         check(&RESPOND, |inner| site(&nest("respond 404")(inner)));
-        check(&PHP_SERVER, |inner| site(&nest("php_server")(inner)));
-        check(&crate::directive::PHP, |inner| site(&nest("php")(inner)));
+        let hub = |inner: &str| {
+            site(&format!(
+                "mercure {{\npublisher_jwt x\nanonymous\n}}\n{inner}"
+            ))
+        };
+        check(&PHP_SERVER, |inner| hub(&nest("php_server")(inner)));
+        check(&crate::directive::PHP, |inner| hub(&nest("php")(inner)));
+        check(&HOT_RELOAD, |inner| {
+            hub(&nest("php_server")(&nest("hot_reload")(inner)))
+        });
         check(&FILE_SERVER, |inner| site(&nest("file_server")(inner)));
         check(&MATCHERS, |inner| site(&nest("@a")(inner)));
         check(&FILE, |inner| site(&nest("@a file")(inner)));

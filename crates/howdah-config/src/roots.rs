@@ -67,6 +67,11 @@ impl BootRoots<'_> {
                     *root = new.as_text().map(str::to_owned);
                 }
                 Handler::Chain(routes) => self.visit(routes, &mut root.clone()),
+                Handler::HandleErrors(errors) => {
+                    for errors in errors {
+                        self.visit(&errors.routes, &mut root.clone());
+                    }
+                }
                 Handler::Intercept(intercept) => {
                     intercept
                         .routes()
@@ -79,6 +84,9 @@ impl BootRoots<'_> {
                         .for_each(|routes| self.visit(routes, &mut root.clone()));
                 }
                 Handler::PhpServer(server) => {
+                    for routes in server.fastcgi.iter().flat_map(|own| own.intercept.routes()) {
+                        self.visit(routes, &mut root.clone());
+                    }
                     let own = server.root.as_ref().or(server.script.root.as_ref());
                     self.application(&server.script.workers, own, root.as_deref());
                 }
@@ -111,6 +119,11 @@ fn collect<'a>(routes: &'a [Route], roots: &mut Vec<&'a Template>) {
         match &route.handler {
             Handler::Root(root) => roots.push(root),
             Handler::Chain(routes) => collect(routes, roots),
+            Handler::HandleErrors(errors) => {
+                for errors in errors {
+                    collect(&errors.routes, roots);
+                }
+            }
             Handler::Intercept(intercept) => {
                 intercept.routes().for_each(|routes| collect(routes, roots));
             }
@@ -119,6 +132,9 @@ fn collect<'a>(routes: &'a [Route], roots: &mut Vec<&'a Template>) {
                 intercept.routes().for_each(|routes| collect(routes, roots));
             }
             Handler::PhpServer(server) => {
+                for routes in server.fastcgi.iter().flat_map(|own| own.intercept.routes()) {
+                    collect(routes, roots);
+                }
                 let files = server.files.as_ref().and_then(|files| files.root.as_ref());
                 roots.extend(
                     [server.root.as_ref(), server.script.root.as_ref(), files]

@@ -44,6 +44,7 @@ pub(crate) fn sites(cx: &mut Context, blocks: &[SiteBlock]) -> Vec<Site> {
 fn site(cx: &mut Context, block: &SiteBlock, index: usize, listed: &mut Vec<Listed>) -> Site {
     let mut scope = Scope::of_site();
     let first_error = cx.errors.len();
+    let (first_hub, first_reload) = (cx.hubs.len(), cx.hot_reloads.len());
     let mut written = Vec::new();
     for word in &block.addresses {
         match address(word) {
@@ -62,7 +63,14 @@ fn site(cx: &mut Context, block: &SiteBlock, index: usize, listed: &mut Vec<List
     }
     scope.read(cx, &block.statements, !block.has_braces);
     let routes = scope.finish(cx, true);
-    let settings = scope.site.unwrap_or_default();
+    let hub = (cx.hubs.len() > first_hub).then_some(first_hub);
+    if cx.errors.len() == first_error {
+        hot_reloads(cx, first_reload, hub);
+    }
+    let mut settings = scope.site.unwrap_or_default();
+    if settings.bind.is_empty() {
+        settings.bind.clone_from(&cx.default_bind);
+    }
     let has_tls = settings.tls.is_some();
     let mut addresses = Vec::new();
     for (written, word) in written {
@@ -90,7 +98,24 @@ fn site(cx: &mut Context, block: &SiteBlock, index: usize, listed: &mut Vec<List
         access_logs: settings.access_logs,
         bind: settings.bind,
         tls: settings.tls.unwrap_or_default(),
-        errors: settings.errors,
+        errors: scope.errors.unwrap_or_default(),
+        hub,
+    }
+}
+
+/// Gives each `hot_reload` of the site its hub.
+fn hot_reloads(cx: &mut Context, first: usize, hub: Option<usize>) {
+    for (own, position) in &mut cx.hot_reloads[first..] {
+        if let Some(hub) = hub {
+            own.hub = hub;
+        } else {
+            cx.errors.push(Error::new(
+                ErrorKind::Conflict,
+                position,
+                "`hot_reload` needs a Mercure hub, and the site has none",
+                "add a `mercure` block to the site; browsers subscribe without a token if it has `anonymous`",
+            ));
+        }
     }
 }
 

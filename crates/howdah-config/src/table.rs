@@ -182,16 +182,24 @@ pub(crate) struct Context {
     pub(crate) access_format: crate::model::LineFormat,
     /// The hubs read so far.
     pub(crate) hubs: Vec<crate::model::Mercure>,
+    /// Each `hot_reload` so far, and where it is; of the site at hand without its hub, which may come later.
+    pub(crate) hot_reloads: Vec<(crate::model::HotReload, Position)>,
     /// A site has `tracing`.
     pub(crate) tracing: bool,
     /// A site has `metrics`.
     pub(crate) metrics: bool,
     /// The workers read so far, in the order of `Config::workers`.
     pub(crate) workers: Vec<worker::Draft>,
-    /// How many of them are those of the global block, which come first.
+    /// Those of PHP processes, and where they are named.
+    pub(crate) users: Vec<(crate::model::User, Position)>,
+    /// How many workers are those of the global block, which come first.
     pub(crate) global_workers: usize,
     /// `&(name) { … }`, each by its name.
     pub(crate) named: Vec<NamedRoute>,
+    /// In which directives are applied.
+    pub(crate) order: crate::directive::order::Order,
+    /// `default_bind`.
+    pub(crate) default_bind: Vec<std::net::IpAddr>,
     blocks: usize,
     groups: u32,
 }
@@ -246,7 +254,12 @@ impl Context {
     }
 
     /// Reads all statements of a block by a table.
-    pub(crate) fn read<T>(&mut self, table: &Table<T>, block: &[Statement], target: &mut T) {
+    pub(crate) fn read<'s, T>(
+        &mut self,
+        table: &Table<T>,
+        block: impl IntoIterator<Item = &'s Statement>,
+        target: &mut T,
+    ) {
         let mut seen: Vec<&'static str> = Vec::new();
         for statement in block {
             let result = self.read_one(table, statement, target, &mut seen);
@@ -315,6 +328,10 @@ const REPEATABLE: &[&str] = &[
     "header_down",
     "handle_response",
     "replace_status",
+    "include",
+    "exclude",
+    "copy_headers",
+    "unhealthy_status",
 ];
 
 pub(crate) fn unsupported(name: &Word, hint: &str) -> Error {

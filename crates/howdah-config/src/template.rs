@@ -435,6 +435,11 @@ pub(crate) fn literal(word: &Word, what: &str) -> Result<String, Error> {
     })
 }
 
+/// Does a name mean something without being defined?
+pub(crate) fn is_placeholder(name: &str) -> bool {
+    find(name).is_some() || is_unsupported(name)
+}
+
 fn looks_like_name(text: &str) -> bool {
     let text = text.strip_prefix(['?', '%']).unwrap_or(text);
     text.starts_with(|char: char| char.is_ascii_alphabetic())
@@ -443,24 +448,26 @@ fn looks_like_name(text: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || b"._-?[]".contains(&byte))
 }
 
-fn placeholder(word: &Word, name: &str) -> Result<Placeholder, Error> {
+fn find(name: &str) -> Option<Placeholder> {
     let known = PLACEHOLDERS.iter();
-    for (known, candidate) in known
-        .clone()
-        .flat_map(|known| known.names.iter().map(move |name| (known, *name)))
-    {
-        match known.make {
-            Make::Plain(make) if candidate == name => return Ok(make()),
-            Make::With(make) => {
-                if let Some(made) = name.strip_prefix(candidate).and_then(make) {
-                    return Ok(made);
-                }
-            }
-            Make::Plain(_) => {}
-        }
-    }
+    let mut names = known.flat_map(|known| known.names.iter().map(move |name| (known, *name)));
+    names.find_map(|(known, candidate)| match known.make {
+        Make::Plain(make) => (candidate == name).then(make),
+        Make::With(make) => name.strip_prefix(candidate).and_then(make),
+    })
+}
+
+fn is_unsupported(name: &str) -> bool {
     let matches = |other: &str| other == name || (other.ends_with('.') && name.starts_with(other));
-    if UNSUPPORTED.iter().any(|other| matches(other)) {
+    UNSUPPORTED.iter().any(|other| matches(other))
+}
+
+fn placeholder(word: &Word, name: &str) -> Result<Placeholder, Error> {
+    if let Some(found) = find(name) {
+        return Ok(found);
+    }
+    let known = PLACEHOLDERS.iter();
+    if is_unsupported(name) {
         return Err(Error::new(
             ErrorKind::Unsupported,
             &word.position,

@@ -9,7 +9,7 @@ use crate::table::{Call, Context, Entry, bad_value};
 use crate::template::literal;
 use crate::tree::{Statement, Word};
 
-pub(crate) use options::WORKER;
+pub(crate) use options::{WORKER, patterns};
 
 /// What FrankenPHP watches when no pattern is given.
 const DEFAULT_WATCH: &str = "./**/*.{env,php,twig,yaml,yml}";

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::privileges::User;
+
 /// The most worker processes of one pool: while it is reloaded its old and its new ones, and two to
 /// spare, share the 512 places of a segment.
 pub const WORKERS_MAX: usize = 255;
@@ -84,6 +86,10 @@ pub struct WorkerPool {
     /// `max_idle_time`: a worker above `workers` that had nothing to do for so long ends. Default:
     /// that of the classic pool.
     pub max_idle_time: Option<Duration>,
+    /// `user`: of its processes. Default: that of the classic pool.
+    pub user: Option<User>,
+    /// `no_new_privs`: programs that its processes start gain no rights. Default: that of the classic pool.
+    pub no_new_privs: Option<bool>,
 }
 
 impl WorkerPool {
@@ -117,6 +123,8 @@ impl WorkerPool {
             queue_length: None,
             max_in_flight: None,
             max_idle_time: None,
+            user: None,
+            no_new_privs: None,
         }
     }
 }

@@ -35,8 +35,8 @@ fn names_have_hints() {
             "2:1: unknown directive `encod`; did you mean `encode`?",
         ),
         (
-            "forward_auth a",
-            "2:1: `forward_auth` is not supported in this version",
+            "acme_server",
+            "2:1: `acme_server` is not supported in this version; the internal authority issues certificates to this server alone",
         ),
         (
             "php_server {\nindx a\n}",
@@ -44,7 +44,7 @@ fn names_have_hints() {
         ),
         (
             "php_server {\nhot_reload\n}",
-            "3:1: `hot_reload` is not supported in this version; it needs Mercure; `watch` in a `worker` reloads the PHP side",
+            "3:1: `hot_reload` needs a Mercure hub, and the site has none; add a `mercure` block to the site; browsers subscribe without a token if it has `anonymous`",
         ),
         (
             "respond {pth}",
@@ -272,8 +272,8 @@ fn values_are_checked() {
             "2:6: `localhost` is not an IP address; write for example `bind 127.0.0.1`",
         ),
         (
-            "@a path x",
-            "2:9: the path `x` matches nothing; a path starts with `/`, or with `*` for its end: `*.php`",
+            "@a path \"\"",
+            "2:9: the path is empty and matches nothing; a path starts with `/`, or with `*` for its end: `*.php`",
         ),
         (
             "@a host a:80",
@@ -357,8 +357,28 @@ fn global_options_are_checked() {
             "2:7: `run/a` is not the absolute path of a socket, of at most 107 bytes; write for example `admin localhost:2019`, `admin unix//run/howdah.sock` or `admin off`",
         ),
         (
-            "order respond before redir",
-            "2:1: `order` is not supported in this version; use a `route` block to set the order of directives",
+            "order respond under redir",
+            "2:1: `under` is no place in the order; write `order DIRECTIVE first|last  or  order DIRECTIVE before|after OTHER`",
+        ),
+        (
+            "order respond last redir",
+            "2:1: `last` is no place in the order; write `order DIRECTIVE first|last  or  order DIRECTIVE before|after OTHER`",
+        ),
+        (
+            "order respnd first",
+            "2:7: unknown directive `respnd`; did you mean `respond`?",
+        ),
+        (
+            "order respond after respond",
+            "2:7: `respond` cannot stand before or after itself",
+        ),
+        (
+            "order respond after handle_path",
+            "2:21: `handle_path` is not supported in this version; it stands where `handle` does",
+        ),
+        (
+            "default_bind localhost",
+            "2:14: `localhost` is not an IP address; write for example `default_bind 127.0.0.1`",
         ),
         (
             "http_port 65536",

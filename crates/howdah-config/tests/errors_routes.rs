@@ -83,8 +83,8 @@ fn expressions() {
         "`.startWith()` is not supported in expressions; did you mean `startsWith`?",
     );
     told(
-        "path('a')",
-        "the path `a` matches nothing; a path starts with `/`, or with `*` for its end: `*.php`",
+        "path('')",
+        "the path is empty and matches nothing; a path starts with `/`, or with `*` for its end: `*.php`",
     );
     told(
         "{path}.matches('(')",
@@ -153,8 +153,12 @@ fn responses() {
             "2:7: `200` is not a status code that can be answered here; give a number from 400 to 599",
         ),
         (
-            "handle {\nhandle_errors {\n}\n}",
-            "3:1: `handle_errors` is inside of another directive; put it directly in the block of the site",
+            "handle_errors {\nhandle_errors {\n}\n}",
+            "3:1: `handle_errors` is where errors are not handled; put it in the block of the site, or in a `route` or `handle` of it",
+        ),
+        (
+            "intercept {\nhandle_response {\nroute {\nhandle_errors {\n}\n}\n}\n}",
+            "5:1: `handle_errors` is where errors are not handled; put it in the block of the site, or in a `route` or `handle` of it",
         ),
         (
             "handle_errors 4x {\n}",
@@ -178,7 +182,23 @@ fn responses() {
         ),
         (
             "templates",
-            "2:1: `templates` is not supported in this version; use PHP for pages with parts that change",
+            "2:1: `templates` is not supported in this version; pages with parts that change are PHP's: rename the file to `.php`",
+        ),
+        (
+            "fs assets",
+            "2:1: `fs` is not supported in this version; files are those of the disk: take the line out, or use `root`",
+        ),
+        (
+            "copy_response",
+            "2:1: `copy_response` is not in a `handle_response`; there is a response to copy in `handle_response` of `reverse_proxy` and `intercept` only",
+        ),
+        (
+            "intercept {\nhandle_response {\ncopy_response 200 x\n}\n}",
+            "4:19: `x` is too much for `copy_response`; write `copy_response [MATCHER] [CODE] [{ … }]`",
+        ),
+        (
+            "reverse_proxy a {\nhandle_response {\ncopy_response_headers {\ninclude A\nexclude B\n}\n}\n}",
+            "6:1: `include` and `exclude` contradict each other; take one of them out",
         ),
     ]);
     let twice = errors("&(a) {\nrespond ok\n}\n&(a) {\n}\n:80 {\ninvoke a\n}\n");
@@ -240,8 +260,90 @@ fn upstreams() {
             "2:1: `php_fastcgi` has no upstream; write for example `php_fastcgi unix//run/php/php-fpm.sock`",
         ),
         (
+            "forward_auth a",
+            "2:1: `forward_auth` does not say what to ask for; write for example `uri /api/authz/forward-auth` in its block",
+        ),
+        (
+            "forward_auth {\nuri /\n}",
+            "2:1: `forward_auth` has no upstream; write for example `forward_auth localhost:9000`",
+        ),
+        (
+            "forward_auth a {\nuri /\nreplace_status 404\n}",
+            "2:1: `forward_auth` passes what it does not let in to the client as it is; take `handle_response` and `replace_status` out",
+        ),
+        (
+            "forward_auth a {\nuri /\ncopy_headers\n}",
+            "4:1: `copy_headers` takes fields on its line or in its block; write `copy_headers FIELD[>NAME]…  or  copy_headers { FIELD[>NAME] … }`",
+        ),
+        (
+            "forward_auth a {\nuri /\ncopy_headers {\nA > B\n}\n}",
+            "5:1: `A` stands alone on its line; write `FIELD`, or `FIELD>NAME` without spaces",
+        ),
+        (
             "php_fastcgi localhost",
             "2:13: the upstream `localhost` has no port; write for example `localhost:9000` or `unix//run/php/php-fpm.sock`",
+        ),
+    ]);
+}
+
+#[test]
+fn maps() {
+    check(&[
+        (
+            "map",
+            "2:1: `map` has no source; write `map [MATCHER] SOURCE {NAME}… { … }`",
+        ),
+        (
+            "map {host} {\n}",
+            "2:1: `map` sets no placeholder; write `map [MATCHER] SOURCE {NAME}… { … }`",
+        ),
+        (
+            "map {host} {path} {\n}",
+            "2:12: `{path}` means something else already; write a name of your own in braces: `{tenant}`",
+        ),
+        (
+            "map {host} tenant {\n}",
+            "2:12: `tenant` is not a placeholder that `map` can set; write a name of your own in braces: `{tenant}`",
+        ),
+        (
+            "map {host} {a} {b} {\nx 1\n}",
+            "3:1: `x` has 1 outputs and no block, and `map` sets 2; give one for each, `-` for none, in quotes if it has spaces",
+        ),
+        (
+            "map {host} {a} {\nx 1\nx 2\n}",
+            "4:1: the input `x` is given twice; take one of them out",
+        ),
+        (
+            "map {host} {a} {\ndefault 1\ndefault 2\n}",
+            "4:1: `default` is given twice; take one of them out",
+        ),
+        (
+            "map {host} {a} {\n~( 1\n}",
+            "3:1: `(` is not a regular expression: error: unclosed group",
+        ),
+        (
+            "map {host} {a} {\nx {nothing}\n}",
+            "3:3: unknown placeholder `{nothing}`; write `\\{nothing\\}` for the text itself",
+        ),
+    ]);
+}
+
+#[test]
+fn header_matchers_that_contradict_themselves() {
+    let message = "`header !NAME` takes no value; it matches what does not have the field";
+    check(&[
+        ("@a header !A b", &format!("2:4: {message}")),
+        (
+            "encode {\nmatch {\nheader !A b\n}\n}",
+            &format!("4:1: {message}"),
+        ),
+        (
+            "intercept {\n@a header !A b\nreplace_status @a 404\n}",
+            &format!("3:4: {message}"),
+        ),
+        (
+            "@a header A",
+            "2:4: `header A` needs a value; write `*` for any value, or `!NAME` for no such field",
         ),
     ]);
 }

@@ -69,6 +69,8 @@ fn global_options() {
             max_wait_time: Duration::from_secs(5),
             request_timeout: Some(Duration::from_secs(90)),
             response_buffer: 2 << 20,
+            user: None,
+            no_new_privs: false,
         }
     );
 }

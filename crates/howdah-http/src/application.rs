@@ -2,9 +2,13 @@
 
 use std::net::SocketAddr;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use bytes::Bytes;
+use howdah_cgi::Input;
 use http::{HeaderMap, Method, Response, Uri, Version};
+
+use crate::endpoint::Endpoint;
 
 pub use crate::connection::interim::{Interim, InterimError};
 pub use crate::record::Progress;
@@ -54,6 +58,37 @@ pub struct AppRequest {
     pub remote_user: Option<String>,
     /// Wants to know where the request is, if somebody looks.
     pub progress: Option<Progress>,
+    /// The hub of the site, if it has one: of [`Endpoints::hubs`](crate::endpoint::Endpoints::hubs).
+    pub hub: Option<Arc<dyn Endpoint>>,
+}
+
+impl AppRequest {
+    /// What its CGI variables are made of.
+    #[must_use]
+    pub fn input(&self) -> Input<'_> {
+        let connection = &*self.connection;
+        let tls = connection.tls.as_ref();
+        Input {
+            id: self.id,
+            method: &self.method,
+            target: &self.original_uri,
+            query: &self.query,
+            version: self.version,
+            headers: &self.headers,
+            remote: connection.remote,
+            local: connection.local,
+            scheme: if tls.is_some() { "https" } else { "http" },
+            root: &self.script.root,
+            script_name: &self.script.name,
+            path_info: &self.script.path_info,
+            script_filename: self.script.file.as_deref(),
+            body_size: self.body.len(),
+            tls_protocol: tls.map_or("", |tls| tls.protocol),
+            tls_cipher: tls.map_or("", |tls| tls.cipher),
+            remote_user: self.remote_user.as_deref(),
+            env: &self.env,
+        }
+    }
 }
 
 /// What to run, and which parts of the path led to it. All paths are decoded and absolute.

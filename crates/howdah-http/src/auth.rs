@@ -18,6 +18,7 @@ use http::{HeaderMap, Response, StatusCode};
 use tokio::sync::Semaphore;
 
 use crate::response::Content;
+use crate::route::forward_auth::Granted;
 use crate::{answer, clock};
 
 /// Checks at a time, of all front threads: each is a core at work.
@@ -42,11 +43,12 @@ pub(crate) struct Auth {
     known: RefCell<HashMap<u128, u64>>,
 }
 
-/// The result of a check, valid for one request.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Verdict {
-    key: u128,
-    good: bool,
+/// What was found out for one request, whose routes are run again with it.
+pub(crate) enum Verdict {
+    /// A password was checked.
+    Password { key: u128, good: bool },
+    /// A server was asked.
+    Granted(Granted),
 }
 
 /// What is known about the password of a request.
@@ -98,12 +100,14 @@ impl Auth {
         let text = (&name, &password, hash);
         let [high, low] = [&self.keys[0], &self.keys[1]].map(|key| u128::from(key.hash_one(text)));
         let key = high << 64 | low;
-        if let Some(verdict) = verdicts.iter().find(|verdict| verdict.key == key) {
-            return if verdict.good {
-                Checked::Good(Rc::clone(known))
-            } else {
-                Checked::Bad
-            };
+        let verdict = verdicts.iter().find_map(|verdict| match verdict {
+            Verdict::Password { key: own, good } if *own == key => Some(*good),
+            _ => None,
+        });
+        match verdict {
+            Some(true) => return Checked::Good(Rc::clone(known)),
+            Some(false) => return Checked::Bad,
+            None => {}
         }
         let until = self.known.borrow().get(&key).copied();
         if until.is_some_and(|until| clock::now() < until) {
@@ -175,7 +179,7 @@ impl Check {
             }
             known.insert(key, clock::now() + KNOWN_FOR);
         }
-        Some(Verdict { key, good })
+        Some(Verdict::Password { key, good })
     }
 }
 

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http_body::Body;
 
 use crate::application::RequestBody;
-use crate::http3::Incoming;
+use crate::incoming::Incoming;
 use crate::spool::{SpoolDir, SpoolFile};
 use crate::thread::Limits;
 

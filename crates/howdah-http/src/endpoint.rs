@@ -1,5 +1,6 @@
 //! The seam to what other parts of the server answer: `metrics` and `mercure` in a site.
 
+use std::any::Any;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use http_body::Body;
 use crate::answer;
 use crate::application::Connection;
 use crate::body::BodyError;
-use crate::http3::Incoming;
+use crate::incoming::Incoming;
 use crate::response::Content;
 use crate::thread::Limits;
 
@@ -35,9 +36,15 @@ pub struct EndpointRequest {
 }
 
 /// Answers requests. Called on front threads, so it must not block.
-pub trait Endpoint: Send + Sync {
+pub trait Endpoint: Any + Send + Sync {
     /// The response. Dropping the future or the body means that the client is gone.
     fn call(self: Arc<Self>, request: EndpointRequest) -> EndpointFuture;
+}
+
+impl std::fmt::Debug for dyn Endpoint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Endpoint").finish_non_exhaustive()
+    }
 }
 
 /// Which endpoint a route names.

@@ -1,4 +1,4 @@
-//! Runs the streams of HTTP/2 connections on the front thread, and ends those whose client takes
+//! Runs the streams of HTTP/2 and HTTP/3 connections on the front thread, and ends those whose client takes
 //! nothing: flow control can stall a stream while its connection is busy, so the socket does not tell.
 //! What counts is the last piece that the body gave, at most 128 KiB: a client must take one in the
 //! time of the limit.
@@ -17,8 +17,8 @@ pub(crate) struct LocalExecutor {
     pub(crate) write_limit: Duration,
 }
 
-impl<F: Future + 'static> hyper::rt::Executor<F> for LocalExecutor {
-    fn execute(&self, future: F) {
+impl LocalExecutor {
+    pub(crate) fn run(&self, future: impl Future<Output = ()> + 'static) {
         tokio::task::spawn_local(Stream {
             future: Box::pin(future),
             stall: None,

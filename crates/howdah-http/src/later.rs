@@ -24,7 +24,8 @@ use crate::path;
 use crate::perform::{Asked, Performer};
 use crate::response::{Content, Source};
 use crate::route::context::{Context, LogChoice};
-use crate::route::error::Problem;
+use crate::route::copy;
+use crate::route::error::{ErrorRoutes, Problem};
 use crate::route::header::Pending;
 use crate::route::intercept::{Action, Intercept};
 use crate::route::notes::Notes;
@@ -46,6 +47,8 @@ pub(crate) struct Later {
     notes: Notes,
     /// The outermost first.
     intercepts: Vec<Rc<Intercept>>,
+    /// As `intercepts`; those of the site come before them.
+    errors: Vec<Rc<[ErrorRoutes]>>,
 }
 
 /// A response whose body is the application's, or the server's.
@@ -54,7 +57,8 @@ type Answer<A> = Response<Source<<A as Application>::Body>>;
 impl Later {
     /// `None` if nothing can replace the response.
     pub(crate) fn keep(site: &Rc<Site>, context: &Context<'_>) -> Option<Box<Self>> {
-        if !site.handles_errors() && context.intercepts.is_empty() {
+        let handles_errors = site.handles_errors() || !context.errors.is_empty();
+        if !handles_errors && context.intercepts.is_empty() {
             return None;
         }
         Some(Box::new(Self {
@@ -67,6 +71,7 @@ impl Later {
             root: Rc::clone(&context.root),
             notes: context.notes.clone(),
             intercepts: context.intercepts.clone(),
+            errors: context.errors.clone(),
         }))
     }
 
@@ -85,14 +90,16 @@ impl Later {
         let Some(failure) = response.extensions().get::<Failure>() else {
             return Some(response);
         };
-        if !self.site.handles_errors() {
-            return Some(response);
-        }
         let problem = Problem {
             status: response.status(),
             message: failure.message.clone(),
         };
-        self.handle_error(response, &problem, performer, asked, headers)
+        let mut candidates = self.errors.iter().rev().map(|errors| &**errors);
+        let inner = candidates.find_map(|errors| ErrorRoutes::find(errors, problem.status));
+        let Some(routes) = inner.or_else(|| self.site.errors_for(problem.status)) else {
+            return Some(response);
+        };
+        self.handle_error(response, (routes, &problem), performer, asked, headers)
             .await
     }
 
@@ -105,7 +112,8 @@ impl Later {
     ) -> Option<Answer<A>> {
         let (mut head, body) = response.into_parts();
         let mut intercepts = self.intercepts.iter().rev();
-        let Some(action) = intercepts.find_map(|intercept| intercept.action(&head)) else {
+        let found = intercepts.find_map(|intercept| Some((intercept, intercept.action(&head)?)));
+        let Some((intercept, action)) = found else {
             return Some(Response::from_parts(head, body));
         };
         let handle = match action {
@@ -116,14 +124,25 @@ impl Later {
             }
             Action::Handle(handle) => handle,
         };
-        // The application runs to its end: without its body it would take the client for gone.
-        discard(body);
         let host = host(&self.original);
         let mut context = self.context(performer, host);
         context.response = Some(&head);
         let outcome = handle.run(&mut context);
         self.prepare(&mut context, asked, headers);
+        let copies = std::mem::take(&mut context.copies);
         drop(context);
+        if let Outcome::CopyResponse(status) = outcome {
+            if let Some(status) = status {
+                head.status = status;
+                head.extensions.remove::<hyper::ext::ReasonPhrase>();
+            }
+            return Some(Response::from_parts(head, body));
+        }
+        // The application runs to its end: without its body it would take the client for gone.
+        discard(body);
+        if !intercept.keeps_header() {
+            copy::keep(&mut head.headers, &copies);
+        }
         if matches!(outcome, Outcome::Next) {
             // Nothing answers: the header is all that is left.
             return Some(replaced(head, answered(Content::Empty)));
@@ -140,7 +159,7 @@ impl Later {
     async fn handle_error<A: Application>(
         &self,
         response: Answer<A>,
-        problem: &Problem,
+        (routes, problem): (&ErrorRoutes, &Problem),
         performer: &Performer<'_, A>,
         asked: &mut Asked,
         headers: &mut Vec<Pending>,
@@ -155,7 +174,7 @@ impl Later {
             context.path = path;
         }
         context.problem = Some(problem);
-        let outcome = self.site.run_errors(problem, &mut context);
+        let outcome = routes.run(&mut context);
         self.prepare(&mut context, asked, headers);
         drop(context);
         if matches!(outcome, Outcome::Next) {
@@ -211,6 +230,7 @@ impl Later {
             encodings: Encodings::default(),
             notes: self.notes.clone(),
             intercepts: Vec::new(),
+            errors: Vec::new(),
             max_body_size: None,
             log: LogChoice::default(),
             sampler: None,
@@ -221,6 +241,7 @@ impl Later {
             verdicts: &[],
             problem: None,
             response: None,
+            copies: Vec::new(),
         }
     }
 }

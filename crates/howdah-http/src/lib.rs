@@ -26,16 +26,22 @@ mod challenge;
 mod check;
 mod clock;
 mod connection;
+mod date;
 mod encode;
 pub mod endpoint;
 mod executor;
 mod fastcgi;
 mod files;
+mod http2;
 mod http3;
+mod incoming;
+mod inherited;
 mod later;
+mod life;
 mod listener;
 mod log;
 mod lookup;
+mod multiplexed;
 mod path;
 mod perform;
 mod proxy;
@@ -44,6 +50,8 @@ mod response;
 mod route;
 mod server;
 mod service;
+mod serving;
+mod setup;
 mod shutdown;
 pub mod spool;
 mod stats;
@@ -54,9 +62,12 @@ pub use answer::Failure;
 pub use application::{
     AppRequest, Application, Connection, Interim, InterimError, Progress, RequestBody, Script,
 };
+pub use inherited::Inherited;
 pub use listener::BindError;
 pub use record::{LiveRequest, LiveRequests};
 pub use route::RouteError;
-pub use server::{Hooks, RunError, Server, front_threads};
+pub use server::{
+    Counted, Hooks, LostSpans, Prepared, RunError, Server, SwitchError, front_threads,
+};
 pub use shutdown::Shutdown;
 pub use stats::Stats;

@@ -4,7 +4,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 
 use howdah_config::model::Config;
-use socket2::{Domain, Protocol, Socket, Type};
+use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
 /// Connections that the kernel may hold until they are accepted; `net.core.somaxconn` caps it.
 const BACKLOG: i32 = 4096;
@@ -18,6 +18,14 @@ pub enum BindError {
     InUse {
         /// What was asked for.
         address: SocketAddr,
+    },
+    /// The server itself has the port, on an address that includes this one or is included in it.
+    #[error("{address} cannot be listened on as long as {own} is: this needs a restart")]
+    Overlap {
+        /// What was asked for.
+        address: SocketAddr,
+        /// What is listened on.
+        own: SocketAddr,
     },
     /// A port below 1024 without the right to it.
     #[error(
@@ -71,29 +79,27 @@ pub enum BindError {
     Spool(#[from] crate::spool::SpoolError),
 }
 
-/// One address with a socket for every front thread.
-#[derive(Debug)]
-pub(crate) struct Listener {
-    pub(crate) address: SocketAddr,
-    pub(crate) hosts: Vec<SiteAddress>,
-    pub(crate) tls: bool,
-    pub(crate) sockets: Vec<TcpListener>,
-}
-
 /// An address of a site: the numbers of both in the configuration.
 pub(crate) type SiteAddress = (usize, usize);
 
 /// An address as the sites ask for it; no IP means all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Wanted {
-    ip: Option<IpAddr>,
-    port: u16,
+pub(crate) struct Wanted {
+    pub(crate) ip: Option<IpAddr>,
+    pub(crate) port: u16,
     /// Tells listeners on port 0 apart; elsewhere the sites agree.
-    tls: bool,
+    pub(crate) tls: bool,
 }
 
-/// Listens on everything the sites ask for.
-pub(crate) fn bind(config: &Config, threads: usize) -> Result<Vec<Listener>, BindError> {
+impl Wanted {
+    /// Whether a socket for one is a socket for the other.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        self.ip == other.ip && self.port == other.port && (self.port != 0 || self.tls == other.tls)
+    }
+}
+
+/// Everything the sites ask to listen on, with the addresses that are served there.
+pub(crate) fn wanted(config: &Config) -> Result<Vec<(Wanted, Vec<SiteAddress>)>, BindError> {
     let mut wanted: Vec<(Wanted, Vec<SiteAddress>)> = Vec::new();
     for (index, site) in config.sites.iter().enumerate() {
         let all = [None];
@@ -116,21 +122,14 @@ pub(crate) fn bind(config: &Config, threads: usize) -> Result<Vec<Listener>, Bin
     if wanted.is_empty() {
         return Err(BindError::NoAddress);
     }
-    wanted
-        .into_iter()
-        .map(|(key, hosts)| {
-            let (address, sockets) = listen(key, threads)?;
-            Ok(Listener {
-                address,
-                hosts,
-                tls: key.tls,
-                sockets,
-            })
-        })
-        .collect()
+    Ok(wanted)
 }
 
-fn listen(wanted: Wanted, threads: usize) -> Result<(SocketAddr, Vec<TcpListener>), BindError> {
+/// Listens with a socket for each front thread.
+pub(crate) fn listen(
+    wanted: Wanted,
+    threads: usize,
+) -> Result<(SocketAddr, Vec<TcpListener>), BindError> {
     let Some(ip) = wanted.ip else {
         let v6 = SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), wanted.port);
         return match sockets(v6, threads) {
@@ -144,6 +143,24 @@ fn listen(wanted: Wanted, threads: usize) -> Result<(SocketAddr, Vec<TcpListener
     };
     let address = SocketAddr::new(ip, wanted.port);
     named(address, sockets(address, threads))
+}
+
+/// The same with a socket that listens already: all front threads accept from its one queue.
+pub(crate) fn adopt(
+    first: TcpListener,
+    threads: usize,
+) -> Result<(SocketAddr, Vec<TcpListener>), BindError> {
+    let unspecified = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), 0);
+    let address = first.local_addr().unwrap_or(unspecified);
+    let prepare = || {
+        first.set_nonblocking(true)?;
+        SockRef::from(&first).set_tcp_nodelay(true)?;
+        (1..threads).map(|_| first.try_clone()).collect()
+    };
+    let clones: io::Result<Vec<_>> = prepare();
+    let mut sockets = clones.map_err(|source| BindError::Listen { address, source })?;
+    sockets.push(first);
+    Ok((address, sockets))
 }
 
 fn no_such_family(error: &io::Error) -> bool {

@@ -8,7 +8,7 @@ use http::{HeaderMap, Method, Response, StatusCode};
 use crate::application::{AppRequest, Application, Connection, Interim, Progress};
 use crate::body::{self, BodyError};
 use crate::connection::state::ConnectionState;
-use crate::http3::Incoming;
+use crate::incoming::Incoming;
 use crate::proxy::{self, UploadLimits};
 use crate::record::Record;
 use crate::response::{Content, Source};
@@ -80,9 +80,10 @@ impl<A: Application> Performer<'_, A> {
         let content = match outcome {
             Outcome::Abort => return None,
             Outcome::Answer(response) => *response,
-            Outcome::Next => answer::not_found(),
-            // More passwords than the server checks at a time.
-            Outcome::Check(_) => answer::plain(StatusCode::SERVICE_UNAVAILABLE),
+            // Routes that copy a response are run where there is one.
+            Outcome::Next | Outcome::CopyResponse(_) => answer::not_found(),
+            // More than the server finds out for one request.
+            Outcome::Check(_) | Outcome::Ask(_) => answer::plain(StatusCode::SERVICE_UNAVAILABLE),
             Outcome::File(job) => {
                 files::serve(job, &asked.parts, &core.files, asked.with_origin).await
             }
@@ -102,7 +103,7 @@ impl<A: Application> Performer<'_, A> {
                     size: asked.max_body_size,
                     wait: core.limits.read_body,
                 };
-                let body = asked.body.take();
+                let body = asked.body.take_if(|_| job.has_body);
                 if body.is_some() {
                     // An upstream may answer before the body is read: the client is not to lose that.
                     self.state.set_linger();
@@ -173,6 +174,9 @@ impl<A: Application> Performer<'_, A> {
             env: job.env,
             remote_user: asked.user.as_deref().map(str::to_owned),
             progress,
+            hub: job
+                .hub
+                .and_then(|hub| core.endpoints.hubs.get(hub).cloned()),
         };
         if let Some(fastcgi) = job.fastcgi {
             let mut response = fastcgi.call(request).await;

@@ -19,15 +19,32 @@ use crate::route::context::Trace;
 pub(crate) struct Observing {
     /// With the number of this thread.
     measures: Option<(Arc<Measures>, usize)>,
-    /// Requests under way; places that are free are in `free`.
-    live: Option<RefCell<Live>>,
+    /// Of all configurations.
+    live: Option<LiveList>,
     tracer: Option<Arc<Tracer>>,
 }
 
+/// The requests that are under way on a front thread; places that are free are in `free`.
+pub(crate) type LiveList = Rc<RefCell<Live>>;
+
 #[derive(Default)]
-struct Live {
+pub(crate) struct Live {
     places: Vec<Option<Rc<Record>>>,
     free: Vec<usize>,
+}
+
+/// Answers questions until nobody can ask any more.
+pub(crate) async fn answer(live: LiveList, mut questions: mpsc::UnboundedReceiver<Question>) {
+    while let Some(question) = questions.recv().await {
+        let now = now_ns();
+        let requests = {
+            let live = live.borrow();
+            let records = live.places.iter().flatten();
+            records.map(|record| record.live(now)).collect()
+        };
+        // Who asked may have gone.
+        let _ = question.send(requests);
+    }
 }
 
 /// Who wants to know what goes on asks each front thread for it.
@@ -107,14 +124,14 @@ impl Observing {
     pub(crate) fn new(
         measures: Option<Arc<Measures>>,
         thread: usize,
-        live: bool,
+        live: Option<LiveList>,
         tracer: Option<Arc<Tracer>>,
     ) -> Option<Rc<Self>> {
-        (live || measures.is_some() || tracer.is_some()).then(|| {
+        (live.is_some() || measures.is_some() || tracer.is_some()).then(|| {
             Rc::new(Self {
                 tracer,
                 measures: measures.map(|measures| (measures, thread)),
-                live: live.then(RefCell::default),
+                live,
             })
         })
     }
@@ -155,24 +172,6 @@ impl Observing {
             record.place.set(Some(place));
         }
         record
-    }
-
-    /// Answers questions until nobody can ask any more.
-    pub(crate) async fn answer(self: Rc<Self>, mut questions: mpsc::UnboundedReceiver<Question>) {
-        while let Some(question) = questions.recv().await {
-            // Who asked may have gone.
-            let _ = question.send(self.list());
-        }
-    }
-
-    fn list(&self) -> Vec<LiveRequest> {
-        let now = now_ns();
-        let Some(live) = &self.live else {
-            return Vec::new();
-        };
-        let live = live.borrow();
-        let records = live.places.iter().flatten();
-        records.map(|record| record.live(now)).collect()
     }
 
     fn phase(&self, pool: Option<usize>, phase: Phase, from: u64, to: u64) {

@@ -14,9 +14,10 @@ use crate::encode::{Encoded, Started};
 use crate::endpoint::EndpointBody;
 use crate::executor;
 use crate::files::FileStream;
+use crate::life::Life;
 use crate::log::{Ending, LogEntry};
+use crate::proxy::Tunnel;
 use crate::record::Record;
-use crate::thread::Core;
 
 /// A body that the server makes itself.
 pub(crate) enum Content {
@@ -25,6 +26,8 @@ pub(crate) enum Content {
     File(Box<FileStream>),
     /// What an endpoint or an upstream answers.
     Endpoint(EndpointBody),
+    /// There is none: what follows is another protocol.
+    Tunnel(Box<Tunnel>),
 }
 
 /// A body and the exchange that ends with it.
@@ -93,7 +96,7 @@ where
     ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
         match self {
             Self::Application(body) => Pin::new(body).poll_frame(cx),
-            Self::Content(Content::Empty) => Poll::Ready(None),
+            Self::Content(Content::Empty | Content::Tunnel(_)) => Poll::Ready(None),
             Self::Content(content @ Content::Bytes(_)) => {
                 match std::mem::replace(content, Content::Empty) {
                     Content::Bytes(bytes) if !bytes.is_empty() => {
@@ -114,7 +117,7 @@ where
     pub(crate) fn is_end_stream(&self) -> bool {
         match self {
             Self::Application(body) => body.is_end_stream(),
-            Self::Content(Content::Empty) => true,
+            Self::Content(Content::Empty | Content::Tunnel(_)) => true,
             Self::Content(Content::Bytes(bytes)) => bytes.is_empty(),
             Self::Content(Content::File(stream)) => stream.remaining() == 0,
             Self::Content(Content::Endpoint(body)) => body.is_end_stream(),
@@ -126,7 +129,7 @@ where
     pub(crate) fn size_hint(&self) -> SizeHint {
         match self {
             Self::Application(body) => body.size_hint(),
-            Self::Content(Content::Empty) => SizeHint::with_exact(0),
+            Self::Content(Content::Empty | Content::Tunnel(_)) => SizeHint::with_exact(0),
             Self::Content(Content::Bytes(bytes)) => SizeHint::with_exact(bytes.len() as u64),
             Self::Content(Content::File(stream)) => SizeHint::with_exact(stream.remaining()),
             Self::Content(Content::Endpoint(body)) => body.size_hint(),
@@ -139,7 +142,7 @@ where
 /// A request from the end of its header to the end of its response, however it ends.
 pub(crate) struct Exchange {
     connection: Rc<ConnectionState>,
-    core: Rc<Core>,
+    life: Rc<Life>,
     pub(crate) log: Option<Box<LogEntry>>,
     pub(crate) record: Option<Rc<Record>>,
     /// 0 while there is no response.
@@ -153,12 +156,12 @@ pub(crate) struct Exchange {
 }
 
 impl Exchange {
-    pub(crate) fn begin(connection: &Rc<ConnectionState>, core: &Rc<Core>) -> Self {
+    pub(crate) fn begin(connection: &Rc<ConnectionState>, life: &Rc<Life>) -> Self {
         connection.begin();
-        core.begin();
+        life.begin();
         Self {
             connection: Rc::clone(connection),
-            core: Rc::clone(core),
+            life: Rc::clone(life),
             log: None,
             record: None,
             status: 0,
@@ -180,7 +183,7 @@ impl Exchange {
 impl Drop for Exchange {
     fn drop(&mut self) {
         self.connection.end();
-        self.core.end();
+        self.life.end();
         if let Some(record) = self.record.take() {
             record.end(self.status, self.sent);
         }

@@ -2,26 +2,27 @@
 
 use std::hash::{BuildHasher, RandomState};
 use std::io;
-use std::net::{SocketAddr, TcpListener};
-use std::path::PathBuf;
+use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::available_parallelism;
+use std::time::Duration;
 
 use howdah_config::model::{Admin, Config, FRONT_THREADS_MAX};
 use howdah_observe::access::{Logs, Losses};
 use howdah_observe::metrics::Measures;
-use howdah_observe::trace::{Settings, SpanLosses, Tracer};
+use howdah_observe::trace::{Settings, Tracer};
 use howdah_tls::{Acceptor, Tls};
-use http::HeaderValue;
 use tokio::runtime::{Builder, LocalOptions};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 use crate::application::Application;
 use crate::endpoint::Endpoints;
-use crate::http3;
-use crate::listener::{self, BindError, SiteAddress};
-use crate::record::{LiveRequests, Observing, Question};
+use crate::inherited::Inherited;
+use crate::life::Life;
+use crate::listener::BindError;
+use crate::record::{self, LiveList, LiveRequests, Observing, Question};
+use crate::setup::{self, Change, Order, Origin, Setup, Sockets};
 use crate::shutdown::Shutdown;
 use crate::spool::SpoolDir;
 use crate::stats::Stats;
@@ -33,34 +34,77 @@ const DISK_THREADS: usize = 8;
 /// A bound server: its sockets listen, nothing is accepted yet.
 #[derive(Debug)]
 pub struct Server {
-    config: Config,
-    listeners: Vec<Bound>,
-    challenges: Option<PathBuf>,
+    /// What is served.
+    current: Mutex<Arc<Setup>>,
     /// Of each front thread, until it runs.
-    sockets: Vec<Mutex<Option<Vec<TcpListener>>>>,
-    /// Of HTTP/3, of each front thread, until it runs.
-    quic: Vec<Mutex<Vec<http3::Bound>>>,
+    starts: Vec<Mutex<Option<Start>>>,
+    /// To each front thread.
+    orders: Vec<mpsc::UnboundedSender<Order>>,
     stats: Arc<Stats>,
     spool: SpoolDir,
     first_id: u64,
-    logs: Logs,
-    tracer: Option<Arc<Tracer>>,
-    /// If the configuration asks for metrics of requests.
-    measures: Option<Arc<Measures>>,
-    /// Of each front thread, until it runs; none if nobody can ask.
-    questions: Vec<Mutex<Option<mpsc::UnboundedReceiver<Question>>>>,
+    tracer: Arc<OnceLock<Arc<Tracer>>>,
+    measures: Counted,
     live: LiveRequests,
-    endpoints: OnceLock<Endpoints>,
 }
 
-/// A listener without its sockets, which the front threads have.
+/// What a front thread begins with.
 #[derive(Debug)]
-pub(crate) struct Bound {
-    pub(crate) address: SocketAddr,
-    pub(crate) hosts: Vec<SiteAddress>,
-    pub(crate) acceptor: Option<Arc<Acceptor>>,
-    /// What responses say of HTTP/3, if it has that.
-    pub(crate) alt_svc: Option<HeaderValue>,
+struct Start {
+    setup: Arc<Setup>,
+    sockets: Sockets,
+    orders: mpsc::UnboundedReceiver<Order>,
+    /// None if nobody can ask.
+    questions: Option<mpsc::UnboundedReceiver<Question>>,
+}
+
+/// What front threads count of requests, from the first configuration on that asks for it.
+#[derive(Debug, Clone, Default)]
+pub struct Counted(Arc<OnceLock<Arc<Measures>>>);
+
+impl Counted {
+    /// `None` if no configuration has asked for it yet.
+    pub fn measures(&self) -> Option<&Arc<Measures>> {
+        self.0.get()
+    }
+}
+
+/// Counts spans that were lost, from the first configuration on that has traces.
+#[derive(Debug, Clone, Default)]
+pub struct LostSpans(Arc<OnceLock<Arc<Tracer>>>);
+
+impl LostSpans {
+    /// Since the start.
+    pub fn spans(&self) -> u64 {
+        let tracer = self.0.get();
+        tracer.map_or(0, |tracer| tracer.losses().spans())
+    }
+}
+
+/// Another configuration, whose sockets listen: [`Server::switch`] serves it. Dropped, nothing has happened.
+#[derive(Debug)]
+pub struct Prepared {
+    setup: Arc<Setup>,
+    origins: Arc<[Origin]>,
+    /// Of each front thread.
+    sockets: Vec<Sockets>,
+}
+
+/// Why a configuration is not served. The one before it is.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SwitchError {
+    /// A thread cannot serve it.
+    #[error("front thread {index} cannot serve it: {source}")]
+    Thread {
+        /// Which one.
+        index: usize,
+        /// Its reason.
+        source: io::Error,
+    },
+    /// A thread has ended: the server is about to stop.
+    #[error("the server is stopping")]
+    Stopping,
 }
 
 /// Called by a front thread's runtime; the pools' wake-up protocol hangs on them.
@@ -121,99 +165,213 @@ impl Server {
     /// front thread. Everything that can be wrong with a configuration on this machine is said here.
     /// `tls` has the certificates of addresses with HTTPS.
     pub fn bind(config: &Config, tls: Option<&Tls>) -> Result<Self, BindError> {
+        Self::bind_with(config, tls, &mut Inherited::default())
+    }
+
+    /// The same, with sockets that are there already for some of the addresses: those are taken out.
+    pub fn bind_with(
+        config: &Config,
+        tls: Option<&Tls>,
+        inherited: &mut Inherited,
+    ) -> Result<Self, BindError> {
         let threads = front_threads(config);
-        let mut listeners = Vec::new();
-        let mut sockets: Vec<Vec<TcpListener>> = (0..threads).map(|_| Vec::new()).collect();
-        let mut quic: Vec<Vec<http3::Bound>> = (0..threads).map(|_| Vec::new()).collect();
-        for listener in listener::bind(config, threads)? {
-            for (own, socket) in sockets.iter_mut().zip(listener.sockets) {
-                own.push(socket);
-            }
-            let acceptor = match (listener.tls, tls) {
-                (false, _) => None,
-                (true, Some(tls)) => Some(Arc::new(acceptor(config, &listener.hosts, tls))),
-                (true, None) => {
-                    let address = listener.address;
-                    return Err(BindError::Certificates { address });
-                }
-            };
-            let alt_svc = match &acceptor {
-                Some(acceptor) if config.global.limits.http3 && !acceptor.is_strict() => {
-                    let (number, address) = (listeners.len(), listener.address);
-                    let bound = http3::bind(number, address, acceptor, &config.global.limits)
-                        .map_err(|error| BindError::Http3 {
-                            address,
-                            reason: error.to_string(),
-                        })?;
-                    quic[number % threads].push(bound);
-                    http3::alt_svc(address.port())
-                }
-                _ => None,
-            };
-            listeners.push(Bound {
-                address: listener.address,
-                hosts: listener.hosts,
-                acceptor,
-                alt_svc,
-            });
-        }
-        let (mut live, mut questions) = (LiveRequests::default(), Vec::new());
-        if config.global.admin != Admin::Off {
-            for _ in 0..threads {
-                let (ask, receiver) = mpsc::unbounded_channel();
-                live.0.push(ask);
-                questions.push(Mutex::new(Some(receiver)));
-            }
-        }
-        let tracer = if config.global.tracing {
-            let settings = Settings::from_env(|name| std::env::var(name).ok())?;
-            Some(Arc::new(Tracer::start(settings)?))
-        } else {
-            None
-        };
-        let measures = config
-            .global
-            .metrics
-            .then(|| Arc::new(Measures::new(threads, config.workers.len() + 1)));
-        let server = Self {
+        let (listeners, _, sockets) = setup::bind(config, tls, threads, &[], inherited)?;
+        let setup = Arc::new(Setup {
             logs: Logs::start(&config.sites, config.global.limits.log_credentials)?,
-            tracer,
-            measures,
-            questions,
-            live,
             endpoints: OnceLock::new(),
             config: config.clone(),
             listeners,
             challenges: tls.and_then(Tls::challenge_directory),
-            sockets: sockets
-                .into_iter()
-                .map(|own| Mutex::new(Some(own)))
-                .collect(),
-            quic: quic.into_iter().map(Mutex::new).collect(),
+            pools: (1..=config.workers.len()).collect(),
+        });
+        let (mut live, mut orders, mut starts) = (LiveRequests::default(), Vec::new(), Vec::new());
+        for own in sockets {
+            let questions = (config.global.admin != Admin::Off).then(|| {
+                let (ask, receiver) = mpsc::unbounded_channel();
+                live.0.push(ask);
+                receiver
+            });
+            let (order, receiver) = mpsc::unbounded_channel();
+            orders.push(order);
+            starts.push(Mutex::new(Some(Start {
+                setup: Arc::clone(&setup),
+                sockets: own,
+                orders: receiver,
+                questions,
+            })));
+        }
+        let server = Self {
+            current: Mutex::new(Arc::clone(&setup)),
+            starts,
+            orders,
             stats: Arc::new(Stats::new(threads)),
             spool: SpoolDir::create()?,
             first_id: RandomState::new().hash_one(std::process::id()),
+            tracer: Arc::default(),
+            measures: Counted::default(),
+            live,
         };
-        // Compiled routes stay on their thread, so this proves that each thread can make its own.
-        server.core(0, None)?;
+        server.observe(config)?;
+        server.check(&setup)?;
         Ok(server)
+    }
+
+    /// Does for another configuration what [`bind`](Self::bind) did for the first, and changes nothing.
+    /// Addresses that are listened on already are not bound again. `pools`: of each worker pool of the
+    /// configuration, the number by which the application knows it. The number of front threads and
+    /// whether there is an admin API are those of the first configuration.
+    pub fn prepare(
+        &self,
+        config: &Config,
+        tls: Option<&Tls>,
+        pools: Vec<usize>,
+        endpoints: Endpoints,
+    ) -> Result<Prepared, BindError> {
+        let current = self.current();
+        let threads = self.threads();
+        // What a service manager handed over was taken at the start.
+        let none = &mut Inherited::default();
+        let (listeners, origins, sockets) =
+            setup::bind(config, tls, threads, &current.listeners, none)?;
+        let logs = current
+            .logs
+            .next(&config.sites, config.global.limits.log_credentials)?;
+        let setup = Arc::new(Setup {
+            logs,
+            endpoints: OnceLock::from(endpoints),
+            config: config.clone(),
+            listeners,
+            challenges: tls.and_then(Tls::challenge_directory),
+            pools,
+        });
+        self.observe(config)?;
+        self.check(&setup)?;
+        Ok(Prepared {
+            setup,
+            origins: origins.into(),
+            sockets,
+        })
+    }
+
+    /// Serves another configuration: each request that begins from now on. Requests that have begun go on
+    /// with the one before. Connections of addresses that are gone, and of those that are encrypted
+    /// otherwise, end as when the server stops, with `grace` for their requests.
+    ///
+    /// Returns when every front thread does so. It must not be called while another call is under way.
+    pub async fn switch(&self, prepared: Prepared, grace: Duration) -> Result<(), SwitchError> {
+        let Prepared {
+            setup,
+            origins,
+            sockets,
+        } = prepared;
+        let mut replies = Vec::new();
+        for (order, own) in self.orders.iter().zip(sockets) {
+            let change = Box::new(Change {
+                setup: Arc::clone(&setup),
+                origins: Arc::clone(&origins),
+                sockets: own,
+                grace,
+            });
+            let (reply, prepared) = oneshot::channel();
+            // If the thread has ended, no reply comes.
+            let _ = order.send(Order::Prepare(change, reply));
+            replies.push(prepared);
+        }
+        for (index, reply) in replies.into_iter().enumerate() {
+            let failed = match reply.await {
+                Ok(Ok(())) => continue,
+                Ok(Err(source)) => SwitchError::Thread { index, source },
+                Err(_) => SwitchError::Stopping,
+            };
+            for order in &self.orders {
+                // A thread that has ended has forgotten it.
+                let _ = order.send(Order::Abandon);
+            }
+            return Err(failed);
+        }
+        let switched: Vec<_> = self
+            .orders
+            .iter()
+            .map(|order| {
+                let (reply, switched) = oneshot::channel();
+                // As above.
+                let _ = order.send(Order::Switch(reply));
+                switched
+            })
+            .collect();
+        for reply in switched {
+            // One that ends meanwhile serves nothing any more.
+            let _ = reply.await;
+        }
+        let old = self.replace(setup);
+        // What was queued for access logs that are gone is waited for.
+        let _ = tokio::task::spawn_blocking(|| drop(old)).await;
+        Ok(())
+    }
+
+    fn replace(&self, setup: Arc<Setup>) -> Arc<Setup> {
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut current, setup)
+    }
+
+    /// Starts what observes requests, if the configuration asks for it. It stays.
+    fn observe(&self, config: &Config) -> Result<(), BindError> {
+        if config.global.tracing && self.tracer.get().is_none() {
+            let settings = Settings::from_env(|name| std::env::var(name).ok())?;
+            let tracer = Arc::new(Tracer::start(settings)?);
+            self.tracer.get_or_init(|| tracer);
+        }
+        if config.global.metrics {
+            let pools = config.workers.len() + 1;
+            let new = || Arc::new(Measures::new(self.threads(), pools));
+            self.measures.0.get_or_init(new);
+        }
+        Ok(())
+    }
+
+    /// Compiled routes stay on their thread; this proves that each thread can make its own.
+    fn check(&self, setup: &Setup) -> Result<(), crate::route::RouteError> {
+        let life = Life::new(0, self.stats(), self.first_id);
+        Core::new(setup, self.plan(life, None)).map(drop)
+    }
+
+    fn plan(&self, life: Rc<Life>, observing: Option<Rc<Observing>>) -> Plan {
+        Plan {
+            life,
+            spool: self.spool.clone(),
+            threads: self.threads(),
+            observing,
+        }
+    }
+
+    fn current(&self) -> Arc<Setup> {
+        let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&current)
     }
 
     /// Front threads to start: [`Server::run_thread`] with every index below.
     pub fn threads(&self) -> usize {
-        self.sockets.len()
+        self.orders.len()
     }
 
     /// The addresses that are listened on, with the ports that the system chose for port 0.
     pub fn local_addrs(&self) -> Vec<SocketAddr> {
-        self.listeners.iter().map(|bound| bound.address).collect()
+        let current = self.current();
+        current
+            .listeners
+            .iter()
+            .map(|bound| bound.address)
+            .collect()
     }
 
     /// Of the addresses with HTTPS, in the order of [`local_addrs`](Self::local_addrs), what chooses
     /// their certificates.
-    pub fn acceptors(&self) -> impl Iterator<Item = (SocketAddr, &Arc<Acceptor>)> {
-        let listeners = self.listeners.iter();
-        listeners.filter_map(|bound| Some((bound.address, bound.acceptor.as_ref()?)))
+    pub fn acceptors(&self) -> Vec<(SocketAddr, Arc<Acceptor>)> {
+        let current = self.current();
+        let listeners = current.listeners.iter();
+        listeners
+            .filter_map(|bound| Some((bound.address, Arc::clone(bound.acceptor.as_ref()?))))
+            .collect()
     }
 
     /// Counters of all threads.
@@ -223,17 +381,16 @@ impl Server {
 
     /// Counts lines of access logs that were lost.
     pub fn log_losses(&self) -> Losses {
-        self.logs.losses()
+        self.current().logs.losses()
     }
 
     /// Counts spans that were lost.
-    pub fn span_losses(&self) -> SpanLosses {
-        let tracer = self.tracer.as_ref();
-        tracer.map(|tracer| tracer.losses()).unwrap_or_default()
+    pub fn span_losses(&self) -> LostSpans {
+        LostSpans(Arc::clone(&self.tracer))
     }
 
-    /// What front threads count of requests, if the configuration asks for it.
-    pub fn measures(&self) -> Option<Arc<Measures>> {
+    /// What front threads count of requests.
+    pub fn counted(&self) -> Counted {
         self.measures.clone()
     }
 
@@ -246,7 +403,7 @@ impl Server {
     /// Requests for what is missing are answered 503.
     pub fn set_endpoints(&self, endpoints: Endpoints) {
         // A second call is a mistake that harms nobody.
-        let _ = self.endpoints.set(endpoints);
+        let _ = self.current().endpoints.set(endpoints);
     }
 
     /// The directory of large request bodies.
@@ -264,25 +421,28 @@ impl Server {
         shutdown: &Shutdown,
         start: impl FnOnce() -> io::Result<Rc<A>>,
     ) -> Result<(), RunError> {
-        let sockets = self
-            .sockets
+        let Start {
+            setup,
+            sockets,
+            orders,
+            questions,
+        } = self
+            .starts
             .get(index)
             .and_then(|own| own.lock().unwrap_or_else(PoisonError::into_inner).take())
             .ok_or(RunError::Index { index })?;
-        let quic = self.quic.get(index).map_or_else(Vec::new, |own| {
-            std::mem::take(&mut *own.lock().unwrap_or_else(PoisonError::into_inner))
-        });
-        let questions = self
-            .questions
-            .get(index)
-            .and_then(|own| own.lock().unwrap_or_else(PoisonError::into_inner).take());
-        let observing = Observing::new(
-            self.measures.clone(),
-            index,
-            questions.is_some(),
-            self.tracer.clone(),
-        );
-        let core = Rc::new(self.core(index, observing.clone())?);
+        let life = Life::new(index, self.stats(), self.first_id);
+        let asked = questions.map(|questions| (LiveList::default(), questions));
+        let under_way = asked.as_ref().map(|(list, _)| Rc::clone(list));
+        let plan = |setup: &Setup| {
+            let global = &setup.config.global;
+            let measures = self.measures.measures().filter(|_| global.metrics).cloned();
+            let tracer = self.tracer.get().filter(|_| global.tracing).cloned();
+            let observing = Observing::new(measures, index, under_way.clone(), tracer);
+            self.plan(Rc::clone(&life), observing)
+        };
+        let core = Rc::new(Core::new(&setup, plan(&setup))?);
+        drop(setup);
         let order = shutdown.subscribe();
         let mut builder = Builder::new_current_thread();
         builder.enable_all().max_blocking_threads(DISK_THREADS);
@@ -302,40 +462,13 @@ impl Server {
                     app: start()?,
                     core,
                 });
-                if let (Some(observing), Some(questions)) = (observing, questions) {
-                    tokio::task::spawn_local(observing.answer(questions));
+                if let Some((list, questions)) = asked {
+                    tokio::task::spawn_local(record::answer(list, questions));
                 }
-                thread::run(thread, (sockets, quic), order).await
+                thread::run(thread, sockets, plan, (orders, order)).await
             })
             .map_err(failed)
     }
-
-    fn core(
-        &self,
-        index: usize,
-        observing: Option<Rc<Observing>>,
-    ) -> Result<Core, crate::route::RouteError> {
-        Core::new(Plan {
-            config: &self.config,
-            listeners: &self.listeners,
-            challenges: self.challenges.as_deref(),
-            stats: Arc::clone(&self.stats),
-            spool: self.spool.clone(),
-            index,
-            threads: self.threads(),
-            first_id: self.first_id,
-            logs: &self.logs,
-            observing,
-            endpoints: self.endpoints.get().cloned().unwrap_or_default(),
-        })
-    }
-}
-
-fn acceptor(config: &Config, hosts: &[SiteAddress], tls: &Tls) -> Acceptor {
-    tls.acceptor(hosts.iter().map(|(site, address)| {
-        let host = config.sites[*site].addresses[*address].host.as_deref();
-        (*site, *address, host)
-    }))
 }
 
 #[cfg(test)]

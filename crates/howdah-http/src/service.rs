@@ -19,7 +19,7 @@ use crate::check::check;
 use crate::connection::state::ConnectionState;
 use crate::encode::{Encodings, Wanted};
 use crate::executor;
-use crate::http3::Incoming;
+use crate::incoming::Incoming;
 use crate::later::Later;
 use crate::log::LogEntry;
 use crate::path;
@@ -33,7 +33,8 @@ use crate::thread::{Core, Thread};
 
 const NAME: HeaderValue = HeaderValue::from_static("Howdah");
 
-/// Passwords that are checked for one request; one for each `basic_auth` on its way.
+/// Passwords that are checked and servers that are asked for one request; one for each `basic_auth` and
+/// `forward_auth` on its way.
 const CHECKS_MAX: usize = 8;
 
 /// The connection is closed without a response.
@@ -80,7 +81,7 @@ pub(crate) async fn handle<A: Application>(
     request: Request<Incoming>,
 ) -> Result<Response<ResponseBody<A::Body>>, Aborted> {
     let core = &*thread.core;
-    let id = core.next_id();
+    let id = core.life.next_id();
     let (mut parts, incoming) = request.into_parts();
     if let Some(observing) = &core.observing {
         exchange.record = Some(observing.begin(id, connection.remote, &parts));
@@ -102,9 +103,9 @@ pub(crate) async fn handle<A: Application>(
         ),
         Err(response) => Routed::answer(*response),
     };
-    if matches!(routed.outcome, Outcome::Check(_)) {
+    if matches!(routed.outcome, Outcome::Check(_) | Outcome::Ask(_)) {
         let at = (&connection, listener, id);
-        routed = Box::pin(check_passwords(core, at, &parts, &mut exchange, routed)).await;
+        routed = Box::pin(find_out(core, at, &parts, &mut exchange, routed)).await;
     }
     let Routed {
         mut outcome,
@@ -186,7 +187,10 @@ pub(crate) async fn handle<A: Application>(
         other => other,
     };
     finish(&mut head_parts.headers, headers);
-    if let Some(wanted) = wanted {
+    if let Source::Content(Content::Tunnel(tunnel)) = source {
+        state.set_tunnel(tunnel);
+        source = Source::Content(Content::Empty);
+    } else if let Some(wanted) = wanted {
         source = wanted.apply(&mut head_parts, source, &core.compressed);
     }
     exchange.answered(head_parts.status, &head_parts.headers);
@@ -198,8 +202,9 @@ pub(crate) async fn handle<A: Application>(
     ))
 }
 
-/// Runs the routes again with each password that was checked.
-async fn check_passwords(
+/// Runs the routes again with each password that was checked, and each answer of a server that lets the
+/// request go on.
+async fn find_out(
     core: &Core,
     at: (&Rc<Connection>, usize, u64),
     parts: &Parts,
@@ -207,12 +212,25 @@ async fn check_passwords(
     mut routed: Routed,
 ) -> Routed {
     let mut verdicts = Vec::new();
-    while verdicts.len() < CHECKS_MAX
-        && let Outcome::Check(check) = routed.outcome
-    {
-        let Some(verdict) = check.run().await else {
-            tracing::warn!("a request was answered 503: too many passwords wait to be checked");
-            return Routed::answer(answer::plain(StatusCode::SERVICE_UNAVAILABLE));
+    while verdicts.len() < CHECKS_MAX {
+        let verdict = match routed.outcome {
+            Outcome::Check(check) => {
+                let Some(verdict) = check.run().await else {
+                    tracing::warn!(
+                        "a request was answered 503: too many passwords wait to be checked"
+                    );
+                    return Routed::answer(answer::plain(StatusCode::SERVICE_UNAVAILABLE));
+                };
+                verdict
+            }
+            Outcome::Ask(question) => match question.ask(core, at.2).await {
+                Ok(granted) => Verdict::Granted(granted),
+                Err(response) => {
+                    routed.outcome = Outcome::Answer(Box::new(response));
+                    return routed;
+                }
+            },
+            _ => return routed,
         };
         verdicts.push(verdict);
         routed = route(core, at, parts, exchange, &verdicts);
@@ -282,6 +300,7 @@ fn route(
         encodings: Encodings::default(),
         notes: Notes::default(),
         intercepts: Vec::new(),
+        errors: Vec::new(),
         max_body_size: None,
         log: LogChoice::default(),
         sampler: core.observing.as_ref().and_then(|own| own.sampler()),
@@ -292,6 +311,7 @@ fn route(
         verdicts,
         problem: None,
         response: None,
+        copies: Vec::new(),
     };
     let outcome = site.run(&mut context);
     let later = Later::keep(site, &context);

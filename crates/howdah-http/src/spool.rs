@@ -10,7 +10,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
+use rustix::fs::{AtFlags, FlockOperation, Gid, Mode, OFlags, Uid};
 
 const PREFIX: &str = "howdah-";
 const LOCK: &str = "lock";
@@ -96,6 +96,13 @@ impl SpoolDir {
         self.inner.descriptor.as_fd()
     }
 
+    /// Lets other users open those of its files that they are given, by name; they cannot see which there
+    /// are. Without it the directory is for its user alone.
+    pub fn open_to_users(&self) -> io::Result<()> {
+        let mode = Mode::RWXU | Mode::XGRP | Mode::XOTH;
+        Ok(rustix::fs::fchmod(&self.inner.descriptor, mode)?)
+    }
+
     /// Its path, for messages.
     pub fn path(&self) -> &Path {
         &self.inner.path
@@ -159,6 +166,12 @@ impl SpoolFile {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.length == 0
+    }
+
+    /// Gives it to another user, who alone can read it then.
+    pub fn give(&self, uid: u32, gid: u32) -> io::Result<()> {
+        let (uid, gid) = (Uid::from_raw(uid), Gid::from_raw(gid));
+        Ok(rustix::fs::fchown(&self.file, Some(uid), Some(gid))?)
     }
 
     /// Opens it for reading.

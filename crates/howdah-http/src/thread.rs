@@ -1,45 +1,39 @@
 //! One front thread: its listeners, its runtime, and what its connections share.
 
-use std::cell::Cell;
 use std::io;
 use std::net::{SocketAddr, TcpListener as StdListener};
-use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use howdah_config::model::{self, Config};
-use howdah_observe::access::Logs;
-use howdah_observe::metrics::Protocol;
+use howdah_config::model;
 use howdah_tls::Acceptor;
 use http::HeaderValue;
-use hyper::server::conn::{http1, http2};
+use hyper::server::conn::http1;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Notify, watch};
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
 
 use crate::application::Application;
 use crate::challenge::Challenges;
-use crate::clock::{self, milliseconds};
+use crate::clock::milliseconds;
 use crate::connection;
-use crate::connection::handshake::Handshakes;
 use crate::encode::CompressedFiles;
 use crate::endpoint::Endpoints;
-use crate::executor::LocalExecutor;
 use crate::files::FileCache;
+use crate::http2;
 use crate::http3;
+use crate::life::{ConnectionGuard, Life};
 use crate::lookup::{Lookup, Root, Roots};
 use crate::record::Observing;
 use crate::route::proxies::Proxies;
 use crate::route::worker::WorkerFiles;
 use crate::route::{Hosts, RouteError, Site};
-use crate::server::Bound;
+use crate::serving::{Socket, later};
+use crate::setup::{Change, Order, Origin, Setup, Sockets};
 use crate::spool::SpoolDir;
-use crate::stats::{Stats, ThreadStats};
 
-/// Streams of one HTTP/2 connection at a time, the number that nginx allows.
-const MAX_STREAMS: u32 = 128;
 /// hyper's buffer beyond the header limit: room for the read that shows that a header is too large.
 const BUFFER_MARGIN: usize = 64 << 10;
 
@@ -68,11 +62,12 @@ impl Limits {
     }
 }
 
-/// What the connections of a thread share.
+/// What the requests of a thread share in one configuration.
 pub(crate) struct Core {
-    pub(crate) limits: Limits,
-    pub(crate) http1: http1::Builder,
-    pub(crate) http2: http2::Builder<LocalExecutor>,
+    pub(crate) life: Rc<Life>,
+    pub(crate) limits: Rc<Limits>,
+    pub(crate) http1: Rc<http1::Builder>,
+    pub(crate) http2: Rc<h2::server::Builder>,
     pub(crate) spool: SpoolDir,
     pub(crate) lookup: Lookup,
     pub(crate) roots: Roots,
@@ -81,26 +76,15 @@ pub(crate) struct Core {
     pub(crate) compressed: Rc<CompressedFiles>,
     /// The working directory, for sites without `root`.
     pub(crate) default_root: Rc<Root>,
-    /// Woken when the server drains.
-    pub(crate) drain: Notify,
     pub(crate) observing: Option<Rc<Observing>>,
     pub(crate) endpoints: Endpoints,
-    pub(crate) handshakes: Handshakes,
     /// What answers authorities that check a name over plain HTTP.
     pub(crate) challenges: Option<Challenges>,
     listeners: Vec<Listening>,
-    stats: Arc<Stats>,
-    index: usize,
-    next_id: Cell<u64>,
-    draining: Cell<bool>,
-    cut_at: Cell<u64>,
-    connections: Cell<usize>,
     max_connections: usize,
-    /// Woken when a connection ends.
-    room: Notify,
 }
 
-/// A listener of this thread.
+/// A listener in a configuration.
 struct Listening {
     address: SocketAddr,
     hosts: Hosts,
@@ -109,52 +93,38 @@ struct Listening {
     alt_svc: Option<HeaderValue>,
 }
 
-/// A front thread with its application.
+/// A front thread in one configuration, with its application.
 pub(crate) struct Thread<A> {
     pub(crate) app: Rc<A>,
     pub(crate) core: Rc<Core>,
 }
 
-/// What a thread is made from.
-pub(crate) struct Plan<'s> {
-    pub(crate) config: &'s Config,
-    pub(crate) listeners: &'s [Bound],
-    /// Where authorities find the answers to their challenges.
-    pub(crate) challenges: Option<&'s Path>,
-    pub(crate) stats: Arc<Stats>,
+/// What a thread is made from, beside the configuration.
+pub(crate) struct Plan {
+    pub(crate) life: Rc<Life>,
     pub(crate) spool: SpoolDir,
-    pub(crate) index: usize,
     pub(crate) threads: usize,
-    /// Random, so that ids do not repeat after a restart.
-    pub(crate) first_id: u64,
-    pub(crate) logs: &'s Logs,
     pub(crate) observing: Option<Rc<Observing>>,
-    pub(crate) endpoints: Endpoints,
 }
 
 impl Core {
-    pub(crate) fn new(plan: Plan<'_>) -> Result<Self, RouteError> {
+    pub(crate) fn new(setup: &Setup, plan: Plan) -> Result<Self, RouteError> {
         let Plan {
-            config,
-            listeners,
-            challenges,
-            stats,
+            life,
             spool,
-            index,
             threads,
-            first_id,
-            logs,
             observing,
-            endpoints,
         } = plan;
-        let workers = WorkerFiles::new(&config.workers);
+        let config = &setup.config;
+        let workers = WorkerFiles::new(&config.workers, &setup.pools);
         let sites: Vec<Rc<Site>> = config
             .sites
             .iter()
             .enumerate()
-            .map(|(index, site)| Site::compile(site, &workers, logs.site(index)).map(Rc::new))
+            .map(|(index, site)| Site::compile(site, &workers, setup.logs.site(index)).map(Rc::new))
             .collect::<Result<_, _>>()?;
-        let listeners = listeners
+        let listeners = setup
+            .listeners
             .iter()
             .map(|bound| Listening {
                 address: bound.address,
@@ -166,15 +136,11 @@ impl Core {
         let limits = &config.global.limits;
         let mut http1 = http1::Builder::new();
         http1.max_buf_size(limits.max_header_size.saturating_add(BUFFER_MARGIN));
-        let mut http2 = http2::Builder::new(LocalExecutor {
-            write_limit: limits.write,
-        });
-        http2.max_concurrent_streams(MAX_STREAMS);
-        http2.max_header_list_size(u32::try_from(limits.max_header_size).unwrap_or(u32::MAX));
         Ok(Self {
-            limits: Limits::new(limits),
-            http1,
-            http2,
+            life,
+            limits: Rc::new(Limits::new(limits)),
+            http1: Rc::new(http1),
+            http2: Rc::new(http2::builder(limits)),
             spool,
             lookup: Lookup::default(),
             roots: Roots::default(),
@@ -182,21 +148,11 @@ impl Core {
             files: FileCache::default(),
             compressed: Rc::default(),
             default_root: Rc::new(Root::new("")),
-            drain: Notify::new(),
             observing,
-            endpoints,
-            handshakes: Handshakes::default(),
-            challenges: challenges.map(Challenges::new),
+            endpoints: setup.endpoints.get().cloned().unwrap_or_default(),
+            challenges: setup.challenges.as_deref().map(Challenges::new),
             listeners,
-            stats,
-            index,
-            // The thread in the top byte: unique without a shared counter, and never 0.
-            next_id: Cell::new(((index as u64 + 1) << 56) | (first_id & ID_MASK)),
-            draining: Cell::new(false),
-            cut_at: Cell::new(u64::MAX),
-            connections: Cell::new(0),
             max_connections: limits.max_connections.div_ceil(threads).max(1),
-            room: Notify::new(),
         })
     }
 
@@ -205,18 +161,13 @@ impl Core {
     }
 
     /// Of an encrypted listener.
-    pub(crate) fn acceptor(&self, listener: usize) -> Option<&Acceptor> {
-        self.listeners[listener].acceptor.as_deref()
+    pub(crate) fn acceptor(&self, listener: usize) -> Option<&Arc<Acceptor>> {
+        self.listeners[listener].acceptor.as_ref()
     }
 
     /// What responses of a listener with HTTP/3 say of it.
     pub(crate) fn alt_svc(&self, listener: usize) -> Option<&HeaderValue> {
         self.listeners[listener].alt_svc.as_ref()
-    }
-
-    /// Whether there are as many connections as there may be.
-    pub(crate) fn is_full(&self) -> bool {
-        self.connections.get() >= self.max_connections
     }
 
     /// Asks the socket only when the listener does not know.
@@ -232,127 +183,158 @@ impl Core {
         let address = stream.local_addr()?;
         Ok(SocketAddr::new(address.ip().to_canonical(), address.port()))
     }
-
-    /// Wraps around within the thread after 2^56 requests.
-    pub(crate) fn next_id(&self) -> u64 {
-        let id = self.next_id.get();
-        self.next_id
-            .set((id & !ID_MASK) | (id.wrapping_add(1) & ID_MASK));
-        id
-    }
-
-    pub(crate) fn is_draining(&self) -> bool {
-        self.draining.get()
-    }
-
-    /// When connections are cut, on the coarse clock.
-    pub(crate) fn cut_at(&self) -> u64 {
-        self.cut_at.get()
-    }
-
-    pub(crate) fn begin(&self) {
-        let stats = self.stats();
-        stats.in_flight.fetch_add(1, Relaxed);
-        stats.requests.fetch_add(1, Relaxed);
-    }
-
-    pub(crate) fn end(&self) {
-        self.stats().in_flight.fetch_sub(1, Relaxed);
-    }
-
-    /// Counts what a connection speaks, for as long as the guard lives.
-    pub(crate) fn speaks(self: &Rc<Self>, protocol: Protocol) -> ProtocolGuard {
-        let stats = self.stats();
-        stats.accepted[protocol as usize].fetch_add(1, Relaxed);
-        stats.open[protocol as usize].fetch_add(1, Relaxed);
-        ProtocolGuard(Rc::clone(self), protocol)
-    }
-
-    fn stats(&self) -> &ThreadStats {
-        self.stats.thread(self.index)
-    }
-
-    fn start_draining(&self, until: Instant) {
-        let left = until.saturating_duration_since(Instant::now());
-        self.cut_at
-            .set(clock::now().saturating_add(milliseconds(left)));
-        self.draining.set(true);
-        self.drain.notify_waiters();
-    }
 }
 
-const ID_MASK: u64 = (1 << 56) - 1;
-
-/// Counts a connection for as long as it lives, however it ends.
-pub(crate) struct ConnectionGuard(Rc<Core>);
-
-impl ConnectionGuard {
-    pub(crate) fn new(core: &Rc<Core>) -> Self {
-        core.connections.set(core.connections.get() + 1);
-        core.stats().connections.fetch_add(1, Relaxed);
-        Self(Rc::clone(core))
-    }
-}
-
-impl Drop for ConnectionGuard {
-    fn drop(&mut self) {
-        self.0.connections.set(self.0.connections.get() - 1);
-        self.0.stats().connections.fetch_sub(1, Relaxed);
-        self.0.room.notify_waiters();
-    }
-}
-
-/// A connection that has shown what it speaks.
-pub(crate) struct ProtocolGuard(Rc<Core>, Protocol);
-
-impl Drop for ProtocolGuard {
-    fn drop(&mut self) {
-        self.0.stats().open[self.1 as usize].fetch_sub(1, Relaxed);
-    }
-}
-
-/// Serves until the order to drain has been carried out.
-pub(crate) async fn run<A: Application>(
+/// A running front thread: the configuration that it serves, and what it accepts from.
+struct Front<A> {
     thread: Rc<Thread<A>>,
-    (sockets, quic): (Vec<StdListener>, Vec<http3::Bound>),
-    mut order: watch::Receiver<Option<Instant>>,
-) -> io::Result<()> {
-    let mut acceptors = Vec::with_capacity(sockets.len());
-    for (index, socket) in sockets.into_iter().enumerate() {
-        let listener = TcpListener::from_std(socket)?;
-        acceptors.push(tokio::task::spawn_local(accept(
-            Rc::clone(&thread),
-            listener,
-            index,
-        )));
+    /// By number of the listener.
+    sockets: Vec<Rc<Socket<A>>>,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+/// A configuration that is ready to be served from.
+struct Ready<A> {
+    thread: Rc<Thread<A>>,
+    change: Box<Change>,
+    listeners: Vec<(usize, TcpListener)>,
+}
+
+impl<A: Application> Front<A> {
+    fn start(thread: Rc<Thread<A>>, sockets: Sockets) -> io::Result<Self> {
+        let (listeners, http3) = (listeners(sockets.tcp)?, sockets.http3);
+        let core = &thread.core;
+        core.life.set_max_connections(core.max_connections);
+        let numbers = 0..core.listeners.len();
+        let mut front = Self {
+            sockets: numbers
+                .map(|number| Socket::new(Rc::clone(&thread), number))
+                .collect(),
+            thread,
+            tasks: Vec::new(),
+        };
+        front.accept(listeners, http3);
+        Ok(front)
     }
-    let endpoints: Vec<_> = quic
-        .into_iter()
-        .map(|bound| tokio::task::spawn_local(http3::accept(Rc::clone(&thread), bound)))
-        .collect();
-    let core = &thread.core;
-    // Whoever could give the order is gone: that is one too.
-    let mut until = order
-        .wait_for(Option::is_some)
-        .await
-        .map_or(None, |order| *order);
-    core.start_draining(until.unwrap_or_else(Instant::now));
-    for endpoint in endpoints {
-        match endpoint.await {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::error!(%error, "HTTP/3 could not be served"),
-            Err(_) => tracing::error!("HTTP/3 ended early: this is a defect of the server"),
+
+    fn accept(&mut self, listeners: Vec<(usize, TcpListener)>, http3: Vec<http3::Bound>) {
+        let life = &self.thread.core.life;
+        for (number, listener) in listeners {
+            let accepting = accept(Rc::clone(&self.sockets[number]), Rc::clone(life), listener);
+            self.tasks.push(tokio::task::spawn_local(accepting));
+        }
+        for bound in http3 {
+            let (socket, life) = (Rc::clone(&self.sockets[bound.listener]), Rc::clone(life));
+            self.tasks.push(tokio::task::spawn_local(async move {
+                if let Err(error) = http3::accept(socket, life, bound).await {
+                    tracing::error!(%error, "HTTP/3 could not be served");
+                }
+            }));
         }
     }
-    for acceptor in acceptors {
-        if acceptor.await.is_err() {
+
+    /// Makes everything that another configuration needs, and changes nothing.
+    fn prepare(&self, plan: Plan, mut change: Box<Change>) -> Result<Ready<A>, io::Error> {
+        let core = Core::new(&change.setup, plan).map_err(io::Error::other)?;
+        Ok(Ready {
+            thread: Rc::new(Thread {
+                app: Rc::clone(&self.thread.app),
+                core: Rc::new(core),
+            }),
+            listeners: listeners(std::mem::take(&mut change.sockets.tcp))?,
+            change,
+        })
+    }
+
+    /// Serves it from now on.
+    fn switch(&mut self, ready: Ready<A>) {
+        let Ready {
+            thread,
+            change,
+            listeners,
+        } = ready;
+        let old = std::mem::take(&mut self.sockets);
+        let mut gone: Vec<bool> = vec![true; old.len()];
+        for (number, origin) in change.origins.iter().enumerate() {
+            let next = (Rc::clone(&thread), number);
+            let socket = match *origin {
+                Origin::New => Socket::new(next.0, number),
+                Origin::Kept { number, leaves } => {
+                    gone[number] = false;
+                    let http3 = change.setup.listeners[next.1].http3.clone();
+                    old[number].follow(next, http3, leaves.then_some(change.grace));
+                    Rc::clone(&old[number])
+                }
+            };
+            self.sockets.push(socket);
+        }
+        let until = later(change.grace);
+        for (socket, _) in old.iter().zip(gone).filter(|(_, gone)| *gone) {
+            socket.close(until);
+        }
+        let core = &thread.core;
+        core.life.set_max_connections(core.max_connections);
+        self.thread = thread;
+        self.tasks.retain(|task| !task.is_finished());
+        self.accept(listeners, change.sockets.http3);
+    }
+}
+
+fn listeners(sockets: Vec<(usize, StdListener)>) -> io::Result<Vec<(usize, TcpListener)>> {
+    let registered = sockets.into_iter();
+    registered
+        .map(|(number, socket)| Ok((number, TcpListener::from_std(socket)?)))
+        .collect()
+}
+
+/// Serves until the order to drain has been carried out. `plan` makes what a further configuration needs.
+pub(crate) async fn run<A: Application>(
+    thread: Rc<Thread<A>>,
+    sockets: Sockets,
+    plan: impl Fn(&Setup) -> Plan,
+    (mut orders, mut order): (
+        mpsc::UnboundedReceiver<Order>,
+        watch::Receiver<Option<Instant>>,
+    ),
+) -> io::Result<()> {
+    let life = Rc::clone(&thread.core.life);
+    let mut front = Front::start(thread, sockets)?;
+    let mut ready = None;
+    let mut until = loop {
+        tokio::select! {
+            // Whoever could give the order is gone: that is one too.
+            until = order.wait_for(Option::is_some) => break until.map_or(None, |order| *order),
+            Some(order) = orders.recv() => match order {
+                Order::Prepare(change, reply) => {
+                    let plan = plan(&change.setup);
+                    let prepared = front.prepare(plan, change);
+                    let result = prepared.map(|prepared| ready = Some(prepared));
+                    // Who asked may have gone: nothing has changed.
+                    let _ = reply.send(result);
+                }
+                Order::Abandon => ready = None,
+                Order::Switch(reply) => {
+                    if let Some(ready) = ready.take() {
+                        front.switch(ready);
+                    }
+                    let _ = reply.send(());
+                }
+            },
+        }
+    };
+    drop(ready);
+    for socket in &front.sockets {
+        socket.close(until.unwrap_or_else(Instant::now));
+    }
+    for task in front.tasks {
+        if task.await.is_err() {
             tracing::error!("a listener ended early: this is a defect of the server");
         }
     }
     let mut may_change = true;
     loop {
-        let room = core.room.notified();
-        if core.connections.get() == 0 {
+        let room = life.room.notified();
+        if life.is_empty() {
             return Ok(());
         }
         // Connections cut themselves at `until`. What is left shortly after, because the grace was
@@ -371,35 +353,34 @@ pub(crate) async fn run<A: Application>(
     }
 }
 
-async fn accept<A: Application>(thread: Rc<Thread<A>>, listener: TcpListener, index: usize) {
-    let core = &thread.core;
+async fn accept<A: Application>(socket: Rc<Socket<A>>, life: Rc<Life>, listener: TcpListener) {
     let mut complaints = Complaints::default();
     loop {
-        let drained = core.drain.notified();
-        if core.is_draining() {
+        let changed = socket.changed();
+        if socket.is_closed() {
             break;
         }
-        if core.is_full() {
-            let room = core.room.notified();
+        if life.is_full() {
+            let room = life.room.notified();
             tokio::select! {
                 () = room => {}
-                () = drained => {}
+                () = changed => {}
             }
             continue;
         }
-        let mut drained = std::pin::pin!(drained);
+        let mut changed = std::pin::pin!(changed);
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
-            () = &mut drained => continue,
+            () = &mut changed => continue,
         };
         match accepted {
-            Ok((stream, remote)) => start(&thread, stream, remote, index),
+            Ok((stream, remote)) => start(&socket, &life, stream, remote),
             Err(error) if is_exhausted(&error) => {
                 complaints.add(&error);
                 // The connection waits in the kernel; trying at once would spin.
                 tokio::select! {
                     () = tokio::time::sleep(Duration::from_millis(100)) => {}
-                    () = drained => {}
+                    () = changed => {}
                 }
             }
             // The client went away before it was accepted.
@@ -410,18 +391,18 @@ async fn accept<A: Application>(thread: Rc<Thread<A>>, listener: TcpListener, in
     while let Poll::Ready(Ok((stream, remote))) =
         std::future::poll_fn(|cx| Poll::Ready(listener.poll_accept(cx))).await
     {
-        start(&thread, stream, remote, index);
+        start(&socket, &life, stream, remote);
     }
 }
 
 fn start<A: Application>(
-    thread: &Rc<Thread<A>>,
+    socket: &Socket<A>,
+    life: &Rc<Life>,
     stream: TcpStream,
     remote: SocketAddr,
-    listener: usize,
 ) {
-    let guard = ConnectionGuard::new(&thread.core);
-    let connection = connection::serve(Rc::clone(thread), stream, remote, listener);
+    let guard = ConnectionGuard::new(life);
+    let connection = connection::serve(socket.listener(), stream, remote);
     tokio::task::spawn_local(async move {
         connection.await;
         drop(guard);

@@ -8,39 +8,8 @@ use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::UnixListener;
 use std::thread;
 
-use howdah_config::{NoFiles, parse};
-use support::{Harness, php_site, wait_until};
-
-/// A server whose site has these directives; `UP` in them is the address of the upstream.
-fn front(upstream: &str, global: &str, site: &str) -> Harness {
-    let text = format!(
-        "{{\nhowdah {{\nfront_threads 1\n}}\n{global}\n}}\n:0 {{\nbind 127.0.0.1\n{site}\n}}\n"
-    )
-    // Not `UP` alone: a temporary directory may have it in its name.
-    .replace("reverse_proxy UP", &format!("reverse_proxy {upstream}"));
-    let parsed = parse(&text, "Caddyfile", &|_| None, &NoFiles)
-        .unwrap_or_else(|errors| panic!("{text}\n{errors}"));
-    Harness::start(&parsed.config)
-}
-
-struct Back {
-    harness: Harness,
-    _directory: tempfile::TempDir,
-}
-
-fn back() -> Back {
-    let directory = tempfile::tempdir().unwrap();
-    Back {
-        harness: Harness::start(&php_site(directory.path())),
-        _directory: directory,
-    }
-}
-
-impl Back {
-    fn address(&self) -> String {
-        self.harness.address().to_string()
-    }
-}
+use support::front::{back, front};
+use support::wait_until;
 
 #[test]
 fn requests_and_responses_pass() {
@@ -173,10 +142,100 @@ fn responses_of_upstreams_are_handled() {
     assert_eq!((reply.status, reply.text()), (200, "busy"));
     assert_eq!(
         (reply.header("x-was"), reply.header("x-kept")),
-        (Some("500"), Some("1"))
+        (Some("500"), None)
     );
     assert_eq!(front.get("/?mode=answer&status=418").status, 404);
     assert_eq!(front.get("/?mode=answer&status=404").status, 404);
+}
+
+#[test]
+fn responses_of_upstreams_are_copied() {
+    let back = back();
+    let copying = |directives: &str| {
+        let site = format!(
+            "header X-Outer 1\nreverse_proxy UP {{\n@bad status 5xx\nhandle_response @bad {{\nheader X-Was {{rp.status_code}}\n{directives}\n}}\n}}"
+        );
+        front(&back.address(), "", &site)
+    };
+    let target = "/?mode=answer&status=503&h=x-one:1&h=x-two:2&h=etag:old";
+    for (directives, status, body, fields) in [
+        ("respond sorry", 200, "sorry", [None, None]),
+        (
+            "copy_response_headers\nrespond sorry 500",
+            500,
+            "sorry",
+            [Some("1"), Some("2")],
+        ),
+        (
+            "copy_response_headers {\ninclude X-One\n}\nrespond sorry",
+            200,
+            "sorry",
+            [Some("1"), None],
+        ),
+        (
+            "copy_response_headers {\nexclude X-One\n}\nrespond sorry",
+            200,
+            "sorry",
+            [None, Some("2")],
+        ),
+        ("copy_response", 503, "method=GET", [Some("1"), Some("2")]),
+        (
+            "copy_response 404",
+            404,
+            "method=GET",
+            [Some("1"), Some("2")],
+        ),
+        (
+            "copy_response /other 404\nrespond sorry",
+            200,
+            "sorry",
+            [None, None],
+        ),
+    ] {
+        let front = copying(directives);
+        let reply = front.get(target);
+        assert_eq!(reply.status, status, "{directives}");
+        assert!(reply.text().starts_with(body), "{directives}: {reply:?}");
+        let found = [reply.header("x-one"), reply.header("x-two")];
+        assert_eq!(found, fields, "{directives}");
+        assert_eq!(reply.header("x-was"), Some("503"), "{directives}");
+        assert_eq!(reply.header("x-outer"), Some("1"), "{directives}");
+        assert_eq!(front.get("/").status, 200, "{directives}");
+    }
+}
+
+#[test]
+fn the_upstream_may_be_asked_for_something_else() {
+    let back = back();
+    let front = front(
+        &back.address(),
+        "",
+        "handle /get/* {\nreverse_proxy UP {\nmethod GET\nrewrite /verify?from={uri}\n}\n}\n\
+         handle_path /put/* {\nreverse_proxy UP {\nmethod put\nrewrite /all{path}\n}\n}",
+    );
+    let reply = front.send("POST /get/a%20b?c HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc");
+    assert_eq!(reply.value("method"), "GET");
+    assert_eq!(reply.value("uri"), "/verify?from=/get/a%20b?c");
+    assert_eq!(reply.value("length"), "0");
+    let put = front.send("POST /put/x?y HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc");
+    assert_eq!((put.value("method"), put.value("length")), ("PUT", "3"));
+    assert_eq!(put.value("uri"), "/all/x?y");
+    // Nobody has read the body.
+    assert_eq!(reply.header("connection"), Some("close"));
+}
+
+#[test]
+fn a_proxy_may_trust_others_than_the_server_does() {
+    let back = back();
+    let told = |global: &str, ranges: &str| {
+        let site = format!("reverse_proxy UP {{\ntrusted_proxies {ranges}\n}}");
+        let front = front(&back.address(), global, &site);
+        let reply = front.get_with("/", "X-Forwarded-For: 8.8.8.8\r\n");
+        reply.value("h.x-forwarded-for").to_owned()
+    };
+    assert_eq!(told("", "private_ranges"), "8.8.8.8, 127.0.0.1");
+    let global = "servers {\ntrusted_proxies static private_ranges\n}";
+    assert_eq!(told(global, "10.0.0.0/8"), "127.0.0.1");
 }
 
 /// A port that nobody listens on, and nobody else gets while the socket is there.

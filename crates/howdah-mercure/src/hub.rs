@@ -1,7 +1,7 @@
 //! The hub: subscribers, and the updates that are kept.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
@@ -10,10 +10,12 @@ use tokio::sync::mpsc::{self, Receiver, Sender};
 
 use crate::options::Options;
 use crate::selector::{Selector, any};
-use crate::update::{Update, urn};
+use crate::update::{Draft, Problem, Update, urn};
 
 /// Bytes of updates that are kept.
 const HISTORY_BYTES: usize = 16 << 20;
+/// Bytes of updates that may wait for one subscriber. They are shared with others for whom they wait.
+const WAITING_BYTES: usize = 16 << 20;
 /// The id before the first update.
 pub(crate) const EARLIEST: &str = "earliest";
 
@@ -60,6 +62,24 @@ pub(crate) struct Subscriber {
     pub(crate) private: Vec<Selector>,
     pub(crate) payload: Option<Value>,
     queue: Option<Sender<Bytes>>,
+    /// Bytes in the queue.
+    waiting: Waiting,
+}
+
+/// Bytes that wait in a queue; both ends count.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Waiting(Arc<AtomicUsize>);
+
+impl Waiting {
+    /// False: there is no room for so many.
+    fn add(&self, bytes: usize) -> bool {
+        let before = self.0.fetch_add(bytes, Relaxed);
+        before == 0 || before + bytes <= WAITING_BYTES
+    }
+
+    pub(crate) fn taken(&self, bytes: usize) {
+        self.0.fetch_sub(bytes, Relaxed);
+    }
 }
 
 /// A place in the hub, for as long as the connection lives.
@@ -74,6 +94,7 @@ pub(crate) struct Place {
 pub(crate) struct Joined {
     pub(crate) place: Place,
     pub(crate) queue: Receiver<Bytes>,
+    pub(crate) waiting: Waiting,
     /// What it missed.
     pub(crate) missed: Vec<Bytes>,
     /// The last update before those that it gets.
@@ -92,6 +113,7 @@ impl Subscriber {
             private,
             payload,
             queue: None,
+            waiting: Waiting::default(),
         }
     }
 
@@ -137,6 +159,13 @@ impl Hub {
         state.subscribers.clear();
     }
 
+    /// Publishes an update of the server's own, which needs no token.
+    pub fn publish(&self, draft: Draft) -> Result<(), Problem> {
+        draft.check()?;
+        self.dispatch(draft.finish());
+        Ok(())
+    }
+
     /// The id of the last update.
     pub(crate) fn last(&self) -> String {
         self.lock().last.clone()
@@ -152,8 +181,11 @@ impl Hub {
             if !subscriber.gets(&update) {
                 continue;
             }
-            let queue = subscriber.queue.as_ref();
-            if queue.is_some_and(|queue| queue.try_send(update.event.clone()).is_err()) {
+            let Some(queue) = &subscriber.queue else {
+                continue;
+            };
+            let room = subscriber.waiting.add(update.event.len());
+            if !room || queue.try_send(update.event.clone()).is_err() {
                 slow.push(*number);
             }
         }
@@ -179,6 +211,7 @@ impl Hub {
     ) -> Option<Joined> {
         let (sender, queue) = mpsc::channel(self.options.queue.max(1));
         subscriber.queue = Some(sender);
+        let waiting = subscriber.waiting.clone();
         let mut state = self.lock();
         if state.closed || state.subscribers.len() >= self.options.subscribers {
             return None;
@@ -193,6 +226,7 @@ impl Hub {
         Some(Joined {
             place: Place { hub, number },
             queue,
+            waiting,
             missed,
             last,
         })

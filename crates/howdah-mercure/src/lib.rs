@@ -8,7 +8,8 @@
 //! - A queue has a limit: a subscriber that does not keep up is dropped, and asks for what it missed with
 //!   `Last-Event-ID` when it comes back.
 //! - An update is made into the text of an event once, whatever the number of subscribers.
-//! - [`Hub::answer`] takes requests of any front thread; nothing in it waits.
+//! - [`Hub::answer`] takes requests of any front thread, [`Hub::publish`] updates of the server's own; nothing
+//!   in them waits.
 //!
 //! This crate knows neither connections nor configuration files.
 #![forbid(unsafe_code)]
@@ -30,3 +31,4 @@ pub use answer::{Body, PATH, Request};
 pub use hub::{Counts, Hub};
 pub use options::{Key, KeyError, Options, Origins};
 pub use stream::EventStream;
+pub use update::{Draft, Problem};

@@ -25,7 +25,8 @@ pub struct Options {
     pub write_timeout: Option<Duration>,
     /// Updates that are kept for those who come back. Default 1,000, and 16 MiB of them.
     pub history: usize,
-    /// Updates that may wait for one subscriber. Default 256.
+    /// Updates that may wait for one subscriber. Default 4,096, and 16 MiB of them: PHP code may publish many at a
+    /// time.
     pub queue: usize,
     /// Subscribers at a time. Default 50,000.
     pub subscribers: usize,
@@ -48,7 +49,7 @@ impl Options {
             heartbeat: Some(Duration::from_secs(40)),
             write_timeout: Some(Duration::from_secs(600)),
             history: 1_000,
-            queue: 256,
+            queue: 4_096,
             subscribers: 50_000,
             cookie: "mercureAuthorization".into(),
             version_7: false,

@@ -6,14 +6,11 @@ use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{Response, StatusCode};
 
-use crate::answer::{Body, PATH, Request, text, unauthorized, whole};
+use crate::answer::{Body, Request, text, unauthorized, whole};
 use crate::hub::Hub;
 use crate::selector::all;
 use crate::token::authorize;
-use crate::update::Draft;
-
-/// Topics of one update.
-const TOPICS_MAX: usize = 1_000;
+use crate::update::{Draft, Problem};
 
 /// Answers with the id of the update.
 pub(crate) fn publish(hub: &Arc<Hub>, request: &Request<'_>) -> Response<Body> {
@@ -42,7 +39,7 @@ pub(crate) fn publish(hub: &Arc<Hub>, request: &Request<'_>) -> Response<Body> {
     }
     let draft = match read(request.body) {
         Ok(draft) => draft,
-        Err(problem) => return text(problem.status(), &problem.to_string()),
+        Err(problem) => return text(status(problem), &problem.to_string()),
     };
     if !all(&allowed, &draft.topics) {
         return *unauthorized(request, None);
@@ -53,31 +50,11 @@ pub(crate) fn publish(hub: &Arc<Hub>, request: &Request<'_>) -> Response<Body> {
     whole(StatusCode::OK, "text/plain; charset=utf-8", id)
 }
 
-/// What is wrong with an update.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-enum Problem {
-    #[error("Missing \"topic\" parameter.")]
-    NoTopic,
-    #[error("An update may have {TOPICS_MAX} topics.")]
-    TooMany,
-    #[error("A topic has control characters.")]
-    Topic,
-    #[error("Topics below {PATH} are the hub's own.")]
-    Reserved,
-    #[error("Invalid \"id\" parameter: no line ends, and no `#` at its start.")]
-    Id,
-    #[error("Invalid \"type\" parameter: no line ends.")]
-    Kind,
-    #[error("Invalid \"retry\" parameter: milliseconds as a whole number.")]
-    Retry,
-}
-
-impl Problem {
-    fn status(&self) -> StatusCode {
-        match self {
-            Self::Reserved => StatusCode::FORBIDDEN,
-            _ => StatusCode::BAD_REQUEST,
-        }
+/// The status that tells a client of it.
+fn status(problem: Problem) -> StatusCode {
+    match problem {
+        Problem::Reserved => StatusCode::FORBIDDEN,
+        _ => StatusCode::BAD_REQUEST,
     }
 }
 
@@ -97,30 +74,8 @@ fn read(body: &[u8]) -> Result<Draft, Problem> {
             _ => {}
         }
     }
-    // Line ends would let a publisher write fields of its own into the events of others.
-    let breaks = |text: &Option<String>| {
-        text.as_ref()
-            .is_some_and(|text| text.contains(['\0', '\r', '\n']))
-    };
-    if draft.topics.is_empty() {
-        Err(Problem::NoTopic)
-    } else if draft.topics.len() > TOPICS_MAX {
-        Err(Problem::TooMany)
-    } else if draft
-        .topics
-        .iter()
-        .any(|topic| topic.contains(char::is_control))
-    {
-        Err(Problem::Topic)
-    } else if draft.topics.iter().any(|topic| topic.contains(PATH)) {
-        Err(Problem::Reserved)
-    } else if breaks(&draft.id) || draft.id.as_ref().is_some_and(|id| id.starts_with('#')) {
-        Err(Problem::Id)
-    } else if breaks(&draft.kind) {
-        Err(Problem::Kind)
-    } else {
-        Ok(draft)
-    }
+    draft.check()?;
+    Ok(draft)
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use http_body::{Frame, SizeHint};
 use tokio::sync::mpsc::Receiver;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use crate::hub::{Joined, Place};
+use crate::hub::{Joined, Place, Waiting};
 
 /// A comment, which clients pass over: the header of the response goes out with it, and proxies see life.
 const COMMENT: Bytes = Bytes::from_static(b":\n");
@@ -24,6 +24,7 @@ pub struct EventStream {
     /// Before the queue: the first comment, and what was missed.
     first: VecDeque<Bytes>,
     queue: Receiver<Bytes>,
+    waiting: Waiting,
     beat: Option<(Duration, Pin<Box<Sleep>>)>,
     end: Option<Pin<Box<Sleep>>>,
     ended: bool,
@@ -37,6 +38,7 @@ impl EventStream {
         Self {
             first,
             queue: joined.queue,
+            waiting: joined.waiting,
             beat: beat.map(|beat| (beat, Box::pin(sleep_until(Instant::now() + beat)))),
             end: end.map(|end| Box::pin(sleep_until(end))),
             ended: false,
@@ -79,11 +81,13 @@ impl http_body::Body for EventStream {
             }
             Poll::Ready(Some(event)) => {
                 this.beat_later();
+                this.waiting.taken(event.len());
                 let mut data = event;
                 let mut more = Vec::new();
                 while more.len() < BATCH
                     && let Ok(next) = this.queue.try_recv()
                 {
+                    this.waiting.taken(next.len());
                     if more.is_empty() {
                         more.extend_from_slice(&data);
                     }

@@ -11,7 +11,7 @@ use http_body::Body as _;
 use jsonwebtoken::{EncodingKey, Header, encode};
 use serde_json::{Value, json};
 
-use crate::{Body, Hub, Key, Options, Origins, PATH, Request};
+use crate::{Body, Draft, Hub, Key, Options, Origins, PATH, Problem, Request};
 
 /// Name and value of a header field.
 type Field = (&'static str, String);
@@ -294,6 +294,51 @@ async fn a_slow_subscriber_is_dropped_and_nobody_waits() {
     let (text, ended) = available(&mut slow).await;
     assert!(ended, "{text}");
     assert_eq!(text.matches("id: ").count(), 4, "what was in the queue");
+}
+
+#[tokio::test]
+async fn what_waits_for_a_subscriber_is_limited_by_its_size() {
+    let hub = Hub::new(options());
+    let mut slow = subscribe(&hub, "topic=t", &[]);
+    let large = Draft {
+        topics: vec!["t".into()],
+        data: "x".repeat(1 << 20),
+        ..Draft::default()
+    };
+    for _ in 0..16 {
+        hub.publish(large.clone()).expect("valid");
+    }
+    let counts = hub.counts();
+    assert_eq!((counts.subscribers, counts.dropped), (0, 1));
+    let (text, ended) = available(&mut slow).await;
+    assert!(ended);
+    assert_eq!(text.matches("id: ").count(), 15, "of 16 MiB");
+}
+
+#[tokio::test]
+async fn the_server_publishes_without_a_token() {
+    let hub = Hub::new(options());
+    let mut own = subscribe(&hub, "topic=t", &[]);
+    events(&mut own).await;
+    let draft = Draft {
+        topics: vec!["t".into()],
+        data: "x".into(),
+        id: Some("i".into()),
+        ..Draft::default()
+    };
+    let before = hub.counts().updates;
+    // Many at a time, as a script in a loop does.
+    for _ in 0..1_000 {
+        hub.publish(draft.clone()).expect("valid");
+    }
+    let text = events(&mut own).await;
+    assert_eq!(text, "id: i\ndata: x\n\n".repeat(1_000));
+    let wrong = Draft {
+        kind: Some("a\nid: j".into()),
+        ..draft
+    };
+    assert_eq!(hub.publish(wrong), Err(Problem::Kind));
+    assert_eq!(hub.counts().updates, before + 1_000);
 }
 
 #[tokio::test(start_paused = true)]

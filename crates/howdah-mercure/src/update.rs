@@ -4,6 +4,11 @@ use std::fmt::Write as _;
 
 use bytes::Bytes;
 
+use crate::answer::PATH;
+
+/// Topics of one update.
+const TOPICS_MAX: usize = 1_000;
+
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Update {
@@ -16,16 +21,73 @@ pub(crate) struct Update {
 
 /// What a publisher gives.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Draft {
-    pub(crate) topics: Vec<String>,
-    pub(crate) data: String,
-    pub(crate) private: bool,
-    pub(crate) id: Option<String>,
-    pub(crate) kind: Option<String>,
-    pub(crate) retry: Option<u64>,
+pub struct Draft {
+    /// At least one; the first is the canonical one.
+    pub topics: Vec<String>,
+    /// What subscribers get, mostly JSON or HTML.
+    pub data: String,
+    /// For subscribers with a right to one of the topics. Default false.
+    pub private: bool,
+    /// Default: the hub gives it one.
+    pub id: Option<String>,
+    /// The event's type. Default none, which is `message` for browsers.
+    pub kind: Option<String>,
+    /// Milliseconds after which subscribers come back that were cut off.
+    pub retry: Option<u64>,
+}
+
+/// What is wrong with an update.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Problem {
+    /// None at all.
+    #[error("Missing \"topic\" parameter.")]
+    NoTopic,
+    /// More than a thousand.
+    #[error("An update may have {TOPICS_MAX} topics.")]
+    TooMany,
+    /// It has control characters.
+    #[error("A topic has control characters.")]
+    Topic,
+    /// It is below `/.well-known/mercure`.
+    #[error("Topics below {PATH} are the hub's own.")]
+    Reserved,
+    /// It would break the event, or ask for something when it is sent back.
+    #[error("Invalid \"id\" parameter: no line ends, and no `#` at its start.")]
+    Id,
+    /// It would break the event.
+    #[error("Invalid \"type\" parameter: no line ends.")]
+    Kind,
+    /// It is no number.
+    #[error("Invalid \"retry\" parameter: milliseconds as a whole number.")]
+    Retry,
 }
 
 impl Draft {
+    /// Whether it may be published. Line ends would let a publisher write fields of its own into the events of
+    /// others.
+    pub(crate) fn check(&self) -> Result<(), Problem> {
+        let breaks = |text: &Option<String>| {
+            text.as_ref()
+                .is_some_and(|text| text.contains(['\0', '\r', '\n']))
+        };
+        let mut topics = self.topics.iter();
+        if self.topics.is_empty() {
+            Err(Problem::NoTopic)
+        } else if self.topics.len() > TOPICS_MAX {
+            Err(Problem::TooMany)
+        } else if topics.any(|topic| topic.contains(char::is_control)) {
+            Err(Problem::Topic)
+        } else if self.topics.iter().any(|topic| topic.contains(PATH)) {
+            Err(Problem::Reserved)
+        } else if breaks(&self.id) || self.id.as_ref().is_some_and(|id| id.starts_with('#')) {
+            Err(Problem::Id)
+        } else if breaks(&self.kind) {
+            Err(Problem::Kind)
+        } else {
+            Ok(())
+        }
+    }
+
     /// The update; one without an id gets one.
     pub(crate) fn finish(self) -> Update {
         let id = self.id.unwrap_or_else(urn);

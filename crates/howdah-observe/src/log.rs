@@ -6,6 +6,7 @@
 
 use std::fmt::{self, Write as _};
 use std::io::{IsTerminal, Write as _};
+use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
@@ -13,6 +14,7 @@ use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Metadata, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{Registry, reload};
 
 /// How lines look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,36 +36,49 @@ impl Format {
     }
 }
 
+/// How the log can be changed while the program runs.
+static HANDLE: OnceLock<reload::Handle<Stderr, Registry>> = OnceLock::new();
+
 /// Starts logging to stderr. Events below `level` are dropped where they occur.
 ///
 /// # Panics
 /// When called twice in a process.
 pub fn init(format: Format, level: Level) {
-    let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    tracing_subscriber::registry()
-        .with(Stderr {
-            format,
-            level,
-            colour,
-        })
-        .init();
+    let (layer, handle) = reload::Layer::new(Stderr::new(format, level));
+    tracing_subscriber::registry().with(layer).init();
+    // It was not called before, or the line above had panicked.
+    let _ = HANDLE.set(handle);
 }
 
+/// Changes format and level from now on. Does nothing before [`init`].
+pub fn change(format: Format, level: Level) {
+    if let Some(handle) = HANDLE.get() {
+        // Fails only where there is no log any more.
+        let _ = handle.modify(|layer| *layer = Stderr::new(format, level));
+    }
+}
+
+#[derive(Debug)]
 struct Stderr {
     format: Format,
     level: Level,
     colour: bool,
 }
 
+impl Stderr {
+    fn new(format: Format, level: Level) -> Self {
+        let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+        Self {
+            format,
+            level,
+            colour,
+        }
+    }
+}
+
 impl<S: Subscriber> Layer<S> for Stderr {
     fn enabled(&self, metadata: &Metadata<'_>, _: Context<'_, S>) -> bool {
-        // Libraries below us talk about their own affairs at these levels.
-        let floor = if metadata.target().starts_with("howdah") {
-            self.level
-        } else {
-            self.level.min(Level::WARN)
-        };
-        *metadata.level() <= floor
+        *metadata.level() <= self.level.min(floor(metadata.target()))
     }
 
     fn max_level_hint(&self) -> Option<tracing::level_filters::LevelFilter> {
@@ -82,6 +97,20 @@ impl<S: Subscriber> Layer<S> for Stderr {
         // One write for one line, so that lines of several threads never mix. Nothing can be done about
         // a log that cannot be written.
         let _ = std::io::stderr().lock().write_all(line.as_bytes());
+    }
+}
+
+/// The last level of whoever logs that is of use.
+fn floor(target: &str) -> Level {
+    let library = target.split("::").next().unwrap_or(target);
+    match library {
+        // These warn of what clients send, as often as clients like.
+        "h2" | "h3" | "h3_quinn" | "hyper" | "quinn" | "quinn_proto" | "quinn_udp" | "rustls" => {
+            Level::ERROR
+        }
+        _ if target.starts_with("howdah") => Level::TRACE,
+        // Libraries talk about their own affairs below it.
+        _ => Level::WARN,
     }
 }
 
@@ -239,6 +268,17 @@ mod tests {
         let subscriber = tracing_subscriber::registry().with(Capture(lines.clone(), format));
         tracing::subscriber::with_default(subscriber, log);
         lines.lock().expect("lock").concat()
+    }
+
+    #[test]
+    fn clients_do_not_fill_the_log() {
+        assert_eq!(floor("h2::proto::ping_pong"), Level::ERROR);
+        assert_eq!(floor("quinn_proto::connection"), Level::ERROR);
+        assert_eq!(floor("h2other"), Level::WARN);
+        assert_eq!(floor("tokio::runtime"), Level::WARN);
+        for own in ["howdah", "howdah::pool", "howdah_http::connection"] {
+            assert_eq!(floor(own), Level::TRACE);
+        }
     }
 
     #[test]

@@ -8,11 +8,11 @@ use std::time::Duration;
 use howdah_shm::WriteIndices;
 use howdah_shm::layout::{
     CONTROL_SIZE_MAX, KEEP_ALL, POOL_CLASSIC, POOL_FLAG_BOOT_EACH, POOL_FLAG_EXIT_RESTARTS,
-    POOL_FLAG_FRESH_FILES, POOL_FLAG_NO_ROLLBACK, POOL_FLAG_SHARE_STATICS, POOL_OPTIONS_SIZE,
-    POOL_WORKER, SPAWN_SIZE,
+    POOL_FLAG_FRESH_FILES, POOL_FLAG_NO_NEW_PRIVS, POOL_FLAG_NO_ROLLBACK, POOL_FLAG_SHARE_STATICS,
+    POOL_FLAG_USER, POOL_OPTIONS_SIZE, POOL_WORKER, SPAWN_SIZE,
 };
 
-use crate::options::{Mode, PoolOptions};
+use crate::options::{Mode, PoolOptions, User};
 
 /// Why a pool's options cannot be told to PHP.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -43,6 +43,12 @@ pub(crate) fn pool(
     // The first generation finds OPcache as fresh as the files are.
     if generation > 1 {
         flags |= POOL_FLAG_FRESH_FILES;
+    }
+    if options.user.is_some() {
+        flags |= POOL_FLAG_USER;
+    }
+    if options.no_new_privs {
+        flags |= POOL_FLAG_NO_NEW_PRIVS;
     }
     if let Mode::Worker(worker) = &options.mode {
         mode = POOL_WORKER;
@@ -99,10 +105,34 @@ pub(crate) fn pool(
     for string in strings {
         data.extend_from_slice(string);
     }
+    if let Some(user) = &options.user {
+        append_user(&mut data, user)?;
+    }
     if data.len() > CONTROL_SIZE_MAX {
         return Err(EncodeError::TooLarge(data.len()));
     }
     Ok(data)
+}
+
+/// `struct howdah_identity` and what follows it.
+fn append_user(data: &mut Vec<u8>, user: &User) -> Result<(), EncodeError> {
+    let (name, home) = (user.name.as_bytes(), user.home.as_os_str().as_bytes());
+    for (string, what) in [(name, "the name of its user"), (home, "its user's home")] {
+        if string.contains(&0) {
+            return Err(EncodeError::Nul(what));
+        }
+    }
+    let sizes = [user.groups.len(), name.len(), home.len()].map(|size| size as u32);
+    for word in [user.uid, user.gid]
+        .iter()
+        .chain(&sizes)
+        .chain(&user.groups)
+    {
+        data.extend_from_slice(&word.to_le_bytes());
+    }
+    data.extend_from_slice(name);
+    data.extend_from_slice(home);
+    Ok(())
 }
 
 /// 0: none. A time below a millisecond is still one.
@@ -146,6 +176,7 @@ pub(crate) fn spawn(lifetime: Lifetime, indices: &WriteIndices) -> Vec<u8> {
 mod tests {
     use super::*;
     use crate::options::{Concurrency, WorkerOptions};
+    use howdah_shm::layout::IDENTITY_SIZE;
 
     fn words(data: &[u8]) -> Vec<u32> {
         data[..POOL_OPTIONS_SIZE]
@@ -192,6 +223,28 @@ mod tests {
             &data[POOL_OPTIONS_SIZE..],
             b"app/app/w.php/appA\x001\0B\0\0/a\0/b\0"
         );
+    }
+
+    #[test]
+    fn a_user_follows_the_strings() {
+        let mut options = PoolOptions::new("php", 2);
+        options.no_new_privs = true;
+        options.user = Some(User {
+            uid: 33,
+            gid: 34,
+            groups: vec![34, 4],
+            name: "web".into(),
+            home: "/var/www".into(),
+        });
+        let data = pool(&options, 1, false).expect("encoded");
+        assert_eq!(words(&data)[1], POOL_FLAG_USER | POOL_FLAG_NO_NEW_PRIVS);
+        let user = data[POOL_OPTIONS_SIZE..]
+            .strip_prefix(b"php")
+            .expect("the name");
+        let (numbers, strings) = user.split_at(IDENTITY_SIZE + 2 * 4);
+        let numbers: Vec<u8> = numbers.iter().copied().step_by(4).collect();
+        assert_eq!(numbers, [33, 34, 2, 3, 8, 34, 4]);
+        assert_eq!(strings, b"web/var/www");
     }
 
     #[test]

@@ -3,13 +3,14 @@
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use bytes::Bytes;
-use howdah_shm::{Exit, Fault, Frame, Front, SlotId, WorkerId};
+use howdah_shm::{Exit, Fault, Frame, Front, Part, SlotId, Updates, WorkerId};
 
-use crate::front::{Inner, Observer};
+use crate::front::{Inner, Observer, Publisher};
 use crate::response::{Body, CallError, Finished, Head};
 
 /// Interim responses of one request that may wait to be passed on.
@@ -52,6 +53,9 @@ pub(crate) struct ExchangeState {
     pub(crate) observer: Option<Rc<dyn Observer>>,
     /// The observer knows of the worker.
     claim_told: bool,
+    /// Takes what the request publishes.
+    pub(crate) publisher: Option<Arc<dyn Publisher>>,
+    updates: Updates,
 }
 
 impl ExchangeState {
@@ -74,6 +78,8 @@ impl ExchangeState {
             waker: None,
             observer: None,
             claim_told: false,
+            publisher: None,
+            updates: Updates::default(),
         }
     }
 
@@ -97,23 +103,39 @@ impl ExchangeState {
         };
         self.paused = false;
         loop {
-            if limit.is_some_and(|limit| self.buffered >= limit) && !self.client_gone {
+            // Of a response that is complete nothing more is buffered, but the script may publish on.
+            if limit.is_some_and(|limit| self.buffered >= limit)
+                && !self.client_gone
+                && self.outcome.is_none()
+            {
                 self.paused = true;
                 break;
             }
             match reader.next() {
                 None => break,
-                Some(Err(fault)) => {
-                    self.end(Err(CallError::Malformed));
-                    return Err(fault);
+                Some(frame) => {
+                    if let Err(fault) = frame.and_then(|frame| self.take(frame)) {
+                        self.end(Err(CallError::Malformed));
+                        return Err(fault);
+                    }
                 }
-                Some(Ok(frame)) => self.take(frame),
             }
         }
         Ok(())
     }
 
-    fn take(&mut self, frame: Frame) {
+    /// Whatever has become of the client. What is malformed is the worker's end.
+    fn publish(&mut self, part: Part) -> Result<(), Fault> {
+        let Some(publisher) = &self.publisher else {
+            return Err(Fault::FrameOrder("publish"));
+        };
+        if let Some(update) = self.updates.add(part)? {
+            publisher.publish(self.request_id, update);
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, frame: Frame) -> Result<(), Fault> {
         match frame {
             Frame::Headers(head) if self.outcome.is_none() => {
                 let fields = head.headers();
@@ -137,6 +159,7 @@ impl ExchangeState {
             }
             // Nobody waits for these.
             Frame::Headers(_) | Frame::Body(_) | Frame::Info(_) => {}
+            Frame::Publish(part) => self.publish(part)?,
             Frame::Finish => self.end(Ok(Finished::default())),
             Frame::End(end) => self.end(Ok(Finished {
                 fatal: end.exit == Exit::Fatal,
@@ -144,6 +167,7 @@ impl ExchangeState {
                 memory_peak: end.memory_peak,
             })),
         }
+        Ok(())
     }
 
     /// Settles how the response ended; the first word counts.
@@ -173,6 +197,7 @@ impl ExchangeState {
         self.paused = false;
         self.running_since = None;
         self.claim_told = false;
+        self.updates = Updates::default();
     }
 
     pub(crate) fn leave(&mut self) {

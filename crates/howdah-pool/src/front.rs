@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
-use howdah_shm::{Cancel, Event, FillError, Front, SlotId, WorkerId};
+use howdah_shm::{Cancel, Event, FillError, Front, SlotId, Update, WorkerId};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::{Notify, mpsc};
@@ -25,7 +25,7 @@ use tokio::sync::{Notify, mpsc};
 use crate::exchange::{Exchange, ExchangeState};
 use crate::load::Load;
 use crate::messages::{KillReason, ToFront, ToSupervisor};
-use crate::options::PoolOptions;
+use crate::options::{PoolOptions, User};
 use crate::readiness::register;
 use crate::response::{Body, CallError, Head};
 use crate::scheduling::yield_on_wake;
@@ -34,6 +34,8 @@ pub use howdah_shm::Body as RequestBody;
 
 /// `HOWDAH_REQUEST_HEAD`.
 const FLAG_HEAD: u32 = 1;
+/// `HOWDAH_REQUEST_HUB`.
+const FLAG_HUB: u32 = 2;
 
 /// How often limits are looked at while requests are under way.
 const SWEEP: Duration = Duration::from_millis(50);
@@ -65,6 +67,15 @@ pub struct Request<'a> {
     pub repeatable: bool,
     /// Is told of the request's way, if somebody wants to know.
     pub observer: Option<Rc<dyn Observer>>,
+    /// Takes what the script publishes; without one it is told that there is no hub.
+    pub publisher: Option<Arc<dyn Publisher>>,
+}
+
+/// Takes the updates that a request publishes, on its front thread and in their order.
+pub trait Publisher {
+    /// `request` is its id. Not to wait: other requests do meanwhile. A request that is run again because its
+    /// worker died may publish an update again.
+    fn publish(&self, request: u64, update: Update);
 }
 
 /// Hears where a request is, on its front thread.
@@ -169,6 +180,11 @@ impl PoolFront {
         tokio::task::spawn_local(listen(inner.clone(), seed.receiver));
         tokio::task::spawn_local(sweep(inner.clone()));
         Ok(Self { inner })
+    }
+
+    /// Whose its processes are, if not the front's: files that are for them have to be given to it.
+    pub fn user(&self) -> Option<&User> {
+        self.inner.options.user.as_ref()
     }
 
     /// Runs one request: waits for a worker, gives it the request, and returns when the head of the
@@ -346,7 +362,8 @@ impl Inner {
     ) -> Result<Rc<Exchange>, CallError> {
         let mut table = self.table.borrow_mut();
         let table = &mut *table;
-        let flags = if request.head { FLAG_HEAD } else { 0 };
+        let hub = request.publisher.is_some();
+        let flags = (u32::from(request.head) * FLAG_HEAD) | (u32::from(hub) * FLAG_HUB);
         let filled = table
             .shm
             .fill(slot, request.id, request.vars, request.body, flags);
@@ -367,6 +384,7 @@ impl Inner {
         }
         let mut state = ExchangeState::new(slot, request.id, queued_at, request.repeatable);
         state.observer = request.observer;
+        state.publisher = request.publisher;
         let exchange = Rc::new(Exchange {
             front: self.clone(),
             state: RefCell::new(state),
@@ -586,6 +604,8 @@ async fn sweep(inner: Rc<Inner>) {
 
 #[cfg(test)]
 mod concurrent_tests;
+#[cfg(test)]
+mod publish_tests;
 #[cfg(test)]
 #[path = "front_tests.rs"]
 mod tests;

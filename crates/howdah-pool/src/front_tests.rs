@@ -42,7 +42,10 @@ impl Harness {
     }
 
     /// Starts a worker that serves until it is told to stop.
-    fn worker(&mut self, mut serve: impl FnMut(ResponseWriter<'_>) + Send + 'static) -> WorkerId {
+    pub(super) fn worker(
+        &mut self,
+        mut serve: impl FnMut(ResponseWriter<'_>) + Send + 'static,
+    ) -> WorkerId {
         self.start(move |worker| {
             while let Some(claim) = worker.get() {
                 worker.started(&claim);
@@ -112,6 +115,7 @@ pub(super) fn request(id: u64) -> Request<'static> {
         head: false,
         repeatable: false,
         observer: None,
+        publisher: None,
     }
 }
 

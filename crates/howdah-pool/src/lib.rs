@@ -42,10 +42,14 @@ mod tail;
 mod worker_log;
 
 pub use control::ControlError;
-pub use front::{FrontSeed, Observer, PoolFront, Request, RequestBody, after_unpark, before_park};
+pub use front::{
+    FrontSeed, Observer, PoolFront, Publisher, Request, RequestBody, after_unpark, before_park,
+};
 pub use handle::{Handle, ReloadError, Stopped};
-pub use howdah_shm::WorkerId;
-pub use options::{Concurrency, Mode, PoolOptions, RootOptions, WorkerOptions, default_workers};
+pub use howdah_shm::{Update, WorkerId};
+pub use options::{
+    Concurrency, Mode, PoolOptions, RootOptions, User, WorkerOptions, default_workers,
+};
 pub use response::{Body, CallError, Finished, Head};
 pub use root::{PhpInfo, StartError, php_info};
 pub use status::{

@@ -1,9 +1,11 @@
 //! What a pool is asked to be.
 
+use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use howdah_shm::layout::{self, SLOTS_MAX};
+use rustix::process::{Gid, Uid};
 
 /// How the PHP side is started; the same for all pools.
 #[derive(Debug, Clone)]
@@ -63,6 +65,35 @@ pub struct PoolOptions {
     pub request_size: usize,
     /// Bytes of a slot's response ring, a power of two. Default 256 KiB.
     pub response_size: usize,
+    /// Whose its processes are; they change to it before any code of the application runs, which takes the
+    /// right to do so. `None` (the default): the front's.
+    pub user: Option<User>,
+    /// Programs that its processes start gain no rights (setuid, setgid, file capabilities). Default false.
+    pub no_new_privs: bool,
+}
+
+/// A user of this machine, looked up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct User {
+    /// Number of the user.
+    pub uid: u32,
+    /// Number of its group.
+    pub gid: u32,
+    /// Numbers of all groups that its processes are in.
+    pub groups: Vec<u32>,
+    /// `USER` and `LOGNAME` in the environment; empty: they stay as they are.
+    pub name: String,
+    /// `HOME` in the environment; empty: it stays as it is.
+    pub home: PathBuf,
+}
+
+impl User {
+    /// Gives it a pipe that its processes write to, so that they can open it as `/dev/stderr`, too. Where the
+    /// front has not got the right to, they can only write to what they were given.
+    pub(crate) fn own(&self, pipe: BorrowedFd<'_>) {
+        let (uid, gid) = (Uid::from_raw(self.uid), Gid::from_raw(self.gid));
+        let _ = rustix::fs::fchown(pipe, Some(uid), Some(gid));
+    }
 }
 
 /// What the workers of a pool are.
@@ -187,6 +218,8 @@ impl PoolOptions {
             response_buffer: 1 << 20,
             request_size: 256 << 10,
             response_size: 256 << 10,
+            user: None,
+            no_new_privs: false,
         }
     }
 

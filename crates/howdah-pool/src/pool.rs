@@ -1,6 +1,7 @@
 //! What the supervisor keeps of one pool.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use howdah_shm::{Geometry, Segment, WorkerId};
 use tokio::sync::mpsc;
@@ -15,11 +16,10 @@ use crate::place::{BackOff, Occupant, Place, State};
 use crate::recycle::Jitter;
 use crate::status::Counters;
 
+/// So long all workers may be leaving before it is logged: those with short lives are replaced within milliseconds.
+const ALL_LEAVE: Duration = Duration::from_secs(1);
+
 #[derive(Debug)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "independent facts, each with a name"
-)]
 pub(crate) struct Pool {
     pub(crate) name: Arc<str>,
     pub(crate) options: Arc<PoolOptions>,
@@ -41,8 +41,8 @@ pub(crate) struct Pool {
     /// Workers that there should be now.
     pub(crate) desired: usize,
     pub(crate) places: Vec<Place>,
-    /// It was logged that every place is taken by a worker that leaves.
-    pub(crate) all_leave: bool,
+    /// Since when every place is taken by a worker that leaves, and whether that was logged.
+    pub(crate) all_leave: Option<(Instant, bool)>,
     pub(crate) fronts: Vec<mpsc::UnboundedSender<ToFront>>,
     pub(crate) reload: Reload,
     pub(crate) jitter: Jitter,
@@ -59,7 +59,7 @@ pub(crate) struct Reload {
     /// One more is to be done when this one is over.
     pub(crate) again: bool,
     /// When the last one that PHP code asked for began, or will begin.
-    pub(crate) asked: Option<std::time::Instant>,
+    pub(crate) asked: Option<Instant>,
 }
 
 /// Why a pool cannot be made.
@@ -135,7 +135,7 @@ impl Pool {
             places: std::iter::repeat_with(Place::default)
                 .take(places)
                 .collect(),
-            all_leave: false,
+            all_leave: None,
             fronts: senders,
             reload: Reload::default(),
             jitter: Jitter::new(),
@@ -230,17 +230,22 @@ impl Pool {
         Some(WorkerId(at as u16))
     }
 
-    /// Warns, once, when no request is answered until one of the workers that leave has left.
-    pub(crate) fn say_that_all_leave(&mut self) {
-        if self.all_leave || self.occupants().any(|(_, occupant)| occupant.counts()) {
-            return;
+    /// No place is vacant. If none is held by a worker that goes on, says when to look again; warns then.
+    pub(crate) fn note_that_all_leave(&mut self, now: Instant) -> Option<Duration> {
+        if self.occupants().any(|(_, occupant)| occupant.counts()) {
+            return None;
         }
-        self.all_leave = true;
+        let (since, logged) = self.all_leave.get_or_insert((now, false));
+        if *logged || now.duration_since(*since) < ALL_LEAVE {
+            return (*since == now).then_some(ALL_LEAVE);
+        }
+        *logged = true;
         tracing::warn!(
             target: "howdah::pool", pool = &*self.name,
-            "all {} workers finish their last requests after errors, new requests wait until one has left: \
-             look for the fatal errors above, or lower request_timeout", self.places.len()
+            "all {} workers are finishing their last requests, and new ones wait until one has left: \
+             see above why they leave, or lower request_timeout", self.places.len()
         );
+        None
     }
 
     /// Workers of all generations that take requests.

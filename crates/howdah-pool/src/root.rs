@@ -13,6 +13,16 @@ use tokio::process::{Child, Command};
 use crate::control::{Control, ControlError, Kind};
 use crate::options::RootOptions;
 
+/// What a service manager tells this process alone: sockets that it hands over, and how to talk to it.
+const FROM_SERVICE_MANAGER: [&str; 6] = [
+    "LISTEN_PID",
+    "LISTEN_FDS",
+    "LISTEN_FDNAMES",
+    "NOTIFY_SOCKET",
+    "WATCHDOG_PID",
+    "WATCHDOG_USEC",
+];
+
 /// What PHP says of itself when it is up.
 #[derive(Debug, Clone, Deserialize)]
 pub struct PhpInfo {
@@ -125,6 +135,9 @@ impl Root {
         command
             .stdout(output_writer.try_clone().map_err(io)?)
             .stderr(output_writer);
+        for name in FROM_SERVICE_MANAGER {
+            command.env_remove(name);
+        }
         for (name, value) in &options.ini {
             command.arg("-d").arg(format!("{name}={value}"));
         }

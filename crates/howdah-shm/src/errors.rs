@@ -31,6 +31,8 @@ pub enum Fault {
     Status(u16),
     #[error("the end frame is malformed")]
     End,
+    #[error("an update to publish is malformed")]
+    Update,
     #[error("the request was completed without an end frame")]
     NoEnd,
 }

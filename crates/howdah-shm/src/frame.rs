@@ -2,6 +2,7 @@
 
 use crate::errors::Fault;
 use crate::layout::{END_SIZE, EXIT_FATAL, EXIT_NORMAL};
+use crate::update::Part;
 use bytes::Bytes;
 
 /// One frame of a response.
@@ -15,6 +16,8 @@ pub enum Frame {
     Body(Bytes),
     /// The response is complete although the script goes on.
     Finish,
+    /// A part of an update for the request's hub; it may come at any place before the end.
+    Publish(Part),
     /// The last frame of a request.
     End(End),
 }

@@ -7,7 +7,7 @@ use std::mem::size_of;
 /// `magic` of the header, "HWDAHSHM" in memory order.
 pub const MAGIC: u64 = 0x4d48_5348_4144_5748;
 /// Version of the contract. A segment of another version is refused by the worker.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// Front threads that one segment can serve.
 pub const FRONTS_MAX: u32 = 16;
@@ -46,6 +46,8 @@ pub const ABORTED_TIME: u32 = 2;
 
 /// Request flag: no body is to be sent.
 pub const REQUEST_HEAD: u32 = 1;
+/// Request flag: there is a hub that takes the request's updates.
+pub const REQUEST_HUB: u32 = 2;
 
 /// Frame: fills the rest of the ring.
 pub const FRAME_PAD: u32 = 0;
@@ -59,10 +61,26 @@ pub const FRAME_INFO: u32 = 3;
 pub const FRAME_FINISH: u32 = 4;
 /// Frame: the request's end.
 pub const FRAME_END: u32 = 5;
+/// Frame: a part of an update for the request's hub.
+pub const FRAME_PUBLISH: u32 = 6;
 /// Size of a frame's header: kind and size, 32 bits each.
 pub const FRAME_HEADER_SIZE: usize = 8;
 /// Size of an END frame's payload.
 pub const END_SIZE: usize = 24;
+/// Size of what a PUBLISH frame's payload begins with (`struct howdah_publish`).
+pub const PUBLISH_SIZE: usize = 8;
+/// Size of what an update begins with (`struct howdah_update`).
+pub const UPDATE_SIZE: usize = 32;
+/// Largest update, in bytes as it is encoded.
+pub const UPDATE_SIZE_MAX: u32 = 1 << 20;
+/// Topics of one update.
+pub const UPDATE_TOPICS_MAX: u32 = 1000;
+/// Flag of a PUBLISH frame: the first part of an update; an unfinished one before it is given up.
+pub const PUBLISH_FIRST: u32 = 1;
+/// Flag of an update: for subscribers with a right to its topics.
+pub const UPDATE_PRIVATE: u32 = 1;
+/// Flag of an update: `retry` counts.
+pub const UPDATE_RETRY: u32 = 2;
 
 /// `exit` of END: the script ran to its end.
 pub const EXIT_NORMAL: u32 = 0;
@@ -90,6 +108,10 @@ pub const POOL_FLAG_NO_ROLLBACK: u32 = 4;
 pub const POOL_FLAG_FRESH_FILES: u32 = 8;
 /// Flag of a concurrent pool: static properties and variables are one for all requests.
 pub const POOL_FLAG_SHARE_STATICS: u32 = 16;
+/// The processes are another user's, who follows the strings.
+pub const POOL_FLAG_USER: u32 = 32;
+/// Programs that the processes start gain no rights.
+pub const POOL_FLAG_NO_NEW_PRIVS: u32 = 64;
 /// Requests that a worker of a concurrent pool can run at a time.
 pub const CONCURRENCY_MAX: u32 = SLOTS_MAX;
 /// Places of a concurrent pool: the eventfd of each travels in the POOL message, with four other descriptors
@@ -97,6 +119,8 @@ pub const CONCURRENCY_MAX: u32 = SLOTS_MAX;
 pub const CONCURRENT_PLACES_MAX: u32 = 224;
 /// Size of the numbers in front of a POOL message's strings (`struct howdah_pool_options`).
 pub const POOL_OPTIONS_SIZE: usize = 60;
+/// Bytes of `struct howdah_identity`.
+pub const IDENTITY_SIZE: usize = 20;
 /// Size of the numbers in front of a SPAWN message's indices (`struct howdah_spawn`).
 pub const SPAWN_SIZE: usize = 8;
 /// Status of BOOTED: workers are forks of the booted script.

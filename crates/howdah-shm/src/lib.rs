@@ -46,6 +46,7 @@ mod sleep;
 mod slot;
 mod status;
 mod sync;
+mod update;
 #[cfg(any(test, loom, feature = "fake-worker"))]
 pub mod worker;
 
@@ -64,3 +65,4 @@ pub use response::ResponseReader;
 pub use segment::{Segment, SegmentError, WriteIndices};
 pub use slot::{Body, Hold, SlotId, WorkerId};
 pub use status::{SlotState, SlotStatus, WorkerStatus};
+pub use update::{Part, Update, Updates};

@@ -5,11 +5,12 @@ use crate::frame::{End, Frame, Head};
 use crate::front::Front;
 use crate::layout::{
     END_SIZE, FRAME_BODY, FRAME_END, FRAME_FINISH, FRAME_HEADER_SIZE, FRAME_HEADERS, FRAME_INFO,
-    FRAME_PAD, align8,
+    FRAME_PAD, FRAME_PUBLISH, align8,
 };
 use crate::memory::Area;
 use crate::slot::{Phase, SlotId};
 use crate::sync::{Ordering, store_load_barrier};
+use crate::update::Part;
 use bytes::{Bytes, BytesMut};
 
 /// Payloads are gathered in buffers of this size, so that most responses allocate nothing.
@@ -161,6 +162,7 @@ impl ResponseReader<'_> {
                     Frame::End(End::parse(&self.copy(area, payload, size))?)
                 }
                 FRAME_FINISH if size == 0 => Frame::Finish,
+                FRAME_PUBLISH => Frame::Publish(Part::parse(self.copy(area, payload, size))?),
                 _ => return Err(Fault::End),
             };
             self.take(whole, next);
@@ -191,7 +193,7 @@ impl ResponseReader<'_> {
     }
 }
 
-/// The stage after a frame: INFO* (HEADERS BODY* FINISH?)? END.
+/// The stage after a frame: INFO* (HEADERS BODY* FINISH?)? END, and PUBLISH at any place before END.
 fn after(stage: Stage, kind: u32) -> Result<Stage, Fault> {
     let name = match kind {
         FRAME_HEADERS => "headers",
@@ -199,6 +201,7 @@ fn after(stage: Stage, kind: u32) -> Result<Stage, Fault> {
         FRAME_INFO => "info",
         FRAME_FINISH => "finish",
         FRAME_END => "end",
+        FRAME_PUBLISH => "publish",
         _ => return Err(Fault::FrameKind(kind)),
     };
     match (stage, kind) {
@@ -206,6 +209,7 @@ fn after(stage: Stage, kind: u32) -> Result<Stage, Fault> {
         (Stage::Start, FRAME_HEADERS) | (Stage::Body, FRAME_BODY) => Ok(Stage::Body),
         (Stage::Body, FRAME_FINISH) => Ok(Stage::Finished),
         (Stage::Start | Stage::Body | Stage::Finished, FRAME_END) => Ok(Stage::Ended),
+        (Stage::Start | Stage::Body | Stage::Finished, FRAME_PUBLISH) => Ok(stage),
         _ => Err(Fault::FrameOrder(name)),
     }
 }

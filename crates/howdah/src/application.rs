@@ -9,13 +9,14 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use howdah_cgi::Input;
 use howdah_http::spool::SpoolFile;
 use howdah_http::{AppRequest, Application, Interim, InterimError, Progress, RequestBody};
 use howdah_pool::{CallError, Observer, PoolFront, WorkerId};
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Method, Response, StatusCode};
 use http_body::{Frame, SizeHint};
+
+use crate::hubs;
 
 /// Buffers for variables that are kept for the next request; more in flight allocate.
 const BUFFERS_MAX: usize = 64;
@@ -48,36 +49,17 @@ impl PhpApplication {
         interim: Interim<'_>,
     ) -> Result<(howdah_pool::Head, howdah_pool::Body), Failure> {
         let pool = self.pools.get(request.pool).ok_or(Failure::NoPool)?;
-        let (body_size, body) = match &request.body {
-            RequestBody::Empty => (0, howdah_pool::RequestBody::None),
-            RequestBody::Memory(bytes) => {
-                (bytes.len() as u64, howdah_pool::RequestBody::Inline(bytes))
+        let body = match &request.body {
+            RequestBody::Empty => howdah_pool::RequestBody::None,
+            RequestBody::Memory(bytes) => howdah_pool::RequestBody::Inline(bytes),
+            RequestBody::Spooled(file) => {
+                if let Some(user) = pool.user() {
+                    file.give(user.uid, user.gid).map_err(Failure::Body)?;
+                }
+                howdah_pool::RequestBody::File(file.len())
             }
-            RequestBody::Spooled(file) => (file.len(), howdah_pool::RequestBody::File(file.len())),
         };
-        let connection = &request.connection;
-        let tls = connection.tls.as_ref();
-        let input = Input {
-            id: request.id,
-            method: &request.method,
-            target: &request.original_uri,
-            query: &request.query,
-            version: request.version,
-            headers: &request.headers,
-            remote: connection.remote,
-            local: connection.local,
-            scheme: if tls.is_some() { "https" } else { "http" },
-            root: &request.script.root,
-            script_name: &request.script.name,
-            path_info: &request.script.path_info,
-            script_filename: request.script.file.as_deref(),
-            body_size,
-            tls_protocol: tls.map_or("", |tls| tls.protocol),
-            tls_cipher: tls.map_or("", |tls| tls.cipher),
-            remote_user: request.remote_user.as_deref(),
-            env: &request.env,
-        };
-        howdah_cgi::encode(&input, vars)?;
+        howdah_cgi::encode(&request.input(), vars)?;
         let call = howdah_pool::Request {
             id: request.id,
             vars,
@@ -85,6 +67,7 @@ impl PhpApplication {
             head: request.method == Method::HEAD,
             repeatable: request.method.is_safe(),
             observer: request.progress.clone().map(watch),
+            publisher: request.hub.clone().and_then(hubs::publisher),
         };
         let send = |head| send_interim(request.id, interim, &head);
         Ok(pool.call_with(call, send).await?)
@@ -219,6 +202,8 @@ enum Failure {
     Variables(#[from] howdah_cgi::Error),
     #[error(transparent)]
     Pool(#[from] CallError),
+    #[error("the request body cannot be given to PHP's user: {0}")]
+    Body(std::io::Error),
     #[error("the route names a pool that was not started")]
     NoPool,
 }
@@ -227,7 +212,7 @@ impl Failure {
     fn status(&self) -> StatusCode {
         match self {
             Self::Variables(_) => StatusCode::BAD_REQUEST,
-            Self::NoPool => StatusCode::INTERNAL_SERVER_ERROR,
+            Self::Body(_) | Self::NoPool => StatusCode::INTERNAL_SERVER_ERROR,
             Self::Pool(error) => match error {
                 CallError::QueueFull
                 | CallError::WaitTimeout(_)

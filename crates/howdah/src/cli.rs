@@ -8,7 +8,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
-use howdah_config::model::{CONCURRENCY_MAX, FRONT_THREADS_MAX, WORKERS_MAX};
+use howdah_config::model::{CONCURRENCY_MAX, FRONT_THREADS_MAX, User, WORKERS_MAX};
 use howdah_observe::admin::AdminAddress;
 
 /// What `--watch` without a pattern watches: `FrankenPHP`'s default.
@@ -42,7 +42,7 @@ pub(crate) enum Command {
     /// Check PHP, files, ports and limits before the server starts, and whether the application is safe with
     /// `concurrency`
     Doctor(Doctor),
-    /// Boot PHP anew in a running server, from the files as they are now, without losing a request
+    /// Read the Caddyfile and boot PHP anew in a running server, without losing a request
     Reload(Reload),
     /// End a running server when it has answered what it works on
     Stop(Remote),
@@ -109,6 +109,9 @@ pub(crate) struct PhpServer {
     /// How long requests may go on after the order to stop
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
     pub(crate) grace_period: Duration,
+    /// Become this user once started by root, with all PHP processes [default: stay as it is]
+    #[arg(long, value_name = "NAME[:GROUP]")]
+    pub(crate) user: Option<User>,
     /// Set a php.ini value; may be given again
     #[arg(long, value_name = "NAME=VALUE", value_parser = ini_setting)]
     pub(crate) php_ini: Vec<(String, String)>,
@@ -176,8 +179,8 @@ pub(crate) struct Run {
     /// Read environment variables from a file of NAME=VALUE lines first
     #[arg(short, long, value_name = "FILE")]
     pub(crate) envfile: Vec<PathBuf>,
-    /// Boot worker scripts anew when PHP files below the current directory change; for worker blocks
-    /// without `watch`
+    /// Boot worker scripts anew when PHP files below the current directory change, for worker blocks
+    /// without `watch`; and reload when the Caddyfile changes
     #[arg(short, long)]
     pub(crate) watch: bool,
 }
@@ -185,7 +188,8 @@ pub(crate) struct Run {
 /// Which running server.
 #[derive(Debug, Args)]
 pub(crate) struct Remote {
-    /// The Caddyfile that names its admin address [default: Caddyfile, if there is one]
+    /// The Caddyfile that names its admin address, and which `reload` has it serve [default: Caddyfile, if
+    /// there is one]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// Its admin address, HOST:PORT or unix//PATH [default: that of the Caddyfile, else localhost:2019]
@@ -197,7 +201,7 @@ pub(crate) struct Remote {
 pub(crate) struct Reload {
     #[command(flatten)]
     pub(crate) server: Remote,
-    /// Only this pool
+    /// Only PHP in this pool
     #[arg(long, value_name = "NAME")]
     pub(crate) pool: Option<String>,
     /// Reload although nothing changed, which is what always happens; Caddy has this option

@@ -10,7 +10,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use crate::control::Source;
+use crate::source::Source;
 use crate::{cli, php, php_server, serve};
 
 /// Why a command did not do what it was asked to.
@@ -59,19 +59,11 @@ pub(crate) fn run(options: &cli::Run) -> Outcome {
         // to set it that is safe whatever threads a library may have started.
         return restart_with(&env_lines(&text, file)?, options);
     }
-    let parsed = howdah_config::load(&options.file.config).map_err(setup)?;
-    for warning in &parsed.warnings {
+    let read = Source::read(&options.file.config, options.watch).map_err(setup)?;
+    for warning in &read.warnings {
         eprintln!("howdah: warning: {warning}");
     }
-    let mut config = parsed.config;
-    if options.watch {
-        let unwatched = config.workers.iter_mut();
-        for pool in unwatched.filter(|pool| pool.watch.is_empty()) {
-            pool.watch.push(cli::WATCHED.to_owned());
-        }
-    }
-    let source = Source::new(&options.file.config, &parsed.files, parsed.outline);
-    serve::serve(&config, Some(source))
+    serve::serve(&read.config, Some(read.source))
 }
 
 /// `howdah validate`.

@@ -1,15 +1,13 @@
 //! What the admin API, signals and watched files can have the server do.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use howdah_config::model;
-use howdah_config::outline::Outline;
 use howdah_observe::admin::{
-    Admin, AdminAddress, BindError, ConfigFile, Control, ReloadError, Reloaded, ReloadedPool,
+    Admin, AdminAddress, BindError, Configuration, Control, ReloadError, Reloaded, ReloadedPool,
     Thread, UnhealthyError,
 };
 use howdah_pool::{Handle, PoolStatus, Status, WorkerStatus};
@@ -17,8 +15,11 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use crate::commands::Failure;
+use crate::configuration::InForce;
+use crate::notify;
 use crate::observed::Observed;
 use crate::signals::ReloadSignals;
+use crate::watch::{Changed, Page};
 
 /// The running server; clones are the same one.
 #[derive(Debug, Clone)]
@@ -28,9 +29,7 @@ pub(crate) struct ServerControl(Arc<Inner>);
 struct Inner {
     handle: Handle,
     observed: Observed,
-    config: Value,
-    whole_config: Value,
-    source: Option<Source>,
+    in_force: InForce,
     /// Somebody ordered the server to stop.
     stop: watch::Sender<bool>,
     /// It stops, for whatever reason.
@@ -38,20 +37,19 @@ struct Inner {
 }
 
 impl ServerControl {
-    pub(crate) fn new(observed: Observed, config: &model::Config, source: Option<Source>) -> Self {
-        let whole_config = match &source {
-            Some(source) => json!({"file": source.file, "statements": source.statements}),
-            None => json!({"file": null, "statements": null}),
-        };
+    pub(crate) fn new(observed: Observed, in_force: InForce) -> Self {
         Self(Arc::new(Inner {
             handle: observed.handle.clone(),
             observed,
-            config: frankenphp_config(config),
-            whole_config,
-            source,
+            in_force,
             stop: watch::Sender::new(false),
             stopping: AtomicBool::new(false),
         }))
+    }
+
+    /// The configuration in force.
+    pub(crate) fn in_force(&self) -> &InForce {
+        &self.0.in_force
     }
 
     /// Ends when the server was ordered to stop.
@@ -81,7 +79,10 @@ impl ServerControl {
         if self.is_stopping() {
             return Err(ReloadError::Stopping);
         }
-        let configuration = self.0.source.as_ref().map(Source::check);
+        let configuration = self.0.in_force.file();
+        if let Some(file) = configuration.as_ref().filter(|file| file.changed) {
+            tracing::info!(target: "howdah", file = file.file, "PHP alone is reloaded; `howdah reload` without a pool applies the changed configuration");
+        }
         let shown = pool.as_deref().unwrap_or("all");
         tracing::info!(target: "howdah", pool = shown, "reloading");
         let before = self.generations().await;
@@ -136,18 +137,64 @@ impl ServerControl {
     }
 }
 
-impl Control for ServerControl {
-    async fn reload(&self, pool: Option<String>) -> Result<Reloaded, ReloadError> {
+impl ServerControl {
+    /// The configuration first, so that what is wrong with it is said before PHP is started anew.
+    async fn configure_now(&self, from: Configuration) -> Result<Reloaded, ReloadError> {
+        if self.is_stopping() {
+            return Err(ReloadError::Stopping);
+        }
+        let loaded = self.0.in_force.load(from).await;
+        if let Some(loaded) = loaded.map_err(ReloadError::Configuration)?
+            && let Some(changed) = loaded.changed
+        {
+            self.watch(changed, loaded.pages);
+        }
+        self.reload_now(None).await
+    }
+
+    /// Reloads what changes from now on. What it orders ends with the watcher, so nobody waits for it.
+    fn watch(&self, changed: Changed, pages: Vec<Page>) {
+        tokio::spawn(changed.reload(Arc::new(self.clone()), pages));
+    }
+
+    /// In a task of its own, so that it is reported although who asked for it has hung up.
+    async fn alone(
+        &self,
+        reload: impl Future<Output = Result<Reloaded, ReloadError>> + Send + 'static,
+    ) -> Result<Reloaded, ReloadError> {
         let control = self.clone();
-        let named = pool.clone();
-        // A task of its own, so that it is reported although who asked for it has hung up.
-        let reload = tokio::spawn(async move { control.reload_now(pool).await });
+        let reload = tokio::spawn(async move {
+            notify::reloading();
+            let result = reload.await;
+            if !control.is_stopping() {
+                notify::ready(if result.is_ok() {
+                    notify::SERVING
+                } else {
+                    notify::NOT_RELOADED
+                });
+            }
+            result
+        });
         reload.await.unwrap_or_else(|error| {
             Err(ReloadError::Boot {
-                pool: named.unwrap_or_else(|| "all".into()),
+                pool: "all".into(),
                 text: error.to_string(),
             })
         })
+    }
+}
+
+impl Control for ServerControl {
+    async fn reload(&self, pool: Option<String>) -> Result<Reloaded, ReloadError> {
+        let control = self.clone();
+        self.alone(async move { control.reload_now(pool).await })
+            .await
+    }
+
+    async fn configure(&self, from: Configuration) -> Result<Reloaded, ReloadError> {
+        let control = self.clone();
+        self.alone(async move { control.configure_now(from).await })
+            .await
     }
 
     async fn status(&self) -> Value {
@@ -179,11 +226,11 @@ impl Control for ServerControl {
     }
 
     fn whole_config(&self) -> Value {
-        self.0.whole_config.clone()
+        self.0.in_force.whole()
     }
 
     fn config(&self) -> Value {
-        self.0.config.clone()
+        self.0.in_force.frankenphp()
     }
 
     async fn health(&self) -> Result<(), UnhealthyError> {
@@ -201,12 +248,12 @@ impl Control for ServerControl {
     }
 }
 
-/// Reloads all pools at each signal.
+/// Reloads the configuration and all pools at each signal.
 pub(crate) async fn reload_on_signals(mut signals: ReloadSignals, control: ServerControl) {
     loop {
         signals.next().await;
         // It has logged how it went.
-        let _ = control.reload(None).await;
+        let _ = control.configure(Configuration::Same).await;
     }
 }
 
@@ -249,70 +296,6 @@ pub(crate) fn configured(address: AdminAddress) -> model::AdminAddress {
         AdminAddress::Tcp { host, port } => model::AdminAddress::Tcp { host, port },
         AdminAddress::Unix(path) => model::AdminAddress::Unix(path),
     }
-}
-
-/// The files that the configuration was read from, as they were then.
-#[derive(Debug, Clone)]
-pub(crate) struct Source {
-    file: PathBuf,
-    texts: Vec<(PathBuf, Option<Vec<u8>>)>,
-    statements: Outline,
-}
-
-impl Source {
-    /// Reads them. `file` is the Caddyfile, `files` are all, itself included, `statements` what is in them.
-    pub(crate) fn new(file: &Path, files: &[String], statements: Outline) -> Self {
-        let texts = files.iter().map(|file| {
-            let file = absolute(Path::new(file));
-            let text = std::fs::read(&file).ok();
-            (file, text)
-        });
-        Self {
-            file: absolute(file),
-            texts: texts.collect(),
-            statements,
-        }
-    }
-
-    /// Whether they still are the same; warns if not.
-    fn check(&self) -> ConfigFile {
-        let differs =
-            |(file, text): &&(PathBuf, Option<Vec<u8>>)| std::fs::read(file).ok() != *text;
-        let different = self.texts.iter().find(differs);
-        if let Some((file, _)) = different {
-            let file = file.display();
-            tracing::warn!(target: "howdah", file = %file, "the configuration changed; restart to apply it");
-        }
-        ConfigFile {
-            file: self.file.display().to_string(),
-            changed: different.is_some(),
-        }
-    }
-}
-
-/// The path from the root; symbolic links stay.
-pub(crate) fn absolute(path: &Path) -> PathBuf {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
-}
-
-/// In the words of `FrankenPHP`'s own configuration.
-fn frankenphp_config(config: &model::Config) -> Value {
-    let workers: Vec<_> = config
-        .workers
-        .iter()
-        .map(|pool| {
-            json!({
-                "name": pool.name,
-                "file_name": pool.file,
-                "num": pool.workers.unwrap_or_default(),
-                "watch": pool.watch,
-            })
-        })
-        .collect();
-    json!({
-        "num_threads": config.global.php.workers.unwrap_or_default(),
-        "workers": workers,
-    })
 }
 
 fn health(status: &Status) -> Result<(), UnhealthyError> {
@@ -478,40 +461,6 @@ mod tests {
             ("app", None, vec![worker("starting", None)]),
         ]);
         assert_eq!(health(&ill), Err(UnhealthyError::NoWorker("app".into())));
-    }
-
-    #[test]
-    fn a_changed_configuration_is_noticed() {
-        let dir = tempfile::tempdir().expect("a directory");
-        let path = |name: &str| dir.path().join(name);
-        std::fs::write(path("Caddyfile"), "import more\n").expect("written");
-        std::fs::write(path("more"), ":8080\n").expect("written");
-        let files = ["Caddyfile", "more"].map(|name| path(name).display().to_string());
-        let source = Source::new(&path("Caddyfile"), &files, Outline::default());
-        assert_eq!(
-            source.check(),
-            ConfigFile {
-                file: files[0].clone(),
-                changed: false
-            }
-        );
-        std::fs::write(path("more"), ":8081\n").expect("written");
-        assert!(source.check().changed);
-        std::fs::write(path("more"), ":8080\n").expect("written");
-        assert!(!source.check().changed);
-        std::fs::remove_file(path("more")).expect("removed");
-        assert!(source.check().changed);
-    }
-
-    #[test]
-    fn what_frankenphps_clients_ask_for() {
-        let config = model::Config {
-            workers: vec![model::WorkerPool::new("app", "/srv/w.php")],
-            ..model::Config::default()
-        };
-        let shown = frankenphp_config(&config);
-        assert_eq!(shown["workers"][0]["name"], "app");
-        assert_eq!(shown["workers"][0]["file_name"], "/srv/w.php");
     }
 
     #[test]

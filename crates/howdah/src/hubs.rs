@@ -1,26 +1,27 @@
 //! Mercure hubs: from the configuration to what answers their requests.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use howdah_config::model::{self, Part, Placeholder, Template};
 use howdah_http::endpoint::{Endpoint, EndpointFuture, EndpointRequest};
-use howdah_mercure::{Hub, Key, KeyError, Options, Origins, PATH, Request};
+use howdah_mercure::{Draft, Hub, Key, KeyError, Options, Origins, PATH, Request};
+use howdah_pool::{Publisher, Update};
 
 use crate::commands::Failure;
+use crate::watch::Page;
 
 /// The hubs of the configuration, in its order.
 pub(crate) fn hubs(config: &model::Config) -> Result<Vec<Arc<Hub>>, Failure> {
+    config.hubs.iter().map(hub).collect()
+}
+
+/// One of them.
+pub(crate) fn hub(hub: &model::Mercure) -> Result<Arc<Hub>, Failure> {
     let environment = |name: &str| std::env::var(name).ok();
-    config
-        .hubs
-        .iter()
-        .map(|hub| {
-            let options = options(hub, environment);
-            options
-                .map(Hub::new)
-                .map_err(|error| Failure::Setup(format!("mercure: {error}")))
-        })
-        .collect()
+    options(hub, environment)
+        .map(Hub::new)
+        .map_err(|error| Failure::Setup(format!("mercure: {error}")))
 }
 
 /// A key that cannot be used.
@@ -90,6 +91,43 @@ impl Endpoint for HubEndpoint {
             self.0.answer(&asked).map(|body| Box::pin(body) as _)
         })
     }
+}
+
+/// The hub as scripts publish to it; `None` if the endpoint is none.
+pub(crate) fn publisher(endpoint: Arc<dyn Endpoint>) -> Option<Arc<dyn Publisher>> {
+    let endpoint: Arc<dyn Any + Send + Sync> = endpoint;
+    let hub = endpoint.downcast::<HubEndpoint>().ok()?;
+    Some(hub)
+}
+
+impl Publisher for HubEndpoint {
+    fn publish(&self, request: u64, update: Update) {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let draft = Draft {
+            topics: update.topics.iter().map(|topic| text(topic)).collect(),
+            data: text(&update.data),
+            private: update.private,
+            id: Some(text(&update.id)),
+            kind: (!update.kind.is_empty()).then(|| text(&update.kind)),
+            retry: update.retry,
+        };
+        // PHP has checked the same: what it sends here did not come from mercure_publish().
+        if let Err(error) = self.0.publish(draft) {
+            let request_id = format!("{request:016x}");
+            tracing::warn!(target: "howdah::mercure", request_id, "an update of PHP's was refused: {error}");
+        }
+    }
+}
+
+/// The pages that browsers reload when files change, in the order of the configuration.
+pub(crate) fn pages(config: &model::Config, hubs: &[Arc<Hub>]) -> Vec<Page> {
+    let page = |own: &model::HotReload| {
+        let hub = Arc::clone(hubs.get(own.hub)?);
+        let topic = own.topic.clone();
+        Some(Page { hub, topic })
+    };
+    // The configuration names no hub that it has not.
+    config.hot_reloads.iter().filter_map(page).collect()
 }
 
 #[cfg(test)]

@@ -2,22 +2,28 @@
 //! Decisions live in the crates that this one wires together.
 #![forbid(unsafe_code)]
 
+mod activation;
 mod application;
 mod certificates;
 mod cli;
 mod commands;
+mod configuration;
 mod control;
 mod doctor;
 mod hubs;
+mod notify;
 mod observed;
 mod php;
 mod php_server;
 mod pools;
+mod privileges;
 #[cfg(test)]
 mod reference;
 mod report;
 mod serve;
 mod signals;
+mod source;
+mod unchangeable;
 mod watch;
 
 use std::process::ExitCode;

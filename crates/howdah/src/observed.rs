@@ -3,17 +3,17 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use howdah_http::endpoint::{Endpoint, EndpointBody, EndpointFuture, EndpointRequest};
-use howdah_http::{LiveRequest, LiveRequests, Stats};
+use howdah_http::{Counted, LiveRequest, LiveRequests, LostSpans, Stats};
 use howdah_mercure::Hub;
 use howdah_observe::access::Losses;
 use howdah_observe::metrics::{
-    HubCounts, Measures, Page, Pool, Process, Worker, WorkerState, media_type,
+    ConfigReloads, HubCounts, Page, Pool, Process, Worker, WorkerState, media_type,
 };
-use howdah_observe::trace::SpanLosses;
 use howdah_pool::{Handle, PoolStatus, Status, WorkerStatus};
 use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use http::{Method, Response, StatusCode};
@@ -27,24 +27,62 @@ pub(crate) struct Observed {
     /// Names of the pools in the order of the configuration.
     pub(crate) pools: Arc<[String]>,
     pub(crate) stats: Arc<Stats>,
-    pub(crate) measures: Option<Arc<Measures>>,
+    pub(crate) counted: Counted,
     pub(crate) live: LiveRequests,
     pub(crate) log_losses: Losses,
-    pub(crate) span_losses: SpanLosses,
-    pub(crate) hubs: Vec<Arc<Hub>>,
+    pub(crate) span_losses: LostSpans,
+    /// What a reload of the configuration changes.
+    pub(crate) of_configuration: Arc<RwLock<OfConfiguration>>,
+}
+
+/// What a reload of the configuration changes.
+#[derive(Debug, Default)]
+pub(crate) struct OfConfiguration {
+    hubs: Vec<Arc<Hub>>,
+    reloads: ConfigReloads,
 }
 
 impl Observed {
+    /// The hubs of the configuration in force, in its order.
+    pub(crate) fn hubs(&self) -> Vec<Arc<Hub>> {
+        self.read().hubs.clone()
+    }
+
+    pub(crate) fn set_hubs(&self, hubs: Vec<Arc<Hub>>) {
+        self.write().hubs = hubs;
+    }
+
+    /// One was to be loaded.
+    pub(crate) fn note_configuration(&self, successful: bool) {
+        let reloads = &mut self.write().reloads;
+        reloads.last_successful = successful;
+        if successful {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH);
+            reloads.last_success = now.unwrap_or_default().as_secs();
+        }
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, OfConfiguration> {
+        let own = self.of_configuration.read();
+        own.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, OfConfiguration> {
+        let own = self.of_configuration.write();
+        own.unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The page of metrics at this moment.
     pub(crate) async fn metrics(&self) -> String {
         let mut page = Page {
             version: env!("CARGO_PKG_VERSION").into(),
             connections: self.stats.protocols(),
             in_flight: self.stats.in_flight() as u64,
-            measures: self.measures.clone(),
+            measures: self.counted.measures().cloned(),
             log_lines_lost: self.log_losses.lines(),
             spans_lost: self.span_losses.spans(),
-            hubs: self.hubs.iter().map(|hub| counts(hub)).collect(),
+            hubs: self.hubs().iter().map(|hub| counts(hub)).collect(),
+            config: self.read().reloads,
             process: Process::read(),
             ..Page::default()
         };

@@ -83,6 +83,9 @@ pub(crate) fn config(options: cli::PhpServer) -> Result<Config, Failure> {
         Some(address) => Admin::On(control::configured(address)),
         None => Admin::Off,
     };
+    if let Some(user) = options.user {
+        config.global.set_user(user);
+    }
     config.global.debug = options.debug;
     config.global.grace_period = Some(options.grace_period);
     let settings = &mut config.global.php;

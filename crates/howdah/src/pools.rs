@@ -10,12 +10,23 @@ use howdah_config::model::{
 use howdah_pool::{Concurrency, Mode, PoolOptions, WorkerOptions};
 
 use crate::commands::Failure;
+use crate::privileges;
 
 /// What `max_threads auto` reckons for one PHP process: PHP's default `memory_limit`.
 const WORKER_MEMORY: u64 = 128 << 20;
 
 /// Options of all pools.
-pub(crate) fn options(config: &Config) -> Vec<PoolOptions> {
+pub(crate) fn options(config: &Config) -> Result<Vec<PoolOptions>, Failure> {
+    let mut pools = sizes(config);
+    let own = config.workers.iter().map(|pool| pool.user.as_ref());
+    for (pool, own) in pools.iter_mut().zip(std::iter::once(None).chain(own)) {
+        pool.user = privileges::pool_user(config, own)?;
+    }
+    Ok(pools)
+}
+
+/// The same without their users, who need not be of this machine or of use to this process.
+pub(crate) fn sizes(config: &Config) -> Vec<PoolOptions> {
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     let workers = config.workers.iter();
     std::iter::once(classic(config, cores))
@@ -88,6 +99,7 @@ fn worker(config: &Config, pool: &model::WorkerPool, cores: usize) -> PoolOption
     options.max_memory_growth = pool.max_memory_growth;
     options.max_in_flight = pool.max_in_flight;
     options.max_requests = pool.max_requests.unwrap_or(options.max_requests);
+    options.no_new_privs = pool.no_new_privs.unwrap_or(options.no_new_privs);
     options.queue_length = pool.queue_length.unwrap_or(options.queue_length);
     options.max_wait = pool.max_wait_time.unwrap_or(options.max_wait);
     // The classic pool's is already in it, unless it was told to have none.
@@ -100,6 +112,7 @@ fn worker(config: &Config, pool: &model::WorkerPool, cores: usize) -> PoolOption
 fn common(options: &mut PoolOptions, config: &Config) {
     let settings = &config.global.php;
     let limits = &config.global.limits;
+    options.no_new_privs = settings.no_new_privs;
     options.max_requests = settings.max_requests;
     options.max_idle_time = settings.max_idle_time;
     options.queue_length = settings.queue_length;
@@ -192,7 +205,7 @@ mod tests {
         own.watch = vec!["*.php".into()];
         config.workers = vec![WorkerPool::new("app", "/srv/a.php"), own];
 
-        let pools = options(&config);
+        let pools = options(&config).expect("no user is named");
         let names: Vec<_> = pools.iter().map(|pool| pool.name.as_str()).collect();
         assert_eq!(names, ["php", "app", "own"]);
         assert!(matches!(pools[0].mode, Mode::Classic));

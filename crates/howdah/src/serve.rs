@@ -8,24 +8,25 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use howdah_config::model::{Config, LogFormat, LogLevel};
-use howdah_http::endpoint::Endpoints;
 use howdah_http::{Hooks, Server, Shutdown};
 use howdah_observe::log::Format;
 use howdah_pool::{FrontSeeds, PoolFront, RootOptions, StartError, Supervisor};
 use howdah_tls::Tls;
 use tokio::task::JoinSet;
 
+use crate::activation::Activation;
 use crate::application::PhpApplication;
-use crate::certificates::Keeper;
 use crate::commands::{Failure, Outcome};
-use crate::control::{self, ServerControl, Source};
-use crate::hubs::{self, HubEndpoint};
-use crate::observed::{MetricsPage, Observed};
+use crate::configuration::{self, InForce};
+use crate::control::{self, ServerControl};
+use crate::hubs;
+use crate::observed::Observed;
 use crate::signals::Signals;
-use crate::watch::{Changed, Watch, Watcher};
-use crate::{php, pools};
+use crate::source::Source;
+use crate::watch::{CONFIGURATION, Changed, Watch, Watcher};
+use crate::{notify, php, pools, privileges};
 
-const DEFAULT_GRACE: Duration = Duration::from_secs(30);
+pub(crate) const DEFAULT_GRACE: Duration = Duration::from_secs(30);
 /// PHP's modules and a preload script may take a while on a cold machine.
 const PHP_START_TIMEOUT: Duration = Duration::from_secs(120);
 /// Once no request is left, workers only have to notice.
@@ -33,25 +34,32 @@ const WORKERS_LEAVE: Duration = Duration::from_secs(5);
 
 /// Serves until it is told to stop. `source` is where the configuration was read from.
 pub(crate) fn serve(config: &Config, source: Option<Source>) -> Outcome {
+    let activation = Activation::take()?;
+    privileges::become_user(config)?;
     check_roots(config)?;
     pools::check_scripts(config)?;
-    let watch = watched(config)?;
+    let watch = watched(config, source.as_ref())?;
     start_log(config);
     raise_file_limit();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| Failure::Runtime(format!("cannot start: {error}")))?;
-    runtime.block_on(run(config, source, watch))
+    runtime.block_on(run(config, source, watch, activation))
 }
 
-async fn run(config: &Config, source: Option<Source>, watch: Watch) -> Outcome {
+async fn run(
+    config: &Config,
+    source: Option<Source>,
+    watch: Watch,
+    mut activation: Activation,
+) -> Outcome {
     // First of all, so that a signal during start-up stops the server as well.
     let signals = Signals::new().map_err(|error| Failure::Runtime(error.to_string()))?;
     let (mut signals, reload_signals) = (signals.stop, signals.reload);
     let tls = Tls::new(config).map_err(|error| Failure::Setup(error.to_string()))?;
-    let server =
-        Server::bind(config, tls.as_ref()).map_err(|error| Failure::Setup(error.to_string()))?;
+    let server = Server::bind_with(config, tls.as_ref(), &mut activation.sites)
+        .map_err(|error| Failure::Setup(error.to_string()))?;
     let server = Arc::new(server);
     let hubs = hubs::hubs(config)?;
     let fronts = server.threads();
@@ -61,11 +69,16 @@ async fn run(config: &Config, source: Option<Source>, watch: Watch) -> Outcome {
         .try_clone_to_owned()
         .map_err(|error| Failure::Runtime(error.to_string()))?;
 
-    let admin = control::bind_admin(&config.global.admin)?;
+    let admin = match activation.admin(&config.global.admin)? {
+        Some(admin) => Some(admin),
+        None => control::bind_admin(&config.global.admin)?,
+    };
+    activation.check_used()?;
     // Before scripts are read, so that no change after that is missed.
     let watching = start_watch(watch);
 
-    let pools = pools::options(config);
+    let pools = pools::options(config)?;
+    privileges::prepare(&pools, server.spool())?;
     let names = pools.iter().map(|pool| pool.name.clone()).collect();
     let workers: usize = pools.iter().map(|pool| pool.workers).sum();
     let start = Supervisor::start(root_options(config, fronts), pools, spool);
@@ -80,30 +93,26 @@ async fn run(config: &Config, source: Option<Source>, watch: Watch) -> Outcome {
         handle: supervisor.handle(),
         pools: names,
         stats: server.stats(),
-        measures: server.measures(),
+        counted: server.counted(),
         live: server.live_requests(),
         log_losses: server.log_losses(),
         span_losses: server.span_losses(),
-        hubs: hubs.clone(),
+        of_configuration: Arc::default(),
     };
-    server.set_endpoints(Endpoints {
-        metrics: Some(Arc::new(MetricsPage(observed.clone()))),
-        hubs: hubs
-            .iter()
-            .map(|hub| Arc::new(HubEndpoint(hub.clone())) as _)
-            .collect(),
-    });
-    let control = ServerControl::new(observed, config, source);
+    observed.set_hubs(hubs.clone());
+    server.set_endpoints(configuration::endpoints(&observed, &hubs));
+    let (watcher, changed) = watching.unzip();
+    let in_force = InForce::new(server.clone(), observed.clone(), config, source, watcher);
+    let control = ServerControl::new(observed, in_force);
     let mut tasks = JoinSet::new();
     if let Some(admin) = admin {
         tracing::info!(target: "howdah", address = %admin.address(), "admin API");
         tasks.spawn(admin.serve(Arc::new(control.clone())));
     }
     tasks.spawn(control::reload_on_signals(reload_signals, control.clone()));
-    let watcher = watching.map(|(watcher, changed)| {
-        tasks.spawn(changed.reload(Arc::new(control.clone())));
-        watcher
-    });
+    if let Some(changed) = changed {
+        tasks.spawn(changed.reload(Arc::new(control.clone()), hubs::pages(config, &hubs)));
+    }
     let php = supervisor.php();
     tracing::info!(target: "howdah", php = php.php, opcache = php.opcache, workers, fronts, "ready");
     if !php.opcache {
@@ -112,25 +121,20 @@ async fn run(config: &Config, source: Option<Source>, watch: Watch) -> Outcome {
 
     let shutdown = Shutdown::new();
     let threads = start_threads(&server, seeds, &shutdown)?;
+    notify::ready(notify::SERVING);
+    tasks.spawn(notify::watchdog());
     // Once it is listened on: authorities ask back.
-    let keeper = tls.map(Keeper::start).transpose();
-    let keeper = keeper.map_err(|error| Failure::Runtime(error.to_string()))?;
+    let kept = control.in_force().keep(tls).await;
+    kept.map_err(|error| Failure::Runtime(error.to_string()))?;
     tokio::select! {
         () = supervisor.run() => {}
         () = signals.next() => {}
         () = control.stop_ordered() => {}
     }
     control.set_stopping();
-    if let Some(keeper) = keeper {
-        keeper.stop();
-    }
-    drop(watcher);
-    let grace = config.global.grace_period.unwrap_or(DEFAULT_GRACE);
+    notify::stopping();
+    let grace = control.in_force().stop().await;
     tracing::info!(target: "howdah", grace_seconds = grace.as_secs(), "stopping");
-    // Subscribers never leave by themselves.
-    for hub in &hubs {
-        hub.close();
-    }
     shutdown.drain(grace);
     let drained = async {
         let joined = tokio::task::spawn_blocking(move || join(threads));
@@ -159,7 +163,7 @@ async fn run(config: &Config, source: Option<Source>, watch: Watch) -> Outcome {
 }
 
 /// A document root that does not exist is a mistake of the one who starts the server, not a 404.
-fn check_roots(config: &Config) -> Result<(), Failure> {
+pub(crate) fn check_roots(config: &Config) -> Result<(), Failure> {
     for root in config.constant_roots() {
         let wrong = match std::fs::metadata(root) {
             Ok(found) if found.is_dir() => continue,
@@ -171,16 +175,21 @@ fn check_roots(config: &Config) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The files whose changes reload pools. A wrong pattern is a mistake of the one who starts the server.
-fn watched(config: &Config) -> Result<Watch, Failure> {
+/// The files whose changes reload pools, or the configuration. A wrong pattern is a mistake of the one who
+/// starts the server.
+pub(crate) fn watched(config: &Config, source: Option<&Source>) -> Result<Watch, Failure> {
+    let files = source.map(Source::watched).unwrap_or_default();
     let pools = config.workers.iter();
-    let patterns = pools.map(|pool| (pool.name.as_str(), pool.watch.as_slice()));
+    let patterns = pools
+        .map(|pool| (pool.name.as_str(), pool.watch.as_slice()))
+        .chain([(CONFIGURATION, files.as_slice())]);
     let cwd = std::env::current_dir().map_err(|error| Failure::Setup(error.to_string()))?;
-    Watch::new(patterns, &cwd).map_err(|error| Failure::Setup(error.to_string()))
+    let pages = config.hot_reloads.iter().map(|page| page.watch.as_slice());
+    Watch::new(patterns, pages, &cwd).map_err(|error| Failure::Setup(error.to_string()))
 }
 
 /// A server whose files cannot be watched still serves.
-fn start_watch(watch: Watch) -> Option<(Watcher, Changed)> {
+pub(crate) fn start_watch(watch: Watch) -> Option<(Watcher, Changed)> {
     if watch.is_empty() {
         return None;
     }
@@ -254,6 +263,17 @@ fn root_options(config: &Config, fronts: usize) -> RootOptions {
 }
 
 fn start_log(config: &Config) {
+    let (format, level) = log_options(config);
+    howdah_observe::log::init(format, level);
+}
+
+/// The log of another configuration.
+pub(crate) fn change_log(config: &Config) {
+    let (format, level) = log_options(config);
+    howdah_observe::log::change(format, level);
+}
+
+fn log_options(config: &Config) -> (Format, tracing::Level) {
     let options = config.global.log;
     let format = match options.format {
         Some(LogFormat::Console) => Format::Console,
@@ -267,7 +287,7 @@ fn start_log(config: &Config) {
         None if config.global.debug => tracing::Level::DEBUG,
         Some(LogLevel::Info) | None => tracing::Level::INFO,
     };
-    howdah_observe::log::init(format, level);
+    (format, level)
 }
 
 /// Each connection is a descriptor; the usual soft limit of 1,024 is for programs that use `select`.

@@ -3,7 +3,7 @@
 //! | signal | meaning |
 //! |---|---|
 //! | SIGTERM, SIGINT | stop; a second one stops at once |
-//! | SIGUSR1 | reload PHP in all pools |
+//! | SIGUSR1 | reload the configuration, and PHP in all pools |
 //! | SIGHUP | the same, as services expect it; but stop when the server was started from a terminal, \
 //!   because then the signal says that the terminal is gone |
 

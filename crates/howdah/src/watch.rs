@@ -1,4 +1,4 @@
-//! Reloads pools when their files change: `watch`, for development.
+//! Reloads pools when their files change, and pages in browsers: `watch` and `hot_reload`, for development.
 //!
 //! A thread of its own waits for the kernel's events and collects them until they pause, since an editor,
 //! a version control system or a package manager changes many files at once. It tells the main thread,
@@ -9,12 +9,13 @@ mod tree;
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use howdah_observe::admin::Control;
+use howdah_mercure::{Draft, Hub};
+use howdah_observe::admin::{Configuration, Control};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::time::Timespec;
@@ -29,17 +30,22 @@ const QUIET: Duration = Duration::from_millis(100);
 /// A reload is not put off for longer than this, however busy the files are.
 const LONGEST: Duration = Duration::from_secs(2);
 
+/// In place of a pool's name: the files are those of the configuration.
+pub(crate) const CONFIGURATION: &str = "";
+
 /// What is to be watched, checked.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Watch {
     pools: Vec<String>,
+    /// Each with the number of its pool, or behind those of a page.
     patterns: Vec<(usize, Pattern)>,
 }
 
 impl Watch {
-    /// Patterns of the pools; relative ones start at `cwd`, an absolute path.
+    /// Patterns of the pools and of pages; relative ones start at `cwd`, an absolute path.
     pub(crate) fn new<'a>(
         pools: impl IntoIterator<Item = (&'a str, &'a [String])>,
+        pages: impl IntoIterator<Item = &'a [String]>,
         cwd: &Path,
     ) -> Result<Self, PatternError> {
         let mut watch = Self::default();
@@ -49,6 +55,12 @@ impl Watch {
                 watch.patterns.push((watch.pools.len(), pattern));
             }
             watch.pools.push(name.to_owned());
+        }
+        for (number, texts) in pages.into_iter().enumerate() {
+            for text in texts {
+                let pattern = Pattern::new(text, cwd)?;
+                watch.patterns.push((watch.pools.len() + number, pattern));
+            }
         }
         Ok(watch)
     }
@@ -99,6 +111,29 @@ impl Drop for Watcher {
     }
 }
 
+/// Those who look at a page: `hot_reload`.
+#[derive(Debug, Clone)]
+pub(crate) struct Page {
+    pub(crate) hub: Arc<Hub>,
+    pub(crate) topic: String,
+}
+
+impl Page {
+    /// Tells browsers of changed files, as a list in JSON.
+    fn tell(&self, files: &[PathBuf]) {
+        let files = files.iter().map(|file| file.to_string_lossy());
+        let data = files.collect::<serde_json::Value>().to_string();
+        let draft = Draft {
+            topics: vec![self.topic.clone()],
+            data,
+            ..Draft::default()
+        };
+        if let Err(error) = self.hub.publish(draft) {
+            tracing::warn!(target: "howdah::watch", topic = self.topic, "browsers are not told of changed files: {error}");
+        }
+    }
+}
+
 /// Where changes come out.
 #[derive(Debug)]
 pub(crate) struct Changed {
@@ -115,9 +150,9 @@ enum Notice {
 }
 
 impl Changed {
-    /// Reloads what changes, until the watcher ends. A pool that cannot be reloaded serves on as it
-    /// was; the control reports it, and the next change is the next attempt.
-    pub(crate) async fn reload(mut self, control: Arc<impl Control>) {
+    /// Reloads what changes, until the watcher ends: pools first, then the pages that they make. A pool that
+    /// cannot be reloaded serves on as it was; the control reports it, and the next change is the next attempt.
+    pub(crate) async fn reload(mut self, control: Arc<impl Control>, pages: Vec<Page>) {
         while let Some(notice) = self.notices.recv().await {
             let mut changes = Changes::default();
             changes.add_notice(notice);
@@ -125,17 +160,34 @@ impl Changed {
             while let Ok(later) = self.notices.try_recv() {
                 changes.add_notice(later);
             }
-            let file = changes.first.as_deref().unwrap_or(Path::new(""));
-            for pool in changes
-                .pools
-                .iter()
-                .filter_map(|pool| self.pools.get(*pool))
-            {
-                tracing::info!(target: "howdah::watch", pool, file = %file.display(), "files changed");
-                // The control has logged how it went.
-                let _ = control.reload(Some(pool.clone())).await;
+            if let Some(files) = self.configuration(&changes) {
+                let file = files.first().map_or(Path::new(""), PathBuf::as_path);
+                tracing::info!(target: "howdah::watch", file = %file.display(), "the configuration changed");
+                // With all pools. It has been logged how it went.
+                let _ = control.configure(Configuration::Same).await;
+                continue;
+            }
+            for (target, files) in &changes.targets {
+                let file = files.first().map_or(Path::new(""), PathBuf::as_path);
+                let file = file.display();
+                if let Some(pool) = self.pools.get(*target) {
+                    tracing::info!(target: "howdah::watch", pool, %file, "files changed");
+                    // The control has logged how it went.
+                    let _ = control.reload(Some(pool.clone())).await;
+                } else if let Some(page) = pages.get(*target - self.pools.len()) {
+                    tracing::info!(target: "howdah::watch", topic = page.topic, %file, "files changed");
+                    page.tell(files);
+                }
             }
         }
+    }
+}
+
+impl Changed {
+    /// The files of the configuration among those that changed.
+    fn configuration<'c>(&self, changes: &'c Changes) -> Option<&'c [PathBuf]> {
+        let number = self.pools.iter().position(|pool| pool == CONFIGURATION)?;
+        changes.targets.get(&number).map(Vec::as_slice)
     }
 }
 

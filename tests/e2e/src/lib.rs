@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 pub mod acme;
 pub mod admin;
+pub mod frames;
 pub mod meeting;
 pub mod phpt;
 pub mod tls;

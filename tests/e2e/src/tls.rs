@@ -184,6 +184,14 @@ impl Client {
         (stream.conn.alpn_protocol()? == b"acme-tls/1").then(|| leaf.to_vec())
     }
 
+    /// The same that speaks another protocol.
+    #[must_use]
+    pub fn speaking(&self, protocol: &[u8]) -> Self {
+        Self {
+            config: self.offering(protocol),
+        }
+    }
+
     /// What it is made of, for other protocols.
     ///
     /// # Panics

@@ -26,6 +26,10 @@ fn application() -> Www {
             "stderr.php",
             "<?php http_response_code(500); error_log('a message of PHP'); echo 'failed';",
         )
+        .file(
+            "send.php",
+            "<?php header('X-Accel-Redirect: /a.txt'); header('X-Kept: 1'); header('X-Gone: 1'); echo 'php';",
+        )
         .file("a.txt", "text")
 }
 
@@ -53,6 +57,24 @@ fn scripts_files_and_the_front_controller() {
     let redirect = server.get("/blog?a");
     redirect.assert_status(308);
     assert_eq!(redirect.header("location"), Some("/blog/?a"));
+    server.get("/a.txt").assert(200, "text");
+}
+
+#[test]
+fn a_response_of_php_names_a_file() {
+    let (www, fpm) = (application(), Fpm::start(&Options::default()));
+    let server = serve(
+        &www,
+        &fpm,
+        "@accel header X-Accel-Redirect *\n handle_response @accel {\n copy_response_headers {\n include X-Kept\n }\n \
+         rewrite * {rp.header.X-Accel-Redirect}\n file_server\n }\n replace_status 202",
+    );
+    let response = server.get("/send.php");
+    response.assert(200, "text");
+    assert_eq!(response.header("x-kept"), Some("1"));
+    assert_eq!(response.header("x-gone"), None);
+    // Of several rules the first that fits; a file is no response of PHP.
+    server.get("/blog/").assert(202, "blog");
     server.get("/a.txt").assert(200, "text");
 }
 

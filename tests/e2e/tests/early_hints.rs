@@ -1,5 +1,9 @@
 //! 103 Early Hints of PHP scripts, as they are on the wire.
 
+use std::future::poll_fn;
+
+use bytes::Bytes;
+use h2::client::{ResponseFuture, SendRequest};
 use howdah_testkit::client::Head;
 use howdah_testkit::{Connection, Gate, PATIENCE, Request};
 use howdah_tests::worker::Site;
@@ -60,8 +64,53 @@ in_both_modes! {
         connection.send_bytes(request.as_bytes()).expect("sent");
         answer(&mut connection, "GET");
     };
-    http_2_gets_the_response_alone("early_hints.php") = |site| {
-        assert_eq!(over_http2(site), "hello");
+    hints_come_over_http_2_while_the_script_is_busy("early_hints.php") = |site| {
+        over_http2(site, async |client| {
+            for i in 0..3 {
+                let mut gate = site.server.gate(&format!("gate{i}"));
+                let mut first = ask(client, &gated_target(site, &gate, "/a.css,/b.js")).await;
+                // The script stands at the gate until both are here.
+                assert_eq!(next_hint(&mut first).await.as_deref(), Some("/a.css"));
+                assert_eq!(next_hint(&mut first).await.as_deref(), Some("/b.js"));
+                gate.open(1);
+                assert_eq!(last(first).await, "hello");
+                // And of another stream of the connection, without any.
+                let mut other = ask(client, &site.target("?hints=")).await;
+                assert_eq!(next_hint(&mut other).await, None);
+                assert_eq!(last(other).await, "hello");
+            }
+        });
+    };
+    hints_of_several_streams_are_not_mixed("early_hints.php") = |site| {
+        over_http2(site, async |client| {
+            let mut all = Vec::new();
+            for i in 0..20 {
+                all.push(ask(client, &site.target(&format!("?hints=/{i}.css,/{i}.js"))).await);
+            }
+            for (i, mut one) in all.into_iter().enumerate() {
+                for kind in ["css", "js"] {
+                    let path = format!("/{i}.{kind}");
+                    assert_eq!(next_hint(&mut one).await, Some(path));
+                }
+                assert_eq!(next_hint(&mut one).await, None);
+                assert_eq!(last(one).await, "hello");
+            }
+        });
+    };
+    a_stream_that_was_reset_after_its_hints_is_no_harm("early_hints.php") = |site| {
+        over_http2(site, async |client| {
+            let mut gates = Vec::new();
+            for i in 0..3 {
+                let mut gate = site.server.gate(&format!("gate{i}"));
+                let mut one = ask(client, &gated_target(site, &gate, "/a.css")).await;
+                assert_eq!(next_hint(&mut one).await.as_deref(), Some("/a.css"));
+                drop(one);
+                gate.open(1);
+                gates.push(gate);
+            }
+            let one = ask(client, &site.target("")).await;
+            assert_eq!(last(one).await, "hello");
+        });
     };
     a_client_that_left_after_the_hints_is_no_harm("early_hints.php") = |site| {
         // The hint comes before the script is at the gate, which has to be there until it is.
@@ -104,7 +153,11 @@ in_both_modes! {
 }
 
 fn gated(site: &Site, gate: &Gate, hints: &str) -> Request {
-    Request::get(site.target(&format!("?hints={hints}&gate={}", encode(gate.path()))))
+    Request::get(gated_target(site, gate, hints))
+}
+
+fn gated_target(site: &Site, gate: &Gate, hints: &str) -> String {
+    site.target(&format!("?hints={hints}&gate={}", encode(gate.path())))
 }
 
 #[track_caller]
@@ -133,8 +186,8 @@ fn answer(connection: &mut Connection, method: &str) {
     assert_eq!(response.header("link"), None);
 }
 
-/// The body of the script's answer.
-fn over_http2(site: &Site) -> String {
+/// Runs `work` with a connection of HTTP/2.
+fn over_http2(site: &Site, work: impl AsyncFnOnce(&mut SendRequest<Bytes>)) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -142,24 +195,56 @@ fn over_http2(site: &Site) -> String {
     let talk = async {
         let stream = tokio::net::TcpStream::connect(site.server.address());
         let stream = stream.await.expect("connected");
-        let (client, connection) = h2::client::handshake(stream).await.expect("HTTP/2");
+        let (mut client, connection) = h2::client::handshake(stream).await.expect("HTTP/2");
         let driver = tokio::spawn(connection);
-        let mut client = client.ready().await.expect("the connection is open");
-        let request = http::Request::get(format!("http://localhost{}", site.target("")));
-        let request = request.body(()).expect("a request");
-        let (response, _) = client.send_request(request, true).expect("a stream");
-        let response = response.await.expect("a response");
-        assert_eq!(response.status(), 200);
-        assert!(!response.headers().contains_key("link"));
-        let mut body = response.into_body();
-        let mut text = Vec::new();
-        while let Some(part) = body.data().await {
-            text.extend_from_slice(&part.expect("the stream is not reset"));
-        }
+        work(&mut client).await;
         driver.abort();
-        String::from_utf8(text).expect("text")
     };
     runtime
         .block_on(async { tokio::time::timeout(PATIENCE, talk).await })
-        .expect("the server answers in time")
+        .expect("the server answers in time");
+}
+
+async fn ask(client: &mut SendRequest<Bytes>, target: &str) -> ResponseFuture {
+    let mut client = client
+        .clone()
+        .ready()
+        .await
+        .expect("the connection is open");
+    let request = http::Request::get(format!("http://localhost{target}"));
+    let request = request.body(()).expect("a request");
+    client.send_request(request, true).expect("a stream").0
+}
+
+/// The path of the next hint; `None`: the response has come.
+async fn next_hint(response: &mut ResponseFuture) -> Option<String> {
+    let hint = poll_fn(|cx| response.poll_informational(cx)).await?;
+    let hint = hint.expect("the stream goes on");
+    assert_eq!(hint.status(), 103);
+    let names: Vec<_> = hint
+        .headers()
+        .keys()
+        .map(http::HeaderName::as_str)
+        .collect();
+    assert!(
+        names.contains(&"link") && !names.contains(&"x-final"),
+        "{names:?}"
+    );
+    let link = hint.headers()["link"].to_str().expect("text");
+    let path = link.strip_prefix('<')?.strip_suffix(">; rel=preload")?;
+    Some(path.to_owned())
+}
+
+/// The body of the response.
+async fn last(response: ResponseFuture) -> String {
+    let response = response.await.expect("a response");
+    assert_eq!(response.status(), 200);
+    assert_eq!(response.headers()["x-final"], "yes");
+    assert!(!response.headers().contains_key("link"));
+    let mut body = response.into_body();
+    let mut text = Vec::new();
+    while let Some(part) = body.data().await {
+        text.extend_from_slice(&part.expect("the stream is not reset"));
+    }
+    String::from_utf8(text).expect("text")
 }

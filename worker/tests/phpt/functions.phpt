@@ -29,6 +29,7 @@ frankenphp_response_headers: array
 frankenphp_log: void
 howdah_request_id: string
 howdah_pool: object
+mercure_publish: string
 Howdah\spawn: Howdah\Coroutine
 Howdah\await: mixed
 Howdah\all: array

@@ -1,5 +1,6 @@
 //! `encode`, and the formats of `precompressed`.
 
+use super::header::{add_value, field_and_value};
 use super::scope::Scope;
 use crate::compression::{
     BROTLI_QUALITY, Compression, ContentCoding, Encode, GZIP_LEVEL, ResponseMatcher, ZSTD_LEVEL,
@@ -7,9 +8,8 @@ use crate::compression::{
 use crate::error::{Error, ErrorKind};
 use crate::model::Handler;
 use crate::table::{Call, Context, Entry, Item, Table, bad_value};
-use crate::template::literal;
 use crate::tree::{Statement, Word};
-use crate::value::{header_name, number, status};
+use crate::value::{number, status};
 
 /// What is in an `encode` while it is read.
 #[derive(Debug, Default)]
@@ -279,24 +279,8 @@ pub(super) fn statuses(word: &Word) -> Result<(u16, u16), Error> {
 }
 
 fn header(_: &mut Context, call: &Call<'_>, matcher: &mut ResponseMatcher) -> Result<(), Error> {
-    let (name, value) = match call.arguments(1, 2)? {
-        [word] => match word.text.strip_prefix('!') {
-            Some(name) => (header_name(word, name)?, None),
-            None => (header_name(word, &word.text)?, Some("*".to_owned())),
-        },
-        [word, value] => (
-            header_name(word, &word.text)?,
-            Some(literal(value, "a header matcher")?),
-        ),
-        _ => return Ok(()),
-    };
-    let known = matcher
-        .headers
-        .iter_mut()
-        .find(|(other, _)| other.eq_ignore_ascii_case(&name));
-    match known {
-        Some((_, values)) => values.push(value),
-        None => matcher.headers.push((name, vec![value])),
-    }
+    let any = Some("*".to_owned());
+    let (name, value) = field_and_value(call, any)?;
+    add_value(&mut matcher.headers, name, value);
     Ok(())
 }

@@ -4,7 +4,7 @@ use super::scope::Scope;
 use crate::error::{Error, ErrorKind};
 use crate::model::{Handler, HeaderChange, Part, Template};
 use crate::table::{Call, Context, Entry, Item, Table, bad_value};
-use crate::template::template;
+use crate::template::{literal, template};
 use crate::tree::Word;
 use crate::value::header_name;
 
@@ -150,4 +150,46 @@ pub(super) fn header_value(word: &Word) -> Result<Template, Error> {
         ));
     }
     Ok(value)
+}
+
+/// The arguments of a matcher of header fields: `NAME VALUE`, or `!NAME` for no such field. `any` is what
+/// `NAME` alone asks for, where it may stand alone.
+pub(super) fn field_and_value(
+    call: &Call<'_>,
+    any: Option<String>,
+) -> Result<(String, Option<String>), Error> {
+    match call.arguments(1, 2)? {
+        [word, value] if !word.text.starts_with('!') => Ok((
+            header_name(word, &word.text)?,
+            Some(literal(value, "a header matcher")?),
+        )),
+        [word] => match (word.text.strip_prefix('!'), any) {
+            (Some(name), _) => Ok((header_name(word, name)?, None)),
+            (None, Some(any)) => Ok((header_name(word, &word.text)?, Some(any))),
+            (None, None) => Err(call.error(
+                ErrorKind::Arguments,
+                format!("`header {}` needs a value", word.text),
+                "write `*` for any value, or `!NAME` for no such field",
+            )),
+        },
+        _ => Err(call.error(
+            ErrorKind::Arguments,
+            "`header !NAME` takes no value".into(),
+            "it matches what does not have the field",
+        )),
+    }
+}
+
+/// The fields of a matcher, each with the values of which one must match.
+pub(super) type Fields = Vec<(String, Vec<Option<String>>)>;
+
+/// Adds a value to those of its field.
+pub(super) fn add_value(fields: &mut Fields, name: String, value: Option<String>) {
+    let known = fields
+        .iter_mut()
+        .find(|(other, _)| other.eq_ignore_ascii_case(&name));
+    match known {
+        Some((_, values)) => values.push(value),
+        None => fields.push((name, vec![value])),
+    }
 }

@@ -24,11 +24,12 @@ pub(super) const HANDLE_RESPONSE: Entry = Entry {
     name: "handle_response",
     syntax: "handle_response [@NAME] { … }",
     default: "",
-    about: "Answers such responses (all without a matcher) with what the directives in the block do. The \
-            header of the response stays, its body does not. A matcher of responses is defined beside it: \
+    about: "Answers such responses (all without a matcher) with what the directives in the block do. In \
+            `intercept` the header of the response stays, in `reverse_proxy` what `copy_response_headers` \
+            names; its body does not, unless `copy_response` sends it after all. A matcher of responses is defined beside it: \
             `@NAME status CODE…`, `@NAME header NAME VALUE`, or both in a block. May be given several \
             times; the first that matches counts.",
-    differs: "No `copy_response` and `copy_response_headers`.",
+    differs: "What the block leaves unanswered does not go on to the directives after it.",
     example: "handle_response {\n\trespond \"sorry\" 503\n}",
 };
 
@@ -55,12 +56,11 @@ pub(crate) fn read(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Resu
     super::no_more(call, rest)?;
     let block = call.block()?;
     let mut draft = Draft::new(cx, block, scope);
+    draft.intercept.keeps_header = true;
     let statements = block
         .iter()
         .filter(|statement| !statement.name.text.starts_with('@'));
-    for statement in statements {
-        cx.read(&INTERCEPT, std::slice::from_ref(statement), &mut draft);
-    }
+    cx.read(&INTERCEPT, statements, &mut draft);
     scope.push(key, Handler::Intercept(draft.intercept));
     Ok(())
 }
@@ -72,6 +72,7 @@ impl Draft {
             scope: scope.inner(),
             ..Self::default()
         };
+        draft.scope.has_response = true;
         for statement in block {
             if !statement.name.text.starts_with('@') {
                 continue;

@@ -3,6 +3,7 @@
 mod values;
 
 use super::expression;
+use super::header::{Fields, add_value, field_and_value};
 use super::scope::Key;
 use crate::error::{Error, ErrorKind};
 use crate::matching::{Network, Regexp};
@@ -23,7 +24,7 @@ pub(crate) struct Set {
     paths: Vec<String>,
     methods: Vec<String>,
     hosts: Vec<String>,
-    headers: Vec<(String, Vec<Option<String>>)>,
+    headers: Fields,
     file: Option<FileDraft>,
     not: Vec<Matcher>,
     query: Option<Vec<(String, Vec<Template>)>>,
@@ -55,7 +56,7 @@ pub(crate) const MATCHERS: Table<Set> = Table {
                 default: "",
                 about: "The path is one of these. `*` at the start, the end or both stands for \
                         anything; elsewhere it stops at a slash. Case does not matter.",
-                differs: "",
+                differs: "A path without a slash at its start means the same as with one.",
                 example: "path /api/* *.css",
             },
             |_, call, set| {
@@ -574,37 +575,8 @@ fn any_header(name: &str, values: Vec<Option<String>>) -> Matcher {
 }
 
 fn header(_: &mut Context, call: &Call<'_>, set: &mut Set) -> Result<(), Error> {
-    let (name, value) = match call.arguments(1, 2)? {
-        [word] => match word.text.strip_prefix('!') {
-            Some(name) => (header_name(word, name)?, None),
-            None => {
-                return Err(call.error(
-                    ErrorKind::Arguments,
-                    format!("`header {}` needs a value", word.text),
-                    "write `*` for any value, or `!NAME` for no such field",
-                ));
-            }
-        },
-        [word, value] if !word.text.starts_with('!') => (
-            header_name(word, &word.text)?,
-            Some(literal(value, "a header matcher")?),
-        ),
-        _ => {
-            return Err(call.error(
-                ErrorKind::Arguments,
-                "`header !NAME` takes no value".into(),
-                "it matches requests that do not have the field",
-            ));
-        }
-    };
-    let known = set
-        .headers
-        .iter_mut()
-        .find(|(other, _)| other.eq_ignore_ascii_case(&name));
-    match known {
-        Some((_, values)) => values.push(value),
-        None => set.headers.push((name, vec![value])),
-    }
+    let (name, value) = field_and_value(call, None)?;
+    add_value(&mut set.headers, name, value);
     Ok(())
 }
 

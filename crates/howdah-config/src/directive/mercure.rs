@@ -241,7 +241,7 @@ pub(crate) const MERCURE: Table<Draft> = Table {
         Item::Unsupported("playground", PAGES),
         Item::Unsupported(
             "dispatch_timeout",
-            "a subscriber whose queue of 256 updates is full is dropped",
+            "a subscriber for whom 4,096 updates or 16 MiB wait is dropped",
         ),
         Item::Unsupported("topic_selector_cache", "nothing is cached"),
         Item::Unsupported("subscriber_list_cache_size", "nothing is cached"),

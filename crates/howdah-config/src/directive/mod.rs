@@ -1,15 +1,20 @@
 //! The directives of a site, in the order in which they are applied.
 
 mod auth;
+mod copy;
 mod encode;
 mod expression;
 mod files;
+mod forward_auth;
 mod header;
+mod hot_reload;
 mod intercept;
+pub(crate) mod map;
 pub(crate) mod matcher;
 pub(crate) mod mercure;
 mod named;
 pub(crate) mod observe;
+pub(crate) mod order;
 mod php;
 mod proxy;
 mod request;
@@ -18,9 +23,12 @@ pub(crate) mod scope;
 pub(crate) mod tls;
 mod upstream;
 
+pub(crate) use copy::{COPY_RESPONSE, COPY_RESPONSE_HEADERS};
 pub(crate) use encode::{ENCODE, RESPONSE};
 pub(crate) use files::{FILE_SERVER, TRY_FILES};
+pub(crate) use forward_auth::FORWARD_AUTH;
 pub(crate) use header::HEADER;
+pub(crate) use hot_reload::HOT_RELOAD;
 pub(crate) use intercept::INTERCEPT;
 pub(crate) use named::{check_named, define_named};
 #[cfg(test)]
@@ -29,6 +37,8 @@ pub(crate) use php::{PHP_FASTCGI, PHP_SERVER};
 pub(crate) use proxy::{REVERSE_PROXY, TRANSPORT};
 pub(crate) use request::REQUEST_BODY;
 pub(crate) use respond::{ERROR, RESPOND};
+
+use std::net::IpAddr;
 
 use crate::error::{Error, ErrorKind};
 use crate::logs;
@@ -108,7 +118,21 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
             },
             observe::tracing,
         ),
-        Item::Unsupported("map", ""),
+        Item::Supported(
+            Entry {
+                name: "map",
+                syntax: "map [MATCHER] SOURCE {NAME}… { … }",
+                default: "",
+                about: "Sets placeholders by what SOURCE is. A line of the block is `INPUT OUTPUT…`, with an \
+                        output for each `{NAME}`, `-` for none; `~REGEXP` in place of INPUT is a regular \
+                        expression, whose groups are `$1` or `${name}` in the outputs; `default OUTPUT…` is \
+                        for what no line fits. The first line that fits counts. `{vars.NAME}` is the same \
+                        as `{NAME}`.",
+                differs: "SOURCE is evaluated where the directive stands. A `{NAME}` is one for the whole file.",
+                example: "map {host} {tenant} {theme} {\n\tshop.example.com shop dark\n\t~^(.*)[.]example[.]com$ $1 -\n\tdefault none light\n}",
+            },
+            map::read,
+        ),
         Item::Supported(
             Entry {
                 name: "vars",
@@ -120,7 +144,10 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
             },
             request::vars,
         ),
-        Item::Unsupported("fs", ""),
+        Item::Unsupported(
+            "fs",
+            "files are those of the disk: take the line out, or use `root`",
+        ),
         Item::Supported(
             Entry {
                 name: "root",
@@ -178,7 +205,10 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
             },
             observe::log_skip,
         ),
-        Item::Unsupported("log_name", ""),
+        Item::Unsupported(
+            "log_name",
+            "every `log` of a site has all its requests; leave some out with `log_skip`",
+        ),
         Item::Supported(
             Entry {
                 name: "header",
@@ -193,7 +223,18 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
             },
             header::read,
         ),
-        Item::Unsupported("copy_response_headers", ""),
+        Item::Supported(
+            Entry {
+                name: "copy_response_headers",
+                syntax: "copy_response_headers [MATCHER] [{ … }]",
+                default: "",
+                about: "Keeps the header of the upstream's response, or fields of it. Only in \
+                        `handle_response`.",
+                differs: "",
+                example: "copy_response_headers {\n\tinclude Content-Type\n}",
+            },
+            copy::headers,
+        ),
         Item::Supported(
             Entry {
                 name: "request_body",
@@ -294,7 +335,20 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
             },
             auth::read,
         ),
-        Item::Unsupported("forward_auth", ""),
+        Item::Supported(
+            Entry {
+                name: "forward_auth",
+                syntax: "forward_auth [MATCHER] [UPSTREAM…] { … }",
+                default: "",
+                about: "Asks another server, such as Authelia, Authentik or oauth2-proxy, whether a request \
+                        may go on: by GET with the header of the request, `X-Forwarded-Method` and \
+                        `X-Forwarded-Uri`. It goes on if the answer is 2xx; any other answer is the \
+                        response, for example a redirect to a login.",
+                differs: "No `handle_response`.",
+                example: "forward_auth localhost:9091 {\n\turi /api/authz/forward-auth\n\tcopy_headers Remote-User Remote-Groups\n}",
+            },
+            forward_auth::read,
+        ),
         Item::Supported(
             Entry {
                 name: "request_header",
@@ -331,7 +385,10 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
             },
             mercure::mercure,
         ),
-        Item::Unsupported("push", ""),
+        Item::Unsupported(
+            "push",
+            "browsers no longer take pushes; have PHP send a `Link` header as 103 Early Hints",
+        ),
         Item::Supported(
             Entry {
                 name: "intercept",
@@ -343,7 +400,10 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
             },
             intercept::read,
         ),
-        Item::Unsupported("templates", "use PHP for pages with parts that change"),
+        Item::Unsupported(
+            "templates",
+            "pages with parts that change are PHP's: rename the file to `.php`",
+        ),
         Item::Supported(
             Entry {
                 name: "invoke",
@@ -368,7 +428,7 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
             |cx, call, scope| {
                 let (matcher, rest) = scope.matcher(call.arguments)?;
                 no_more(call, rest)?;
-                let chain = scope.chain(cx, call.block()?, true);
+                let chain = scope.routes(cx, call.block()?, true);
                 scope.push(matcher, Handler::Chain(chain));
                 Ok(())
             },
@@ -396,7 +456,7 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
             |cx, call, scope| {
                 let (matcher, rest) = scope.matcher(call.arguments)?;
                 no_more(call, rest)?;
-                let chain = scope.chain(cx, call.block()?, false);
+                let chain = scope.routes(cx, call.block()?, false);
                 scope.push(matcher, Handler::Chain(chain));
                 Ok(())
             },
@@ -429,7 +489,17 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
             },
             respond::error,
         ),
-        Item::Unsupported("copy_response", ""),
+        Item::Supported(
+            Entry {
+                name: "copy_response",
+                syntax: "copy_response [MATCHER] [CODE] [{ … }]",
+                default: "CODE is that of the response",
+                about: "Sends the response after all, header and body. Only in `handle_response`.",
+                differs: "",
+                example: "copy_response 404",
+            },
+            copy::response,
+        ),
         Item::Supported(
             Entry {
                 name: "respond",
@@ -459,7 +529,7 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 syntax: "reverse_proxy [MATCHER] [UPSTREAM…] [{ … }]",
                 default: "",
                 about: "Passes requests on to other servers: `HOST:PORT`, `http://HOST`, or `unix//PATH` for a Unix socket. Bodies are streamed both ways. `X-Forwarded-For`, `-Proto` and `-Host` are set; what the client sent in them is kept only behind a trusted proxy (`trusted_proxies`).",
-                differs: "HTTP/1.1 without TLS to the upstreams, no upgrades such as WebSocket, no placeholders in UPSTREAM.",
+                differs: "HTTP/1.1 without TLS to the upstreams, of upgrades only WebSocket, from clients with HTTP/1.1, no placeholders in UPSTREAM.",
                 example: "reverse_proxy /api/* localhost:9000",
             },
             proxy::read,
@@ -470,7 +540,7 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 syntax: "php_fastcgi [MATCHER] UPSTREAM… [{ … }]",
                 default: "",
                 about: "Has PHP-FPM (or another FastCGI server) run the PHP of an application: `HOST:PORT`, or `unix//PATH` for a Unix socket. Scripts are found as by `php_server`; static files are left to `file_server`.",
-                differs: "None of the other options of `reverse_proxy`.",
+                differs: "Of the options of `reverse_proxy` only those below.",
                 example: "php_fastcgi unix//run/php/php-fpm.sock",
             },
             php::read_fastcgi,
@@ -480,7 +550,7 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 name: "handle_errors",
                 syntax: "handle_errors [CODE…] { … }",
                 default: "a short text",
-                about: "Directives for when the server has to answer with an error, of one of these codes: a file that does not exist, a PHP process that died, `error`. The first that is for the code counts. A response that PHP itself made is none. Only directly in a site.",
+                about: "Directives for when the server has to answer with an error, of one of these codes: a file that does not exist, a PHP process that died, `error`. The first that is for the code counts. A response that PHP itself made is none. In a `route` or `handle` it is for the errors of that block, before those of the site.",
                 differs: "In Caddy it stands outside of the order, which comes to the same.",
                 example: "handle_errors 404 {\n\trewrite * /404.html\n\tfile_server\n}",
             },
@@ -521,7 +591,10 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
             },
             files::file_server,
         ),
-        Item::Unsupported("acme_server", ""),
+        Item::Unsupported(
+            "acme_server",
+            "the internal authority issues certificates to this server alone",
+        ),
         Item::Elsewhere(
             "worker",
             "put it in `php_server { … }`, or in `frankenphp { … }` in the global options",
@@ -529,26 +602,38 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
     ],
 };
 
-fn bind(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(), Error> {
+fn bind(_: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(), Error> {
     let Some(site) = &mut scope.site else {
         return Err(only_in_site(call));
     };
+    for address in addresses(call)? {
+        if !site.bind.contains(&address) {
+            site.bind.push(address);
+        }
+    }
+    Ok(())
+}
+
+/// IP addresses to listen on, each once.
+pub(crate) fn addresses(call: &Call<'_>) -> Result<Vec<IpAddr>, Error> {
+    let mut addresses = Vec::new();
     for word in call.arguments(1, usize::MAX)? {
         let text = word
             .text
             .strip_prefix('[')
             .and_then(|text| text.strip_suffix(']'));
-        match text.unwrap_or(&word.text).parse() {
-            Ok(address) if site.bind.contains(&address) => {}
-            Ok(address) => site.bind.push(address),
-            Err(_) => cx.keep(Err(bad_value(
+        let address = text.unwrap_or(&word.text).parse().map_err(|_| {
+            bad_value(
                 &word.position,
                 format!("`{}` is not an IP address", word.text),
-                "write for example `bind 127.0.0.1`",
-            ))),
+                format!("write for example `{} 127.0.0.1`", call.entry.name),
+            )
+        })?;
+        if !addresses.contains(&address) {
+            addresses.push(address);
         }
     }
-    Ok(())
+    Ok(addresses)
 }
 
 fn handle_path(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(), Error> {
@@ -567,7 +652,7 @@ fn handle_path(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(
         .unwrap_or(&text);
     let prefix = prefix.to_owned();
     let mut chain = vec![scope::route(None, Handler::StripPrefix(prefix))];
-    chain.append(&mut scope.chain(cx, call.block()?, true));
+    chain.append(&mut scope.routes(cx, call.block()?, true));
     let key = Key {
         matcher: Some(Matcher::Path(vec![text.clone()])),
         path: Some(text),

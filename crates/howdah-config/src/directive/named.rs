@@ -100,9 +100,13 @@ pub(crate) fn handle_errors(
         .collect::<Result<Vec<_>, _>>()?;
     let block = call.block()?;
     let routes = scope.chain(cx, block, true);
-    let Some(site) = &mut scope.site else {
-        return Err(super::only_in_site(call));
+    let Some(errors) = &mut scope.errors else {
+        return Err(call.error(
+            ErrorKind::Conflict,
+            "`handle_errors` is where errors are not handled".into(),
+            "put it in the block of the site, or in a `route` or `handle` of it",
+        ));
     };
-    site.errors.push(ErrorRoutes { statuses, routes });
+    errors.push(ErrorRoutes { statuses, routes });
     Ok(())
 }

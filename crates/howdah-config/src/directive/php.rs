@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use super::files::{candidates, query_start};
+use super::hot_reload;
+use super::intercept::{self, HANDLE_RESPONSE, REPLACE_STATUS};
 use super::scope::Scope;
-use super::upstream::upstream;
+use super::upstream::{DIAL_TIMEOUT, upstream};
 use crate::error::{Error, ErrorKind, Position};
 use crate::model::{
     FastCgi, FileServer, Handler, Part, PhpScript, PhpServer, PhpWorker, Placeholder, Template,
@@ -28,11 +30,13 @@ pub(crate) struct Draft {
     files_off: bool,
     name: Option<(String, Position)>,
     workers: Vec<worker::Draft>,
+    pub(super) hot_reload: Option<hot_reload::Draft>,
     /// Of `php_fastcgi`.
     dial_timeout: Option<Duration>,
     read_timeout: Option<Duration>,
     write_timeout: Option<Duration>,
     capture_stderr: bool,
+    intercept: intercept::Draft,
 }
 
 #[derive(Debug)]
@@ -40,8 +44,6 @@ enum Index {
     File(String),
     Off,
 }
-
-const HOT_RELOAD: &str = "it needs Mercure; `watch` in a `worker` reloads the PHP side";
 
 const ROOT: Entry = Entry {
     name: "root",
@@ -123,7 +125,7 @@ pub(crate) const PHP: Table<Draft> = Table {
         Item::Supported(SYMLINK, resolve_root_symlink),
         Item::Supported(worker::APPLICATION, read_worker),
         Item::Supported(NAME, name),
-        Item::Unsupported("hot_reload", HOT_RELOAD),
+        Item::Supported(hot_reload::ENTRY, hot_reload::read),
     ],
 };
 
@@ -163,7 +165,7 @@ pub(crate) const PHP_SERVER: Table<Draft> = Table {
         Item::Supported(SYMLINK, resolve_root_symlink),
         Item::Supported(worker::APPLICATION, read_worker),
         Item::Supported(NAME, name),
-        Item::Unsupported("hot_reload", HOT_RELOAD),
+        Item::Supported(hot_reload::ENTRY, hot_reload::read),
     ],
 };
 
@@ -187,17 +189,9 @@ pub(crate) const PHP_FASTCGI: Table<Draft> = Table {
             },
             resolve_root_symlink,
         ),
-        Item::Supported(
-            Entry {
-                name: "dial_timeout",
-                syntax: "dial_timeout DURATION",
-                default: "`3s`",
-                about: "How long connecting to an upstream may take.",
-                differs: "",
-                example: "dial_timeout 1s",
-            },
-            |_, call, draft| call.set(&mut draft.dial_timeout, duration(call)?),
-        ),
+        Item::Supported(DIAL_TIMEOUT, |_, call, draft| {
+            call.set(&mut draft.dial_timeout, duration(call)?)
+        }),
         Item::Supported(
             Entry {
                 name: "read_timeout",
@@ -235,6 +229,16 @@ pub(crate) const PHP_FASTCGI: Table<Draft> = Table {
                 Ok(())
             },
         ),
+        Item::Supported(HANDLE_RESPONSE, |cx, call, draft| {
+            intercept::handle_response(cx, call, &mut draft.intercept)
+        }),
+        Item::Supported(REPLACE_STATUS, |cx, call, draft| {
+            intercept::replace_status(cx, call, &mut draft.intercept)
+        }),
+        Item::Unsupported(
+            "trusted_proxies",
+            "PHP gets `X-Forwarded-*` as they come: tell the application whom to trust",
+        ),
     ],
 };
 
@@ -244,6 +248,8 @@ pub(crate) fn read_php(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> 
     let mut draft = Draft::default();
     cx.read(&PHP, call.block.unwrap_or_default(), &mut draft);
     let workers = workers(cx, &mut draft)?;
+    let variable = hot_reload::finish(cx, draft.hot_reload.take());
+    draft.env.extend(variable);
     let root = draft.root.take();
     let script = PhpScript {
         root,
@@ -269,6 +275,8 @@ pub(crate) fn read_server(
         ..FileServer::default()
     });
     let workers = workers(cx, &mut draft)?;
+    let variable = hot_reload::finish(cx, draft.hot_reload.take());
+    draft.env.extend(variable);
     let root = draft.root.take();
     let server = PhpServer {
         script: PhpScript {
@@ -303,8 +311,15 @@ pub(crate) fn read_fastcgi(
         .iter()
         .map(|word| upstream(word, None))
         .collect::<Result<_, _>>()?;
-    let mut draft = Draft::default();
-    cx.read(&PHP_FASTCGI, call.block.unwrap_or_default(), &mut draft);
+    let block = call.block.unwrap_or_default();
+    let mut draft = Draft {
+        intercept: intercept::Draft::new(cx, block, scope),
+        ..Draft::default()
+    };
+    let statements = block
+        .iter()
+        .filter(|statement| !statement.name.text.starts_with('@'));
+    cx.read(&PHP_FASTCGI, statements, &mut draft);
     let (index, try_files) = index_and_files(call, &mut draft)?;
     let default = FastCgi::new(upstreams);
     let fastcgi = FastCgi {
@@ -312,6 +327,7 @@ pub(crate) fn read_fastcgi(
         read_timeout: draft.read_timeout,
         write_timeout: draft.write_timeout,
         capture_stderr: draft.capture_stderr,
+        intercept: std::mem::take(&mut draft.intercept.intercept),
         ..default
     };
     let root = draft.root.take();

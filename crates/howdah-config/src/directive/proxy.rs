@@ -5,11 +5,11 @@ use std::time::Duration;
 use super::encode::statuses;
 use super::intercept::{self, HANDLE_RESPONSE, REPLACE_STATUS};
 use super::scope::Scope;
-use super::upstream::upstream;
+use super::upstream::{DIAL_TIMEOUT, upstream};
 use crate::error::{Error, ErrorKind};
-use crate::model::{Handler, HealthCheck, Policy, ReverseProxy};
+use crate::model::{Handler, HealthCheck, Policy, ReverseProxy, Upstream};
 use crate::table::{Call, Context, Entry, Item, Table, bad_value, nearest, unsupported};
-use crate::template::literal;
+use crate::template::{literal, template};
 use crate::value::{duration, header_name, number};
 
 /// What is in a block while it is read.
@@ -325,11 +325,65 @@ pub(crate) const REVERSE_PROXY: Table<Draft> = Table {
         Item::Unsupported("unhealthy_latency", ""),
         Item::Unsupported("request_buffers", "requests are passed on as they come"),
         Item::Unsupported("response_buffers", "responses are passed on as they come"),
-        Item::Unsupported("stream_timeout", ""),
-        Item::Unsupported("stream_close_delay", ""),
-        Item::Unsupported("trusted_proxies", "set it in the global option `servers`"),
-        Item::Unsupported("method", "use the directive `method`"),
-        Item::Unsupported("rewrite", "use the directive `rewrite`"),
+        Item::Supported(
+            Entry {
+                name: "stream_timeout",
+                syntax: "stream_timeout DURATION",
+                default: "no limit",
+                about: "How long a WebSocket may last.",
+                differs: "",
+                example: "stream_timeout 24h",
+            },
+            |_, call, draft| call.set(&mut draft.proxy.stream_timeout, duration(call)?),
+        ),
+        Item::Unsupported("stream_close_delay", "WebSockets end when the server stops"),
+        Item::Supported(
+            Entry {
+                name: "trusted_proxies",
+                syntax: "trusted_proxies RANGE…",
+                default: "those of the global option `servers`",
+                about: "Proxies in front of this server whose `X-Forwarded-*` are passed on; \
+                        `private_ranges` is all private ones.",
+                differs: "",
+                example: "trusted_proxies private_ranges",
+            },
+            |_, call, draft| {
+                let ranges = super::matcher::networks(call.arguments(1, usize::MAX)?)?;
+                call.set(&mut draft.proxy.trusted_proxies, ranges)
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "method",
+                syntax: "method METHOD",
+                default: "",
+                about: "Another method of the request to the upstream. With GET and HEAD its body is left \
+                        out.",
+                differs: "",
+                example: "method GET",
+            },
+            |_, call, draft| {
+                let method = super::request::method_name(call.one()?)?;
+                call.set(&mut draft.proxy.method, method)
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "rewrite",
+                syntax: "rewrite TO",
+                default: "",
+                about: "Another path of the request to the upstream, as by the directive `rewrite`.",
+                differs: "",
+                example: "rewrite /verify?from={uri}",
+            },
+            |_, call, draft| {
+                let to = call.one()?;
+                if to.text.is_empty() {
+                    return Err(bad_value(&to.position, "the target is empty".into(), ""));
+                }
+                call.set(&mut draft.proxy.rewrite, template(to)?)
+            },
+        ),
         Item::Unsupported("verbose_logs", ""),
     ],
 };
@@ -338,20 +392,10 @@ pub(crate) const REVERSE_PROXY: Table<Draft> = Table {
 pub(crate) const TRANSPORT: Table<ReverseProxy> = Table {
     kind: "option of `transport http`",
     items: &[
-        Item::Supported(
-            Entry {
-                name: "dial_timeout",
-                syntax: "dial_timeout DURATION",
-                default: "`3s`",
-                about: "How long connecting to an upstream may take.",
-                differs: "",
-                example: "dial_timeout 1s",
-            },
-            |_, call, proxy| {
-                proxy.dial_timeout = duration(call)?;
-                Ok(())
-            },
-        ),
+        Item::Supported(DIAL_TIMEOUT, |_, call, proxy| {
+            proxy.dial_timeout = duration(call)?;
+            Ok(())
+        }),
         Item::Supported(
             Entry {
                 name: "response_header_timeout",
@@ -409,6 +453,19 @@ pub(crate) fn read(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Resu
         .iter()
         .map(|word| upstream(word, Some(80)))
         .collect::<Result<_, _>>()?;
+    let proxy = read_block(cx, call, scope, upstreams, |_| true)?;
+    scope.push(key, Handler::ReverseProxy(Box::new(proxy)));
+    Ok(())
+}
+
+/// Reads those statements of a block whose names are `mine`.
+pub(super) fn read_block(
+    cx: &mut Context,
+    call: &Call<'_>,
+    scope: &Scope,
+    upstreams: Vec<Upstream>,
+    mine: impl Fn(&str) -> bool,
+) -> Result<ReverseProxy, Error> {
     let block = call.block.unwrap_or_default();
     let mut draft = Draft {
         proxy: ReverseProxy::new(upstreams),
@@ -416,11 +473,11 @@ pub(crate) fn read(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Resu
         health: HealthDraft::default(),
     };
     let errors = cx.errors.len();
-    for statement in block {
-        if !statement.name.text.starts_with('@') {
-            cx.read(&REVERSE_PROXY, std::slice::from_ref(statement), &mut draft);
-        }
-    }
+    let statements = block.iter().filter(|statement| {
+        let name = statement.name.text.as_str();
+        !name.starts_with('@') && mine(name)
+    });
+    cx.read(&REVERSE_PROXY, statements, &mut draft);
     let Draft {
         mut proxy,
         intercept,
@@ -429,8 +486,8 @@ pub(crate) fn read(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Resu
     if proxy.upstreams.is_empty() && cx.errors.len() == errors {
         return Err(call.error(
             ErrorKind::Arguments,
-            "`reverse_proxy` has no upstream".into(),
-            "write for example `reverse_proxy localhost:9000`",
+            format!("`{}` has no upstream", call.entry.name),
+            format!("write for example `{} localhost:9000`", call.entry.name),
         ));
     }
     let others = health.interval.is_some() || health.timeout.is_some() || health.status.is_some();
@@ -453,8 +510,7 @@ pub(crate) fn read(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Resu
         None => {}
     }
     proxy.intercept = intercept.intercept;
-    scope.push(key, Handler::ReverseProxy(Box::new(proxy)));
-    Ok(())
+    Ok(proxy)
 }
 
 /// A field and what follows it.

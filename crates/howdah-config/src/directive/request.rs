@@ -4,9 +4,10 @@ use super::header::header_value;
 use super::matcher::check_regexp;
 use super::scope::Scope;
 use crate::error::{Error, ErrorKind};
-use crate::model::{Handler, UriChange};
+use crate::model::{Handler, Template, UriChange};
 use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
 use crate::template::template;
+use crate::tree::Word;
 use crate::value::{is_token, size};
 
 /// Names of the block of `request_body`.
@@ -77,6 +78,12 @@ pub(crate) fn vars(_: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Resul
 
 pub(crate) fn method(_: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(), Error> {
     let (key, word) = super::optional_matcher(call, scope)?;
+    scope.push(key, Handler::Method(method_name(word)?));
+    Ok(())
+}
+
+/// A method, or what it is told by.
+pub(super) fn method_name(word: &Word) -> Result<Template, Error> {
     if !word.text.contains('{') && !is_token(&word.text) {
         return Err(bad_value(
             &word.position,
@@ -84,8 +91,7 @@ pub(crate) fn method(_: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Res
             "write for example `GET`",
         ));
     }
-    scope.push(key, Handler::Method(template(word)?));
-    Ok(())
+    template(word)
 }
 
 pub(crate) fn uri(_: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(), Error> {

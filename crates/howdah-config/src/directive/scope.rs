@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::order::Order;
 use super::{DIRECTIVES, matcher};
 use crate::error::{Error, ErrorKind};
 use crate::model::{AccessLog, ErrorRoutes, Handler, Matcher, Route};
@@ -14,7 +15,6 @@ pub(crate) struct SiteSettings {
     pub(crate) access_logs: Vec<AccessLog>,
     pub(crate) bind: Vec<std::net::IpAddr>,
     pub(crate) tls: Option<crate::model::SiteTls>,
-    pub(crate) errors: Vec<ErrorRoutes>,
 }
 
 /// A matcher with what the order of directives needs to know about it.
@@ -30,6 +30,10 @@ pub(crate) struct Key {
 pub(crate) struct Scope {
     /// `None` in a block of a directive.
     pub(crate) site: Option<SiteSettings>,
+    /// It is in a `handle_response`.
+    pub(crate) has_response: bool,
+    /// `handle_errors`; `None` where an error is not one of the routes.
+    pub(crate) errors: Option<Vec<ErrorRoutes>>,
     matchers: BTreeMap<String, Key>,
     pending: Vec<Pending>,
     /// The directive that is being read, as its place in the order.
@@ -59,6 +63,7 @@ impl Scope {
     pub(crate) fn of_site() -> Self {
         Self {
             site: Some(SiteSettings::default()),
+            errors: Some(Vec::new()),
             ..Self::default()
         }
     }
@@ -199,10 +204,24 @@ impl Scope {
         inner.finish(cx, sorted)
     }
 
+    /// As [`Scope::chain`], for routes whose errors are those of this list too.
+    pub(crate) fn routes(&self, cx: &mut Context, block: &[Statement], sorted: bool) -> Vec<Route> {
+        let mut inner = self.inner();
+        inner.errors = self.errors.as_ref().map(|_| Vec::new());
+        inner.read(cx, block, false);
+        let mut routes = inner.finish(cx, sorted);
+        let errors = inner.errors.unwrap_or_default();
+        if !errors.is_empty() {
+            routes.insert(0, route(None, Handler::HandleErrors(errors)));
+        }
+        routes
+    }
+
     /// A list of its own that knows the matchers of this one.
     pub(crate) fn inner(&self) -> Self {
         Self {
             matchers: self.matchers.clone(),
+            has_response: self.has_response,
             ..Self::default()
         }
     }
@@ -211,7 +230,7 @@ impl Scope {
     pub(crate) fn finish(&mut self, cx: &mut Context, sorted: bool) -> Vec<Route> {
         let mut pending = std::mem::take(&mut self.pending);
         if sorted {
-            sort(&mut pending);
+            sort(&mut pending, &cx.order);
         }
         for name in ["handle", "rewrite", "root"] {
             let index = DIRECTIVES.items.iter().position(|item| item.name() == name);
@@ -236,10 +255,10 @@ impl Scope {
 /// Caddy's order is no total one (a matcher without a single path is equal to all others), so its
 /// result depends on the algorithm: the same stable insertion sort as Caddy's for lists of up to
 /// 20, which all real ones are. `slice::sort_by` may panic on such an order.
-fn sort(pending: &mut [Pending]) {
+fn sort(pending: &mut [Pending], order: &Order) {
     for end in 1..pending.len() {
         let mut at = end;
-        while at > 0 && is_before(&pending[at], &pending[at - 1]) {
+        while at > 0 && is_before(&pending[at], &pending[at - 1], order) {
             pending.swap(at, at - 1);
             at -= 1;
         }
@@ -247,9 +266,9 @@ fn sort(pending: &mut [Pending]) {
 }
 
 /// Directives in their order; of the same one, the more specific path first.
-fn is_before(one: &Pending, other: &Pending) -> bool {
+fn is_before(one: &Pending, other: &Pending, order: &Order) -> bool {
     if one.directive != other.directive {
-        return one.directive < other.directive;
+        return order.turn(one.directive) < order.turn(other.directive);
     }
     // Variables are set one after the other: the most specific comes last, and stays.
     if DIRECTIVES.items[one.directive].name() == "vars" {

@@ -3,9 +3,18 @@
 use crate::error::Error;
 use crate::model::Upstream;
 use crate::site::split_port;
-use crate::table::{bad_value, unsupported};
+use crate::table::{Entry, bad_value, unsupported};
 use crate::tree::Word;
 use crate::value::port;
+
+pub(super) const DIAL_TIMEOUT: Entry = Entry {
+    name: "dial_timeout",
+    syntax: "dial_timeout DURATION",
+    default: "`3s`",
+    about: "How long connecting to an upstream may take.",
+    differs: "",
+    example: "dial_timeout 1s",
+};
 
 /// `HOST:PORT`, `:PORT`, `http://HOST`, `unix//PATH`; without `default_port` there must be a port.
 pub(super) fn upstream(word: &Word, default_port: Option<u16>) -> Result<Upstream, Error> {

@@ -1,6 +1,6 @@
 //! `{block}` and `{blocks.NAME}`: what stands in the block of an `import` takes their place.
 
-use super::{Item, MAX_IMPORTED, snippet};
+use super::{Item, MAX_IMPORTED, definitions};
 use crate::lexer::{Kind, Quote};
 
 /// Puts the block in. Snippets that an imported file defines keep theirs.
@@ -9,19 +9,8 @@ pub(super) fn fill(tokens: Vec<Item>, block: &[Item]) -> Vec<Item> {
         return tokens;
     }
     let mut result: Vec<Item> = Vec::with_capacity(tokens.len() + block.len());
-    let (mut depth, mut definition) = (0_usize, false);
-    let ahead: Vec<bool> = (0..tokens.len())
-        .map(|at| tokens.get(at + 1).is_some_and(|next| next.token.is("{")))
-        .collect();
-    for (item, opens) in tokens.into_iter().zip(ahead) {
-        if item.token.is("{") {
-            depth += 1;
-        } else if item.token.is("}") {
-            depth = depth.saturating_sub(1);
-            definition &= depth > 0;
-        } else if depth == 0 && item.starts_line && opens && snippet(&item.token).is_some() {
-            definition = true;
-        }
+    let inside = definitions(&tokens);
+    for (item, definition) in tokens.into_iter().zip(inside) {
         let content = match placeholder(&item).filter(|_| !definition) {
             None => {
                 result.push(item);

@@ -7,8 +7,10 @@ use super::{
 use crate::directive::matcher;
 use crate::error::{Error, ErrorKind};
 use crate::model::{Boot, Connections, Isolation, Keep, OnExit, Statics};
+use crate::privileges;
 use crate::table::{Call, Context, Entry, Item, Table, bad_value};
 use crate::template::literal;
+use crate::tree::Word;
 use crate::value::{duration, number, optional_duration, size};
 
 const NOT_THERE: &str = "Not in FrankenPHP.";
@@ -310,6 +312,14 @@ pub(crate) const WORKER: Table<Draft> = Table {
                 Ok(())
             },
         ),
+        Item::Supported(privileges::WORKER_USER, |cx, call, draft| {
+            draft.pool.user = Some(privileges::php_user(cx, call)?);
+            Ok(())
+        }),
+        Item::Supported(privileges::WORKER_NO_NEW_PRIVS, |_, call, draft| {
+            draft.pool.no_new_privs = Some(privileges::no_new_privs(call)?);
+            Ok(())
+        }),
         Item::Supported(
             Entry {
                 name: "warm",
@@ -450,11 +460,17 @@ fn env(cx: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), Error
 }
 
 fn watch(_: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
-    let words = call.arguments(0, usize::MAX)?;
-    if words.is_empty() {
-        draft.pool.watch.push(DEFAULT_WATCH.into());
+    let mut patterns = patterns(call.arguments(0, usize::MAX)?)?;
+    if patterns.is_empty() {
+        patterns.push(DEFAULT_WATCH.into());
     }
-    for word in words {
+    draft.pool.watch.append(&mut patterns);
+    Ok(())
+}
+
+/// Patterns of files to watch.
+pub(crate) fn patterns(words: &[Word]) -> Result<Vec<String>, Error> {
+    let pattern = |word: &Word| {
         // Not a template: the braces of a pattern are no placeholder.
         if word.text.is_empty() || word.text.contains('\0') {
             return Err(bad_value(
@@ -463,9 +479,9 @@ fn watch(_: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), Erro
                 "write for example `watch app/**/*.php`",
             ));
         }
-        draft.pool.watch.push(word.text.clone());
-    }
-    Ok(())
+        Ok(word.text.clone())
+    };
+    words.iter().map(pattern).collect()
 }
 
 fn matches(_: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {

@@ -30,7 +30,7 @@ impl Driver<'_, '_> {
     pub(super) async fn first_bytes(&mut self, io: &mut Io) -> First {
         std::future::poll_fn(|cx| {
             self.register(cx);
-            if self.core.is_draining() && io.prefix.is_empty() {
+            if self.drain.is_ordered() && io.prefix.is_empty() {
                 return Poll::Ready(First::Closed);
             }
             loop {

@@ -40,12 +40,12 @@ impl Driver<'_, '_> {
         local: SocketAddr,
         remote: SocketAddr,
     ) -> Shaken {
-        let mut place = self.core.handshakes.place();
-        let deadline = clock::now().saturating_add(self.core.limits.read_header);
+        let mut place = self.life.handshakes.place();
+        let deadline = clock::now().saturating_add(self.limits.read_header);
         let mut shake = pin!(shake(acceptor, stream, local));
         let result = poll_fn(|cx| {
             self.register(cx);
-            if self.core.is_draining() {
+            if self.drain.is_ordered() {
                 return Poll::Ready(None);
             }
             if let Poll::Ready(result) = shake.as_mut().poll(cx) {

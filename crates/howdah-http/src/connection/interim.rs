@@ -1,6 +1,7 @@
 //! Interim responses (1xx), of which 103 Early Hints is the one in use.
 //!
-//! hyper's server sends none, so on HTTP/1.1 their bytes go past it into the socket:
+//! On HTTP/2 and HTTP/3 a request's future leaves them here while it is polled, and whoever polls it sends
+//! them on its stream. hyper's server sends none, so on HTTP/1.1 their bytes go past it into the socket:
 //!
 //! - A request's future queues them while hyper polls it. hyper flushes at the end of that poll, and it
 //!   writes nothing of the response before that: so what is queued is written at a flush, or before the
@@ -15,7 +16,7 @@ use bytes::{Buf, BytesMut};
 use http::header::{
     CONNECTION, CONTENT_LENGTH, HeaderName, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
 };
-use http::{HeaderMap, StatusCode, Version};
+use http::{HeaderMap, Response, StatusCode, Version};
 
 use super::state::ConnectionState;
 
@@ -44,7 +45,7 @@ pub struct Interim<'c>(Option<&'c ConnectionState>);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InterimError {
-    /// HTTP/1.0 has none; on HTTP/2 they cannot be sent yet.
+    /// HTTP/1.0 has none.
     #[error("the request's protocol has none")]
     Protocol,
     /// 100 and 101 are the server's own, 200 and above end the exchange.
@@ -60,7 +61,7 @@ pub enum InterimError {
 
 impl<'c> Interim<'c> {
     pub(crate) fn new(connection: &'c ConnectionState, version: Version) -> Self {
-        Self((version == Version::HTTP_11).then_some(connection))
+        Self((version >= Version::HTTP_11).then_some(connection))
     }
 
     /// Sends one, without the fields that describe the connection or a content. To be called from
@@ -70,7 +71,13 @@ impl<'c> Interim<'c> {
         if !(102..200).contains(&status.as_u16()) {
             return Err(InterimError::Status(status));
         }
-        connection.interim.push(status, headers)
+        if !connection.is_multiplexed() {
+            return connection.interim.push(status, headers);
+        }
+        if connection.blocked_since().is_some() {
+            return Err(InterimError::Blocked);
+        }
+        connection.interim.keep(status, headers)
     }
 }
 
@@ -81,6 +88,9 @@ pub(super) struct Queue {
     waiting: Cell<bool>,
     /// hyper has written, and not said since that this was all.
     unflushed: Cell<bool>,
+    /// Of the stream that is being polled, and their size.
+    heads: RefCell<Vec<Response<()>>>,
+    heads_size: Cell<usize>,
 }
 
 impl Queue {
@@ -101,6 +111,33 @@ impl Queue {
         };
         bytes.truncate(start);
         Err(refused)
+    }
+
+    fn keep(&self, status: StatusCode, headers: &HeaderMap) -> Result<(), InterimError> {
+        let mut response = Response::new(());
+        *response.status_mut() = status;
+        let mut size = 0;
+        for (name, value) in headers {
+            if !LEFT_OUT.contains(name) {
+                size += name.as_str().len() + value.len() + 4;
+                response.headers_mut().append(name, value.clone());
+            }
+        }
+        let all = self.heads_size.get() + size;
+        if size > SIZE_MAX {
+            return Err(InterimError::TooLarge);
+        }
+        if all > QUEUED_MAX {
+            return Err(InterimError::Blocked);
+        }
+        self.heads_size.set(all);
+        self.heads.borrow_mut().push(response);
+        Ok(())
+    }
+
+    pub(super) fn take_heads(&self) -> Vec<Response<()>> {
+        self.heads_size.set(0);
+        std::mem::take(&mut self.heads.borrow_mut())
     }
 
     /// Whether bytes are to be written before hyper's.

@@ -182,14 +182,58 @@ async fn http_1_0_gets_none() {
     })
     .await;
     let (io, _client) = pair().await;
-    for version in [
-        Version::HTTP_09,
-        Version::HTTP_10,
-        Version::HTTP_2,
-        Version::HTTP_3,
-    ] {
+    for version in [Version::HTTP_09, Version::HTTP_10] {
         assert_eq!(hint(&io.state, version), Err(InterimError::Protocol));
     }
+}
+
+#[tokio::test]
+async fn streams_find_theirs_after_each_poll() {
+    let (io, _client) = pair().await;
+    let state = &io.state;
+    state.set_multiplexed();
+    assert!(state.take_interim().is_empty());
+    for version in [Version::HTTP_2, Version::HTTP_3] {
+        let interim = Interim::new(state, version);
+        let fields = headers(&[
+            ("connection", "close"),
+            ("link", "</a>"),
+            ("link", "</b>"),
+            ("te", "trailers"),
+        ]);
+        let hints = StatusCode::EARLY_HINTS;
+        assert_eq!(interim.send(hints, &fields), Ok(()));
+        let large = headers(&[("link", &"x".repeat(SIZE_MAX))]);
+        assert_eq!(interim.send(hints, &large), Err(InterimError::TooLarge));
+        let status = StatusCode::CONTINUE;
+        let refused = interim.send(status, &fields);
+        assert_eq!(refused, Err(InterimError::Status(status)));
+        let taken = state.take_interim();
+        assert_eq!(taken.len(), 1);
+        assert_eq!(taken[0].status(), hints);
+        let expected = headers(&[("link", "</a>"), ("link", "</b>")]);
+        assert_eq!(*taken[0].headers(), expected);
+        assert!(state.take_interim().is_empty());
+        // What one poll leaves has a limit, and the next one has it again.
+        let large = headers(&[("link", &"x".repeat(SIZE_MAX / 2))]);
+        for _ in 0..2 {
+            let sent = std::iter::repeat_with(|| interim.send(hints, &large));
+            let refused = sent.take(100).find(Result::is_err);
+            assert_eq!(refused, Some(Err(InterimError::Blocked)));
+            let size: usize = state
+                .take_interim()
+                .iter()
+                .map(|one| one.headers()["link"].len())
+                .sum();
+            assert!(size > SIZE_MAX && size <= QUEUED_MAX, "{size}");
+        }
+    }
+    // Nothing is added while the client takes nothing.
+    state.write_pending();
+    let refused = hint(state, Version::HTTP_2);
+    assert_eq!(refused, Err(InterimError::Blocked));
+    state.write_progressed();
+    assert_eq!(hint(state, Version::HTTP_2), Ok(()));
 }
 
 #[tokio::test]

@@ -13,6 +13,7 @@ mod framing;
 pub(crate) mod handshake;
 pub(crate) mod interim;
 mod io;
+pub(crate) mod lent;
 pub(crate) mod state;
 mod stream;
 mod watch;
@@ -35,14 +36,19 @@ use tokio::sync::futures::Notified;
 use self::first::First;
 use self::handshake::Shaken;
 use self::io::Io;
+use self::lent::Lent;
 use self::state::{ConnectionState, Phase};
 use self::stream::Stream;
 use self::watch::Watch;
 use crate::application::{Application, Connection};
 use crate::clock;
+use crate::http2;
+use crate::incoming::Incoming;
+use crate::life::Life;
 use crate::response::Exchange;
 use crate::service;
-use crate::thread::{Core, Thread};
+use crate::serving::{Drain, Listener};
+use crate::thread::Limits;
 
 /// An idle HTTP/1 connection gives its buffers (about 17 KiB) back after so many milliseconds.
 const HIBERNATE: u64 = 2_000;
@@ -55,19 +61,26 @@ const PLAIN_HTTP: &str = "This port speaks HTTPS: use https:// in the address.";
 
 /// Serves a connection until it ends.
 pub(crate) async fn serve<A: Application>(
-    thread: Rc<Thread<A>>,
+    listener: Rc<Listener<A>>,
     stream: TcpStream,
     remote: SocketAddr,
-    listener: usize,
 ) {
-    let core = Rc::clone(&thread.core);
-    let Ok(local) = core.local_address(listener, &stream) else {
+    // What a connection has of the configuration that it was accepted in; the rest is each request's.
+    let (thread, number) = listener.current();
+    let core = &thread.core;
+    let Ok(local) = core.local_address(number, &stream) else {
         return; // gone already
     };
-    let state = Rc::new(ConnectionState::new(core.limits.max_header_size));
-    let drained = pin!(core.drain.notified());
+    let acceptor = core.acceptor(number).cloned();
+    let (life, limits) = (Rc::clone(&core.life), Rc::clone(&core.limits));
+    let (http1, http2) = (Rc::clone(&core.http1), Rc::clone(&core.http2));
+    drop(thread);
+    let state = Rc::new(ConnectionState::new(limits.max_header_size));
+    let drained = pin!(listener.drain.ordered());
     let mut driver = Driver {
-        core: &core,
+        life: &life,
+        limits: &limits,
+        drain: &listener.drain,
         state: &state,
         drained,
         registered: false,
@@ -76,14 +89,17 @@ pub(crate) async fn serve<A: Application>(
         watch: Watch::new(),
     };
     let mut tls = None;
-    let stream = match core.acceptor(listener) {
+    // By the handshake: what comes is HTTP/2, or a fault.
+    let mut is_http2 = false;
+    let stream = match acceptor {
         None => Stream::Plain(stream),
         Some(acceptor) => {
             // In memory of its own, so that it is given back.
-            let shaking = Box::pin(driver.handshake(acceptor, stream, local, remote));
+            let shaking = Box::pin(driver.handshake(&acceptor, stream, local, remote));
             match shaking.await {
                 Shaken::Done(stream) => {
-                    tls = Some(handshake::describe(stream.get_ref().1, acceptor));
+                    is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+                    tls = Some(handshake::describe(stream.get_ref().1, &acceptor));
                     Stream::Tls(stream)
                 }
                 Shaken::PlainHttp(stream) => {
@@ -101,11 +117,13 @@ pub(crate) async fn serve<A: Application>(
         tls,
     });
     let service = {
-        let (state, core) = (Rc::clone(&state), Rc::clone(&core));
+        let (listener, info) = (Rc::clone(&listener), Rc::clone(&info));
+        let state = Rc::clone(&state);
         service_fn(move |request: Request<hyper::body::Incoming>| {
-            let exchange = Exchange::begin(&state, &core);
-            let parts = (Rc::clone(&thread), Rc::clone(&info), Rc::clone(&state));
-            service::handle(parts, listener, exchange, request.map(Into::into))
+            let (thread, number) = listener.current();
+            let exchange = Exchange::begin(&state, &thread.core.life);
+            let parts = (thread, Rc::clone(&info), Rc::clone(&state));
+            service::handle(parts, number, exchange, request.map(Incoming::Http1))
         })
     };
     let mut io = Io {
@@ -115,24 +133,43 @@ pub(crate) async fn serve<A: Application>(
     };
     let mut spoken = None;
     loop {
-        match driver.first_bytes(&mut io).await {
+        let first = if is_http2 {
+            First::Http2
+        } else {
+            driver.first_bytes(&mut io).await
+        };
+        match first {
             // Again after it was idle.
             First::Http1 => {
-                spoken.get_or_insert_with(|| core.speaks(Protocol::Http1));
+                spoken.get_or_insert_with(|| life.speaks(Protocol::Http1));
             }
             First::Http2 => {
-                state.set_http2();
-                let _spoken = core.speaks(Protocol::Http2);
-                let connection = core.http2.serve_connection(TokioIo::new(io), service);
-                return driver.http2(Box::pin(connection)).await;
+                state.set_multiplexed();
+                let _spoken = life.speaks(Protocol::Http2);
+                let (lent, owner) = Lent::new(io);
+                let shared = http2::Shared {
+                    listener: Rc::clone(&listener),
+                    info,
+                    state: Rc::clone(&state),
+                };
+                let connection = http2::Connection::new(shared, lent, &http2, limits.write);
+                let mut connection = Box::new(connection);
+                let end = driver.http2(&mut connection).await;
+                drop(connection);
+                if let Err(error) = end
+                    && !error.is_io()
+                    && let Some(stream) = owner.take()
+                {
+                    tracing::debug!(%remote, %error, "an HTTP/2 connection ended");
+                    // It says what was wrong, and a client that is sending still is to read that.
+                    linger(stream).await;
+                }
+                return;
             }
             First::Closed => return io.stream.say_goodbye(),
             First::TimedOut => return refuse(io.stream, StatusCode::REQUEST_TIMEOUT, "").await,
         }
-        let mut connection = Box::new(
-            core.http1
-                .serve_connection(TokioIo::new(io), service.clone()),
-        );
+        let mut connection = Box::new(http1.serve_connection(TokioIo::new(io), service.clone()));
         let end = std::future::poll_fn(|cx| {
             driver.register(cx);
             if driver.must_tell() {
@@ -148,7 +185,12 @@ pub(crate) async fn serve<A: Application>(
         io = parts.io.into_inner();
         match end {
             End::Done(result) => {
-                if let Some(status) = state.refusal() {
+                if let Some(tunnel) = state.take_tunnel().filter(|_| result.is_ok()) {
+                    let first = [&parts.read_buf[..], &io.prefix[..]].concat();
+                    // In memory of its own: few connections ever need it.
+                    Box::pin(tunnel.run(&mut io.stream, &first, driver.stopped())).await;
+                    io.stream.say_goodbye();
+                } else if let Some(status) = state.refusal() {
                     refuse(io.stream, status, "").await;
                 } else if state.lingers() || result.is_err_and(|error| error.is_parse()) {
                     linger(io.stream).await;
@@ -193,7 +235,9 @@ enum Due {
 
 /// What every state of a connection needs: timeouts and the order to drain.
 struct Driver<'c, 'd> {
-    core: &'c Core,
+    life: &'c Life,
+    limits: &'c Limits,
+    drain: &'c Drain,
     state: &'c ConnectionState,
     drained: Pin<&'d mut Notified<'c>>,
     /// Whether the task's waker waits for the order to drain.
@@ -215,16 +259,29 @@ impl Driver<'_, '_> {
         }
     }
 
-    /// True once, when the server drains.
+    /// Ready when the connection is to end.
+    async fn stopped(&mut self) {
+        std::future::poll_fn(|cx| {
+            self.register(cx);
+            if self.drain.is_ordered() {
+                Poll::Ready(())
+            } else {
+                Poll::Pending
+            }
+        })
+        .await;
+    }
+
+    /// True once, when the connection is to end.
     fn must_tell(&mut self) -> bool {
-        let now = self.core.is_draining() && !self.told;
+        let now = self.drain.is_ordered() && !self.told;
         self.told |= now;
         now
     }
 
     /// The first deadline, and what is done then.
     fn due(&self, hibernates: bool) -> (u64, Due) {
-        let limits = &self.core.limits;
+        let limits = self.limits;
         let since = self.state.since();
         let mut due = match self.state.phase() {
             Phase::Header => (since.saturating_add(limits.read_header), Due::Header),
@@ -244,7 +301,7 @@ impl Driver<'_, '_> {
             .state
             .blocked_since()
             .map_or(u64::MAX, |blocked| blocked.saturating_add(limits.write))
-            .min(self.core.cut_at())
+            .min(self.drain.cut_at())
             .min(self.force_at);
         if cut <= due.0 {
             due = (cut, Due::Cut);
@@ -257,14 +314,17 @@ impl Driver<'_, '_> {
         self.watch.poll(cx, deadline).map(|()| due)
     }
 
-    async fn http2<C: Http2>(&mut self, mut connection: Pin<Box<C>>) {
+    async fn http2<A: Application>(
+        &mut self,
+        connection: &mut http2::Connection<A>,
+    ) -> Result<(), h2::Error> {
         std::future::poll_fn(|cx| {
             self.register(cx);
             if self.must_tell() {
-                connection.as_mut().graceful_shutdown();
+                connection.graceful_shutdown();
             }
-            if connection.as_mut().poll(cx).is_ready() {
-                return Poll::Ready(());
+            if let Poll::Ready(end) = connection.poll(cx) {
+                return Poll::Ready(end);
             }
             let idle = self.state.phase() == Phase::Idle;
             if self.told && idle && self.force_at == u64::MAX {
@@ -278,44 +338,20 @@ impl Driver<'_, '_> {
                         // application, so the time to go is bounded.
                         self.told = true;
                         self.force_at = clock::now().saturating_add(GOAWAY);
-                        connection.as_mut().graceful_shutdown();
-                        if connection.as_mut().poll(cx).is_ready() {
-                            return Poll::Ready(());
+                        connection.graceful_shutdown();
+                        if let Poll::Ready(end) = connection.poll(cx) {
+                            return Poll::Ready(end);
                         }
                     }
                     Poll::Ready(Due::Idle) => {
                         // Told already; the forced end comes first from here on.
-                        return match self.watch.poll(cx, self.force_at) {
-                            Poll::Ready(()) => Poll::Ready(()),
-                            Poll::Pending => Poll::Pending,
-                        };
+                        return self.watch.poll(cx, self.force_at).map(Ok);
                     }
-                    Poll::Ready(_) => return Poll::Ready(()),
+                    Poll::Ready(_) => return Poll::Ready(Ok(())),
                 }
             }
         })
-        .await;
-    }
-}
-
-/// hyper's HTTP/2 connection without its four type parameters.
-trait Http2: Future<Output = hyper::Result<()>> {
-    fn graceful_shutdown(self: Pin<&mut Self>);
-}
-
-impl<I, S, B> Http2 for hyper::server::conn::http2::Connection<I, S, crate::executor::LocalExecutor>
-where
-    S: hyper::service::HttpService<hyper::body::Incoming, ResBody = B> + Unpin,
-    S::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
-    S::Future: 'static,
-    I: hyper::rt::Read + hyper::rt::Write + Unpin,
-    B: http_body::Body + 'static,
-    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
-    Self: Future<Output = hyper::Result<()>>,
-    crate::executor::LocalExecutor: hyper::rt::bounds::Http2ServerConnExec<S::Future, B>,
-{
-    fn graceful_shutdown(self: Pin<&mut Self>) {
-        hyper::server::conn::http2::Connection::graceful_shutdown(self);
+        .await
     }
 }
 

@@ -3,11 +3,12 @@
 
 use std::cell::{Cell, RefCell};
 
-use http::StatusCode;
+use http::{Response, StatusCode};
 
 use super::framing::Framing;
 use super::interim;
 use crate::clock;
+use crate::proxy::Tunnel;
 
 /// Between requests, in the header of one, or busy with some.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,9 +32,12 @@ pub(crate) struct ConnectionState {
     header_bytes: Cell<usize>,
     /// Whether they contain the end of a line.
     line_ended: Cell<bool>,
-    http2: Cell<bool>,
+    /// Several requests at a time, on streams: HTTP/2 and HTTP/3.
+    multiplexed: Cell<bool>,
     refusal: Cell<Option<StatusCode>>,
     linger: Cell<bool>,
+    /// What the connection goes over to.
+    tunnel: RefCell<Option<Box<Tunnel>>>,
     framing: RefCell<Framing>,
     pub(super) interim: interim::Queue,
     /// Requests that have begun.
@@ -50,9 +54,10 @@ impl ConnectionState {
             active: Cell::new(0),
             header_bytes: Cell::new(0),
             line_ended: Cell::new(false),
-            http2: Cell::new(false),
+            multiplexed: Cell::new(false),
             refusal: Cell::new(None),
             linger: Cell::new(false),
+            tunnel: RefCell::default(),
             framing: RefCell::default(),
             interim: interim::Queue::default(),
             requests: Cell::new(0),
@@ -72,11 +77,20 @@ impl ConnectionState {
         Some(self.blocked.get()).filter(|since| *since != 0)
     }
 
-    /// HTTP/2: headers come in frames that its library limits.
-    pub(crate) fn set_http2(&self) {
-        self.http2.set(true);
+    /// HTTP/2 and HTTP/3: headers come in frames that their libraries limit.
+    pub(crate) fn set_multiplexed(&self) {
+        self.multiplexed.set(true);
         self.framing.borrow_mut().stop();
         self.phase.set(Phase::Idle);
+    }
+
+    pub(super) fn is_multiplexed(&self) -> bool {
+        self.multiplexed.get()
+    }
+
+    /// Interim responses of the request that has just been polled. HTTP/2 and HTTP/3.
+    pub(crate) fn take_interim(&self) -> Vec<Response<()>> {
+        self.interim.take_heads()
     }
 
     /// The client may send its first request from now on.
@@ -119,7 +133,7 @@ impl ConnectionState {
 
     /// Bytes came from the socket.
     pub(super) fn read(&self, bytes: &[u8]) {
-        if !self.http2.get() {
+        if !self.multiplexed.get() {
             self.framing.borrow_mut().receive(bytes);
         }
         self.received(bytes);
@@ -127,7 +141,7 @@ impl ConnectionState {
 
     /// Bytes that may be of a header; those that hyper gives back are counted again.
     pub(crate) fn received(&self, bytes: &[u8]) {
-        if self.http2.get() || self.phase.get() == Phase::Busy || bytes.is_empty() {
+        if self.multiplexed.get() || self.phase.get() == Phase::Busy || bytes.is_empty() {
             return;
         }
         if self.phase.get() == Phase::Idle {
@@ -170,6 +184,15 @@ impl ConnectionState {
     /// connection and could take the response away from it.
     pub(crate) fn set_linger(&self) {
         self.linger.set(true);
+    }
+
+    /// After the response that is being made the connection is another protocol's. HTTP/1.
+    pub(crate) fn set_tunnel(&self, tunnel: Box<Tunnel>) {
+        self.tunnel.replace(Some(tunnel));
+    }
+
+    pub(super) fn take_tunnel(&self) -> Option<Box<Tunnel>> {
+        self.tunnel.take()
     }
 
     pub(crate) fn lingers(&self) -> bool {

@@ -13,7 +13,6 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use howdah_cgi::Input;
 use howdah_config::model;
 use http::header::TRANSFER_ENCODING;
 use http::{Response, StatusCode};
@@ -155,35 +154,8 @@ impl FastCgi {
 
 /// The start of the request with all variables.
 fn opening(request: &AppRequest) -> Result<Vec<u8>, Failure> {
-    let connection = &request.connection;
-    let tls = connection.tls.as_ref();
-    let body_size = match &request.body {
-        RequestBody::Empty => 0,
-        RequestBody::Memory(bytes) => bytes.len() as u64,
-        RequestBody::Spooled(file) => file.len(),
-    };
-    let input = Input {
-        id: request.id,
-        method: &request.method,
-        target: &request.original_uri,
-        query: &request.query,
-        version: request.version,
-        headers: &request.headers,
-        remote: connection.remote,
-        local: connection.local,
-        scheme: if tls.is_some() { "https" } else { "http" },
-        root: &request.script.root,
-        script_name: &request.script.name,
-        path_info: &request.script.path_info,
-        script_filename: request.script.file.as_deref(),
-        body_size,
-        tls_protocol: tls.map_or("", |tls| tls.protocol),
-        tls_cipher: tls.map_or("", |tls| tls.cipher),
-        remote_user: request.remote_user.as_deref(),
-        env: &request.env,
-    };
     let mut encoded = Vec::with_capacity(2048);
-    howdah_cgi::encode(&input, &mut encoded)?;
+    howdah_cgi::encode(&request.input(), &mut encoded)?;
     let variables = howdah_cgi::decode(&encoded)?;
     let mut out = Vec::with_capacity(encoded.len() + 64);
     record::begin(&mut out);

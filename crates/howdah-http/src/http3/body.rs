@@ -1,64 +1,14 @@
-//! Bodies of requests, whichever protocol they come by.
+//! The body of an HTTP/3 request.
 
-use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes};
 use h3::server::RequestStream;
 use http::HeaderMap;
-use http::header::CONTENT_LENGTH;
-use http_body::{Body, Frame, SizeHint};
+use http_body::{Frame, SizeHint};
 
-/// The body of a request on its way in.
-pub(crate) enum Incoming {
-    /// HTTP/1 and HTTP/2.
-    Hyper(hyper::body::Incoming),
-    Http3(Box<Upload>),
-}
-
-/// The body is malformed or ended early.
-#[derive(Debug, thiserror::Error)]
-#[error("the body is malformed or ended early")]
-pub(crate) struct Broken;
-
-impl From<hyper::body::Incoming> for Incoming {
-    fn from(body: hyper::body::Incoming) -> Self {
-        Self::Hyper(body)
-    }
-}
-
-impl Body for Incoming {
-    type Data = Bytes;
-    type Error = Broken;
-
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
-        match self.get_mut() {
-            Self::Hyper(body) => Pin::new(body)
-                .poll_frame(cx)
-                .map(|frame| frame.map(|frame| frame.map_err(|_| Broken))),
-            Self::Http3(upload) => upload
-                .poll_data(cx)
-                .map(|data| data.map(|data| data.map(Frame::data))),
-        }
-    }
-
-    fn is_end_stream(&self) -> bool {
-        match self {
-            Self::Hyper(body) => body.is_end_stream(),
-            Self::Http3(upload) => upload.ended && upload.first.is_none(),
-        }
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        match self {
-            Self::Hyper(body) => body.size_hint(),
-            Self::Http3(upload) => upload.size_hint(),
-        }
-    }
-}
+use crate::incoming::{Broken, length};
+use crate::multiplexed::Expectation;
 
 /// The body of an HTTP/3 request. Trailers are dropped.
 pub(crate) struct Upload {
@@ -68,6 +18,7 @@ pub(crate) struct Upload {
     /// Bytes that `Content-Length` still promises.
     left: Option<u64>,
     ended: bool,
+    expectation: Option<Expectation>,
 }
 
 impl Upload {
@@ -81,6 +32,7 @@ impl Upload {
             first: None,
             left: length(headers).ok()?,
             ended: false,
+            expectation: None,
         })
     }
 
@@ -92,6 +44,26 @@ impl Upload {
             Poll::Ready(None) | Poll::Pending => {}
         }
         Ok(())
+    }
+
+    /// Whoever reads the body from now on meets it.
+    pub(super) fn expect(&mut self, expectation: Expectation) {
+        self.expectation = Some(expectation);
+    }
+
+    pub(crate) fn poll_frame(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+        if let Some(expectation) = self.expectation.take() {
+            expectation.meet();
+        }
+        self.poll_data(cx)
+            .map(|data| data.map(|data| data.map(Frame::data)))
+    }
+
+    pub(crate) fn is_end_stream(&self) -> bool {
+        self.ended && self.first.is_none()
     }
 
     fn poll_data(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
@@ -118,7 +90,7 @@ impl Upload {
         Poll::Ready(Some(Ok(data)))
     }
 
-    fn size_hint(&self) -> SizeHint {
+    pub(crate) fn size_hint(&self) -> SizeHint {
         let first = self.first.as_ref().map_or(0, Bytes::len) as u64;
         let mut hint = SizeHint::default();
         match self.left {
@@ -127,44 +99,5 @@ impl Upload {
             None => hint.set_lower(first),
         }
         hint
-    }
-}
-
-/// The length that the header tells, if it does; every field has to tell the same.
-fn length(headers: &HeaderMap) -> Result<Option<u64>, Broken> {
-    let mut told = None;
-    for value in headers.get_all(CONTENT_LENGTH) {
-        let digits = value.as_bytes();
-        if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
-            return Err(Broken);
-        }
-        let text = value.to_str().map_err(|_| Broken)?;
-        let length: u64 = text.parse().map_err(|_| Broken)?;
-        if told.replace(length).is_some_and(|known| known != length) {
-            return Err(Broken);
-        }
-    }
-    Ok(told)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lengths_are_numbers_and_agree() {
-        let of = |values: &[&'static str]| {
-            let mut headers = HeaderMap::new();
-            for value in values {
-                headers.append(CONTENT_LENGTH, http::HeaderValue::from_static(value));
-            }
-            length(&headers).ok()
-        };
-        assert_eq!(of(&[]), Some(None));
-        assert_eq!(of(&["12"]), Some(Some(12)));
-        assert_eq!(of(&["12", "12"]), Some(Some(12)));
-        for wrong in [&["12", "13"][..], &["+1"], &["1, 1"], &[""], &["-1"]] {
-            assert_eq!(of(wrong), None, "{wrong:?}");
-        }
     }
 }

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use howdah_observe::metrics::Protocol;
-use hyper::rt::Executor as _;
 use tokio::time::{Instant, sleep};
 
 use super::bounded::Quic;
@@ -16,7 +15,8 @@ use crate::application::{Application, Connection, Tls};
 use crate::clock;
 use crate::connection::state::{ConnectionState, Phase};
 use crate::executor::LocalExecutor;
-use crate::thread::{Core, Thread};
+use crate::serving::Listener;
+use crate::thread::Limits;
 
 /// After GOAWAY a connection without requests is closed when nothing was sent for so long: what the client
 /// has not confirmed by then is lost.
@@ -25,17 +25,19 @@ const QUIET: Duration = Duration::from_millis(500);
 /// Serves a connection until it ends. `local`: the listener's address. `handshake` is dropped when the
 /// handshake is over.
 pub(super) async fn serve<A: Application>(
-    thread: Rc<Thread<A>>,
+    listener: Rc<Listener<A>>,
     connecting: quinn::Connecting,
-    listener: usize,
     local: SocketAddr,
     handshake: Rc<()>,
 ) {
-    let core = Rc::clone(&thread.core);
+    let (limits, life) = {
+        let core = &listener.current().0.core;
+        (Rc::clone(&core.limits), Rc::clone(&core.life))
+    };
     let remote = connecting.remote_address();
-    let limit = Duration::from_millis(core.limits.read_header);
-    let drained = core.drain.notified();
-    if core.is_draining() {
+    let limit = Duration::from_millis(limits.read_header);
+    let drained = listener.drain.ordered();
+    if listener.drain.is_ordered() {
         return;
     }
     let quic = tokio::select! {
@@ -58,25 +60,24 @@ pub(super) async fn serve<A: Application>(
             host: None,
         }),
     };
-    let state = Rc::new(ConnectionState::new(core.limits.max_header_size));
-    state.set_http2();
-    let _spoken = core.speaks(Protocol::Http3);
+    let state = Rc::new(ConnectionState::new(limits.max_header_size));
+    state.set_multiplexed();
+    let _spoken = life.speaks(Protocol::Http3);
     let mut builder = h3::server::builder();
-    builder.max_field_section_size(core.limits.max_header_size as u64);
+    builder.max_field_section_size(limits.max_header_size as u64);
     let Ok(http) = builder
-        .build(Quic::new(quic.clone(), core.limits.max_header_size))
+        .build(Quic::new(quic.clone(), limits.max_header_size))
         .await
     else {
         return;
     };
     let shared = Rc::new(Shared {
-        thread,
+        listener,
         info: Rc::new(info),
         state,
         quic,
-        listener,
     });
-    drive(&core, &shared, http).await;
+    drive(&limits, &shared, http).await;
     // The close is sent by quinn's task, which has been woken and runs before this goes on.
     tokio::task::yield_now().await;
     tokio::task::yield_now().await;
@@ -84,18 +85,19 @@ pub(super) async fn serve<A: Application>(
 
 type Http = h3::server::Connection<Quic, Bytes>;
 
-async fn drive<A: Application>(core: &Core, shared: &Rc<Shared<A>>, mut http: Http) {
+async fn drive<A: Application>(limits: &Limits, shared: &Rc<Shared<A>>, mut http: Http) {
+    let drain = &shared.listener.drain;
     let executor = LocalExecutor {
-        write_limit: Duration::from_millis(core.limits.write),
+        write_limit: Duration::from_millis(limits.write),
     };
-    let mut drained = pin!(core.drain.notified());
+    let mut drained = pin!(drain.ordered());
     drained.as_mut().enable();
     // Told to go: by the order to drain, or for having been idle.
     let mut told = false;
     let mut sent = 0;
-    let mut wake = pin!(sleep(idle_left(core, &shared.state)));
+    let mut wake = pin!(sleep(idle_left(limits, &shared.state)));
     loop {
-        if core.is_draining() && !told {
+        if drain.is_ordered() && !told {
             told = true;
             if http.shutdown(0).await.is_err() {
                 return;
@@ -104,7 +106,7 @@ async fn drive<A: Application>(core: &Core, shared: &Rc<Shared<A>>, mut http: Ht
         }
         tokio::select! {
             accepted = http.accept() => match accepted {
-                Ok(Some(resolver)) => executor.execute(stream::serve(Rc::clone(shared), resolver)),
+                Ok(Some(resolver)) => executor.run(stream::serve(Rc::clone(shared), resolver)),
                 Ok(None) | Err(_) => return,
             },
             () = &mut drained, if !told => {}
@@ -112,13 +114,13 @@ async fn drive<A: Application>(core: &Core, shared: &Rc<Shared<A>>, mut http: Ht
                 let idle = shared.state.phase() == Phase::Idle;
                 if told {
                     let now = shared.quic.stats().udp_tx.datagrams;
-                    if clock::now() >= core.cut_at() || (idle && now == sent) {
+                    if clock::now() >= drain.cut_at() || (idle && now == sent) {
                         return;
                     }
                     sent = now;
                     sleep_reset(&mut wake, QUIET);
                 } else {
-                    let left = idle_left(core, &shared.state);
+                    let left = idle_left(limits, &shared.state);
                     if idle && left.is_zero() {
                         told = true;
                         if http.shutdown(0).await.is_err() {
@@ -139,8 +141,8 @@ fn sleep_reset(wake: &mut std::pin::Pin<&mut tokio::time::Sleep>, wait: Duration
 }
 
 /// How long the connection may still be without a request; the whole time while there is one.
-fn idle_left(core: &Core, state: &ConnectionState) -> Duration {
-    let limit = core.limits.idle;
+fn idle_left(limits: &Limits, state: &ConnectionState) -> Duration {
+    let limit = limits.idle;
     Duration::from_millis(match state.phase() {
         Phase::Idle => limit.saturating_sub(clock::now().saturating_sub(state.since())),
         Phase::Header | Phase::Busy => limit,

@@ -24,9 +24,10 @@ use quinn::crypto::rustls::QuicServerConfig;
 use quinn::{EndpointConfig, IdleTimeout, ServerConfig, TransportConfig, VarInt};
 use socket2::{Domain, Protocol, Socket, Type};
 
-pub(crate) use self::body::Incoming;
+pub(crate) use self::body::Upload;
 use crate::application::Application;
-use crate::thread::{ConnectionGuard, Thread};
+use crate::life::{ConnectionGuard, Life};
+use crate::serving::Socket as Listening;
 
 /// Requests of a connection at a time, as on HTTP/2.
 const STREAMS_MAX: u32 = 128;
@@ -58,8 +59,6 @@ pub(crate) struct Bound {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SetUpError {
     #[error(transparent)]
-    Socket(#[from] io::Error),
-    #[error(transparent)]
     Tls(#[from] howdah_tls::TlsError),
     #[error(transparent)]
     Cipher(#[from] quinn::crypto::rustls::NoInitialCipherSuite),
@@ -70,13 +69,40 @@ pub(crate) fn alt_svc(port: u16) -> Option<HeaderValue> {
     HeaderValue::try_from(format!("h3=\":{port}\"; ma=2592000")).ok()
 }
 
-/// Binds the address, whose TCP socket is there already.
-pub(crate) fn bind(
-    listener: usize,
-    address: SocketAddr,
+/// How connections are accepted.
+pub(crate) fn set_up(
     acceptor: &Arc<Acceptor>,
     limits: &Limits,
-) -> Result<Bound, SetUpError> {
+) -> Result<ServerConfig, SetUpError> {
+    let crypto = QuicServerConfig::try_from(acceptor.quic()?)?;
+    let mut config = ServerConfig::with_crypto(Arc::new(crypto));
+    config
+        .transport_config(Arc::new(transport(limits)))
+        .max_incoming(INCOMING_MAX)
+        .incoming_buffer_size_total(INCOMING_BYTES);
+    Ok(config)
+}
+
+/// Binds the address, whose TCP socket is there already, unless the UDP one is there too.
+pub(crate) fn bind(
+    listener: usize,
+    (address, inherited): (SocketAddr, Option<UdpSocket>),
+    config: ServerConfig,
+) -> io::Result<Bound> {
+    let socket = match inherited {
+        Some(socket) => socket,
+        None => self::socket(address)?,
+    };
+    socket.set_nonblocking(true)?;
+    Ok(Bound {
+        listener,
+        address,
+        socket,
+        config,
+    })
+}
+
+fn socket(address: SocketAddr) -> io::Result<UdpSocket> {
     let socket = Socket::new(
         Domain::for_address(address),
         Type::DGRAM,
@@ -85,20 +111,8 @@ pub(crate) fn bind(
     if address.is_ipv6() {
         socket.set_only_v6(!address.ip().is_unspecified())?;
     }
-    socket.set_nonblocking(true)?;
     socket.bind(&address.into())?;
-    let crypto = QuicServerConfig::try_from(acceptor.quic()?)?;
-    let mut config = ServerConfig::with_crypto(Arc::new(crypto));
-    config
-        .transport_config(Arc::new(transport(limits)))
-        .max_incoming(INCOMING_MAX)
-        .incoming_buffer_size_total(INCOMING_BYTES);
-    Ok(Bound {
-        listener,
-        address,
-        socket: socket.into(),
-        config,
-    })
+    Ok(socket.into())
 }
 
 fn transport(limits: &Limits) -> TransportConfig {
@@ -120,30 +134,34 @@ fn transport(limits: &Limits) -> TransportConfig {
     transport
 }
 
-/// Accepts connections until the thread drains.
-pub(crate) async fn accept<A: Application>(thread: Rc<Thread<A>>, bound: Bound) -> io::Result<()> {
-    let core = &thread.core;
+/// Accepts connections until nothing more is to be accepted there.
+pub(crate) async fn accept<A: Application>(
+    listener: Rc<Listening<A>>,
+    life: Rc<Life>,
+    bound: Bound,
+) -> io::Result<()> {
     let endpoint = quinn::Endpoint::new(
         EndpointConfig::default(),
         Some(bound.config),
         bound.socket,
         Arc::new(quinn::TokioRuntime),
     )?;
+    listener.set_http3(endpoint.clone());
     let handshakes = Rc::new(());
     loop {
-        let drained = core.drain.notified();
-        if core.is_draining() {
+        let changed = listener.changed();
+        if listener.is_http3_closed() {
             break;
         }
         let incoming = tokio::select! {
             incoming = endpoint.accept() => incoming,
-            () = drained => continue,
+            () = changed => continue,
         };
         let Some(incoming) = incoming else {
             break;
         };
         let under_way = Rc::strong_count(&handshakes) - 1;
-        if core.is_full() || under_way >= HANDSHAKES_MAX {
+        if life.is_full() || under_way >= HANDSHAKES_MAX {
             incoming.refuse();
             continue;
         }
@@ -158,11 +176,10 @@ pub(crate) async fn accept<A: Application>(thread: Rc<Thread<A>>, bound: Bound) 
         let Ok(connecting) = incoming.accept() else {
             continue;
         };
-        let guard = ConnectionGuard::new(core);
+        let guard = ConnectionGuard::new(&life);
         let serving = connection::serve(
-            Rc::clone(&thread),
+            listener.listener(),
             connecting,
-            bound.listener,
             bound.address,
             Rc::clone(&handshakes),
         );
@@ -173,8 +190,14 @@ pub(crate) async fn accept<A: Application>(thread: Rc<Thread<A>>, bound: Bound) 
     }
     // Whoever comes now is told at once, as long as the others are served.
     tokio::task::spawn_local(async move {
-        while let Some(incoming) = endpoint.accept().await {
-            incoming.refuse();
+        loop {
+            tokio::select! {
+                incoming = endpoint.accept() => match incoming {
+                    Some(incoming) => incoming.refuse(),
+                    None => return,
+                },
+                () = endpoint.wait_idle() => return,
+            }
         }
     });
     Ok(())

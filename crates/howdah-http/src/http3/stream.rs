@@ -1,41 +1,34 @@
 //! One request of an HTTP/3 connection, from its header to the end of its response.
 
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::Poll;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use bytes::Bytes;
 use h3::error::Code;
+use h3::error::StreamError;
 use h3::server::{RequestResolver, RequestStream};
-use http::header::{CONNECTION, CONTENT_LENGTH, DATE, HeaderName, TE, TRANSFER_ENCODING, UPGRADE};
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
+use http::{Method, Request, Response};
 use http_body::Body;
 
-use super::body::{Incoming, Upload};
+use super::body::Upload;
 use super::bounded::{Bounded, Quic};
 use crate::application::{Application, Connection};
 use crate::connection::state::ConnectionState;
+use crate::executor;
+use crate::incoming::Incoming;
+use crate::multiplexed::{Expectation, is_well_formed, poll_answer, settle};
 use crate::response::{Exchange, ResponseBody};
 use crate::service;
-use crate::thread::Thread;
-
-/// Fields of HTTP/1 connections, which have no meaning here.
-const OF_CONNECTIONS: [HeaderName; 5] = [
-    CONNECTION,
-    HeaderName::from_static("keep-alive"),
-    HeaderName::from_static("proxy-connection"),
-    TRANSFER_ENCODING,
-    UPGRADE,
-];
+use crate::serving::Listener;
 
 /// What the requests of a connection share.
 pub(super) struct Shared<A> {
-    pub(super) thread: Rc<Thread<A>>,
+    pub(super) listener: Rc<Listener<A>>,
     pub(super) info: Rc<Connection>,
     pub(super) state: Rc<ConnectionState>,
     pub(super) quic: quinn::Connection,
-    pub(super) listener: usize,
 }
 
 /// Answers a request, unless its connection ends before.
@@ -43,7 +36,8 @@ pub(super) async fn serve<A: Application>(
     shared: Rc<Shared<A>>,
     resolver: RequestResolver<Quic, Bytes>,
 ) {
-    let limit = Duration::from_millis(shared.thread.core.limits.read_header);
+    let limit = shared.listener.current().0.core.limits.read_header;
+    let limit = Duration::from_millis(limit);
     let answered = async {
         // A header that is too large has been answered 431 when this fails.
         if let Ok(Ok((request, stream))) =
@@ -65,7 +59,8 @@ async fn answer<A: Application>(
 ) {
     let (send, receive) = stream.split();
     let mut sender = Sender { send, done: false };
-    let exchange = Exchange::begin(&shared.state, &shared.thread.core);
+    let (thread, listener) = shared.listener.current();
+    let exchange = Exchange::begin(&shared.state, &thread.core.life);
     let (parts, ()) = request.into_parts();
     let upload = Upload::new(receive, &parts.headers).filter(|_| is_well_formed(&parts.headers));
     let Some(mut upload) = upload else {
@@ -77,25 +72,36 @@ async fn answer<A: Application>(
     {
         return sender.send.stop_stream(Code::H3_MESSAGE_ERROR);
     }
+    let expectation = Expectation::of(&parts.headers).filter(|_| !upload.is_end_stream());
+    let (expectation, mut wanted) = expectation.unzip();
+    if let Some(expectation) = expectation {
+        upload.expect(expectation);
+    }
     let head = parts.method == Method::HEAD;
     let request = Request::from_parts(parts, Incoming::Http3(Box::new(upload)));
-    let place = (
-        Rc::clone(&shared.thread),
-        Rc::clone(&shared.info),
-        Rc::clone(&shared.state),
-    );
+    let place = (thread, Rc::clone(&shared.info), Rc::clone(&shared.state));
+    let response = {
+        let answering = service::handle(place, listener, exchange, request);
+        let mut answering = pin!(answering);
+        loop {
+            let (interim, answer) = std::future::poll_fn(|cx| {
+                poll_answer(cx, answering.as_mut(), &mut wanted, &shared.state)
+            })
+            .await;
+            for response in interim {
+                if sender.inform(response).await.is_err() {
+                    return;
+                }
+            }
+            if let Poll::Ready(response) = answer {
+                break response;
+            }
+        }
+    };
     // An error is a route's order to close without a response: the stream is reset.
-    if let Ok(response) = service::handle(place, shared.listener, exchange, request).await {
+    if let Ok(response) = response {
         sender.respond(response, head).await;
     }
-}
-
-fn is_well_formed(headers: &HeaderMap) -> bool {
-    let te = headers.get_all(TE).iter();
-    !OF_CONNECTIONS.iter().any(|name| headers.contains_key(name))
-        && te
-            .map(HeaderValue::as_bytes)
-            .all(|value| value.eq_ignore_ascii_case(b"trailers"))
 }
 
 /// The way of the response. What is dropped before its end is reset, so that a client does not take the
@@ -106,51 +112,53 @@ struct Sender {
 }
 
 impl Sender {
+    /// Sends an interim response, in the time in which a client has to take a part of a response. What is
+    /// too large for the client is left out.
+    async fn inform(&mut self, response: Response<()>) -> Result<(), StreamError> {
+        executor::note_response();
+        let sent = self.send.send_response(response).await;
+        executor::note_body(true);
+        match sent {
+            Err(error @ StreamError::HeaderTooBig { .. }) => {
+                tracing::debug!(%error, "an interim response was not sent");
+                Ok(())
+            }
+            sent => sent,
+        }
+    }
+
     async fn respond<B>(&mut self, response: Response<ResponseBody<B>>, head: bool)
     where
         B: Body<Data = Bytes, Error = std::io::Error> + Unpin,
     {
-        let (mut parts, mut body) = response.into_parts();
-        let bodiless = head
-            || matches!(
-                parts.status,
-                StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED
-            );
-        for name in &OF_CONNECTIONS {
-            parts.headers.remove(name);
-        }
-        if !bodiless && let Some(length) = body.size_hint().exact() {
-            parts
-                .headers
-                .entry(CONTENT_LENGTH)
-                .or_insert(HeaderValue::from(length));
-        }
-        if !parts.headers.contains_key(DATE)
-            && let Ok(now) = HeaderValue::try_from(httpdate::fmt_http_date(SystemTime::now()))
-        {
-            parts.headers.insert(DATE, now);
-        }
-        // hyper's notes about HTTP/1 are not for this protocol.
-        let mut answer = Response::new(());
-        *answer.status_mut() = parts.status;
-        *answer.headers_mut() = parts.headers;
+        let (parts, mut body) = response.into_parts();
+        let (answer, has_body) = settle(parts, &body, head);
+        // Interim responses may have come before it.
+        executor::note_response();
         if self.send.send_response(answer).await.is_err() {
             return;
         }
-        if !bodiless {
+        if has_body {
             loop {
                 match std::future::poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
                     None => break,
                     Some(Err(_)) => return,
-                    Some(Ok(frame)) => {
-                        // Trailers are dropped.
-                        let Ok(data) = frame.into_data() else {
-                            continue;
-                        };
-                        if !data.is_empty() && self.send.send_data(data).await.is_err() {
-                            return;
+                    Some(Ok(frame)) => match frame.into_data() {
+                        Ok(data) if data.is_empty() => {}
+                        Ok(data) => {
+                            if self.send.send_data(data).await.is_err() {
+                                return;
+                            }
                         }
-                    }
+                        Err(frame) => {
+                            if let Ok(trailers) = frame.into_trailers() {
+                                if self.send.send_trailers(trailers).await.is_err() {
+                                    return;
+                                }
+                                break;
+                            }
+                        }
+                    },
                 }
             }
         }

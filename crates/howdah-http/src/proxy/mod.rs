@@ -4,6 +4,7 @@
 
 pub(crate) mod balance;
 mod health;
+mod tunnel;
 mod upload;
 
 use std::cell::Cell;
@@ -16,14 +17,16 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use howdah_config::model::{HealthCheck, Policy, ReverseProxy};
-use http::header::{HeaderValue, SET_COOKIE};
-use http::{Request, Response, StatusCode};
+use http::header::{CONNECTION, HeaderValue, SET_COOKIE, UPGRADE};
+use http::{HeaderMap, Request, Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
+use hyper::upgrade::OnUpgrade;
 use hyper_util::client::legacy::{Client, Error as ClientError};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 
 use self::balance::{Active, Limits, State, choose};
+pub(crate) use self::tunnel::Tunnel;
 use self::upload::{Source, Upload};
 use crate::answer;
 use crate::body::BodyError;
@@ -46,6 +49,7 @@ pub(crate) struct Upstreams {
     fail_duration: u64,
     unhealthy_status: Box<[(u16, u16)]>,
     header_timeout: Option<Duration>,
+    stream_timeout: Option<Duration>,
     health: Option<HealthCheck>,
     is_watched: Cell<bool>,
 }
@@ -97,6 +101,7 @@ impl Upstreams {
             fail_duration: milliseconds(proxy.fail_duration),
             unhealthy_status: proxy.unhealthy_status.clone().into(),
             header_timeout: proxy.response_header_timeout,
+            stream_timeout: proxy.stream_timeout,
             health: proxy.health.clone(),
             is_watched: Cell::new(false),
         })
@@ -120,6 +125,9 @@ impl Upstreams {
         source: &Source,
     ) -> Result<Response<Incoming>, Failure> {
         let mut headers = job.headers.clone();
+        if let Some(protocol) = &job.upgrade {
+            set_upgrade(&mut headers, protocol.clone());
+        }
         // Any printable name is a valid value.
         let name =
             HeaderValue::from_str(&self.states[index].name).unwrap_or(HeaderValue::from_static(""));
@@ -174,7 +182,7 @@ pub(crate) struct UploadLimits {
 /// Has an upstream answer the request `id`. `Err`: the body of the request is refused.
 pub(crate) async fn send(
     job: ProxyJob,
-    body: Option<crate::http3::Incoming>,
+    body: Option<crate::incoming::Incoming>,
     limits: UploadLimits,
     id: u64,
 ) -> Result<Response<Content>, BodyError> {
@@ -198,7 +206,7 @@ pub(crate) async fn send(
         let refusal = if let Some(index) = chosen {
             let active = Active::begin(&upstreams.states, index);
             match upstreams.attempt(index, &job, &source).await {
-                Ok(response) => return Ok(upstreams.respond(response, index, active, &job)),
+                Ok(response) => return Ok(upstreams.respond(response, index, active, (&job, id))),
                 Err(failure) => {
                     if let Some(error) = source.refusal() {
                         return Err(error);
@@ -243,11 +251,15 @@ fn is_harmless(failure: &Failure, job: &ProxyJob) -> bool {
 impl Upstreams {
     fn respond(
         &self,
-        response: Response<Incoming>,
+        mut response: Response<Incoming>,
         index: usize,
         active: Active,
-        job: &ProxyJob,
+        (job, id): (&ProxyJob, u64),
     ) -> Response<Content> {
+        if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+            let upstream = hyper::upgrade::on(&mut response);
+            return self.switch(response, upstream, active, (job, id));
+        }
         let (mut head, body) = response.into_parts();
         let code = head.status.as_u16();
         let bad = |(first, last): &(u16, u16)| (*first..=*last).contains(&code);
@@ -275,6 +287,41 @@ impl Upstreams {
         };
         Response::from_parts(head, Content::Endpoint(Box::pin(body)))
     }
+}
+
+impl Upstreams {
+    /// The connection goes over to the protocol that the client has asked for.
+    fn switch(
+        &self,
+        response: Response<Incoming>,
+        upstream: OnUpgrade,
+        active: Active,
+        (job, id): (&ProxyJob, u64),
+    ) -> Response<Content> {
+        let (mut head, _) = response.into_parts();
+        let protocol = head.headers.get(UPGRADE).cloned();
+        let same = |asked: &HeaderValue, protocol: &HeaderValue| {
+            asked.as_bytes().eq_ignore_ascii_case(protocol.as_bytes())
+        };
+        let (Some(asked), Some(protocol)) = (&job.upgrade, protocol) else {
+            return answer::plain(StatusCode::BAD_GATEWAY);
+        };
+        if !same(asked, &protocol) {
+            return answer::plain(StatusCode::BAD_GATEWAY);
+        }
+        remove_hops(&mut head.headers);
+        set_upgrade(&mut head.headers, protocol);
+        let mut switched = answer::empty(StatusCode::SWITCHING_PROTOCOLS);
+        *switched.headers_mut() = head.headers;
+        let tunnel = Tunnel::new(upstream, self.stream_timeout, id, active);
+        *switched.body_mut() = Content::Tunnel(Box::new(tunnel));
+        switched
+    }
+}
+
+fn set_upgrade(headers: &mut HeaderMap, protocol: HeaderValue) {
+    headers.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
+    headers.insert(UPGRADE, protocol);
 }
 
 /// The body of an upstream's response.

@@ -11,7 +11,7 @@ use http_body::{Body, Frame, SizeHint};
 use tokio::time::Sleep;
 
 use crate::body::BodyError;
-use crate::http3::Incoming;
+use crate::incoming::Incoming;
 
 /// The body, which stays here until an upstream asks for it: an attempt that reaches nobody costs nothing.
 #[derive(Clone)]

@@ -10,7 +10,8 @@ use http::header::HOST;
 use http::request::Parts;
 use http::{HeaderName, HeaderValue, response};
 
-use super::error::Problem;
+use super::copy::Copy;
+use super::error::{ErrorRoutes, Problem};
 use super::header::Pending;
 use super::intercept::Intercept;
 use super::notes::Notes;
@@ -63,6 +64,8 @@ pub(crate) struct Context<'r> {
     pub(crate) notes: Notes,
     /// What is done with responses of the application, the outermost first.
     pub(crate) intercepts: Vec<Rc<Intercept>>,
+    /// `handle_errors` of the chains that the request is in, the outermost first.
+    pub(crate) errors: Vec<Rc<[ErrorRoutes]>>,
     /// `request_body`: bytes.
     pub(crate) max_body_size: Option<u64>,
     pub(crate) log: LogChoice,
@@ -78,6 +81,8 @@ pub(crate) struct Context<'r> {
     pub(crate) problem: Option<&'r Problem>,
     /// In `handle_response`.
     pub(crate) response: Option<&'r response::Parts>,
+    /// What stays of its header.
+    pub(crate) copies: Vec<Rc<Copy>>,
 }
 
 impl Context<'_> {

@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use howdah_config::model;
 use http::StatusCode;
 
+use super::context::Context;
 use super::worker::WorkerFiles;
-use super::{Route, RouteError, compile};
+use super::{Outcome, Route, RouteError, compile, run};
 
 /// An error that `handle_errors` may form.
 #[derive(Debug)]
@@ -19,7 +20,7 @@ pub(crate) struct Problem {
 #[derive(Debug)]
 pub(crate) struct ErrorRoutes {
     statuses: Box<[(u16, u16)]>,
-    pub(super) routes: Box<[Route]>,
+    routes: Box<[Route]>,
 }
 
 impl ErrorRoutes {
@@ -33,9 +34,18 @@ impl ErrorRoutes {
         })
     }
 
-    pub(super) fn are_for(&self, status: StatusCode) -> bool {
+    /// The first that are for this status.
+    pub(crate) fn find(errors: &[Self], status: StatusCode) -> Option<&Self> {
+        errors.iter().find(|errors| errors.are_for(status))
+    }
+
+    fn are_for(&self, status: StatusCode) -> bool {
         let code = status.as_u16();
         let has = |(first, last): &(u16, u16)| (*first..=*last).contains(&code);
         self.statuses.is_empty() || self.statuses.iter().any(has)
+    }
+
+    pub(crate) fn run(&self, context: &mut Context<'_>) -> Outcome {
+        run(&self.routes, context)
     }
 }

@@ -12,6 +12,7 @@ use crate::encode::ResponseMatcher;
 #[derive(Debug)]
 pub(crate) struct Intercept {
     rules: Box<[Rule]>,
+    keeps_header: bool,
 }
 
 #[derive(Debug)]
@@ -62,11 +63,17 @@ impl Intercept {
                 .iter()
                 .map(rule)
                 .collect::<Result<_, RouteError>>()?,
+            keeps_header: intercept.keeps_header,
         })
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.rules.is_empty()
+    }
+
+    /// Whether the header of a response that is replaced stays as a whole.
+    pub(crate) fn keeps_header(&self) -> bool {
+        self.keeps_header
     }
 
     /// What is done with this response, if anything.

@@ -6,10 +6,13 @@
 
 mod candidate;
 pub(crate) mod context;
+pub(crate) mod copy;
 pub(crate) mod error;
 mod expression;
+pub(crate) mod forward_auth;
 pub(crate) mod header;
 pub(crate) mod intercept;
+mod map;
 mod matcher;
 pub(crate) mod notes;
 pub(crate) mod pattern;
@@ -31,17 +34,20 @@ use howdah_observe::access::Log;
 use http::header::HOST;
 use http::{Method, Response, StatusCode};
 
-use self::candidate::{Candidate, find, split_query};
+use self::candidate::{Candidate, find};
 use self::context::Context;
-use self::error::{ErrorRoutes, Problem};
+use self::copy::Copy;
+use self::error::ErrorRoutes;
+use self::forward_auth::{ForwardAuth, Question};
 use self::header::{Change, Pending};
 use self::intercept::Intercept;
+use self::map::Map;
 use self::matcher::{HostPattern, Matcher};
 use self::php::{PhpScript, PhpServer};
 use self::proxy::{Proxy, ProxyJob};
 use self::root::RootText;
 use self::template::{Text, Use};
-use self::uri::UriChange;
+use self::uri::{Rewrite, UriChange};
 use self::worker::WorkerFiles;
 use crate::answer;
 use crate::application::Script;
@@ -88,9 +94,16 @@ pub(crate) enum Outcome {
     Proxy(Box<ProxyJob>),
     /// A password has to be checked; then the routes are run again.
     Check(Box<Check>),
+    /// A server has to be asked; then the routes are run again.
+    Ask(Box<Question>),
+    /// In `handle_response`: the response is sent after all, with this status.
+    CopyResponse(Option<StatusCode>),
     /// The connection is closed.
     Abort,
 }
+
+/// The answer to a request that cannot be what the configuration makes of it.
+type Refusal = Box<Response<Content>>;
 
 impl Outcome {
     fn answer(response: Response<Content>) -> Self {
@@ -132,6 +145,8 @@ pub(crate) struct ScriptJob {
     pub(crate) env: Vec<(String, String)>,
     /// What runs it in place of a pool.
     pub(crate) fastcgi: Option<Rc<FastCgi>>,
+    /// The hub of the site, by its index in [`model::Config::hubs`].
+    pub(crate) hub: Option<usize>,
 }
 
 /// A site, ready to serve.
@@ -158,16 +173,14 @@ enum Handler {
         to: Text,
         status: StatusCode,
     },
-    Rewrite {
-        path: Text,
-        query: Option<Text>,
-    },
+    Rewrite(Rewrite),
     StripPrefix(String),
     TryFiles {
         candidates: Box<[Candidate]>,
         fallback: Option<StatusCode>,
     },
     Chain(Box<[Route]>),
+    HandleErrors(Rc<[ErrorRoutes]>),
     Respond {
         body: RespondBody,
         status: Status,
@@ -201,6 +214,10 @@ enum Handler {
     },
     Abort,
     Proxy(Rc<Proxy>),
+    ForwardAuth(Rc<ForwardAuth>),
+    Map(Box<Map>),
+    CopyResponse(Status),
+    CopyResponseHeaders(Rc<Copy>),
 }
 
 /// A compiled [`model::Status`].
@@ -281,13 +298,10 @@ impl Site {
         workers: &WorkerFiles,
         logs: Arc<[Log]>,
     ) -> Result<Self, RouteError> {
+        let workers = &workers.of_site(site.hub);
         Ok(Self {
             routes: compile(&site.routes, workers)?,
-            errors: site
-                .errors
-                .iter()
-                .map(|errors| ErrorRoutes::compile(errors, workers))
-                .collect::<Result<_, _>>()?,
+            errors: compile_errors(&site.errors, workers)?.into(),
             logs,
         })
     }
@@ -301,13 +315,9 @@ impl Site {
         !self.errors.is_empty()
     }
 
-    /// What `handle_errors` makes of an error.
-    pub(crate) fn run_errors(&self, problem: &Problem, context: &mut Context<'_>) -> Outcome {
-        let mut errors = self.errors.iter();
-        match errors.find(|errors| errors.are_for(problem.status)) {
-            Some(errors) => run(&errors.routes, context),
-            None => Outcome::Next,
-        }
+    /// The `handle_errors` that is for this status.
+    pub(crate) fn errors_for(&self, status: StatusCode) -> Option<&ErrorRoutes> {
+        ErrorRoutes::find(&self.errors, status)
     }
 }
 
@@ -320,6 +330,14 @@ fn compile(routes: &[model::Route], workers: &WorkerFiles) -> Result<Box<[Route]
         })
     };
     routes.iter().map(compile).collect()
+}
+
+fn compile_errors(
+    errors: &[model::ErrorRoutes],
+    workers: &WorkerFiles,
+) -> Result<Vec<ErrorRoutes>, RouteError> {
+    let compile = |errors| ErrorRoutes::compile(errors, workers);
+    errors.iter().map(compile).collect()
 }
 
 fn run(routes: &[Route], context: &mut Context<'_>) -> Outcome {
@@ -361,13 +379,7 @@ impl Handler {
                 to: Text::new(to),
                 status: self::status(*status)?,
             },
-            model::Handler::Rewrite(to) => {
-                let (path, query) = split_query(to);
-                Self::Rewrite {
-                    path: Text::new(&path),
-                    query: query.as_ref().map(Text::new),
-                }
-            }
+            model::Handler::Rewrite(to) => Self::Rewrite(Rewrite::compile(to)),
             model::Handler::StripPrefix(prefix) => {
                 Self::StripPrefix(prefix.trim_end_matches('/').to_owned())
             }
@@ -376,6 +388,9 @@ impl Handler {
                 fallback: try_files.fallback_status.map(self::status).transpose()?,
             },
             model::Handler::Chain(routes) => Self::Chain(compile(routes, workers)?),
+            model::Handler::HandleErrors(errors) => {
+                Self::HandleErrors(compile_errors(errors, workers)?.into())
+            }
             model::Handler::Respond {
                 body,
                 status,
@@ -430,6 +445,14 @@ impl Handler {
             model::Handler::ReverseProxy(proxy) => {
                 Self::Proxy(Rc::new(Proxy::compile(proxy, workers)?))
             }
+            model::Handler::ForwardAuth(auth) => {
+                Self::ForwardAuth(Rc::new(ForwardAuth::compile(auth, workers)?))
+            }
+            model::Handler::Map(map) => Self::Map(Box::new(Map::compile(map)?)),
+            model::Handler::CopyResponse(status) => Self::CopyResponse(Status::compile(status)?),
+            model::Handler::CopyResponseHeaders(copy) => {
+                Self::CopyResponseHeaders(Rc::new(Copy::compile(copy)?))
+            }
         })
     }
 
@@ -457,7 +480,10 @@ impl Handler {
                 let location = to.evaluate(context, Use::Uri);
                 Outcome::answer(answer::redirect(*status, &location))
             }
-            Self::Rewrite { path, query } => rewrite(path, query.as_ref(), context),
+            Self::Rewrite(rewrite) => match rewrite.run(context) {
+                Ok(()) => Outcome::Next,
+                Err(refusal) => Outcome::Answer(refusal),
+            },
             Self::StripPrefix(prefix) => {
                 strip_prefix(prefix, context);
                 Outcome::Next
@@ -466,7 +492,18 @@ impl Handler {
                 candidates,
                 fallback,
             } => try_files(candidates, *fallback, context),
-            Self::Chain(routes) => run(routes, context),
+            Self::Chain(routes) => {
+                let outer = context.errors.len();
+                let outcome = run(routes, context);
+                if matches!(outcome, Outcome::Next) {
+                    context.errors.truncate(outer);
+                }
+                outcome
+            }
+            Self::HandleErrors(errors) => {
+                context.errors.push(Rc::clone(errors));
+                Outcome::Next
+            }
             Self::Respond {
                 body,
                 status,
@@ -541,16 +578,13 @@ impl Handler {
                 }
                 Outcome::Next
             }
-            Self::Method(method) => {
-                let method = method.evaluate(context, Use::Uri).to_ascii_uppercase();
-                match Method::from_bytes(method.as_bytes()) {
-                    Ok(method) => {
-                        context.parts_mut().method = method;
-                        Outcome::Next
-                    }
-                    Err(_) => Outcome::answer(answer::bad_request("bad method")),
+            Self::Method(text) => match method(text, context) {
+                Ok(method) => {
+                    context.parts_mut().method = method;
+                    Outcome::Next
                 }
-            }
+                Err(refusal) => Outcome::Answer(refusal),
+            },
             Self::Uri(change) => change.run(context),
             Self::RequestHeader(changes) => {
                 change_request(changes, context);
@@ -582,7 +616,20 @@ impl Handler {
                 Outcome::answer(answer::error(status, Cow::Owned(message)))
             }
             Self::Abort => Outcome::Abort,
-            Self::Proxy(proxy) => Outcome::Proxy(Box::new(proxy.job(context))),
+            Self::Proxy(proxy) => match proxy.job(context) {
+                Ok(job) => Outcome::Proxy(Box::new(job)),
+                Err(refusal) => Outcome::Answer(refusal),
+            },
+            Self::ForwardAuth(auth) => auth.run(context),
+            Self::Map(map) => {
+                map.run(context);
+                Outcome::Next
+            }
+            Self::CopyResponse(status) => Outcome::CopyResponse(status.evaluate(context)),
+            Self::CopyResponseHeaders(copy) => {
+                context.copies.push(Rc::clone(copy));
+                Outcome::Next
+            }
         }
     }
 }
@@ -626,29 +673,10 @@ fn exists(root: &Root, options: &FileOptions, context: &Context<'_>) -> bool {
     }
 }
 
-fn rewrite(path: &Text, query: Option<&Text>, context: &mut Context<'_>) -> Outcome {
-    let new_query = query.map(|query| query.evaluate(context, Use::Uri).into_owned());
-    let evaluated = path.evaluate(context, Use::Uri).into_owned();
-    // A placeholder such as `{uri}` brings a query of its own.
-    let (new_path, own_query) = match evaluated.split_once('?') {
-        Some((path, query)) => (path, Some(query)),
-        None => (evaluated.as_str(), None),
-    };
-    if !new_path.is_empty() {
-        match path::normalise(new_path) {
-            Ok(path) => context.set_path(path.into_owned()),
-            Err(error) => return Outcome::answer(answer::bad_request(&error.to_string())),
-        }
-    }
-    let query = match (own_query, new_query) {
-        (Some(own), Some(new)) => Some(format!("{own}?{new}")),
-        (Some(own), None) => Some(own.to_owned()),
-        (None, new) => new,
-    };
-    if query.is_some() {
-        context.query = query;
-    }
-    Outcome::Next
+/// The method that a text names.
+fn method(text: &Text, context: &Context<'_>) -> Result<Method, Refusal> {
+    let method = text.evaluate(context, Use::Uri).to_ascii_uppercase();
+    Method::from_bytes(method.as_bytes()).map_err(|_| Box::new(answer::bad_request("bad method")))
 }
 
 fn strip_prefix(prefix: &str, context: &mut Context<'_>) {

@@ -8,6 +8,7 @@ use http::StatusCode;
 
 use super::candidate::{Candidate, find};
 use super::context::Context;
+use super::intercept::Intercept;
 use super::root::RootText;
 use super::template::{Text, Use};
 use super::worker::{CLASSIC, WorkerFiles, Workers};
@@ -29,6 +30,8 @@ pub(crate) struct PhpScript {
     workers: Workers,
     /// What runs the scripts in place of a pool.
     fastcgi: Option<Rc<FastCgi>>,
+    /// The hub of the site.
+    hub: Option<usize>,
 }
 
 /// A compiled [`model::PhpServer`].
@@ -44,6 +47,8 @@ pub(crate) struct PhpServer {
     fallback: Option<StatusCode>,
     files: Option<Rc<FileOptions>>,
     files_root: Option<RootText>,
+    /// What is done with responses of its scripts.
+    intercept: Option<Rc<Intercept>>,
 }
 
 impl PhpScript {
@@ -59,6 +64,7 @@ impl PhpScript {
             resolve: script.resolve_root_symlink,
             workers: Workers::compile(&script.workers, files),
             fastcgi: None,
+            hub: files.hub,
         }
     }
 
@@ -140,6 +146,7 @@ impl PhpScript {
             script,
             env,
             fastcgi: self.fastcgi.clone(),
+            hub: self.hub,
         })
     }
 }
@@ -166,6 +173,12 @@ impl PhpServer {
             .as_ref()
             .map(|fastcgi| Rc::new(FastCgi::new(fastcgi)));
         let script = script;
+        let intercept = match &server.fastcgi {
+            Some(fastcgi) if !fastcgi.intercept.rules.is_empty() => {
+                Some(Rc::new(Intercept::compile(&fastcgi.intercept, workers)?))
+            }
+            _ => None,
+        };
         let is_script =
             |path: &&str| split_path(path, &script.split).is_some_and(|(_, info)| info.is_empty());
         let fallback = server.try_files.fallback_status.map(status).transpose()?;
@@ -181,6 +194,7 @@ impl PhpServer {
             .as_ref()
             .map(|files| Rc::new(FileOptions::compile(files, Rc::clone(&script.split))));
         Ok(Self {
+            intercept,
             root: server.root.as_ref().map(RootText::new),
             front_controller: front_controller.map(Into::into),
             directory_index,
@@ -197,6 +211,14 @@ impl PhpServer {
     }
 
     pub(crate) fn run(&self, context: &mut Context<'_>) -> Outcome {
+        let outcome = self.find(context);
+        if let (Outcome::Script(_), Some(intercept)) = (&outcome, &self.intercept) {
+            context.intercepts.push(Rc::clone(intercept));
+        }
+        outcome
+    }
+
+    fn find(&self, context: &mut Context<'_>) -> Outcome {
         let root = self.root.as_ref().or(self.script.root.as_ref());
         let Some(root) = choose_root(root, context) else {
             return Outcome::answer(answer::not_found());

@@ -1,18 +1,23 @@
 //! `reverse_proxy`: which request goes to an upstream, and with which header.
 
+use std::net::IpAddr;
 use std::rc::Rc;
 
-use howdah_config::model;
+use howdah_config::model::{self, Network};
 use http::header::{
-    CONNECTION, COOKIE, HOST, HeaderName, HeaderValue, TE, TRANSFER_ENCODING, UPGRADE,
+    CONNECTION, CONTENT_LENGTH, COOKIE, HOST, HeaderName, HeaderValue, TE, TRANSFER_ENCODING,
+    UPGRADE,
 };
-use http::{HeaderMap, Method};
+use http::request::Parts;
+use http::{HeaderMap, Method, Version};
 
 use super::context::Context;
 use super::header::{Change, Pending};
 use super::intercept::Intercept;
+use super::template::Text;
+use super::uri::Rewrite;
 use super::worker::WorkerFiles;
-use super::{RouteError, changes};
+use super::{Refusal, RouteError, changes};
 use crate::proxy::Upstreams;
 use crate::proxy::balance::Hint;
 
@@ -24,6 +29,10 @@ const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 #[derive(Debug)]
 pub(crate) struct Proxy {
     upstreams: Rc<Upstreams>,
+    method: Option<Text>,
+    rewrite: Option<Rewrite>,
+    /// `None`: those of the server.
+    trusted: Option<Box<[Network]>>,
     header_up: Box<[Rc<Change>]>,
     header_down: Box<[Rc<Change>]>,
     intercept: Rc<Intercept>,
@@ -36,6 +45,10 @@ pub(crate) struct ProxyJob {
     /// Path and query.
     pub(crate) target: String,
     pub(crate) headers: HeaderMap,
+    /// The protocol that the client wants the connection to go over to.
+    pub(crate) upgrade: Option<HeaderValue>,
+    /// False: the body of the request is left out.
+    pub(crate) has_body: bool,
     /// The rest of what is to be done with the header, once the upstream is known.
     pub(crate) header_up: Vec<Pending>,
     /// What the choice of an upstream depends on.
@@ -49,13 +62,22 @@ impl Proxy {
     ) -> Result<Self, RouteError> {
         Ok(Self {
             upstreams: Upstreams::new(proxy),
+            method: proxy.method.as_ref().map(Text::new),
+            rewrite: proxy.rewrite.as_ref().map(Rewrite::compile),
+            trusted: proxy.trusted_proxies.clone().map(Into::into),
             header_up: changes(&proxy.header_up)?,
             header_down: changes(&proxy.header_down)?,
             intercept: Rc::new(Intercept::compile(&proxy.intercept, workers)?),
         })
     }
 
-    pub(super) fn job(&self, context: &mut Context<'_>) -> ProxyJob {
+    /// `Err`: the request cannot be passed on.
+    pub(super) fn job(&self, context: &mut Context<'_>) -> Result<ProxyJob, Refusal> {
+        let method = match &self.method {
+            None => None,
+            Some(text) => Some(super::method(text, context)?),
+        };
+        let target = self.target(context)?;
         let header_up = self
             .header_up
             .iter()
@@ -72,16 +94,47 @@ impl Proxy {
             context.intercepts.push(Rc::clone(&self.intercept));
         }
         let hint = self.hint(context);
+        let has_body = !matches!(method, Some(Method::GET | Method::HEAD));
+        let upgrade = upgrade(context.parts());
         let mut headers = context.parts().headers.clone();
         remove_hops(&mut headers);
-        forward(&mut headers, context);
-        ProxyJob {
+        if !has_body {
+            headers.remove(CONTENT_LENGTH);
+        }
+        let remote = context.connection.remote.ip();
+        forward(&mut headers, context, self.trusts(remote, context));
+        Ok(ProxyJob {
             upstreams: Rc::clone(&self.upstreams),
-            method: context.parts().method.clone(),
-            target: context.target(),
+            method: method.unwrap_or_else(|| context.parts().method.clone()),
+            target,
             headers,
+            upgrade,
+            has_body,
             header_up,
             hint,
+        })
+    }
+
+    /// Path and query that the upstream is asked for; the request keeps its own.
+    fn target(&self, context: &mut Context<'_>) -> Result<String, Refusal> {
+        let Some(rewrite) = &self.rewrite else {
+            return Ok(context.target());
+        };
+        let own = (
+            context.path.clone(),
+            context.rewritten,
+            context.query.clone(),
+        );
+        let result = rewrite.run(context);
+        let target = context.target();
+        (context.path, context.rewritten, context.query) = own;
+        result.map(|()| target)
+    }
+
+    fn trusts(&self, remote: IpAddr, context: &Context<'_>) -> bool {
+        match &self.trusted {
+            None => context.proxies.trust(remote),
+            Some(ranges) => ranges.iter().any(|range| range.contains(remote)),
         }
     }
 
@@ -110,6 +163,21 @@ impl Proxy {
             | model::Policy::First => Hint::None,
         }
     }
+}
+
+/// The protocol that a request wants its connection to go over to, if it is WebSocket. Any other one, such
+/// as `h2c`, could carry requests that no route has seen. Only HTTP/1.1 has that.
+fn upgrade(parts: &Parts) -> Option<HeaderValue> {
+    let protocol = parts.headers.get(UPGRADE)?;
+    if !protocol.as_bytes().eq_ignore_ascii_case(b"websocket") || parts.method != Method::GET {
+        return None;
+    }
+    let connection = parts.headers.get_all(CONNECTION).iter();
+    let mut options = connection
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','));
+    let is_asked_for = options.any(|option| option.trim().eq_ignore_ascii_case("upgrade"));
+    (is_asked_for && parts.version == Version::HTTP_11).then(|| protocol.clone())
 }
 
 /// Takes out what is for one connection alone (RFC 9110 §7.6.1).
@@ -141,9 +209,8 @@ pub(crate) fn remove_hops(headers: &mut HeaderMap) {
 }
 
 /// Tells the upstream about the client. What the client itself said is believed of trusted proxies only.
-fn forward(headers: &mut HeaderMap, context: &Context<'_>) {
+fn forward(headers: &mut HeaderMap, context: &Context<'_>, trusted: bool) {
     let remote = context.connection.remote.ip();
-    let trusted = context.proxies.trust(remote);
     let mut addresses = String::new();
     if trusted {
         for value in headers.get_all(FORWARDED_FOR) {

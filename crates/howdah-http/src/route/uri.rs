@@ -1,13 +1,57 @@
-//! `uri`: changes of path and query.
+//! `rewrite` and `uri`: changes of path and query.
 
 use howdah_config::model;
 use regex::Regex;
 
+use super::candidate::split_query;
 use super::context::Context;
 use super::notes;
 use super::template::{Text, Use};
-use super::{Outcome, RouteError};
+use super::{Outcome, Refusal, RouteError};
 use crate::{answer, path};
+
+/// A compiled `rewrite`.
+#[derive(Debug)]
+pub(super) struct Rewrite {
+    path: Text,
+    query: Option<Text>,
+}
+
+impl Rewrite {
+    pub(super) fn compile(to: &model::Template) -> Self {
+        let (path, query) = split_query(to);
+        Self {
+            path: Text::new(&path),
+            query: query.as_ref().map(Text::new),
+        }
+    }
+
+    pub(super) fn run(&self, context: &mut Context<'_>) -> Result<(), Refusal> {
+        let query = self.query.as_ref();
+        let new_query = query.map(|query| query.evaluate(context, Use::Uri).into_owned());
+        let evaluated = self.path.evaluate(context, Use::Uri).into_owned();
+        // A placeholder such as `{uri}` brings a query of its own.
+        let (new_path, own_query) = match evaluated.split_once('?') {
+            Some((path, query)) => (path, Some(query)),
+            None => (evaluated.as_str(), None),
+        };
+        if !new_path.is_empty() {
+            match path::normalise(new_path) {
+                Ok(path) => context.set_path(path.into_owned()),
+                Err(error) => return Err(Box::new(answer::bad_request(&error.to_string()))),
+            }
+        }
+        let query = match (own_query, new_query) {
+            (Some(own), Some(new)) => Some(format!("{own}?{new}")),
+            (Some(own), None) => Some(own.to_owned()),
+            (None, new) => new,
+        };
+        if query.is_some() {
+            context.query = query;
+        }
+        Ok(())
+    }
+}
 
 /// A compiled [`model::UriChange`].
 #[derive(Debug)]

@@ -16,7 +16,10 @@ pub(super) const CLASSIC: usize = 0;
 /// The scripts of all worker pools in the order of the configuration; made once per front thread.
 #[derive(Debug, Default)]
 pub(crate) struct WorkerFiles {
-    files: Vec<Rc<WorkerFile>>,
+    /// With the number of the pool that runs.
+    files: Rc<[(usize, Rc<WorkerFile>)]>,
+    /// The hub of the site that is compiled.
+    pub(super) hub: Option<usize>,
 }
 
 /// A worker pool's script.
@@ -29,7 +32,8 @@ pub(crate) struct WorkerFile {
 }
 
 impl WorkerFiles {
-    pub(crate) fn new(pools: &[model::WorkerPool]) -> Self {
+    /// `numbers`: of the pools that run, for each of `pools`.
+    pub(crate) fn new(pools: &[model::WorkerPool], numbers: &[usize]) -> Self {
         let file = |pool: &model::WorkerPool| {
             let written: Rc<str> = pool.file.as_str().into();
             let resolved = std::fs::canonicalize(&pool.file).ok();
@@ -40,8 +44,18 @@ impl WorkerFiles {
                 .map_or_else(|| Rc::clone(&written), Into::into);
             Rc::new(WorkerFile { written, resolved })
         };
+        let files = pools.iter().map(file);
         Self {
-            files: pools.iter().map(file).collect(),
+            files: numbers.iter().copied().zip(files).collect(),
+            hub: None,
+        }
+    }
+
+    /// The same for a site with this hub.
+    pub(super) fn of_site(&self, hub: Option<usize>) -> Self {
+        Self {
+            files: Rc::clone(&self.files),
+            hub,
         }
     }
 }
@@ -78,9 +92,10 @@ impl Workers {
         let list: Box<[Worker]> = workers
             .iter()
             .filter_map(|worker| {
+                let (pool, file) = files.files.get(worker.pool)?;
                 Some(Worker {
-                    pool: worker.pool + 1,
-                    file: Rc::clone(files.files.get(worker.pool)?),
+                    pool: *pool,
+                    file: Rc::clone(file),
                     paths: worker
                         .matches
                         .iter()

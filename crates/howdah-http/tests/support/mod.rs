@@ -6,6 +6,8 @@
     reason = "each test binary uses a part of it"
 )]
 
+pub mod front;
+
 use std::cell::Cell;
 use std::fmt::Write as _;
 use std::io::{self, Read, Write};

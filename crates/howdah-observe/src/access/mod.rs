@@ -24,6 +24,7 @@ use std::collections::HashMap;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use howdah_config::model::{AccessLog, LogFormat, LogOutput, Site};
@@ -58,51 +59,66 @@ pub struct Log {
 
 #[derive(Debug, Clone)]
 struct Target {
-    queue: Arc<Queue>,
+    writer: Arc<Writer>,
     encoder: Arc<LineEncoder>,
 }
 
-/// All access logs of a server, with their writer threads. When it is dropped, what is in the queues is
-/// written; that takes at most 2 s.
+/// An output that is written to, for as long as somebody has this.
+#[derive(Debug)]
+struct Writer(Arc<Queue>);
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+/// All access logs of a configuration, with their writer threads. When it is dropped and nobody has its
+/// logs any more, what is in the queues is written; that takes at most 2 s.
 #[derive(Debug, Default)]
 pub struct Logs {
     sites: Vec<Arc<[Log]>>,
-    queues: Vec<Arc<Queue>>,
+    writers: HashMap<LogOutput, Arc<Writer>>,
+    lost: Arc<AtomicU64>,
 }
 
 impl Logs {
     /// Opens the outputs and starts a writer for each.
     pub fn start(sites: &[Site], credentials: bool) -> Result<Self, OpenError> {
+        Self::default().next(sites, credentials)
+    }
+
+    /// The logs of another configuration. Outputs that are in both have one writer, so that no line is
+    /// torn and a file is rolled by one of them.
+    pub fn next(&self, sites: &[Site], credentials: bool) -> Result<Self, OpenError> {
         let mut logs = Self::default();
-        let mut outputs: HashMap<LogOutput, Arc<Queue>> = HashMap::new();
+        logs.lost = Arc::clone(&self.lost);
         for site in sites {
             let mut own = Vec::new();
             for log in &site.access_logs {
                 if log.output == LogOutput::Discard {
                     continue;
                 }
-                let queue = if let Some(queue) = outputs.get(&log.output) {
-                    Arc::clone(queue)
-                } else {
-                    let queue = logs.open(&log.output)?;
-                    outputs.insert(log.output.clone(), Arc::clone(&queue));
-                    queue
+                let known = logs.writers.get(&log.output);
+                let writer = match known.or_else(|| self.writers.get(&log.output)) {
+                    Some(writer) => Arc::clone(writer),
+                    None => Arc::new(logs.open(&log.output)?),
                 };
-                own.push(Log::new(log, queue, credentials));
+                logs.writers.insert(log.output.clone(), Arc::clone(&writer));
+                own.push(Log::new(log, writer, credentials));
             }
             logs.sites.push(own.into());
         }
         Ok(logs)
     }
 
-    fn open(&mut self, output: &LogOutput) -> Result<Arc<Queue>, OpenError> {
+    fn open(&self, output: &LogOutput) -> Result<Writer, OpenError> {
         let sink = Output::open(output)?;
-        let queue = Queue::start(sink).map_err(|source| OpenError {
+        let queue = Queue::start(sink, Arc::clone(&self.lost)).map_err(|source| OpenError {
             path: PathBuf::from("writer thread"),
             source,
         })?;
-        self.queues.push(Arc::clone(&queue));
-        Ok(queue)
+        Ok(Writer(queue))
     }
 
     /// The logs of a site, by its index in the configuration.
@@ -112,28 +128,32 @@ impl Logs {
 
     /// Counts what was lost; outlives the logs.
     pub fn losses(&self) -> Losses {
-        Losses(self.queues.clone())
+        Losses(Arc::clone(&self.lost))
     }
 }
 
 /// How many lines were lost.
 #[derive(Debug, Clone, Default)]
-pub struct Losses(Vec<Arc<Queue>>);
+pub struct Losses(Arc<AtomicU64>);
 
 impl Losses {
     /// Since the start.
     pub fn lines(&self) -> u64 {
-        self.0.iter().map(|queue| queue.lost()).sum()
+        self.0.load(Relaxed)
     }
 }
 
 impl Drop for Logs {
     fn drop(&mut self) {
         let end = std::time::Instant::now() + FLUSH_LIMIT;
-        for queue in &self.queues {
-            queue.close();
-        }
-        for queue in &self.queues {
+        self.sites.clear();
+        let writers = self.writers.drain();
+        // Others go on with those that they have; the rest is closed by this.
+        let closed: Vec<_> = writers
+            .filter_map(|(_, writer)| Arc::into_inner(writer))
+            .map(|writer| Arc::clone(&writer.0))
+            .collect();
+        for queue in closed {
             let unwritten = queue.wait_end(end);
             if unwritten > 0 {
                 tracing::warn!(target: "howdah", lines = unwritten, "an access log was not written to its end");
@@ -143,7 +163,7 @@ impl Drop for Logs {
 }
 
 impl Log {
-    fn new(log: &AccessLog, queue: Arc<Queue>, credentials: bool) -> Self {
+    fn new(log: &AccessLog, writer: Arc<Writer>, credentials: bool) -> Self {
         let terminal = match log.output {
             LogOutput::Stderr => io::stderr().is_terminal(),
             LogOutput::Stdout => io::stdout().is_terminal(),
@@ -159,7 +179,7 @@ impl Log {
             errors_only: log.errors_only,
             hostnames: log.hostnames.clone(),
             target: Target {
-                queue,
+                writer,
                 encoder: Arc::new(encoder),
             },
         }
@@ -175,7 +195,8 @@ impl Log {
     /// Logs a request. Never waits: an entry for which there is no room is lost and counted.
     pub fn write(&self, entry: Arc<Entry>) {
         self.target
-            .queue
+            .writer
+            .0
             .push(entry, Arc::clone(&self.target.encoder));
     }
 }

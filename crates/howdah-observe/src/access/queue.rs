@@ -42,12 +42,17 @@ pub(super) struct Queue {
     state: Mutex<State>,
     changed: Condvar,
     lost: AtomicU64,
+    /// Of all queues of the server.
+    all_lost: Arc<AtomicU64>,
 }
 
 impl Queue {
-    /// Starts the writer.
-    pub(super) fn start(output: Output) -> io::Result<Arc<Self>> {
-        let queue = Arc::new(Self::default());
+    /// Starts the writer. Lines that are lost are counted in `all_lost` too.
+    pub(super) fn start(output: Output, all_lost: Arc<AtomicU64>) -> io::Result<Arc<Self>> {
+        let queue = Arc::new(Self {
+            all_lost,
+            ..Self::default()
+        });
         let own = Arc::clone(&queue);
         std::thread::Builder::new()
             .name("access-log".into())
@@ -75,6 +80,7 @@ impl Queue {
 
     pub(super) fn lose(&self, lines: u64) {
         self.lost.fetch_add(lines, Relaxed);
+        self.all_lost.fetch_add(lines, Relaxed);
     }
 
     /// Lines that were lost.

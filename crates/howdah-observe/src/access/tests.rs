@@ -245,7 +245,7 @@ fn a_reader_that_does_not_read_costs_lines_and_no_time() {
         gate,
         written: Arc::clone(&written),
     };
-    let queue = Queue::start(Output::Stream(Box::new(gated))).expect("a thread");
+    let queue = Queue::start(Output::Stream(Box::new(gated)), Arc::default()).expect("a thread");
     queue.push(Arc::new(entry("/first", 200)), encoder());
     was_asked.recv().expect("the writer writes");
     // From here on nothing is written, and still each push returns.
@@ -276,7 +276,7 @@ fn large_entries_are_limited_by_their_size() {
         gate,
         written: Arc::default(),
     };
-    let queue = Queue::start(Output::Stream(Box::new(gated))).expect("a thread");
+    let queue = Queue::start(Output::Stream(Box::new(gated)), Arc::default()).expect("a thread");
     queue.push(Arc::new(entry("/first", 200)), encoder());
     was_asked.recv().expect("the writer writes");
     let mut large = entry("/", 200);
@@ -409,4 +409,40 @@ fn hosts_and_levels_choose() {
     assert!(own[0].wants("x", 500) && !own[0].wants("x", 499));
     assert!(own[1].wants("A.example", 200) && !own[1].wants("b.example", 200));
     assert!(logs.site(7).is_empty());
+}
+
+#[test]
+fn the_next_configuration_goes_on_with_the_same_file() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = |name: &str| LogFile {
+        path: dir.path().join(name),
+        mode: 0o600,
+        roll: None,
+    };
+    let (kept, gone) = (file("kept.log"), file("gone.log"));
+    let sites = [
+        site(LogOutput::File(kept.clone())),
+        site(LogOutput::File(gone.clone())),
+    ];
+    let first = Logs::start(&sites, false).expect("it opens");
+    let next = first.next(&sites[..1], false).expect("it opens");
+    // Of a request that is still on its way.
+    let late = [first.site(0), first.site(1)];
+    drop(first);
+    for own in &late {
+        own[0].write(Arc::new(entry("/late", 200)));
+    }
+    next.site(0)[0].write(Arc::new(entry("/new", 200)));
+    drop(late);
+    drop(next);
+    let text = |file: &LogFile| std::fs::read_to_string(&file.path).expect("read");
+    let kept = text(&kept);
+    let places = ["/late", "/new"].map(|uri| kept.find(uri));
+    assert!(places[0].is_some() && places[0] < places[1], "{kept}");
+    // Nobody waited for that writer, which ends by itself.
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !text(&gone).contains("/late") {
+        assert!(Instant::now() < deadline);
+        std::thread::yield_now();
+    }
 }

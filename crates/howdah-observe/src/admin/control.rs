@@ -1,5 +1,7 @@
 //! What the admin API acts on.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -10,6 +12,13 @@ pub trait Control: Send + Sync + 'static {
     fn reload(
         &self,
         pool: Option<String>,
+    ) -> impl Future<Output = Result<Reloaded, ReloadError>> + Send;
+
+    /// Reads the configuration anew, serves it, and starts PHP anew in all pools. Ends and goes on as
+    /// [`reload`](Self::reload).
+    fn configure(
+        &self,
+        from: Configuration,
     ) -> impl Future<Output = Result<Reloaded, ReloadError>> + Send;
 
     /// Pools and their processes, as `/status` shows them.
@@ -37,12 +46,23 @@ pub trait Control: Send + Sync + 'static {
     fn stop(&self);
 }
 
+/// Where a configuration is read from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Configuration {
+    /// The file of before, if there is one.
+    Same,
+    /// Another file, which is read by later reloads too.
+    File(PathBuf),
+    /// A text; later reloads read the file again.
+    Text(String),
+}
+
 /// What a reload did.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reloaded {
     /// Each pool that was started anew.
     pub pools: Vec<ReloadedPool>,
-    /// The configuration that the server was started with; `None` without a file.
+    /// The file of the configuration in force; `None` without one.
     pub configuration: Option<ConfigFile>,
 }
 
@@ -62,11 +82,12 @@ pub struct ReloadedPool {
 pub struct ConfigFile {
     /// Absolute path.
     pub file: String,
-    /// Its text is not what the server was started with. A reload does not apply it.
+    /// Its text is not what is in force: the reload was of PHP alone.
     pub changed: bool,
 }
 
-/// Why a reload did not happen. The old generation serves on.
+/// Why a reload did not happen. The old generation serves on; of [`configure`](Control::configure) it does
+/// so with the new configuration, unless that is what is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReloadError {
     /// There is no such pool.
@@ -77,6 +98,9 @@ pub enum ReloadError {
         /// What there is.
         known: Vec<String>,
     },
+    /// The configuration cannot be served. Nothing has changed.
+    #[error("{0}")]
+    Configuration(String),
     /// The new generation did not come up.
     #[error("pool {pool} was not reloaded: {text}")]
     Boot {

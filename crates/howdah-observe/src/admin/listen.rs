@@ -3,7 +3,7 @@
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::FileTypeExt;
-use std::os::unix::net::UnixStream as StdUnixStream;
+use std::os::unix::net::{UnixListener as StdUnixListener, UnixStream as StdUnixStream};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, fchmod};
@@ -50,17 +50,19 @@ pub(super) enum Listener {
     Unix(UnixSocket),
 }
 
-/// A Unix socket whose file goes away with it.
+/// A Unix socket. If the server made its file, that goes away with it.
 #[derive(Debug)]
 pub(super) struct UnixSocket {
     pub(super) listener: UnixListener,
-    path: PathBuf,
+    path: Option<PathBuf>,
 }
 
 impl Drop for UnixSocket {
     fn drop(&mut self) {
-        // Somebody else may have removed it, which is as good.
-        let _ = std::fs::remove_file(&self.path);
+        if let Some(path) = &self.path {
+            // Somebody else may have removed it, which is as good.
+            let _ = std::fs::remove_file(path);
+        }
     }
 }
 
@@ -124,8 +126,17 @@ fn unix(path: &Path) -> io::Result<UnixSocket> {
     socket.set_nonblocking(true)?;
     Ok(UnixSocket {
         listener: UnixListener::from_std(socket.into())?,
-        path: path.to_owned(),
+        path: Some(path.to_owned()),
     })
+}
+
+/// A Unix socket that listens already, made by somebody who looks after its file.
+pub(super) fn adopt(socket: StdUnixListener) -> io::Result<Listener> {
+    socket.set_nonblocking(true)?;
+    Ok(Listener::Unix(UnixSocket {
+        listener: UnixListener::from_std(socket)?,
+        path: None,
+    }))
 }
 
 /// A server that was killed leaves its socket behind. One that answers is in use.

@@ -7,7 +7,9 @@
 //! GET   /requests                   the requests under way, JSON
 //! GET   /config                     the configuration in force, JSON
 //! GET   /status                     pools and their processes, JSON
-//! POST  /reload[?pool=NAME]         answers when the new generation serves, or with the failed boot's output
+//! POST  /load                       Caddy's: a Caddyfile in the body takes the place of the configuration
+//! POST  /reload[?config=FILE]       reads the configuration anew, then PHP; answers when both serve
+//! POST  /reload?pool=NAME           answers when the new generation serves, or with the failed boot's output
 //! POST  /stop                       answers, then drains and ends the server
 //! GET   /config/apps/frankenphp     FrankenPHP's: that it runs, and with which workers
 //! PATCH /config/apps/frankenphp     FrankenPHP's: reload
@@ -34,7 +36,7 @@ mod tests;
 pub use address::{AddressError, AdminAddress};
 pub use client::{Client, ClientError, Reply};
 pub use control::{
-    ConfigFile, Control, ReloadError, Reloaded, ReloadedPool, Thread, UnhealthyError,
+    ConfigFile, Configuration, Control, ReloadError, Reloaded, ReloadedPool, Thread, UnhealthyError,
 };
 pub use listen::BindError;
 pub use serve::Admin;

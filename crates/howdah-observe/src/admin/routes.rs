@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
-use http::{Method, Request, Response, StatusCode};
+use http::{HeaderMap, Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Body;
 use serde::Serialize;
 use serde_json::json;
 
 use super::guard::Guard;
-use super::{Control, ReloadError, Reloaded};
+use super::{Configuration, Control, ReloadError, Reloaded};
 use crate::metrics::media_type;
 
 /// Bytes of a request body. FrankenPHP's clients send the whole configuration back.
@@ -26,6 +26,7 @@ enum Endpoint {
     Alive,
     Config,
     Health,
+    Load,
     Metrics,
     Reload,
     Requests,
@@ -54,6 +55,7 @@ const ENDPOINTS: &[(&str, &[(Method, Endpoint)])] = &[
     ),
     ("/health", &[(Method::GET, Endpoint::Health)]),
     ("/healthz", &[(Method::GET, Endpoint::Alive)]),
+    ("/load", &[(Method::POST, Endpoint::Load)]),
     ("/metrics", &[(Method::GET, Endpoint::Metrics)]),
     ("/readyz", &[(Method::GET, Endpoint::Health)]),
     ("/reload", &[(Method::POST, Endpoint::Reload)]),
@@ -76,9 +78,10 @@ where
         Ok(endpoint) => endpoint,
         Err(answer) => return *answer,
     };
-    if let Err(answer) = read_to_end(body).await {
-        return *answer;
-    }
+    let body = match read_to_end(body).await {
+        Ok(body) => body,
+        Err(answer) => return *answer,
+    };
     match endpoint {
         Endpoint::Alive => json(&json!({"status": "ok", "pid": std::process::id()})),
         Endpoint::Config => json(&control.config()),
@@ -98,10 +101,21 @@ where
                 answer
             }
         },
-        Endpoint::Reload => match pool_of(parts.uri.query()) {
-            Ok(pool) => reloaded(control.reload(pool).await, |done| json(&done)),
-            Err(text) => error(StatusCode::BAD_REQUEST, &text),
+        Endpoint::Load => match caddyfile(&parts.headers, &body) {
+            Ok(text) => {
+                let from = Configuration::Text(text);
+                reloaded(control.configure(from).await, |done| json(&done))
+            }
+            Err(answer) => *answer,
         },
+        Endpoint::Reload => {
+            let result = match wanted(parts.uri.query()) {
+                Ok(Wanted::Pool(pool)) => control.reload(Some(pool)).await,
+                Ok(Wanted::Configuration(from)) => control.configure(from).await,
+                Err(text) => return error(StatusCode::BAD_REQUEST, &text),
+            };
+            reloaded(result, |done| json(&done))
+        }
         // The text is FrankenPHP's. Clients of PATCH look at the status alone.
         Endpoint::Restart => reloaded(control.reload(None).await, |_| {
             text("workers restarted successfully\n")
@@ -118,8 +132,8 @@ where
     }
 }
 
-/// To the end, so that the connection can be used again; nothing in a body changes what is done.
-async fn read_to_end<B>(body: B) -> Result<(), Box<Answer>>
+/// To the end, so that the connection can be used again.
+async fn read_to_end<B>(body: B) -> Result<Bytes, Box<Answer>>
 where
     B: Body<Data: Send, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send,
 {
@@ -133,7 +147,7 @@ where
     }
     let read = tokio::time::timeout(BODY_TIMEOUT, Limited::new(body, MAX_BODY).collect());
     match read.await {
-        Ok(Ok(_)) => Ok(()),
+        Ok(Ok(body)) => Ok(body.to_bytes()),
         Ok(Err(cause)) if cause.is::<http_body_util::LengthLimitError>() => too_large(),
         Ok(Err(cause)) => refused(StatusCode::BAD_REQUEST, &cause.to_string()),
         Err(_) => refused(StatusCode::REQUEST_TIMEOUT, "the request body did not come"),
@@ -167,17 +181,53 @@ fn endpoint(method: &Method, path: &str) -> Result<Endpoint, Box<Answer>> {
     Err(Box::new(answer))
 }
 
-/// The pool that a query names. Another name in it is a mistake that would reload everything.
-fn pool_of(query: Option<&str>) -> Result<Option<String>, String> {
-    let mut pool = None;
+/// The text of a Caddyfile. Caddy takes its JSON under other media types.
+fn caddyfile(headers: &HeaderMap, body: &Bytes) -> Result<String, Box<Answer>> {
+    let kind = headers
+        .get(CONTENT_TYPE)
+        .and_then(|kind| kind.to_str().ok());
+    let kind = kind
+        .unwrap_or_default()
+        .split(';')
+        .next()
+        .unwrap_or_default();
+    if !kind.trim().eq_ignore_ascii_case("text/caddyfile") {
+        let text = "/load takes a Caddyfile with `Content-Type: text/caddyfile`";
+        return Err(Box::new(error(StatusCode::UNSUPPORTED_MEDIA_TYPE, text)));
+    }
+    let text = std::str::from_utf8(body).map(str::to_owned);
+    text.map_err(|_| {
+        let text = "the Caddyfile is not UTF-8";
+        Box::new(error(StatusCode::BAD_REQUEST, text))
+    })
+}
+
+/// What is to be reloaded.
+#[derive(Debug, PartialEq, Eq)]
+enum Wanted {
+    Pool(String),
+    Configuration(Configuration),
+}
+
+/// What a query names. Another name in it is a mistake that would reload everything.
+fn wanted(query: Option<&str>) -> Result<Wanted, String> {
+    let (mut pool, mut file) = (None, None);
     for pair in query.unwrap_or_default().split('&') {
         match pair.split_once('=') {
             Some(("pool", name)) if !name.is_empty() => pool = Some(decoded(name)?),
+            Some(("config", path)) if !path.is_empty() => file = Some(decoded(path)?),
             None if pair.is_empty() => {}
-            _ => return Err(format!("{pair}: expected pool=NAME")),
+            _ => return Err(format!("{pair}: expected pool=NAME or config=FILE")),
         }
     }
-    Ok(pool)
+    Ok(match (pool, file) {
+        (Some(_), Some(_)) => {
+            return Err("pool= reloads PHP alone: leave config= out".into());
+        }
+        (Some(pool), None) => Wanted::Pool(pool),
+        (None, Some(file)) => Wanted::Configuration(Configuration::File(file.into())),
+        (None, None) => Wanted::Configuration(Configuration::Same),
+    })
 }
 
 fn decoded(text: &str) -> Result<String, String> {
@@ -208,6 +258,7 @@ fn reloaded(
     };
     let status = match cause {
         ReloadError::UnknownPool { .. } => StatusCode::NOT_FOUND,
+        ReloadError::Configuration(_) => StatusCode::BAD_REQUEST,
         ReloadError::Boot { .. } => StatusCode::INTERNAL_SERVER_ERROR,
         ReloadError::Stopping => StatusCode::SERVICE_UNAVAILABLE,
     };
@@ -255,15 +306,26 @@ mod tests {
 
     #[test]
     fn queries() {
-        let name = |name: &str| Ok(Some(name.to_owned()));
-        assert_eq!(pool_of(None), Ok(None));
-        assert_eq!(pool_of(Some("")), Ok(None));
-        assert_eq!(pool_of(Some("pool=app")), name("app"));
-        assert_eq!(pool_of(Some("pool=a%20b+c%C3%A9")), name("a b cé"));
+        let pool = |name: &str| Ok(Wanted::Pool(name.to_owned()));
+        let all = |from| Ok(Wanted::Configuration(from));
+        assert_eq!(wanted(None), all(Configuration::Same));
+        assert_eq!(wanted(Some("")), all(Configuration::Same));
+        let file = Configuration::File("/etc/a b".into());
+        assert_eq!(wanted(Some("config=%2Fetc%2Fa%20b")), all(file));
+        assert_eq!(wanted(Some("pool=app")), pool("app"));
+        assert_eq!(wanted(Some("pool=a%20b+c%C3%A9")), pool("a b cé"));
         for wrong in [
-            "pol=app", "pool", "pool=", "pool=%", "pool=%zz", "pool=%ff", "x",
+            "pol=app",
+            "pool",
+            "pool=",
+            "pool=%",
+            "pool=%zz",
+            "pool=%ff",
+            "x",
+            "config=",
+            "pool=a&config=b",
         ] {
-            assert!(pool_of(Some(wrong)).is_err(), "{wrong}");
+            assert!(wanted(Some(wrong)).is_err(), "{wrong}");
         }
     }
 }

@@ -11,7 +11,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::guard::Guard;
-use super::listen::{Listener, listen};
+use super::listen::{Listener, adopt, listen};
 use super::routes::answer;
 use super::{AdminAddress, BindError, Control};
 
@@ -46,6 +46,21 @@ impl Admin {
             }
         }
         Ok(Self { address, listeners })
+    }
+
+    /// The same on a Unix socket that listens at this address already; its file is left alone.
+    ///
+    /// # Errors
+    /// The socket is of no use.
+    pub fn adopt(
+        address: &AdminAddress,
+        socket: std::os::unix::net::UnixListener,
+    ) -> Result<Self, BindError> {
+        let listener = adopt(socket).map_err(|error| BindError::new(address, error))?;
+        Ok(Self {
+            address: address.clone(),
+            listeners: vec![listener],
+        })
     }
 
     /// Where it listens, with the real port if 0 was asked for.

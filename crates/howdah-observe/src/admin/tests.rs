@@ -14,11 +14,22 @@ use super::*;
 #[derive(Debug, Default)]
 struct Fake {
     reloads: Mutex<Vec<Option<String>>>,
+    configured: Mutex<Vec<Configuration>>,
     stopped: AtomicBool,
     broken: AtomicBool,
 }
 
 impl Control for Fake {
+    async fn configure(&self, from: Configuration) -> Result<Reloaded, ReloadError> {
+        let wrong = from == Configuration::Text("nonsense".into());
+        self.configured.lock().expect("no panic").push(from);
+        if wrong {
+            let text = "Caddyfile:1:1: unknown".into();
+            return Err(ReloadError::Configuration(text));
+        }
+        self.reload(None).await
+    }
+
     async fn reload(&self, pool: Option<String>) -> Result<Reloaded, ReloadError> {
         if pool.as_deref() == Some("nobody") {
             return Err(ReloadError::UnknownPool {
@@ -291,7 +302,7 @@ fn refuses_what_it_does_not_know() {
         "/",
         "/config/apps",
         "/config/apps/frankenphp/",
-        "/load",
+        "/adapt",
         "/Status",
     ] {
         let reply = server.request("GET", path);
@@ -481,4 +492,36 @@ fn says_that_something_else_answers() {
         served.join().expect("no panic");
         assert!(error.to_string().contains(what), "{error}");
     }
+}
+
+#[test]
+fn configurations() {
+    let server = Server::start("localhost:0");
+    let load = |kind: &str, text: &str| {
+        let length = text.len();
+        server.raw(&format!(
+            "POST /load HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n{text}"
+        ))
+    };
+    let status = |answer: &str| answer.get(9..12).map(str::to_owned);
+    assert_eq!(
+        status(&load("text/caddyfile", ":80")).as_deref(),
+        Some("200")
+    );
+    let with_charset = load("Text/Caddyfile; charset=utf-8", "nonsense");
+    assert_eq!(status(&with_charset).as_deref(), Some("400"));
+    assert!(with_charset.contains("Caddyfile:1:1"), "{with_charset}");
+    assert_eq!(
+        status(&load("application/json", "{}")).as_deref(),
+        Some("415")
+    );
+    let named = server.request("POST", "/reload?config=%2Fsrv%2FCaddyfile");
+    assert_eq!(named.status, 200);
+    let expected = [
+        Configuration::Text(":80".into()),
+        Configuration::Text("nonsense".into()),
+        Configuration::File("/srv/Caddyfile".into()),
+    ];
+    let configured = server.fake.configured.lock().expect("no panic").clone();
+    assert_eq!(configured, expected);
 }

@@ -15,7 +15,7 @@ mod process;
 mod tests;
 
 pub use front::{BOUNDS, Measures, Phase, Protocol, Shard};
-pub use page::{Connections, FRONT, HubCounts, Page, Pool, Worker, WorkerState};
+pub use page::{ConfigReloads, Connections, FRONT, HubCounts, Page, Pool, Worker, WorkerState};
 pub use process::Process;
 
 /// The media type of the page for clients that ask for `OpenMetrics`.

@@ -41,8 +41,28 @@ pub struct Page {
     pub root_restarts: u64,
     /// The Mercure hubs, in the order of the configuration.
     pub hubs: Vec<HubCounts>,
+    /// Reloads of the configuration.
+    pub config: ConfigReloads,
     /// Of the front.
     pub process: Process,
+}
+
+/// How the configuration came to be in force.
+#[derive(Debug, Clone, Copy)]
+pub struct ConfigReloads {
+    /// The last attempt to load one succeeded; the start is one.
+    pub last_successful: bool,
+    /// Seconds since 1970 of the last that did.
+    pub last_success: u64,
+}
+
+impl Default for ConfigReloads {
+    fn default() -> Self {
+        Self {
+            last_successful: true,
+            last_success: 0,
+        }
+    }
 }
 
 /// What a Mercure hub has done.
@@ -593,6 +613,16 @@ fn process(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
         "howdah_trace_spans_lost",
         "Spans that could not be exported.",
         page.spans_lost,
+    )?;
+    writer.gauge(
+        "howdah_config_last_reload_successful",
+        "1 if the last configuration that was to be loaded is in force, 0 if it was refused.",
+        page.config.last_successful.into(),
+    )?;
+    writer.gauge(
+        "howdah_config_last_reload_success_timestamp_seconds",
+        "When the configuration in force was loaded, in seconds since 1970.",
+        page.config.last_success,
     )?;
     let build = [("version", page.version.as_str()), ("php", &page.php)];
     writer.family(

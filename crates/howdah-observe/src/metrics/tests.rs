@@ -58,6 +58,10 @@ fn page() -> Page {
         refused: vec![("queue_full", 6)],
     };
     Page {
+        config: super::ConfigReloads {
+            last_successful: false,
+            last_success: 1_700_000_000,
+        },
         version: "1.2.3".into(),
         php: "8.2.35".into(),
         pools: vec![

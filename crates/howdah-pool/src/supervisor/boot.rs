@@ -102,6 +102,9 @@ impl Supervisor {
             .map_err(|error| error.to_string())?;
         let (control, theirs) = Control::pair().map_err(|error| error.to_string())?;
         let (reader, writer) = std::io::pipe().map_err(|error| error.to_string())?;
+        if let Some(user) = &pool.options.user {
+            user.own(writer.as_fd());
+        }
         let mut fds: Vec<BorrowedFd<'_>> = vec![
             theirs.as_fd(),
             pool.segment.fd(),

@@ -31,6 +31,7 @@ impl Server {
             head: false,
             repeatable: false,
             observer: None,
+            publisher: None,
         };
         let (_, body) = self.front.call(request).await?;
         let bytes = body.collect().await.expect("a whole body").to_bytes();

@@ -47,7 +47,9 @@ impl Supervisor {
             for _ in there..wanted {
                 let Some(worker) = self.pools[index].vacant() else {
                     self.make_room(index, id);
-                    self.pools[index].say_that_all_leave();
+                    if let Some(wait) = self.pools[index].note_that_all_leave(Instant::now()) {
+                        self.later(wait, Event::Fill(index));
+                    }
                     break;
                 };
                 if let Err(text) = self.spawn(index, worker, id).await {
@@ -90,6 +92,9 @@ impl Supervisor {
         let now = Instant::now();
         let pool = &mut self.pools[index];
         let (reader, writer) = std::io::pipe().map_err(|error| error.to_string())?;
+        if let Some(user) = &pool.options.user {
+            user.own(writer.as_fd());
+        }
         let control = pool
             .generation(id)
             .and_then(|generation| generation.link.as_ref())
@@ -358,7 +363,7 @@ impl Supervisor {
     pub(super) async fn recovered(&mut self, index: usize, worker: WorkerId) {
         let pool = &mut self.pools[index];
         pool.places[worker.index()].state = State::Vacant;
-        pool.all_leave = false;
+        pool.all_leave = None;
         self.fill(index).await;
     }
 

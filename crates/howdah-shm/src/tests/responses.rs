@@ -2,7 +2,7 @@
 
 use super::{RING, WORKER, pool, push, worker};
 use crate::worker::ResponseWriter;
-use crate::{Event, Exit, Frame};
+use crate::{Event, Exit, Frame, Update, Updates};
 use proptest::prelude::*;
 use rustix::event::{PollFd, PollFlags, poll};
 
@@ -11,6 +11,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 enum Step {
     Info(usize),
     Body(usize),
+    Publish(usize),
     Flush,
 }
 
@@ -18,9 +19,21 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
         (0..1500_usize).prop_map(Step::Info),
         (0..9000_usize).prop_map(Step::Body),
+        (0..9000_usize).prop_map(Step::Publish),
         Just(Step::Flush),
     ];
     proptest::collection::vec(step, 0..12)
+}
+
+fn update(size: usize) -> Update {
+    Update {
+        topics: vec!["t".into()],
+        private: false,
+        id: "i".into(),
+        kind: "".into(),
+        data: (0..size).map(byte).collect(),
+        retry: None,
+    }
 }
 
 fn byte(at: usize) -> u8 {
@@ -49,6 +62,7 @@ fn round_trip(steps: Vec<Step>) -> Vec<Frame> {
                     assert!(response.body(&bytes));
                     sent += size;
                 }
+                Step::Publish(size) => assert!(response.publish(&update(size).encode())),
                 Step::Flush => response.flush(),
                 Step::Info(_) => {}
             }
@@ -81,7 +95,10 @@ proptest! {
         let infos: Vec<_> =
             steps.iter().filter_map(|step| if let Step::Info(size) = step { Some(*size) } else { None }).collect();
         let size: usize = steps.iter().map(|step| if let Step::Body(size) = step { *size } else { 0 }).sum();
+        let published: Vec<_> =
+            steps.iter().filter_map(|step| if let Step::Publish(size) = step { Some(update(*size)) } else { None }).collect();
         let frames = round_trip(steps);
+        let (mut updates, mut read_updates) = (Updates::default(), Vec::new());
         let mut body = Vec::new();
         let mut read_infos = Vec::new();
         for frame in &frames {
@@ -91,10 +108,12 @@ proptest! {
                     read_infos.push(value.len());
                 }
                 Frame::Body(bytes) => body.extend_from_slice(bytes),
+                Frame::Publish(part) => read_updates.extend(updates.add(part.clone()).unwrap()),
                 _ => {}
             }
         }
         prop_assert_eq!(read_infos, infos);
+        prop_assert_eq!(read_updates, published);
         prop_assert_eq!(body, (0..size).map(byte).collect::<Vec<_>>());
         prop_assert!(matches!(frames.last(), Some(Frame::End(_))));
     }

@@ -5,7 +5,7 @@ use super::{Claim, Worker};
 use crate::frame::Exit;
 use crate::layout::{
     EXIT_FATAL, EXIT_NORMAL, FRAME_BODY, FRAME_END, FRAME_FINISH, FRAME_HEADER_SIZE, FRAME_HEADERS,
-    FRAME_INFO, FRAME_PAD, align8,
+    FRAME_INFO, FRAME_PAD, FRAME_PUBLISH, PUBLISH_FIRST, align8,
 };
 use crate::memory::Area;
 use crate::sync::Ordering;
@@ -70,6 +70,24 @@ impl<'worker> ResponseWriter<'worker> {
         let fits = self.frame(FRAME_FINISH, &[]);
         self.flush();
         fits
+    }
+
+    /// An update for the request's hub, as it is encoded, in parts. False: the client is gone.
+    pub fn publish(&mut self, update: &[u8]) -> bool {
+        let mut left = update.len();
+        let mut flags = PUBLISH_FIRST;
+        for bytes in update.chunks(self.ring() as usize / 4) {
+            left -= bytes.len();
+            let mut payload = flags.to_le_bytes().to_vec();
+            payload.extend((left as u32).to_le_bytes());
+            payload.extend(bytes);
+            if !self.frame(FRAME_PUBLISH, &payload) {
+                return false;
+            }
+            flags = 0;
+        }
+        self.flush();
+        true
     }
 
     /// The end of the request.

@@ -1,6 +1,6 @@
 //! What a request and its response must be, given its id. The worker computes the same in C.
 
-use howdah_shm::{Exit, Frame, Head, SlotId};
+use howdah_shm::{Exit, Frame, Head, SlotId, Update, Updates};
 use std::time::Instant;
 
 pub(crate) fn mix(mut number: u64) -> u64 {
@@ -48,6 +48,9 @@ struct Seen {
     infos: u64,
     headers: bool,
     body: u64,
+    updates: Updates,
+    /// Of those with even and with odd numbers.
+    published: [u64; 2],
     ended: bool,
 }
 
@@ -96,6 +99,24 @@ impl Job {
             })
     }
 
+    fn update_is_right(&mut self, update: &Update) -> bool {
+        let count = &mut self.seen.published[usize::from(update.private)];
+        let number = 2 * *count + u64::from(update.private);
+        *count += 1;
+        let random = mix(self.id.wrapping_mul(29).wrapping_add(number));
+        let most = if (random / 8).is_multiple_of(8) {
+            40_000
+        } else {
+            600
+        };
+        let seed = self.id.wrapping_mul(31).wrapping_add(number);
+        update.topics == ["topic"]
+            && update.id == "i"
+            && update.kind.is_empty()
+            && update.retry.is_none()
+            && update.data == pattern_bytes(seed, random % most)
+    }
+
     /// Checks a frame, down to the byte.
     pub(crate) fn take(&mut self, frame: &Frame) -> bool {
         if self.seen.ended {
@@ -119,8 +140,19 @@ impl Job {
                     .all(|(&byte, at)| byte == pattern(seed, at))
             }
             Frame::Finish => true,
+            Frame::Publish(part) => match self.seen.updates.add(part.clone()) {
+                Ok(Some(update)) => self.update_is_right(&update),
+                Ok(None) => true,
+                Err(_) => false,
+            },
             Frame::End(end) => {
                 self.seen.ended = true;
+                let updates = mix(self.id.wrapping_mul(37)) % 4;
+                let published = self.seen.published;
+                // Even ones come before the head, odd ones at the end; all come, though the client left.
+                if published != [updates.div_ceil(2), updates / 2] {
+                    return false;
+                }
                 end.exit == Exit::Normal
                     && end.memory_peak == self.id
                     && u64::from(end.exit_status) == self.id & 0xff

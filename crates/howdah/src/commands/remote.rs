@@ -8,7 +8,7 @@ use howdah_config::model::Admin;
 use howdah_observe::admin::{AdminAddress, Client, ClientError, Reloaded, Reply};
 
 use super::{Failure, Outcome, setup};
-use crate::{cli, control, report};
+use crate::{cli, control, report, source};
 
 /// The Caddyfile of `howdah run` without `--config`.
 const CADDYFILE: &str = "Caddyfile";
@@ -17,9 +17,16 @@ pub(super) const LIMIT: Duration = Duration::from_secs(10);
 
 /// `howdah reload`.
 pub(crate) fn reload(options: &cli::Reload) -> Outcome {
-    let target = match &options.pool {
-        Some(pool) => format!("/reload?pool={}", escaped(pool)),
-        None => "/reload".to_owned(),
+    let target = match (&options.pool, &options.server.config) {
+        (Some(pool), _) => format!("/reload?pool={}", escaped(pool)),
+        (None, Some(file)) => {
+            let file = source::absolute(file);
+            let file = file
+                .to_str()
+                .ok_or_else(|| setup(format_args!("{}: not UTF-8", file.display())))?;
+            format!("/reload?config={}", escaped(file))
+        }
+        (None, None) => "/reload".to_owned(),
     };
     // A boot takes as long as the application takes.
     let reply = success(client(&options.server)?.request("POST", &target, None))?;
@@ -30,20 +37,12 @@ pub(crate) fn reload(options: &cli::Reload) -> Outcome {
             pool.pool, pool.generation, pool.took_ms
         );
     }
-    if let Some(running) = &done.configuration {
-        if running.changed {
-            eprintln!(
-                "howdah: warning: {} changed since the server was started; restart it to apply that",
-                running.file
-            );
-        }
-        let named = options.server.config.as_deref();
-        if named.is_some_and(|named| control::absolute(named) != Path::new(&running.file)) {
-            eprintln!(
-                "howdah: warning: the server runs {}, and a reload does not change that",
-                running.file
-            );
-        }
+    let changed = done.configuration.filter(|running| running.changed);
+    if let Some(running) = changed.filter(|_| options.pool.is_some()) {
+        eprintln!(
+            "howdah: warning: {} changed; `howdah reload` without --pool applies that",
+            running.file
+        );
     }
     Ok(ExitCode::SUCCESS)
 }

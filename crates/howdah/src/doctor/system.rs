@@ -94,7 +94,7 @@ fn memory(config: &Config, facts: &Facts, report: &mut Report) {
     let Ok(limit) = u64::try_from(facts.memory_limit) else {
         return; // Said among PHP's settings.
     };
-    let requests: u64 = pools::options(config)
+    let requests: u64 = pools::sizes(config)
         .iter()
         .zip(std::iter::once(None).chain(config.workers.iter().map(|pool| pool.concurrency)))
         .map(|(pool, concurrency)| {

@@ -27,6 +27,10 @@ impl Control for Fake {
         Err(ReloadError::Boot { pool, text })
     }
 
+    async fn configure(&self, _: Configuration) -> Result<Reloaded, ReloadError> {
+        self.reload(Some("the configuration".into())).await
+    }
+
     async fn status(&self) -> Value {
         Value::Null
     }
@@ -72,7 +76,7 @@ fn watch(dir: &Path, pools: &[(&str, &[&str])]) -> Watch {
         .map(|(name, texts)| (*name, texts.iter().map(|text| (*text).to_owned()).collect()))
         .collect();
     let pools = owned.iter().map(|(name, texts)| (*name, texts.as_slice()));
-    Watch::new(pools, dir).expect("valid")
+    Watch::new(pools, [], dir).expect("valid")
 }
 
 #[tokio::test]
@@ -87,7 +91,7 @@ async fn reloads_what_changed_and_what_changed_meanwhile() {
         begun: Semaphore::new(0),
         permits: Semaphore::new(0),
     });
-    let reloading = tokio::spawn(changed.reload(fake.clone()));
+    let reloading = tokio::spawn(changed.reload(fake.clone(), Vec::new()));
     for name in ["1.php", "2.php", "3.php"] {
         fs::write(dir.path().join(name), "").expect("written");
     }
@@ -107,12 +111,39 @@ async fn reloads_what_changed_and_what_changed_meanwhile() {
     assert_eq!(reloads, ["a", "a", "b"]);
 }
 
+#[tokio::test]
+async fn the_configuration_brings_all_pools_with_it() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let watch = watch(
+        dir.path(),
+        &[("a", &["*.php"]), (CONFIGURATION, &["Caddyfile"])],
+    );
+    let (watcher, mut changed) = watch.start().expect("started");
+    let first = tokio::time::timeout(PATIENCE, changed.notices.recv()).await;
+    assert!(matches!(first, Ok(Some(Notice::Watching(1)))), "{first:?}");
+    let fake = Arc::new(Fake {
+        reloads: Mutex::default(),
+        begun: Semaphore::new(0),
+        permits: Semaphore::new(1),
+    });
+    let reloading = tokio::spawn(changed.reload(fake.clone(), Vec::new()));
+    fs::write(dir.path().join("Caddyfile"), ":80").expect("written");
+    begun(&fake).await;
+    drop(watcher);
+    tokio::time::timeout(PATIENCE, reloading)
+        .await
+        .expect("it ends")
+        .expect("no panic");
+    let reloads = fake.reloads.lock().expect("no panic").clone();
+    assert_eq!(reloads, ["the configuration"]);
+}
+
 #[test]
 fn nothing_to_watch() {
     let dir = Path::new("/");
     assert!(watch(dir, &[]).is_empty());
     assert!(watch(dir, &[("a", &[])]).is_empty());
     assert!(!watch(dir, &[("a", &["x"])]).is_empty());
-    let error = Watch::new([("a", ["{".to_owned()].as_slice())], dir).expect_err("no pattern");
+    let error = Watch::new([("a", ["{".to_owned()].as_slice())], [], dir).expect_err("no pattern");
     assert!(error.to_string().starts_with("watch {: "), "{error}");
 }

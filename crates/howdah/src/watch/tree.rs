@@ -3,7 +3,7 @@
 //! Directly, and not through a crate: those that watch recursively watch `.git` and `node_modules` as
 //! well, which alone can use up the kernel's limit of watches.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsStr;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -27,31 +27,40 @@ const EVENTS: WatchFlags = WatchFlags::CREATE
     .union(WatchFlags::ONLYDIR)
     .union(WatchFlags::EXCL_UNLINK);
 
-/// Pools whose files changed.
+/// Files of a target that are remembered.
+const FILES_MAX: usize = 100;
+
+/// Targets whose files changed: pools and pages.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Changes {
-    /// As numbered in the patterns.
-    pub(super) pools: BTreeSet<usize>,
-    /// The first file of them.
-    pub(super) first: Option<PathBuf>,
+    /// As numbered in the patterns, with the first of their files.
+    pub(super) targets: BTreeMap<usize, Vec<PathBuf>>,
 }
 
 impl Changes {
     pub(super) fn is_empty(&self) -> bool {
-        self.pools.is_empty()
+        self.targets.is_empty()
     }
 
-    fn add(&mut self, pools: impl IntoIterator<Item = usize>, path: &Path) {
-        let before = self.pools.len();
-        self.pools.extend(pools);
-        if self.pools.len() > before && self.first.is_none() {
-            self.first = Some(path.to_owned());
+    fn add(&mut self, targets: impl IntoIterator<Item = usize>, path: &Path) {
+        for target in targets {
+            add_file(self.targets.entry(target).or_default(), path.to_owned());
         }
     }
 
     pub(super) fn merge(&mut self, later: Self) {
-        self.pools.extend(later.pools);
-        self.first = self.first.take().or(later.first);
+        for (target, files) in later.targets {
+            let known = self.targets.entry(target).or_default();
+            for file in files {
+                add_file(known, file);
+            }
+        }
+    }
+}
+
+fn add_file(files: &mut Vec<PathBuf>, file: PathBuf) {
+    if files.len() < FILES_MAX && !files.contains(&file) {
+        files.push(file);
     }
 }
 
@@ -65,7 +74,7 @@ struct Happened {
 #[derive(Debug)]
 pub(super) struct Tree {
     inotify: OwnedFd,
-    /// Each with the pool that it is for.
+    /// Each with the target that it is for.
     patterns: Vec<(usize, Pattern)>,
     folders: HashMap<i32, PathBuf>,
     limit_told: bool,
@@ -123,11 +132,11 @@ impl Tree {
     fn take(&mut self, event: &Happened, changes: &mut Changes) {
         if event.flags.contains(ReadFlags::QUEUE_OVERFLOW) {
             // Anything may have happened.
-            tracing::warn!(target: "howdah::watch", "too many files changed at once; all watched pools are reloaded");
+            tracing::warn!(target: "howdah::watch", "too many files changed at once; all that is watched counts as changed");
             self.scan_patterns(|_| true, &mut Changes::default());
-            changes
-                .pools
-                .extend(self.patterns.iter().map(|(pool, _)| *pool));
+            for (target, _) in &self.patterns {
+                changes.targets.entry(*target).or_default();
+            }
             return;
         }
         if event.flags.contains(ReadFlags::IGNORED) {

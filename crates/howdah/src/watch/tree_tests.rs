@@ -50,7 +50,7 @@ impl Watched {
             let limit = Timespec::try_from(Duration::ZERO).expect("zero");
             let mut fds = [PollFd::new(&self.tree.inotify, PollFlags::IN)];
             if poll(&mut fds, Some(&limit)).expect("polled") == 0 {
-                return changes.pools.into_iter().collect();
+                return changes.targets.into_keys().collect();
             }
             changes.merge(self.tree.read().expect("read"));
         }

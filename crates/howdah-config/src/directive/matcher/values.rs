@@ -7,17 +7,20 @@ use crate::table::{bad_value, unsupported};
 use crate::template::{literal, template};
 use crate::tree::Word;
 
-/// A path pattern.
+/// A path pattern. `index.php` is what a `rewrite` to the same makes of the path: `/index.php`.
 pub(crate) fn path(word: &Word) -> Result<String, Error> {
-    let path = literal(word, "a path matcher")?;
-    if path.starts_with(['/', '*']) {
-        return Ok(path);
+    let mut path = literal(word, "a path matcher")?;
+    if path.is_empty() {
+        return Err(bad_value(
+            &word.position,
+            "the path is empty and matches nothing".into(),
+            "a path starts with `/`, or with `*` for its end: `*.php`",
+        ));
     }
-    Err(bad_value(
-        &word.position,
-        format!("the path `{}` matches nothing", word.text),
-        "a path starts with `/`, or with `*` for its end: `*.php`",
-    ))
+    if !path.starts_with(['/', '*']) {
+        path.insert(0, '/');
+    }
+    Ok(path)
 }
 
 pub(super) fn host(word: &Word) -> Result<String, Error> {

@@ -1,0 +1,185 @@
+//! A configuration as it is served: what all front threads need of it, and the orders by which they go from
+//! one to the next.
+
+use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use howdah_config::model::Config;
+use howdah_observe::access::Logs;
+use howdah_tls::{Acceptor, Tls};
+use http::HeaderValue;
+use tokio::sync::oneshot;
+
+use crate::endpoint::Endpoints;
+use crate::http3;
+use crate::inherited::Inherited;
+use crate::listener::{self, BindError, SiteAddress, Wanted};
+
+/// A configuration with everything that it takes but sockets.
+#[derive(Debug)]
+pub(crate) struct Setup {
+    pub(crate) config: Config,
+    pub(crate) listeners: Vec<Bound>,
+    /// Where authorities find the answers to their challenges.
+    pub(crate) challenges: Option<PathBuf>,
+    /// Numbers of the worker pools that run, in the order of the configuration.
+    pub(crate) pools: Vec<usize>,
+    pub(crate) logs: Logs,
+    pub(crate) endpoints: OnceLock<Endpoints>,
+}
+
+/// A listener without its sockets, which the front threads have.
+#[derive(Debug)]
+pub(crate) struct Bound {
+    wanted: Wanted,
+    pub(crate) address: SocketAddr,
+    pub(crate) hosts: Vec<SiteAddress>,
+    pub(crate) acceptor: Option<Arc<Acceptor>>,
+    /// What responses say of HTTP/3, if it has that.
+    pub(crate) alt_svc: Option<HeaderValue>,
+    /// How its connections are accepted.
+    pub(crate) http3: Option<quinn::ServerConfig>,
+}
+
+/// Where a listener comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// It was bound for this configuration.
+    New,
+    /// It was in the one before.
+    Kept {
+        /// Its number there.
+        number: usize,
+        /// The connections of before are told to end: they are not what those of now would be.
+        leaves: bool,
+    },
+}
+
+/// New sockets of one front thread, by the numbers of their listeners.
+#[derive(Debug, Default)]
+pub(crate) struct Sockets {
+    pub(crate) tcp: Vec<(usize, TcpListener)>,
+    pub(crate) http3: Vec<http3::Bound>,
+}
+
+/// What a front thread does when the configuration changes. Every thread is ready before one changes.
+#[derive(Debug)]
+pub(crate) enum Order {
+    /// Make everything that is needed.
+    Prepare(Box<Change>, oneshot::Sender<std::io::Result<()>>),
+    /// Serve what was prepared.
+    Switch(oneshot::Sender<()>),
+    /// Forget what was prepared.
+    Abandon,
+}
+
+/// Another configuration.
+#[derive(Debug)]
+pub(crate) struct Change {
+    pub(crate) setup: Arc<Setup>,
+    /// Of its listeners.
+    pub(crate) origins: Arc<[Origin]>,
+    pub(crate) sockets: Sockets,
+    /// For connections that have to end.
+    pub(crate) grace: Duration,
+}
+
+/// Listeners, where each comes from, and the new sockets of each front thread.
+type Listening = (Vec<Bound>, Vec<Origin>, Vec<Sockets>);
+
+/// The listeners of a configuration: those that `old` has are kept, the others bound.
+pub(crate) fn bind(
+    config: &Config,
+    tls: Option<&Tls>,
+    threads: usize,
+    old: &[Bound],
+    inherited: &mut Inherited,
+) -> Result<Listening, BindError> {
+    let (mut bounds, mut origins) = (Vec::new(), Vec::new());
+    let mut sockets: Vec<Sockets> = (0..threads).map(|_| Sockets::default()).collect();
+    for (number, (wanted, hosts)) in listener::wanted(config)?.into_iter().enumerate() {
+        let kept = old.iter().position(|bound| bound.wanted.is_same(&wanted));
+        let address = if let Some(kept) = kept {
+            old[kept].address
+        } else {
+            let bound = match inherited.take_tcp(wanted.ip, wanted.port) {
+                Some(socket) => listener::adopt(socket, threads),
+                None => listener::listen(wanted, threads),
+            };
+            let (address, own) = bound.map_err(|error| overlap(error, old))?;
+            for (thread, socket) in sockets.iter_mut().zip(own) {
+                thread.tcp.push((number, socket));
+            }
+            address
+        };
+        let acceptor = match (wanted.tls, tls) {
+            (false, _) => None,
+            (true, Some(tls)) => Some(Arc::new(acceptor(config, &hosts, tls))),
+            (true, None) => return Err(BindError::Certificates { address }),
+        };
+        let limits = &config.global.limits;
+        let http3 = match &acceptor {
+            Some(acceptor) if limits.http3 && !acceptor.is_strict() => {
+                let failed = |reason: String| BindError::Http3 { address, reason };
+                let set_up = http3::set_up(acceptor, limits);
+                let set_up = set_up.map_err(|error| failed(error.to_string()))?;
+                if kept.is_none_or(|kept| old[kept].http3.is_none()) {
+                    let socket = inherited.take_udp(address);
+                    let bound = http3::bind(number, (address, socket), set_up.clone());
+                    let bound = bound.map_err(|error| failed(error.to_string()))?;
+                    sockets[number % threads].http3.push(bound);
+                }
+                Some(set_up)
+            }
+            _ => None,
+        };
+        let bound = Bound {
+            wanted,
+            address,
+            hosts,
+            alt_svc: http3.as_ref().and_then(|_| http3::alt_svc(address.port())),
+            acceptor,
+            http3,
+        };
+        origins.push(match kept {
+            None => Origin::New,
+            Some(number) => Origin::Kept {
+                number,
+                leaves: leaves(&old[number], &bound),
+            },
+        });
+        bounds.push(bound);
+    }
+    Ok((bounds, origins, sockets))
+}
+
+/// Whether requests must not go on with connections of before: they were not encrypted, or nobody asked
+/// who the client is.
+fn leaves(old: &Bound, new: &Bound) -> bool {
+    match (&old.acceptor, &new.acceptor) {
+        (None, None) => false,
+        (Some(old), Some(new)) => old.is_strict() || new.is_strict(),
+        _ => true,
+    }
+}
+
+/// Says it if the port is taken by the server itself, on another address.
+fn overlap(error: BindError, old: &[Bound]) -> BindError {
+    let BindError::InUse { address } = error else {
+        return error;
+    };
+    let own = old.iter().map(|bound| bound.address);
+    match own.into_iter().find(|own| own.port() == address.port()) {
+        Some(own) => BindError::Overlap { address, own },
+        None => error,
+    }
+}
+
+fn acceptor(config: &Config, hosts: &[SiteAddress], tls: &Tls) -> Acceptor {
+    tls.acceptor(hosts.iter().map(|(site, address)| {
+        let host = config.sites[*site].addresses[*address].host.as_deref();
+        (*site, *address, host)
+    }))
+}

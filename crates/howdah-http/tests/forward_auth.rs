@@ -1,0 +1,135 @@
+//! `forward_auth`: another server says who may pass.
+
+mod support;
+
+use std::sync::atomic::Ordering::SeqCst;
+
+use support::front::{back, front};
+
+const ANSWER: &str = "/verify?mode=answer";
+
+/// The answer of a server that lets pass and says these fields.
+fn granting(fields: &str) -> String {
+    format!("{ANSWER}{fields}")
+}
+
+#[test]
+fn who_may_pass_goes_on() {
+    let (auth, app) = (back(), back());
+    let site = format!(
+        "forward_auth UP {{\nuri {}\ncopy_headers Remote-User Remote-Email>X-Email Remote-Groups\n}}\n\
+         header X-Front yes\nreverse_proxy {}",
+        granting("&h=remote-user:ann&h=remote-email:a@b&h=remote-groups:a&h=remote-groups:b"),
+        app.address()
+    );
+    let front = front(&auth.address(), "", &site);
+    // What the client says about itself is not believed.
+    let reply = front.send(
+        "POST /shop?a=b HTTP/1.1\r\nHost: a\r\nRemote-User: root\r\nX-Email: root@b\r\nX-Own: 1\r\n\
+         Content-Length: 3\r\n\r\nabc",
+    );
+    assert_eq!(reply.status, 200);
+    for (name, value) in [
+        ("method", "POST"),
+        ("uri", "/shop?a=b"),
+        ("length", "3"),
+        ("h.remote-user", "ann"),
+        ("h.x-email", "a@b"),
+        ("h.remote-groups", "a|b"),
+        ("h.x-own", "1"),
+    ] {
+        assert_eq!(reply.value(name), value, "{name}");
+    }
+    assert!(!reply.text().contains("h.x-forwarded-uri"), "{reply:?}");
+    assert_eq!(reply.header("x-front"), Some("yes"));
+    assert_eq!(reply.header("remote-user"), None);
+    assert_eq!(auth.harness.seen.calls.load(SeqCst), 1);
+    assert_eq!(app.harness.seen.calls.load(SeqCst), 1);
+}
+
+#[test]
+fn a_field_that_the_server_does_not_say_is_taken_out() {
+    let (auth, app) = (back(), back());
+    let site = format!(
+        "forward_auth UP {{\nuri {ANSWER}&h=remote-name:\ncopy_headers Remote-User Remote-Name\n}}\nreverse_proxy {}",
+        app.address()
+    );
+    let front = front(&auth.address(), "", &site);
+    let reply = front.get_with("/", "Remote-User: root\r\nRemote-Name: root\r\n");
+    assert_eq!(reply.status, 200);
+    assert!(!reply.text().contains("h.remote"), "{reply:?}");
+}
+
+#[test]
+fn who_may_not_pass_gets_the_answer() {
+    let (auth, app) = (back(), back());
+    let site = format!(
+        "forward_auth /closed/* UP {{\nuri {ANSWER}&status=302&h=location:http://login&h=x-secret:1\n\
+         header_up X-Up yes\nheader_down -X-Secret\n}}\nheader X-Front yes\nreverse_proxy {}\n\
+         handle_errors {{\nrespond formed\n}}",
+        app.address()
+    );
+    let front = front(&auth.address(), "", &site);
+    let reply = front.send(
+        "POST /closed/a?b HTTP/1.1\r\nHost: shop.example\r\nCookie: c=d\r\nContent-Length: 3\r\n\
+         Connection: upgrade\r\nUpgrade: websocket\r\n\r\nabc",
+    );
+    assert_eq!(reply.status, 302);
+    assert_eq!(reply.header("location"), Some("http://login"));
+    assert_eq!(reply.header("x-front"), Some("yes"));
+    assert_eq!(reply.header("x-secret"), None);
+    // What the server was told, as it says itself.
+    for (name, value) in [
+        ("method", "GET"),
+        ("length", "0"),
+        ("host", "shop.example"),
+        ("h.cookie", "c=d"),
+        ("h.x-up", "yes"),
+        ("h.x-forwarded-method", "POST"),
+        ("h.x-forwarded-uri", "/closed/a?b"),
+        ("h.x-forwarded-host", "shop.example"),
+        ("h.x-forwarded-for", "127.0.0.1"),
+    ] {
+        assert_eq!(reply.value(name), value, "{name}");
+    }
+    for gone in ["h.content-length", "h.upgrade"] {
+        assert!(!reply.text().contains(gone), "{gone}: {reply:?}");
+    }
+    assert_eq!(app.harness.seen.calls.load(SeqCst), 0);
+    // Others are not asked about.
+    assert_eq!(front.get("/open").value("uri"), "/open");
+    assert_eq!(auth.harness.seen.calls.load(SeqCst), 1);
+}
+
+#[test]
+fn several_are_asked_one_after_the_other() {
+    let (auth, app) = (back(), back());
+    let site = format!(
+        "route {{\nforward_auth UP {{\nuri {}\ncopy_headers X-One\n}}\n\
+         forward_auth UP {{\nuri {}\ncopy_headers X-Two\n}}\n\
+         forward_auth /no UP {{\nuri {ANSWER}&status=401\n}}\nreverse_proxy {}\n}}",
+        granting("&h=x-one:1"),
+        granting("&h=x-two:2"),
+        app.address()
+    );
+    let front = front(&auth.address(), "", &site);
+    let reply = front.get("/");
+    assert_eq!((reply.value("h.x-one"), reply.value("h.x-two")), ("1", "2"));
+    assert_eq!(auth.harness.seen.calls.load(SeqCst), 2);
+    assert_eq!(front.get("/no").status, 401);
+    assert_eq!(app.harness.seen.calls.load(SeqCst), 1);
+}
+
+#[test]
+fn a_server_that_is_gone_lets_nobody_pass() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let gone = listener.local_addr().unwrap().to_string();
+    let site = "forward_auth UP {\nuri /verify\ntransport http {\nresponse_header_timeout 50ms\n}\n}\nrespond secret\n\
+                handle_errors {\nrespond \"formed {err.status_code}\"\n}";
+    let silent = front(&gone, "", site);
+    let reply = silent.get("/");
+    assert_eq!((reply.status, reply.text()), (504, "formed 504"));
+    drop(listener);
+    let reply = silent.get("/");
+    assert_eq!((reply.status, reply.text()), (502, "formed 502"));
+}

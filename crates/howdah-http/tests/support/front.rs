@@ -1,0 +1,37 @@
+//! A server in front of others.
+
+use howdah_config::{NoFiles, parse};
+
+use super::{Harness, php_site};
+
+/// A server whose site has these directives; `UP` in them is the address of the upstream.
+pub fn front(upstream: &str, global: &str, site: &str) -> Harness {
+    let text = format!(
+        "{{\nhowdah {{\nfront_threads 1\n}}\n{global}\n}}\n:0 {{\nbind 127.0.0.1\n{site}\n}}\n"
+    )
+    // Not `UP` alone: a temporary directory may have it in its name.
+    .replace("reverse_proxy UP", &format!("reverse_proxy {upstream}"))
+    .replace(" UP {", &format!(" {upstream} {{"));
+    let parsed = parse(&text, "Caddyfile", &|_| None, &NoFiles)
+        .unwrap_or_else(|errors| panic!("{text}\n{errors}"));
+    Harness::start(&parsed.config)
+}
+
+pub struct Back {
+    pub harness: Harness,
+    _directory: tempfile::TempDir,
+}
+
+pub fn back() -> Back {
+    let directory = tempfile::tempdir().unwrap();
+    Back {
+        harness: Harness::start(&php_site(directory.path())),
+        _directory: directory,
+    }
+}
+
+impl Back {
+    pub fn address(&self) -> String {
+        self.harness.address().to_string()
+    }
+}

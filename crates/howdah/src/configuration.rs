@@ -1,0 +1,332 @@
+//! The configuration in force, and how another takes its place while the server serves
+//! (docs/adr/0007-reload-of-the-configuration.md).
+//!
+//! All that can be wrong with a configuration is found before anything of it is served: its text, what
+//! cannot change, certificates, addresses, routes. Then the front threads take it over, and what belongs to
+//! the old one is put away.
+
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use howdah_config::model::Config;
+use howdah_http::Server;
+use howdah_http::endpoint::Endpoints;
+use howdah_mercure::Hub;
+use howdah_observe::admin::{ConfigFile, Configuration};
+use howdah_tls::Tls;
+use serde_json::{Value, json};
+use tokio::sync::Mutex;
+
+use crate::certificates::Keeper;
+use crate::hubs::{self, HubEndpoint};
+use crate::observed::{MetricsPage, Observed};
+use crate::serve::{DEFAULT_GRACE, change_log, check_roots, start_watch, watched};
+use crate::source::{Read, Source};
+use crate::watch::{Changed, Page, Watcher};
+use crate::{pools, unchangeable};
+
+/// How long a server that stops waits for a reload that is under way.
+const RELOAD_ENDS: Duration = Duration::from_secs(2);
+
+type Hubs = Vec<Arc<Hub>>;
+
+/// A configuration and what belongs to it.
+struct State {
+    config: Config,
+    source: Option<Source>,
+    keeper: Option<Keeper>,
+    watcher: Option<Watcher>,
+}
+
+/// What is shown of it, for whoever cannot wait.
+struct Shown {
+    whole: Value,
+    frankenphp: Value,
+    source: Option<Source>,
+}
+
+/// See the module.
+pub(crate) struct InForce {
+    server: Arc<Server>,
+    observed: Observed,
+    state: Mutex<State>,
+    shown: RwLock<Shown>,
+}
+
+impl std::fmt::Debug for InForce {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("InForce").finish_non_exhaustive()
+    }
+}
+
+/// What a configuration brings that was not there before.
+pub(crate) struct Loaded {
+    /// Where changes of watched files come out, if there is something to watch.
+    pub(crate) changed: Option<Changed>,
+    /// Browsers that are told of them.
+    pub(crate) pages: Vec<Page>,
+}
+
+impl InForce {
+    /// The configuration that the server was started with.
+    pub(crate) fn new(
+        server: Arc<Server>,
+        observed: Observed,
+        config: &Config,
+        source: Option<Source>,
+        watcher: Option<Watcher>,
+    ) -> Self {
+        let shown = RwLock::new(Shown {
+            whole: whole(source.as_ref()),
+            frankenphp: frankenphp_config(config),
+            source: source.clone(),
+        });
+        observed.note_configuration(true);
+        let state = State {
+            config: config.clone(),
+            source,
+            keeper: None,
+            watcher,
+        };
+        Self {
+            server,
+            observed,
+            state: Mutex::new(state),
+            shown,
+        }
+    }
+
+    /// Starts to look after certificates, once addresses are listened on: authorities ask back.
+    pub(crate) async fn keep(&self, tls: Option<Tls>) -> std::io::Result<()> {
+        self.state.lock().await.keeper = tls.map(Keeper::start).transpose()?;
+        Ok(())
+    }
+
+    /// Serves another configuration; `None`: there is no file that could be read again.
+    pub(crate) async fn load(&self, from: Configuration) -> Result<Option<Loaded>, String> {
+        let mut state = self.state.lock().await;
+        let read = {
+            let Some(source) = &state.source else {
+                return match from {
+                    Configuration::Same => Ok(None),
+                    _ => Err("the server was started without a configuration file: \
+                              use `howdah run`"
+                        .into()),
+                };
+            };
+            match &from {
+                Configuration::Same => source.again(),
+                Configuration::File(file) => source.other(file),
+                Configuration::Text(text) => source.with(text),
+            }
+        };
+        let result = match read {
+            Ok(read) => self.take(&mut state, read).await,
+            Err(error) => Err(error.to_string()),
+        };
+        self.observed.note_configuration(result.is_ok());
+        if let Err(text) = &result {
+            tracing::error!(target: "howdah", "the configuration is not reloaded, the one before it stays: {text}");
+        }
+        result.map(Some)
+    }
+
+    async fn take(&self, state: &mut State, read: Read) -> Result<Loaded, String> {
+        let Read {
+            config,
+            source,
+            warnings,
+        } = read;
+        let failed = |error: crate::commands::Failure| error.to_string();
+        let differences = unchangeable::differences(&state.config, &config).map_err(failed)?;
+        if !differences.is_empty() {
+            return Err(differences.join("\n"));
+        }
+        check_roots(&config).map_err(failed)?;
+        pools::check_scripts(&config).map_err(failed)?;
+        let watch = watched(&config, Some(&source)).map_err(failed)?;
+        let (hubs, gone) = self.hubs(&state.config, &config)?;
+        // The storage may be on another machine.
+        let own = config.clone();
+        let tls = tokio::task::spawn_blocking(move || Tls::new(&own)).await;
+        let tls = tls
+            .map_err(|error| error.to_string())?
+            .map_err(|error| error.to_string())?;
+        let prepared = self.server.prepare(
+            &config,
+            tls.as_ref(),
+            self.pools(&config),
+            endpoints(&self.observed, &hubs),
+        );
+        let prepared = prepared.map_err(|error| explained(&error))?;
+        let before = self.server.local_addrs();
+        let grace = state.config.global.grace_period.unwrap_or(DEFAULT_GRACE);
+        self.server
+            .switch(prepared, grace)
+            .await
+            .map_err(|error| error.to_string())?;
+        for warning in warnings {
+            tracing::warn!(target: "howdah", "{warning}");
+        }
+        change_log(&config);
+        for hub in gone {
+            // Its subscribers come again, to the hub that there is now.
+            hub.close();
+        }
+        let pages = hubs::pages(&config, &hubs);
+        self.observed.set_hubs(hubs);
+        let after = self.server.local_addrs();
+        for address in after.iter().filter(|address| !before.contains(address)) {
+            tracing::info!(target: "howdah", %address, "listening");
+        }
+        for address in before.iter().filter(|address| !after.contains(address)) {
+            tracing::info!(target: "howdah", %address, "no longer listening");
+        }
+        if let Some(old) = state.keeper.take() {
+            // It gives back its locks.
+            let _ = tokio::task::spawn_blocking(|| old.stop()).await;
+        }
+        match tls.map(Keeper::start).transpose() {
+            Ok(keeper) => state.keeper = keeper,
+            Err(error) => {
+                tracing::error!(target: "howdah::tls", %error, "certificates are not renewed: restart the server");
+            }
+        }
+        // The old one's thread is waited for.
+        drop(state.watcher.take());
+        let (watcher, changed) = start_watch(watch).unzip();
+        state.watcher = watcher;
+        let mut shown = self.shown.write().unwrap_or_else(PoisonError::into_inner);
+        shown.whole = whole(Some(&source));
+        shown.frankenphp = frankenphp_config(&config);
+        shown.source = Some(source.clone());
+        drop(shown);
+        state.config = config;
+        state.source = Some(source);
+        tracing::info!(target: "howdah", "configuration loaded");
+        Ok(Loaded { changed, pages })
+    }
+
+    /// The hubs of a configuration: those that are as they were stay, with their subscribers and history.
+    /// And those that are gone.
+    fn hubs(&self, old: &Config, new: &Config) -> Result<(Hubs, Hubs), String> {
+        let mut left: Vec<_> = old.hubs.iter().zip(self.observed.hubs()).collect();
+        let mut hubs = Vec::with_capacity(new.hubs.len());
+        for own in &new.hubs {
+            let same = left.iter().position(|(known, _)| *known == own);
+            hubs.push(match same {
+                Some(same) => left.remove(same).1,
+                None => hubs::hub(own).map_err(|error| error.to_string())?,
+            });
+        }
+        Ok((hubs, left.into_iter().map(|(_, hub)| hub).collect()))
+    }
+
+    /// The numbers of its pools among those that run; they are the same ones, maybe in another order.
+    fn pools(&self, config: &Config) -> Vec<usize> {
+        let number = |name: &String| self.observed.pools.iter().position(|known| known == name);
+        let pools = config.workers.iter();
+        pools.filter_map(|pool| number(&pool.name)).collect()
+    }
+
+    /// The file that it is from, and whether that is what is served.
+    pub(crate) fn file(&self) -> Option<ConfigFile> {
+        let shown = self.shown.read().unwrap_or_else(PoisonError::into_inner);
+        shown.source.as_ref().map(Source::check)
+    }
+
+    /// As `/config` shows it.
+    pub(crate) fn whole(&self) -> Value {
+        let shown = self.shown.read().unwrap_or_else(PoisonError::into_inner);
+        shown.whole.clone()
+    }
+
+    /// In the words of `FrankenPHP`.
+    pub(crate) fn frankenphp(&self) -> Value {
+        let shown = self.shown.read().unwrap_or_else(PoisonError::into_inner);
+        shown.frankenphp.clone()
+    }
+
+    /// Stops what is of the configuration, and says how long requests may go on.
+    pub(crate) async fn stop(&self) -> Duration {
+        let Ok(mut state) = tokio::time::timeout(RELOAD_ENDS, self.state.lock()).await else {
+            return DEFAULT_GRACE;
+        };
+        if let Some(keeper) = state.keeper.take() {
+            keeper.stop();
+        }
+        drop(state.watcher.take());
+        // Subscribers never leave by themselves.
+        for hub in self.observed.hubs() {
+            hub.close();
+        }
+        state.config.global.grace_period.unwrap_or(DEFAULT_GRACE)
+    }
+}
+
+/// What answers `metrics` and `mercure`.
+pub(crate) fn endpoints(observed: &Observed, hubs: &[Arc<Hub>]) -> Endpoints {
+    Endpoints {
+        metrics: Some(Arc::new(MetricsPage(observed.clone()))),
+        hubs: hubs
+            .iter()
+            .map(|hub| Arc::new(HubEndpoint(hub.clone())) as _)
+            .collect(),
+    }
+}
+
+/// An error and what is behind it.
+fn explained(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        let inner_text = inner.to_string();
+        if !text.contains(&inner_text) {
+            text = format!("{text}: {inner_text}");
+        }
+        cause = inner.source();
+    }
+    text
+}
+
+fn whole(source: Option<&Source>) -> Value {
+    source.map_or_else(|| json!({"file": null, "statements": null}), Source::shown)
+}
+
+/// In the words of `FrankenPHP`'s own configuration.
+fn frankenphp_config(config: &Config) -> Value {
+    let workers: Vec<_> = config
+        .workers
+        .iter()
+        .map(|pool| {
+            json!({
+                "name": pool.name,
+                "file_name": pool.file,
+                "num": pool.workers.unwrap_or_default(),
+                "watch": pool.watch,
+            })
+        })
+        .collect();
+    json!({
+        "num_threads": config.global.php.workers.unwrap_or_default(),
+        "workers": workers,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use howdah_config::model::WorkerPool;
+
+    use super::*;
+
+    #[test]
+    fn what_frankenphps_clients_ask_for() {
+        let config = Config {
+            workers: vec![WorkerPool::new("app", "/srv/w.php")],
+            ..Config::default()
+        };
+        let shown = frankenphp_config(&config);
+        assert_eq!(shown["workers"][0]["name"], "app");
+        assert_eq!(shown["workers"][0]["file_name"], "/srv/w.php");
+    }
+}

@@ -1,0 +1,158 @@
+//! The files that a configuration was read from, as they were then.
+
+use std::path::{Path, PathBuf};
+
+use howdah_config::outline::Outline;
+use howdah_config::{Config, LoadError, Parsed, Warning};
+use howdah_observe::admin::ConfigFile;
+use serde_json::{Value, json};
+
+use crate::cli;
+
+/// See the module.
+#[derive(Debug, Clone)]
+pub(crate) struct Source {
+    /// As it was named, which is what messages name.
+    given: PathBuf,
+    texts: Vec<(PathBuf, Option<Vec<u8>>)>,
+    statements: Outline,
+    /// `howdah run --watch`.
+    watch: bool,
+}
+
+/// A configuration that was read.
+pub(crate) struct Read {
+    pub(crate) config: Config,
+    pub(crate) source: Source,
+    pub(crate) warnings: Vec<Warning>,
+}
+
+impl Source {
+    /// Reads a file. `watch`: worker scripts that watch nothing watch PHP files.
+    pub(crate) fn read(file: &Path, watch: bool) -> Result<Read, LoadError> {
+        Ok(Self::of(file, None, howdah_config::load(file)?, watch))
+    }
+
+    /// Reads the file again.
+    pub(crate) fn again(&self) -> Result<Read, LoadError> {
+        Self::read(&self.given, self.watch)
+    }
+
+    /// Reads another file.
+    pub(crate) fn other(&self, file: &Path) -> Result<Read, LoadError> {
+        Self::read(file, self.watch)
+    }
+
+    /// Reads a text as if it were in the file.
+    pub(crate) fn with(&self, text: &str) -> Result<Read, LoadError> {
+        let parsed = howdah_config::load_text(text, &self.given)?;
+        Ok(Self::of(&self.given, Some(text), parsed, self.watch))
+    }
+
+    fn of(file: &Path, text: Option<&str>, parsed: Parsed, watch: bool) -> Read {
+        let mut config = parsed.config;
+        if watch {
+            let unwatched = config.workers.iter_mut();
+            for pool in unwatched.filter(|pool| pool.watch.is_empty()) {
+                pool.watch.push(cli::WATCHED.to_owned());
+            }
+        }
+        let mut texts: Vec<_> = parsed
+            .files
+            .iter()
+            .map(|file| {
+                let file = absolute(Path::new(file));
+                let text = std::fs::read(&file).ok();
+                (file, text)
+            })
+            .collect();
+        if let (Some(text), Some(first)) = (text, texts.first_mut()) {
+            first.1 = Some(text.as_bytes().to_vec());
+        }
+        Read {
+            config,
+            source: Self {
+                given: file.to_owned(),
+                texts,
+                statements: parsed.outline,
+                watch,
+            },
+            warnings: parsed.warnings,
+        }
+    }
+
+    /// Whether the files still are the same.
+    pub(crate) fn check(&self) -> ConfigFile {
+        let differs = |(file, text): &(PathBuf, Option<Vec<u8>>)| std::fs::read(file).ok() != *text;
+        ConfigFile {
+            file: absolute(&self.given).display().to_string(),
+            changed: self.texts.iter().any(differs),
+        }
+    }
+
+    /// As `/config` shows it.
+    pub(crate) fn shown(&self) -> Value {
+        json!({"file": absolute(&self.given), "statements": self.statements})
+    }
+
+    /// The files to watch for changes; none unless that was asked for.
+    pub(crate) fn watched(&self) -> Vec<String> {
+        let files = self.texts.iter().filter(|_| self.watch);
+        files
+            .filter_map(|(file, _)| file.to_str().map(str::to_owned))
+            .collect()
+    }
+}
+
+/// The path from the root; symbolic links stay.
+pub(crate) fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_changed_configuration_is_noticed() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = |name: &str| dir.path().join(name);
+        std::fs::write(path("Caddyfile"), "import more\n").expect("written");
+        std::fs::write(path("more"), ":8080\n").expect("written");
+        let read = Source::read(&path("Caddyfile"), false).expect("valid");
+        let source = read.source;
+        assert_eq!(
+            source.check(),
+            ConfigFile {
+                file: path("Caddyfile").display().to_string(),
+                changed: false
+            }
+        );
+        assert!(source.watched().is_empty());
+        std::fs::write(path("more"), ":8081\n").expect("written");
+        assert!(source.check().changed);
+        let again = source.again().expect("valid");
+        assert_eq!(again.config.sites[0].addresses[0].port, 8081);
+        assert!(!again.source.check().changed);
+        std::fs::write(path("more"), ":8080\n").expect("written");
+        assert!(!source.check().changed);
+        std::fs::remove_file(path("more")).expect("removed");
+        assert!(source.check().changed);
+        assert!(source.again().is_err());
+    }
+
+    #[test]
+    fn a_text_is_as_good_as_a_file() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let file = dir.path().join("Caddyfile");
+        std::fs::write(&file, ":8080\n").expect("written");
+        let source = Source::read(&file, true).expect("valid").source;
+        assert_eq!(source.watched(), [file.to_str().expect("UTF-8")]);
+        let read = source.with(":8081\n").expect("valid");
+        assert_eq!(read.config.sites[0].addresses[0].port, 8081);
+        assert!(read.source.check().changed, "the file says something else");
+        let error = source.with("{\n\tadmni off\n}\n").map(drop);
+        let error = error.expect_err("no such option").to_string();
+        assert!(error.contains("Caddyfile:2:"), "{error}");
+    }
+}

@@ -1,0 +1,331 @@
+//! Clients that use HTTP/2 to do harm: their connections end, memory has a bound, and others are served.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::time::Instant;
+
+use howdah_testkit::{PATIENCE, Server, ServerBuilder};
+use howdah_tests::frames::{
+    CONTINUATION, DATA, END_HEADERS, END_STREAM, ENHANCE_YOUR_CALM, Frame, Frames, HEADERS,
+    INITIAL_WINDOW_SIZE, PING, PRIORITY, RST_STREAM, SETTINGS, WINDOW_UPDATE, block, frame,
+    request,
+};
+use howdah_tests::tls::{Authority, Client};
+use howdah_tests::{caddyfile, www};
+
+/// What a connection may cost the server at most, with a margin for what an allocator keeps.
+const MEMORY_MAX: u64 = 48 << 20;
+
+fn server(timeouts: &str) -> ServerBuilder {
+    let global = format!(
+        "admin off\nfrankenphp {{\nfront_threads 1\nnum_threads 1\n}}\nservers {{\ntimeouts {{\n{timeouts}\n}}\n}}"
+    );
+    let site = format!("root * {}\nphp_server", www().display());
+    Server::caddyfile(caddyfile(&global, &site))
+}
+
+fn open(server: &Server) -> Frames<TcpStream> {
+    Frames::open(server.address(), &[])
+}
+
+/// Bytes of the server's own memory.
+fn memory(server: &Server) -> u64 {
+    let path = format!("/proc/{}/status", server.pid());
+    let status = std::fs::read_to_string(path).expect("it lives");
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))
+        .expect("a line");
+    let kibibytes = line.trim().trim_end_matches(" kB");
+    kibibytes.parse::<u64>().expect("a number") << 10
+}
+
+/// Sends the same bytes again and again, until the server ends the connection.
+fn flood<S: Read + Write>(client: &mut Frames<S>, bytes: &[u8]) {
+    let start = Instant::now();
+    while start.elapsed() < PATIENCE {
+        if client.send_bytes(bytes).is_err() {
+            return;
+        }
+    }
+    panic!("the server takes everything");
+}
+
+fn resets(first: u32, count: u32) -> Vec<Frame> {
+    let head = block(&request("GET", "/hello.php"));
+    let code = 8_u32.to_be_bytes();
+    let pair = |number| {
+        let stream = first + 2 * number;
+        [
+            frame(HEADERS, END_STREAM | END_HEADERS, stream, head.clone()),
+            frame(RST_STREAM, 0, stream, code),
+        ]
+    };
+    (0..count).flat_map(pair).collect()
+}
+
+#[test]
+fn requests_that_are_reset_at_once_end_the_connection() {
+    let server = server("").start();
+    let mut client = open(&server);
+    // What the server has not read when it ends the connection does not matter.
+    let _ = client.send(&resets(1, 500));
+    assert_eq!(client.last_words(), ENHANCE_YOUR_CALM);
+    server.get("/hello.php").assert(200, "hello");
+}
+
+#[test]
+fn the_same_inside_of_tls() {
+    let authority = Authority::new();
+    let directory = tempfile::tempdir().expect("a directory");
+    let pair = authority.issue(directory.path(), "a", &["localhost"]);
+    let text = format!(
+        "{{\nadmin off\nauto_https disable_redirects\nstorage file_system {}\n}}\n\
+         https://localhost:0 {{\nbind 127.0.0.1\ntls {pair}\nroot * {}\nphp_server\n}}\n",
+        directory.path().display(),
+        www().display(),
+    );
+    let server = Server::caddyfile(text).start();
+    let trusted = Client::trusting(&authority.pem()).speaking(b"h2");
+    let connect = || {
+        let stream = trusted
+            .connect(server.address(), "localhost")
+            .expect("a handshake");
+        assert_eq!(stream.conn.alpn_protocol(), Some(&b"h2"[..]));
+        Frames::begin(stream, &[])
+    };
+    let mut other = connect();
+    // Who agreed on HTTP/2 and says something else gets no answer of HTTP/1.1.
+    let mut wrong = trusted
+        .connect(server.address(), "localhost")
+        .expect("a handshake");
+    wrong
+        .write_all(b"GET /hello.php HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        .expect("sent");
+    let mut answer = Vec::new();
+    // However it ends.
+    let _ = wrong.read_to_end(&mut answer);
+    let answer = String::from_utf8_lossy(&answer);
+    assert!(!answer.contains("HTTP/1.1"), "{answer}");
+    let mut client = connect();
+    let _ = client.send(&resets(1, 500));
+    assert_eq!(client.last_words(), ENHANCE_YOUR_CALM);
+    let mut client = connect();
+    let head = block(&request("GET", "/hello.php"));
+    client
+        .send(&[frame(HEADERS, END_STREAM, 1, head)])
+        .expect("sent");
+    flood(&mut client, &frame(CONTINUATION, 0, 1, []).to_bytes());
+    // A connection beside them, and a new one.
+    for client in [&mut other, &mut connect()] {
+        client.get(1, "/hello.php").expect("sent");
+        client.wait("response", |frame| frame.is_status(200));
+    }
+}
+
+#[test]
+fn a_header_that_goes_on_and_on_ends_the_connection() {
+    let server = server("").start();
+    let field = block(&[("x-more", "x".repeat(8000))]);
+    // Empty frames, and frames with as much as they may have.
+    for payload in [Vec::new(), field] {
+        let before = memory(&server);
+        let mut client = open(&server);
+        let head = block(&request("GET", "/hello.php"));
+        client
+            .send(&[frame(HEADERS, END_STREAM, 1, head)])
+            .expect("sent");
+        flood(&mut client, &frame(CONTINUATION, 0, 1, payload).to_bytes());
+        assert!(memory(&server) < before + MEMORY_MAX);
+        server.get("/hello.php").assert(200, "hello");
+    }
+}
+
+#[test]
+fn a_small_header_that_is_large_when_unpacked_is_refused() {
+    let server = server("").start();
+    let before = memory(&server);
+    let mut client = open(&server);
+    // A field of 4,000 bytes goes into the table, and then comes 12,000 times by its number.
+    let mut head = block(&request("GET", "/hello.php"));
+    head.extend(b"\x40\x01x\x7f\xa1\x1e");
+    head.extend([b'x'; 4000]);
+    head.extend([0xbe; 12_000]);
+    let (first, second) = head.split_at(10_000);
+    client
+        .send(&[
+            frame(HEADERS, END_STREAM, 1, first),
+            frame(CONTINUATION, END_HEADERS, 1, second),
+        ])
+        .expect("sent");
+    let answer = client.wait("answer", |frame| {
+        frame.stream == 1 || frame.error().is_some()
+    });
+    assert!(!answer.is_status(200), "{answer:?}");
+    assert!(memory(&server) < before + MEMORY_MAX);
+    server.get("/hello.php").assert(200, "hello");
+}
+
+/// The server's answers to these are never read: it stops taking them, and then ends the connection.
+#[test]
+fn whoever_asks_and_does_not_listen_is_cut() {
+    let server = server("write 500ms").start();
+    let before = memory(&server);
+    for asked in [frame(SETTINGS, 0, 0, []), frame(PING, 0, 0, [1; 8])] {
+        let mut client = open(&server);
+        flood(&mut client, &asked.to_bytes().repeat(1000));
+        assert!(memory(&server) < before + MEMORY_MAX, "{asked:?}");
+        server.get("/hello.php").assert(200, "hello");
+    }
+}
+
+/// What says nothing does not keep a connection: it is one without requests.
+#[test]
+fn whoever_says_nothing_at_length_is_told_to_go() {
+    let server = server("idle 500ms").start();
+    for said in [
+        frame(PRIORITY, 0, 3, [0, 0, 0, 0, 1]),
+        frame(SETTINGS, END_STREAM, 0, []),
+        frame(PING, END_STREAM, 0, [1; 8]),
+        frame(0xbb, 0, 0, [0; 100]),
+        frame(WINDOW_UPDATE, 0, 0, [0, 0, 0, 0]),
+    ] {
+        let mut client = open(&server);
+        flood(&mut client, &said.to_bytes());
+        server.get("/hello.php").assert(200, "hello");
+    }
+}
+
+#[test]
+fn empty_data_without_end_ends_the_connection() {
+    let server = server("").start();
+    let mut client = open(&server);
+    let head = block(&request("POST", "/hello.php"));
+    client
+        .send(&[frame(HEADERS, END_HEADERS, 1, head)])
+        .expect("sent");
+    flood(&mut client, &frame(DATA, 0, 1, []).to_bytes());
+    server.get("/hello.php").assert(200, "hello");
+}
+
+#[test]
+fn a_header_that_stops_has_a_time() {
+    let server = server("idle 500ms").start();
+    let mut client = open(&server);
+    let head = block(&request("GET", "/hello.php"));
+    client
+        .send(&[frame(HEADERS, END_STREAM, 1, &head[..20])])
+        .expect("sent");
+    while let Ok(Some(frame)) = client.receive() {
+        assert_ne!(frame.stream, 1, "{frame:?}");
+    }
+    server.get("/hello.php").assert(200, "hello");
+}
+
+#[test]
+fn a_body_that_stops_has_a_time_and_holds_no_php_process() {
+    let server = server("read_body 500ms").start();
+    let mut client = open(&server);
+    let mut head = request("POST", "/dump.php");
+    head.push(("content-length", "10"));
+    client
+        .send(&[
+            frame(HEADERS, END_HEADERS, 1, block(&head)),
+            frame(DATA, 0, 1, b"half.".to_vec()),
+        ])
+        .expect("sent");
+    // There is one process, and it is free.
+    client.get(3, "/hello.php").expect("sent");
+    client.wait("response", |frame| {
+        frame.stream == 3 && frame.is_status(200)
+    });
+    let refused = client.wait("refusal", |frame| {
+        frame.stream == 1 && frame.kind == HEADERS
+    });
+    assert!(!refused.is_status(200), "{refused:?}");
+    client.wait("reset", |frame| {
+        frame.stream == 1 && frame.kind == RST_STREAM
+    });
+    client.get(5, "/hello.php").expect("sent");
+    client.wait("response", |frame| {
+        frame.stream == 5 && frame.is_status(200)
+    });
+}
+
+#[test]
+fn whoever_takes_a_byte_at_a_time_loses_that_stream_alone() {
+    let server = server("write 300ms").start();
+    let mut client = Frames::open(server.address(), &[(INITIAL_WINDOW_SIZE, 1)]);
+    client.get(1, "/stream.php?lines=100000").expect("sent");
+    loop {
+        let next = client.receive().expect("readable").expect("a frame");
+        match next.kind {
+            DATA if next.stream == 1 => {
+                assert!(next.payload.len() <= 1);
+                let more = frame(WINDOW_UPDATE, 0, 1, 1_u32.to_be_bytes());
+                client.send(&[more]).expect("sent");
+            }
+            RST_STREAM if next.stream == 1 => break,
+            _ => {}
+        }
+    }
+    let wide = frame(
+        SETTINGS,
+        0,
+        0,
+        [
+            &INITIAL_WINDOW_SIZE.to_be_bytes()[..],
+            &65_535_u32.to_be_bytes(),
+        ]
+        .concat(),
+    );
+    client.send(&[wide]).expect("sent");
+    client.get(3, "/hello.php").expect("sent");
+    client.wait("response", |frame| {
+        frame.stream == 3 && frame.is_status(200)
+    });
+}
+
+#[test]
+fn whoever_reads_nothing_is_cut_and_costs_little() {
+    let server = server("write 500ms").start();
+    let before = memory(&server);
+    let window = (INITIAL_WINDOW_SIZE, 0x7fff_ffff);
+    let mut client = Frames::open(server.address(), &[window]);
+    let wide = frame(WINDOW_UPDATE, 0, 0, 0x7fff_0000_u32.to_be_bytes());
+    client.send(&[wide]).expect("sent");
+    for stream in (1..200).step_by(2) {
+        client
+            .get(stream, "/stream.php?lines=100000")
+            .expect("sent");
+    }
+    // Ends with an error once the server has cut it.
+    let ping = frame(PING, 0, 0, [1; 8]).to_bytes();
+    flood(&mut client, &ping);
+    assert!(memory(&server) < before + MEMORY_MAX);
+    server.get("/hello.php").assert(200, "hello");
+}
+
+#[test]
+fn more_streams_than_allowed_are_refused() {
+    let server = server("").start();
+    let mut client = open(&server);
+    // One process: the requests wait for it.
+    for number in 0..400 {
+        client.get(2 * number + 1, "/hello.php").expect("sent");
+    }
+    let mut ends = 0;
+    while ends < 400 {
+        match client.receive() {
+            Ok(Some(frame)) if frame.kind == RST_STREAM => ends += 1,
+            Ok(Some(frame)) if frame.flags & END_STREAM != 0 && frame.stream != 0 => ends += 1,
+            Ok(Some(_)) => {}
+            Ok(None) => panic!("the connection ended"),
+            Err(error) => {
+                assert_ne!(error.kind(), ErrorKind::WouldBlock, "a request has no end");
+                panic!("{error}");
+            }
+        }
+    }
+    server.get("/hello.php").assert(200, "hello");
+}

@@ -1,0 +1,222 @@
+//! HTTP/3 in front of PHP.
+
+use std::sync::Arc;
+
+use bytes::{Buf, Bytes};
+use h3::client::{RequestStream, SendRequest};
+use h3::error::{Code, StreamError};
+use howdah_testkit::{PATIENCE, Server};
+use howdah_tests::encode;
+use howdah_tests::tls::{Authority, Client};
+use howdah_tests::worker::scripts;
+use http::{Method, Request, Response};
+use quinn::crypto::rustls::QuicClientConfig;
+use tempfile::TempDir;
+use tokio::task::JoinHandle;
+
+type Stream = RequestStream<h3_quinn::BidiStream<Bytes>, Bytes>;
+
+/// A server of `tests/worker` with HTTPS, and who trusts it.
+struct Fixture {
+    server: Server,
+    client: Client,
+    _directory: TempDir,
+}
+
+impl Fixture {
+    /// With `lines` in the options of its workers of `early_hints.php`, or none of them.
+    fn start(worker: bool) -> Self {
+        let directory = tempfile::tempdir().expect("a directory");
+        let authority = Authority::new();
+        let pair = authority.issue(directory.path(), "a", &["localhost"]);
+        let root = scripts();
+        let workers = if worker {
+            format!("worker {} 1", root.join("early_hints.php").display())
+        } else {
+            String::new()
+        };
+        let text = format!(
+            "{{\nadmin off\nauto_https disable_redirects\nstorage file_system {}\n\
+             frankenphp {{\nnum_threads 1\n{workers}\n}}\n}}\n\
+             https://localhost:0 {{\nbind 127.0.0.1\ntls {pair}\nroot * {}\nphp_server\n}}\n",
+            directory.path().display(),
+            root.display(),
+        );
+        Self {
+            server: Server::caddyfile(text).start(),
+            client: Client::trusting(&authority.pem()),
+            _directory: directory,
+        }
+    }
+
+    /// Runs `work` with what makes connections.
+    fn run(&self, work: impl AsyncFnOnce(&Self)) {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        runtime
+            .block_on(async { tokio::time::timeout(PATIENCE, work(self)).await })
+            .expect("the server answers in time");
+    }
+
+    async fn connect(&self) -> Connection {
+        let tls = (*self.client.offering(b"h3")).clone();
+        let crypto = QuicClientConfig::try_from(tls).expect("TLS 1.3");
+        let config = quinn::ClientConfig::new(Arc::new(crypto));
+        let address = "127.0.0.1:0".parse().expect("an address");
+        let endpoint = quinn::Endpoint::client(address).expect("a socket");
+        let connecting = endpoint
+            .connect_with(config, self.server.address(), "localhost")
+            .expect("a name");
+        let quic = connecting.await.expect("a handshake");
+        let (mut driver, send) = h3::client::new(h3_quinn::Connection::new(quic))
+            .await
+            .expect("HTTP/3");
+        let driver = tokio::spawn(async move {
+            // Ends with the connection, whatever ended it.
+            let _ = std::future::poll_fn(|cx| driver.poll_close(cx)).await;
+        });
+        Connection { send, driver }
+    }
+}
+
+struct Connection {
+    send: SendRequest<h3_quinn::OpenStreams, Bytes>,
+    driver: JoinHandle<()>,
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.driver.abort();
+    }
+}
+
+impl Connection {
+    async fn begin(&mut self, method: Method, target: &str) -> Stream {
+        let request = Request::builder()
+            .method(method)
+            .uri(format!("https://localhost{target}"))
+            .body(())
+            .expect("a request");
+        let stream = self.send.send_request(request).await;
+        stream.expect("a stream")
+    }
+
+    /// A request without a body.
+    async fn ask(&mut self, method: Method, target: &str) -> Stream {
+        let mut stream = self.begin(method, target).await;
+        stream.finish().await.expect("sent");
+        stream
+    }
+
+    /// Its whole answer.
+    async fn get(&mut self, target: &str) -> (Response<()>, String) {
+        let mut stream = self.ask(Method::GET, target).await;
+        let response = stream.recv_response().await.expect("a response");
+        (response, rest(&mut stream).await.expect("a whole body"))
+    }
+}
+
+/// What follows the header, to the end of the stream.
+async fn rest(stream: &mut Stream) -> Result<String, StreamError> {
+    let mut text = Vec::new();
+    while let Some(mut part) = stream.recv_data().await? {
+        text.extend_from_slice(&part.copy_to_bytes(part.remaining()));
+    }
+    Ok(String::from_utf8(text).expect("text"))
+}
+
+async fn hint(stream: &mut Stream, path: &str) {
+    let hint = stream.recv_response().await.expect("an interim response");
+    assert_eq!(hint.status(), 103);
+    assert_eq!(hint.headers()["link"], format!("<{path}>; rel=preload"));
+    assert!(!hint.headers().contains_key("x-final"));
+}
+
+fn hints_come_while_the_script_is_busy(worker: bool) {
+    let fixture = Fixture::start(worker);
+    fixture.run(async |fixture| {
+        let mut connection = fixture.connect().await;
+        for i in 0..3 {
+            let mut gate = fixture.server.gate(&format!("gate{i}"));
+            let query = format!("hints=/a.css,/b.js&gate={}", encode(gate.path()));
+            let target = format!("/early_hints.php?{query}");
+            let mut stream = connection.ask(Method::GET, &target).await;
+            // The script stands at the gate until both are here.
+            hint(&mut stream, "/a.css").await;
+            hint(&mut stream, "/b.js").await;
+            gate.open(1);
+            let response = stream.recv_response().await.expect("a response");
+            assert_eq!(response.status(), 200);
+            assert_eq!(response.headers()["x-final"], "yes");
+            assert!(!response.headers().contains_key("link"));
+            assert_eq!(rest(&mut stream).await.expect("a whole body"), "hello");
+        }
+        let (response, text) = connection.get("/early_hints.php?hints=").await;
+        assert_eq!((response.status().as_u16(), text.as_str()), (200, "hello"));
+        // HEAD has hints too, and nothing else before its end.
+        let mut stream = connection.ask(Method::HEAD, "/early_hints.php").await;
+        hint(&mut stream, "/style.css").await;
+        let response = stream.recv_response().await.expect("a response");
+        assert_eq!(response.status(), 200);
+        assert_eq!(rest(&mut stream).await.expect("the end"), "");
+    });
+}
+
+#[test]
+fn hints_come_while_a_script_is_busy() {
+    hints_come_while_the_script_is_busy(false);
+}
+
+#[test]
+fn hints_come_while_a_worker_is_busy() {
+    hints_come_while_the_script_is_busy(true);
+}
+
+#[test]
+fn responses_without_a_body_end() {
+    let fixture = Fixture::start(false);
+    fixture.run(async |fixture| {
+        // As the first request of a connection, and as a later one.
+        for _ in 0..5 {
+            let mut connection = fixture.connect().await;
+            for (method, target) in [
+                (Method::HEAD, "/hello.php"),
+                (Method::HEAD, "/words.txt"),
+                (Method::HEAD, "/nothing"),
+                (Method::OPTIONS, "/hello.php"),
+                (Method::HEAD, "/large.php?kb=1000"),
+                (Method::HEAD, "/hello.php"),
+            ] {
+                let mut stream = connection.ask(method.clone(), target).await;
+                let response = stream.recv_response().await.expect("a response");
+                let rest = rest(&mut stream).await;
+                let rest = rest.unwrap_or_else(|error| panic!("{method} {target}: {error}"));
+                if method == Method::HEAD {
+                    assert_eq!(rest, "", "{target}: {response:?}");
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn requests_that_are_reset_harm_no_other() {
+    let fixture = Fixture::start(false);
+    fixture.run(async |fixture| {
+        let mut other = fixture.connect().await;
+        let mut connection = fixture.connect().await;
+        for number in 0..1000 {
+            let mut stream = connection.begin(Method::GET, "/hello.php").await;
+            stream.stop_stream(Code::H3_REQUEST_CANCELLED);
+            stream.stop_sending(Code::H3_REQUEST_CANCELLED);
+            if number % 100 == 0 {
+                let (response, text) = other.get("/hello.php").await;
+                assert_eq!(response.status(), 200, "{text}");
+            }
+        }
+        let (response, text) = connection.get("/hello.php").await;
+        assert_eq!(response.status(), 200, "{text}");
+    });
+}

@@ -1,0 +1,313 @@
+//! `mercure_publish()` in all ways that PHP code is run, and `hot_reload`.
+
+use std::fmt::Write as _;
+
+use howdah_testkit::{Connection, Request, Server, Www};
+use howdah_tests::{caddyfile, encode};
+
+/// HS256 with the key `secret`: may publish and subscribe to everything.
+const TOKEN: &str = "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJtZXJjdXJlIjogeyJwdWJsaXNoIjogWyIqIl0sICJzdWJzY3JpYmUiOiBbIioiXX19.LPNaAXRFWGH6l2ZxsybG-XKr1954ui6t7HioxnzWkyE";
+
+const HUB: &str = "mercure {\npublisher_jwt secret\nsubscriber_jwt secret\nanonymous\n}";
+
+/// Runs the code that it is sent, in whatever mode.
+const SCRIPT: &str = r"<?php
+$boot = 'not called';
+if (isset($_SERVER['FRANKENPHP_WORKER'])) {
+    try {
+        mercure_publish('t');
+    } catch (RuntimeException $e) {
+        $boot = $e->getMessage();
+    }
+}
+$handle = function () use ($boot) {
+    header('Content-Type: text/plain');
+    try {
+        eval(file_get_contents('php://input'));
+    } catch (Throwable $e) {
+        echo get_class($e), ': ', $e->getMessage();
+    }
+};
+if (!isset($_SERVER['FRANKENPHP_WORKER'])) {
+    $handle();
+} else {
+    while (frankenphp_handle_request($handle));
+}
+";
+
+struct Site {
+    server: Server,
+    _www: Www,
+}
+
+impl Site {
+    /// `worker`: lines of the worker's block; `None`: classic.
+    fn start(worker: Option<&str>, site: &str) -> Self {
+        let www = Www::new().file("index.php", SCRIPT);
+        let root = www.path().display();
+        let worker = worker.map_or_else(String::new, |lines| {
+            format!("worker {{\nfile {root}/index.php\nnum 1\n{lines}\n}}")
+        });
+        let text = format!("{site}\nroot * {root}\nphp_server {{\n{worker}\n}}");
+        let global = "admin off\ngrace_period 1h\nfrankenphp {\nnum_threads 2\n}";
+        let server = Server::caddyfile(caddyfile(global, &text)).start();
+        Self { server, _www: www }
+    }
+
+    #[track_caller]
+    fn run(&self, code: &str) -> String {
+        let response = self
+            .server
+            .send(&Request::new("POST", "/index.php").body(code));
+        response.assert_status(200);
+        response.text()
+    }
+
+    /// Somebody who listens to all topics. With `token` to private updates too.
+    fn subscribe(&self, token: bool) -> Connection {
+        let mut connection = self.server.connect();
+        let mut request = Request::get("/.well-known/mercure?topic=*");
+        if token {
+            request = request.header("Authorization", format!("Bearer {TOKEN}"));
+        }
+        connection.send(&request).expect("sent");
+        assert_eq!(connection.begin("GET").expect("a head").status, 200);
+        // The subscription counts from here on.
+        connection
+            .read_until(":\n")
+            .expect("the first sign of life");
+        connection
+    }
+}
+
+/// Reads up to the end of an event with this data.
+#[track_caller]
+fn until(reader: &mut Connection, data: &str) -> String {
+    let seen = reader.read_until(&format!("data: {data}\n\n"));
+    String::from_utf8(seen.expect("the events come")).expect("UTF-8")
+}
+
+/// What holds in every mode.
+fn publishes(worker: Option<&str>) {
+    let site = Site::start(worker, HUB);
+    let mut reader = site.subscribe(false);
+    let mut trusted = site.subscribe(true);
+
+    let id = site.run("echo mercure_publish('https://a/1', \"one\\ntwo\", type: 'k', retry: 5);");
+    assert_eq!(id.len(), "urn:uuid:".len() + 36, "{id}");
+    assert!(
+        id.starts_with("urn:uuid:") && id.as_bytes()[23] == b'4',
+        "{id}"
+    );
+    let event = format!("event: k\nretry: 5\nid: {id}\ndata: one\ndata: two\n\n");
+    assert_eq!(until(&mut reader, "two"), event);
+    assert_eq!(until(&mut trusted, "two"), event);
+
+    let same = site.run("echo mercure_publish(['a', 'b'], 'private', true, 'own');");
+    assert_eq!(same, "own");
+    site.run("mercure_publish('a'); mercure_publish('a', 'public');");
+    assert_eq!(until(&mut trusted, "private"), "id: own\ndata: private\n\n");
+    assert!(!until(&mut reader, "public").contains("private"));
+
+    // In order, and more than the ring holds; after the client has had its response.
+    let text = site.run(
+        "for ($i = 0; $i < 500; $i++) { mercure_publish('t', str_pad((string) $i, 900, '.')); }
+        echo 'sent'; fastcgi_finish_request();
+        for (; $i < 1000; $i++) { mercure_publish('t', str_pad((string) $i, 900, '.')); }
+        mercure_publish('t', 'last');",
+    );
+    assert_eq!(text, "sent");
+    let events = until(&mut reader, "last");
+    let mut expected = String::new();
+    for number in 0..1000 {
+        let _ = writeln!(expected, "data: {number:.<900}\n");
+    }
+    expected.push_str("data: last\n\n");
+    let without_ids: String = events
+        .split_inclusive('\n')
+        .filter(|line| !line.starts_with("id: "))
+        .collect();
+    assert!(without_ids == expected, "{}", without_ids.len());
+
+    // Several times the ring.
+    let large = 900_000;
+    site.run(&format!(
+        "mercure_publish('t', str_repeat('x', {large})); mercure_publish('t', 'after');"
+    ));
+    let events = until(&mut reader, "after");
+    assert!(events.contains(&format!("data: {}\n\n", "x".repeat(large))));
+
+    for (call, error) in [
+        (
+            "mercure_publish('t', str_repeat('x', 1 << 20), id: 'i')",
+            "RuntimeException: The update is too large: it takes 1048614 bytes with its topics, id and type, and may take 1048576",
+        ),
+        (
+            "mercure_publish([])",
+            "ValueError: mercure_publish(): Argument #1 ($topics) must have between 1 and 1000 topics",
+        ),
+        (
+            "mercure_publish(array_fill(0, 1001, 't'))",
+            "ValueError: mercure_publish(): Argument #1 ($topics) must have between 1 and 1000 topics",
+        ),
+        (
+            "mercure_publish(['a', 5])",
+            "TypeError: mercure_publish(): Argument #1 ($topics) must be of type string or an array of strings, int in it is none",
+        ),
+        (
+            "mercure_publish(new stdClass)",
+            "TypeError: mercure_publish(): Argument #1 ($topics) must be of type array|string, stdClass given",
+        ),
+        (
+            "mercure_publish('t', [])",
+            "TypeError: mercure_publish(): Argument #2 ($data) must be of type string, array given",
+        ),
+        (
+            "mercure_publish(\"a\\n\")",
+            "ValueError: mercure_publish(): Argument #1 ($topics) must be UTF-8 without control characters",
+        ),
+        (
+            "mercure_publish(\"a\\xc2\\x85\")",
+            "ValueError: mercure_publish(): Argument #1 ($topics) must be UTF-8 without control characters",
+        ),
+        (
+            "mercure_publish(\"a\\xff\")",
+            "ValueError: mercure_publish(): Argument #1 ($topics) must be UTF-8 without control characters",
+        ),
+        (
+            "mercure_publish('https://a/.well-known/mercure/subscriptions')",
+            "ValueError: mercure_publish(): Argument #1 ($topics) must not be below /.well-known/mercure: such topics are the hub's own",
+        ),
+        (
+            "mercure_publish('t', id: '#x')",
+            "ValueError: mercure_publish(): Argument #4 ($id) must be UTF-8 without line ends and NUL, and not begin with \"#\"",
+        ),
+        (
+            "mercure_publish('t', type: \"a\\rb\")",
+            "ValueError: mercure_publish(): Argument #5 ($type) must be UTF-8 without line ends and NUL",
+        ),
+        (
+            "mercure_publish('t', retry: -1)",
+            "ValueError: mercure_publish(): Argument #6 ($retry) must be 0 or more",
+        ),
+    ] {
+        assert_eq!(site.run(&format!("{call};")), error, "{call}");
+    }
+    // None of them came, and a byte that is not UTF-8 is replaced.
+    site.run("mercure_publish('t', \"\\xffend\", id: 'é');");
+    assert_eq!(
+        until(&mut reader, "\u{fffd}end"),
+        "id: é\ndata: \u{fffd}end\n\n"
+    );
+
+    let boot = "mercure_publish() must be called while a request is handled";
+    let boot = if worker.is_some() { boot } else { "not called" };
+    assert_eq!(site.run("echo $boot;"), boot);
+}
+
+#[test]
+fn classic() {
+    publishes(None);
+}
+
+#[test]
+fn worker() {
+    publishes(Some(""));
+}
+
+#[test]
+fn one_process_for_each_request() {
+    publishes(Some("isolation request"));
+}
+
+#[test]
+fn several_requests_at_a_time() {
+    publishes(Some("concurrency 20"));
+}
+
+#[test]
+fn coroutines_of_one_request_publish_whole_updates() {
+    let site = Site::start(Some("concurrency 20"), HUB);
+    let mut reader = site.subscribe(false);
+    // Each is larger than the ring: whoever writes has to wait, and the others run meanwhile.
+    let text = site.run(
+        "$part = fn (int $n) => function () use ($n) {
+            mercure_publish('t', str_repeat((string) $n, 400_000));
+            echo str_repeat(chr(97 + $n), 400_000);
+        };
+        Howdah\\all([$part(0), $part(1), $part(2)]);
+        mercure_publish('t', 'last');",
+    );
+    let mut letters: Vec<_> = text.bytes().collect();
+    letters.sort_unstable();
+    let whole: Vec<_> = [b'a', b'b', b'c']
+        .into_iter()
+        .flat_map(|letter| vec![letter; 400_000])
+        .collect();
+    assert!(letters == whole, "{} bytes", text.len());
+    let events = until(&mut reader, "last");
+    for digit in ["0", "1", "2"] {
+        assert!(events.contains(&format!("data: {}\n\n", digit.repeat(400_000))));
+    }
+}
+
+#[test]
+fn a_client_that_left_does_not_stop_updates() {
+    let site = Site::start(None, HUB);
+    let mut reader = site.subscribe(false);
+    let mut client = site.server.connect();
+    let code = "ignore_user_abort(true);
+        mercure_publish('t', 'begun');
+        do { echo str_repeat('x', 10_000); flush(); } while (!connection_aborted());
+        for ($i = 0; $i < 1000; $i++) { mercure_publish('t', str_repeat('y', 1000)); }
+        mercure_publish('t', 'done');";
+    client
+        .send(&Request::new("POST", "/index.php").body(code))
+        .expect("sent");
+    until(&mut reader, "begun");
+    client.reset().expect("gone");
+    let events = until(&mut reader, "done");
+    let one = format!("data: {}\n", "y".repeat(1000));
+    assert_eq!(events.matches(&one).count(), 1000);
+}
+
+#[test]
+fn without_a_hub_it_says_so() {
+    let missing = "RuntimeException: No Mercure hub configured: add `mercure` to the site";
+    for worker in [None, Some("")] {
+        let site = Site::start(worker, "");
+        assert_eq!(site.run("mercure_publish('t');"), missing);
+        assert_eq!(site.run("echo 'goes on';"), "goes on");
+    }
+}
+
+#[test]
+fn browsers_are_told_of_changed_files() {
+    let www = Www::new()
+        .file(
+            "index.php",
+            "<?= $_SERVER['FRANKENPHP_HOT_RELOAD'] ?? 'none';",
+        )
+        .file("css/a.css", "one");
+    let root = www.path().display();
+    let text = format!(
+        "{HUB}\nroot * {root}\nhandle /plain/* {{\nrewrite * /index.php\nphp_server\n}}\nphp_server {{\nhot_reload {root}/**/*.css {{\ntopic \"hot reload\"\n}}\n}}"
+    );
+    let server = Server::caddyfile(caddyfile("admin off\ngrace_period 1h", &text)).start();
+    server.wait_log("watching files");
+    server.get("/plain/x").assert(200, "none");
+    let url = server.get("/").text();
+    assert_eq!(
+        url,
+        format!("/.well-known/mercure?topic={}", encode("hot reload"))
+    );
+    let mut browser = server.connect();
+    browser.send(&Request::get(&url)).expect("sent");
+    assert_eq!(browser.begin("GET").expect("a head").status, 200);
+    browser.read_until(":\n").expect("the first sign of life");
+    let file = www.write("css/a.css", "two");
+    let seen = browser.read_until("\n\n").expect("an event");
+    let seen = String::from_utf8(seen).expect("UTF-8");
+    let list = serde_json::json!([file.to_str()]).to_string();
+    assert!(seen.ends_with(&format!("data: {list}\n\n")), "{seen}");
+}

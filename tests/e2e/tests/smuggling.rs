@@ -1,0 +1,298 @@
+//! Requests that two servers in a row could read in two ways (HTTP/1.1): refused, and nothing that follows
+//! on the connection is read as a request.
+
+use howdah_testkit::{Connection, Server};
+use howdah_tests::www;
+
+/// The request that hides behind another.
+const HIDDEN: &str = "GET /id.php?id=smuggled HTTP/1.1\r\nHost: a\r\n\r\n";
+
+fn server() -> Server {
+    Server::builder(www()).workers(1).start()
+}
+
+/// All that the server says to these bytes, to the end of the connection.
+#[track_caller]
+fn answers(server: &Server, request: &[u8]) -> String {
+    let mut connection = server.connect();
+    connection.send_bytes(request).expect("sent");
+    to_the_end(connection)
+}
+
+#[track_caller]
+fn to_the_end(mut connection: Connection) -> String {
+    let mut all = Vec::new();
+    while let Ok(part) = connection.read_raw(65_536) {
+        if part.is_empty() {
+            break;
+        }
+        all.extend(part);
+    }
+    String::from_utf8_lossy(&all).into_owned()
+}
+
+/// Sends each, with the hidden request behind it: one answer, an error, and the end.
+#[track_caller]
+fn refused(server: &Server, requests: &[&str]) {
+    for request in requests {
+        let mut connection = server.connect();
+        let bytes = format!("{request}{HIDDEN}").into_bytes();
+        connection.send_bytes(&bytes).expect("sent");
+        connection.finish_sending().expect("sent");
+        let all = to_the_end(connection);
+        assert!(all.starts_with("HTTP/1.1 4"), "{request:?}: {all}");
+        assert_eq!(all.matches("HTTP/1.1 ").count(), 1, "{request:?}: {all}");
+        assert!(!all.contains("smuggled"), "{request:?}: {all}");
+    }
+    server.get("/hello.php").assert(200, "hello");
+}
+
+#[track_caller]
+fn refused_fields(server: &Server, fields: &[&str], body: &str) {
+    let whole: Vec<String> = fields
+        .iter()
+        .map(|fields| format!("POST /hello.php HTTP/1.1\r\nHost: a\r\n{fields}\r\n\r\n{body}"))
+        .collect();
+    let whole: Vec<&str> = whole.iter().map(String::as_str).collect();
+    refused(server, &whole);
+}
+
+#[test]
+fn lengths_that_are_told_twice_or_badly() {
+    refused_fields(
+        &server(),
+        &[
+            // CL.TE and TE.CL.
+            "Content-Length: 5\r\nTransfer-Encoding: chunked",
+            "Transfer-Encoding: chunked\r\nContent-Length: 5",
+            "Content-Length: 5\nTransfer-Encoding: chunked",
+            "Content-Length: 5\r\nX: y\nTransfer-Encoding: chunked",
+            "Content-Length:\r\nTransfer-Encoding: chunked",
+            // CL.CL.
+            "Content-Length: 5\r\nContent-Length: 5",
+            "Content-Length: 0\r\nContent-Length: 5",
+            "Content-Length: 5\r\ncontent-LENGTH: 0",
+            "Content-Length: 5, 5",
+            "Content-Length: 5,0",
+            // No numbers.
+            "Content-Length:",
+            "Content-Length: +5",
+            "Content-Length: -5",
+            "Content-Length: 0x5",
+            "Content-Length: 5 5",
+            "Content-Length: 5.0",
+            "Content-Length: 5e0",
+            "Content-Length: \"5\"",
+            "Content-Length: 18446744073709551616",
+            "Content-Length: 99999999999999999999999999999999",
+            "Content-Length: \x0b5",
+            "Content-Length: 5\r\n 0",
+        ],
+        "0\r\n\r\n",
+    );
+}
+
+#[test]
+fn codings_in_disguise() {
+    refused_fields(
+        &server(),
+        &[
+            "Transfer-Encoding: xchunked",
+            "Transfer-Encoding: chunkedx",
+            "Transfer-Encoding: x",
+            "Transfer-Encoding:",
+            "Transfer-Encoding: identity",
+            "Transfer-Encoding: gzip",
+            "Transfer-Encoding: gzip, chunked",
+            "Transfer-Encoding: chunked, gzip",
+            "Transfer-Encoding: chunked, identity",
+            "Transfer-Encoding: identity, chunked",
+            "Transfer-Encoding: chunked, chunked",
+            "Transfer-Encoding: chunked;q=1",
+            "Transfer-Encoding: \"chunked\"",
+            "Transfer-Encoding: 'chunked'",
+            "Transfer-Encoding: \x0bchunked",
+            "Transfer-Encoding: chunked\x0b",
+            "Transfer-Encoding: chun\x00ked",
+            "Transfer-Encoding: \x00chunked",
+            "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked",
+            "Transfer-Encoding: chunked\r\nTransfer-Encoding: x",
+            "Transfer-Encoding: x\r\nTransfer-Encoding: chunked",
+            "Transfer-Encoding: chunked\nTransfer-Encoding: x",
+            // Names that are none.
+            "Transfer-Encoding : chunked",
+            "Transfer-Encoding\t: chunked",
+            "Transfer-Encoding\x0b: chunked",
+            "Transfer-Encoding\x00: chunked",
+            "Transfer-Encoding\r\n: chunked",
+            "Transfer-Encoding\n: chunked",
+            "Transfer Encoding: chunked",
+            "X: y\rTransfer-Encoding: chunked",
+            "Content-Length : 5",
+            "Content-Length\x0b: 5",
+            "(Transfer-Encoding: chunked",
+            ": chunked",
+            "no colon at all",
+            // Folded lines.
+            "Transfer-Encoding:\r\n chunked",
+            "Transfer-Encoding:\r\n\tchunked",
+            "X: y\r\n Transfer-Encoding: chunked",
+            " Transfer-Encoding: chunked",
+            "\tContent-Length: 5",
+        ],
+        "0\r\n\r\n",
+    );
+}
+
+#[test]
+fn lines_that_end_in_another_way() {
+    refused(
+        &server(),
+        &[
+            // A lone CR ends nothing.
+            "POST /hello.php HTTP/1.1\rHost: a\r\rX: y\r\n\r\n",
+            "POST /hello.php HTTP/1.1\r\nHost: a\r\nX: a\rb\r\n\r\n",
+            "POST /hello.php HTTP/1.1\r\nHost: a\r\nX: a\r\r\n\r\n",
+            "POST /hello.php HTTP/1.1\r\r\nHost: a\r\n\r\n",
+            // And nothing but an end of line does.
+            "POST /hello.php HTTP/1.1\r\nHost: a\x00\r\n\r\n",
+            "POST /hello.php HTTP/1.1\r\nHost: a\r\nX: \x00\r\n\r\n",
+            "POST /hello.php HTTP/1.1\r\nHost: a\r\nX: \x7f\r\n\r\n",
+            // The request line.
+            "POST  /hello.php HTTP/1.1\r\nHost: a\r\n\r\n",
+            "POST /hello.php  HTTP/1.1\r\nHost: a\r\n\r\n",
+            "POST\t/hello.php\tHTTP/1.1\r\nHost: a\r\n\r\n",
+            "POST /hello.php HTTP/1.1 \r\nHost: a\r\n\r\n",
+            "POST /hello.php http/1.1\r\nHost: a\r\n\r\n",
+            "POST /hello.php HTTP/1.10\r\nHost: a\r\n\r\n",
+            "POST /hello.php HTTP/2.0\r\nHost: a\r\n\r\n",
+            "POST /hello.php HTTP/0.9\r\nHost: a\r\n\r\n",
+            "POST /hello.php\r\nHost: a\r\n\r\n",
+            "POST /hel\x0blo.php HTTP/1.1\r\nHost: a\r\n\r\n",
+            " POST /hello.php HTTP/1.1\r\nHost: a\r\n\r\n",
+        ],
+    );
+}
+
+#[test]
+fn chunks_that_are_none() {
+    let long = format!("3;{}\r\nabc\r\n0\r\n\r\n", "x".repeat(20_000));
+    let trailers = format!("3\r\nabc\r\n0\r\n{}\r\n", "X: y\r\n".repeat(20_000));
+    let bodies = [
+        "-1\r\nabc\r\n0\r\n\r\n",
+        "+3\r\nabc\r\n0\r\n\r\n",
+        "0x3\r\nabc\r\n0\r\n\r\n",
+        "3h\r\nabc\r\n0\r\n\r\n",
+        "\r\nabc\r\n0\r\n\r\n",
+        ";x\r\nabc\r\n0\r\n\r\n",
+        "ffffffffffffffff3\r\nabc\r\n0\r\n\r\n",
+        "10000000000000003\r\nabc\r\n0\r\n\r\n",
+        "3 3\r\nabc\r\n0\r\n\r\n",
+        "3\nabc\r\n0\r\n\r\n",
+        "3\rabc\r\n0\r\n\r\n",
+        "3\r\nabc\n0\r\n\r\n",
+        "3\r\nabcd\r\n0\r\n\r\n",
+        "3\r\nabc0\r\n\r\n",
+        "3;a=\"\n0\r\n\r\n",
+        "3;\nabc\r\n0\r\n\r\n",
+        "3;a\rb\r\nabc\r\n0\r\n\r\n",
+        &long,
+        &trailers,
+    ];
+    let server = server();
+    for body in bodies {
+        refused_fields(&server, &["Transfer-Encoding: chunked"], body);
+    }
+}
+
+#[test]
+fn hosts_that_differ() {
+    let server = server();
+    for request in [
+        "GET /hello.php HTTP/1.1\r\n\r\n",
+        "GET /hello.php HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+        "GET /hello.php HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n",
+        "GET /hello.php HTTP/1.1\r\nHost: a, b\r\n\r\n",
+        "GET /hello.php HTTP/1.1\r\nHost: a b\r\n\r\n",
+        "GET /hello.php HTTP/1.1\r\nHost: a@b\r\n\r\n",
+        "GET /hello.php HTTP/1.1\r\nHost: a/../b\r\n\r\n",
+        "GET /hello.php HTTP/1.1\r\nHost: a#b\r\n\r\n",
+        "GET /hello.php HTTP/1.1\r\nHost: a:b\r\n\r\n",
+        "GET /hello.php HTTP/1.1\r\nHost:\r\n a\r\n\r\n",
+        "GET http://a/hello.php HTTP/1.1\r\n\r\n",
+        "GET http://a@b/hello.php HTTP/1.1\r\nHost: a\r\n\r\n",
+        "GET http:///hello.php HTTP/1.1\r\nHost: a\r\n\r\n",
+        "GET @b/hello.php HTTP/1.1\r\nHost: a\r\n\r\n",
+        "GET hello.php HTTP/1.1\r\nHost: a\r\n\r\n",
+    ] {
+        // Where it ends is clear, so that the connection would go on.
+        let closing = request.replacen("\r\n\r\n", "\r\nConnection: close\r\n\r\n", 1);
+        let all = answers(&server, format!("{closing}{HIDDEN}").as_bytes());
+        assert!(all.starts_with("HTTP/1.1 4"), "{request:?}: {all}");
+        assert_eq!(all.matches("HTTP/1.1 ").count(), 1, "{request:?}: {all}");
+    }
+    // The target's counts, and PHP sees no other.
+    let request =
+        "GET http://right.test/dump.php HTTP/1.1\r\nHost: wrong.test\r\nConnection: close\r\n\r\n";
+    let all = answers(&server, request.as_bytes());
+    assert!(all.starts_with("HTTP/1.1 200"), "{all}");
+    assert!(all.contains("\"HTTP_HOST\": \"right.test\""), "{all}");
+    assert!(!all.contains("wrong.test"), "{all}");
+}
+
+/// What is allowed and looks odd is read as it is meant: the hidden request is part of a body.
+#[test]
+fn bodies_stay_bodies() {
+    let server = server();
+    let length = HIDDEN.len();
+    let next = "GET /id.php?id=next HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+    for request in [
+        // Methods that have no body as a rule.
+        format!("GET /hello.php HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n{HIDDEN}"),
+        format!(
+            "DELETE /hello.php HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n{HIDDEN}"
+        ),
+        format!(
+            "OPTIONS /hello.php HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n{HIDDEN}"
+        ),
+        format!(
+            "GET /hello.php HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n{length:x}\r\n{HIDDEN}\r\n0\r\n\r\n"
+        ),
+        // White space around a value, zeros before a number, an extension, a trailer.
+        format!(
+            "POST /hello.php HTTP/1.1\r\nHost: a\r\nContent-Length:\t {length} \t\r\n\r\n{HIDDEN}"
+        ),
+        format!(
+            "POST /hello.php HTTP/1.1\r\nHost: a\r\nContent-Length: 000{length}\r\n\r\n{HIDDEN}"
+        ),
+        format!(
+            "POST /hello.php HTTP/1.1\r\nHost: a\r\nTRANSFER-encoding:\tCHUNKED \r\n\r\n\
+             0{length:X};a=b\r\n{HIDDEN}\r\n000\r\nContent-Length: 3\r\n\r\n"
+        ),
+        // No upgrade is made, and what follows is still HTTP/1.1.
+        format!(
+            "POST /hello.php HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n\
+             HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA\r\nContent-Length: {length}\r\n\r\n{HIDDEN}"
+        ),
+        // A file that needs no body, and a path that there is not.
+        format!("POST /static.txt HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n{HIDDEN}"),
+        format!("POST /nothing HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n{HIDDEN}"),
+        // A method that is refused before its body is read.
+        format!("TRACE /hello.php HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n{HIDDEN}"),
+        format!(
+            "CONNECT a:80 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n{length:x}\r\n{HIDDEN}\r\n0\r\n\r\n"
+        ),
+        format!(
+            "POST /hello.php HTTP/1.1\r\nHost: a\r\nExpect: else\r\nContent-Length: {length}\r\n\r\n{HIDDEN}"
+        ),
+    ] {
+        let all = answers(&server, format!("{request}{next}").as_bytes());
+        // Nothing follows a body that was not read.
+        let is_next = all.matches("HTTP/1.1 ").count() == 2 && all.contains("[next]");
+        let is_last = all.matches("HTTP/1.1 ").count() == 1 && !all.contains("[next]");
+        assert!(is_next || is_last, "{request}: {all}");
+        let is_read = request.contains(" /hello.php") && all.starts_with("HTTP/1.1 200");
+        assert!(is_next || !is_read, "{request}: {all}");
+        assert!(!all.contains("smuggled"), "{request}: {all}");
+    }
+}

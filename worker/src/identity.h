@@ -1,0 +1,34 @@
+/*
+ * Whose rights the processes of a pool have: the user and groups that its zygote changes to, and whether
+ * programs that it starts may gain rights.
+ *
+ * Rules: knows nothing of PHP; names were looked up by the front, so that no name service is loaded into PHP's
+ * process; whatever does not work out ends the process before any code of the application runs.
+ */
+#ifndef HOWDAH_IDENTITY_H
+#define HOWDAH_IDENTITY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "howdah_shm.h"
+
+struct howdah_user {
+	struct howdah_identity is;
+	uint32_t *groups; /* is.groups of them */
+	char *name;       /* $USER; may be empty */
+	char *home;       /* $HOME; may be empty */
+};
+
+/* Reads what follows POOL's strings; NULL, or what is wrong with it. To be freed in either case. */
+const char *howdah_user_parse(struct howdah_user *user, const unsigned char *data, size_t size);
+
+void howdah_user_free(struct howdah_user *user);
+
+/* Changes to the user for good. False after a message in the log. */
+bool howdah_user_become(const struct howdah_user *user);
+
+/* Programs that this process and its children start never gain rights (setuid, setgid, file capabilities). */
+bool howdah_no_new_privs(void);
+
+#endif
