@@ -161,8 +161,10 @@ fn listeners_come_and_go_and_requests_end_where_they_began() {
             line.message() == "no longer listening"
         });
         // What it answers is not wanted any more on this connection.
-        assert!(on_second.exchange(&Request::get("/")).is_err());
-        assert!(Connection::open(other).is_err(), "nobody listens");
+        let left = || on_second.exchange(&Request::get("/")).is_err();
+        assert!(process::wait_until(PATIENCE, left), "it stays open");
+        let closed = || Connection::open(other).is_err();
+        assert!(process::wait_until(PATIENCE, closed), "somebody listens");
         gate.open(1);
         let response = running.receive("GET").expect("a response");
         assert_eq!(response.status(), 200);
