@@ -82,17 +82,19 @@ impl Meeting {
         self.file(name).exists()
     }
 
-    /// Waits for a file and answers what is in it.
+    /// Waits for a file of a request and answers what is in it. It is there before it is written.
     ///
     /// # Panics
     /// If it does not come.
     #[track_caller]
     pub fn wait(&self, name: &str) -> String {
-        assert!(
-            process::wait_until(PATIENCE, || self.has(name)),
-            "no {name}"
-        );
-        std::fs::read_to_string(self.file(name)).expect("it is there")
+        let mut text = String::new();
+        let written = || {
+            text = std::fs::read_to_string(self.file(name)).unwrap_or_default();
+            !text.is_empty()
+        };
+        assert!(process::wait_until(PATIENCE, written), "no {name}");
+        text
     }
 
     /// The processes of the requests that have come, by id.

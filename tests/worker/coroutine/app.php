@@ -73,7 +73,7 @@ $handler = static function () use ($ops, $dir, $version): void {
     file_put_contents("$dir/begin-$id", (string) getmypid());
     rename("$dir/begin-$id", "$dir/in-$id");
     register_shutdown_function(static function () use ($dir, $id): void {
-        touch("$dir/out-$id");
+        file_put_contents("$dir/out-$id", "out");
     });
     echo $ops[$op]($id);
 };
