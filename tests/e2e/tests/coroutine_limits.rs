@@ -27,6 +27,8 @@ fn time_out(op: &str, lines: &str) {
     let meeting = Meeting::new();
     let server = meeting.serve("", &format!("{ONE}\nrequest_timeout 2s\n{lines}"));
     server.allow_log(TIMEOUT);
+    // A busy machine may give the process no time for as long as a hog takes.
+    server.allow_log("kept the others of this worker waiting");
     let first = send(&server, "sleep", "first", "&us=1");
     let ((), _) = during(
         &server,
