@@ -10,7 +10,7 @@ use std::os::fd::BorrowedFd;
 use howdah_shm::layout::{
     FRAME_HEADER_SIZE, PROGRESS, SLOT_OWNED, SLOT_SIZE, align8, completion_cell, state,
 };
-use howdah_shm::{Body, Event, Frame, Front, Geometry, Segment, SlotId, WorkerId};
+use howdah_shm::{Body, Event, Frame, Front, Geometry, Segment, SlotId, Updates, WorkerId};
 use libfuzzer_sys::fuzz_target;
 
 const WORKERS: u32 = 2;
@@ -239,6 +239,7 @@ impl<'a> Run<'a> {
         };
         let mut left = usize::try_from(reader.buffered()).expect("at most the ring");
         assert!(left <= RING as usize);
+        let mut updates = Updates::default();
         for frame in reader {
             let size = match frame {
                 Ok(Frame::Info(head)) => {
@@ -260,6 +261,14 @@ impl<'a> Run<'a> {
                     bytes.len()
                 }
                 Ok(Frame::Finish | Frame::End(_)) => 0,
+                Ok(Frame::Publish(part)) => match updates.add(part) {
+                    Ok(None) => 0,
+                    Ok(Some(update)) => {
+                        assert!(!update.id.is_empty() && (1..=1000).contains(&update.topics.len()));
+                        update.data.len().min(1) // it may have come in several frames
+                    }
+                    Err(_) => return,
+                },
                 Err(_) => return,
             };
             assert!(
