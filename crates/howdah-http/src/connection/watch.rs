@@ -13,8 +13,10 @@ use tokio::time::{Instant, Sleep};
 use crate::clock;
 
 const NEVER: u64 = u64::MAX;
-/// The coarse clock may be behind the timer's by its tick, at most 10 ms.
-const SLACK: u64 = 50;
+/// The coarse clock may be behind by its tick, which is at most so long.
+const TICK: u64 = 10;
+/// What it may differ from the timer's.
+const SLACK: u64 = 5 * TICK;
 /// A day: later deadlines are looked at again then.
 const LONGEST: u64 = 24 * 3600 * 1000;
 
@@ -33,9 +35,11 @@ impl Watch {
         }
     }
 
-    /// Ready when `deadline`, on the coarse clock, has passed; otherwise the task is woken then.
+    /// Ready when `deadline`, on the coarse clock, has passed; otherwise the task is woken then. A tick later,
+    /// as what the deadline was counted from may be a tick too early: no limit is cut short.
     /// Must always be polled by the same task: the waker of the arming poll is the one that counts.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>, deadline: u64) -> Poll<()> {
+        let deadline = deadline.saturating_add(TICK);
         let mut now = clock::now();
         loop {
             if now >= deadline {
