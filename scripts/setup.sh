@@ -82,20 +82,21 @@ php_version() {
 
 rust() {
 	export PATH="$HOME/.cargo/bin:$PATH"
-	local wanted have
+	local wanted have pinned
 	wanted=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 	have=$(rustc --version 2>/dev/null | cut -d' ' -f2 || true)
 	if [ -n "$have" ] && [ "$(printf '%s\n%s\n' "$wanted" "$have" | sort -V | head -1)" = "$wanted" ]; then return; fi
+	pinned=$(sed -n 's/^channel = "\(.*\)"/\1/p' rust-toolchain.toml)
 	if command -v rustup >/dev/null; then
-		say "Rust ${have:-(none)} is older than $wanted: updating with rustup"
-		rustup toolchain install stable --profile minimal --component clippy --component rustfmt
-		rustup default stable
+		say "installing Rust $pinned with rustup"
+		rustup toolchain install "$pinned" --profile minimal --component clippy --component rustfmt
 		return
 	fi
-	say "installing Rust with rustup (into ~/.cargo)"
+	say "installing Rust $pinned with rustup (into ~/.cargo)"
 	install ca-certificates curl
-	curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs |
-		sh -s -- -y --no-modify-path --profile minimal --component clippy --component rustfmt
+	curl --proto '=https' --tlsv1.2 -sSf https://static.rust-lang.org/rustup/rustup-init.sh |
+		sh -s -- -y --no-modify-path --profile minimal --component clippy --component rustfmt \
+			--default-toolchain "$pinned"
 }
 
 command -v apt-get >/dev/null || die "this needs Debian or Ubuntu (apt-get); elsewhere install a C compiler, make, Rust, and PHP with its headers, then run make build"
@@ -115,7 +116,7 @@ rust
 case $task in
 build) ;;
 test)
-	install clang clang-format curl gdb git nginx-light procps python3 shellcheck util-linux \
+	install clang clang-format curl gdb git nginx-light openssl procps python3 shellcheck util-linux \
 		"php$version-cgi" "php$version-cli" "php$version-curl" "php$version-fpm" "php$version-gd" \
 		"php$version-intl" "php$version-zip" "php$version-pgsql" "php$version-mysql" php-apcu \
 		postgresql mariadb-server redis-server memcached
