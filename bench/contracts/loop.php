@@ -108,4 +108,8 @@ $_SERVER = [
     'REQUEST_TIME_FLOAT' => microtime(true),
 ] + $_SERVER;
 require $script;
-file_put_contents('php://stdout', "\n".json_encode($loop->result(), JSON_THROW_ON_ERROR)."\n");
+while (ob_get_level() > 0) {
+    ob_end_clean();
+}
+// Behind the headers of php-cgi.
+echo "\n", json_encode($loop->result(), JSON_THROW_ON_ERROR), "\n";

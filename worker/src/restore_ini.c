@@ -84,6 +84,22 @@ static bool was_changed_by_boot(const zend_ini_entry *entry)
 	return false;
 }
 
+/*
+ * Whether its handler writes state that is restored apart: the callback of assert(), encodings of mbstring. Most
+ * requests change a setting of no such effect: `@` marks error_reporting, Symfony sets intl.default_locale.
+ */
+static bool has_effects(const zend_ini_entry *entry)
+{
+	static const char *const beginnings[] = {
+		"assert.", "mbstring.", "default_charset", "internal_encoding", "input_encoding", "output_encoding"};
+	for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++) {
+		if (strncmp(ZSTR_VAL(entry->name), beginnings[i], strlen(beginnings[i])) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
 static bool user_handler_set; /* by the request; boot had another save handler, or none */
 
 static bool stays(const zend_ini_entry *entry)
@@ -102,7 +118,7 @@ static void restore_boot_values(void)
 		zend_ini_entry *entry = settings[i].entry;
 		if (!entry->modified || !entry->value || !zend_string_equals(entry->value, settings[i].value)) {
 			zend_alter_ini_entry_ex(entry->name, settings[i].value, PHP_INI_SYSTEM, PHP_INI_STAGE_DEACTIVATE, true);
-			howdah_restore_ini_changed = true;
+			howdah_restore_ini_changed |= has_effects(entry);
 		}
 	}
 }
@@ -120,6 +136,7 @@ static void restore_configured_values(void)
 	{
 		if (!was_changed_by_boot(entry) && !stays(entry)) {
 			names[count++] = zend_string_copy(entry->name);
+			howdah_restore_ini_changed |= has_effects(entry);
 		}
 	}
 	ZEND_HASH_FOREACH_END();
@@ -128,7 +145,6 @@ static void restore_configured_values(void)
 		zend_string_release(names[i]);
 	}
 	efree(names);
-	howdah_restore_ini_changed = true;
 }
 
 void howdah_restore_ini(void)

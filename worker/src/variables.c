@@ -189,20 +189,66 @@ static void register_record(HashTable *table, zval *array, const struct record *
 	}
 }
 
-static zval environment; /* worker mode: what each $_SERVER starts with */
+static HashTable *environment; /* worker mode: what each $_SERVER starts with, in permanent strings */
+
+/* Variables that a browser's request has beside the environment, and some that an application adds. */
+#define SERVER_ROOM 40
+
+/* Neither counted nor freed, whichever tables they are in. */
+static zend_string *permanent_string(const char *text, size_t size)
+{
+	zend_string *string = zend_string_init(text, size, true);
+	zend_string_hash_val(string);
+	GC_ADD_FLAGS(string, IS_STR_INTERNED | IS_STR_PERMANENT);
+	return string;
+}
 
 void howdah_variables_keep_environment(void)
 {
-	array_init(&environment);
-	php_import_environment_variables(&environment);
+	zval imported, *variable, value;
+	zend_ulong number;
+	zend_string *name;
+	array_init(&imported);
+	php_import_environment_variables(&imported);
+	environment = zend_new_array(zend_hash_num_elements(Z_ARRVAL(imported)));
+	ZEND_HASH_FOREACH_KEY_VAL(Z_ARRVAL(imported), number, name, variable)
+	{
+		ZVAL_INTERNED_STR(&value, permanent_string(Z_STRVAL_P(variable), Z_STRLEN_P(variable)));
+		if (EXPECTED(name)) {
+			zend_hash_add_new(environment, permanent_string(ZSTR_VAL(name), ZSTR_LEN(name)), &value);
+		} else {
+			zend_hash_index_add_new(environment, number, &value);
+		}
+	}
+	ZEND_HASH_FOREACH_END();
+	zval_ptr_dtor(&imported);
+}
+
+/* Into an empty table: none of the names is looked for, as zend_hash_copy() does. */
+static void start_with_environment(HashTable *table)
+{
+	zval *value;
+	zend_ulong number;
+	zend_string *name;
+	zend_hash_extend(table, zend_hash_num_elements(environment) + SERVER_ROOM, false);
+	ZEND_HASH_FOREACH_KEY_VAL(environment, number, name, value)
+	{
+		if (EXPECTED(name)) {
+			_zend_hash_append(table, name, value);
+		} else {
+			zend_hash_index_add_new(table, number, value);
+		}
+	}
+	ZEND_HASH_FOREACH_END();
 }
 
 void howdah_variables_register(zval *array)
 {
 	const struct howdah_request *request = SG(server_context);
-	if (Z_TYPE(environment) == IS_ARRAY) {
-		zend_hash_copy(Z_ARRVAL_P(array), Z_ARRVAL(environment), zval_add_ref);
-	} else if (PG(variables_order) && strpbrk(PG(variables_order), "eE")) {
+	if (environment) {
+		start_with_environment(Z_ARRVAL_P(array));
+	} else if ((request && request->origin == HOWDAH_ORIGIN_BOOT) ||
+			   (PG(variables_order) && strpbrk(PG(variables_order), "eE"))) {
 		php_import_environment_variables(array);
 	}
 	if (!request) {
@@ -328,9 +374,7 @@ void howdah_variables_startup(void)
 {
 	for (int id = 1; id < HOWDAH_VAR_COUNT; id++) {
 		/* Not zend_string_init_interned(): outside a request OPcache has that point to its own table. */
-		keys[id] = zend_string_init(names[id].text, names[id].size, true);
-		zend_string_hash_val(keys[id]);
-		GC_ADD_FLAGS(keys[id], IS_STR_INTERNED | IS_STR_PERMANENT);
+		keys[id] = permanent_string(names[id].text, names[id].size);
 	}
 	php_load_environment_variables = load_environment;
 	filter_default = zend_hash_str_find_ptr(EG(ini_directives), ZEND_STRL("filter.default"));

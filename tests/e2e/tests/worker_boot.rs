@@ -65,6 +65,28 @@ fn variables_of_the_worker_are_there_at_the_boot_only() {
     }
 }
 
+/// As `octane:start` tells its worker script where the application is.
+#[test]
+fn the_environment_is_there_at_the_boot_and_in_requests() {
+    let site = Site::with(Mode::Worker, "boot_env.php", 1, |server| {
+        server.env("FOO", "from outside")
+    });
+    for _ in 0..2 {
+        let answer = site.get("").json();
+        assert_eq!(answer["boot"]["FOO"], "from outside");
+        assert_eq!(answer["boot"]["REQUEST_METHOD"], "GET");
+        assert_eq!(answer["request"]["FOO"], "from outside");
+        assert_eq!(answer["getenv"], "from outside");
+    }
+    let file = scripts().join("boot_env.php");
+    let lines = "num 1\nenv FOO bar";
+    let server = Server::caddyfile(worker_caddyfile(&file, lines))
+        .env("FOO", "from outside")
+        .start();
+    let answer = server.get("/boot_env.php").json();
+    assert_eq!(answer["boot"]["FOO"], "bar", "`env` goes before");
+}
+
 #[test]
 fn a_boot_that_fails_stops_the_start() {
     for (script, said) in [
