@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs a command beside PostgreSQL, MariaDB, Redis and memcached of its own: on loopback, on free ports, with data
-# in a folder that goes with them. Those that are installed are named in HOWDAH_TEST_PGSQL, _MYSQL, _REDIS and
-# _MEMCACHED; what needs another says that it was skipped.   tests/databases.sh COMMAND [ARGUMENT ...]
+# Runs a command beside PostgreSQL, MariaDB, Redis, a cluster of three Redis and memcached of its own: on loopback, on
+# free ports, with data in a folder that goes with them. Those that are installed are named in HOWDAH_TEST_PGSQL,
+# _MYSQL, _REDIS, _REDIS_CLUSTER and _MEMCACHED; what needs another says that it was skipped.   tests/databases.sh COMMAND [ARGUMENT ...]
 set -euo pipefail
 [ $# -gt 0 ] || { echo "usage: tests/databases.sh COMMAND [ARGUMENT ...]" >&2; exit 2; }
 
@@ -75,6 +75,22 @@ if command -v redis-server >/dev/null; then
 	pids+=($!)
 	wait_for redis redis-cli -h 127.0.0.1 -p "$port" ping
 	export HOWDAH_TEST_REDIS="127.0.0.1:$port"
+
+	cluster=()
+	for node in 1 2 3; do
+		port=$(free_port)
+		mkdir "$folder/redis-$node"
+		redis-server --bind 127.0.0.1 --port "$port" --cluster-enabled yes --cluster-port "$(free_port)" --save '' \
+			--dir "$folder/redis-$node" >>"$folder/redis-cluster.log" 2>&1 &
+		pids+=($!)
+		wait_for redis-cluster redis-cli -h 127.0.0.1 -p "$port" ping
+		cluster+=("127.0.0.1:$port")
+	done
+	redis-cli --cluster create "${cluster[@]}" --cluster-yes >>"$folder/redis-cluster.log" 2>&1
+	for node in "${cluster[@]}"; do
+		wait_for redis-cluster bash -c "redis-cli -h 127.0.0.1 -p ${node#*:} cluster info | grep -q cluster_state:ok"
+	done
+	export HOWDAH_TEST_REDIS_CLUSTER="${cluster[0]}"
 fi
 
 if command -v memcached >/dev/null; then

@@ -1,5 +1,5 @@
 /*
- * Everything that differs between PHP 8.2 and 8.5, and between NTS and ZTS builds.
+ * Everything that differs between PHP 8.2 and 8.5.
  *
  * Rule: no `#if PHP_VERSION_ID` anywhere else; logic calls the small functions of this file.
  */
@@ -22,18 +22,13 @@
 #if PHP_VERSION_ID < 80200
 #error "Howdah needs PHP 8.2 or later"
 #endif
+#ifdef ZTS
+#error "Howdah needs a PHP without threads (NTS)"
+#endif
 
 /* Exported, but PHP 8.2 declares them in no header that is installed. */
 extern PHPAPI char *php_ini_opened_path;
 extern PHPAPI char *php_ini_scanned_path;
-
-/* Before sapi_startup(): a thread-safe PHP needs its resource manager first. */
-static inline void howdah_compat_threads_startup(void)
-{
-#ifdef ZTS
-	php_tsrm_startup();
-#endif
-}
 
 /*
  * PHP checks and re-installs seven signal handlers for each request, because a module of Apache may
@@ -53,21 +48,7 @@ static inline void *howdah_compat_module_globals(const char *name)
 	if (!module || !module->globals_size) {
 		return NULL;
 	}
-#ifdef ZTS
-	return module->globals_id_ptr ? ts_resource(*module->globals_id_ptr) : NULL;
-#else
 	return module->globals_ptr;
-#endif
-}
-
-/* Whether chdir() changes a directory that PHP keeps for each thread, not the process's. */
-static inline bool howdah_compat_has_virtual_cwd(void)
-{
-#ifdef VIRTUAL_DIR
-	return true;
-#else
-	return false;
-#endif
 }
 
 /* Where the session was started, for PHP's messages. */
@@ -185,6 +166,72 @@ static inline bool howdah_compat_binds_static(const zend_op *instruction, uint32
 #endif
 	return instruction->opcode == ZEND_BIND_STATIC && (instruction->extended_value & ZEND_BIND_REF) &&
 		   !(instruction->extended_value & ZEND_BIND_EXPLICIT);
+}
+
+/*
+ * An object that a structure of PHP keeps: a value, or since 8.5 its address. They are copied by assignment. The
+ * names of the members differ as well.
+ */
+#if PHP_VERSION_ID >= 80500
+typedef zend_object *howdah_compat_object;
+#define HOWDAH_COMPAT_QUERY_STATEMENT query_stmt_obj
+#else
+typedef zval howdah_compat_object;
+#define HOWDAH_COMPAT_QUERY_STATEMENT query_stmt_zval
+#endif
+
+static inline void howdah_compat_object_clear(howdah_compat_object *object)
+{
+#if PHP_VERSION_ID >= 80500
+	*object = NULL;
+#else
+	ZVAL_UNDEF(object);
+#endif
+}
+
+/* The structure's own reference; of one that was cleared: none. */
+static inline void howdah_compat_object_release(howdah_compat_object *object)
+{
+#if PHP_VERSION_ID >= 80500
+	if (*object) {
+		OBJ_RELEASE(*object);
+	}
+#else
+	zval_ptr_dtor(object);
+#endif
+}
+
+/* `result` is undefined before. */
+static inline void howdah_compat_call_shutdown_function(php_shutdown_function_entry *entry, zval *result)
+{
+#if PHP_VERSION_ID >= 80500
+	zend_call_known_fcc(&entry->fci_cache, result, entry->param_count, entry->params, NULL);
+#else
+	entry->fci.retval = result;
+	zend_call_function(&entry->fci, &entry->fci_cache);
+#endif
+}
+
+/* Another notifier with the same function, which PHP code gave: only it makes notifiers. */
+static inline void howdah_compat_notifier_copy(php_stream_notifier *to, const php_stream_notifier *from)
+{
+	*to = *from;
+#if PHP_VERSION_ID >= 80500
+	zend_fcall_info_cache *function = emalloc(sizeof(*function));
+	zend_fcc_dup(function, from->ptr);
+	to->ptr = function;
+#else
+	Z_TRY_ADDREF(to->ptr);
+#endif
+}
+
+static inline bool howdah_compat_notifier_same(const php_stream_notifier *a, const php_stream_notifier *b)
+{
+#if PHP_VERSION_ID >= 80500
+	return zend_fcc_equals(a->ptr, b->ptr);
+#else
+	return Z_TYPE(a->ptr) == Z_TYPE(b->ptr) && Z_PTR(a->ptr) == Z_PTR(b->ptr);
+#endif
 }
 
 /* Since 8.4 flush() in PHP-FPM sends the headers of a response that has no body yet. */

@@ -50,7 +50,7 @@ struct howdah_connection_kind {
 };
 
 extern const struct howdah_connection_kind howdah_connection_pdo, howdah_connection_pgsql, howdah_connection_mysqli,
-	howdah_connection_redis, howdah_connection_sqlite3;
+	howdah_connection_redis, howdah_connection_redis_cluster, howdah_connection_sqlite3;
 
 /*
  * Rolls back what a request left open, and logs it; cuts the connection if that fails, or with `cut` at once. Whether

@@ -1,8 +1,8 @@
 /*
- * Redis objects (phpredis). The extension notices a closed connection and connects anew by itself, with
+ * Redis and RedisCluster objects (phpredis). The extension notices a closed connection and connects anew by itself, with
  * password and database, so only a MULTI or a pipeline that was left open is looked after.
  *
- * Rules: only methods of the class are used; of its structure nothing but "is there a connection".
+ * Rules: only methods of the classes are used; of their structures nothing but "is there a connection".
  */
 #include "connections_kind.h"
 
@@ -14,14 +14,29 @@ struct container {
 	zend_object object;
 };
 
-static zend_function *get_mode, *discard, *close_connection;
+struct methods {
+	zend_function *get_mode, *discard, *close;
+};
+
+static struct methods of_redis, of_cluster;
+
+static const char *find_methods(zend_class_entry *ce, struct methods *methods)
+{
+	methods->get_mode = zend_hash_str_find_ptr(&ce->function_table, ZEND_STRL("getmode"));
+	methods->discard = zend_hash_str_find_ptr(&ce->function_table, ZEND_STRL("discard"));
+	methods->close = zend_hash_str_find_ptr(&ce->function_table, ZEND_STRL("close"));
+	bool all = methods->get_mode && methods->discard && methods->close;
+	return all ? NULL : "the class lacks getMode(), discard() or close()";
+}
 
 static const char *redis_startup(zend_class_entry *ce)
 {
-	get_mode = zend_hash_str_find_ptr(&ce->function_table, ZEND_STRL("getmode"));
-	discard = zend_hash_str_find_ptr(&ce->function_table, ZEND_STRL("discard"));
-	close_connection = zend_hash_str_find_ptr(&ce->function_table, ZEND_STRL("close"));
-	return get_mode && discard && close_connection ? NULL : "the class lacks getMode(), discard() or close()";
+	return find_methods(ce, &of_redis);
+}
+
+static const char *cluster_startup(zend_class_entry *ce)
+{
+	return find_methods(ce, &of_cluster);
 }
 
 static const char *redis_examine(const zend_object *object)
@@ -31,6 +46,18 @@ static const char *redis_examine(const zend_object *object)
 	}
 	const struct container *container = howdah_connection_container(object);
 	return container->socket ? "its objects are not as known" : NULL;
+}
+
+/* redisCluster: first what all of its connections have in common, NULL before the constructor, then among others a
+ * pointer for each slot. */
+static const char *cluster_examine(const zend_object *object)
+{
+	return object->handlers->offset > 16384 * (int)sizeof(void *) ? NULL : "its objects are not as known";
+}
+
+static void *cluster_handle(zend_object *object)
+{
+	return *(void **)howdah_connection_container(object);
 }
 
 static void *redis_handle(zend_object *object)
@@ -55,29 +82,39 @@ static bool call(zend_function *function, zend_object *object, zval *result)
 	return true;
 }
 
-static bool is_open(zend_object *object)
+static bool is_open(zend_object *object, const struct methods *methods)
 {
 	zval mode;
-	bool open = call(get_mode, object, &mode) && Z_TYPE(mode) == IS_LONG && Z_LVAL(mode) != 0;
+	bool open = call(methods->get_mode, object, &mode) && Z_TYPE(mode) == IS_LONG && Z_LVAL(mode) != 0;
 	zval_ptr_dtor(&mode);
 	return open;
 }
 
-static enum howdah_rollback redis_rollback(const struct howdah_connection *connection)
+static enum howdah_rollback discard(const struct howdah_connection *connection, const struct methods *methods)
 {
-	if (!is_open(connection->object)) {
+	if (!is_open(connection->object, methods)) {
 		return HOWDAH_ROLLBACK_IDLE;
 	}
 	zval result;
-	call(discard, connection->object, &result);
+	call(methods->discard, connection->object, &result);
 	zval_ptr_dtor(&result);
-	if (!is_open(connection->object)) {
+	if (!is_open(connection->object, methods)) {
 		return HOWDAH_ROLLBACK_DONE;
 	}
 	/* A pipeline within a MULTI, or an answer that did not come: the next use connects anew. */
-	call(close_connection, connection->object, &result);
+	call(methods->close, connection->object, &result);
 	zval_ptr_dtor(&result);
 	return HOWDAH_ROLLBACK_FAILED;
+}
+
+static enum howdah_rollback redis_rollback(const struct howdah_connection *connection)
+{
+	return discard(connection, &of_redis);
+}
+
+static enum howdah_rollback cluster_rollback(const struct howdah_connection *connection)
+{
+	return discard(connection, &of_cluster);
 }
 
 static int redis_descriptor(const struct howdah_connection *connection)
@@ -93,5 +130,16 @@ const struct howdah_connection_kind howdah_connection_redis = {
 	.handle = redis_handle,
 	.driver = redis_driver,
 	.rollback = redis_rollback,
+	.descriptor = redis_descriptor,
+};
+
+const struct howdah_connection_kind howdah_connection_redis_cluster = {
+	.class_name = "rediscluster",
+	.label = "RedisCluster",
+	.startup = cluster_startup,
+	.examine = cluster_examine,
+	.handle = cluster_handle,
+	.driver = redis_driver,
+	.rollback = cluster_rollback,
 	.descriptor = redis_descriptor,
 };

@@ -18,6 +18,7 @@ static const struct howdah_connection_kind *const kinds[] = {
 	&howdah_connection_mysqli,
 	&howdah_connection_redis,
 	&howdah_connection_sqlite3,
+	&howdah_connection_redis_cluster,
 };
 #define KINDS (sizeof(kinds) / sizeof(*kinds))
 
@@ -168,7 +169,12 @@ static zend_object *create_4(zend_class_entry *ce)
 {
 	return create(4, ce);
 }
-static zend_object *(*const creators[KINDS])(zend_class_entry *) = {create_0, create_1, create_2, create_3, create_4};
+static zend_object *create_5(zend_class_entry *ce)
+{
+	return create(5, ce);
+}
+static zend_object *(*const creators[KINDS])(zend_class_entry *) = {
+	create_0, create_1, create_2, create_3, create_4, create_5};
 
 void howdah_track_startup(void)
 {

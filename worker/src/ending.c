@@ -74,11 +74,9 @@ static void raise_to(volatile enum howdah_ending *ending, enum howdah_ending to)
 
 static int call_shutdown_function(zval *entry)
 {
-	php_shutdown_function_entry *function = Z_PTR_P(entry);
 	zval result;
 	ZVAL_UNDEF(&result);
-	function->fci.retval = &result;
-	zend_call_function(&function->fci, &function->fci_cache);
+	howdah_compat_call_shutdown_function(Z_PTR_P(entry), &result);
 	zval_ptr_dtor(&result);
 	/* exit() in one of them, or an exception, ends them all. */
 	return EG(exception) ? ZEND_HASH_APPLY_STOP : ZEND_HASH_APPLY_KEEP;

@@ -40,7 +40,6 @@ static void ini_defaults(HashTable *configuration)
 
 bool howdah_engine_start(sapi_module_struct *module, struct howdah_options *options)
 {
-	howdah_compat_threads_startup();
 	zend_signal_startup();
 	sapi_startup(module);
 	howdah_options_apply(options, module);

@@ -28,7 +28,7 @@ static inline void howdah_restore_value(zval *now, const zval *boot)
 /* restore_ini.c */
 void howdah_restore_ini_snapshot(void);
 void howdah_restore_ini(void);
-/* True in the restores that follow howdah_restore_ini() if that put an ini setting back. */
+/* True in the restores that follow howdah_restore_ini() if that put back a setting that they depend on. */
 extern bool howdah_restore_ini_changed;
 
 /* Coroutines, at the end of the boot: its settings count as the configured ones, since an entry has one mark for

@@ -72,8 +72,6 @@ void howdah_restore_timezone(void)
 
 /* --- chdir() --------------------------------------------------------------------------------------- */
 
-static char *virtual_cwd; /* thread-safe PHP keeps a directory of its own beside the process's */
-
 /* OPcache remembers the directory that it resolves relative names in, and forgets it when PHP code calls chdir(),
  * whose handler it has replaced. */
 void howdah_restore_cwd_moved(void)
@@ -94,25 +92,16 @@ void howdah_restore_cwd_moved(void)
 
 void howdah_restore_cwd_snapshot(void)
 {
-	char path[MAXPATHLEN];
 	if (!howdah_cwd_remember()) {
 		howdah_log_format('w', "The working directory cannot be kept for later requests: %s", strerror(errno));
-	}
-	if (howdah_compat_has_virtual_cwd() && VCWD_GETCWD(path, sizeof(path))) {
-		virtual_cwd = estrdup(path);
 	}
 }
 
 void howdah_restore_cwd(void)
 {
-	char path[MAXPATHLEN];
 	if (!howdah_cwd_return(howdah_restore_cwd_moved)) {
 		howdah_log_format(
 			'w', "The working directory could not be entered again after the request: %s", strerror(errno));
-	}
-	if (virtual_cwd && VCWD_GETCWD(path, sizeof(path)) && strcmp(path, virtual_cwd) != 0 &&
-		VCWD_CHDIR(virtual_cwd) != 0) {
-		howdah_log_format('w', "The directory %s could not be entered again after the request", virtual_cwd);
 	}
 }
 

@@ -172,8 +172,7 @@ void howdah_restore_context_snapshot(void)
 	const php_stream_context *context = FG(default_context);
 	has_boot_notifier = context && context->notifier;
 	if (has_boot_notifier) {
-		boot_notifier = *context->notifier;
-		Z_TRY_ADDREF(boot_notifier.ptr);
+		howdah_compat_notifier_copy(&boot_notifier, context->notifier);
 	}
 	if (context) {
 		ZVAL_COPY(&boot_options, &context->options);
@@ -184,7 +183,7 @@ void howdah_restore_context_snapshot(void)
 
 static bool same_notifier(const php_stream_notifier *notifier)
 {
-	return notifier ? has_boot_notifier && howdah_restore_same(&notifier->ptr, &boot_notifier.ptr) : !has_boot_notifier;
+	return notifier ? has_boot_notifier && howdah_compat_notifier_same(notifier, &boot_notifier) : !has_boot_notifier;
 }
 
 void howdah_restore_context(void)
@@ -199,8 +198,7 @@ void howdah_restore_context(void)
 		context->notifier = NULL;
 		if (has_boot_notifier) {
 			context->notifier = php_stream_notification_alloc();
-			*context->notifier = boot_notifier;
-			Z_TRY_ADDREF(context->notifier->ptr);
+			howdah_compat_notifier_copy(context->notifier, &boot_notifier);
 		}
 		if (gone) {
 			php_stream_notification_free(gone);

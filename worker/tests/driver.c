@@ -581,7 +581,7 @@ static void set_variable(char *line)
 
 static void set_body(const char *rest)
 {
-	char *space = strchr(rest, ' ');
+	const char *space = strchr(rest, ' ');
 	body_file = space ? strdup(space + 1) : NULL;
 	body_spooled = strncmp(rest, "file", 4) == 0;
 }

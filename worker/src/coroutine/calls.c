@@ -143,8 +143,12 @@ bool howdah_call_wait(struct howdah_call_wait *wait)
 	if (!wait->begun) {
 		wait->begun = true;
 		int flags = fcntl(wait->fd, F_GETFL);
-		if (flags < 0 || (flags & O_NONBLOCK)) {
-			errno = flags < 0 ? errno : EAGAIN;
+		if (flags < 0) {
+			return false;
+		}
+		if (flags & O_NONBLOCK) {
+			howdah_call_progress(); /* it may do nothing but look, until another coroutine has done something */
+			errno = EAGAIN;
 			return false;
 		}
 		wait->deadline = howdah_socket_deadline(wait->fd, wait->events);
@@ -170,8 +174,9 @@ bool howdah_file_wait(int fd, short events)
 	}
 	int error = errno;
 	int flags = fcntl(fd, F_GETFL);
-	if (flags >= 0 && !(flags & O_NONBLOCK) && howdah_wait_fd(fd, events, HOWDAH_WAIT_FOREVER) < 0 &&
-		errno == ECANCELED) {
+	if (flags >= 0 && (flags & O_NONBLOCK)) {
+		howdah_call_progress();
+	} else if (flags >= 0 && howdah_wait_fd(fd, events, HOWDAH_WAIT_FOREVER) < 0 && errno == ECANCELED) {
 		return false;
 	}
 	errno = error;

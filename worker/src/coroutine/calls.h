@@ -82,7 +82,7 @@ bool howdah_retry_wait(unsigned *tries, int64_t deadline);
 bool howdah_lock_wait(unsigned *tries, int64_t deadline);
 void howdah_lock_given_back(void);
 
-/* A call found something to do at once. Who always does lets others run now and then. */
+/* A call did not wait: it found something to do, or only looked. Who never waits lets others run now and then. */
 void howdah_call_progress(void);
 
 /* libc's read() and write(), waiting as a coroutine. */

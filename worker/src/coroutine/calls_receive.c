@@ -36,8 +36,13 @@ static bool blocks_for_all(int flags)
 static ssize_t call_recvfrom(
 	int fd, void *buffer, size_t size, int flags, struct sockaddr *restrict address, socklen_t *restrict length)
 {
-	if ((flags & NEVER_WAITS) || blocks_for_all(flags) || !howdah_may_wait()) {
+	if (blocks_for_all(flags) || !howdah_may_wait()) {
 		return recvfrom(fd, buffer, size, flags, address, length);
+	}
+	if (flags & NEVER_WAITS) {
+		ssize_t got = recvfrom(fd, buffer, size, flags, address, length);
+		howdah_call_progress();
+		return got;
 	}
 	struct howdah_call_wait wait = {.fd = fd, .events = POLLIN};
 	int error = errno;

@@ -84,6 +84,10 @@ static bool wait(const struct howdah_client_kind *kind, zval *subject, struct ho
 	int error = limit ? errno : ETIMEDOUT;
 	if (!given) {
 		howdah_client_waits_no_more(&self);
+		if (client->owner == howdah_client_user && howdah_sibling_holds(client->holder)) {
+			howdah_client_refuse_sibling(name_of(kind, subject), error, limit);
+			return false;
+		}
 		return refuse(kind, subject, client, howdah_client_why(error, limit));
 	}
 	client->depth = 0;
@@ -250,6 +254,10 @@ static void ask(const struct howdah_client_kind *kind, zval *subject, struct how
 /* Between two calls: to another task as soon as that runs (out()), to another coroutine of this one at once. */
 static void pass_on(struct howdah_client *client)
 {
+	if (client->hold) {
+		howdah_client_pass_on_held(client);
+		return;
+	}
 	const struct howdah_client_waiting *next = client->turns.first->who;
 	if (next->user == client->owner) {
 		howdah_client_let_go(client);
@@ -276,7 +284,7 @@ void howdah_client_leave(
 	if (client->depth == 1 && UNEXPECTED(howdah_siblings())) {
 		note_holder(client, before);
 	}
-	if (--client->depth == 0 && UNEXPECTED(client->turns.first) && client->hold == 0) {
+	if (--client->depth == 0 && UNEXPECTED(client->turns.first)) {
 		pass_on(client);
 	}
 }

@@ -77,6 +77,18 @@ static const struct howdah_client_kind redis_kind = {
 	.rollback = redis_rollback,
 };
 
+static void redis_cluster_rollback(const void *key, bool cut)
+{
+	howdah_client_rollback(&howdah_connection_redis_cluster, is_object, key, cut);
+}
+
+static const struct howdah_client_kind redis_cluster_kind = {
+	.by_object = true,
+	.key = object_key,
+	.busy = redis_busy,
+	.rollback = redis_cluster_rollback,
+};
+
 static const struct howdah_client_kind object_kind = {.by_object = true, .key = object_key};
 
 /* Objects of one persistent id have one connection, which is the first of their structure. */
@@ -159,7 +171,7 @@ void howdah_clients_startup(void)
 		const struct howdah_client_kind *kind;
 	} classes[] = {
 		{"redis", &redis_kind},
-		{"rediscluster", &redis_kind},
+		{"rediscluster", &redis_cluster_kind},
 		{"redisarray", &object_kind},
 		{"redissentinel", &object_kind},
 		{"memcached", &memcached_kind},

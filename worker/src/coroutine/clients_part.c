@@ -44,6 +44,17 @@ static void out(void *room)
 	}
 }
 
+/* What the coroutine has left open is for all of the request now. */
+static void coroutine_ended(void *room)
+{
+	const struct howdah_client_user *user = room;
+	for (struct howdah_client *client = user->clients; client; client = client->next) {
+		if (client->depth == 0 && client->hold && client->turns.first) {
+			howdah_client_pass_on_held(client);
+		}
+	}
+}
+
 static void finish(void *room, bool fatal)
 {
 	struct howdah_client_user *user = room;
@@ -78,6 +89,7 @@ void howdah_clients_init(void)
 		.begin = begin,
 		.in = in,
 		.out = out,
+		.coroutine_ended = coroutine_ended,
 		.finish = finish,
 		.end = end,
 	};

@@ -35,7 +35,7 @@ void howdah_pdo_state_save(const pdo_dbh_t *dbh, struct howdah_pdo_state *state)
 	state->statement_class = dbh->def_stmt_ce;
 	ZVAL_COPY_VALUE(&state->statement_arguments, &dbh->def_stmt_ctor_args);
 	state->query_stmt = dbh->query_stmt;
-	ZVAL_COPY_VALUE(&state->query_stmt_zval, &dbh->query_stmt_zval);
+	state->query_statement = dbh->HOWDAH_COMPAT_QUERY_STATEMENT;
 	state->default_fetch_type = dbh->default_fetch_type;
 }
 
@@ -52,7 +52,7 @@ static void put_back(pdo_dbh_t *dbh, const struct howdah_pdo_state *state)
 	dbh->def_stmt_ce = state->statement_class;
 	ZVAL_COPY_VALUE(&dbh->def_stmt_ctor_args, &state->statement_arguments);
 	dbh->query_stmt = state->query_stmt;
-	ZVAL_COPY_VALUE(&dbh->query_stmt_zval, &state->query_stmt_zval);
+	dbh->HOWDAH_COMPAT_QUERY_STATEMENT = state->query_statement;
 	dbh->default_fetch_type = state->default_fetch_type;
 }
 
@@ -65,21 +65,22 @@ void howdah_pdo_state_copy(struct howdah_pdo_state *to, const struct howdah_pdo_
 	to->in_txn = false;
 	memcpy(to->error_code, PDO_ERR_NONE, sizeof(PDO_ERR_NONE));
 	to->query_stmt = NULL;
-	ZVAL_UNDEF(&to->query_stmt_zval);
+	howdah_compat_object_clear(&to->query_statement);
 }
 
 void howdah_pdo_state_free(struct howdah_pdo_state *state)
 {
-	zval arguments, query;
+	zval arguments;
+	howdah_compat_object query;
 	ZVAL_COPY_VALUE(&arguments, &state->statement_arguments);
-	ZVAL_UNDEF(&query);
+	howdah_compat_object_clear(&query);
 	if (state->query_stmt) {
-		ZVAL_COPY_VALUE(&query, &state->query_stmt_zval);
+		query = state->query_statement;
 	}
 	ZVAL_UNDEF(&state->statement_arguments);
 	state->query_stmt = NULL;
 	zval_ptr_dtor(&arguments);
-	zval_ptr_dtor(&query);
+	howdah_compat_object_release(&query);
 }
 
 /* --- views ---------------------------------------------------------------------------------------------- */

@@ -44,7 +44,7 @@ static struct howdah_pdo_physical *add_physical(struct howdah_pdo_pool *pool)
 	physical->shadow.query_stmt = NULL;
 	physical->shadow.in_txn = false;
 	memset(physical->shadow.cls_methods, 0, sizeof(physical->shadow.cls_methods));
-	ZVAL_UNDEF(&physical->shadow.query_stmt_zval);
+	howdah_compat_object_clear(&physical->shadow.HOWDAH_COMPAT_QUERY_STATEMENT);
 	ZVAL_UNDEF(&physical->shadow.def_stmt_ctor_args);
 	physical->next = pool->physicals;
 	pool->physicals = physical;
@@ -287,7 +287,7 @@ void howdah_pdo_adopt(pdo_dbh_t *dbh, zend_object *object, zval *options)
 		pool->placed = howdah_pdo_add_view(pool, physical, true);
 	} else {
 		if (pool->base.query_stmt) {
-			zval_ptr_dtor(&pool->base.query_stmt_zval);
+			howdah_compat_object_release(&pool->base.query_statement);
 			pool->base.query_stmt = NULL;
 		}
 		ZVAL_UNDEF(&dbh->def_stmt_ctor_args); /* the pool's now */

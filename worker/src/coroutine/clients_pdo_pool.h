@@ -64,7 +64,7 @@ struct howdah_pdo_state {
 	zend_class_entry *statement_class;
 	zval statement_arguments;
 	pdo_stmt_t *query_stmt;
-	zval query_stmt_zval;
+	howdah_compat_object query_statement;
 	enum pdo_fetch_type default_fetch_type;
 };
 

@@ -70,7 +70,7 @@ static void end_driver_data(
 	stmt.dbh = &physical->shadow;
 	if (silent) {
 		/* What drivers look at before they speak to the server. */
-		ZVAL_UNDEF(&stmt.database_object_handle);
+		howdah_compat_object_clear(&stmt.database_object_handle);
 	}
 	if (stmt.driver_data && !physical->abandoned) {
 		real_methods(pool, &stmt)->dtor(&stmt);
@@ -272,7 +272,7 @@ static void begin_anew(pdo_stmt_t *stmt, const pdo_stmt_t *model)
 	enum pdo_fetch_type mode = model->default_fetch_type & ~PDO_FETCH_FLAGS;
 	bool simple = mode != PDO_FETCH_CLASS && mode != PDO_FETCH_INTO && mode != PDO_FETCH_FUNC;
 	memset((void *)stmt, 0, HOWDAH_PDO_BODY_SIZE);
-	ZVAL_COPY_VALUE(&stmt->database_object_handle, &model->database_object_handle);
+	stmt->database_object_handle = model->database_object_handle;
 	stmt->dbh = model->dbh;
 	stmt->query_string = zend_string_copy(model->query_string);
 	stmt->default_fetch_type = simple ? model->default_fetch_type : model->dbh->default_fetch_type;
@@ -280,7 +280,7 @@ static void begin_anew(pdo_stmt_t *stmt, const pdo_stmt_t *model)
 		stmt->fetch.column = model->fetch.column;
 	}
 	memcpy(stmt->error_code, PDO_ERR_NONE, sizeof(PDO_ERR_NONE));
-	ZVAL_UNDEF(&stmt->lazy_object_ref);
+	howdah_compat_object_clear(&stmt->lazy_object_ref);
 }
 
 static bool prepare_again(struct howdah_pdo_view *view, struct howdah_pdo_statement *shared)

@@ -56,9 +56,15 @@ const struct howdah_client_kind howdah_client_pgsql = {
 
 /* --- what the extension keeps for the process ----------------------------------------------------------- */
 
-/* In its globals, of which PHP 8.4 has more between the two. */
-#define DEFAULT_LINK 56
-#define KNOWN_SIZE(size) ((size) == 232 || (size) == 320) /* up to 8.3; 8.4 */
+/* Its globals, which tell the version by their size: the connections are at their end. */
+static const struct {
+	size_t size;
+	size_t default_link; /* offset */
+} layouts[] = {
+	{232, 56}, /* up to 8.3 */
+	{320, 56}, /* 8.4 */
+	{312, 40}, /* 8.5 */
+};
 
 /* A task's. */
 struct own {
@@ -80,11 +86,16 @@ static void find_kept(void)
 	if (!globals) {
 		return;
 	}
+	zend_object **link = NULL;
+	for (size_t i = 0; i < sizeof(layouts) / sizeof(*layouts); i++) {
+		if (layouts[i].size == module->globals_size) {
+			link = (zend_object **)(globals + layouts[i].default_link);
+		}
+	}
 	HashTable *table = (HashTable *)(globals + module->globals_size - sizeof(*table));
-	zend_object **link = (zend_object **)(globals + DEFAULT_LINK);
 	/* As its start-up leaves it. */
-	if (KNOWN_SIZE(module->globals_size) && table->nTableMask == HT_MIN_MASK && table->nNumOfElements == 0 &&
-		table->nInternalPointer == 0 && table->pDestructor == NULL && !*link) {
+	if (link && table->nTableMask == HT_MIN_MASK && table->nNumOfElements == 0 && table->nInternalPointer == 0 &&
+		table->pDestructor == NULL && !*link) {
 		default_link = link;
 		connections = table;
 		return;

@@ -10,6 +10,8 @@
 
 #include <zend_weakrefs.h>
 
+#include "siblings.h"
+
 #define RECORDS_BEFORE_SWEEP 128
 
 struct howdah_client_user *howdah_client_users;
@@ -138,6 +140,20 @@ void howdah_client_let_go(struct howdah_client *client)
 		howdah_client_own(client, next->user);
 		client->coroutine = next->coroutine;
 		client->depth = 1;
+	}
+}
+
+void howdah_client_pass_on_held(struct howdah_client *client)
+{
+	for (struct howdah_turn *turn = client->turns.first; turn; turn = turn->next) {
+		struct howdah_client_waiting *next = turn->who;
+		if (next->user == client->owner && !howdah_sibling_bars(client->holder, next->coroutine)) {
+			howdah_client_waits_no_more(next);
+			client->coroutine = next->coroutine;
+			client->depth = 1;
+			howdah_turn_give_to(&client->turns, turn, client);
+			return;
+		}
 	}
 }
 

@@ -60,6 +60,10 @@ void howdah_client_own(struct howdah_client *client, struct howdah_client_user *
 /* The owner's no more, but of the one that waits longest. */
 void howdah_client_let_go(struct howdah_client *client);
 
+/* It stays the owner's, with what is open on it: the call goes to that one of its request that waits longest and may
+ * use what is open. */
+void howdah_client_pass_on_held(struct howdah_client *client);
+
 /* Those that are in no call and have nothing open. */
 void howdah_client_let_go_of_idle(struct howdah_client_user *user);
 

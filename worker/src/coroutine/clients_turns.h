@@ -58,14 +58,24 @@ static inline void howdah_turn_nudge(struct howdah_turns *turns)
 	(void)howdah_wake_one(&turns->first->waiters);
 }
 
+/* Gives to one that waits, before its turn. */
+static inline void howdah_turn_give_to(struct howdah_turns *turns, struct howdah_turn *turn, void *given)
+{
+	struct howdah_turn **at = &turns->first;
+	while (*at != turn) {
+		at = &(*at)->next;
+	}
+	*at = turn->next;
+	turn->given = given;
+	(void)howdah_wake_one(&turn->waiters);
+}
+
 /* Gives to the one that waits longest. NULL: nobody waits. */
 static inline struct howdah_turn *howdah_turn_give(struct howdah_turns *turns, void *given)
 {
 	struct howdah_turn *turn = turns->first;
 	if (turn) {
-		turns->first = turn->next;
-		turn->given = given;
-		(void)howdah_wake_one(&turn->waiters);
+		howdah_turn_give_to(turns, turn, given);
 	}
 	return turn;
 }

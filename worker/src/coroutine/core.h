@@ -155,6 +155,9 @@ void howdah_task_enter(struct howdah_task *task);
 /* Nothing is being exchanged, and what is in place belongs to the code that runs: it may run more of PHP's. */
 bool howdah_state_is_whole(void);
 
+/* A coroutine of the task has ended, whose state is in place; it has others. */
+void howdah_task_coroutine_ended(struct howdah_task *task);
+
 /* The last code of the task has run, its state is in place. */
 void howdah_task_finish(struct howdah_task *task, bool fatal);
 

@@ -143,7 +143,11 @@ static struct howdah_task *ended(struct howdah_coroutine *coroutine)
 		howdah_context_give_back(coroutine);
 	}
 	howdah_wake_all(&task->children);
-	return task->coroutines ? NULL : task;
+	if (EXPECTED(!task->coroutines)) {
+		return task;
+	}
+	howdah_task_coroutine_ended(task);
+	return NULL;
 }
 
 struct howdah_task *howdah_run_one(void)

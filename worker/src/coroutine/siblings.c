@@ -19,23 +19,27 @@ uint64_t howdah_sibling_number(void)
 	return self ? self->number : 0;
 }
 
-bool howdah_sibling_holds(uint64_t number)
+bool howdah_sibling_bars(uint64_t number, const struct howdah_coroutine *other)
 {
-	const struct howdah_task *task = number ? howdah_task_current() : NULL;
-	if (!task) {
+	if (!number || !other) {
 		return false;
 	}
-	for (const struct howdah_coroutine *one = howdah_coroutine_current(); one; one = one->parent) {
+	for (const struct howdah_coroutine *one = other; one; one = one->parent) {
 		if (one->number == number) {
 			return false;
 		}
 	}
-	for (const struct howdah_coroutine *one = task->coroutines; one; one = one->sibling) {
+	for (const struct howdah_coroutine *one = other->task->coroutines; one; one = one->sibling) {
 		if (one->number == number) {
 			return true;
 		}
 	}
 	return false; /* it has ended */
+}
+
+bool howdah_sibling_holds(uint64_t number)
+{
+	return howdah_sibling_bars(number, howdah_coroutine_current());
 }
 
 int howdah_sibling_await(const uint64_t *holder, int64_t limit)

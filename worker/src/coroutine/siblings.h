@@ -9,13 +9,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct howdah_coroutine;
+
 /* Whether the request that runs has more than one coroutine: else the others cost nothing. */
 bool howdah_siblings(void);
 
 /* Of the coroutine that runs; never used twice. 0: the main context. */
 uint64_t howdah_sibling_number(void);
 
-/* Whether what the coroutine of this number has begun (0: none) is not for the one that runs. */
+/* Whether what the coroutine of this number has begun (0: none) is not for `other`, of the same request. */
+bool howdah_sibling_bars(uint64_t number, const struct howdah_coroutine *other);
+
+/* The same for the one that runs. */
 bool howdah_sibling_holds(uint64_t number);
 
 /*

@@ -17,7 +17,7 @@
 #define AT(lvalue) HOWDAH_SWAP_AT(state, lvalue)
 #define REGION(lvalue) howdah_swap_region(&(lvalue), sizeof(lvalue))
 #define SHARE(lvalue) howdah_swap_share(&(lvalue), sizeof(lvalue))
-/* Of a whole structure, by one of its members: thread-safe PHP has no names for them. */
+/* Of a whole structure, by one of its members. */
 #define WHOLE(lvalue, type, member) ((type *)(void *)((char *)&(lvalue)-offsetof(type, member)))
 #define CLEAR(lvalue) memset(AT(lvalue), 0, sizeof(lvalue))
 

@@ -68,8 +68,7 @@ static void own_context(php_stream_context **context)
 	ZVAL_COPY(&(*context)->options, &from->options);
 	if (from->notifier) {
 		(*context)->notifier = php_stream_notification_alloc();
-		*(*context)->notifier = *from->notifier;
-		Z_TRY_ADDREF((*context)->notifier->ptr);
+		howdah_compat_notifier_copy((*context)->notifier, from->notifier);
 	}
 }
 

@@ -160,6 +160,15 @@ bool howdah_state_is_whole(void)
 	return !exchanging && in_place == (runs ? runs : main_task);
 }
 
+void howdah_task_coroutine_ended(struct howdah_task *task)
+{
+	for (uint32_t i = 0; i < part_count; i++) {
+		if (parts[i]->coroutine_ended && !task->fatal) {
+			parts[i]->coroutine_ended(room_of(task, i));
+		}
+	}
+}
+
 void howdah_task_finish(struct howdah_task *task, bool fatal)
 {
 	for (uint32_t i = 0; i < part_count; i++) {

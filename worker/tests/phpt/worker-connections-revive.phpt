@@ -13,7 +13,7 @@ $server = getenv('HOWDAH_TEST_PGSQL');
 preg_match_all('/(\w+)=(\S+)/', getenv('HOWDAH_TEST_MYSQL'), $found);
 $mysql = array_combine($found[1], $found[2]);
 $dsn = "mysql:host={$mysql['host']};port={$mysql['port']};dbname={$mysql['dbname']}";
-$connect = fn () => new PDO($dsn, $mysql['user'], $mysql['password'], [PDO::MYSQL_ATTR_INIT_COMMAND => "SET time_zone = '+03:00'"]);
+$connect = fn () => new PDO($dsn, $mysql['user'], $mysql['password'], [constant(PHP_VERSION_ID < 80400 ? 'PDO::MYSQL_ATTR_INIT_COMMAND' : 'Pdo\Mysql::ATTR_INIT_COMMAND') => "SET time_zone = '+03:00'"]);
 $pdo = [new PDO("pgsql:$server"), $connect()];
 $pdo[0]->exec("SET TIME ZONE 'Asia/Tokyo'");
 $statement = $pdo[1]->prepare('SELECT ?');

@@ -12,7 +12,7 @@ if (!extension_loaded('pdo_mysql') || !extension_loaded('mysqli')) {
 preg_match_all('/(\w+)=(\S+)/', getenv('HOWDAH_TEST_MYSQL'), $found);
 $mysql = array_combine($found[1], $found[2]);
 $pdo = new PDO("mysql:host={$mysql['host']};port={$mysql['port']};dbname={$mysql['dbname']}", $mysql['user'], $mysql['password'],
-    [PDO::MYSQL_ATTR_INIT_COMMAND => "SET time_zone = '+03:00'"]);
+    [constant(PHP_VERSION_ID < 80400 ? 'PDO::MYSQL_ATTR_INIT_COMMAND' : 'Pdo\Mysql::ATTR_INIT_COMMAND') => "SET time_zone = '+03:00'"]);
 $statement = $pdo->prepare('SELECT ?');
 $boot = $pdo->query('SELECT connection_id()')->fetchColumn();
 while (frankenphp_handle_request(function () use ($pdo, $boot, $statement) {

@@ -12,9 +12,10 @@ if (!extension_loaded('pdo_mysql')) {
 preg_match_all('/(\w+)=(\S+)/', getenv('HOWDAH_TEST_MYSQL'), $found);
 $server = array_combine($found[1], $found[2]);
 $pdo = new PDO("mysql:host={$server['host']};port={$server['port']};dbname={$server['dbname']}", $server['user'], $server['password'],
-    [PDO::MYSQL_ATTR_INIT_COMMAND => "SET time_zone = '+03:00'", PDO::ATTR_EMULATE_PREPARES => false, PDO::ATTR_ERRMODE => PDO::ERRMODE_SILENT]);
+    [constant(PHP_VERSION_ID < 80400 ? 'PDO::MYSQL_ATTR_INIT_COMMAND' : 'Pdo\Mysql::ATTR_INIT_COMMAND') => "SET time_zone = '+03:00'", PDO::ATTR_EMULATE_PREPARES => false, PDO::ATTR_ERRMODE => PDO::ERRMODE_SILENT]);
+$buffered = constant(PHP_VERSION_ID < 80400 ? 'PDO::MYSQL_ATTR_USE_BUFFERED_QUERY' : 'Pdo\Mysql::ATTR_USE_BUFFERED_QUERY');
 $prepared = $pdo->prepare('SELECT ? * 10, SLEEP(0.02)');
-while (frankenphp_handle_request(static function () use ($pdo, $prepared) {
+while (frankenphp_handle_request(static function () use ($pdo, $prepared, $buffered) {
     $n = (int) $_GET['n'];
     $wrong = [];
     $is = static function ($what, $expected, $found) use (&$wrong) {
@@ -46,10 +47,10 @@ while (frankenphp_handle_request(static function () use ($pdo, $prepared) {
         $is('error', true, str_contains($pdo->errorInfo()[2] ?? '', "nothing_$n"));
     } elseif ($n % 3 === 1) {
         $pdo->commit();
-        $pdo->setAttribute(PDO::MYSQL_ATTR_USE_BUFFERED_QUERY, false); // of this request alone
+        $pdo->setAttribute($buffered, false); // of this request alone
         $is('unbuffered', (string) $n, (string) $pdo->query("SELECT $n UNION ALL SELECT SLEEP(0.002)")->fetchColumn());
     } else { // it stays open
-        $is('buffered', true, (bool) $pdo->getAttribute(PDO::MYSQL_ATTR_USE_BUFFERED_QUERY));
+        $is('buffered', true, (bool) $pdo->getAttribute($buffered));
     }
     $is('time zone', '+03:00', $n % 3 === 1 ? '+03:00' : $pdo->query('SELECT @@time_zone')->fetchColumn());
     echo $wrong ? "$n: " . implode(', ', $wrong) : 'right';

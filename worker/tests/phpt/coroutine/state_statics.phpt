@@ -88,7 +88,7 @@ $capturing = function () use (&$captured) {
 
 function change(string $me): void
 {
-    Base::$number = ord($me);
+    Base::$number = ord($me[0]);
     Base::$list[] = $me;
     Child::$list['child'] = $me;
     Base::$nothing = $me;
