@@ -7,7 +7,7 @@ CARGO ?= cargo
 LISTEN ?= :8080
 
 .DEFAULT_GOAL := help
-.PHONY: help serve build debug test check lint fmt bench bench-quick h2spec soak fuzz reference clean
+.PHONY: help serve build debug test check lint deny fmt bench bench-quick h2spec soak fuzz reference clean
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
@@ -28,9 +28,13 @@ test: ## Install what the tests need and run them all
 	@scripts/setup.sh test
 	scripts/test.sh
 
-lint: ## Check formatting, lints, licences of dependencies, shell and PHP
+lint: ## Check formatting, lints, shell and PHP, and licences of dependencies if `make deny` was run once
 	@scripts/setup.sh test
 	scripts/lint.sh
+
+deny: ## Check licences and sources of dependencies with cargo-deny, which takes minutes to build
+	@test -x target/bin/cargo-deny || $(CARGO) install --locked --quiet --version 0.20.2 --root target cargo-deny
+	target/bin/cargo-deny --locked check licenses bans sources
 
 fmt: ## Format Rust, C and Python
 	$(CARGO) fmt --all

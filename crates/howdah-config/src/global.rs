@@ -3,6 +3,7 @@
 use crate::directive::{self, order};
 use crate::error::{Error, ErrorKind};
 use crate::https_options;
+use crate::https_storage;
 use crate::logs;
 use crate::model::{Admin, AdminAddress, Global, Limits};
 use crate::php_options::{self, PHP};
@@ -279,14 +280,16 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
         Item::Supported(
             Entry {
                 name: "storage",
-                syntax: "storage file_system PATH",
+                syntax: "storage file_system PATH  or  storage redis { … }",
                 default: "`$XDG_DATA_HOME/howdah`, else `~/.local/share/howdah`, for root and with `user` \
                           `/var/lib/howdah`",
-                about: "The directory of certificates and keys. Several machines may share one.",
-                differs: "The files are laid out in a way of their own.",
+                about: "Where certificates and keys are: in a directory, also written `storage file_system { \
+                        root PATH }`, or in Redis. Several machines may share it.",
+                differs: "Files and keys are laid out in a way of their own. `redis` is a module in Caddy, \
+                          whose names of options these are.",
                 example: "storage file_system /var/lib/howdah",
             },
-            |_, call, draft| https_options::storage(call, &mut draft.global.https),
+            |cx, call, draft| https_storage::storage(cx, call, &mut draft.global.https),
         ),
         Item::Supported(
             Entry {

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::model::{Address, Handler, Part, Placeholder, Route, Site, Template};
+use crate::model::{Address, Handler, Part, Placeholder, Redis, Route, Site, Template};
 
 /// HTTPS options of the global block.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,9 +25,11 @@ pub struct Https {
     pub default_sni: Option<String>,
     /// `fallback_sni`: the name that is taken when no site has the client's. Lower case. Default none.
     pub fallback_sni: Option<String>,
-    /// `storage file_system`: where certificates and keys are kept. Default: see the certificates'
-    /// crate.
+    /// `storage file_system`: where certificates and keys are kept; with `redis`, where their local
+    /// copies are. Default: see the certificates' crate.
     pub storage: Option<PathBuf>,
+    /// `storage redis`: certificates and keys are there. Default: they are in the directory.
+    pub redis: Option<Redis>,
 }
 
 impl Default for Https {
@@ -41,6 +43,7 @@ impl Default for Https {
             default_sni: None,
             fallback_sni: None,
             storage: None,
+            redis: None,
         }
     }
 }

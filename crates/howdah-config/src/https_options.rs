@@ -35,29 +35,6 @@ pub(crate) fn https_port(call: &Call<'_>, https: &mut Https) -> Result<(), Error
     Ok(())
 }
 
-/// `storage file_system PATH` or `storage file_system { root PATH }`.
-pub(crate) fn storage(call: &Call<'_>, https: &mut Https) -> Result<(), Error> {
-    let words = call.count(1, 2)?;
-    if words[0].text != "file_system" {
-        return Err(unsupported(&words[0], "write `storage file_system PATH`"));
-    }
-    let path = match (words.get(1), call.block) {
-        (Some(path), None) => path,
-        (None, Some([root])) if root.name.text == "root" && root.arguments.len() == 1 => {
-            &root.arguments[0]
-        }
-        _ => {
-            return Err(call.error(
-                ErrorKind::Arguments,
-                "`storage file_system` needs a directory".into(),
-                "write `storage file_system PATH`",
-            ));
-        }
-    };
-    https.storage = Some(file(path)?);
-    Ok(())
-}
-
 /// The name of a file or directory.
 pub(crate) fn file(word: &Word) -> Result<PathBuf, Error> {
     if word.text.is_empty() || word.text.contains(['{', '}', '\0']) {

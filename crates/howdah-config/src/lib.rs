@@ -22,6 +22,7 @@ mod global;
 mod https;
 mod https_options;
 mod https_sites;
+mod https_storage;
 mod hub;
 mod import;
 mod lexer;

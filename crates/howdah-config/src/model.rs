@@ -13,6 +13,7 @@ pub use crate::https::{
     Acme, Alpn, CertificateFiles, CipherSuite, ClientAuth, Https, INTERNAL_LIFETIME, Issuer,
     NoSource, SiteTls, Source, TlsVersion, is_local, redirect_to_https, source,
 };
+pub use crate::https_storage::Redis;
 pub use crate::hub::{HotReload, JwtKey, Mercure};
 pub use crate::map::{Map, MapInput, MapOutput, MapPart, MapRow};
 pub use crate::matching::{
@@ -344,8 +345,8 @@ pub enum Handler {
     /// `handle_path /PREFIX/*`: the prefix is taken off the path, case-insensitively, when the path
     /// starts with it; what is left starts with a slash.
     StripPrefix(String),
-    /// `try_files FILE…`: the first that exists becomes the path; a last `=404` answers.
-    TryFiles(TryFiles),
+    /// `try_files FILE… { policy … }`: the one that is meant becomes the path; a last `=404` answers.
+    TryFiles(TryFiles, TryPolicy),
     /// `handle` and `route`: a chain of its own.
     Chain(Vec<Route>),
     /// `handle_errors` in a chain: what is done when a later route of it ends in an error, before what
@@ -548,6 +549,22 @@ pub struct TryFiles {
     pub fallback_status: Option<u16>,
 }
 
+/// Which of several files is meant: `policy` and `try_policy`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TryPolicy {
+    /// The first that exists.
+    #[default]
+    FirstExist,
+    /// The same, the last being taken without a look.
+    FirstExistFallback,
+    /// The smallest that exists; of several the first.
+    SmallestSize,
+    /// The largest that exists; of several the first.
+    LargestSize,
+    /// The one that exists and was changed last; of several the first.
+    MostRecentlyModified,
+}
+
 /// `file_server { root index hide … }`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FileServer {
@@ -625,6 +642,8 @@ pub enum Matcher {
         candidates: Vec<Template>,
         /// `split_path`: what follows the first of these in a candidate is not part of the file.
         split: Vec<String>,
+        /// `try_policy`.
+        policy: TryPolicy,
     },
     /// `path_regexp`: of the decoded path.
     PathRegexp(Regexp),

@@ -14,7 +14,7 @@ use crate::directive::{mercure, observe};
 use crate::table::{Entry, Item, Table};
 use crate::template::{PLACEHOLDERS, UNSUPPORTED};
 use crate::worker::WORKER;
-use crate::{global, log_format, log_output, logs, php_options};
+use crate::{global, https_storage, log_format, log_output, logs, php_options};
 
 /// The reference of the configuration language, as Markdown: `docs/reference/caddyfile.md`.
 #[must_use]
@@ -112,6 +112,7 @@ fn write_page(page: &mut String) -> fmt::Result {
     page.write_str("\n## Global options\n")?;
     section(page, "", &global::OPTIONS)?;
     section(page, "`log` (global)", &logs::GLOBAL)?;
+    section(page, "`storage redis`", &https_storage::REDIS)?;
     section(page, "`servers`", &global::SERVERS)?;
     section(page, "`servers { timeouts }`", &global::TIMEOUTS)?;
     section(page, "`frankenphp`, `howdah`", &php_options::PHP)?;
@@ -328,6 +329,9 @@ mod tests {
         let nest = |name: &'static str| move |inner: &str| format!("{name} {{\n{inner}\n}}");
         check(&global::OPTIONS, global);
         check(&logs::GLOBAL, |inner| global(&nest("log")(inner)));
+        check(&https_storage::REDIS, |inner| {
+            global(&nest("storage redis")(inner))
+        });
         check(&global::SERVERS, |inner| global(&nest("servers")(inner)));
         check(&global::TIMEOUTS, |inner| {
             global(&nest("servers")(&nest("timeouts")(inner)))

@@ -6,6 +6,7 @@ use common::{config, handler, matcher, path_and, placeholder, routes, text};
 use howdah_config::model::{
     AccessLog, Compression, ContentCoding, Encode, FileServer, Handler, HeaderChange, LineFormat,
     LogFormat, Matcher, Part, PhpScript, PhpServer, Placeholder, Route, Status, Template, TryFiles,
+    TryPolicy,
 };
 
 fn respond(body: &str, status: impl Into<Option<u16>>, close: bool) -> Handler {
@@ -315,12 +316,53 @@ fn try_files() {
     };
     assert_eq!(
         handler("try_files {path} {path}/ /index.html =404"),
-        Handler::TryFiles(files.clone())
+        Handler::TryFiles(files.clone(), TryPolicy::FirstExist)
     );
-    assert_eq!(
-        handler("try_files {path} {path}/ /index.html =404 {\npolicy first_exist\n}"),
-        Handler::TryFiles(files)
-    );
+    for (name, policy) in [
+        ("first_exist", TryPolicy::FirstExist),
+        ("first_exist_fallback", TryPolicy::FirstExistFallback),
+        ("smallest_size", TryPolicy::SmallestSize),
+        ("largest_size", TryPolicy::LargestSize),
+        ("most_recently_modified", TryPolicy::MostRecentlyModified),
+    ] {
+        let line = format!("try_files {{path}} {{path}}/ /index.html =404 {{\npolicy {name}\n}}");
+        assert_eq!(handler(&line), Handler::TryFiles(files.clone(), policy));
+        let file = Matcher::File {
+            root: None,
+            candidates: vec![text("a")],
+            split: Vec::new(),
+            policy,
+        };
+        assert_eq!(
+            matcher(&format!("@a file a {{\ntry_policy {name}\n}}")),
+            file
+        );
+    }
+}
+
+#[test]
+fn the_last_file_needs_no_look() {
+    let last = |files: &str| {
+        let routes = routes(&format!(
+            "try_files {files} {{\npolicy first_exist_fallback\n}}"
+        ));
+        let group = routes[0].group;
+        assert!(group.is_some() && routes.iter().all(|route| route.group == group));
+        let before = routes.len() - 1;
+        assert!(routes[..before].iter().all(|route| route.matcher.is_some()));
+        routes[before].clone()
+    };
+    let rewritten = last("{path} app.php?a=b");
+    assert_eq!(rewritten.matcher, None);
+    assert!(matches!(rewritten.handler, Handler::Rewrite(_)));
+    let file = last("a.php?b {path} app.html");
+    assert_eq!(file.matcher, None);
+    let files = TryFiles {
+        candidates: vec![placeholder(Placeholder::Path), text("app.html")],
+        fallback_status: None,
+    };
+    let expected = Handler::TryFiles(files, TryPolicy::FirstExistFallback);
+    assert_eq!(file.handler, expected);
 }
 
 #[test]
@@ -333,6 +375,7 @@ fn try_files_with_a_query_is_a_group_of_rewrites() {
             root: None,
             candidates: vec![candidate],
             split: Vec::new(),
+            policy: TryPolicy::FirstExist,
         })
     };
     assert_eq!(routes.len(), 3);
@@ -352,7 +395,10 @@ fn try_files_with_a_query_is_a_group_of_rewrites() {
         candidates: vec![],
         fallback_status: Some(404),
     };
-    assert_eq!(routes[2].handler, Handler::TryFiles(answer));
+    assert_eq!(
+        routes[2].handler,
+        Handler::TryFiles(answer, TryPolicy::FirstExist)
+    );
 }
 
 #[test]
@@ -403,7 +449,7 @@ fn directives_are_sorted() {
             Handler::Redirect { .. } => "redir",
             Handler::Rewrite(_) => "rewrite",
             Handler::StripPrefix(_) => "strip",
-            Handler::TryFiles(_) => "try_files",
+            Handler::TryFiles(..) => "try_files",
             Handler::Chain(_) => "chain",
             Handler::Respond { .. } => "respond",
             Handler::PhpServer(_) => "php_server",
@@ -553,6 +599,7 @@ fn matchers() {
                     root: None,
                     candidates: vec![placeholder(Placeholder::Path)],
                     split: Vec::new(),
+                    policy: TryPolicy::FirstExist,
                 },
             ]),
         ),
@@ -572,6 +619,7 @@ fn matchers() {
                 root: Some(text("app")),
                 candidates: vec![path_and("/index.php"), text("b")],
                 split: Vec::new(),
+                policy: TryPolicy::FirstExist,
             },
         ),
     ] {

@@ -232,6 +232,14 @@ fn values_are_checked() {
             "2:13: `200` is not a status code that can be answered here; give a number from 300 to 399",
         ),
         (
+            "try_files a {\npolicy last_exist\n}",
+            "3:8: `last_exist` is not a policy; write `first_exist`, `first_exist_fallback`, `smallest_size`, `largest_size` or `most_recently_modified`",
+        ),
+        (
+            "try_files a b?c {\npolicy largest_size\n}",
+            "2:13: only the first file that exists can have a query; leave the query out, or take another policy",
+        ),
+        (
             "try_files =44",
             "2:11: `44` is not a status code that can be answered here; give a number from 400 to 599",
         ),

@@ -2,11 +2,13 @@
 
 mod common;
 
+use std::time::Duration;
+
 use common::{config, errors};
 use howdah_config::Config;
 use howdah_config::model::{
     Acme, Alpn, CertificateFiles, CipherSuite, ClientAuth, Handler, INTERNAL_LIFETIME, Issuer,
-    Placeholder, SiteTls, Source, TlsVersion, source,
+    Placeholder, Redis, SiteTls, Source, TlsVersion, source,
 };
 
 /// `host:port`, with `+` for HTTPS, of all sites; those that redirect have an arrow.
@@ -312,10 +314,68 @@ fn mistakes_are_told() {
             "2:7: `nobody` is not a mail address; write for example `admin@example.com`",
         ),
         (
-            "{\nstorage redis\n}\n:80 {\n}",
-            "2:9: `redis` is not supported in this version; write `storage file_system PATH`",
+            "{\nstorage s3\n}\n:80 {\n}",
+            "2:9: `s3` is not supported in this version; write `storage file_system PATH` or `storage redis { … }`",
         ),
     ] {
         assert_eq!(errors(text), [format!("Caddyfile:{expected}")], "{text}");
+    }
+}
+
+#[test]
+fn storage_in_redis() {
+    let https = |block: &str| {
+        let text = format!("{{\nstorage redis {block}\n}}\na.example {{\n}}");
+        config(&text).global.https
+    };
+    assert_eq!(https("").redis, Some(Redis::default()));
+    let all = "{\nhost ignored\nport 1\naddress [::1]:6380\nusername howdah\npassword \"open sesame\"\ndb 3\n\
+               key_prefix shop/tls\ntimeout 3\ntls_enabled true\ntls_server_certs_path r.pem\nroot /copies\n}";
+    let found = https(all);
+    assert_eq!(
+        found.redis,
+        Some(Redis {
+            host: "::1".into(),
+            port: 6380,
+            username: Some("howdah".into()),
+            password: Some("open sesame".into()),
+            db: 3,
+            key_prefix: "shop/tls".into(),
+            timeout: Duration::from_secs(3),
+            tls: true,
+            tls_roots: Some("r.pem".into()),
+        })
+    );
+    assert_eq!(found.storage.as_deref(), Some("/copies".as_ref()));
+    // A variable that is empty.
+    assert_eq!(https("{\npassword \"\"\n}").redis, Some(Redis::default()));
+    let named = https("{\nhost redis.internal\nport 7000\ntimeout 1m\n}");
+    let named = named.redis.expect("given");
+    assert_eq!((named.host.as_str(), named.port), ("redis.internal", 7000));
+    assert_eq!(named.timeout, Duration::from_secs(60));
+
+    for (block, expected) in [
+        ("cluster {\n}", "`cluster` is not supported"),
+        ("{\naddress redis\n}", "`redis` has no port"),
+        ("{\naddress ::1:6379\n}", "in brackets"),
+        ("{\nhost a b\n}", "takes 1 argument"),
+        ("{\nhost a/b\n}", "is not a host"),
+        ("{\nusername a\n}", "`username` needs `password`"),
+        ("{\npassword {env.X}\n}", "placeholder"),
+        ("{\nkey_prefix a/\n}", "not a prefix"),
+        ("{\nkey_prefix a/../b\n}", "not a prefix"),
+        ("{\ntls_enabled\n}", "takes 1 argument"),
+        ("{\ntls_enabled yes\n}", "neither `true` nor `false`"),
+        ("{\ntls_insecure true\n}", "`tls_insecure` is not supported"),
+        (
+            "{\ntls_server_certs_path r.pem\n}",
+            "needs `tls_enabled true`",
+        ),
+        ("{\ntimeout 2h\n}", "longer than a minute"),
+        ("{\ndb -1\n}", "not a whole number"),
+    ] {
+        let text = format!("{{\nstorage redis {block}\n}}\na.example {{\n}}");
+        let found = errors(&text);
+        assert!(found[0].contains(expected), "{block}: {found:?}");
     }
 }

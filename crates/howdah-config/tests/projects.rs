@@ -37,7 +37,7 @@ fn outline(routes: &[Route]) -> String {
             Handler::Redirect { .. } => "redir",
             Handler::Rewrite(_) => "rewrite",
             Handler::StripPrefix(_) => "strip",
-            Handler::TryFiles(_) => "try_files",
+            Handler::TryFiles(..) => "try_files",
             Handler::Chain(inner) => &format!("({})", outline(inner)),
             Handler::HandleErrors(_) => "errors",
             Handler::Respond { .. } => "respond",

@@ -26,6 +26,12 @@ pub trait Application: 'static {
         request: AppRequest,
         interim: Interim<'_>,
     ) -> impl Future<Output = Response<Self::Body>>;
+
+    /// The application of a further configuration, on the same thread. Requests that have begun stay with this
+    /// one, which is dropped when the last has its response. `None` (the default): it is the same.
+    fn next(&self) -> std::io::Result<Option<Rc<Self>>> {
+        Ok(None)
+    }
 }
 
 /// A request whose body has been read and whose script has been found.
@@ -48,7 +54,8 @@ pub struct AppRequest {
     /// Where it came from.
     pub connection: Rc<Connection>,
     /// The pool that runs it: 0 is the classic one, worker pools follow in the order of
-    /// [`Config::workers`](howdah_config::model::Config::workers).
+    /// [`Config::workers`](howdah_config::model::Config::workers), those of further configurations have the
+    /// numbers that [`Server::prepare`](crate::Server::prepare) was given.
     pub pool: usize,
     /// What to run.
     pub script: Script,

@@ -67,7 +67,7 @@ pub use listener::BindError;
 pub use record::{LiveRequest, LiveRequests};
 pub use route::RouteError;
 pub use server::{
-    Counted, Hooks, LostSpans, Prepared, RunError, Server, SwitchError, front_threads,
+    Counted, Hooks, LostSpans, POOLS_MAX, Prepared, RunError, Server, SwitchError, front_threads,
 };
 pub use shutdown::Shutdown;
 pub use stats::Stats;

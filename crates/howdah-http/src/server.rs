@@ -31,6 +31,10 @@ use crate::thread::{self, Core, Plan, Thread};
 /// Threads of a front thread's own that read files from disk when the page cache does not have them.
 const DISK_THREADS: usize = 8;
 
+/// Numbers of pools that configurations may have had together, unless the first has more: requests are
+/// counted for each as long as the server runs.
+pub const POOLS_MAX: usize = 128;
+
 /// A bound server: its sockets listen, nothing is accepted yet.
 #[derive(Debug)]
 pub struct Server {
@@ -181,7 +185,7 @@ impl Server {
             endpoints: OnceLock::new(),
             config: config.clone(),
             listeners,
-            challenges: tls.and_then(Tls::challenge_directory),
+            challenges: tls.and_then(Tls::http_proofs),
             pools: (1..=config.workers.len()).collect(),
         });
         let (mut live, mut orders, mut starts) = (LiveRequests::default(), Vec::new(), Vec::new());
@@ -241,7 +245,7 @@ impl Server {
             endpoints: OnceLock::from(endpoints),
             config: config.clone(),
             listeners,
-            challenges: tls.and_then(Tls::challenge_directory),
+            challenges: tls.and_then(Tls::http_proofs),
             pools,
         });
         self.observe(config)?;
@@ -322,7 +326,7 @@ impl Server {
             self.tracer.get_or_init(|| tracer);
         }
         if config.global.metrics {
-            let pools = config.workers.len() + 1;
+            let pools = POOLS_MAX.max(config.workers.len() + 1);
             let new = || Arc::new(Measures::new(self.threads(), pools));
             self.measures.0.get_or_init(new);
         }

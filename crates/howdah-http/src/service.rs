@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 use howdah_cgi::Host;
-use http::header::{ALT_SVC, CONTENT_LENGTH, HOST, HeaderValue, SERVER};
+use http::header::{ALT_SVC, CONTENT_LENGTH, HOST, HeaderValue, SERVER, TRANSFER_ENCODING};
 use http::request::Parts;
 use http::{HeaderMap, Method, Request, Response, StatusCode, Version};
 use http_body::Body;
@@ -15,6 +15,7 @@ use http_body::Body;
 use crate::answer;
 use crate::application::{Application, Connection};
 use crate::auth::Verdict;
+use crate::challenge;
 use crate::check::check;
 use crate::connection::state::ConnectionState;
 use crate::encode::{Encodings, Wanted};
@@ -92,15 +93,22 @@ pub(crate) async fn handle<A: Application>(
         core.limits.max_header_size,
     );
     let ambiguous = state.is_ambiguous();
+    let proof = match shared_proof(core, &connection, &parts) {
+        Some(find) => Box::pin(find).await,
+        None => None,
+    };
     let mut routed = match checked {
         _ if ambiguous => Routed::answer(answer::bad_request("the body has two lengths")),
-        Ok(()) => route(
-            core,
-            (&connection, listener, id),
-            &parts,
-            &mut exchange,
-            &[],
-        ),
+        Ok(()) => match proof {
+            Some(proof) => Routed::answer(challenge::answer(proof)),
+            None => route(
+                core,
+                (&connection, listener, id),
+                &parts,
+                &mut exchange,
+                &[],
+            ),
+        },
         Err(response) => Routed::answer(*response),
     };
     if matches!(routed.outcome, Outcome::Check(_) | Outcome::Ask(_)) {
@@ -193,6 +201,15 @@ pub(crate) async fn handle<A: Application>(
     } else if let Some(wanted) = wanted {
         source = wanted.apply(&mut head_parts, source, &core.compressed);
     }
+    if let Source::Content(Content::File(file)) = &mut source
+        && http1
+        && connection.tls.is_none()
+        && !head_parts.headers.contains_key(CONTENT_LENGTH)
+        && !head_parts.headers.contains_key(TRANSFER_ENCODING)
+    {
+        // The body is framed by its own length: all of it reaches the socket, and nothing between.
+        file.send_by_kernel(Rc::clone(&state));
+    }
     exchange.answered(head_parts.status, &head_parts.headers);
     exchange.finished = head || source.is_end_stream();
     executor::note_response();
@@ -200,6 +217,20 @@ pub(crate) async fn handle<A: Application>(
         head_parts,
         ResponseBody::new(source, exchange),
     ))
+}
+
+/// What to ask another machine for, if this may be the request of an authority that checks a name.
+fn shared_proof<'r>(
+    core: &'r Core,
+    connection: &Connection,
+    parts: &'r Parts,
+) -> Option<impl Future<Output = Option<Vec<u8>>> + 'r> {
+    let challenges = core.challenges.as_ref()?;
+    if connection.tls.is_some() || !matches!(parts.method, Method::GET | Method::HEAD) {
+        return None;
+    }
+    let (proofs, token) = challenges.shared(parts.uri.path())?;
+    Some(proofs.find(token))
 }
 
 /// Runs the routes again with each password that was checked, and each answer of a server that lets the

@@ -76,9 +76,13 @@ impl<A> Listener<A> {
 /// What is accepted from.
 pub(crate) struct Socket<A> {
     listener: RefCell<Rc<Listener<A>>>,
-    /// Nothing more is accepted, nothing more by HTTP/3.
+    /// Of the connections of HTTP/3, which may have to end while the others go on.
+    http3_listener: RefCell<Rc<Listener<A>>>,
+    /// Nothing more is accepted.
     closed: Cell<bool>,
-    http3_closed: Cell<bool>,
+    /// HTTP/3 is off. Its socket stays: who turns it on again would find the port taken as long as a
+    /// connection of before is there.
+    http3_off: Cell<bool>,
     http3: RefCell<Option<quinn::Endpoint>>,
     changed: Notify,
 }
@@ -86,9 +90,10 @@ pub(crate) struct Socket<A> {
 impl<A> Socket<A> {
     pub(crate) fn new(thread: Rc<Thread<A>>, number: usize) -> Rc<Self> {
         Rc::new(Self {
-            listener: RefCell::new(Listener::new(thread, number)),
+            listener: RefCell::new(Listener::new(Rc::clone(&thread), number)),
+            http3_listener: RefCell::new(Listener::new(thread, number)),
             closed: Cell::new(false),
-            http3_closed: Cell::new(false),
+            http3_off: Cell::new(false),
             http3: RefCell::default(),
             changed: Notify::new(),
         })
@@ -99,12 +104,18 @@ impl<A> Socket<A> {
         Rc::clone(&self.listener.borrow())
     }
 
+    /// Whose connection the next one of HTTP/3 is.
+    pub(crate) fn http3_listener(&self) -> Rc<Listener<A>> {
+        Rc::clone(&self.http3_listener.borrow())
+    }
+
     pub(crate) fn is_closed(&self) -> bool {
         self.closed.get()
     }
 
-    pub(crate) fn is_http3_closed(&self) -> bool {
-        self.closed.get() || self.http3_closed.get()
+    /// Whoever comes by HTTP/3 is refused.
+    pub(crate) fn is_http3_off(&self) -> bool {
+        self.http3_off.get()
     }
 
     /// Ends with a close that comes after this call.
@@ -114,31 +125,37 @@ impl<A> Socket<A> {
 
     /// HTTP/3 is served there.
     pub(crate) fn set_http3(&self, endpoint: quinn::Endpoint) {
-        self.http3_closed.set(false);
+        self.http3_off.set(false);
         self.http3.replace(Some(endpoint));
     }
 
     /// Requests from now on are for this configuration. `http3` is for connections that come, if they do;
-    /// `leave`: those that there are do not follow, and have so long to end.
+    /// `leave`: those that there are do not follow. Who does not has `grace` to end.
     pub(crate) fn follow(
         &self,
-        (thread, number): (Rc<Thread<A>>, usize),
+        next: &(Rc<Thread<A>>, usize),
         http3: Option<quinn::ServerConfig>,
-        leave: Option<Duration>,
+        leave: bool,
+        grace: Duration,
     ) {
-        if let Some(config) = http3 {
-            if let Some(endpoint) = &*self.http3.borrow() {
-                endpoint.set_server_config(Some(config));
-            }
-        } else {
-            self.http3_closed.set(true);
-            self.http3.take();
+        let off = http3.is_none();
+        self.http3_off.set(off);
+        if let (Some(config), Some(endpoint)) = (http3, &*self.http3.borrow()) {
+            endpoint.set_server_config(Some(config));
         }
-        if let Some(grace) = leave {
-            let old = self.listener.replace(Listener::new(thread, number));
-            old.drain.order(later(grace));
-        } else {
-            self.listener.borrow().current.replace((thread, number));
+        let until = later(grace);
+        let (thread, number) = next;
+        for (listener, leave) in [
+            (&self.listener, leave),
+            (&self.http3_listener, leave || off),
+        ] {
+            if leave {
+                let old = listener.replace(Listener::new(Rc::clone(thread), *number));
+                old.drain.order(until);
+            } else {
+                let listener = listener.borrow();
+                listener.current.replace((Rc::clone(thread), *number));
+            }
         }
         self.changed.notify_waiters();
     }
@@ -148,6 +165,7 @@ impl<A> Socket<A> {
         self.closed.set(true);
         self.http3.take();
         self.listener.borrow().drain.order(until);
+        self.http3_listener.borrow().drain.order(until);
         self.changed.notify_waiters();
     }
 }

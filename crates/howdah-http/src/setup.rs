@@ -2,13 +2,12 @@
 //! one to the next.
 
 use std::net::{SocketAddr, TcpListener};
-use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use howdah_config::model::Config;
 use howdah_observe::access::Logs;
-use howdah_tls::{Acceptor, Tls};
+use howdah_tls::{Acceptor, HttpProofs, Tls};
 use http::HeaderValue;
 use tokio::sync::oneshot;
 
@@ -23,7 +22,7 @@ pub(crate) struct Setup {
     pub(crate) config: Config,
     pub(crate) listeners: Vec<Bound>,
     /// Where authorities find the answers to their challenges.
-    pub(crate) challenges: Option<PathBuf>,
+    pub(crate) challenges: Option<HttpProofs>,
     /// Numbers of the worker pools that run, in the order of the configuration.
     pub(crate) pools: Vec<usize>,
     pub(crate) logs: Logs,
@@ -41,6 +40,8 @@ pub(crate) struct Bound {
     pub(crate) alt_svc: Option<HeaderValue>,
     /// How its connections are accepted.
     pub(crate) http3: Option<quinn::ServerConfig>,
+    /// It has a UDP socket, which stays when HTTP/3 is turned off.
+    udp: bool,
 }
 
 /// Where a listener comes from.
@@ -120,12 +121,13 @@ pub(crate) fn bind(
             (true, None) => return Err(BindError::Certificates { address }),
         };
         let limits = &config.global.limits;
+        let mut udp = kept.is_some_and(|kept| old[kept].udp);
         let http3 = match &acceptor {
             Some(acceptor) if limits.http3 && !acceptor.is_strict() => {
                 let failed = |reason: String| BindError::Http3 { address, reason };
                 let set_up = http3::set_up(acceptor, limits);
                 let set_up = set_up.map_err(|error| failed(error.to_string()))?;
-                if kept.is_none_or(|kept| old[kept].http3.is_none()) {
+                if !std::mem::replace(&mut udp, true) {
                     let socket = inherited.take_udp(address);
                     let bound = http3::bind(number, (address, socket), set_up.clone());
                     let bound = bound.map_err(|error| failed(error.to_string()))?;
@@ -142,6 +144,7 @@ pub(crate) fn bind(
             alt_svc: http3.as_ref().and_then(|_| http3::alt_svc(address.port())),
             acceptor,
             http3,
+            udp,
         };
         origins.push(match kept {
             None => Origin::New,

@@ -150,7 +150,7 @@ impl Core {
             default_root: Rc::new(Root::new("")),
             observing,
             endpoints: setup.endpoints.get().cloned().unwrap_or_default(),
-            challenges: setup.challenges.as_deref().map(Challenges::new),
+            challenges: setup.challenges.as_ref().map(Challenges::new),
             listeners,
             max_connections: limits.max_connections.div_ceil(threads).max(1),
         })
@@ -236,9 +236,10 @@ impl<A: Application> Front<A> {
     /// Makes everything that another configuration needs, and changes nothing.
     fn prepare(&self, plan: Plan, mut change: Box<Change>) -> Result<Ready<A>, io::Error> {
         let core = Core::new(&change.setup, plan).map_err(io::Error::other)?;
+        let app = &self.thread.app;
         Ok(Ready {
             thread: Rc::new(Thread {
-                app: Rc::clone(&self.thread.app),
+                app: app.next()?.unwrap_or_else(|| Rc::clone(app)),
                 core: Rc::new(core),
             }),
             listeners: listeners(std::mem::take(&mut change.sockets.tcp))?,
@@ -262,7 +263,7 @@ impl<A: Application> Front<A> {
                 Origin::Kept { number, leaves } => {
                     gone[number] = false;
                     let http3 = change.setup.listeners[next.1].http3.clone();
-                    old[number].follow(next, http3, leaves.then_some(change.grace));
+                    old[number].follow(&next, http3, leaves, change.grace);
                     Rc::clone(&old[number])
                 }
             };

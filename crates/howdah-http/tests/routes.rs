@@ -7,7 +7,7 @@ use std::path::Path;
 
 use howdah_config::model::{
     Address, Config, FileServer, Handler, HeaderChange, Matcher, Part, PhpScript, PhpServer,
-    Placeholder, Route, Status, Template, TryFiles,
+    Placeholder, Route, Status, Template, TryFiles, TryPolicy,
 };
 use howdah_http::Server;
 use support::{Harness, config, php_site, root, route, site};
@@ -294,6 +294,7 @@ fn try_files_and_matchers() {
                     root: None,
                     candidates: vec![Template::text("/none")],
                     split: Vec::new(),
+                    policy: TryPolicy::FirstExist,
                 },
             ]),
             respond("no"),
@@ -309,15 +310,19 @@ fn try_files_and_matchers() {
                     root: None,
                     candidates: vec![Template::text("app.js")],
                     split: Vec::new(),
+                    policy: TryPolicy::FirstExist,
                 },
                 path_is("/there"),
             ]),
             respond("there"),
         ),
-        route(Handler::TryFiles(TryFiles {
-            candidates,
-            fallback_status: Some(410),
-        })),
+        route(Handler::TryFiles(
+            TryFiles {
+                candidates,
+                fallback_status: Some(410),
+            },
+            TryPolicy::FirstExist,
+        )),
         route(Handler::FileServer(FileServer::default())),
     ]));
     assert_eq!(harness.get("/app").text(), "let a");

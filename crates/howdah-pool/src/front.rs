@@ -21,9 +21,10 @@ use howdah_shm::{Cancel, Event, FillError, Front, SlotId, Update, WorkerId};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::{Notify, mpsc};
+use tokio::task::AbortHandle;
 
 use crate::exchange::{Exchange, ExchangeState};
-use crate::load::Load;
+use crate::load::{Joined, Load};
 use crate::messages::{KillReason, ToFront, ToSupervisor};
 use crate::options::{PoolOptions, User};
 use crate::readiness::register;
@@ -47,6 +48,7 @@ pub struct FrontSeed {
     pub(crate) shm: Front,
     pub(crate) options: Arc<PoolOptions>,
     pub(crate) load: Arc<Load>,
+    pub(crate) joined: Joined,
     pub(crate) to_supervisor: mpsc::UnboundedSender<ToSupervisor>,
     /// To all front threads of the pool.
     pub(crate) fronts: Vec<mpsc::UnboundedSender<ToFront>>,
@@ -89,10 +91,12 @@ pub trait Observer {
     fn done(&self);
 }
 
-/// A pool on this thread. Clones are the same pool.
+/// A pool on this thread. Clones are the same pool. When the last is dropped, the thread has left the pool:
+/// what it has handed out goes on.
 #[derive(Clone)]
 pub struct PoolFront {
     inner: Rc<Inner>,
+    _joined: Rc<Joined>,
 }
 
 pub(crate) struct Inner {
@@ -109,6 +113,8 @@ pub(crate) struct Inner {
     _eventfd: AsyncFd<OwnedFd>,
     sweeping: Cell<bool>,
     sweeper: Notify,
+    /// There is no worker any more, and will be none.
+    ended: Cell<bool>,
 }
 
 struct Table {
@@ -175,11 +181,15 @@ impl PoolFront {
             _eventfd: register(eventfd, Interest::READABLE)?,
             sweeping: Cell::new(false),
             sweeper: Notify::new(),
+            ended: Cell::new(false),
         });
         FRONTS.with_borrow_mut(|fronts| fronts.push(inner.clone()));
-        tokio::task::spawn_local(listen(inner.clone(), seed.receiver));
-        tokio::task::spawn_local(sweep(inner.clone()));
-        Ok(Self { inner })
+        let sweeping = tokio::task::spawn_local(sweep(inner.clone())).abort_handle();
+        tokio::task::spawn_local(listen(inner.clone(), seed.receiver, sweeping));
+        Ok(Self {
+            inner,
+            _joined: Rc::new(seed.joined),
+        })
     }
 
     /// Whose its processes are, if not the front's: files that are for them have to be given to it.
@@ -279,6 +289,9 @@ impl Inner {
     fn admit(&self) -> Result<Admission<'_>, CallError> {
         let before = self.load.arrive();
         let admission = Admission(&self.load);
+        if self.ended.get() {
+            return Err(CallError::Stopping);
+        }
         if before >= self.options.admitted_max() {
             return Err(CallError::QueueFull);
         }
@@ -339,6 +352,9 @@ impl Inner {
                     let slot = *slot;
                     *state = WaiterState::Left;
                     Poll::Ready(Ok(slot))
+                }
+                WaiterState::Expired | WaiterState::Left if self.ended.get() => {
+                    Poll::Ready(Err(CallError::Stopping))
                 }
                 WaiterState::Expired | WaiterState::Left => Poll::Ready(Err(self.wait_timeout())),
                 WaiterState::Waiting(waker) => {
@@ -579,11 +595,21 @@ impl Drop for WaiterGuard<'_> {
 }
 
 /// Hears from the supervisor.
-async fn listen(inner: Rc<Inner>, mut receiver: mpsc::UnboundedReceiver<ToFront>) {
+async fn listen(
+    inner: Rc<Inner>,
+    mut receiver: mpsc::UnboundedReceiver<ToFront>,
+    sweeping: AbortHandle,
+) {
     while let Some(message) = receiver.recv().await {
         match message {
             ToFront::WorkerGone(worker) => inner.recover(worker),
             ToFront::Room => inner.grant(&mut inner.table.borrow_mut()),
+            ToFront::Ended => {
+                sweeping.abort();
+                FRONTS.with_borrow_mut(|fronts| fronts.retain(|own| !Rc::ptr_eq(own, &inner)));
+                inner.end();
+                return;
+            }
         }
     }
 }

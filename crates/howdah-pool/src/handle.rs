@@ -6,7 +6,7 @@ use crate::messages::Event;
 use crate::status::Status;
 
 /// Talks to a [`crate::Supervisor`] from any thread or task. Clones talk to the same one. It answers while
-/// [`crate::Supervisor::run`] is polled.
+/// [`crate::Supervisor::run_until`] is polled.
 #[derive(Debug, Clone)]
 pub struct Handle {
     pub(crate) events: mpsc::UnboundedSender<Event>,

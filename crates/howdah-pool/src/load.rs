@@ -1,6 +1,7 @@
 //! What the front threads of a pool and its supervisor know of its load. A pool's front threads share
 //! nothing else.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use crate::response::CallError;
@@ -35,6 +36,8 @@ struct Refusals {
 struct Told {
     /// Requests that the workers have room for.
     room: AtomicUsize,
+    /// Front threads that may hand out requests.
+    joined: AtomicUsize,
     /// There is no worker, and the last boot failed.
     failing: AtomicBool,
     /// The supervisor has been told that requests wait, and looks at the pool until none does.
@@ -121,6 +124,26 @@ impl Load {
             && !self.supervisor.pressure.swap(true, Ordering::Relaxed)
     }
 
+    /// Front threads that may still hand out requests.
+    pub(crate) fn joined(&self) -> usize {
+        // What a thread counted before it left is to be seen.
+        self.supervisor.joined.load(Ordering::Acquire)
+    }
+
+    /// Begins with what was counted in the pool's name before.
+    pub(crate) fn count_on(&self, refused: &Refused) {
+        let counters = &self.refused;
+        counters
+            .queue_full
+            .store(refused.queue_full, Ordering::Relaxed);
+        counters
+            .wait_timeout
+            .store(refused.wait_timeout, Ordering::Relaxed);
+        counters
+            .not_booted
+            .store(refused.not_booted, Ordering::Relaxed);
+    }
+
     /// Nobody waits any longer.
     pub(crate) fn relieved(&self) {
         self.supervisor.pressure.store(false, Ordering::Relaxed);
@@ -138,9 +161,35 @@ impl Load {
     }
 }
 
+/// A front thread may hand out requests until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Joined(Arc<Load>);
+
+impl Joined {
+    pub(crate) fn new(load: &Arc<Load>) -> Self {
+        load.supervisor.joined.fetch_add(1, Ordering::Relaxed);
+        Self(load.clone())
+    }
+}
+
+impl Drop for Joined {
+    fn drop(&mut self) {
+        self.0.supervisor.joined.fetch_sub(1, Ordering::Release);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn front_threads_are_counted_until_they_leave() {
+        let load = Arc::new(Load::default());
+        let joined = [Joined::new(&load), Joined::new(&load)];
+        assert_eq!(load.joined(), 2);
+        drop(joined);
+        assert_eq!(load.joined(), 0);
+    }
 
     #[test]
     fn slots_are_counted_only_under_a_limit() {

@@ -16,6 +16,8 @@ pub(crate) enum ToFront {
     WorkerGone(WorkerId),
     /// Under `max_in_flight`: another front thread gave a slot back while requests waited.
     Room,
+    /// The pool has ended: what is left gets no answer, and nothing of it is kept.
+    Ended,
 }
 
 /// To the supervisor.

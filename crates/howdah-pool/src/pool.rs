@@ -9,12 +9,12 @@ use tokio::sync::mpsc;
 use crate::encode::{self, EncodeError};
 use crate::front::FrontSeed;
 use crate::generation::{Generation, Phase};
-use crate::load::Load;
+use crate::load::{Joined, Load};
 use crate::messages::{Reply, ToFront, ToSupervisor};
 use crate::options::PoolOptions;
 use crate::place::{BackOff, Occupant, Place, State};
 use crate::recycle::Jitter;
-use crate::status::Counters;
+use crate::status::{Counters, PoolStatus};
 
 /// So long all workers may be leaving before it is logged: those with short lives are replaced within milliseconds.
 const ALL_LEAVE: Duration = Duration::from_secs(1);
@@ -113,6 +113,7 @@ impl Pool {
                 pool: index,
                 shm,
                 options: options.clone(),
+                joined: Joined::new(&load),
                 load: load.clone(),
                 to_supervisor: to_supervisor.clone(),
                 fronts: senders.clone(),
@@ -142,6 +143,15 @@ impl Pool {
             counters: Counters::default(),
         };
         Ok((pool, seeds))
+    }
+
+    /// Goes on counting where the pool of this name did that served before.
+    pub(crate) fn count_on(&mut self, before: &PoolStatus) {
+        self.counters = before.counters;
+        self.load.count_on(&before.refused);
+        let generations = before.generations.iter();
+        let newest = generations.map(|generation| generation.generation).max();
+        self.last_generation = newest.unwrap_or(0).max(before.generation);
     }
 
     /// The number of workers may change with the load.
@@ -300,6 +310,30 @@ impl Pool {
             }
         }
         count
+    }
+
+    /// Keeps as many workers as there are requests: the idle ones are of no more use.
+    pub(crate) fn shrink(&mut self) {
+        self.desired = self.desired.min(self.load.in_flight());
+        let surplus = self
+            .occupants()
+            .filter(|(_, occupant)| occupant.counts())
+            .count()
+            .saturating_sub(self.desired);
+        let busy = |worker| {
+            self.segment
+                .worker(worker)
+                .is_some_and(|words| words.is_busy())
+        };
+        let idle: Vec<_> = self
+            .occupants()
+            .filter(|(worker, occupant)| occupant.counts() && !busy(*worker))
+            .map(|(worker, _)| worker)
+            .take(surplus)
+            .collect();
+        for worker in idle {
+            self.stop(worker);
+        }
     }
 
     pub(crate) fn any_process(&self) -> bool {

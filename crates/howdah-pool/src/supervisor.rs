@@ -5,6 +5,7 @@
 //! wait for sockets, pidfds, pipes and delays, and do nothing but report.
 
 mod boot;
+mod leave;
 mod limits;
 mod recycling;
 mod reload;
@@ -26,11 +27,12 @@ use tokio::sync::mpsc;
 use crate::control::Link;
 use crate::front::FrontSeed;
 use crate::handle::Handle;
-use crate::messages::{Event, ToSupervisor};
+use crate::messages::{Event, ToFront, ToSupervisor};
 use crate::options::{PoolOptions, RootOptions};
 use crate::pool::Pool;
 use crate::root::{PhpInfo, Root, StartError};
 use crate::scaling::CpuMeter;
+use crate::status::Status;
 use root_zygote::Number;
 
 /// A worker may outlive its zygote for this long (its parent-death signal ends it at once).
@@ -60,6 +62,8 @@ pub struct Supervisor {
     sender: mpsc::UnboundedSender<Event>,
     from_fronts: mpsc::UnboundedReceiver<ToSupervisor>,
     info: PhpInfo,
+    /// Another one serves meanwhile: the first boot that fails ends the start.
+    beside: bool,
     stopping: bool,
 }
 
@@ -77,6 +81,28 @@ impl Supervisor {
         let root = Root::start(&options).await?;
         let (mut supervisor, seeds) = Self::prepare(root.info.clone(), options, pools, spool)?;
         supervisor.launch(root).await?;
+        Ok((supervisor, seeds))
+    }
+
+    /// The same while another supervisor serves, which this one is to follow: what has its names goes on
+    /// counting from `before`, and the first boot that fails is the end, whatever the options tolerate.
+    pub async fn start_beside(
+        options: RootOptions,
+        pools: Vec<PoolOptions>,
+        spool: OwnedFd,
+        before: &Status,
+    ) -> Result<(Self, Vec<FrontSeeds>), StartError> {
+        let root = Root::start(&options).await?;
+        let (mut supervisor, seeds) = Self::prepare(root.info.clone(), options, pools, spool)?;
+        supervisor.root_generation = u32::try_from(before.root_restarts).unwrap_or(u32::MAX);
+        for pool in &mut supervisor.pools {
+            if let Some(before) = before.pools.iter().find(|own| *own.name == *pool.name) {
+                pool.count_on(before);
+            }
+        }
+        supervisor.beside = true;
+        supervisor.launch(root).await?;
+        supervisor.beside = false;
         Ok((supervisor, seeds))
     }
 
@@ -113,6 +139,7 @@ impl Supervisor {
             sender,
             from_fronts,
             info,
+            beside: false,
             stopping: false,
         };
         Ok((supervisor, seeds))
@@ -123,6 +150,7 @@ impl Supervisor {
         self.adopt_root(root).await;
         while !self.pools.iter().all(|pool| pool.up) {
             if self.root.is_none() {
+                self.kill().await;
                 return Err(StartError::Refused(
                     "a PHP zygote ended while workers were started".into(),
                 ));
@@ -156,10 +184,15 @@ impl Supervisor {
         }
     }
 
-    /// Looks after the processes until the future is dropped. Cancel-safe.
-    pub async fn run(&mut self) {
+    /// Looks after the processes until `end`; what has been begun is finished.
+    pub async fn run_until<T>(&mut self, end: impl Future<Output = T>) -> T {
+        let mut end = std::pin::pin!(end);
         loop {
-            self.step().await;
+            let event = tokio::select! {
+                ended = &mut end => return ended,
+                event = self.event() => event,
+            };
+            self.handle_event(event).await;
         }
     }
 
@@ -184,6 +217,7 @@ impl Supervisor {
             tracing::warn!(target: "howdah::pool", count, "PHP processes ended after the grace period");
         }
         self.end_root().await;
+        self.tell_fronts();
     }
 
     /// Ends all processes now.
@@ -193,6 +227,7 @@ impl Supervisor {
             pool.kill_workers(None);
         }
         self.end_root().await;
+        self.tell_fronts();
     }
 
     fn begin_stop(&mut self) {
@@ -229,16 +264,33 @@ impl Supervisor {
         let _ = tokio::time::timeout(Duration::from_secs(5), all_gone).await;
     }
 
+    /// No worker will serve any more.
+    fn tell_fronts(&self) {
+        for front in self.pools.iter().flat_map(|pool| &pool.fronts) {
+            // A front thread that is gone has nothing left to end.
+            let _ = front.send(ToFront::Ended);
+        }
+    }
+
     fn any_process(&self) -> bool {
         self.pools.iter().any(Pool::any_process)
     }
 
     async fn step(&mut self) {
-        let event = tokio::select! {
+        let event = self.event().await;
+        self.handle_event(event).await;
+    }
+
+    /// The next one. Cancel-safe.
+    async fn event(&mut self) -> Event {
+        tokio::select! {
             Some(event) = self.events.recv() => event,
             Some(message) = self.from_fronts.recv() => Event::Front(message),
             else => std::future::pending().await,
-        };
+        }
+    }
+
+    async fn handle_event(&mut self, event: Event) {
         match event {
             Event::Front(message) => self.front_message(message).await,
             Event::Root(generation, message) if generation == self.root_generation => match message

@@ -7,6 +7,7 @@ mod recovery;
 pub use completion::Event;
 pub use recovery::{Recovery, Torn};
 
+use crate::buffers::Buffers;
 use crate::errors::{FillError, SlotError};
 use crate::layout::{
     ABORTED_CLIENT, ABORTED_TIME, BODY_FILE, BODY_INLINE, BODY_NONE, SLOT_FREE, SLOT_OWNED, align8,
@@ -18,7 +19,6 @@ use crate::segment::Segment;
 use crate::sleep::Sleep;
 use crate::slot::{Body, Hold, Phase, Record, SlotId, WorkerId};
 use crate::sync::{Ordering, mutant, store_load_barrier};
-use bytes::BytesMut;
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -52,7 +52,8 @@ pub struct Front {
     distrusted: [u64; crate::layout::PARKED_WORDS],
     /// The worker whose completions are read next.
     cursor: usize,
-    pub(crate) buffer: BytesMut,
+    /// For what is read of responses.
+    pub(crate) buffers: Buffers,
     /// `Send`, but not `Sync`.
     one_thread: PhantomData<Cell<()>>,
 }
@@ -71,7 +72,7 @@ impl Front {
             read: vec![0; geometry.workers() as usize].into_boxed_slice(),
             distrusted: Default::default(),
             cursor: 0,
-            buffer: BytesMut::new(),
+            buffers: Buffers::default(),
             one_thread: PhantomData,
         }
     }

@@ -30,6 +30,7 @@
 //!
 //! This crate must not know HTTP, PHP, or what a pool decides about retries and limits.
 
+mod buffers;
 mod errors;
 mod frame;
 mod front;

@@ -11,12 +11,7 @@ use crate::memory::Area;
 use crate::slot::{Phase, SlotId};
 use crate::sync::{Ordering, store_load_barrier};
 use crate::update::Part;
-use bytes::{Bytes, BytesMut};
-
-/// Payloads are gathered in buffers of this size, so that most responses allocate nothing.
-const BUFFER_SIZE: usize = 64 * 1024;
-/// A larger payload gets a buffer of its own, so that a slow client does not pin a shared one for it.
-const OWN_BUFFER: usize = BUFFER_SIZE / 4;
+use bytes::Bytes;
 
 /// How far a response was read; private to the front.
 #[derive(Clone, Copy, Debug)]
@@ -177,19 +172,12 @@ impl ResponseReader<'_> {
     }
 
     fn copy(&mut self, area: Area, at: u64, size: usize) -> Bytes {
-        let memory = &self.front.segment.memory;
-        if size > OWN_BUFFER {
-            let mut own = BytesMut::with_capacity(size);
-            memory.copy_out(area, at, size, &mut own);
-            return own.freeze();
-        }
-        let buffer = &mut self.front.buffer;
-        if buffer.capacity() < size {
-            // Takes the old buffer again if nobody holds a part of it any more.
-            buffer.reserve(BUFFER_SIZE);
-        }
-        memory.copy_out(area, at, size, buffer);
-        buffer.split().freeze()
+        let Front {
+            segment, buffers, ..
+        } = &mut *self.front;
+        buffers.gather(size, |buffer| {
+            segment.memory.copy_out(area, at, size, buffer);
+        })
     }
 }
 

@@ -17,7 +17,8 @@ use rustls::crypto::CryptoProvider;
 
 use crate::certificate::{Certificate, CertificateError};
 use crate::challenge::{Challenges, Shown};
-use crate::lock::{self, Pace};
+use crate::lock;
+use crate::remote::is_away;
 use crate::storage::{Storage, file_name};
 
 /// The directory of the authority that is asked when no other is named.
@@ -61,6 +62,11 @@ impl AcmeError {
     pub(crate) fn is_rate_limit(&self) -> bool {
         self.problem_type()
             .is_some_and(|kind| kind.ends_with(":rateLimited"))
+    }
+
+    /// Whether it was the storage that did not answer, so that nobody was asked.
+    pub(crate) fn is_storage_away(&self) -> bool {
+        matches!(self, Self::Storage(error) if is_away(error))
     }
 
     fn is_unknown_account(&self) -> bool {
@@ -118,7 +124,7 @@ impl Subject {
         is_good: impl Fn(&Certificate) -> bool,
     ) -> Result<(Certificate, bool), AcmeError> {
         let name = format!("{}-{}", self.url(), self.host);
-        let lock = lock::lock(&self.storage, &name, Pace::default()).await?;
+        let lock = lock::lock(&self.storage, &name).await?;
         if let Some(kept) = stored(&self.storage, &self.acme, &self.host, &self.provider)
             && is_good(&kept)
         {
@@ -136,7 +142,16 @@ impl Subject {
         let path = self.storage.path(&file);
         let named = (pem.as_bytes(), path.as_path());
         let certificate = Certificate::from_pem(named, named, &self.provider)?;
-        self.storage.write(&file, pem.as_bytes())?;
+        match self.storage.write(&file, pem.as_bytes()) {
+            // It was hard to come by, and this machine has it.
+            Err(error) if is_away(&error) => tracing::warn!(
+                target: "howdah::tls",
+                host = self.host,
+                %error,
+                "a new certificate is served here, but others do not find it in the storage",
+            ),
+            result => result?,
+        }
         Ok((certificate, true))
     }
 
@@ -311,7 +326,10 @@ impl Subject {
             let text = format!("{count} {}\n", since.as_secs());
             self.storage.write(&file, text.as_bytes())
         };
-        if let Err(error) = result {
+        // Of one that is away it was said.
+        if let Err(error) = result
+            && !is_away(&error)
+        {
             let file = self.storage.path(&file);
             tracing::warn!(target: "howdah::tls", file = %file.display(), %error, "cannot be written");
         }
@@ -378,7 +396,12 @@ pub(crate) fn stored(
 ) -> Option<Certificate> {
     let file = certificate_file(acme, host);
     let path = storage.path(&file);
-    let read = storage.read(&file).map_err(|error| error.to_string());
+    let read = storage.read(&file);
+    // It is asked for again later.
+    if read.as_ref().is_err_and(is_away) {
+        return None;
+    }
+    let read = read.map_err(|error| error.to_string());
     let found = read.transpose()?.and_then(|pem| {
         let named = (&pem[..], path.as_path());
         Certificate::from_pem(named, named, provider).map_err(|error| error.to_string())

@@ -16,6 +16,7 @@ use rustls::pki_types::pem::PemObject;
 use time::OffsetDateTime;
 
 use crate::certificate::{Certificate, CertificateError};
+use crate::remote::is_away;
 use crate::schedule;
 use crate::storage::Storage;
 
@@ -57,6 +58,13 @@ pub enum AuthorityError {
         /// What is wrong.
         reason: String,
     },
+}
+
+impl AuthorityError {
+    /// Whether its keys may be there later.
+    pub(crate) fn is_storage_away(&self) -> bool {
+        matches!(self, Self::Storage { source, .. } if is_away(source))
+    }
 }
 
 /// See the module.

@@ -1,5 +1,5 @@
-//! Proofs that a name is this server's, while an authority asks for them. They are files, so that each
-//! of several servers that share a storage can answer.
+//! Proofs that a name is this server's, while an authority asks for them. They are in the storage, so
+//! that each of several servers that share it can answer.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,6 +12,7 @@ use rustls::crypto::CryptoProvider;
 
 use crate::certificate::Certificate;
 use crate::server_config::{self, ACME_TLS};
+use crate::shared::Shared;
 use crate::slot::Slot;
 use crate::storage::{Storage, file_name};
 
@@ -41,14 +42,39 @@ impl Drop for Shown {
     }
 }
 
+/// What answers requests for `/.well-known/acme-challenge/TOKEN`.
+#[derive(Debug, Clone)]
+pub enum HttpProofs {
+    /// The files of this directory, by their names.
+    Directory(PathBuf),
+    /// Values that several machines share.
+    Shared(SharedProofs),
+}
+
+/// See [`HttpProofs`].
+#[derive(Debug, Clone)]
+pub struct SharedProofs(Arc<Shared>);
+
+impl SharedProofs {
+    /// The answer for a token of letters, digits, `-` and `_`; `None` if no authority was told to ask
+    /// for it, or the storage does not answer. To be called within a runtime, none of whose threads
+    /// it holds up.
+    pub async fn find(&self, token: &str) -> Option<Vec<u8>> {
+        self.0.shown(Path::new(HTTP).join(token)).await
+    }
+}
+
 impl Challenges {
     pub(crate) fn new(storage: Storage, provider: Arc<CryptoProvider>) -> Self {
         Self { storage, provider }
     }
 
-    /// The directory with a file for each token.
-    pub(crate) fn http_directory(&self) -> PathBuf {
-        self.storage.path(HTTP)
+    /// Where those for plain HTTP are.
+    pub(crate) fn http(&self) -> HttpProofs {
+        match &self.storage {
+            Storage::Directory(directory) => HttpProofs::Directory(directory.path(HTTP)),
+            Storage::Shared(shared) => HttpProofs::Shared(SharedProofs(Arc::clone(shared))),
+        }
     }
 
     /// Answers requests for this token.
@@ -68,7 +94,7 @@ impl Challenges {
     }
 
     fn show(&self, file: PathBuf, bytes: &[u8]) -> io::Result<Shown> {
-        self.storage.write(&file, bytes)?;
+        self.storage.show(&file, bytes)?;
         Ok(Shown {
             storage: self.storage.clone(),
             file,
@@ -77,16 +103,21 @@ impl Challenges {
 
     /// What to answer a handshake that checks this name.
     pub(crate) async fn tls_alpn(&self, host: String) -> Option<Arc<ServerConfig>> {
-        let own = self.clone();
-        // The storage may be that of another machine.
-        let loaded = tokio::task::spawn_blocking(move || own.load(&host)).await;
-        loaded.ok().flatten()
+        let file = tls_file(&host);
+        let pem = match &self.storage {
+            Storage::Shared(shared) => shared.shown(file.clone()).await?,
+            Storage::Directory(directory) => {
+                let (directory, file) = (directory.clone(), file.clone());
+                // It may be that of another machine.
+                let read = tokio::task::spawn_blocking(move || directory.read(&file)).await;
+                read.ok()?.ok().flatten()?
+            }
+        };
+        self.answer(&pem, &file)
     }
 
-    fn load(&self, host: &str) -> Option<Arc<ServerConfig>> {
-        let file = tls_file(host);
-        let pem = self.storage.read(&file).ok().flatten()?;
-        let named = (&pem[..], file.as_path());
+    fn answer(&self, pem: &[u8], file: &Path) -> Option<Arc<ServerConfig>> {
+        let named = (pem, file);
         let certificate = Certificate::from_pem(named, named, &self.provider).ok()?;
         let slot = Slot::empty();
         slot.set(certificate.key);
@@ -134,7 +165,10 @@ mod tests {
         drop(shown);
         assert!(challenges.tls_alpn("a.test".into()).await.is_none());
 
-        let file = challenges.http_directory().join("token-1_x");
+        let HttpProofs::Directory(directory) = challenges.http() else {
+            panic!("it is a directory")
+        };
+        let file = directory.join("token-1_x");
         let shown = challenges
             .show_http("token-1_x", "token.thumb")
             .expect("shown");

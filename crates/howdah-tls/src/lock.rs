@@ -1,267 +1,40 @@
-//! Of several servers that share a storage, one does what only one is to do.
-//!
-//! A lock is a file with the name of its owner and a number that the owner raises every few seconds.
-//! Whoever waits and sees the same number for long takes the owner for dead. Nobody's clock is compared
-//! with another's.
+//! Of several servers that share a storage, one does what only one is to do: see `file_lock` and
+//! `lease` for how they agree.
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::Duration;
 
-use tokio::task::JoinHandle;
-use tokio::time::Instant;
-
-use crate::storage::{Storage, file_name, unique};
-
-/// Times of the protocol.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Pace {
-    /// How often the owner raises the number.
-    pub(crate) heartbeat: Duration,
-    /// How long it may stay the same.
-    pub(crate) stale: Duration,
-    /// How often one who waits looks.
-    pub(crate) poll: Duration,
-}
-
-impl Default for Pace {
-    fn default() -> Self {
-        Self {
-            heartbeat: Duration::from_secs(5),
-            stale: Duration::from_secs(30),
-            poll: Duration::from_secs(1),
-        }
-    }
-}
+use crate::file_lock::{self, Lock as FileLock};
+use crate::lease::{self, Lease};
+use crate::storage::{Storage, file_name};
 
 /// Released when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Lock {
-    storage: Storage,
-    file: PathBuf,
-    owner: String,
-    lost: Arc<AtomicBool>,
-    heartbeat: JoinHandle<()>,
+pub(crate) enum Lock {
+    File(FileLock),
+    Lease(Lease),
 }
 
 /// Waits until the lock of this name is had.
-pub(crate) async fn lock(storage: &Storage, name: &str, pace: Pace) -> io::Result<Lock> {
-    let file = PathBuf::from("locks").join(format!("{}.lock", file_name(name)));
-    let owner = unique();
-    let mut seen: Option<(Vec<u8>, Instant)> = None;
-    loop {
-        if storage.create(&file, text(&owner, 0).as_bytes())? {
-            return Ok(Lock::hold(storage, file, owner, pace));
+pub(crate) async fn lock(storage: &Storage, name: &str) -> io::Result<Lock> {
+    let file = format!("locks/{}.lock", file_name(name));
+    Ok(match storage {
+        Storage::Directory(directory) => {
+            let pace = file_lock::Pace::default();
+            Lock::File(file_lock::lock(directory, PathBuf::from(file), pace).await?)
         }
-        let now = Instant::now();
-        match (storage.read(&file)?, &seen) {
-            // Released meanwhile.
-            (None, _) => continue,
-            (Some(content), Some((same, since))) if content == *same => {
-                if now.duration_since(*since) >= pace.stale {
-                    take_away(storage, &file, &content, &owner)?;
-                    seen = None;
-                    continue;
-                }
-            }
-            (Some(content), _) => seen = Some((content, now)),
+        Storage::Shared(shared) => {
+            Lock::Lease(lease::lease(shared.remote(), file, lease::Pace::default()).await?)
         }
-        tokio::time::sleep(pace.poll).await;
-    }
-}
-
-fn text(owner: &str, number: u64) -> String {
-    format!("{owner} {number}\n")
-}
-
-/// Removes the file of an owner that is taken for dead. Of several that do so at once, one moves the
-/// file away; what another of them had put there meanwhile is put back.
-fn take_away(storage: &Storage, file: &PathBuf, dead: &[u8], own: &str) -> io::Result<()> {
-    let mut aside = file.clone().into_os_string();
-    aside.push(format!(".{own}"));
-    let aside = PathBuf::from(aside);
-    match std::fs::rename(storage.path(file), storage.path(&aside)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        result => result?,
-    }
-    let moved = storage.read(&aside)?;
-    storage.remove(&aside)?;
-    if let Some(moved) = moved
-        && moved != dead
-    {
-        storage.create(file, &moved)?;
-    }
-    Ok(())
+    })
 }
 
 impl Lock {
-    fn hold(storage: &Storage, file: PathBuf, owner: String, pace: Pace) -> Self {
-        let lost = Arc::new(AtomicBool::new(false));
-        let heartbeat = {
-            let (storage, file) = (storage.clone(), file.clone());
-            let (owner, lost) = (owner.clone(), Arc::clone(&lost));
-            tokio::spawn(async move {
-                let mut number = 0;
-                loop {
-                    tokio::time::sleep(pace.heartbeat).await;
-                    number += 1;
-                    match beat(&storage, &file, &owner, number) {
-                        Ok(true) => {}
-                        Ok(false) => {
-                            lost.store(true, Relaxed);
-                            return;
-                        }
-                        // A disk that is full or gone for a moment; others wait for long.
-                        Err(error) => tracing::warn!(
-                            file = %storage.path(&file).display(),
-                            %error,
-                            "a lock cannot be kept up",
-                        ),
-                    }
-                }
-            })
-        };
-        Self {
-            storage: storage.clone(),
-            file,
-            owner,
-            lost,
-            heartbeat,
-        }
-    }
-
-    /// Whether another server took it because this one was stopped for so long.
+    /// Whether another server took it because nothing was heard of this one for so long.
     pub(crate) fn is_lost(&self) -> bool {
-        self.lost.load(Relaxed)
-    }
-}
-
-/// Answers whether the lock is still the owner's.
-fn beat(storage: &Storage, file: &PathBuf, owner: &str, number: u64) -> io::Result<bool> {
-    if !is_of(storage, file, owner)? {
-        return Ok(false);
-    }
-    storage.write(file, text(owner, number).as_bytes())?;
-    Ok(true)
-}
-
-fn is_of(storage: &Storage, file: &PathBuf, owner: &str) -> io::Result<bool> {
-    let content = storage.read(file)?.unwrap_or_default();
-    Ok(content.starts_with(owner.as_bytes()))
-}
-
-impl Drop for Lock {
-    fn drop(&mut self) {
-        self.heartbeat.abort();
-        let removed = match is_of(&self.storage, &self.file, &self.owner) {
-            Ok(true) => self.storage.remove(&self.file),
-            Ok(false) => Ok(()),
-            Err(error) => Err(error),
-        };
-        if let Err(error) = removed {
-            tracing::warn!(
-                file = %self.storage.path(&self.file).display(),
-                %error,
-                "a lock cannot be released; others wait until it is stale",
-            );
+        match self {
+            Self::File(lock) => lock.is_lost(),
+            Self::Lease(lease) => lease.is_lost(),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Long compared with nothing: what waits here ends by an event, never by this time alone.
-    fn pace() -> Pace {
-        Pace {
-            heartbeat: Duration::from_millis(10),
-            stale: Duration::from_secs(600),
-            poll: Duration::from_millis(1),
-        }
-    }
-
-    fn storage() -> (tempfile::TempDir, Storage) {
-        let directory = tempfile::tempdir().expect("a directory");
-        let storage = Storage::new(directory.path().to_owned());
-        (directory, storage)
-    }
-
-    #[tokio::test]
-    async fn one_at_a_time() {
-        let (_directory, storage) = storage();
-        let first = lock(&storage, "a", pace()).await.expect("taken");
-        let other = lock(&storage, "b", pace()).await.expect("another name");
-        let waiting = {
-            let storage = storage.clone();
-            tokio::spawn(async move {
-                lock(&storage, "a", pace())
-                    .await
-                    .map(|lock| lock.owner.clone())
-            })
-        };
-        let content = || {
-            storage
-                .read("locks/a.lock")
-                .expect("readable")
-                .expect("held")
-        };
-        // The owner raises the number while the other one waits.
-        let begin = content();
-        while content() == begin {
-            tokio::task::yield_now().await;
-        }
-        assert!(content().starts_with(first.owner.as_bytes()));
-        assert!(!waiting.is_finished() && !first.is_lost());
-        drop(first);
-        let second = waiting.await.expect("no panic").expect("taken");
-        assert!(!second.is_empty());
-        drop(other);
-        let left = std::fs::read_dir(storage.path("locks")).expect("it is there");
-        assert_eq!(left.count(), 0);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_dead_owner_does_not_hold_it_for_ever() {
-        let (_directory, storage) = storage();
-        storage.write("locks/a.lock", b"dead 7\n").expect("written");
-        let start = Instant::now();
-        let taken = lock(&storage, "a", Pace::default()).await.expect("taken");
-        let waited = start.elapsed();
-        assert!(waited >= Pace::default().stale, "{waited:?}");
-        assert!(waited < Pace::default().stale * 2, "{waited:?}");
-        drop(taken);
-    }
-
-    #[tokio::test]
-    async fn only_the_dead_one_is_taken_away() {
-        let (_directory, storage) = storage();
-        let file = PathBuf::from("locks/a.lock");
-        storage.write(&file, b"alive 3\n").expect("written");
-        take_away(&storage, &file, b"dead 7\n", "me").expect("put back");
-        let content = storage.read(&file).expect("readable");
-        assert_eq!(content.as_deref(), Some(&b"alive 3\n"[..]));
-        take_away(&storage, &file, b"alive 3\n", "me").expect("taken away");
-        assert_eq!(storage.read(&file).expect("readable"), None);
-    }
-
-    #[tokio::test]
-    async fn an_owner_learns_that_it_lost_it() {
-        let (_directory, storage) = storage();
-        let own = lock(&storage, "a", pace()).await.expect("taken");
-        storage
-            .write("locks/a.lock", b"other 0\n")
-            .expect("written");
-        while !own.is_lost() {
-            // A beat that had looked just before may have put its own number there once more.
-            storage
-                .write("locks/a.lock", b"other 0\n")
-                .expect("written");
-            tokio::task::yield_now().await;
-        }
-        drop(own);
-        assert!(storage.read("locks/a.lock").expect("readable").is_some());
     }
 }

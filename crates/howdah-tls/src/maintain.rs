@@ -30,6 +30,8 @@ struct Job {
     /// By ACME: what the authority said, and when it is asked again.
     advised: Option<SystemTime>,
     advice_at: SystemTime,
+    /// How often in a row the storage did not answer.
+    away: u32,
 }
 
 /// When files were changed, and their sizes.
@@ -103,10 +105,13 @@ impl Tls {
         };
         match authority.issue(host, lifetime) {
             Ok(certificate) => {
+                job.away = 0;
                 job.next = renewal(Some(&certificate));
                 tracing::debug!(target: "howdah::tls", host, until = date(certificate.not_after), "certificate renewed by the internal authority");
                 job.put(certificate);
             }
+            // That was said.
+            Err(error) if error.is_storage_away() => job.wait_for_storage(),
             Err(error) => {
                 job.next = SystemTime::now() + LOOK;
                 tracing::warn!(target: "howdah::tls", host, %error, "a certificate is not renewed");
@@ -145,6 +150,7 @@ async fn renew_acme(job: &mut Job, subject: &Subject) {
             let (until, authority) = (date(certificate.not_after), subject.url());
             let now = SystemTime::now();
             let renewal = renewal(Some(&certificate));
+            job.away = 0;
             job.advised = None;
             job.advice_at = now + ADVICE;
             job.next = renewal.min(job.advice_at);
@@ -167,7 +173,10 @@ async fn renew_acme(job: &mut Job, subject: &Subject) {
                 subject.set_failures(0, now);
             }
         }
+        // That was said, and no authority has refused anything.
+        Err(error) if error.is_storage_away() => job.wait_for_storage(),
         Err(error) => {
+            job.away = 0;
             let next = put_off(job, subject, failures, error.is_rate_limit());
             tracing::warn!(
                 target: "howdah::tls",
@@ -238,7 +247,13 @@ impl Job {
             stamp,
             advised: None,
             advice_at,
+            away: 0,
         }
+    }
+
+    fn wait_for_storage(&mut self) {
+        self.away = self.away.saturating_add(1);
+        self.next = SystemTime::now() + schedule::storage_retry(self.away, spread());
     }
 
     fn put(&mut self, certificate: Certificate) {

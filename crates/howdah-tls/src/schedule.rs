@@ -38,6 +38,13 @@ pub(crate) fn retry_after(failures: u32, rate_limited: bool, spread: f64) -> Dur
     wait.mul_f64(1.0 + spread.clamp(0.0, 1.0) / 10.0)
 }
 
+/// How long to wait for a storage that did not answer so many times in a row: from a second to a minute,
+/// spread as by [`retry_after`].
+pub(crate) fn storage_retry(failures: u32, spread: f64) -> Duration {
+    let seconds = 1u64 << failures.saturating_sub(1).min(6);
+    Duration::from_secs(seconds.min(MINUTE)).mul_f64(1.0 + spread.clamp(0.0, 1.0) / 10.0)
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::UNIX_EPOCH;
@@ -51,6 +58,15 @@ mod tests {
         assert_eq!(renew_at(day(100), day(106)), day(104));
         // Nonsense is renewed at once.
         assert_eq!(renew_at(day(100), day(90)), day(100));
+    }
+
+    #[test]
+    fn a_storage_that_is_away_is_asked_ever_more_rarely() {
+        let waits: Vec<_> = (1..10).map(|count| storage_retry(count, 0.0)).collect();
+        let seconds: Vec<_> = waits.iter().map(Duration::as_secs).collect();
+        assert_eq!(seconds, [1, 2, 4, 8, 16, 32, 60, 60, 60]);
+        assert_eq!(storage_retry(u32::MAX, 1.0), Duration::from_secs(66));
+        assert_eq!(storage_retry(0, 0.0), Duration::from_secs(1));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The directory of certificates and keys, which several servers may share.
+//! Where certificates and keys are kept: a directory or Redis, either of which several servers may share.
 //!
 //! ```text
 //! authority/root.pem, intermediate.pem   the internal authority, each with its key
@@ -12,99 +12,84 @@
 //! locks/NAME.lock                        see `lock`
 //! ```
 //!
-//! Directories are for the owner alone, and so are files but `root.crt`. A file is replaced as a whole
-//! or not at all.
+//! In a directory all files but `root.crt` are for the owner alone.
 
-use std::fs::{self, DirBuilder, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-const SECRET: u32 = 0o600;
-const PUBLIC: u32 = 0o644;
-const DIRECTORY: u32 = 0o700;
+use crate::directory::{Directory, Readers};
+use crate::shared::Shared;
 
 /// See the module.
 #[derive(Debug, Clone)]
-pub(crate) struct Storage {
-    root: PathBuf,
+pub(crate) enum Storage {
+    Directory(Directory),
+    /// In Redis.
+    Shared(Arc<Shared>),
 }
 
 impl Storage {
+    /// In this directory.
     pub(crate) fn new(root: PathBuf) -> Self {
-        Self { root }
+        Self::Directory(Directory::new(root))
     }
 
+    /// Where a file or value is, for messages.
     pub(crate) fn path(&self, relative: impl AsRef<Path>) -> PathBuf {
-        self.root.join(relative)
+        match self {
+            Self::Directory(directory) => directory.path(relative),
+            Self::Shared(shared) => shared.path(relative.as_ref()),
+        }
     }
 
-    /// The file's bytes; `None` if there is no such file.
+    /// The bytes; `None` if there are none.
     pub(crate) fn read(&self, relative: impl AsRef<Path>) -> io::Result<Option<Vec<u8>>> {
-        match fs::read(self.path(relative)) {
-            Ok(bytes) => Ok(Some(bytes)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
+        match self {
+            Self::Directory(directory) => directory.read(relative),
+            Self::Shared(shared) => shared.read(relative.as_ref()),
         }
     }
 
-    /// Creates or replaces a file that is for the owner alone.
+    /// Creates or replaces what is for the owner alone.
     pub(crate) fn write(&self, relative: impl AsRef<Path>, bytes: &[u8]) -> io::Result<()> {
-        self.put(relative.as_ref(), bytes, SECRET)
+        match self {
+            Self::Directory(directory) => directory.write(relative, bytes, Readers::Owner),
+            Self::Shared(shared) => shared.write(relative.as_ref(), bytes),
+        }
     }
 
-    /// The same for one that all may read.
+    /// The same for what all may read.
     pub(crate) fn write_public(&self, relative: impl AsRef<Path>, bytes: &[u8]) -> io::Result<()> {
-        self.put(relative.as_ref(), bytes, PUBLIC)
+        match self {
+            Self::Directory(directory) => directory.write(relative, bytes, Readers::All),
+            Self::Shared(shared) => shared.write(relative.as_ref(), bytes),
+        }
     }
 
-    fn put(&self, relative: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
-        let path = self.path(relative);
-        let temporary = Self::temporary(&path, bytes, mode)?;
-        fs::rename(&temporary, &path).inspect_err(|_| drop(fs::remove_file(&temporary)))
+    /// The same for what is of use for minutes and then removed.
+    pub(crate) fn show(&self, relative: impl AsRef<Path>, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            Self::Directory(directory) => directory.write(relative, bytes, Readers::Owner),
+            Self::Shared(shared) => shared.show(relative.as_ref(), bytes),
+        }
     }
 
-    /// Creates a file unless there is one; answers whether it did.
+    /// Creates it unless it is there; read it to see what is.
     pub(crate) fn create(&self, relative: impl AsRef<Path>, bytes: &[u8]) -> io::Result<bool> {
-        let path = self.path(relative);
-        let temporary = Self::temporary(&path, bytes, SECRET)?;
-        // A link is made or not, on file systems of networks too, and never half.
-        let linked = fs::hard_link(&temporary, &path);
-        let removed = fs::remove_file(&temporary);
-        match linked {
-            Ok(()) => removed.map(|()| true),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
-            Err(error) => Err(error),
+        match self {
+            Self::Directory(directory) => directory.create(relative, bytes),
+            Self::Shared(shared) => shared.create(relative.as_ref(), bytes),
         }
     }
 
-    /// Removes a file; it may be gone already.
+    /// Removes it; it may be gone already.
     pub(crate) fn remove(&self, relative: impl AsRef<Path>) -> io::Result<()> {
-        match fs::remove_file(self.path(relative)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
+        match self {
+            Self::Directory(directory) => directory.remove(relative),
+            Self::Shared(shared) => shared.remove(relative.as_ref()),
         }
-    }
-
-    /// A new file beside `path`, written to the disk.
-    fn temporary(path: &Path, bytes: &[u8], mode: u32) -> io::Result<PathBuf> {
-        if let Some(directory) = path.parent() {
-            let mut builder = DirBuilder::new();
-            builder.recursive(true).mode(DIRECTORY).create(directory)?;
-        }
-        let mut name = path.as_os_str().to_owned();
-        name.push(format!(".{}.new", unique()));
-        let temporary = PathBuf::from(name);
-        let mut options = OpenOptions::new();
-        let mut file = options
-            .write(true)
-            .create_new(true)
-            .mode(mode)
-            .open(&temporary)?;
-        let written = file.write_all(bytes).and_then(|()| file.sync_all());
-        written.inspect_err(|_| drop(fs::remove_file(&temporary)))?;
-        Ok(temporary)
     }
 }
 
@@ -148,38 +133,7 @@ pub(crate) fn default_root() -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
-
     use super::*;
-
-    #[test]
-    fn files_are_secret_and_whole() {
-        let directory = tempfile::tempdir().expect("a directory");
-        let storage = Storage::new(directory.path().join("data"));
-        assert_eq!(storage.read("a/b.pem").expect("readable"), None);
-        storage.write("a/b.pem", b"one").expect("written");
-        storage.write("a/b.pem", b"two").expect("replaced");
-        storage.write_public("a/c.crt", b"three").expect("written");
-        assert_eq!(
-            storage.read("a/b.pem").expect("readable"),
-            Some(b"two".to_vec())
-        );
-        let mode = |path: &str| {
-            let metadata = fs::metadata(storage.path(path)).expect("it is there");
-            metadata.permissions().mode() & 0o777
-        };
-        assert_eq!(
-            (mode("a"), mode(""), mode("a/b.pem")),
-            (0o700, 0o700, 0o600)
-        );
-        assert_eq!(mode("a/c.crt") & 0o700, 0o600);
-        assert!(!storage.create("a/b.pem", b"four").expect("asked"));
-        assert!(storage.create("a/d.pem", b"five").expect("asked"));
-        let left = fs::read_dir(storage.path("a")).expect("readable").count();
-        assert_eq!(left, 3, "no temporary file is left");
-        storage.remove("a/d.pem").expect("removed");
-        storage.remove("a/d.pem").expect("gone already");
-    }
 
     #[test]
     fn names_of_files_stay_where_they_are() {

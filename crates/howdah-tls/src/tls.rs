@@ -13,8 +13,10 @@ use crate::acceptor::{Acceptor, Entry};
 use crate::acme::{Proof, Subject};
 use crate::authority::{Authority, AuthorityError};
 use crate::certificate::{Certificate, CertificateError, covers};
-use crate::challenge::Challenges;
+use crate::challenge::{Challenges, HttpProofs};
+use crate::remote::Remote;
 use crate::server_config;
+use crate::shared::Shared;
 use crate::slot::Slot;
 use crate::storage::{self, Storage};
 
@@ -47,6 +49,11 @@ pub enum TlsError {
         "there is no directory for certificates: set `storage file_system PATH` in the global options"
     )]
     NoStorage,
+    /// `storage redis`.
+    #[error(
+        "`storage redis` cannot be used: {0}; `tls_server_certs_path` is a PEM file with certificates of authorities"
+    )]
+    Redis(#[source] std::io::Error),
     /// `default_sni` or `fallback_sni`.
     #[error("`{option} {name}`: no site with HTTPS has this host")]
     Sni {
@@ -97,7 +104,8 @@ pub struct Tls {
 
 impl Tls {
     /// Reads all certificates that are files or in the storage, and makes those of the internal
-    /// authority. `None` if no address has HTTPS.
+    /// authority. A storage in Redis may be away: what it has is fetched later. `None` if no address
+    /// has HTTPS.
     pub fn new(config: &Config) -> Result<Option<Self>, TlsError> {
         let encrypted = |site: &Site| site.addresses.iter().any(|address| address.tls);
         if !config.sites.iter().any(encrypted) {
@@ -147,10 +155,9 @@ impl Tls {
         )
     }
 
-    /// The directory whose files answer requests for `/.well-known/acme-challenge/NAME`; `None` if
-    /// no authority will ask.
-    pub fn challenge_directory(&self) -> Option<PathBuf> {
-        self.challenges.as_ref().map(Challenges::http_directory)
+    /// What answers requests for `/.well-known/acme-challenge/TOKEN`; `None` if no authority will ask.
+    pub fn http_proofs(&self) -> Option<HttpProofs> {
+        self.challenges.as_ref().map(Challenges::http)
     }
 }
 
@@ -162,7 +169,13 @@ pub fn authority_root(https: &Https) -> Result<(PathBuf, String), TlsError> {
 
 fn open(https: &Https) -> Result<Storage, TlsError> {
     let root = https.storage.clone().or_else(storage::default_root);
-    Ok(Storage::new(root.ok_or(TlsError::NoStorage)?))
+    match &https.redis {
+        None => Ok(Storage::new(root.ok_or(TlsError::NoStorage)?)),
+        Some(redis) => {
+            let remote = Remote::new(redis).map_err(TlsError::Redis)?;
+            Ok(Storage::Shared(Arc::new(Shared::new(remote, root))))
+        }
+    }
 }
 
 struct Builder<'c> {
@@ -263,9 +276,13 @@ impl Builder<'_> {
         let authority = self
             .authority
             .get_or_insert_with(|| Authority::new(storage, provider));
-        let certificate = authority.issue(host, lifetime)?;
+        let issued = match authority.issue(host, lifetime) {
+            // It is made when the storage answers.
+            Err(error) if error.is_storage_away() => None,
+            result => Some(result?),
+        };
         let host = host.to_owned();
-        Ok(self.add(Kind::Internal { host, lifetime }, Some(certificate)))
+        Ok(self.add(Kind::Internal { host, lifetime }, issued))
     }
 
     fn acme(&mut self, host: &str, acme: &Acme) -> Result<Arc<Slot>, TlsError> {

@@ -3,8 +3,10 @@
 
 use std::cell::{Cell, RefCell};
 use std::fmt::Display;
+use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
@@ -17,6 +19,7 @@ use http::{HeaderValue, Method, Response, StatusCode};
 use http_body::{Frame, SizeHint};
 
 use crate::hubs;
+use crate::trees::Parts;
 
 /// Buffers for variables that are kept for the next request; more in flight allocate.
 const BUFFERS_MAX: usize = 64;
@@ -26,19 +29,35 @@ const RETRY_AFTER_SECONDS: HeaderValue = HeaderValue::from_static("1");
 /// Runs requests in the pools that they are for. One for each front thread.
 #[derive(Debug)]
 pub(crate) struct PhpApplication {
-    /// The classic pool, then the worker pools in the order of the configuration.
-    pools: Vec<PoolFront>,
+    /// By their numbers; pools of other configurations are not here.
+    pools: Vec<Option<PoolFront>>,
+    /// Where the parts of other trees come from, and the number of this thread.
+    parts: Arc<Parts>,
+    front: usize,
     buffers: RefCell<Vec<Vec<u8>>>,
     refusals: Refusals,
 }
 
 impl PhpApplication {
-    pub(crate) fn new(pools: Vec<PoolFront>) -> Self {
-        Self {
+    /// Joins the pools of the newest tree; `None`: this thread has done that before.
+    pub(crate) fn join(parts: Arc<Parts>, front: usize) -> io::Result<Option<Self>> {
+        let Some(part) = parts.take(front) else {
+            return Ok(None);
+        };
+        let mut pools = Vec::new();
+        for (number, seed) in part {
+            if pools.len() <= number {
+                pools.resize(number + 1, None);
+            }
+            pools[number] = Some(PoolFront::join(seed)?);
+        }
+        Ok(Some(Self {
             pools,
+            parts,
+            front,
             buffers: RefCell::default(),
             refusals: Refusals::default(),
-        }
+        }))
     }
 
     /// Runs the request; the variables are written to `vars`.
@@ -48,7 +67,8 @@ impl PhpApplication {
         vars: &mut Vec<u8>,
         interim: Interim<'_>,
     ) -> Result<(howdah_pool::Head, howdah_pool::Body), Failure> {
-        let pool = self.pools.get(request.pool).ok_or(Failure::NoPool)?;
+        let pool = self.pools.get(request.pool).and_then(Option::as_ref);
+        let pool = pool.ok_or(Failure::NoPool)?;
         let body = match &request.body {
             RequestBody::Empty => howdah_pool::RequestBody::None,
             RequestBody::Memory(bytes) => howdah_pool::RequestBody::Inline(bytes),
@@ -133,6 +153,10 @@ impl Application for PhpApplication {
             }
             Err(failure) => self.refuse(request.id, &failure),
         }
+    }
+
+    fn next(&self) -> io::Result<Option<Rc<Self>>> {
+        Ok(Self::join(Arc::clone(&self.parts), self.front)?.map(Rc::new))
     }
 }
 

@@ -22,8 +22,9 @@ use crate::hubs::{self, HubEndpoint};
 use crate::observed::{MetricsPage, Observed};
 use crate::serve::{DEFAULT_GRACE, change_log, check_roots, start_watch, watched};
 use crate::source::{Read, Source};
+use crate::trees::Beside;
 use crate::watch::{Changed, Page, Watcher};
-use crate::{pools, unchangeable};
+use crate::{changes, php, pools, privileges, unchangeable};
 
 /// How long a server that stops waits for a reload that is under way.
 const RELOAD_ENDS: Duration = Duration::from_secs(2);
@@ -65,6 +66,8 @@ pub(crate) struct Loaded {
     pub(crate) changed: Option<Changed>,
     /// Browsers that are told of them.
     pub(crate) pages: Vec<Page>,
+    /// PHP was started for it, so that there is nothing to reload.
+    pub(crate) booted: bool,
 }
 
 impl InForce {
@@ -138,7 +141,7 @@ impl InForce {
             warnings,
         } = read;
         let failed = |error: crate::commands::Failure| error.to_string();
-        let differences = unchangeable::differences(&state.config, &config).map_err(failed)?;
+        let differences = unchangeable::differences(&state.config, &config);
         if !differences.is_empty() {
             return Err(differences.join("\n"));
         }
@@ -152,10 +155,16 @@ impl InForce {
         let tls = tls
             .map_err(|error| error.to_string())?
             .map_err(|error| error.to_string())?;
+        let beside = self.beside(&state.config, &config).await?;
+        let numbers = match &beside {
+            // The classic one's is always the same.
+            Some(beside) => beside.pools()[1..].to_vec(),
+            None => self.observed.trees.numbers(&config),
+        };
         let prepared = self.server.prepare(
             &config,
             tls.as_ref(),
-            self.pools(&config),
+            numbers,
             endpoints(&self.observed, &hubs),
         );
         let prepared = prepared.map_err(|error| explained(&error))?;
@@ -165,6 +174,10 @@ impl InForce {
             .switch(prepared, grace)
             .await
             .map_err(|error| error.to_string())?;
+        let booted = beside.is_some();
+        if let Some(beside) = beside {
+            beside.take_over();
+        }
         for warning in warnings {
             tracing::warn!(target: "howdah", "{warning}");
         }
@@ -204,7 +217,11 @@ impl InForce {
         state.config = config;
         state.source = Some(source);
         tracing::info!(target: "howdah", "configuration loaded");
-        Ok(Loaded { changed, pages })
+        Ok(Loaded {
+            changed,
+            pages,
+            booted,
+        })
     }
 
     /// The hubs of a configuration: those that are as they were stay, with their subscribers and history.
@@ -222,11 +239,18 @@ impl InForce {
         Ok((hubs, left.into_iter().map(|(_, hub)| hub).collect()))
     }
 
-    /// The numbers of its pools among those that run; they are the same ones, maybe in another order.
-    fn pools(&self, config: &Config) -> Vec<usize> {
-        let number = |name: &String| self.observed.pools.iter().position(|known| known == name);
-        let pools = config.workers.iter();
-        pools.filter_map(|pool| number(&pool.name)).collect()
+    /// PHP for a configuration that has it otherwise, started beside the one that serves.
+    async fn beside(&self, old: &Config, new: &Config) -> Result<Option<Beside>, String> {
+        let failed = |error: crate::commands::Failure| error.to_string();
+        let changes = changes::of_php(old, new).map_err(failed)?;
+        if changes.is_empty() {
+            return Ok(None);
+        }
+        tracing::info!(target: "howdah", "starting PHP anew, beside the one that serves: {}", changes.join("; "));
+        let pools = pools::options(new).map_err(failed)?;
+        privileges::prepare(&pools, self.server.spool()).map_err(failed)?;
+        let root = php::root_options(new, self.server.threads());
+        self.observed.trees.start(root, pools).await.map(Some)
     }
 
     /// The file that it is from, and whether that is what is served.

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use howdah_config::model;
 use howdah_observe::admin::{
-    Admin, AdminAddress, BindError, Configuration, Control, ReloadError, Reloaded, ReloadedPool,
-    Thread, UnhealthyError,
+    Admin, AdminAddress, BindError, ConfigFile, Configuration, Control, ReloadError, Reloaded,
+    ReloadedPool, Thread, UnhealthyError,
 };
-use howdah_pool::{Handle, PoolStatus, Status, WorkerStatus};
+use howdah_pool::{PoolStatus, Status, WorkerStatus};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
@@ -19,6 +19,7 @@ use crate::configuration::InForce;
 use crate::notify;
 use crate::observed::Observed;
 use crate::signals::ReloadSignals;
+use crate::trees::Trees;
 use crate::watch::{Changed, Page};
 
 /// The running server; clones are the same one.
@@ -27,7 +28,6 @@ pub(crate) struct ServerControl(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    handle: Handle,
     observed: Observed,
     in_force: InForce,
     /// Somebody ordered the server to stop.
@@ -39,7 +39,6 @@ struct Inner {
 impl ServerControl {
     pub(crate) fn new(observed: Observed, in_force: InForce) -> Self {
         Self(Arc::new(Inner {
-            handle: observed.handle.clone(),
             observed,
             in_force,
             stop: watch::Sender::new(false),
@@ -68,12 +67,13 @@ impl ServerControl {
     }
 
     async fn reload_now(&self, pool: Option<String>) -> Result<Reloaded, ReloadError> {
+        let known = self.trees().pools();
         if let Some(name) = &pool
-            && !self.0.observed.pools.contains(name)
+            && !known.contains(name)
         {
             return Err(ReloadError::UnknownPool {
                 name: name.clone(),
-                known: self.0.observed.pools.to_vec(),
+                known,
             });
         }
         if self.is_stopping() {
@@ -87,7 +87,7 @@ impl ServerControl {
         tracing::info!(target: "howdah", pool = shown, "reloading");
         let before = self.generations().await;
         let began = Instant::now();
-        if let Err(error) = self.0.handle.reload(pool.as_deref()).await {
+        if let Err(error) = self.trees().handle().reload(pool.as_deref()).await {
             if self.is_stopping() {
                 return Err(ReloadError::Stopping);
             }
@@ -99,35 +99,49 @@ impl ServerControl {
                 text: error.text,
             });
         }
+        let meant = |name: &String, generation| match &pool {
+            Some(pool) => pool == name,
+            None => before.get(name) != Some(&generation),
+        };
+        Ok(self.reloaded(configuration, began, meant).await)
+    }
+
+    /// The pools that are meant, as they serve now.
+    async fn reloaded(
+        &self,
+        configuration: Option<ConfigFile>,
+        began: Instant,
+        meant: impl Fn(&String, u64) -> bool,
+    ) -> Reloaded {
         let took_ms = millis(began.elapsed());
         let after = self.generations().await;
         let mut pools = Vec::new();
-        for name in &*self.0.observed.pools {
-            let Some(generation) = after.get(name).copied() else {
+        for name in self.trees().pools() {
+            let Some(generation) = after.get(&name).copied() else {
                 continue;
             };
-            let meant = match &pool {
-                Some(pool) => pool == name,
-                None => before.get(name) != Some(&generation),
-            };
-            if meant {
-                tracing::info!(target: "howdah", pool = &**name, generation, took_ms, "reloaded");
+            if meant(&name, generation) {
+                tracing::info!(target: "howdah", pool = &*name, generation, took_ms, "reloaded");
                 pools.push(ReloadedPool {
-                    pool: name.clone(),
+                    pool: name,
                     generation,
                     took_ms,
                 });
             }
         }
-        Ok(Reloaded {
+        Reloaded {
             pools,
             configuration,
-        })
+        }
+    }
+
+    fn trees(&self) -> &Trees {
+        &self.0.observed.trees
     }
 
     /// The generation that serves in each pool. Empty when the server is at its end.
     async fn generations(&self) -> HashMap<String, u64> {
-        let Ok(status) = self.0.handle.status().await else {
+        let Ok(status) = self.trees().status().await else {
             return HashMap::new();
         };
         let pools = status.pools.into_iter();
@@ -143,11 +157,17 @@ impl ServerControl {
         if self.is_stopping() {
             return Err(ReloadError::Stopping);
         }
+        let began = Instant::now();
         let loaded = self.0.in_force.load(from).await;
-        if let Some(loaded) = loaded.map_err(ReloadError::Configuration)?
-            && let Some(changed) = loaded.changed
-        {
+        let Some(loaded) = loaded.map_err(ReloadError::Configuration)? else {
+            return self.reload_now(None).await;
+        };
+        if let Some(changed) = loaded.changed {
             self.watch(changed, loaded.pages);
+        }
+        if loaded.booted {
+            let configuration = self.0.in_force.file();
+            return Ok(self.reloaded(configuration, began, |_, _| true).await);
         }
         self.reload_now(None).await
     }
@@ -198,7 +218,8 @@ impl Control for ServerControl {
     }
 
     async fn status(&self) -> Value {
-        let mut shown = match self.0.handle.status().await {
+        let (status, leaving) = tokio::join!(self.trees().status(), self.trees().leaving());
+        let mut shown = match status {
             Ok(status) => serde_json::to_value(&status).unwrap_or_default(),
             Err(_) => json!({"php": "", "pools": []}),
         };
@@ -206,11 +227,14 @@ impl Control for ServerControl {
         shown["pid"] = std::process::id().into();
         shown["stopping"] = self.is_stopping().into();
         shown["front"] = self.0.observed.front();
+        if !leaving.is_empty() {
+            shown["leaving"] = serde_json::to_value(&leaving).unwrap_or_default();
+        }
         shown
     }
 
     async fn threads(&self) -> Vec<Thread> {
-        let (status, targets) = tokio::join!(self.0.handle.status(), self.0.observed.targets());
+        let (status, targets) = tokio::join!(self.trees().status(), self.0.observed.targets());
         match status {
             Ok(status) => threads(&status, &targets, SystemTime::now()),
             Err(_) => Vec::new(),
@@ -237,7 +261,7 @@ impl Control for ServerControl {
         if self.is_stopping() {
             return Err(UnhealthyError::Stopping);
         }
-        match self.0.handle.status().await {
+        match self.trees().status().await {
             Ok(status) => health(&status),
             Err(_) => Err(UnhealthyError::Stopping),
         }

@@ -5,6 +5,7 @@
 mod activation;
 mod application;
 mod certificates;
+mod changes;
 mod cli;
 mod commands;
 mod configuration;
@@ -23,6 +24,7 @@ mod report;
 mod serve;
 mod signals;
 mod source;
+mod trees;
 mod unchangeable;
 mod watch;
 

@@ -14,18 +14,18 @@ use howdah_observe::access::Losses;
 use howdah_observe::metrics::{
     ConfigReloads, HubCounts, Page, Pool, Process, Worker, WorkerState, media_type,
 };
-use howdah_pool::{Handle, PoolStatus, Status, WorkerStatus};
+use howdah_pool::{PoolStatus, WorkerStatus};
 use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use http::{Method, Response, StatusCode};
 use http_body_util::{BodyExt as _, Full};
 use serde_json::{Value, json};
 
+use crate::trees::Trees;
+
 /// Where to ask. Clones ask the same server.
 #[derive(Debug, Clone)]
 pub(crate) struct Observed {
-    pub(crate) handle: Handle,
-    /// Names of the pools in the order of the configuration.
-    pub(crate) pools: Arc<[String]>,
+    pub(crate) trees: Trees,
     pub(crate) stats: Arc<Stats>,
     pub(crate) counted: Counted,
     pub(crate) live: LiveRequests,
@@ -87,8 +87,9 @@ impl Observed {
             ..Page::default()
         };
         // Without a supervisor the server is at its end, and the page says what is left.
-        if let Ok(status) = self.handle.status().await {
+        if let Ok(status) = self.trees.status().await {
             page.pools = status.pools.iter().map(pool).collect();
+            page.counted = self.trees.names();
             page.root_restarts = status.root_restarts;
             page.php = status.php;
         }
@@ -106,32 +107,15 @@ impl Observed {
 
     /// The requests under way, the oldest first.
     pub(crate) async fn requests(&self) -> Value {
-        let (live, status) = tokio::join!(self.live.list(), self.handle.status());
-        let workers = status.as_ref().map(in_hand).unwrap_or_default();
+        let (live, status, leaving) =
+            tokio::join!(self.live.list(), self.trees.status(), self.trees.leaving());
+        let mut pools = leaving;
+        pools.extend(status.map(|status| status.pools).unwrap_or_default());
+        let (workers, names) = (in_hand(&pools), self.trees.names());
         let requests = live
             .iter()
-            .map(|request| self.request(request, workers.get(&request.id)));
+            .map(|own| request(own, workers.get(&own.id), &names));
         json!({"requests": requests.collect::<Vec<_>>()})
-    }
-
-    fn request(&self, request: &LiveRequest, worker: Option<&InHand>) -> Value {
-        // A worker is heard of with its first output; its own words are there from the start.
-        let phase = match (request.phase, worker) {
-            ("queue", Some(_)) => "php",
-            (phase, _) => phase,
-        };
-        json!({
-            "id": format!("{:016x}", request.id),
-            "method": request.method,
-            "host": request.host,
-            "uri": request.uri,
-            "remote": request.remote.to_string(),
-            "age_ms": u64::try_from(request.age.as_millis()).unwrap_or(u64::MAX),
-            "phase": phase,
-            "pool": request.pool.and_then(|pool| self.pools.get(pool)),
-            "worker": worker.map(|worker| worker.place).or(request.worker),
-            "pid": worker.map(|worker| worker.pid),
-        })
     }
 
     /// Method and URI of the requests under way by their ids, for whoever shows workers.
@@ -143,6 +127,26 @@ impl Observed {
         })
         .collect()
     }
+}
+
+fn request(request: &LiveRequest, worker: Option<&InHand>, names: &[String]) -> Value {
+    // A worker is heard of with its first output; its own words are there from the start.
+    let phase = match (request.phase, worker) {
+        ("queue", Some(_)) => "php",
+        (phase, _) => phase,
+    };
+    json!({
+        "id": format!("{:016x}", request.id),
+        "method": request.method,
+        "host": request.host,
+        "uri": request.uri,
+        "remote": request.remote.to_string(),
+        "age_ms": u64::try_from(request.age.as_millis()).unwrap_or(u64::MAX),
+        "phase": phase,
+        "pool": request.pool.and_then(|pool| names.get(pool)),
+        "worker": worker.map(|worker| worker.place).or(request.worker),
+        "pid": worker.map(|worker| worker.pid),
+    })
 }
 
 fn counts(hub: &Hub) -> HubCounts {
@@ -162,8 +166,8 @@ struct InHand {
     pid: i32,
 }
 
-fn in_hand(status: &Status) -> HashMap<u64, InHand> {
-    let workers = status.pools.iter().flat_map(|pool| &pool.workers);
+fn in_hand(pools: &[PoolStatus]) -> HashMap<u64, InHand> {
+    let workers = pools.iter().flat_map(|pool| &pool.workers);
     workers
         .filter_map(|worker| {
             let id = u64::from_str_radix(&worker.request.as_ref()?.id, 16).ok()?;

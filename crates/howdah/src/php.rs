@@ -1,9 +1,27 @@
-//! Finds the PHP executable.
+//! Finds the PHP executable, and says how it is started.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use howdah_config::model::Config;
+use howdah_pool::RootOptions;
 
 /// Its file name.
 const NAME: &str = "howdah-php";
+/// PHP's modules and a preload script may take a while on a cold machine.
+const START_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// How a configuration has PHP started, in a server with so many front threads.
+pub(crate) fn root_options(config: &Config, fronts: usize) -> RootOptions {
+    let settings = &config.global.php;
+    RootOptions {
+        executable: executable(settings.executable.as_deref()),
+        ini: settings.ini.clone(),
+        concurrent: config.workers.iter().any(|pool| pool.concurrency.is_some()),
+        fronts,
+        start_timeout: START_TIMEOUT,
+    }
+}
 
 /// The `howdah-php` to run: the one that was named, else the one beside this executable, else the first
 /// on PATH. When there is none, the place beside this executable, so that an error names it.

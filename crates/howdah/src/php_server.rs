@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use howdah_config::model::{
     AccessLog, Address, Admin, CLASSIC_POOL, CONCURRENT_WORKERS_MAX, Concurrency, Config,
     ContentCoding, Encode, FileServer, Handler, Matcher, Part, PhpScript, PhpServer, PhpWorker,
-    Placeholder, Route, Site, SiteTls, Template, WorkerPool, redirect_to_https, source,
+    Placeholder, Route, Site, SiteTls, Template, TryPolicy, WorkerPool, redirect_to_https, source,
 };
 
 use crate::commands::{Failure, setup};
@@ -159,6 +159,7 @@ fn worker_routes() -> [Route; 2] {
         root: None,
         candidates: vec![path],
         split: Vec::new(),
+        policy: TryPolicy::FirstExist,
     };
     let script = Matcher::Path(vec!["*.php".into(), "*.php/*".into()]);
     let is_static = Matcher::All(vec![Matcher::Not(Box::new(script)), file]);

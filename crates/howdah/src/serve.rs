@@ -1,6 +1,7 @@
 //! A server from its configuration to its end: starts the parts in order, waits for signals, stops them
 //! in the reverse order.
 
+use std::io;
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use std::time::{Duration, Instant};
 use howdah_config::model::{Config, LogFormat, LogLevel};
 use howdah_http::{Hooks, Server, Shutdown};
 use howdah_observe::log::Format;
-use howdah_pool::{FrontSeeds, PoolFront, RootOptions, StartError, Supervisor};
+use howdah_pool::{StartError, Supervisor};
 use howdah_tls::Tls;
 use tokio::task::JoinSet;
 
@@ -23,12 +24,11 @@ use crate::hubs;
 use crate::observed::Observed;
 use crate::signals::Signals;
 use crate::source::Source;
+use crate::trees::{Order, Parts, Trees};
 use crate::watch::{CONFIGURATION, Changed, Watch, Watcher};
 use crate::{notify, php, pools, privileges};
 
 pub(crate) const DEFAULT_GRACE: Duration = Duration::from_secs(30);
-/// PHP's modules and a preload script may take a while on a cold machine.
-const PHP_START_TIMEOUT: Duration = Duration::from_secs(120);
 /// Once no request is left, workers only have to notice.
 const WORKERS_LEAVE: Duration = Duration::from_secs(5);
 
@@ -79,19 +79,22 @@ async fn run(
 
     let pools = pools::options(config)?;
     privileges::prepare(&pools, server.spool())?;
-    let names = pools.iter().map(|pool| pool.name.clone()).collect();
+    let names: Vec<_> = pools.iter().map(|pool| pool.name.clone()).collect();
+    let spool_of_trees = spool.try_clone();
+    let spool_of_trees = spool_of_trees.map_err(|error| Failure::Runtime(error.to_string()))?;
     let workers: usize = pools.iter().map(|pool| pool.workers).sum();
-    let start = Supervisor::start(root_options(config, fronts), pools, spool);
-    let (mut supervisor, seeds) = tokio::select! {
+    let start = Supervisor::start(php::root_options(config, fronts), pools, spool);
+    let (supervisor, seeds) = tokio::select! {
         started = start => started.map_err(|error| not_started(config, &error))?,
         () = signals.next() => return Ok(ExitCode::SUCCESS),
     };
     for address in server.local_addrs() {
         tracing::info!(target: "howdah", address = %address, "listening");
     }
+    let php = supervisor.php().clone();
+    let trees = Trees::new(supervisor, seeds, names, spool_of_trees);
     let observed = Observed {
-        handle: supervisor.handle(),
-        pools: names,
+        trees: trees.clone(),
         stats: server.stats(),
         counted: server.counted(),
         live: server.live_requests(),
@@ -113,21 +116,19 @@ async fn run(
     if let Some(changed) = changed {
         tasks.spawn(changed.reload(Arc::new(control.clone()), hubs::pages(config, &hubs)));
     }
-    let php = supervisor.php();
     tracing::info!(target: "howdah", php = php.php, opcache = php.opcache, workers, fronts, "ready");
     if !php.opcache {
         tracing::info!(target: "howdah", "OPcache is off; the phpX.Y-opcache package makes PHP several times faster");
     }
 
     let shutdown = Shutdown::new();
-    let threads = start_threads(&server, seeds, &shutdown)?;
+    let threads = start_threads(&server, &trees.parts(), &shutdown)?;
     notify::ready(notify::SERVING);
     tasks.spawn(notify::watchdog());
     // Once it is listened on: authorities ask back.
     let kept = control.in_force().keep(tls).await;
     kept.map_err(|error| Failure::Runtime(error.to_string()))?;
     tokio::select! {
-        () = supervisor.run() => {}
         () = signals.next() => {}
         () = control.stop_ordered() => {}
     }
@@ -137,16 +138,10 @@ async fn run(
     tracing::info!(target: "howdah", grace_seconds = grace.as_secs(), "stopping");
     shutdown.drain(grace);
     let drained = async {
-        let joined = tokio::task::spawn_blocking(move || join(threads));
-        let mut joined = std::pin::pin!(joined);
-        // Requests in flight still need their workers, and dead workers their successors.
-        loop {
-            tokio::select! {
-                () = supervisor.run() => {}
-                _ = &mut joined => break,
-            }
-        }
-        supervisor.stop(Instant::now() + WORKERS_LEAVE).await;
+        // Requests in flight still need their workers, and dead workers their successors. A panic of the
+        // thread that waits was reported by the panic hook.
+        let _ = tokio::task::spawn_blocking(move || join(threads)).await;
+        trees.end(Order::Stop(Instant::now() + WORKERS_LEAVE)).await;
     };
     let orderly = tokio::select! {
         () = drained => true,
@@ -157,7 +152,7 @@ async fn run(
     } else {
         tracing::warn!(target: "howdah", "stopped at once by a second signal");
         shutdown.drain(Duration::ZERO);
-        supervisor.kill().await;
+        trees.end(Order::Kill).await;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -185,7 +180,9 @@ pub(crate) fn watched(config: &Config, source: Option<&Source>) -> Result<Watch,
         .chain([(CONFIGURATION, files.as_slice())]);
     let cwd = std::env::current_dir().map_err(|error| Failure::Setup(error.to_string()))?;
     let pages = config.hot_reloads.iter().map(|page| page.watch.as_slice());
-    Watch::new(patterns, pages, &cwd).map_err(|error| Failure::Setup(error.to_string()))
+    let watch = Watch::new(patterns, pages, &cwd);
+    let watch = watch.map_err(|error| Failure::Setup(error.to_string()))?;
+    Ok(watch.since(source))
 }
 
 /// A server whose files cannot be watched still serves.
@@ -216,21 +213,22 @@ fn not_started(config: &Config, error: &StartError) -> Failure {
 
 fn start_threads(
     server: &Arc<Server>,
-    seeds: Vec<FrontSeeds>,
+    parts: &Arc<Parts>,
     shutdown: &Shutdown,
 ) -> Result<Vec<JoinHandle<()>>, Failure> {
     let mut threads = Vec::new();
-    for (index, seeds) in seeds.into_iter().enumerate() {
-        let (server, shutdown) = (server.clone(), shutdown.clone());
+    for index in 0..server.threads() {
+        let (server, parts, shutdown) = (server.clone(), parts.clone(), shutdown.clone());
         let hooks = Hooks {
             on_thread_park: Some(Box::new(howdah_pool::before_park)),
             on_thread_unpark: Some(Box::new(howdah_pool::after_unpark)),
         };
         let run = move || {
             let application = move || {
-                let pools = seeds.into_iter().map(PoolFront::join);
-                let pools = pools.collect::<Result<_, _>>()?;
-                Ok(Rc::new(PhpApplication::new(pools)))
+                let application = PhpApplication::join(parts, index)?;
+                application
+                    .map(Rc::new)
+                    .ok_or(io::ErrorKind::NotFound.into())
             };
             if let Err(error) = server.run_thread(index, hooks, &shutdown, application) {
                 tracing::error!(target: "howdah", "{error}");
@@ -248,17 +246,6 @@ fn join(threads: Vec<JoinHandle<()>>) {
     for thread in threads {
         // A panic there was reported by the panic hook.
         let _ = thread.join();
-    }
-}
-
-fn root_options(config: &Config, fronts: usize) -> RootOptions {
-    let settings = &config.global.php;
-    RootOptions {
-        executable: php::executable(settings.executable.as_deref()),
-        ini: settings.ini.clone(),
-        concurrent: config.workers.iter().any(|pool| pool.concurrency.is_some()),
-        fronts,
-        start_timeout: PHP_START_TIMEOUT,
     }
 }
 

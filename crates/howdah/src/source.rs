@@ -14,7 +14,10 @@ use crate::cli;
 pub(crate) struct Source {
     /// As it was named, which is what messages name.
     given: PathBuf,
+    /// What was on disk; `None`: nothing that could be read.
     texts: Vec<(PathBuf, Option<Vec<u8>>)>,
+    /// In place of the first of them.
+    posted: Option<Vec<u8>>,
     statements: Outline,
     /// `howdah run --watch`.
     watch: bool,
@@ -57,7 +60,7 @@ impl Source {
                 pool.watch.push(cli::WATCHED.to_owned());
             }
         }
-        let mut texts: Vec<_> = parsed
+        let texts = parsed
             .files
             .iter()
             .map(|file| {
@@ -66,14 +69,12 @@ impl Source {
                 (file, text)
             })
             .collect();
-        if let (Some(text), Some(first)) = (text, texts.first_mut()) {
-            first.1 = Some(text.as_bytes().to_vec());
-        }
         Read {
             config,
             source: Self {
                 given: file.to_owned(),
                 texts,
+                posted: text.map(|text| text.as_bytes().to_vec()),
                 statements: parsed.outline,
                 watch,
             },
@@ -83,11 +84,21 @@ impl Source {
 
     /// Whether the files still are the same.
     pub(crate) fn check(&self) -> ConfigFile {
-        let differs = |(file, text): &(PathBuf, Option<Vec<u8>>)| std::fs::read(file).ok() != *text;
+        let mut texts = self.texts.iter();
+        let posted = self.posted.as_ref();
+        let first = posted.and_then(|posted| Some((&texts.next()?.0, Some(posted))));
+        let others = texts.map(|(file, text)| (file, text.as_ref()));
+        let mut all = first.into_iter().chain(others);
         ConfigFile {
             file: absolute(&self.given).display().to_string(),
-            changed: self.texts.iter().any(differs),
+            changed: all.any(|(file, text)| std::fs::read(file).ok().as_ref() != text),
         }
+    }
+
+    /// The first of the files that has changed since they were read, whatever was served in its place.
+    pub(crate) fn changed_file(&self) -> Option<&Path> {
+        let differs = |(file, text): &&(PathBuf, _)| std::fs::read(file).ok() != *text;
+        self.texts.iter().find(differs).map(|(file, _)| &**file)
     }
 
     /// As `/config` shows it.
@@ -131,6 +142,7 @@ mod tests {
         assert!(source.watched().is_empty());
         std::fs::write(path("more"), ":8081\n").expect("written");
         assert!(source.check().changed);
+        assert_eq!(source.changed_file(), Some(&*path("more")));
         let again = source.again().expect("valid");
         assert_eq!(again.config.sites[0].addresses[0].port, 8081);
         assert!(!again.source.check().changed);
@@ -151,6 +163,7 @@ mod tests {
         let read = source.with(":8081\n").expect("valid");
         assert_eq!(read.config.sites[0].addresses[0].port, 8081);
         assert!(read.source.check().changed, "the file says something else");
+        assert_eq!(read.source.changed_file(), None, "as it did before");
         let error = source.with("{\n\tadmni off\n}\n").map(drop);
         let error = error.expect_err("no such option").to_string();
         assert!(error.contains("Caddyfile:2:"), "{error}");

@@ -25,6 +25,8 @@ use pattern::Pattern;
 pub(crate) use pattern::PatternError;
 use tree::{Changes, Tree};
 
+use crate::source::Source;
+
 /// Files have to be left alone for so long before a reload.
 const QUIET: Duration = Duration::from_millis(100);
 /// A reload is not put off for longer than this, however busy the files are.
@@ -39,6 +41,7 @@ pub(crate) struct Watch {
     pools: Vec<String>,
     /// Each with the number of its pool, or behind those of a page.
     patterns: Vec<(usize, Pattern)>,
+    source: Option<Source>,
 }
 
 impl Watch {
@@ -65,6 +68,12 @@ impl Watch {
         Ok(watch)
     }
 
+    /// With the configuration as it was read: what has changed until the watch begins is a change too.
+    pub(crate) fn since(mut self, source: Option<&Source>) -> Self {
+        self.source = source.cloned();
+        self
+    }
+
     /// Nothing is to be watched.
     pub(crate) fn is_empty(&self) -> bool {
         self.patterns.is_empty()
@@ -74,11 +83,14 @@ impl Watch {
     pub(crate) fn start(self) -> io::Result<(Watcher, Changed)> {
         let (stopped, stop) = pipe_with(PipeFlags::CLOEXEC)?;
         let (sender, notices) = mpsc::unbounded_channel();
-        let patterns = self.patterns;
+        let (patterns, source) = (self.patterns, self.source);
+        let number = self.pools.iter().position(|pool| pool == CONFIGURATION);
+        let has_patterns = |number: &usize| patterns.iter().any(|(target, _)| target == number);
+        let configuration = number.filter(has_patterns).zip(source);
         let thread = std::thread::Builder::new()
             .name("watch".into())
             .spawn(move || {
-                if let Err(error) = run(patterns, &stopped, &sender) {
+                if let Err(error) = run(patterns, configuration, &stopped, &sender) {
                     tracing::warn!(target: "howdah::watch", "{}", explain(error));
                 }
             })?;
@@ -205,6 +217,7 @@ impl Changes {
 /// Runs until `stopped` is closed or nobody listens any more.
 fn run(
     patterns: Vec<(usize, Pattern)>,
+    configuration: Option<(usize, Source)>,
     stopped: &OwnedFd,
     sender: &mpsc::UnboundedSender<Notice>,
 ) -> rustix::io::Result<()> {
@@ -215,6 +228,13 @@ fn run(
     let mut collected = Changes::default();
     // When the first and the last of them were seen.
     let mut seen: Option<(Instant, Instant)> = None;
+    // Before there was anything to read.
+    if let Some((number, source)) = configuration
+        && let Some(file) = source.changed_file()
+    {
+        collected.targets.insert(number, vec![file.to_owned()]);
+        seen = Some((Instant::now(), Instant::now()));
+    }
     loop {
         let due = seen.map(|(first, last)| (last + QUIET).min(first + LONGEST));
         let wait = due.map(|due| due.saturating_duration_since(Instant::now()));

@@ -5,9 +5,12 @@ use std::path::PathBuf;
 
 pub mod acme;
 pub mod admin;
+pub mod codeigniter;
 pub mod frames;
+pub mod http3;
 pub mod meeting;
 pub mod phpt;
+pub mod redis;
 pub mod tls;
 pub mod traffic;
 pub mod worker;

@@ -3,7 +3,8 @@
 use std::io::Read;
 use std::time::Instant;
 
-use howdah_testkit::{PATIENCE, Request, Response, Server, Www};
+use howdah_testkit::load::at_once;
+use howdah_testkit::{Connection, PATIENCE, Request, Response, Server, Www};
 use howdah_tests::{caddyfile, encode};
 
 const PAGE: &str = "<?php header('Content-Type: ' . ($_GET['type'] ?? 'text/html'));
@@ -14,6 +15,12 @@ const PAGE: &str = "<?php header('Content-Type: ' . ($_GET['type'] ?? 'text/html
 const NOISE: &str = "<?php header('Content-Type: text/plain');
     $random = new Random\\Randomizer(new Random\\Engine\\Mt19937(1));
     for ($i = 0; $i < (int) $_GET['kib']; $i++) { echo $random->getBytes(1024); }";
+/// Text that is no other request's.
+const OWN: &str = "<?php header('Content-Type: text/plain'); $text = '';
+    for ($line = 0; $line < 64 * (int) $_GET['kib']; $line++) {
+        $text .= sprintf(\"%07d %07d\\n\", $_GET['number'], $line);
+    }
+    echo $text;";
 const GATE: &str =
     "<?php header('Content-Type: text/event-stream'); ob_end_flush(); $gate = $_GET['gate'];
     foreach (['one', 'two', 'three'] as $event) {
@@ -30,6 +37,7 @@ fn www() -> Www {
     Www::new()
         .file("index.php", PAGE)
         .file("noise.php", NOISE)
+        .file("own.php", OWN)
         .file("gate.php", GATE)
         .file("large.txt", page(20_000))
         .file("small.txt", page(100))
@@ -191,6 +199,54 @@ fn what_does_not_become_smaller_is_sent_as_it_is() {
             assert_eq!(forced.header("content-encoding"), Some(coding));
             assert!(decode(Some(coding), &forced.body) == plain.body);
         }
+    }
+}
+
+fn own(number: usize, kib: usize) -> Vec<u8> {
+    let lines: Vec<String> = (0..64 * kib)
+        .map(|line| format!("{number:07} {line:07}\n"))
+        .collect();
+    lines.concat().into_bytes()
+}
+
+/// The server uses the memory of a page again: not while a client waits for a part of it.
+#[test]
+fn pages_do_not_mix_while_some_clients_are_slow() {
+    let www = www();
+    let root = www.path().display();
+    // The slow clients wait for all others.
+    let patient = "servers {\ntimeouts {\nwrite 10m\n}\n}";
+    let text = format!("root * {root}\nencode gzip\nphp_server");
+    let server = Server::caddyfile(caddyfile(patient, &text)).start();
+    let slow: Vec<_> = (0..10)
+        .map(|number| {
+            let request = Request::get(format!("/own.php?number={number}&kib=512"));
+            let mut connection =
+                Connection::open_with_receive_buffer(server.address(), 4096).expect("a client");
+            connection.send(&request).expect("a request");
+            let head = connection.begin("GET").expect("a response");
+            assert_eq!(head.status, 200);
+            (number, connection)
+        })
+        .collect();
+    at_once(12, |client| {
+        for (turn, kib) in [10, 17, 50, 64, 100, 300].into_iter().enumerate() {
+            let number = 100 * (client + 1) + turn;
+            let target = format!("/own.php?number={number}&kib={kib}");
+            let coding = (client + turn).is_multiple_of(2).then_some("gzip");
+            let response = server.send(&asking(&target, coding.unwrap_or("identity")));
+            response.assert_status(200);
+            assert_eq!(response.header("content-encoding"), coding, "{target}");
+            let body = decode(coding, &response.body);
+            assert!(body == own(number, kib), "{target}: another body");
+        }
+    });
+    for (number, mut connection) in slow {
+        let mut body = Vec::new();
+        while let Some(part) = connection.next_part().expect("a part") {
+            body.extend_from_slice(&part);
+        }
+        assert!(body == own(number, 512), "the slow client {number}");
     }
 }
 

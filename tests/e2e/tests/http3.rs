@@ -1,20 +1,13 @@
 //! HTTP/3 in front of PHP.
 
-use std::sync::Arc;
-
-use bytes::{Buf, Bytes};
-use h3::client::{RequestStream, SendRequest};
-use h3::error::{Code, StreamError};
+use h3::error::Code;
 use howdah_testkit::{PATIENCE, Server};
 use howdah_tests::encode;
+use howdah_tests::http3::{Connection, Stream, rest};
 use howdah_tests::tls::{Authority, Client};
 use howdah_tests::worker::scripts;
-use http::{Method, Request, Response};
-use quinn::crypto::rustls::QuicClientConfig;
+use http::Method;
 use tempfile::TempDir;
-use tokio::task::JoinHandle;
-
-type Stream = RequestStream<h3_quinn::BidiStream<Bytes>, Bytes>;
 
 /// A server of `tests/worker` with HTTPS, and who trusts it.
 struct Fixture {
@@ -61,70 +54,9 @@ impl Fixture {
     }
 
     async fn connect(&self) -> Connection {
-        let tls = (*self.client.offering(b"h3")).clone();
-        let crypto = QuicClientConfig::try_from(tls).expect("TLS 1.3");
-        let config = quinn::ClientConfig::new(Arc::new(crypto));
-        let address = "127.0.0.1:0".parse().expect("an address");
-        let endpoint = quinn::Endpoint::client(address).expect("a socket");
-        let connecting = endpoint
-            .connect_with(config, self.server.address(), "localhost")
-            .expect("a name");
-        let quic = connecting.await.expect("a handshake");
-        let (mut driver, send) = h3::client::new(h3_quinn::Connection::new(quic))
-            .await
-            .expect("HTTP/3");
-        let driver = tokio::spawn(async move {
-            // Ends with the connection, whatever ended it.
-            let _ = std::future::poll_fn(|cx| driver.poll_close(cx)).await;
-        });
-        Connection { send, driver }
+        let opened = Connection::open(&self.client, self.server.address(), "localhost");
+        opened.await.expect("a handshake")
     }
-}
-
-struct Connection {
-    send: SendRequest<h3_quinn::OpenStreams, Bytes>,
-    driver: JoinHandle<()>,
-}
-
-impl Drop for Connection {
-    fn drop(&mut self) {
-        self.driver.abort();
-    }
-}
-
-impl Connection {
-    async fn begin(&mut self, method: Method, target: &str) -> Stream {
-        let request = Request::builder()
-            .method(method)
-            .uri(format!("https://localhost{target}"))
-            .body(())
-            .expect("a request");
-        let stream = self.send.send_request(request).await;
-        stream.expect("a stream")
-    }
-
-    /// A request without a body.
-    async fn ask(&mut self, method: Method, target: &str) -> Stream {
-        let mut stream = self.begin(method, target).await;
-        stream.finish().await.expect("sent");
-        stream
-    }
-
-    /// Its whole answer.
-    async fn get(&mut self, target: &str) -> (Response<()>, String) {
-        let mut stream = self.ask(Method::GET, target).await;
-        let response = stream.recv_response().await.expect("a response");
-        (response, rest(&mut stream).await.expect("a whole body"))
-    }
-}
-
-/// What follows the header, to the end of the stream.
-async fn rest(stream: &mut Stream) -> Result<String, StreamError> {
-    let mut text = Vec::new();
-    while let Some(mut part) = stream.recv_data().await? {
-        text.extend_from_slice(&part.copy_to_bytes(part.remaining()));
-    }
-    Ok(String::from_utf8(text).expect("text"))
 }
 
 async fn hint(stream: &mut Stream, path: &str) {
@@ -142,7 +74,10 @@ fn hints_come_while_the_script_is_busy(worker: bool) {
             let mut gate = fixture.server.gate(&format!("gate{i}"));
             let query = format!("hints=/a.css,/b.js&gate={}", encode(gate.path()));
             let target = format!("/early_hints.php?{query}");
-            let mut stream = connection.ask(Method::GET, &target).await;
+            let mut stream = connection
+                .ask(Method::GET, &target)
+                .await
+                .expect("an answer");
             // The script stands at the gate until both are here.
             hint(&mut stream, "/a.css").await;
             hint(&mut stream, "/b.js").await;
@@ -153,10 +88,16 @@ fn hints_come_while_the_script_is_busy(worker: bool) {
             assert!(!response.headers().contains_key("link"));
             assert_eq!(rest(&mut stream).await.expect("a whole body"), "hello");
         }
-        let (response, text) = connection.get("/early_hints.php?hints=").await;
+        let (response, text) = connection
+            .get("/early_hints.php?hints=")
+            .await
+            .expect("an answer");
         assert_eq!((response.status().as_u16(), text.as_str()), (200, "hello"));
         // HEAD has hints too, and nothing else before its end.
-        let mut stream = connection.ask(Method::HEAD, "/early_hints.php").await;
+        let mut stream = connection
+            .ask(Method::HEAD, "/early_hints.php")
+            .await
+            .expect("an answer");
         hint(&mut stream, "/style.css").await;
         let response = stream.recv_response().await.expect("a response");
         assert_eq!(response.status(), 200);
@@ -189,7 +130,10 @@ fn responses_without_a_body_end() {
                 (Method::HEAD, "/large.php?kb=1000"),
                 (Method::HEAD, "/hello.php"),
             ] {
-                let mut stream = connection.ask(method.clone(), target).await;
+                let mut stream = connection
+                    .ask(method.clone(), target)
+                    .await
+                    .expect("an answer");
                 let response = stream.recv_response().await.expect("a response");
                 let rest = rest(&mut stream).await;
                 let rest = rest.unwrap_or_else(|error| panic!("{method} {target}: {error}"));
@@ -208,15 +152,18 @@ fn requests_that_are_reset_harm_no_other() {
         let mut other = fixture.connect().await;
         let mut connection = fixture.connect().await;
         for number in 0..1000 {
-            let mut stream = connection.begin(Method::GET, "/hello.php").await;
+            let mut stream = connection
+                .begin(Method::GET, "/hello.php")
+                .await
+                .expect("an answer");
             stream.stop_stream(Code::H3_REQUEST_CANCELLED);
             stream.stop_sending(Code::H3_REQUEST_CANCELLED);
             if number % 100 == 0 {
-                let (response, text) = other.get("/hello.php").await;
+                let (response, text) = other.get("/hello.php").await.expect("an answer");
                 assert_eq!(response.status(), 200, "{text}");
             }
         }
-        let (response, text) = connection.get("/hello.php").await;
+        let (response, text) = connection.get("/hello.php").await.expect("an answer");
         assert_eq!(response.status(), 200, "{text}");
     });
 }

@@ -224,16 +224,19 @@ fn a_site_with_a_certificate_is_added() {
 
 #[test]
 fn what_needs_a_restart_is_refused_by_name() {
-    let (server, admin, file) = start(&text("", "respond one"));
-    let changed = text("", "respond two").replace("num_threads 1", "num_threads 2");
-    write(&file, &changed);
+    let threads = |number: u32, site: &str| {
+        let more = format!("num_threads 1\nfront_threads {number}");
+        text("", site).replace("num_threads 1", &more)
+    };
+    let (server, admin, file) = start(&threads(1, "respond one"));
+    write(&file, &threads(2, "respond two"));
     server.expect_log("this needs a restart");
     let refused = admin.post("/reload");
     refused.assert_status(400);
     let error = refused.json()["error"].as_str().expect("a text").to_owned();
     assert_eq!(
         error,
-        "frankenphp: num_threads changed from 1 to 2: this needs a restart"
+        "front_threads changed from 1 to 2: this needs a restart"
     );
     server.get("/").assert(200, "one");
 }

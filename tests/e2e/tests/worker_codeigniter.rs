@@ -1,69 +1,11 @@
 //! CodeIgniter's own worker script and Caddyfile, unmodified. They need CodeIgniter 4.7.1 or later, in
 //! a folder that `HOWDAH_CODEIGNITER` names; its `app` gets the pages of `tests/worker/codeigniter`.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
 use howdah_testkit::load::at_once;
-use howdah_testkit::{Request, Server, Www};
-use howdah_tests::worker::{cookie, scripts};
+use howdah_testkit::{Request, Server};
+use howdah_tests::codeigniter::{application, serve};
+use howdah_tests::worker::cookie;
 use serde_json::json;
-
-const WANTED: &str = "HOWDAH_CODEIGNITER";
-
-/// An application with the test's pages, or nothing where there is no CodeIgniter.
-fn application() -> Option<Www> {
-    let Some(source) = std::env::var_os(WANTED).map(PathBuf::from) else {
-        println!("skipped: {WANTED} does not name a folder of CodeIgniter");
-        return None;
-    };
-    let www = Www::new();
-    copy(&source, www.path());
-    copy(&scripts().join("codeigniter/app"), &www.path().join("app"));
-    let read = |path: PathBuf| std::fs::read_to_string(&path).expect("it can be read");
-    let routes = read(www.path().join("app/Config/Routes.php"));
-    let more = read(scripts().join("codeigniter/routes.inc"));
-    www.write("app/Config/Routes.php", format!("{routes}{more}"));
-    www.write(".env", "CI_ENVIRONMENT = production\napp.indexPage = ''\n");
-    let installed = Command::new("php")
-        .args(["spark", "worker:install", "--force"])
-        .current_dir(www.path())
-        .output()
-        .expect("php can be run");
-    assert!(
-        www.path().join("public/frankenphp-worker.php").is_file(),
-        "{}{}",
-        String::from_utf8_lossy(&installed.stdout),
-        String::from_utf8_lossy(&installed.stderr),
-    );
-    Some(www)
-}
-
-fn copy(from: &Path, to: &Path) {
-    let done = Command::new("cp")
-        .args(["-a", "--no-preserve=ownership"])
-        .arg(from.join("."))
-        .arg(to)
-        .status()
-        .expect("cp can be run");
-    assert!(done.success(), "{} could not be copied", from.display());
-}
-
-/// Its generated Caddyfile with `workers` processes on a free port.
-fn serve(www: &Www, workers: usize) -> Server {
-    let text = std::fs::read_to_string(www.path().join("Caddyfile")).expect("it was generated");
-    assert!(
-        text.contains("# num 16") && text.contains(":8080 {"),
-        "{text}"
-    );
-    let text = text
-        .replace("# num 16", &format!("num {workers}"))
-        .replace(":8080 {", "http://:0 {\nbind 127.0.0.1");
-    let server = Server::caddyfile(text).current_dir(www.path()).start();
-    // The file asks for compression.
-    server.allow_log("encode");
-    server
-}
 
 fn pid(server: &Server) -> String {
     let text = server.get("/probe/pid").text();
@@ -74,7 +16,7 @@ macro_rules! with_codeigniter {
     ($($name:ident($workers:literal) = $check:expr;)+) => {$(
         #[test]
         fn $name() {
-            if let Some(www) = application() {
+            if let Some(www) = application("") {
                 let check: fn(&Server) = $check;
                 check(&serve(&www, $workers));
             }

@@ -2,7 +2,9 @@
 
 use super::scope::{Scope, route};
 use crate::error::Error;
-use crate::model::{FileServer, Handler, Matcher, Part, Placeholder, Template, TryFiles};
+use crate::model::{
+    FileServer, Handler, Matcher, Part, Placeholder, Template, TryFiles, TryPolicy,
+};
 use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
 use crate::template::{literal, template};
 use crate::tree::Word;
@@ -145,26 +147,44 @@ pub(crate) const FILE_SERVER: Table<FileServer> = Table {
 };
 
 /// Names of the block of `try_files`.
-pub(crate) const TRY_FILES: Table<()> = Table {
+pub(crate) const TRY_FILES: Table<TryPolicy> = Table {
     kind: "subdirective of `try_files`",
     items: &[Item::Supported(
         Entry {
             name: "policy",
-            syntax: "policy first_exist",
+            syntax: "policy first_exist|first_exist_fallback|smallest_size|largest_size|most_recently_modified",
             default: "`first_exist`",
-            about: "Which of the files is meant.",
-            differs: "No other policies.",
-            example: "policy first_exist",
+            about: "Which of the files is meant: the first that exists, the same with the last being taken \
+                    without a look, or of those that exist the smallest, the largest or the one that was \
+                    changed last. The last three ask the disk for each file with every request.",
+            differs: "An empty file has a size too. The last three take no file with a query.",
+            example: "policy first_exist_fallback",
         },
-        |_, call, ()| {
-            let word = call.one()?;
-            if word.text == "first_exist" {
-                return Ok(());
-            }
-            Err(unsupported(word, "write `first_exist`"))
+        |_, call, policy| {
+            *policy = self::policy(call.one()?)?;
+            Ok(())
         },
     )],
 };
+
+/// A policy by its name.
+pub(super) fn policy(word: &Word) -> Result<TryPolicy, Error> {
+    Ok(match word.text.as_str() {
+        "first_exist" => TryPolicy::FirstExist,
+        "first_exist_fallback" => TryPolicy::FirstExistFallback,
+        "smallest_size" => TryPolicy::SmallestSize,
+        "largest_size" => TryPolicy::LargestSize,
+        "most_recently_modified" => TryPolicy::MostRecentlyModified,
+        other => {
+            return Err(bad_value(
+                &word.position,
+                format!("`{other}` is not a policy"),
+                "write `first_exist`, `first_exist_fallback`, `smallest_size`, `largest_size` or \
+                 `most_recently_modified`",
+            ));
+        }
+    })
+}
 
 pub(crate) fn file_server(
     cx: &mut Context,
@@ -188,20 +208,29 @@ pub(crate) fn file_server(
 /// routes of one `try_files` are in one group, so that the first file found is the only one.
 pub(crate) fn try_files(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(), Error> {
     let words = call.count(1, usize::MAX)?;
-    cx.read(&TRY_FILES, call.block.unwrap_or_default(), &mut ());
+    let mut policy = TryPolicy::default();
+    cx.read(&TRY_FILES, call.block.unwrap_or_default(), &mut policy);
     if words.iter().all(|word| query_start(&word.text).is_none()) {
-        let files = Handler::TryFiles(candidates(words)?);
+        let files = Handler::TryFiles(candidates(words)?, policy);
         scope.push_all(vec![route(None, files)]);
         return Ok(());
     }
+    let fallback = policy == TryPolicy::FirstExistFallback;
     let mut routes = Vec::new();
     let mut run: Vec<Word> = Vec::new();
-    for word in words {
+    for (index, word) in words.iter().enumerate() {
         let Some(query) = query_start(&word.text) else {
             run.push(word.clone());
             continue;
         };
-        flush(&mut run, &mut routes)?;
+        if !fallback && policy != TryPolicy::FirstExist {
+            return Err(bad_value(
+                &word.position,
+                "only the first file that exists can have a query".into(),
+                "leave the query out, or take another policy",
+            ));
+        }
+        flush(&mut run, &mut routes, TryPolicy::FirstExist)?;
         let name = Word {
             text: word.text[..query].to_owned(),
             position: word.position.clone(),
@@ -218,17 +247,11 @@ pub(crate) fn try_files(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) ->
                 "",
             ));
         };
-        let matcher = Matcher::File {
-            root: None,
-            candidates,
-            split: Vec::new(),
-        };
-        routes.push(route(
-            Some(matcher),
-            Handler::Rewrite(absolute(template(word)?)),
-        ));
+        let taken = fallback && index + 1 == words.len();
+        let matcher = (!taken).then(|| exists(candidates));
+        routes.push(route(matcher, Handler::Rewrite(absolute(template(word)?))));
     }
-    flush(&mut run, &mut routes)?;
+    flush(&mut run, &mut routes, policy)?;
     let group = Some(cx.next_group());
     for route in &mut routes {
         route.group = group;
@@ -247,18 +270,28 @@ pub(super) fn query_start(file: &str) -> Option<usize> {
     })
 }
 
-fn flush(run: &mut Vec<Word>, routes: &mut Vec<crate::model::Route>) -> Result<(), Error> {
+fn exists(candidates: Vec<Template>) -> Matcher {
+    Matcher::File {
+        root: None,
+        candidates,
+        split: Vec::new(),
+        policy: TryPolicy::FirstExist,
+    }
+}
+
+fn flush(
+    run: &mut Vec<Word>,
+    routes: &mut Vec<crate::model::Route>,
+    policy: TryPolicy,
+) -> Result<(), Error> {
     if run.is_empty() {
         return Ok(());
     }
     let files = candidates(run)?;
     run.clear();
-    let matcher = (files.fallback_status.is_none()).then(|| Matcher::File {
-        root: None,
-        candidates: files.candidates.clone(),
-        split: Vec::new(),
-    });
-    routes.push(route(matcher, Handler::TryFiles(files)));
+    let last = files.fallback_status.is_some() || policy == TryPolicy::FirstExistFallback;
+    let matcher = (!last).then(|| exists(files.candidates.clone()));
+    routes.push(route(matcher, Handler::TryFiles(files, policy)));
     Ok(())
 }
 

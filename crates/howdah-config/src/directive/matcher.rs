@@ -7,7 +7,7 @@ use super::header::{Fields, add_value, field_and_value};
 use super::scope::Key;
 use crate::error::{Error, ErrorKind};
 use crate::matching::{Network, Regexp};
-use crate::model::{Matcher, Template};
+use crate::model::{Matcher, Template, TryPolicy};
 use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
 use crate::template::{literal, template};
 use crate::tree::{Statement, Word};
@@ -43,6 +43,7 @@ pub(crate) struct FileDraft {
     root: Option<Template>,
     candidates: Vec<Template>,
     split: Vec<String>,
+    policy: TryPolicy,
 }
 
 /// Names of matchers.
@@ -372,18 +373,16 @@ pub(crate) const FILE: Table<FileDraft> = Table {
         Item::Supported(
             Entry {
                 name: "try_policy",
-                syntax: "try_policy first_exist",
+                syntax: "try_policy first_exist|first_exist_fallback|smallest_size|largest_size|most_recently_modified",
                 default: "`first_exist`",
-                about: "Which of the files is meant.",
-                differs: "No other policies.",
-                example: "try_policy first_exist",
+                about: "Which of the files is meant, as `policy` of `try_files` has it. With \
+                        `first_exist_fallback` the matcher always matches.",
+                differs: "An empty file has a size too.",
+                example: "try_policy most_recently_modified",
             },
-            |_, call, _| {
-                let word = call.one()?;
-                if word.text == "first_exist" {
-                    return Ok(());
-                }
-                Err(unsupported(word, "write `first_exist`"))
+            |_, call, file| {
+                file.policy = super::files::policy(call.one()?)?;
+                Ok(())
             },
         ),
     ],
@@ -537,6 +536,7 @@ impl Set {
             root,
             mut candidates,
             split,
+            policy,
         }) = self.file
         {
             if candidates.is_empty() {
@@ -547,6 +547,7 @@ impl Set {
                 root,
                 candidates,
                 split,
+                policy,
             });
         }
         let matcher = if all.len() == 1 {

@@ -308,7 +308,7 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 about: "Gives the request the path of the first FILE that exists below the root; one \
                         that ends in `/` must be a directory. If none exists nothing is changed, or \
                         CODE is answered. A `?` in a FILE replaces the query. Takes no matcher.",
-                differs: "`policy` is always `first_exist`.",
+                differs: "",
                 example: "try_files {path} {path}/ /index.php?{query}",
             },
             files::try_files,

@@ -1,5 +1,5 @@
-//! The socket of a connection: tells its state what happens on it, and takes interim responses past
-//! hyper.
+//! The socket of a connection: tells its state what happens on it, takes interim responses past hyper,
+//! and sends files where hyper writes what stands for them.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -56,6 +56,18 @@ impl Io {
         self.state.interim.writing();
         Poll::Ready(Ok(()))
     }
+
+    /// What hyper writes has stand-ins for parts of files in it.
+    fn poll_write_files(
+        &self,
+        cx: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        match &self.stream {
+            Stream::Plain(socket) => self.state.files.poll_write(socket, slices, cx),
+            Stream::Tls(_) => Poll::Ready(Err(io::ErrorKind::Unsupported.into())),
+        }
+    }
 }
 
 impl AsyncRead for Io {
@@ -90,7 +102,11 @@ impl AsyncWrite for Io {
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         ready!(this.poll_before(cx))?;
-        let result = Pin::new(&mut this.stream).poll_write(cx, bytes);
+        let result = if this.state.files.is_empty() {
+            Pin::new(&mut this.stream).poll_write(cx, bytes)
+        } else {
+            this.poll_write_files(cx, &[IoSlice::new(bytes)])
+        };
         this.wrote(&result);
         result
     }
@@ -102,7 +118,11 @@ impl AsyncWrite for Io {
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         ready!(this.poll_before(cx))?;
-        let result = Pin::new(&mut this.stream).poll_write_vectored(cx, slices);
+        let result = if this.state.files.is_empty() {
+            Pin::new(&mut this.stream).poll_write_vectored(cx, slices)
+        } else {
+            this.poll_write_files(cx, slices)
+        };
         this.wrote(&result);
         result
     }

@@ -14,6 +14,7 @@ pub(crate) mod handshake;
 pub(crate) mod interim;
 mod io;
 pub(crate) mod lent;
+pub(crate) mod sendfile;
 pub(crate) mod state;
 mod stream;
 mod watch;
@@ -285,7 +286,7 @@ impl Driver<'_, '_> {
         let since = self.state.since();
         let mut due = match self.state.phase() {
             Phase::Header => (since.saturating_add(limits.read_header), Due::Header),
-            Phase::Idle if hibernates && self.state.blocked_since().is_none() => {
+            Phase::Idle if hibernates && !self.state.is_writing() => {
                 let idle = (since.saturating_add(limits.idle), Due::Idle);
                 let hibernate = (since.saturating_add(HIBERNATE), Due::Hibernate);
                 if hibernate.0 < idle.0 {

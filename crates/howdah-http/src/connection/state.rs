@@ -7,6 +7,7 @@ use http::{Response, StatusCode};
 
 use super::framing::Framing;
 use super::interim;
+use super::sendfile;
 use crate::clock;
 use crate::proxy::Tunnel;
 
@@ -40,6 +41,8 @@ pub(crate) struct ConnectionState {
     tunnel: RefCell<Option<Box<Tunnel>>>,
     framing: RefCell<Framing>,
     pub(super) interim: interim::Queue,
+    /// HTTP/1 without TLS.
+    pub(crate) files: sendfile::Queue,
     /// Requests that have begun.
     requests: Cell<u64>,
     max_header_size: usize,
@@ -60,6 +63,7 @@ impl ConnectionState {
             tunnel: RefCell::default(),
             framing: RefCell::default(),
             interim: interim::Queue::default(),
+            files: sendfile::Queue::default(),
             requests: Cell::new(0),
             max_header_size,
         }
@@ -168,6 +172,11 @@ impl ConnectionState {
 
     pub(crate) fn refusal(&self) -> Option<StatusCode> {
         self.refusal.get()
+    }
+
+    /// Whether something of a response has not reached the socket, as far as is known.
+    pub(super) fn is_writing(&self) -> bool {
+        self.blocked.get() != 0 || !self.files.is_empty()
     }
 
     pub(crate) fn write_pending(&self) {

@@ -215,7 +215,7 @@ impl Job<'_> {
         }
         if let Some(body) = whole {
             let compressed = match self.coder.whole(&body) {
-                Ok(compressed) => Bytes::from(compressed),
+                Ok(compressed) => compressed,
                 Err(error) => return Err((error, started)),
             };
             if !self.is_forced && !coder::is_smaller(compressed.len(), body.len()) {

@@ -10,12 +10,14 @@ use http::header::{
 use super::cache::Identity;
 use super::joined;
 
-/// What tells one version of a file from another.
+/// What tells one version of a file from another, as its response says it.
+#[derive(Debug, Clone)]
 pub(super) struct Version {
+    pub(super) identity: Identity,
     /// Strong: time in nanoseconds and size.
     pub(super) etag: HeaderValue,
-    /// Seconds since 1970.
-    modified: i64,
+    /// None before 1970, when the format has no dates.
+    pub(super) last_modified: Option<HeaderValue>,
 }
 
 /// What the conditions come to.
@@ -27,34 +29,27 @@ pub(super) enum Verdict {
 }
 
 impl Version {
-    pub(super) fn new(file: &Identity) -> Self {
-        let (seconds, nanoseconds) = file.modified;
-        let etag = format!("\"{seconds:x}{nanoseconds:08x}-{:x}\"", file.size);
+    pub(super) fn new(identity: Identity) -> Self {
+        let (seconds, nanoseconds) = identity.modified;
+        let etag = format!("\"{seconds:x}{nanoseconds:08x}-{:x}\"", identity.size);
         // Hexadecimal digits in quotes: always a valid value.
         let etag = HeaderValue::try_from(etag).unwrap_or(HeaderValue::from_static("\"0\""));
         Self {
+            identity,
             etag,
-            modified: seconds,
+            last_modified: date(seconds),
         }
     }
 
-    /// None before 1970, when the format has no dates.
-    pub(super) fn last_modified(&self) -> Option<HeaderValue> {
-        let seconds = u64::try_from(self.modified).ok()?;
-        // The last second of the year 9999, where HTTP's dates end.
-        if seconds > 253_402_300_799 {
-            return None;
-        }
-        HeaderValue::try_from(httpdate::fmt_http_date(
-            UNIX_EPOCH + Duration::from_secs(seconds),
-        ))
-        .ok()
+    /// Seconds since 1970.
+    fn modified(&self) -> i64 {
+        self.identity.modified.0
     }
 
     /// Whether the file has not changed after a date; `None` if it is no date.
     fn unchanged_since(&self, headers: &HeaderMap, name: http::HeaderName) -> Option<bool> {
         let date = parse_date(headers.get(name)?)?;
-        Some(self.modified <= date)
+        Some(self.modified() <= date)
     }
 }
 
@@ -86,7 +81,17 @@ pub(super) fn range_applies(headers: &HeaderMap, version: &Version) -> bool {
         return value == version.etag;
     }
     // A date must be the very one.
-    parse_date(value) == Some(version.modified)
+    parse_date(value) == Some(version.modified())
+}
+
+fn date(seconds: i64) -> Option<HeaderValue> {
+    let seconds = u64::try_from(seconds).ok()?;
+    // The last second of the year 9999, where HTTP's dates end.
+    if seconds > 253_402_300_799 {
+        return None;
+    }
+    let date = UNIX_EPOCH + Duration::from_secs(seconds);
+    HeaderValue::try_from(httpdate::fmt_http_date(date)).ok()
 }
 
 fn parse_date(value: &HeaderValue) -> Option<i64> {

@@ -189,12 +189,13 @@ async fn serve_file(
     full.push_str(prefix);
     full.push_str(&job.path);
     let slash = job.path.ends_with('/');
-    if !slash && let Some((identity, contents)) = cache.get(&full) {
-        return found(Source::Kept(contents), identity, &full, asked).await;
+    if !slash && let Some((version, contents)) = cache.get(&full) {
+        return found(Source::Kept(contents), version, &full, asked).await;
     }
     match open(&full) {
         Ok(Opened::File(file)) if !slash => {
-            found(Source::File(file.file), file.identity, &full, asked).await
+            let version = Version::new(file.identity);
+            found(Source::File(file.file), version, &full, asked).await
         }
         Ok(Opened::Directory) => directory(&job, full, asked).await,
         Ok(Opened::File(_) | Opened::Other) => answer::not_found(),
@@ -221,13 +222,13 @@ async fn directory(job: &FileJob, mut full: String, asked: Asked<'_>) -> Respons
         {
             continue;
         }
-        if let Some((identity, contents)) = asked.cache.get(&full) {
-            return found(Source::Kept(contents), identity, &full, asked).await;
+        if let Some((version, contents)) = asked.cache.get(&full) {
+            return found(Source::Kept(contents), version, &full, asked).await;
         }
         match open(&full) {
             Ok(Opened::File(file)) => {
-                let source = Source::File(file.file);
-                return found(source, file.identity, &full, asked).await;
+                let version = Version::new(file.identity);
+                return found(Source::File(file.file), version, &full, asked).await;
             }
             Ok(Opened::Directory | Opened::Other) => {}
             Err(error) if error == rustix::io::Errno::NOENT => {}
@@ -265,16 +266,16 @@ enum Source {
 /// The file itself, or what stands beside it in a format that the client takes.
 async fn found(
     source: Source,
-    identity: Identity,
+    version: Version,
     path: &str,
     asked: Asked<'_>,
 ) -> Response<Content> {
     if asked.precompressed.is_empty() {
-        return file_response(source, identity, (path, path), asked).await;
+        return file_response(source, version, (path, path), asked).await;
     }
     let beside = precompressed::find(path, asked.precompressed, asked.parts, asked.cache);
     let mut response = match beside {
-        None => file_response(source, identity, (path, path), asked).await,
+        None => file_response(source, version, (path, path), asked).await,
         Some(beside) => beside.respond(path, asked).await,
     };
     vary(response.headers_mut());
@@ -284,7 +285,7 @@ async fn found(
 /// `paths`: the file that is sent, and the one that its type is told by.
 async fn file_response(
     source: Source,
-    identity: Identity,
+    version: Version,
     (path, named): (&str, &str),
     Asked {
         parts,
@@ -293,8 +294,7 @@ async fn file_response(
         ..
     }: Asked<'_>,
 ) -> Response<Content> {
-    let version = Version::new(&identity);
-    let total = identity.size;
+    let total = version.identity.size;
     let verdict = conditional::evaluate(&parts.headers, &version);
     if verdict == Verdict::PreconditionFailed {
         return answer::plain(StatusCode::PRECONDITION_FAILED);
@@ -303,8 +303,8 @@ async fn file_response(
     let headers = response.headers_mut();
     headers.reserve(6);
     headers.insert(ETAG, version.etag.clone());
-    if let Some(date) = version.last_modified() {
-        headers.insert(LAST_MODIFIED, date);
+    if let Some(date) = &version.last_modified {
+        headers.insert(LAST_MODIFIED, date.clone());
     }
     if verdict == Verdict::NotModified {
         *response.status_mut() = StatusCode::NOT_MODIFIED;
@@ -337,8 +337,11 @@ async fn file_response(
         }
     };
     if with_origin && length == total {
-        let path = path.into();
-        response.extensions_mut().insert(Origin { path, identity });
+        let origin = Origin {
+            path: path.into(),
+            identity: version.identity,
+        };
+        response.extensions_mut().insert(origin);
     }
     if parts.method == Method::HEAD {
         response
@@ -357,7 +360,7 @@ async fn file_response(
             match stream::read_whole(file, start, length).await {
                 Ok(bytes) => {
                     if length == total {
-                        cache.put(path, identity, &bytes);
+                        cache.put(path, &version, &bytes);
                     }
                     Content::Bytes(bytes)
                 }

@@ -5,7 +5,8 @@ use http::header::{CONTENT_ENCODING, HeaderValue};
 use http::request::Parts;
 use http::{Response, StatusCode};
 
-use super::cache::{FileCache, Identity};
+use super::cache::FileCache;
+use super::conditional::Version;
 use super::open::{Opened, open};
 use super::{Asked, Source, file_response};
 use crate::encode::Accepted;
@@ -14,7 +15,7 @@ use crate::response::Content;
 /// A file beside the one that was asked for.
 pub(super) struct Beside {
     source: Source,
-    identity: Identity,
+    version: Version,
     path: String,
     coding: ContentCoding,
 }
@@ -32,10 +33,10 @@ pub(super) fn find(
     while let Some(coding) = accepted.best(left.iter().copied(), |coding| *coding) {
         left.retain(|other| *other != coding);
         let beside = format!("{path}{}", coding.suffix());
-        if let Some((source, identity)) = contents(&beside, cache) {
+        if let Some((source, version)) = contents(&beside, cache) {
             return Some(Beside {
                 source,
-                identity,
+                version,
                 path: beside,
                 coding,
             });
@@ -45,12 +46,12 @@ pub(super) fn find(
 }
 
 /// One that cannot be opened is as good as none: the file itself is there.
-fn contents(path: &str, cache: &FileCache) -> Option<(Source, Identity)> {
-    if let Some((identity, contents)) = cache.get(path) {
-        return Some((Source::Kept(contents), identity));
+fn contents(path: &str, cache: &FileCache) -> Option<(Source, Version)> {
+    if let Some((version, contents)) = cache.get(path) {
+        return Some((Source::Kept(contents), version));
     }
     match open(path) {
-        Ok(Opened::File(file)) => Some((Source::File(file.file), file.identity)),
+        Ok(Opened::File(file)) => Some((Source::File(file.file), Version::new(file.identity))),
         Ok(Opened::Directory | Opened::Other) | Err(_) => None,
     }
 }
@@ -60,11 +61,11 @@ impl Beside {
     pub(super) async fn respond(self, path: &str, asked: Asked<'_>) -> Response<Content> {
         let Self {
             source,
-            identity,
+            version,
             path: own,
             coding,
         } = self;
-        let mut response = file_response(source, identity, (&own, path), asked).await;
+        let mut response = file_response(source, version, (&own, path), asked).await;
         if matches!(
             response.status(),
             StatusCode::OK | StatusCode::PARTIAL_CONTENT

@@ -1,14 +1,19 @@
-//! Contents of files: from the page cache at once, from the disk on another thread.
+//! Contents of files: from the page cache at once, from the disk on another thread. Where a connection
+//! allows it, what is in the page cache is not read at all: the kernel puts it into the socket.
 
 use std::fs::File;
 use std::io::{self, IoSliceMut};
 use std::pin::Pin;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::{Bytes, BytesMut};
 use rustix::io::{Errno, ReadWriteFlags};
 use tokio::task::JoinHandle;
+
+use crate::connection::sendfile::PART;
+use crate::connection::state::ConnectionState;
 
 /// Bytes of one read.
 const CHUNK: usize = 128 << 10;
@@ -21,6 +26,8 @@ pub(crate) struct FileStream {
     /// The last chunk: its memory is taken again when the socket has it.
     last: Bytes,
     reading: Option<JoinHandle<io::Result<BytesMut>>>,
+    /// The connection that takes parts of files in place of their bytes.
+    taker: Option<Rc<ConnectionState>>,
 }
 
 impl FileStream {
@@ -31,7 +38,14 @@ impl FileStream {
             remaining: length,
             last: Bytes::new(),
             reading: None,
+            taker: None,
         }
+    }
+
+    /// From now on what is in the page cache goes to the connection as parts of the file, and the chunks
+    /// are stand-ins of the same length. They must reach its socket as they are.
+    pub(crate) fn send_by_kernel(&mut self, taker: Rc<ConnectionState>) {
+        self.taker = Some(taker);
     }
 
     pub(crate) fn remaining(&self) -> u64 {
@@ -48,6 +62,8 @@ impl FileStream {
             let result = ready!(Pin::new(task).poll(cx));
             self.reading = None;
             result.map_err(io::Error::other).and_then(|chunk| chunk)
+        } else if let Some(stand_in) = self.hand_over() {
+            return Poll::Ready(Some(Ok(stand_in)));
         } else {
             let length = usize::try_from(self.remaining).unwrap_or(CHUNK).min(CHUNK);
             let mut buffer = std::mem::take(&mut self.last)
@@ -85,11 +101,31 @@ impl FileStream {
                 Poll::Ready(Some(Ok(chunk)))
             }
             Err(error) => {
-                tracing::warn!(%error, "a file changed or failed while it was sent");
+                if error.kind() == io::ErrorKind::UnexpectedEof {
+                    tracing::debug!("a file became shorter while it was sent");
+                } else {
+                    tracing::warn!(%error, "a file cannot be read on while it is sent");
+                }
                 self.remaining = 0;
                 Poll::Ready(Some(Err(error)))
             }
         }
+    }
+
+    /// The next part as a stand-in, if there is somebody to send it who would not wait for the disk.
+    fn hand_over(&mut self) -> Option<Bytes> {
+        let taker = self.taker.as_ref()?;
+        let length = usize::try_from(self.remaining).unwrap_or(PART).min(PART);
+        // The kernel reads ahead and forgets in pieces larger than this, so both ends tell.
+        let ends = [self.offset, self.offset + length as u64 - 1];
+        let cached = |end| read_cached(&self.file, &mut [0], end) == Ok(1);
+        if !ends.into_iter().all(cached) {
+            return None;
+        }
+        let stand_in = taker.files.push(&self.file, self.offset, length);
+        self.offset += length as u64;
+        self.remaining -= length as u64;
+        Some(stand_in)
     }
 }
 
@@ -167,6 +203,26 @@ mod tests {
         let mut buffer = vec![0; contents.len() + 9];
         assert_eq!(read_disk(&file, &mut buffer, 0).unwrap(), contents.len());
         assert_eq!(read_whole(file, 3, 9).await.unwrap(), &contents[3..12]);
+    }
+
+    #[tokio::test]
+    async fn what_is_cached_is_handed_over() {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&vec![1; PART + 10]).unwrap();
+        let taker = Rc::new(ConnectionState::new(1024));
+        let mut stream = FileStream::new(file.try_clone().unwrap(), 5, PART as u64 + 9);
+        stream.send_by_kernel(Rc::clone(&taker));
+        let first = std::future::poll_fn(|cx| stream.poll_chunk(cx)).await;
+        // Written a moment ago: it is in the page cache.
+        assert_eq!(first.unwrap().unwrap(), vec![0; PART]);
+        assert!(!taker.files.is_empty());
+        assert_eq!(stream.remaining(), 9);
+        // Its last byte is missing: what there is comes as bytes, then an error.
+        let second = std::future::poll_fn(|cx| stream.poll_chunk(cx)).await;
+        assert_eq!(second.unwrap().unwrap(), vec![1; 5]);
+        let third = std::future::poll_fn(|cx| stream.poll_chunk(cx)).await;
+        let error = third.unwrap().unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
     }
 
     #[tokio::test]

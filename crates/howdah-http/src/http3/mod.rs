@@ -150,7 +150,7 @@ pub(crate) async fn accept<A: Application>(
     let handshakes = Rc::new(());
     loop {
         let changed = listener.changed();
-        if listener.is_http3_closed() {
+        if listener.is_closed() {
             break;
         }
         let incoming = tokio::select! {
@@ -161,7 +161,7 @@ pub(crate) async fn accept<A: Application>(
             break;
         };
         let under_way = Rc::strong_count(&handshakes) - 1;
-        if life.is_full() || under_way >= HANDSHAKES_MAX {
+        if listener.is_http3_off() || life.is_full() || under_way >= HANDSHAKES_MAX {
             incoming.refuse();
             continue;
         }
@@ -178,7 +178,7 @@ pub(crate) async fn accept<A: Application>(
         };
         let guard = ConnectionGuard::new(&life);
         let serving = connection::serve(
-            listener.listener(),
+            listener.http3_listener(),
             connecting,
             bound.address,
             Rc::clone(&handshakes),

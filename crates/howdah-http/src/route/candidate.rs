@@ -56,6 +56,44 @@ impl Candidate {
         self.below_path.as_deref()
     }
 
+    /// It must be a directory.
+    pub(crate) fn is_directory(&self) -> bool {
+        self.directory
+    }
+
+    /// What it is for this request, whether that exists or not.
+    pub(super) fn place<'c>(
+        &'c self,
+        index: usize,
+        context: &'c Context<'_>,
+        split: &[String],
+    ) -> Found<'c> {
+        let path = self.evaluate(context);
+        // A slash behind a script is its PATH_INFO.
+        let whole = if self.is_path() {
+            &*context.path
+        } else {
+            &*path
+        };
+        let (length, path_info) = match split_path(whole, split) {
+            Some((script, info)) if !self.directory => (script.len(), info.to_owned()),
+            _ => (path.len(), String::new()),
+        };
+        let path = match path {
+            Cow::Borrowed(path) => Cow::Borrowed(&path[..length]),
+            Cow::Owned(mut path) => {
+                path.truncate(length);
+                Cow::Owned(path)
+            }
+        };
+        Found {
+            index,
+            path,
+            path_info,
+            query: self.query(),
+        }
+    }
+
     pub(crate) fn is_path(&self) -> bool {
         self.path.is_path()
     }
@@ -96,41 +134,17 @@ pub(crate) fn find<'c>(
         if nothing_below && candidate.below_path.is_some() {
             continue;
         }
-        let path = candidate.evaluate(context);
-        // A slash behind a script is its PATH_INFO.
-        let whole = if candidate.is_path() {
-            &*context.path
-        } else {
-            &*path
-        };
-        let (script, path_info) = match split_path(whole, split) {
-            Some((script, info)) if !candidate.directory => (script, info),
-            _ => (&*path, ""),
-        };
-        let kind = context.lookup.kind(root, script);
+        let found = candidate.place(index, context, split);
+        let kind = context.lookup.kind(root, &found.path);
         let wanted = if candidate.directory {
             Kind::Directory
         } else {
             Kind::File
         };
         if kind == wanted {
-            let path_info = path_info.to_owned();
-            let length = script.len();
-            let path = match path {
-                Cow::Borrowed(path) => Cow::Borrowed(&path[..length]),
-                Cow::Owned(mut path) => {
-                    path.truncate(length);
-                    Cow::Owned(path)
-                }
-            };
-            return Some(Found {
-                index,
-                path,
-                path_info,
-                query: candidate.query(),
-            });
+            return Some(found);
         }
-        if candidate.is_path() && path_info.is_empty() {
+        if candidate.is_path() && found.path_info.is_empty() {
             nothing_below = kind != Kind::Directory;
         }
     }

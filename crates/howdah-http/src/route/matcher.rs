@@ -3,19 +3,20 @@
 use std::net::IpAddr;
 use std::rc::Rc;
 
-use howdah_config::model::{self, Network, Protocol};
+use howdah_config::model::{self, Network, Protocol, TryPolicy};
 use http::header::{CONTENT_TYPE, HeaderName};
 use http::{HeaderMap, Method, Version};
 
-use super::candidate::{Candidate, find};
+use super::candidate::Candidate;
 use super::context::Context;
 use super::expression::Expression;
 use super::notes::{FoundFile, Regexp};
 use super::pattern::Pattern;
+use super::policy::choose;
 use super::root::RootText;
 use super::template::{Text, Use};
 use super::{RouteError, RouteErrorKind};
-use crate::lookup::{Kind, Root};
+use crate::lookup::Root;
 use crate::path;
 
 /// A compiled [`model::Matcher`].
@@ -32,6 +33,7 @@ pub(crate) enum Matcher {
         root: Option<RootText>,
         candidates: Box<[Candidate]>,
         split: Box<[String]>,
+        policy: TryPolicy,
     },
     PathRegexp(Rc<Regexp>),
     HeaderRegexp(HeaderName, Rc<Regexp>),
@@ -115,10 +117,12 @@ impl Matcher {
                 root,
                 candidates,
                 split,
+                policy,
             } => Self::File {
                 root: root.as_ref().map(RootText::new),
                 candidates: candidates.iter().map(Candidate::new).collect(),
                 split: split.clone().into(),
+                policy: *policy,
             },
             model::Matcher::PathRegexp(regexp) => Self::PathRegexp(Regexp::compile(regexp)?),
             model::Matcher::HeaderRegexp(name, regexp) => {
@@ -169,12 +173,13 @@ impl Matcher {
                 root,
                 candidates,
                 split,
+                policy,
             } => {
                 let root = match root {
                     None => Some(Rc::clone(&context.root)),
                     Some(root) => root.evaluate(context),
                 };
-                root.is_some_and(|root| matches_file(candidates, split, &root, context))
+                root.is_some_and(|root| matches_file(*policy, candidates, split, &root, context))
             }
             Self::PathRegexp(regexp) => regexp.matches(&context.path, true, &context.notes),
             Self::HeaderRegexp(name, regexp) => {
@@ -208,20 +213,20 @@ fn contains(ranges: &[Network], address: IpAddr) -> bool {
 }
 
 fn matches_file(
+    policy: TryPolicy,
     candidates: &[Candidate],
     split: &[String],
     root: &Root,
     context: &Context<'_>,
 ) -> bool {
-    let Some(found) = find(candidates, context, root, split) else {
+    let Some(found) = choose(policy, candidates, context, root, split) else {
         return false;
     };
-    let is_directory = context.lookup.kind(root, &found.path) == Kind::Directory;
     context.notes.set_file(FoundFile {
         absolute: format!("{}{}", root.prefix(), found.path),
         relative: found.path.into_owned(),
         remainder: found.path_info,
-        is_directory,
+        is_directory: candidates[found.index].is_directory(),
     });
     true
 }

@@ -17,6 +17,7 @@ mod matcher;
 pub(crate) mod notes;
 pub(crate) mod pattern;
 mod php;
+mod policy;
 pub(crate) mod proxies;
 pub(crate) mod proxy;
 mod root;
@@ -29,12 +30,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use howdah_config::model;
+use howdah_config::model::{self, TryPolicy};
 use howdah_observe::access::Log;
 use http::header::HOST;
 use http::{Method, Response, StatusCode};
 
-use self::candidate::{Candidate, find};
+use self::candidate::Candidate;
 use self::context::Context;
 use self::copy::Copy;
 use self::error::ErrorRoutes;
@@ -44,6 +45,7 @@ use self::intercept::Intercept;
 use self::map::Map;
 use self::matcher::{HostPattern, Matcher};
 use self::php::{PhpScript, PhpServer};
+use self::policy::choose;
 use self::proxy::{Proxy, ProxyJob};
 use self::root::RootText;
 use self::template::{Text, Use};
@@ -178,6 +180,7 @@ enum Handler {
     TryFiles {
         candidates: Box<[Candidate]>,
         fallback: Option<StatusCode>,
+        policy: TryPolicy,
     },
     Chain(Box<[Route]>),
     HandleErrors(Rc<[ErrorRoutes]>),
@@ -383,9 +386,10 @@ impl Handler {
             model::Handler::StripPrefix(prefix) => {
                 Self::StripPrefix(prefix.trim_end_matches('/').to_owned())
             }
-            model::Handler::TryFiles(try_files) => Self::TryFiles {
+            model::Handler::TryFiles(try_files, policy) => Self::TryFiles {
                 candidates: try_files.candidates.iter().map(Candidate::new).collect(),
                 fallback: try_files.fallback_status.map(self::status).transpose()?,
+                policy: *policy,
             },
             model::Handler::Chain(routes) => Self::Chain(compile(routes, workers)?),
             model::Handler::HandleErrors(errors) => {
@@ -491,7 +495,8 @@ impl Handler {
             Self::TryFiles {
                 candidates,
                 fallback,
-            } => try_files(candidates, *fallback, context),
+                policy,
+            } => try_files(*policy, candidates, *fallback, context),
             Self::Chain(routes) => {
                 let outer = context.errors.len();
                 let outcome = run(routes, context);
@@ -690,12 +695,18 @@ fn strip_prefix(prefix: &str, context: &mut Context<'_>) {
 }
 
 fn try_files(
+    policy: TryPolicy,
     candidates: &[Candidate],
     fallback: Option<StatusCode>,
     context: &mut Context<'_>,
 ) -> Outcome {
     let root = Rc::clone(&context.root);
-    let Some(found) = find(candidates, context, &root, &[]) else {
+    // What is answered in the end is the last: nothing before it is taken without a look.
+    let policy = match (policy, fallback) {
+        (TryPolicy::FirstExistFallback, Some(_)) => TryPolicy::FirstExist,
+        _ => policy,
+    };
+    let Some(found) = choose(policy, candidates, context, &root, &[]) else {
         return match fallback {
             Some(status) => Outcome::answer(answer::plain(status)),
             None => Outcome::Next,

@@ -25,8 +25,10 @@ pub struct Page {
     pub version: String,
     /// Version of PHP.
     pub php: String,
-    /// In the order of the configuration, which is that of the front's counters.
+    /// In the order of the configuration.
     pub pools: Vec<Pool>,
+    /// Names of the pools in the order of the front's counters; pools of earlier configurations stay.
+    pub counted: Vec<String>,
     /// Client connections.
     pub connections: Connections,
     /// Requests whose response is not over.
@@ -284,7 +286,7 @@ fn requests(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
     let Some(measures) = &page.measures else {
         return Ok(());
     };
-    let row = |row: usize| page.pools.get(row).map_or(FRONT, |pool| pool.name.as_str());
+    let row = |row: usize| page.counted.get(row).map_or(FRONT, String::as_str);
     let rows = 0..=measures.pools();
     let counts = rows.clone().flat_map(|index| {
         let counts = measures.requests(index);
@@ -496,11 +498,11 @@ fn frankenphp(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
         regular.map(|pool| pool.queue).sum(),
     )?;
     let scripts = || {
-        let pools = page.pools.iter().enumerate();
-        pools.filter(|(_, pool)| pool.worker_script)
+        let pools = page.pools.iter();
+        pools.filter(|pool| pool.worker_script)
     };
     let each = |value: fn(&Pool) -> u64| {
-        scripts().map(move |(_, pool)| (vec![("worker", pool.name.as_str())], value(pool)))
+        scripts().map(move |pool| (vec![("worker", pool.name.as_str())], value(pool)))
     };
     writer.gauges(
         "frankenphp_total_workers",
@@ -536,9 +538,10 @@ fn frankenphp(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
         return Ok(());
     };
     let php = || {
-        scripts().map(|(row, pool)| {
+        scripts().filter_map(|pool| {
+            let row = page.counted.iter().position(|name| *name == pool.name)?;
             let summed = measures.histogram(row, Phase::Php);
-            ([("worker", pool.name.as_str())], summed)
+            Some(([("worker", pool.name.as_str())], summed))
         })
     };
     writer.family(

@@ -64,6 +64,7 @@ fn page() -> Page {
         },
         version: "1.2.3".into(),
         php: "8.2.35".into(),
+        counted: vec!["php".into(), "a\"b\nc".into()],
         pools: vec![
             Pool {
                 name: "php".into(),

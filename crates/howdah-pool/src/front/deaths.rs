@@ -1,12 +1,28 @@
-//! What a front thread does when a worker is gone: its requests go to others, or end.
+//! What a front thread does when a worker is gone: its requests go to others, or end. And when all are gone.
 
 use howdah_shm::WorkerId;
 
-use super::Inner;
+use super::{Inner, WaiterState};
 use crate::messages::ToSupervisor;
 use crate::response::CallError;
 
 impl Inner {
+    /// The pool has ended: whoever still waits for it is told.
+    pub(super) fn end(&self) {
+        self.ended.set(true);
+        let mut table = self.table.borrow_mut();
+        for waiter in table.waiting.drain(..) {
+            if let WaiterState::Waiting(Some(waker)) = waiter.state.replace(WaiterState::Expired) {
+                waker.wake();
+            }
+        }
+        for exchange in table.exchanges.iter_mut().filter_map(Option::take) {
+            let mut state = exchange.state.borrow_mut();
+            self.vacate(&mut state);
+            state.end(Err(CallError::Stopping));
+        }
+    }
+
     pub(super) fn recover(&self, worker: WorkerId) {
         let mut table = self.table.borrow_mut();
         let table = &mut *table;

@@ -281,6 +281,10 @@ impl Supervisor {
                 target: "howdah::pool", pool = name, generation = id,
                 "the boot failed; generation {} goes on serving: {text}", serving.id
             );
+        } else if self.beside {
+            // Whoever starts it says so.
+            pool.failure = Some(text.clone());
+            self.note_failure(index);
         } else if !self.stopping {
             let wait = pool.back_off.fail(generation.since, Instant::now());
             tracing::error!(
@@ -310,6 +314,10 @@ impl Supervisor {
         let pool = &mut self.pools[index];
         pool.publish();
         if pool.up {
+            return;
+        }
+        if self.beside {
+            pool.given_up = true;
             return;
         }
         let tolerates = pool

@@ -207,7 +207,7 @@ impl Supervisor {
 }
 
 /// A request that began just before the reload has all of its own time.
-fn drain_time(request_timeout: Option<Duration>) -> Duration {
+pub(super) fn drain_time(request_timeout: Option<Duration>) -> Duration {
     request_timeout.map_or(DRAIN_TIME, |limit| {
         DRAIN_TIME.max(limit.saturating_add(Duration::from_secs(1)))
     })

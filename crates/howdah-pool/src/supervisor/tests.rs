@@ -96,62 +96,144 @@ fn run_with<F: Future>(
     adjust: impl FnOnce(&mut Supervisor),
     test: impl FnOnce(Server) -> F,
 ) -> Result<F::Output, StartError> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .on_thread_park(before_park)
-        .on_thread_unpark(after_unpark)
-        .build_local(tokio::runtime::LocalOptions::default())
-        .expect("a runtime");
-    runtime.block_on(async {
-        let root_options = RootOptions {
-            executable: "/nonexistent/howdah-php".into(),
-            ini: vec![],
-            concurrent: false,
-            fronts: 1,
-            start_timeout: Duration::from_secs(20),
-        };
-        let info = PhpInfo {
-            php: "8.2.35".into(),
-            zts: false,
-            opcache: true,
-            ini_file: None,
-            ini_scanned: None,
-        };
-        let spool = std::fs::File::open("/").expect("a directory").into();
-        let prepared = Supervisor::prepare(info, root_options, vec![options], spool);
-        let (mut supervisor, mut seeds) = prepared.expect("a pool");
+    runtime().block_on(async {
+        let (mut supervisor, server, fake) = prepared(options, boots);
         adjust(&mut supervisor);
-        let plan = Arc::new(Mutex::new(Plan {
-            boots: boots.iter().cloned().collect(),
-            ..Plan::default()
-        }));
-        let segments = supervisor
-            .pools
-            .iter()
-            .map(|pool| (pool.name.to_string(), pool.segment.clone()));
-        let fake = FakeRoot {
-            plan: plan.clone(),
-            segments: Arc::new(segments.collect::<HashMap<_, _>>()),
-        };
-        let seed = seeds.remove(0).remove(0);
-        let server = Server {
-            front: PoolFront::join(seed).expect("joined"),
-            handle: supervisor.handle(),
-            plan,
-        };
         supervisor.launch(fake.root()).await?;
         // A bound for a hang, not a measure.
         let test = tokio::time::timeout(Duration::from_secs(60), test(server));
-        let result = tokio::select! {
-            result = test => result.expect("not to hang"),
-            () = supervisor.run() => unreachable!("it runs until it is dropped"),
-        };
+        let test = supervisor.run_until(test).await;
+        let result = test.expect("not to hang");
         supervisor
             .stop(Instant::now() + Duration::from_secs(5))
             .await;
         assert!(!supervisor.any_process(), "no process is left");
         Ok(result)
     })
+}
+
+fn runtime() -> tokio::runtime::LocalRuntime {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .on_thread_park(before_park)
+        .on_thread_unpark(after_unpark)
+        .build_local(tokio::runtime::LocalOptions::default())
+        .expect("a runtime")
+}
+
+/// A supervisor that has started nothing, its front, and a root for it.
+fn prepared(options: PoolOptions, boots: &[Boot]) -> (Supervisor, Server, FakeRoot) {
+    let root_options = RootOptions {
+        executable: "/nonexistent/howdah-php".into(),
+        ini: vec![],
+        concurrent: false,
+        fronts: 1,
+        start_timeout: Duration::from_secs(20),
+    };
+    let info = PhpInfo {
+        php: "8.2.35".into(),
+        zts: false,
+        opcache: true,
+        ini_file: None,
+        ini_scanned: None,
+    };
+    let spool = std::fs::File::open("/").expect("a directory").into();
+    let prepared = Supervisor::prepare(info, root_options, vec![options], spool);
+    let (supervisor, mut seeds) = prepared.expect("a pool");
+    let plan = Arc::new(Mutex::new(Plan {
+        boots: boots.iter().cloned().collect(),
+        ..Plan::default()
+    }));
+    let segments = supervisor
+        .pools
+        .iter()
+        .map(|pool| (pool.name.to_string(), pool.segment.clone()));
+    let fake = FakeRoot {
+        plan: plan.clone(),
+        segments: Arc::new(segments.collect::<HashMap<_, _>>()),
+    };
+    let seed = seeds.remove(0).remove(0);
+    let server = Server {
+        front: PoolFront::join(seed).expect("joined"),
+        handle: supervisor.handle(),
+        plan,
+    };
+    (supervisor, server, fake)
+}
+
+#[test]
+fn beside_another_the_first_boot_that_fails_is_the_end() {
+    let options = worker_pool(1, |_, worker| {
+        worker.max_failures = 6;
+        worker.tolerate_failure = true;
+    });
+    let beside = |supervisor: &mut Supervisor| supervisor.beside = true;
+    let started = run_with(options, &[Boot::Bad("no database")], beside, async |_| {});
+    let Err(StartError::Boot { pool, text, .. }) = started else {
+        panic!("{started:?}");
+    };
+    assert_eq!((&*pool, &*text), ("app", "no database"));
+}
+
+#[test]
+fn leaving_waits_for_the_front_threads() {
+    runtime().block_on(async {
+        let (mut supervisor, server, fake) = prepared(worker_pool(2, |_, _| {}), &[]);
+        supervisor.launch(fake.root()).await.expect("started");
+        let (front, kept) = (server.front.clone(), server.front.clone());
+        let joined = async {
+            // It goes on serving as long as somebody may ask.
+            for _ in 0..3 {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+                assert_eq!(server.get("").await, Ok("generation 1".into()));
+            }
+            drop(server);
+            assert!(front.in_flight() == 0);
+            drop(front);
+        };
+        let left = async {
+            supervisor.leave().await;
+            assert!(!supervisor.any_process(), "no process is left");
+        };
+        let kept = async {
+            joined.await;
+            let server = kept;
+            let request = Request {
+                id: 7,
+                vars: b"",
+                body: RequestBody::None,
+                head: false,
+                repeatable: false,
+                observer: None,
+                publisher: None,
+            };
+            assert!(
+                server.call(request).await.is_ok(),
+                "one that is left counts"
+            );
+        };
+        let both = async { tokio::join!(left, kept) };
+        let done = tokio::time::timeout(Duration::from_secs(60), both).await;
+        done.expect("not to hang");
+    });
+}
+
+#[test]
+fn whoever_asks_when_all_has_ended_is_told() {
+    runtime().block_on(async {
+        let (mut supervisor, server, fake) = prepared(worker_pool(1, |_, _| {}), &[]);
+        supervisor.launch(fake.root()).await.expect("started");
+        assert_eq!(server.get("").await, Ok("generation 1".into()));
+        supervisor.kill().await;
+        let told = async {
+            while server.get("").await != Err(CallError::Stopping) {
+                tokio::task::yield_now().await;
+            }
+        };
+        let told = tokio::time::timeout(Duration::from_secs(60), told).await;
+        told.expect("not to wait for a worker");
+        assert_eq!(server.front.in_flight(), 0);
+    });
 }
 
 #[test]

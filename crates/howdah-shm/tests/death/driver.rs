@@ -17,6 +17,10 @@ const HANG: Duration = Duration::from_secs(60);
 pub(crate) enum Order {
     /// A worker is dead: its pidfd said so.
     Dead(WorkerId),
+    /// Queue nothing and report when all is answered: the workers go to sleep.
+    Pause,
+    /// Go on after a pause.
+    Resume,
     /// Queue nothing more and report when all is answered. Deaths go on, so the thread stays until
     /// the orders end.
     Finish,
@@ -26,8 +30,17 @@ pub(crate) enum Order {
 pub(crate) enum Report {
     /// All front threads have recovered the worker.
     Vacant(WorkerId),
+    /// All requests before the pause are answered.
+    Quiet,
     /// All requests of this front thread are answered, or it has given up.
     Finished,
+}
+
+#[derive(PartialEq)]
+enum Pause {
+    No,
+    Wanted,
+    Quiet,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -108,9 +121,11 @@ impl Driver {
     pub(crate) fn run(mut self) -> Counts {
         let mut finish = false;
         let mut reported = false;
+        let mut pause = Pause::No;
         let mut checked = Instant::now();
         loop {
-            while !finish && self.under_way < self.concurrency && self.queue() {}
+            let queues = !finish && pause == Pause::No;
+            while queues && self.under_way < self.concurrency && self.queue() {}
             self.disturb();
             let mut busy = false;
             while let Some(event) = self.front.poll() {
@@ -120,6 +135,8 @@ impl Driver {
             loop {
                 match self.orders.try_recv() {
                     Ok(Order::Dead(worker)) => self.recover(worker),
+                    Ok(Order::Pause) => pause = Pause::Wanted,
+                    Ok(Order::Resume) => pause = Pause::No,
                     Ok(Order::Finish) => finish = true,
                     Err(TryRecvError::Empty) => break,
                     Err(TryRecvError::Disconnected) => return self.counts,
@@ -130,11 +147,13 @@ impl Driver {
                 checked = Instant::now();
                 self.drop_lost();
             }
+            if pause == Pause::Wanted && self.under_way == 0 {
+                pause = Pause::Quiet;
+                self.report(Report::Quiet);
+            }
             let gives_up = self.counts.stalls + self.counts.lost > 4;
             if !reported && (finish && self.under_way == 0 || gives_up) {
-                self.reports
-                    .send(Report::Finished)
-                    .expect("the supervisor waits");
+                self.report(Report::Finished);
                 reported = true;
             }
             if !busy {
@@ -142,6 +161,10 @@ impl Driver {
                 self.sleep();
             }
         }
+    }
+
+    fn report(&self, report: Report) {
+        self.reports.send(report).expect("the supervisor waits");
     }
 
     fn chance(&mut self, one_in: u64) -> bool {
@@ -277,9 +300,7 @@ impl Driver {
             self.torn(torn);
         }
         if recovery.vacant {
-            self.reports
-                .send(Report::Vacant(worker))
-                .expect("the supervisor waits");
+            self.report(Report::Vacant(worker));
         }
     }
 

@@ -1,5 +1,9 @@
-//! What the worker processes count, in a file that they map. Offsets as in `queue_worker.c`.
+//! What the worker processes count, in memory that they map. Offsets as in `queue_worker.c`.
+//!
+//! Not in a file of a disk: a worker that writes to a page of it can wait long for a busy disk, and then
+//! looks like one that was never woken.
 
+use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
@@ -15,7 +19,8 @@ pub(crate) struct Statistics(pub(crate) File);
 
 impl Statistics {
     pub(crate) fn new(slots: u64) -> Self {
-        let file = tempfile::tempfile().expect("a temporary file");
+        let memory = memfd_create("statistics", MemfdFlags::CLOEXEC).expect("shared memory");
+        let file = File::from(memory);
         file.set_len(SIZE + slots * 8)
             .expect("room for the statistics");
         Self(file)

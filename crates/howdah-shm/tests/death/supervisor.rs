@@ -45,6 +45,8 @@ pub(crate) struct Supervisor<'a> {
     places: Vec<Place>,
     random: u64,
     started: usize,
+    /// Front threads that have yet to become quiet in this pause.
+    noisy: usize,
     deaths: u64,
     killed: u64,
     stopped: u64,
@@ -89,6 +91,7 @@ impl<'a> Supervisor<'a> {
                 .collect(),
             random: mix(u64::from(std::process::id()) ^ u64::from(scenario.slots) << 40),
             started: 0,
+            noisy: 0,
             deaths: 0,
             killed: 0,
             stopped: 0,
@@ -104,13 +107,11 @@ impl<'a> Supervisor<'a> {
         while finished < threads.len() {
             self.fill_places(self.scenario.respawn_delay);
             self.wait_for_deaths(&orders);
-            finished += self.take_reports(&reports);
-            self.disturb();
+            finished += self.take_reports(&reports, &orders);
+            self.disturb(&orders);
             if !finishing && (self.deaths >= deaths || finished > 0) {
                 finishing = true;
-                for front in 0..orders.len() {
-                    self.send(&orders, front, Order::Finish);
-                }
+                self.send_all(&orders, || Order::Finish);
             }
         }
         drop(orders);
@@ -165,6 +166,12 @@ impl<'a> Supervisor<'a> {
         orders[front].send(order).expect("a front thread panicked");
         let eventfd = self.segment.eventfds().nth(front).expect("an eventfd");
         rustix::io::write(eventfd, &1_u64.to_ne_bytes()).expect("an eventfd takes a write");
+    }
+
+    fn send_all(&self, orders: &[Sender<Order>], order: impl Fn() -> Order) {
+        for front in 0..orders.len() {
+            self.send(orders, front, order());
+        }
     }
 
     fn random(&mut self, below: u64) -> u64 {
@@ -247,18 +254,22 @@ impl<'a> Supervisor<'a> {
                 "a worker left with {status}"
             );
             self.deaths += u64::from(died.is_some());
-            for front in 0..orders.len() {
-                self.send(orders, front, Order::Dead(WorkerId(worker as u16)));
-            }
+            self.send_all(orders, || Order::Dead(WorkerId(worker as u16)));
         }
     }
 
-    fn take_reports(&mut self, reports: &Receiver<Report>) -> usize {
+    fn take_reports(&mut self, reports: &Receiver<Report>, orders: &[Sender<Order>]) -> usize {
         let mut finished = 0;
         while let Ok(report) = reports.try_recv() {
             match report {
                 Report::Vacant(worker) => {
                     self.places[worker.index()] = Place::Vacant(Instant::now());
+                }
+                Report::Quiet => {
+                    self.noisy -= 1;
+                    if self.noisy == 0 {
+                        self.send_all(orders, || Order::Resume);
+                    }
                 }
                 Report::Finished => finished += 1,
             }
@@ -266,10 +277,15 @@ impl<'a> Supervisor<'a> {
         finished
     }
 
-    /// Kills or stops a worker now and then.
-    fn disturb(&mut self) {
+    /// Kills or stops a worker now and then, or lets all become quiet: with many requests under way no worker
+    /// would ever sleep, and none would die on the way to it.
+    fn disturb(&mut self, orders: &[Sender<Order>]) {
         let worker = self.random(self.places.len() as u64) as usize;
         let random = self.random(24);
+        if random == 2 && self.noisy == 0 {
+            self.noisy = orders.len();
+            self.send_all(orders, || Order::Pause);
+        }
         let Place::Alive(process) = &self.places[worker] else {
             return;
         };

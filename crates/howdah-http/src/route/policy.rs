@@ -1,0 +1,68 @@
+//! Which of several files is meant: `policy` of `try_files`, `try_policy` of the matcher `file`.
+
+use std::fs::{self, Metadata};
+
+use howdah_config::model::TryPolicy;
+
+use super::candidate::{Candidate, Found, find};
+use super::context::Context;
+use crate::lookup::Root;
+
+/// The one of `candidates` below `root` that is meant. Sizes and times are asked anew for each request.
+pub(crate) fn choose<'c>(
+    policy: TryPolicy,
+    candidates: &'c [Candidate],
+    context: &'c Context<'_>,
+    root: &Root,
+    split: &[String],
+) -> Option<Found<'c>> {
+    let best =
+        |better: fn(&Metadata, &Metadata) -> bool| best(candidates, context, root, split, better);
+    match policy {
+        TryPolicy::FirstExist => find(candidates, context, root, split),
+        TryPolicy::FirstExistFallback => {
+            let (last, others) = candidates.split_last()?;
+            find(others, context, root, split)
+                .or_else(|| Some(last.place(others.len(), context, split)))
+        }
+        TryPolicy::SmallestSize => best(|own, known| own.len() < known.len()),
+        TryPolicy::LargestSize => best(|own, known| own.len() > known.len()),
+        TryPolicy::MostRecentlyModified => best(|own, known| {
+            // A file system without times has none that is later.
+            match (own.modified(), known.modified()) {
+                (Ok(own), Ok(known)) => own > known,
+                _ => false,
+            }
+        }),
+    }
+}
+
+/// The one that exists and that no other is `better` than; of equals the first.
+fn best<'c>(
+    candidates: &'c [Candidate],
+    context: &'c Context<'_>,
+    root: &Root,
+    split: &[String],
+    better: fn(&Metadata, &Metadata) -> bool,
+) -> Option<Found<'c>> {
+    let mut best: Option<(Found<'c>, Metadata)> = None;
+    for (index, candidate) in candidates.iter().enumerate() {
+        let found = candidate.place(index, context, split);
+        let Ok(metadata) = fs::metadata(format!("{}{}", root.prefix(), found.path)) else {
+            continue;
+        };
+        let is_wanted = if candidate.is_directory() {
+            metadata.is_dir()
+        } else {
+            metadata.is_file()
+        };
+        if is_wanted
+            && best
+                .as_ref()
+                .is_none_or(|(_, known)| better(&metadata, known))
+        {
+            best = Some((found, metadata));
+        }
+    }
+    best.map(|(found, _)| found)
+}

@@ -1,0 +1,118 @@
+//! Memory for payloads on their way from a ring to a client: it is used again as soon as the client has them,
+//! so that a page costs no allocation and no fresh pages of the system.
+
+use bytes::{Bytes, BytesMut};
+
+/// Small payloads are gathered in buffers of this size, so that most responses allocate nothing.
+const SHARED: usize = 64 * 1024;
+/// A larger payload gets a buffer of its own, so that a slow client does not pin a shared one for it.
+const SMALL_MAX: usize = SHARED / 4;
+/// Size of these buffers: what a worker writes before the front hears of it, with the default ring.
+/// Pages that were never written cost nothing.
+const LARGE: usize = 128 * 1024;
+/// So many large buffers are kept, 1 MiB for each front thread and pool: the responses that arrive in
+/// one turn of its loop.
+const KEPT: usize = 8;
+
+/// The buffers of a front thread.
+#[derive(Debug, Default)]
+pub(crate) struct Buffers {
+    shared: BytesMut,
+    /// In the order in which they are looked at: the first ones are those in the cache.
+    large: Vec<BytesMut>,
+    /// The large buffer that is let go next.
+    oldest: usize,
+}
+
+impl Buffers {
+    /// The `size` bytes that `write` appends to a buffer with room for them.
+    pub(crate) fn gather(&mut self, size: usize, write: impl FnOnce(&mut BytesMut)) -> Bytes {
+        if size > LARGE {
+            let mut own = BytesMut::with_capacity(size);
+            write(&mut own);
+            return own.freeze();
+        }
+        let buffer = if size > SMALL_MAX {
+            self.large()
+        } else {
+            if self.shared.capacity() < size {
+                // Takes the old buffer again if nobody holds a part of it any more.
+                self.shared.reserve(SHARED);
+            }
+            &mut self.shared
+        };
+        write(buffer);
+        buffer.split().freeze()
+    }
+
+    /// A large buffer that nobody holds a part of.
+    fn large(&mut self) -> &mut BytesMut {
+        let free = self
+            .large
+            .iter_mut()
+            .position(|buffer| buffer.try_reclaim(LARGE));
+        let index = match free {
+            Some(index) => index,
+            None if self.large.len() < KEPT => {
+                self.large.push(BytesMut::with_capacity(LARGE));
+                self.large.len() - 1
+            }
+            None => {
+                // All are on their way to slow clients: one is theirs now.
+                let index = self.oldest;
+                self.oldest = (index + 1) % KEPT;
+                self.large[index] = BytesMut::with_capacity(LARGE);
+                index
+            }
+        };
+        &mut self.large[index]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gather(buffers: &mut Buffers, size: usize) -> Bytes {
+        buffers.gather(size, |buffer| buffer.resize(size, b'x'))
+    }
+
+    #[test]
+    fn what_the_client_has_is_used_again() {
+        let mut buffers = Buffers::default();
+        let first = gather(&mut buffers, 50_000);
+        let place = first.as_ptr();
+        drop(first);
+        for size in [50_000, SMALL_MAX + 1, LARGE] {
+            let next = gather(&mut buffers, size);
+            assert_eq!((next.as_ptr(), next.len()), (place, size));
+        }
+        assert_eq!(buffers.large.len(), 1);
+    }
+
+    #[test]
+    fn what_a_client_still_waits_for_stays_as_it_is() {
+        let mut buffers = Buffers::default();
+        let held: Vec<Bytes> = (0..=u8::try_from(KEPT * 2).unwrap())
+            .map(|number| buffers.gather(20_000, |buffer| buffer.resize(20_000, number)))
+            .collect();
+        for (number, bytes) in held.iter().enumerate() {
+            assert!(bytes.iter().all(|byte| usize::from(*byte) == number));
+        }
+        assert_eq!(buffers.large.len(), KEPT);
+        // No two of them pin one buffer.
+        let mut places: Vec<usize> = held.iter().map(|bytes| bytes.as_ptr() as usize).collect();
+        places.sort_unstable();
+        assert!(places.windows(2).all(|pair| pair[1] - pair[0] >= LARGE));
+    }
+
+    #[test]
+    fn small_payloads_share_a_buffer_and_huge_ones_have_their_own() {
+        let mut buffers = Buffers::default();
+        let first = gather(&mut buffers, 100);
+        let second = gather(&mut buffers, SMALL_MAX);
+        assert_eq!(second.as_ptr() as usize, first.as_ptr() as usize + 100);
+        assert_eq!(gather(&mut buffers, LARGE + 1).len(), LARGE + 1);
+        assert!(buffers.large.is_empty());
+    }
+}

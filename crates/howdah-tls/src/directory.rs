@@ -1,0 +1,148 @@
+//! A directory of small files, which several servers may share. A file is replaced as a whole or not at
+//! all. Directories are for the owner alone.
+
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use crate::storage::unique;
+
+const DIRECTORY: u32 = 0o700;
+
+/// Whom a file is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Readers {
+    Owner,
+    All,
+}
+
+impl Readers {
+    fn mode(self) -> u32 {
+        match self {
+            Self::Owner => 0o600,
+            Self::All => 0o644,
+        }
+    }
+}
+
+/// See the module.
+#[derive(Debug, Clone)]
+pub(crate) struct Directory {
+    root: PathBuf,
+}
+
+impl Directory {
+    pub(crate) fn new(root: PathBuf) -> Self {
+        Self { root }
+    }
+
+    pub(crate) fn path(&self, relative: impl AsRef<Path>) -> PathBuf {
+        self.root.join(relative)
+    }
+
+    /// The file's bytes; `None` if there is no such file.
+    pub(crate) fn read(&self, relative: impl AsRef<Path>) -> io::Result<Option<Vec<u8>>> {
+        match fs::read(self.path(relative)) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Creates or replaces a file.
+    pub(crate) fn write(
+        &self,
+        relative: impl AsRef<Path>,
+        bytes: &[u8],
+        readers: Readers,
+    ) -> io::Result<()> {
+        let path = self.path(relative);
+        let temporary = Self::temporary(&path, bytes, readers)?;
+        fs::rename(&temporary, &path).inspect_err(|_| drop(fs::remove_file(&temporary)))
+    }
+
+    /// Creates a file unless there is one; answers whether it did.
+    pub(crate) fn create(&self, relative: impl AsRef<Path>, bytes: &[u8]) -> io::Result<bool> {
+        let path = self.path(relative);
+        let temporary = Self::temporary(&path, bytes, Readers::Owner)?;
+        // A link is made or not, on file systems of networks too, and never half.
+        let linked = fs::hard_link(&temporary, &path);
+        let removed = fs::remove_file(&temporary);
+        match linked {
+            Ok(()) => removed.map(|()| true),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Removes a file; it may be gone already.
+    pub(crate) fn remove(&self, relative: impl AsRef<Path>) -> io::Result<()> {
+        match fs::remove_file(self.path(relative)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// A new file beside `path`, written to the disk.
+    fn temporary(path: &Path, bytes: &[u8], readers: Readers) -> io::Result<PathBuf> {
+        if let Some(directory) = path.parent() {
+            let mut builder = DirBuilder::new();
+            builder.recursive(true).mode(DIRECTORY).create(directory)?;
+        }
+        let mut name = path.as_os_str().to_owned();
+        name.push(format!(".{}.new", unique()));
+        let temporary = PathBuf::from(name);
+        let mut options = OpenOptions::new();
+        let mut file = options
+            .write(true)
+            .create_new(true)
+            .mode(readers.mode())
+            .open(&temporary)?;
+        let written = file.write_all(bytes).and_then(|()| file.sync_all());
+        written.inspect_err(|_| drop(fs::remove_file(&temporary)))?;
+        Ok(temporary)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn files_are_secret_and_whole() {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let directory = Directory::new(temporary.path().join("data"));
+        assert_eq!(directory.read("a/b.pem").expect("readable"), None);
+        directory
+            .write("a/b.pem", b"one", Readers::Owner)
+            .expect("written");
+        directory
+            .write("a/b.pem", b"two", Readers::Owner)
+            .expect("replaced");
+        directory
+            .write("a/c.crt", b"three", Readers::All)
+            .expect("written");
+        assert_eq!(
+            directory.read("a/b.pem").expect("readable"),
+            Some(b"two".to_vec())
+        );
+        let mode = |path: &str| {
+            let metadata = fs::metadata(directory.path(path)).expect("it is there");
+            metadata.permissions().mode() & 0o777
+        };
+        assert_eq!(
+            (mode("a"), mode(""), mode("a/b.pem")),
+            (0o700, 0o700, 0o600)
+        );
+        assert_eq!(mode("a/c.crt") & 0o700, 0o600);
+        assert!(!directory.create("a/b.pem", b"four").expect("asked"));
+        assert!(directory.create("a/d.pem", b"five").expect("asked"));
+        let left = fs::read_dir(directory.path("a")).expect("readable").count();
+        assert_eq!(left, 3, "no temporary file is left");
+        directory.remove("a/d.pem").expect("removed");
+        directory.remove("a/d.pem").expect("gone already");
+    }
+}

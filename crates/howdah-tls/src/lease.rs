@@ -1,0 +1,218 @@
+//! Of several servers that share a Redis, one does what only one is to do.
+//!
+//! A lock is a key with the name of its owner, which goes by itself after a while unless the owner
+//! prolongs it: of one that died it is free then. It is given up by its owner alone.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+
+use tokio::task::JoinHandle;
+
+use crate::remote::{Remote, is_away};
+use crate::storage::unique;
+
+/// Times of the protocol.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pace {
+    /// After this time without a word of its owner it is free.
+    pub(crate) life: Duration,
+    /// How often the owner prolongs it.
+    pub(crate) heartbeat: Duration,
+    /// How often one who waits looks.
+    pub(crate) poll: Duration,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self {
+            life: Duration::from_secs(30),
+            heartbeat: Duration::from_secs(5),
+            poll: Duration::from_secs(1),
+        }
+    }
+}
+
+/// Released when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Lease {
+    remote: Arc<Remote>,
+    key: String,
+    owner: String,
+    lost: Arc<AtomicBool>,
+    heartbeat: JoinHandle<()>,
+}
+
+/// Waits until the lock of this key is had.
+pub(crate) async fn lease(remote: &Arc<Remote>, key: String, pace: Pace) -> io::Result<Lease> {
+    let owner = unique();
+    while !remote.take(&key, &owner, pace.life)? {
+        tokio::time::sleep(pace.poll).await;
+    }
+    let lost = Arc::new(AtomicBool::new(false));
+    let heartbeat = tokio::spawn(keep(
+        (Arc::clone(remote), key.clone(), owner.clone()),
+        Arc::clone(&lost),
+        pace,
+    ));
+    Ok(Lease {
+        remote: Arc::clone(remote),
+        key,
+        owner,
+        lost,
+        heartbeat,
+    })
+}
+
+async fn keep(
+    (remote, key, owner): (Arc<Remote>, String, String),
+    lost: Arc<AtomicBool>,
+    pace: Pace,
+) {
+    loop {
+        tokio::time::sleep(pace.heartbeat).await;
+        let kept = {
+            let (remote, key, owner) = (Arc::clone(&remote), key.clone(), owner.clone());
+            // An order goes on while Redis takes its time.
+            tokio::task::spawn_blocking(move || remote.keep(&key, &owner, pace.life)).await
+        };
+        match kept {
+            Ok(Ok(true)) => {}
+            Ok(Ok(false)) => {
+                lost.store(true, Relaxed);
+                return;
+            }
+            // That it is away was said; when it is back, it knows whose the lock is.
+            Ok(Err(error)) if is_away(&error) => {}
+            Ok(Err(error)) => {
+                tracing::warn!(target: "howdah::tls", lock = remote.url(&key), %error, "a lock cannot be kept up");
+            }
+            // The runtime ends.
+            Err(_) => return,
+        }
+    }
+}
+
+impl Lease {
+    /// Whether another server took it, because Redis had no word of this one for so long.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.lost.load(Relaxed)
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        self.heartbeat.abort();
+        if let Err(error) = self.remote.release(&self.key, &self.owner)
+            && !is_away(&error)
+        {
+            tracing::warn!(
+                target: "howdah::tls",
+                lock = self.remote.url(&self.key),
+                %error,
+                "a lock cannot be released; others wait until its time is over",
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::remote::server::Server;
+
+    /// What waits here ends by an event; the life is one that a busy machine keeps up with.
+    fn pace() -> Pace {
+        Pace {
+            life: Duration::from_secs(600),
+            heartbeat: Duration::from_millis(10),
+            poll: Duration::from_millis(1),
+        }
+    }
+
+    fn remote(server: &Server) -> Arc<Remote> {
+        Arc::new(Remote::new(&server.config).expect("valid"))
+    }
+
+    async fn taken(remote: &Arc<Remote>, pace: Pace) -> Lease {
+        lease(remote, "locks/a".into(), pace).await.expect("taken")
+    }
+
+    #[tokio::test]
+    async fn one_at_a_time() {
+        let Some(server) = Server::start() else {
+            return;
+        };
+        let (first, second) = (remote(&server), remote(&server));
+        let held = taken(&first, pace()).await;
+        let waiting = tokio::spawn(async move { taken(&second, pace()).await.owner.clone() });
+        // The other one looks many times while this one keeps it.
+        for _ in 0..20 {
+            tokio::time::sleep(pace().heartbeat).await;
+        }
+        assert!(!waiting.is_finished() && !held.is_lost());
+        let owner = first.get("locks/a").expect("answered").expect("held");
+        assert_eq!(owner, held.owner.as_bytes());
+        drop(held);
+        let other = waiting.await.expect("no panic");
+        assert_ne!(other.as_bytes(), owner);
+        assert_eq!(
+            first.get("locks/a").expect("answered"),
+            None,
+            "all gave it back"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_dead_owner_does_not_hold_it_for_ever() {
+        let Some(server) = Server::start() else {
+            return;
+        };
+        let remote = remote(&server);
+        let moment = Duration::from_millis(100);
+        assert!(remote.take("locks/a", "dead", moment).expect("answered"));
+        let held = taken(&remote, pace()).await;
+        assert!(!held.is_lost());
+    }
+
+    #[tokio::test]
+    async fn an_owner_learns_that_it_lost_it_and_leaves_it_alone() {
+        let Some(server) = Server::start() else {
+            return;
+        };
+        let remote = remote(&server);
+        let held = taken(&remote, pace()).await;
+        remote.set("locks/a", b"other", None).expect("answered");
+        while !held.is_lost() {
+            // A beat that had looked just before may have put its own name there once more.
+            remote.set("locks/a", b"other", None).expect("answered");
+            tokio::task::yield_now().await;
+        }
+        drop(held);
+        let owner = remote.get("locks/a").expect("answered");
+        assert_eq!(owner.as_deref(), Some(&b"other"[..]));
+    }
+
+    #[tokio::test]
+    async fn it_is_kept_over_a_restart_of_redis() {
+        let Some(mut server) = Server::start() else {
+            return;
+        };
+        let remote = remote(&server);
+        let held = taken(&remote, pace()).await;
+        server.stop();
+        while remote.get("locks/a").is_ok() {
+            tokio::task::yield_now().await;
+        }
+        server.start_again();
+        let owner = loop {
+            match remote.get("locks/a") {
+                Ok(owner) => break owner,
+                Err(_) => tokio::task::yield_now().await,
+            }
+        };
+        assert_eq!(owner.as_deref(), Some(held.owner.as_bytes()));
+        assert!(!held.is_lost());
+    }
+}

@@ -1,0 +1,448 @@
+//! A Redis server that keeps small values for several machines.
+//!
+//! Commands are sent one after the other on one connection, and each has the time limit of the
+//! configuration, so whoever calls must be on a thread that may wait so long. A server that did not
+//! answer is left alone for a moment, in which commands fail at once: many names do not wait for it one
+//! after the other. All commands may be sent again after a connection that was lost.
+
+use std::io;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use howdah_config::model::Redis;
+use redis::{
+    Client, Cmd, Connection, ConnectionAddr, ErrorKind, FromRedisValue, IntoConnectionInfo,
+    RedisConnectionInfo, RedisError, TlsCertificates, cmd,
+};
+
+/// For how long a server that did not answer is not asked.
+const REST: Duration = Duration::from_secs(1);
+/// Errors of a server that is there but can do nothing for a while.
+const BUSY: [&str; 5] = ["LOADING", "MASTERDOWN", "READONLY", "BUSY", "TRYAGAIN"];
+
+/// Takes a key for its owner unless another has it.
+const TAKE: &str = "if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 1 end \
+                    if redis.call('GET', KEYS[1]) == ARGV[1] then return 1 end return 0";
+/// Prolongs it, or takes it again if nobody did meanwhile.
+const KEEP: &str = "local owner = redis.call('GET', KEYS[1]) \
+                    if owner and owner ~= ARGV[1] then return 0 end \
+                    redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2]) return 1";
+/// Gives it back if it is still the owner's.
+const RELEASE: &str = "if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end \
+                       return 1";
+
+/// The server does not answer; it may do so later.
+#[derive(Debug, thiserror::Error)]
+#[error("{server} does not answer: {reason}")]
+struct Away {
+    server: String,
+    reason: String,
+}
+
+/// Whether the storage may answer later, rather than having refused.
+pub(crate) fn is_away(error: &io::Error) -> bool {
+    error
+        .get_ref()
+        .is_some_and(<dyn std::error::Error + Send + Sync>::is::<Away>)
+}
+
+/// See the module.
+pub(crate) struct Remote {
+    client: Client,
+    timeout: Duration,
+    prefix: String,
+    /// For messages: where its keys are.
+    name: String,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    connection: Option<Connection>,
+    /// Set while it does not answer.
+    away: Option<Silence>,
+}
+
+struct Silence {
+    until: Instant,
+    reason: String,
+}
+
+impl Remote {
+    /// Connects to nothing yet. Fails if the file with its authorities is of no use.
+    pub(crate) fn new(config: &Redis) -> io::Result<Self> {
+        let address = if config.tls {
+            ConnectionAddr::TcpTls {
+                host: config.host.clone(),
+                port: config.port,
+                insecure: false,
+                tls_params: None,
+            }
+        } else {
+            ConnectionAddr::Tcp(config.host.clone(), config.port)
+        };
+        let mut login = RedisConnectionInfo::default()
+            .set_db(config.db.into())
+            .set_skip_set_lib_name();
+        if let Some(username) = &config.username {
+            login = login.set_username(username);
+        }
+        if let Some(password) = &config.password {
+            login = login.set_password(password);
+        }
+        let info = address
+            .into_connection_info()
+            .map_err(io::Error::other)?
+            .set_redis_settings(login);
+        let client = if config.tls {
+            let root_cert = config.tls_roots.as_ref().map(std::fs::read).transpose()?;
+            let certificates = TlsCertificates {
+                client_tls: None,
+                root_cert,
+            };
+            Client::build_with_tls(info, certificates)
+        } else {
+            Client::open(info)
+        };
+        Ok(Self {
+            client: client.map_err(io::Error::other)?,
+            timeout: config.timeout,
+            prefix: config.key_prefix.clone(),
+            name: config.to_string(),
+            state: Mutex::default(),
+        })
+    }
+
+    /// The URL of a key, for messages.
+    pub(crate) fn url(&self, key: &str) -> String {
+        format!("{}/{key}", self.name)
+    }
+
+    pub(crate) fn get(&self, key: &str) -> io::Result<Option<Vec<u8>>> {
+        self.ask(cmd("GET").arg(self.key(key)))
+    }
+
+    /// For good, or for so long.
+    pub(crate) fn set(&self, key: &str, value: &[u8], life: Option<Duration>) -> io::Result<()> {
+        let mut command = cmd("SET");
+        command.arg(self.key(key)).arg(value);
+        if let Some(life) = life {
+            command.arg("PX").arg(milliseconds(life));
+        }
+        self.ask(&command)
+    }
+
+    /// Unless there is one; answers whether it did. After a connection that was lost in between, the
+    /// answer may be no although it did.
+    pub(crate) fn set_new(&self, key: &str, value: &[u8]) -> io::Result<bool> {
+        let mut command = cmd("SET");
+        let done: Option<String> = self.ask(command.arg(self.key(key)).arg(value).arg("NX"))?;
+        Ok(done.is_some())
+    }
+
+    pub(crate) fn delete(&self, key: &str) -> io::Result<()> {
+        self.ask(cmd("DEL").arg(self.key(key)))
+    }
+
+    /// Makes `owner` the owner of a key for so long; answers whether it is.
+    pub(crate) fn take(&self, key: &str, owner: &str, life: Duration) -> io::Result<bool> {
+        self.run(TAKE, key, owner, life)
+    }
+
+    /// The same, for one who was the owner a moment ago.
+    pub(crate) fn keep(&self, key: &str, owner: &str, life: Duration) -> io::Result<bool> {
+        self.run(KEEP, key, owner, life)
+    }
+
+    /// Lets others be its owner.
+    pub(crate) fn release(&self, key: &str, owner: &str) -> io::Result<()> {
+        self.run(RELEASE, key, owner, Duration::ZERO).map(drop)
+    }
+
+    fn run(&self, script: &str, key: &str, owner: &str, life: Duration) -> io::Result<bool> {
+        let mut command = cmd("EVAL");
+        command.arg(script).arg(1).arg(self.key(key));
+        self.ask(command.arg(owner).arg(milliseconds(life)))
+    }
+
+    fn key(&self, key: &str) -> String {
+        format!("{}/{key}", self.prefix)
+    }
+
+    fn ask<T: FromRedisValue>(&self, command: &Cmd) -> io::Result<T> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(silence) = &state.away
+            && Instant::now() < silence.until
+        {
+            return Err(self.away(silence.reason.clone()));
+        }
+        loop {
+            let (connection, is_new) = match state.connection.take() {
+                Some(kept) => (Ok(kept), false),
+                None => (self.connect(), true),
+            };
+            let mut connection = match connection {
+                Ok(connection) => connection,
+                // A wrong password as well: somebody may be changing it.
+                Err(error) => return Err(self.silent(&mut state, &error)),
+            };
+            match command.query(&mut connection) {
+                Ok(answer) => {
+                    state.connection = Some(connection);
+                    if state.away.take().is_some() {
+                        tracing::info!(target: "howdah::tls", storage = self.name, "the storage of certificates answers again");
+                    }
+                    return Ok(answer);
+                }
+                // The server closed it while nobody used it, or was started anew.
+                Err(error) if is_lost(&error) && !is_new && !error.is_timeout() => {}
+                Err(error) if is_lost(&error) => return Err(self.silent(&mut state, &error)),
+                Err(error) => {
+                    state.connection = Some(connection);
+                    return Err(io::Error::other(format!("{} refuses: {error}", self.name)));
+                }
+            }
+        }
+    }
+
+    fn connect(&self) -> Result<Connection, RedisError> {
+        let connection = self.client.get_connection_with_timeout(self.timeout)?;
+        connection.set_read_timeout(Some(self.timeout))?;
+        connection.set_write_timeout(Some(self.timeout))?;
+        Ok(connection)
+    }
+
+    /// Notes that it does not answer, and says so once.
+    fn silent(&self, state: &mut State, error: &RedisError) -> io::Error {
+        let reason = error.to_string();
+        let silence = Silence {
+            until: Instant::now() + REST,
+            reason: reason.clone(),
+        };
+        if state.away.replace(silence).is_none() {
+            tracing::warn!(
+                target: "howdah::tls",
+                storage = self.name,
+                error = reason,
+                "the storage of certificates does not answer; those in use stay in use, and it is asked again",
+            );
+        }
+        self.away(reason)
+    }
+
+    fn away(&self, reason: String) -> io::Error {
+        io::Error::other(Away {
+            server: self.name.clone(),
+            reason,
+        })
+    }
+}
+
+impl std::fmt::Debug for Remote {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Remote").field(&self.name).finish()
+    }
+}
+
+fn is_lost(error: &RedisError) -> bool {
+    error.is_io_error()
+        || error.kind() == ErrorKind::Parse
+        || error.code().is_some_and(|code| BUSY.contains(&code))
+}
+
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// A Redis server of a test, which ends with it.
+#[cfg(test)]
+pub(crate) mod server {
+    use std::net::TcpListener;
+    use std::process::{Child, Command, Stdio};
+
+    use super::*;
+
+    pub(crate) struct Server {
+        child: Child,
+        pub(crate) config: Redis,
+        directory: tempfile::TempDir,
+    }
+
+    impl Server {
+        /// `None` if none is installed.
+        pub(crate) fn start() -> Option<Self> {
+            let directory = tempfile::tempdir().expect("a directory");
+            let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+            let port = listener.local_addr().expect("it has one").port();
+            drop(listener);
+            let config = Redis {
+                port,
+                password: Some("open sesame".into()),
+                db: 3,
+                ..Redis::default()
+            };
+            let Some(child) = spawn(port, &directory) else {
+                eprintln!("skipped: redis-server is not installed");
+                return None;
+            };
+            let server = Self {
+                child,
+                config,
+                directory,
+            };
+            server.wait();
+            Some(server)
+        }
+
+        fn wait(&self) {
+            let until = Instant::now() + Duration::from_secs(60);
+            while Remote::new(&self.config).expect("valid").get("x").is_err() {
+                assert!(Instant::now() < until, "it does not answer");
+                std::thread::yield_now();
+            }
+        }
+
+        pub(crate) fn stop(&mut self) {
+            self.child.kill().expect("it can be ended");
+            self.child.wait().expect("it ends");
+        }
+
+        pub(crate) fn start_again(&mut self) {
+            self.child = spawn(self.config.port, &self.directory).expect("it is installed");
+            self.wait();
+        }
+    }
+
+    fn spawn(port: u16, directory: &tempfile::TempDir) -> Option<Child> {
+        let port = port.to_string();
+        Command::new("redis-server")
+            .args(["--bind", "127.0.0.1", "--port", &port, "--save", ""])
+            .args(["--requirepass", "open sesame", "--appendonly", "yes"])
+            .arg("--dir")
+            .arg(directory.path())
+            .stdout(Stdio::null())
+            .spawn()
+            .ok()
+    }
+
+    impl Drop for Server {
+        fn drop(&mut self) {
+            // It may have ended by itself.
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::server::Server;
+    use super::*;
+
+    #[test]
+    fn values_are_kept_below_the_prefix() {
+        let Some(server) = Server::start() else {
+            return;
+        };
+        let remote = Remote::new(&server.config).expect("valid");
+        assert_eq!(remote.get("a/b").expect("answered"), None);
+        remote.set("a/b", b"one\0", None).expect("answered");
+        assert!(!remote.set_new("a/b", b"two").expect("answered"));
+        assert!(remote.set_new("a/c", b"two").expect("answered"));
+        let other = Redis {
+            key_prefix: "other".into(),
+            ..server.config.clone()
+        };
+        let other = Remote::new(&other).expect("valid");
+        assert_eq!(other.get("a/b").expect("answered"), None);
+        assert_eq!(
+            remote.get("a/b").expect("answered").as_deref(),
+            Some(&b"one\0"[..])
+        );
+        remote.delete("a/b").expect("answered");
+        remote.delete("a/b").expect("gone already");
+        assert_eq!(remote.get("a/b").expect("answered"), None);
+    }
+
+    #[test]
+    fn what_is_for_a_time_goes_by_itself() {
+        let Some(server) = Server::start() else {
+            return;
+        };
+        let remote = Remote::new(&server.config).expect("valid");
+        let moment = Duration::from_millis(1);
+        remote.set("a", b"x", Some(moment)).expect("answered");
+        while remote.get("a").expect("answered").is_some() {
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn a_key_has_one_owner() {
+        let Some(server) = Server::start() else {
+            return;
+        };
+        let remote = Remote::new(&server.config).expect("valid");
+        let long = Duration::from_secs(3600);
+        assert!(remote.take("lock", "one", long).expect("answered"));
+        assert!(remote.take("lock", "one", long).expect("its own"));
+        assert!(!remote.take("lock", "two", long).expect("answered"));
+        assert!(!remote.keep("lock", "two", long).expect("answered"));
+        remote.release("lock", "two").expect("answered");
+        assert!(remote.keep("lock", "one", long).expect("still its own"));
+        remote.release("lock", "one").expect("answered");
+        assert!(remote.take("lock", "two", long).expect("free"));
+        // Of a dead one it is free when its time is over.
+        let moment = Duration::from_millis(1);
+        assert!(remote.keep("lock", "two", moment).expect("answered"));
+        while !remote.take("lock", "three", long).expect("answered") {
+            std::thread::yield_now();
+        }
+        assert!(!remote.keep("lock", "two", long).expect("answered"));
+    }
+
+    #[test]
+    fn a_server_that_is_away_is_told_from_one_that_refuses() {
+        let Some(mut server) = Server::start() else {
+            return;
+        };
+        let remote = Remote::new(&server.config).expect("valid");
+        remote.set("a", b"kept", None).expect("answered");
+        let wrong = remote.run("return 1 +", "a", "", Duration::ZERO);
+        let wrong = wrong.expect_err("no script");
+        assert!(!is_away(&wrong) && wrong.to_string().contains("refuses"));
+
+        server.stop();
+        let error = remote.get("a").expect_err("it is away");
+        assert!(is_away(&error), "{error}");
+        assert!(!error.to_string().contains("sesame"), "{error}");
+
+        server.start_again();
+        let mut answer = remote.get("a");
+        while answer.is_err() {
+            std::thread::yield_now();
+            answer = remote.get("a");
+        }
+        assert_eq!(answer.expect("answered").as_deref(), Some(&b"kept"[..]));
+
+        let wrong = Redis {
+            password: Some("wrong".into()),
+            ..server.config.clone()
+        };
+        let error = Remote::new(&wrong).expect("valid").get("a");
+        assert!(is_away(&error.expect_err("not let in")));
+    }
+
+    #[test]
+    fn an_idle_connection_that_was_closed_is_not_noticed() {
+        let Some(mut server) = Server::start() else {
+            return;
+        };
+        let remote = Remote::new(&server.config).expect("valid");
+        remote.set("a", b"kept", None).expect("answered");
+        server.stop();
+        server.start_again();
+        let answer = remote.get("a").expect("on a new connection");
+        assert_eq!(answer.as_deref(), Some(&b"kept"[..]));
+    }
+}

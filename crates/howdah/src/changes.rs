@@ -1,0 +1,257 @@
+//! What of PHP a configuration has otherwise than the one in force. Anything makes it another tree of
+//! processes: what stays the same in one pool may depend on what does not in another.
+
+use std::fmt::Debug;
+
+use howdah_config::model::{CLASSIC_POOL, Config};
+use howdah_pool::{Mode, PoolOptions, WorkerOptions};
+
+use crate::commands::Failure;
+use crate::pools;
+
+/// A text for each difference, such as `worker app: num changed from 2 to 4`. The order of pools is none.
+pub(crate) fn of_php(old: &Config, new: &Config) -> Result<Vec<String>, Failure> {
+    let mut found = Vec::new();
+    let settings = global(old).into_iter().zip(global(new));
+    for ((name, old), (_, new)) in settings.filter(|(old, new)| old.1 != new.1) {
+        found.push(format!("{name} changed from {old} to {new}"));
+    }
+    let (of_old, of_new) = (pools::options(old)?, pools::options(new)?);
+    let same = |pool: &PoolOptions, others: &[PoolOptions]| {
+        others.iter().position(|other| other.name == pool.name)
+    };
+    for pool in &of_old {
+        let Some(next) = same(pool, &of_new) else {
+            found.push(format!("worker {} was removed", pool.name));
+            continue;
+        };
+        let next = &of_new[next];
+        for ((name, old), (_, new)) in aspects(pool).into_iter().zip(aspects(next)) {
+            if old == new {
+                continue;
+            }
+            // An environment may hold what is not for a log.
+            found.push(if name == "env" {
+                format!("{}: env changed", called(pool))
+            } else {
+                format!("{}: {name} changed from {old} to {new}", called(pool))
+            });
+        }
+    }
+    for pool in &of_new {
+        if same(pool, &of_old).is_none() {
+            found.push(format!("worker {} is new", pool.name));
+        }
+    }
+    // Slots that are larger than they need to be do no harm.
+    let size = |pools: &[PoolOptions]| pools.first().map(|pool| pool.request_size);
+    if size(&of_new) > size(&of_old) {
+        let limits = [old, new].map(|config| config.global.limits.max_header_size);
+        let [old, new] = limits;
+        found.push(if old == new {
+            "the size of request bodies that stay in memory has grown".into()
+        } else {
+            format!("max_header_size changed from {old} to {new}")
+        });
+    }
+    Ok(found)
+}
+
+/// Settings of all pools, by the names that they have in the file.
+fn global(config: &Config) -> [(&'static str, String); 2] {
+    let settings = &config.global.php;
+    [
+        ("php", shown(settings.executable.as_ref())),
+        ("php_ini", format!("{:?}", settings.ini)),
+    ]
+}
+
+fn called(pool: &PoolOptions) -> String {
+    if pool.name == CLASSIC_POOL {
+        "frankenphp".to_owned()
+    } else {
+        format!("worker {}", pool.name)
+    }
+}
+
+/// What a pool is made of. `watch` is not of it, and what only counts at the start.
+fn aspects(pool: &PoolOptions) -> Vec<(&'static str, String)> {
+    let PoolOptions {
+        name: _,
+        mode,
+        workers,
+        workers_max,
+        max_requests,
+        max_age,
+        max_memory,
+        max_memory_growth,
+        max_in_flight,
+        max_idle_time,
+        queue_length,
+        max_wait,
+        request_timeout,
+        end_grace,
+        response_buffer,
+        // Follows from limits of requests.
+        request_size: _,
+        response_size,
+        user,
+        no_new_privs,
+    } = pool;
+    let classic = matches!(mode, Mode::Classic);
+    let mut aspects = vec![
+        (
+            if classic { "num_threads" } else { "num" },
+            workers.to_string(),
+        ),
+        // One for a number that is fixed would be a second line for the same.
+        (
+            "max_threads",
+            shown(Some(workers_max).filter(|most| *most > workers)),
+        ),
+        ("max_requests", max_requests.to_string()),
+        ("max_age", shown(max_age.as_ref())),
+        ("max_memory", shown(max_memory.as_ref())),
+        ("max_memory_growth", shown(max_memory_growth.as_ref())),
+        ("max_in_flight", shown(max_in_flight.as_ref())),
+        ("max_idle_time", format!("{max_idle_time:?}")),
+        ("queue_length", queue_length.to_string()),
+        ("max_wait_time", format!("{max_wait:?}")),
+        ("request_timeout", shown(request_timeout.as_ref())),
+        ("end_grace", format!("{end_grace:?}")),
+        ("response_buffer", response_buffer.to_string()),
+        ("response_size", response_size.to_string()),
+        ("user", shown(user.as_ref().map(|user| &user.name))),
+        (
+            "the user's groups",
+            shown(
+                user.as_ref()
+                    .map(|user| (user.uid, user.gid, &user.groups))
+                    .as_ref(),
+            ),
+        ),
+        ("no_new_privs", no_new_privs.to_string()),
+    ];
+    if let Mode::Worker(worker) = mode {
+        aspects.extend(of_worker(worker));
+    }
+    aspects
+}
+
+fn of_worker(worker: &WorkerOptions) -> [(&'static str, String); 12] {
+    let WorkerOptions {
+        script,
+        root,
+        env,
+        boot_each,
+        exit_restarts,
+        keep,
+        connections,
+        rollback,
+        warm,
+        cpu_limit,
+        max_failures: _,
+        one_request,
+        concurrency,
+        tolerate_failure: _,
+    } = worker;
+    [
+        ("file", script.display().to_string()),
+        (
+            "its document root",
+            shown(root.as_ref().map(|root| root.display())),
+        ),
+        ("env", format!("{env:?}")),
+        ("boot each", boot_each.to_string()),
+        ("exit restart", exit_restarts.to_string()),
+        ("keep", format!("{keep:#x}")),
+        ("connections", connections.to_string()),
+        ("rollback", rollback.to_string()),
+        ("warm", format!("{warm:?}")),
+        ("cpu_timeout", shown(cpu_limit.as_ref())),
+        ("isolation request", one_request.to_string()),
+        ("concurrency", shown(concurrency.as_ref())),
+    ]
+}
+
+fn shown(value: Option<impl Debug>) -> String {
+    value.map_or_else(|| "none".to_owned(), |value| format!("{value:?}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use howdah_config::model::{Admin, WorkerPool};
+
+    use super::*;
+
+    fn config(change: impl FnOnce(&mut Config)) -> Config {
+        let mut config = Config::default();
+        config.global.php.workers = Some(2);
+        let mut app = WorkerPool::new("app", "/srv/app.php");
+        app.workers = Some(2);
+        let mut other = WorkerPool::new("other", "/srv/other.php");
+        other.workers = Some(1);
+        config.workers = vec![app, other];
+        change(&mut config);
+        config
+    }
+
+    #[track_caller]
+    fn finds(expected: &[&str], change: impl FnOnce(&mut Config)) {
+        let found = of_php(&config(|_| {}), &config(change)).expect("no user is named");
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn what_takes_other_processes_is_named() {
+        finds(&["worker app: num changed from 2 to 4"], |config| {
+            config.workers[0].workers = Some(4);
+            config.workers[0].workers_max = howdah_config::model::WorkersMax::Same;
+        });
+        finds(&["frankenphp: num_threads changed from 2 to 3"], |config| {
+            config.global.php.workers = Some(3);
+        });
+        finds(
+            &["worker other: request_timeout changed from none to 9s"],
+            |config| {
+                config.workers[1].request_timeout = Some(Duration::from_secs(9));
+            },
+        );
+        finds(&["worker other was removed"], |config| {
+            config.workers.truncate(1);
+        });
+        finds(&["worker third is new"], |config| {
+            config
+                .workers
+                .push(WorkerPool::new("third", "/srv/third.php"));
+        });
+        finds(&["worker app: env changed"], |config| {
+            config.workers[0].env = vec![("KEY".into(), "secret".into())];
+        });
+        finds(
+            &[r#"php_ini changed from [] to [("memory_limit", "1G")]"#],
+            |config| config.global.php.ini = vec![("memory_limit".into(), "1G".into())],
+        );
+        finds(
+            &["max_header_size changed from 32768 to 1048576"],
+            |config| {
+                config.global.limits.max_header_size = 1 << 20;
+            },
+        );
+    }
+
+    #[test]
+    fn all_else_may_change() {
+        finds(&[], |config| {
+            config.workers.reverse();
+            config.workers[0].watch = vec!["*.php".into()];
+            config.global.admin = Admin::Off;
+            config.global.limits.max_body_size = 1;
+            config.global.limits.max_header_size = 1000;
+            config.global.metrics = true;
+            config.global.grace_period = Some(Duration::ZERO);
+        });
+    }
+}

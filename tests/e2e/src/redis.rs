@@ -1,0 +1,122 @@
+//! A Redis server of a test: on a free port of loopback, with a password, and a directory by which it keeps
+//! what it has over a restart.
+
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+
+use howdah_testkit::{PATIENCE, process};
+use tempfile::TempDir;
+
+use crate::tls::free_ports;
+
+/// Ends with the test.
+#[derive(Debug)]
+pub struct Redis {
+    child: Child,
+    port: u16,
+    directory: TempDir,
+}
+
+/// What clients have to say first.
+pub const PASSWORD: &str = "open-sesame";
+
+impl Redis {
+    /// `None`, and a word of it, if none is installed.
+    ///
+    /// # Panics
+    /// If it does not answer.
+    pub fn start() -> Option<Self> {
+        let [port] = free_ports();
+        let directory = tempfile::tempdir().expect("a directory");
+        let Some(child) = spawn(port, &directory) else {
+            eprintln!("skipped: redis-server is not installed");
+            return None;
+        };
+        let redis = Self {
+            child,
+            port,
+            directory,
+        };
+        redis.wait();
+        Some(redis)
+    }
+
+    /// Its port on 127.0.0.1.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Kills it; nothing is lost.
+    ///
+    /// # Panics
+    /// If it cannot be ended.
+    pub fn stop(&mut self) {
+        self.child.kill().expect("it can be ended");
+        self.child.wait().expect("it ends");
+    }
+
+    /// After [`stop`](Self::stop), on the same port.
+    ///
+    /// # Panics
+    /// If it does not answer.
+    pub fn start_again(&mut self) {
+        self.child = spawn(self.port, &self.directory).expect("it is installed");
+        self.wait();
+    }
+
+    /// What `redis-cli` says to a command.
+    ///
+    /// # Panics
+    /// If it fails.
+    pub fn ask(&self, command: &[&str]) -> String {
+        let mut cli = Command::new("redis-cli");
+        cli.args(["-h", "127.0.0.1", "--raw", "-p"])
+            .arg(self.port.to_string())
+            .env("REDISCLI_AUTH", PASSWORD)
+            .args(command);
+        let output = cli.output().expect("redis-cli is installed with it");
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    }
+
+    fn wait(&self) {
+        let answers = || TcpStream::connect(("127.0.0.1", self.port)).is_ok() && self.is_ready();
+        assert!(process::wait_until(PATIENCE, answers), "{}", self.port);
+    }
+
+    fn is_ready(&self) -> bool {
+        let mut cli = Command::new("redis-cli");
+        cli.args(["-h", "127.0.0.1", "-p"])
+            .arg(self.port.to_string())
+            .env("REDISCLI_AUTH", PASSWORD)
+            .arg("ping");
+        cli.output()
+            .is_ok_and(|output| output.stdout.starts_with(b"PONG"))
+    }
+}
+
+fn spawn(port: u16, directory: &TempDir) -> Option<Child> {
+    Command::new("redis-server")
+        .args(["--bind", "127.0.0.1", "--save", "", "--appendonly", "yes"])
+        .args([
+            "--appendfsync",
+            "always",
+            "--requirepass",
+            PASSWORD,
+            "--port",
+        ])
+        .arg(port.to_string())
+        .arg("--dir")
+        .arg(directory.path())
+        .stdout(Stdio::null())
+        .spawn()
+        .ok()
+}
+
+impl Drop for Redis {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

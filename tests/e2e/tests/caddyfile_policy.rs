@@ -1,0 +1,115 @@
+//! Which of several files `try_files` and the matcher `file` take.
+
+use std::fmt::Write;
+use std::fs::File;
+use std::time::{Duration, SystemTime};
+
+use howdah_testkit::{Server, Www};
+use howdah_tests::caddyfile;
+
+/// Three files, of which one is small, one large and one old, a folder and a script.
+fn start(site: &str) -> (Www, Server) {
+    let www = Www::new()
+        .file("small.txt", "small")
+        .file("large.txt", "a large one")
+        .file("middle.txt", "a middle")
+        .file("empty.txt", "")
+        .file("folder/x.txt", "x")
+        .file(
+            "index.php",
+            "<?php echo 'script ', $_SERVER['QUERY_STRING'];",
+        );
+    for (name, age) in [
+        ("small.txt", 30),
+        ("large.txt", 20),
+        ("middle.txt", 10),
+        ("empty.txt", 40),
+    ] {
+        let file = File::options().append(true).open(www.path().join(name));
+        let changed = SystemTime::now() - Duration::from_secs(age * 3600);
+        let set = file.and_then(|file| file.set_modified(changed));
+        set.expect("its time is set");
+    }
+    let site = format!("root * {}\n{site}", www.path().display());
+    let server = Server::caddyfile(caddyfile(
+        "admin off\nfrankenphp {\nnum_threads 1\n}",
+        &site,
+    ));
+    (www, server.start())
+}
+
+#[test]
+fn one_of_those_that_exist() {
+    let files = "none.txt middle.txt large.txt folder small.txt";
+    let mut site = String::new();
+    for policy in ["smallest_size", "largest_size", "most_recently_modified"] {
+        // Writing to a String cannot fail.
+        let _ = write!(
+            site,
+            "handle /{policy} {{\ntry_files {files} {{\npolicy {policy}\n}}\nfile_server\n}}\n\
+             handle /matcher/{policy} {{\n@found file {{\ntry_files {files}\ntry_policy {policy}\n}}\n\
+             respond @found \"{{file_match.relative}} {{file_match.type}}\"\n}}\n\
+             handle /none/{policy} {{\n@found file none.txt folder {{\ntry_policy {policy}\n}}\n\
+             respond @found found\nrespond nothing\n}}\n\
+             handle /code/{policy} {{\ntry_files none.txt =410 {{\npolicy {policy}\n}}\n}}\n"
+        );
+    }
+    site += "handle /empty {\ntry_files small.txt empty.txt {\npolicy smallest_size\n}\nfile_server\n}\n\
+             handle /folder {\n@found file none.txt folder/ {\ntry_policy largest_size\n}\n\
+             respond @found {file_match.type}\n}\n";
+    let (www, server) = start(&site);
+    for (policy, name, content) in [
+        ("smallest_size", "small.txt", "small"),
+        ("largest_size", "large.txt", "a large one"),
+        ("most_recently_modified", "middle.txt", "a middle"),
+    ] {
+        server.get(&format!("/{policy}")).assert(200, content);
+        let found = server.get(&format!("/matcher/{policy}"));
+        found.assert_status(200);
+        assert!(
+            found.text().ends_with(&format!("{name} file")),
+            "{policy}: {}",
+            found.text()
+        );
+        // A folder is one only with a slash.
+        server
+            .get(&format!("/none/{policy}"))
+            .assert(200, "nothing");
+        server.get(&format!("/code/{policy}")).assert_status(410);
+    }
+    server.get("/empty").assert(200, "");
+    server.get("/folder").assert(200, "directory");
+    // What changes counts with the next request.
+    www.write("small.txt", "the largest of them all");
+    server
+        .get("/largest_size")
+        .assert(200, "the largest of them all");
+    server
+        .get("/most_recently_modified")
+        .assert(200, "the largest of them all");
+    server.get("/smallest_size").assert(200, "a middle");
+}
+
+#[test]
+fn the_last_one_without_a_look() {
+    let fallback = "{\npolicy first_exist_fallback\n}";
+    let (www, server) = start(&format!(
+        "handle /file/* {{\ntry_files /none.txt /late.txt {fallback}\nfile_server\n}}\n\
+         handle /matcher/* {{\n@found file none.txt late.txt {{\ntry_policy first_exist_fallback\n}}\n\
+         respond @found \"{{file_match.relative}} {{file_match.type}}\"\n}}\n\
+         handle /code/* {{\ntry_files /none.txt =410 {fallback}\nfile_server\n}}\n\
+         handle {{\ntry_files {{path}} /index.php?{{query}}&p={{path}} {fallback}\nphp_server\n}}\n"
+    ));
+    server.get("/small.txt?q").assert(200, "small");
+    server.get("/other?q=1").assert(200, "script q=1&p=/other");
+    server.get("/code/x").assert_status(410);
+    // It is taken though it is not there.
+    server.get("/file/x").assert_status(404);
+    let found = server.get("/matcher/x");
+    found.assert_status(200);
+    assert!(found.text().ends_with("late.txt file"), "{}", found.text());
+    www.write("late.txt", "late");
+    server.get("/file/x").assert(200, "late");
+    www.write("none.txt", "first");
+    server.get("/file/x").assert(200, "first");
+}

@@ -1,0 +1,236 @@
+//! Certificates that several servers share through Redis. Each server has a directory of its own, as on a
+//! machine of its own.
+
+use std::path::Path;
+
+use howdah_testkit::{PATIENCE, Server, ServerBuilder, process};
+use howdah_tests::acme::{Acme, Ports};
+use howdah_tests::redis::{PASSWORD, Redis};
+use howdah_tests::tls::{Authority, Client};
+use tempfile::TempDir;
+
+const HOST: &str = "shop.example.com";
+const SITES: &str = "https://shop.example.com:0 {\nbind 127.0.0.1\nrespond secret\n}\n\
+                     http://shop.example.com:0 {\nbind 127.0.0.1\nrespond open\n}\n";
+const SECURE: &str = "https://shop.example.com:0 {\nbind 127.0.0.1\nrespond secret\n}\n";
+const INTERNAL: &str = "https://localhost:0 {\nbind 127.0.0.1\nrespond local\n}\n";
+const AWAY: &str = "the storage of certificates does not answer";
+const BACK: &str = "the storage of certificates answers again";
+
+struct Setup {
+    directory: TempDir,
+    acme: Acme,
+    redis: Redis,
+}
+
+impl Setup {
+    fn new() -> Option<Self> {
+        let redis = Redis::start()?;
+        let directory = tempfile::tempdir().expect("a directory");
+        let authority = Authority::new();
+        std::fs::write(directory.path().join("root.pem"), authority.pem()).expect("written");
+        let acme = Acme::start(directory.path(), authority);
+        Some(Self {
+            directory,
+            acme,
+            redis,
+        })
+    }
+
+    fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// A server of this machine, with these sites.
+    fn server(&self, machine: &str, sites: &str) -> ServerBuilder {
+        Server::caddyfile(format!(
+            "{{\nhttp_port 0\nhttps_port 0\nemail admin@example.com\nacme_ca {}\nacme_ca_root {root}/root.pem\n\
+             storage redis {{\naddress 127.0.0.1:{}\npassword {PASSWORD}\ndb 2\nkey_prefix shop/tls\n\
+             root {root}/{machine}\n}}\n}}\n{sites}",
+            self.acme.directory(),
+            self.redis.port(),
+            root = self.path().display(),
+        ))
+    }
+
+    fn client(&self) -> Client {
+        Client::trusting(&self.acme.root())
+    }
+
+    fn keys(&self) -> String {
+        self.redis.ask(&["-n", "2", "KEYS", "shop/tls/*"])
+    }
+}
+
+fn serves(client: &Client, server: &Server) -> Vec<u8> {
+    let answer = client.get(server.address(), HOST, "/").expect("an answer");
+    answer.assert(200, "secret");
+    answer.certificate
+}
+
+fn has_certificate(server: &Server) {
+    server.wait_line("a certificate", |line| {
+        ["certificate obtained", "certificate taken from the storage"].contains(&line.message())
+    });
+}
+
+#[test]
+fn of_two_servers_one_asks_and_either_answers_over_http() {
+    let Some(setup) = Setup::new() else { return };
+    let servers = ["one", "two"].map(|machine| setup.server(machine, SITES).start());
+    // The authority comes to the second one, whichever has asked.
+    let [_, http] = *servers[1].addresses() else {
+        panic!("two listeners: {:?}", servers[1].addresses())
+    };
+    setup.acme.check_at(Ports {
+        http: Some(http),
+        https: None,
+    });
+    let client = setup.client();
+    let both = servers.each_ref().map(|server| {
+        has_certificate(server);
+        serves(&client, server)
+    });
+    assert_eq!(both[0], both[1]);
+    assert_eq!(setup.acme.tried(), [Some("http-01".to_owned())]);
+    assert_eq!(setup.acme.accounts(), 1);
+    // The proof is gone, and the path is the site's again.
+    let mut connection = howdah_testkit::Connection::open(http).expect("it connects");
+    let target = "/.well-known/acme-challenge/token-0";
+    let request = howdah_testkit::Request::get(target).host(HOST);
+    let response = connection.exchange(&request).expect("a response");
+    response.assert(200, "open");
+    let keys = setup.keys();
+    assert!(keys.contains("shop.example.com.pem"), "{keys}");
+    assert!(
+        !keys.contains("challenges") && !keys.contains("locks"),
+        "{keys}"
+    );
+    for server in servers {
+        server.stop();
+    }
+    // A third machine finds it there, and asks nobody.
+    let third = setup.server("three", SITES).start();
+    assert_eq!(serves(&client, &third), both[0]);
+    assert_eq!(setup.acme.tried().len(), 1);
+}
+
+#[test]
+fn either_answers_over_tls() {
+    let Some(setup) = Setup::new() else { return };
+    let servers = ["one", "two"].map(|machine| setup.server(machine, SECURE).start());
+    let https = servers[1].address();
+    setup.acme.check_at(Ports {
+        http: None,
+        https: Some(https),
+    });
+    for server in &servers {
+        has_certificate(server);
+    }
+    assert_eq!(setup.acme.tried(), [Some("tls-alpn-01".to_owned())]);
+    assert!(Client::certificate_for_acme(https, HOST).is_none());
+}
+
+#[test]
+fn what_redis_has_is_served_while_it_is_away_even_after_a_start() {
+    let Some(mut setup) = Setup::new() else {
+        return;
+    };
+    let server = setup.server("one", SITES).start();
+    let [_, http] = *server.addresses() else {
+        panic!("two listeners: {:?}", server.addresses())
+    };
+    setup.acme.check_at(Ports {
+        http: Some(http),
+        https: None,
+    });
+    has_certificate(&server);
+    let client = setup.client();
+    let first = serves(&client, &server);
+    setup.redis.stop();
+    assert_eq!(serves(&client, &server), first, "it stays in use");
+    server.stop();
+
+    let server = setup.server("one", SITES).start();
+    server.expect_log(AWAY);
+    assert_eq!(serves(&client, &server), first, "its copy");
+    server.stop();
+    // Another machine has none, says so, and goes on looking.
+    let other = setup.server("two", SITES).start();
+    other.expect_log(AWAY);
+    client
+        .get(other.address(), HOST, "/")
+        .expect_err("no certificate");
+    setup.redis.start_again();
+    other.wait_log(BACK);
+    has_certificate(&other);
+    assert_eq!(serves(&client, &other), first);
+    assert_eq!(setup.acme.tried().len(), 1, "nobody was asked for another");
+}
+
+#[test]
+fn the_lock_of_a_server_that_was_killed_is_free_after_a_while() {
+    let Some(setup) = Setup::new() else { return };
+    let first = setup.server("one", SITES).start();
+    let held = || setup.keys().contains("/locks/");
+    assert!(process::wait_until(PATIENCE, held), "it asks");
+    // The authority has not looked yet.
+    first.kill();
+    first.wait_exit();
+    assert!(held(), "it had no time to give it back");
+    let key = setup.keys();
+    let lock = key.lines().find(|key| key.contains("/locks/"));
+    let lock = lock.expect("it is held");
+    let left: u64 = setup
+        .redis
+        .ask(&["-n", "2", "PTTL", lock])
+        .parse()
+        .expect("a time");
+    assert!(left <= 30_000, "{left} ms");
+    // What is left of its time, at once.
+    setup.redis.ask(&["-n", "2", "PEXPIRE", lock, "1"]);
+    let second = setup.server("two", SITES).start();
+    let [_, http] = *second.addresses() else {
+        panic!("two listeners: {:?}", second.addresses())
+    };
+    setup.acme.check_at(Ports {
+        http: Some(http),
+        https: None,
+    });
+    second.wait_log("certificate obtained");
+    serves(&setup.client(), &second);
+}
+
+#[test]
+fn the_internal_authority_is_that_of_all() {
+    let Some(mut setup) = Setup::new() else {
+        return;
+    };
+    let servers = ["one", "two"].map(|machine| setup.server(machine, INTERNAL).start());
+    let root = |machine: &str| {
+        std::fs::read_to_string(setup.path().join(machine).join("authority/root.crt"))
+    };
+    let client = Client::trusting(&root("one").expect("a copy"));
+    for server in &servers {
+        let answer = client.get(server.address(), "localhost", "/");
+        answer.expect("an answer").assert(200, "local");
+    }
+    for server in servers {
+        server.stop();
+    }
+    setup.redis.stop();
+    // By its copy one goes on issuing; a machine without waits.
+    let one = setup.server("one", INTERNAL).start();
+    one.expect_log(AWAY);
+    let answer = client.get(one.address(), "localhost", "/");
+    answer.expect("an answer").assert(200, "local");
+    let three = setup.server("three", INTERNAL).start();
+    three.expect_log(AWAY);
+    client
+        .get(three.address(), "localhost", "/")
+        .expect_err("no certificate");
+    setup.redis.start_again();
+    three.wait_log(BACK);
+    let served = || client.get(three.address(), "localhost", "/").is_ok();
+    assert!(process::wait_until(PATIENCE, served), "it is issued then");
+}

@@ -1,0 +1,82 @@
+//! Limits of a worker pool: processor time, memory, and how many requests it has in hand.
+
+use howdah_testkit::load::at_once;
+use howdah_testkit::{Request, Server, Www};
+use howdah_tests::worker::worker_caddyfile;
+
+const SCRIPT: &str = r"<?php
+$kept = [];
+$order = __DIR__ . '/order';
+while (frankenphp_handle_request(static function () use (&$kept, $order): void {
+    switch ($_GET['do'] ?? '') {
+        case 'compute': while (true) { }
+        case 'keep': $kept[] = str_repeat('x', 64 << 10); usleep(5000); break;
+        case 'order':
+            file_put_contents($order, '[', FILE_APPEND);
+            usleep(1000);
+            file_put_contents($order, ']', FILE_APPEND);
+    }
+    echo getmypid();
+})) {
+}
+";
+
+fn serve(lines: &str) -> (Www, Server) {
+    let www = Www::new().file("worker.php", SCRIPT);
+    let text = worker_caddyfile(&www.path().join("worker.php"), lines);
+    let server = Server::caddyfile(text).start();
+    (www, server)
+}
+
+#[test]
+fn a_request_that_computes_too_long_costs_its_worker() {
+    let (_www, server) = serve("num 1\ncpu_timeout 200ms");
+    server.expect_log("more than its 200 ms of processor time");
+    server.allow_log("worker died");
+    server.allow_log("the PHP process died");
+    let before = server.get("/worker.php").text();
+    // A GET would be run again by the next worker.
+    let request = Request::new("POST", "/worker.php?do=compute");
+    server.send(&request).assert_status(502);
+    let after = server.get("/worker.php");
+    after.assert_status(200);
+    assert_ne!(after.text(), before);
+}
+
+/// Every request is answered until a worker that holds too much has made room for another. The server looks once a
+/// second, and takes what it sees first as the start of the growth: requests take 5 ms, so that it looks several
+/// times before so many of them reach PHP's own limit.
+fn memory_is_given_back(lines: &str, said: &str) {
+    let (_www, server) = serve(&format!("num 1\n{lines}"));
+    let keep = || {
+        let answer = server.get("/worker.php?do=keep");
+        answer.assert_status(200);
+        answer.text()
+    };
+    let first = keep();
+    assert!((0..1500).any(|_| keep() != first), "no worker was replaced");
+    server.wait_log(said);
+}
+
+#[test]
+fn a_worker_that_holds_too_much_is_replaced() {
+    memory_is_given_back("max_memory 4MiB", "it holds more than max_memory");
+}
+
+#[test]
+fn a_worker_that_grows_too_much_is_replaced() {
+    memory_is_given_back(
+        "max_memory_growth 1MiB",
+        "it has grown by more than max_memory_growth",
+    );
+}
+
+#[test]
+fn no_more_requests_than_allowed_are_in_hand() {
+    let (www, server) = serve("num 4\nmax_in_flight 1");
+    at_once(30, |_| {
+        server.get("/worker.php?do=order").assert_status(200);
+    });
+    let order = std::fs::read_to_string(www.path().join("order")).expect("it was written");
+    assert_eq!(order, "[]".repeat(30));
+}
