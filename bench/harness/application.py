@@ -96,7 +96,7 @@ class Application(Case):
         shutil.copytree(CONTRACTS, target / "contracts")
         docroot = app / self.root
         shutil.copy(PROBE, docroot / PROBE_PATH.lstrip("/"))
-        return Site(target, docroot, app / (self.worker or self.root), self)
+        return Site(target, docroot, app / (self.worker or self.root), self, {})
 
 
 def find_root(folder: Path, wanted: str | None) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bench.harness.choose import DEFAULT_CASES
 
-DEFAULT_CONNECTIONS = "8,32,100"
+DEFAULT_CONNECTIONS = "8,32,100,200"
 DEFAULT_OPEN_SHARE = 0.6
 
 

@@ -18,7 +18,7 @@ from bench.harness.services import php_file
 if TYPE_CHECKING:
     from bench.harness.http_check import Answer
     from bench.harness.peers import Peer
-    from bench.harness.services import Services
+    from bench.harness.services import Facts, Services
 
 CASES = Path(__file__).parent.parent / "cases"
 CONTRACTS = Path(__file__).parent.parent / "contracts"
@@ -149,6 +149,7 @@ class Case:
         for source, name in self.copy.items():
             shutil.copytree(REPOSITORY / source, target / name)
         shutil.copytree(CONTRACTS, target / "contracts")
+        found: Facts = {}
         if self.services:
             found = services.provide(self.services, target)
             (target / "services.php").write_text(php_file(found))
@@ -156,7 +157,7 @@ class Case:
         docroot = target / self.root
         shutil.copy(PROBE, docroot / PROBE_PATH.lstrip("/"))
         script = target / (self.worker or "contracts/frankenphp.php")
-        return Site(target, docroot, script, self)
+        return Site(target, docroot, script, self, found)
 
     def _prepare(self, target: Path) -> None:
         if not self.prepare:
@@ -183,6 +184,7 @@ class Site:
     docroot: Path
     worker_script: Path
     case: Case
+    facts: Facts
 
     def body(self) -> bytes:
         """What the client sends."""

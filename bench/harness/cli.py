@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 OUT = Path(__file__).parent.parent / "out"
 # Full and quick: seconds of a sample, rounds, rounds of the peers with the share `few`.
-FULL = (3, 3, 2)
+FULL = (2, 3, 2)
 QUICK = (2, 3, 1)
 INTERRUPTED = 130
 

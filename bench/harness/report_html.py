@@ -144,7 +144,7 @@ def case_section(run: Run, case: str) -> list[str]:
     memory = memory_rows(run, case)
     if memory:
         parts += ["<h3>Memory</h3>", pictures.against_memory(run, case)]
-        parts.append(html_table(("PSS, MiB", "idle", "under load"), memory))
+        parts.append(html_table(memory[0], memory[1:]))
     return parts
 
 

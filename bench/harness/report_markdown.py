@@ -147,16 +147,25 @@ def loads(run: Run, case: str) -> list[tuple[int, str]]:
 
 
 def memory_rows(run: Run, case: str) -> list[tuple[str, ...]]:
-    """Memory of each peer in a case."""
-    return [
-        (
+    """A head, and memory of each peer in a case; what the database holds too where there is one."""
+    peers = [peer for peer in run.peers if run.start(peer, case) is not None]
+    if not peers:
+        return []
+    head = ["memory (PSS)", "idle MiB", "under load MiB"]
+    rows = [
+        [
             title(run, peer),
             figures.mebibytes(run.memory(peer, case, under_load=False)),
             figures.mebibytes(run.memory(peer, case, under_load=True)),
-        )
-        for peer in run.peers
-        if run.start(peer, case) is not None
+        ]
+        for peer in peers
     ]
+    held = [run.database_connections(peer, case) for peer in peers]
+    if any(held):
+        head.append("connections at the database")
+        for row, count in zip(rows, held, strict=True):
+            row.append(figures.rate(count))
+    return [tuple(row) for row in [head, *rows]]
 
 
 def details(run: Run) -> list[str]:
@@ -172,7 +181,7 @@ def details(run: Run) -> list[str]:
             lines += table(CELL_HEAD, rows)
         memory = memory_rows(run, case)
         if memory:
-            lines += table(("memory (PSS)", "idle MiB", "under load MiB"), memory)
+            lines += table(memory[0], memory[1:])
     return lines
 
 

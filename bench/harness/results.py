@@ -55,7 +55,10 @@ class Sample:
 
 @dataclass(frozen=True)
 class Start:
-    """One start of a peer: its memory in bytes before and under load, and PHP's own words."""
+    """One start of a peer: its memory in bytes before and under load, and PHP's own words.
+
+    `database_connections` are those that the database holds under load, None without a database.
+    """
 
     peer: str
     case: str
@@ -69,6 +72,7 @@ class Start:
     probe: dict[str, Any]
     body_bytes: int = 0
     encoding: str = ""
+    database_connections: int | None = None
 
 
 def load_text(connections: int, rate: int) -> str:
@@ -223,6 +227,17 @@ class Run:
                 float(start.pss_load if under_load else start.pss_idle)
                 for start in self.starts
                 if (start.peer, start.case) == (peer, case)
+            ]
+        )
+
+    def database_connections(self, peer: str, case: str) -> Spread | None:
+        """How many connections the database holds under load; None where there is no database."""
+        return spread(
+            [
+                float(start.database_connections)
+                for start in self.starts
+                if (start.peer, start.case) == (peer, case)
+                and start.database_connections is not None
             ]
         )
 

@@ -84,18 +84,20 @@ class Runner:
     def run(self, temporary: Path) -> bool:
         """Runs all rounds with scratch files in `temporary`; False when anything failed."""
         temporary.chmod(READABLE)
-        services = Services(temporary / "services")
+        self._services = Services(temporary / "services")
         try:
-            return self._run_all(temporary, services)
+            return self._run_all(temporary)
         finally:
-            services.stop()
+            self._services.stop()
 
-    def _run_all(self, temporary: Path, services: Services) -> bool:
+    def _run_all(self, temporary: Path) -> bool:
         good = True
         for case in self.cases:
             try:
                 self.progress.doing(f"{case.name}  preparing")
-                self._sites[case.name] = case.install(temporary / "sites" / case.name, services)
+                self._sites[case.name] = case.install(
+                    temporary / "sites" / case.name, self._services
+                )
                 self._calibrate(case, temporary / "calibration" / case.name)
             except BenchError as error:
                 self.recorder.failure(f"{case.name}: {error}")
@@ -222,6 +224,7 @@ class Runner:
             time.sleep(self.options.warm_up * MEMORY_AFTER)
             loaded = server.group.pss_bytes()
             processes = len(server.group.pids())
+            database = self._services.connections(site.facts)
             wrk.finish()
         return Start(
             peer=turn.peer.name,
@@ -236,6 +239,7 @@ class Runner:
             probe=facts,
             body_bytes=answer.body_bytes,
             encoding=answer.encoding,
+            database_connections=database,
         )
 
     def _measure(

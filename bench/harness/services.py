@@ -23,6 +23,10 @@ POSTGRESQL_SOCKET = ".s.PGSQL.5432"
 # Microseconds by which each answer of a database that is far away comes later.
 FAR_US = 2300
 DELAY = Path(__file__).parent.parent / "delay" / "delay.c"
+# Lines of this file end in the path of those that are bound, and of the connections to them.
+UNIX_SOCKETS = Path("/proc/net/unix")
+UNIX_COLUMNS = 8
+UNIX_CONNECTED = "03"
 # What a service adds to the facts that PHP gets.
 Facts = dict[str, str | list[str]]
 
@@ -38,6 +42,17 @@ def program(*names: str, hint: str) -> str:
         if found is not None:
             return found
     raise BenchError(f"{names[0]} is not installed; try: {hint}")
+
+
+def socket_of(address: str) -> Path | None:
+    """The Unix socket in the address that PDO gets, None where it has none."""
+    for part in address.partition(":")[2].split(";"):
+        name, _, value = part.partition("=")
+        if name == "host" and value.startswith("/"):
+            return Path(value) / POSTGRESQL_SOCKET
+        if name == "unix_socket":
+            return Path(value)
+    return None
 
 
 def php_file(facts: Facts) -> str:
@@ -67,6 +82,7 @@ class Services:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._group: ProcessGroup | None = None
+        self._homes = 0
 
     def provide(self, names: Sequence[str], site: Path) -> Facts:
         """Starts the services of a case; the data of `sqlite` is in its folder.
@@ -94,6 +110,21 @@ class Services:
                 raise BenchError(f"no service {name}; there are: {known}")
         return facts
 
+    def connections(self, facts: Facts) -> int | None:
+        """How many connections databases hold that are named in the facts; None without any."""
+        named = facts.get("pdo")
+        addresses = named if isinstance(named, list) else []
+        sockets = {
+            str(socket) for address in addresses if (socket := socket_of(address)) is not None
+        }
+        if not sockets:
+            return None
+        lines = (line.split() for line in UNIX_SOCKETS.read_text().splitlines()[1:])
+        return sum(
+            len(line) == UNIX_COLUMNS and line[5] == UNIX_CONNECTED and line[7] in sockets
+            for line in lines
+        )
+
     def stop(self) -> None:
         """Ends all of them."""
         if self._group is not None:
@@ -120,7 +151,9 @@ class Services:
 
     def _home(self, name: str, user: str | None = None) -> tuple[Path, list[str]]:
         """A folder, and what goes before a command that must not run as root."""
-        home = self.folder / name
+        # Each case has its own, so that no case finds the data of another.
+        self._homes += 1
+        home = self.folder / f"{name}-{self._homes}"
         home.mkdir(parents=True)
         if user is None or os.geteuid() != 0:
             return home, []

@@ -1,0 +1,5 @@
+<?php
+
+return static function (): void {
+    require __DIR__.'/www/index.php';
+};
