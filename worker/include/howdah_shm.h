@@ -122,7 +122,7 @@ struct howdah_slot {
 	/* line 2, worker (`notified`: worker 0 -> 1, front 1 -> 0) */
 	_Alignas(64) _Atomic uint64_t committed; /* response bytes published, whole frames, count since the claim */
 	uint64_t echo_id;                        /* request_id as the worker read it */
-	_Atomic uint32_t started;  /* 1: PHP may have had effects; a death is no longer silent to retry */
+	_Atomic uint32_t started;  /* HOWDAH_STARTED_*, 0 before: a death is no longer silent to retry */
 	_Atomic uint32_t waiting;  /* 1: sleeps on `space` */
 	_Atomic uint32_t notified; /* 1: a PROGRESS cell of this slot is under way */
 	uint64_t claimed_ns;       /* CLOCK_MONOTONIC at the claim, for measurements only; 0: not claimed */
@@ -134,6 +134,10 @@ static_assert(offsetof(struct howdah_slot, committed) == 128, "layout");
 /* Why nobody waits for the response any more. */
 #define HOWDAH_ABORTED_CLIENT 1u /* the client is gone: PHP hears of it when it writes, unless it ignores that */
 #define HOWDAH_ABORTED_TIME 2u   /* concurrent pool: the request's time is over, it is to be ended now */
+
+/* What PHP has done with the request. */
+#define HOWDAH_STARTED_EFFECTS 1u  /* it may have had effects */
+#define HOWDAH_STARTED_TOO_LONG 2u /* as 1, and the worker ends itself: the request is over its processor time */
 
 #define HOWDAH_BODY_NONE 0u
 #define HOWDAH_BODY_INLINE 1u /* behind the variables in the request area, at the next multiple of 8 */

@@ -18,10 +18,16 @@
 static uint32_t limit_ms;
 static timer_t timer;
 static char message[64];
+static struct howdah_slot *volatile of; /* the request in hand */
 
 static void exceeded(int number)
 {
+	struct howdah_slot *slot = of;
+
 	howdah_log_write('e', message, strlen(message));
+	if (slot) {
+		atomic_store_explicit(&slot->started, HOWDAH_STARTED_TOO_LONG, memory_order_release);
+	}
 	kill(getpid(), SIGKILL);
 }
 
@@ -47,9 +53,10 @@ static void set(uint32_t milliseconds)
 	timer_settime(timer, 0, &value, NULL);
 }
 
-void howdah_cpu_limit_start(void)
+void howdah_cpu_limit_start(struct howdah_slot *slot)
 {
 	if (limit_ms) {
+		of = slot;
 		set(limit_ms);
 	}
 }
@@ -58,5 +65,6 @@ void howdah_cpu_limit_stop(void)
 {
 	if (limit_ms) {
 		set(0);
+		of = NULL;
 	}
 }

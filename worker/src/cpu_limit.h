@@ -6,11 +6,16 @@
 
 #include <stdint.h>
 
+#include "howdah_shm.h"
+
 /* Once in a worker; 0: no limit, and the other calls do nothing. */
 void howdah_cpu_limit_init(uint32_t milliseconds);
 
-/* Around each request. A request that takes longer is logged and ends with its worker. */
-void howdah_cpu_limit_start(void);
+/*
+ * Around each request. A request that takes longer is logged and ends with its worker; the front reads in its slot
+ * why. `slot` is NULL for requests that no client sent.
+ */
+void howdah_cpu_limit_start(struct howdah_slot *slot);
 void howdah_cpu_limit_stop(void);
 
 #endif

@@ -91,7 +91,7 @@ static void run(struct howdah_request *request, zend_fcall_info *callback, zend_
 		if (EG(timeout_seconds)) {
 			zend_set_timeout(EG(timeout_seconds), 0);
 		}
-		howdah_cpu_limit_start();
+		howdah_cpu_limit_start(request->origin == HOWDAH_ORIGIN_CLIENT ? request->claim.slot : NULL);
 		ending = howdah_ending_call(callback, cache);
 		if (howdah_request_forked) {
 			_exit(EG(exit_status)); /* not ours: the worker itself answers */

@@ -428,7 +428,7 @@ void howdah_queue_started(struct howdah_queue *queue, struct howdah_claim *claim
 {
 	(void)queue;
 	HOWDAH_STEP(14);
-	atomic_store_explicit(&claim->slot->started, 1, memory_order_release);
+	atomic_store_explicit(&claim->slot->started, HOWDAH_STARTED_EFFECTS, memory_order_release);
 	HOWDAH_STEP(15);
 }
 

@@ -114,6 +114,9 @@ pub enum CallError {
     /// The request ran longer than the pool allows: 504.
     #[error("the request took longer than {0:?} in PHP")]
     RequestTimeout(Duration),
+    /// The request took more processor time than the pool allows: 504.
+    #[error("the request took more processor time than `cpu_timeout`")]
+    CpuLimit,
     /// The worker died with the request in hand: 502.
     #[error("the PHP process died")]
     WorkerDied,

@@ -43,6 +43,10 @@ pub const BODY_FILE: u32 = 2;
 pub const ABORTED_CLIENT: u32 = 1;
 /// `aborted` of a slot in a concurrent pool: the request's time is over, it is to be ended now.
 pub const ABORTED_TIME: u32 = 2;
+/// `started`: PHP may have had effects.
+pub const STARTED_EFFECTS: u32 = 1;
+/// `started`: also, the worker ends itself since the request is over its processor time.
+pub const STARTED_TOO_LONG: u32 = 2;
 
 /// Request flag: no body is to be sent.
 pub const REQUEST_HEAD: u32 = 1;

@@ -8,7 +8,8 @@ pub use concurrent::Next;
 pub use response::ResponseWriter;
 
 use crate::layout::{
-    DONE, POSITION_MASK, PROGRESS, SLOT_OWNED, SLOT_QUEUED, align8, completion_cell, state,
+    DONE, POSITION_MASK, PROGRESS, SLOT_OWNED, SLOT_QUEUED, STARTED_EFFECTS, STARTED_TOO_LONG,
+    align8, completion_cell, state,
 };
 use crate::memory::Area;
 use crate::segment::{Segment, WriteIndices};
@@ -256,7 +257,13 @@ impl Worker {
     /// From here on the request may have had effects.
     pub fn started(&self, claim: &Claim) {
         let words = &self.segment.memory.slot(claim.front, claim.slot).worker;
-        words.started.store(1, Ordering::Release);
+        words.started.store(STARTED_EFFECTS, Ordering::Release);
+    }
+
+    /// The worker is about to end itself, since the request is over its processor time.
+    pub fn too_long(&self, claim: &Claim) {
+        let words = &self.segment.memory.slot(claim.front, claim.slot).worker;
+        words.started.store(STARTED_TOO_LONG, Ordering::Release);
     }
 
     /// Whether the client is gone.

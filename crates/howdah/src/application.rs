@@ -242,7 +242,7 @@ impl Failure {
                 | CallError::WaitTimeout(_)
                 | CallError::NotBooted
                 | CallError::Stopping => StatusCode::SERVICE_UNAVAILABLE,
-                CallError::RequestTimeout(_) => StatusCode::GATEWAY_TIMEOUT,
+                CallError::RequestTimeout(_) | CallError::CpuLimit => StatusCode::GATEWAY_TIMEOUT,
                 CallError::TooLarge => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
                 _ => StatusCode::BAD_GATEWAY,
             },

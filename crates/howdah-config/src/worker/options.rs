@@ -389,7 +389,7 @@ pub(crate) const WORKER: Table<Draft> = Table {
                 name: "cpu_timeout",
                 syntax: "cpu_timeout DURATION|off",
                 default: "`off`",
-                about: "CPU time of a request; then its worker is killed and replaced.",
+                about: "CPU time of a request; then its worker is killed and replaced, and the client gets 504.",
                 differs: NOT_THERE,
                 example: "cpu_timeout 10s",
             },

@@ -45,7 +45,8 @@ impl Inner {
             };
             let mut state = exchange.state.borrow_mut();
             let silent = !torn.started && !torn.read;
-            let again = state.can_start_over() && (silent || state.repeatable);
+            // It would compute as long in the next worker.
+            let again = !torn.too_long && state.can_start_over() && (silent || state.repeatable);
             if again {
                 // Once: a request that kills its worker must not go round and kill them all.
                 state.repeatable &= silent;
@@ -55,7 +56,11 @@ impl Inner {
                 }
             }
             self.vacate(&mut state);
-            state.end(Err(CallError::WorkerDied));
+            state.end(Err(if torn.too_long {
+                CallError::CpuLimit
+            } else {
+                CallError::WorkerDied
+            }));
             drop(state);
             self.release(table, torn.slot);
         }

@@ -2,6 +2,7 @@
 
 use super::{Event, Front};
 use crate::errors::{QueueError, RecoverError};
+use crate::layout::STARTED_TOO_LONG;
 use crate::slot::{Phase, SlotId, WorkerId};
 use crate::sync::{Ordering, mutant, store_load_barrier};
 
@@ -17,12 +18,18 @@ pub struct Recovery {
 }
 
 /// A request whose worker died with it.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "facts about a death, each with a name"
+)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Torn {
     /// The request.
     pub slot: SlotId,
     /// False: PHP had not begun, so a retry is silent. True: it may have had effects.
     pub started: bool,
+    /// The worker ended itself, since the request was over its processor time.
+    pub too_long: bool,
     /// Part of the response was read.
     pub read: bool,
     /// The end of the response was read, only the completion is missing: nothing is lost.
@@ -96,7 +103,7 @@ impl Front {
             if words.request.state.load(Ordering::Acquire) != self.owned(index, worker) {
                 continue;
             }
-            let started = words.worker.started.load(Ordering::Acquire) != 0;
+            let started = words.worker.started.load(Ordering::Acquire);
             let record = &mut self.records[usize::from(index)];
             record.phase = Phase::Torn;
             torn.push(Torn {
@@ -105,7 +112,8 @@ impl Front {
                     index,
                     front: self.index,
                 },
-                started,
+                started: started != 0,
+                too_long: started == STARTED_TOO_LONG,
                 read: record.progress.consumed != 0,
                 ended: record.progress.stage == crate::response::Stage::Ended,
             });

@@ -155,6 +155,8 @@ fn mirror() -> Vec<(String, u64)> {
         ),
         ("HOWDAH_ABORTED_CLIENT", layout::ABORTED_CLIENT.into()),
         ("HOWDAH_ABORTED_TIME", layout::ABORTED_TIME.into()),
+        ("HOWDAH_STARTED_EFFECTS", layout::STARTED_EFFECTS.into()),
+        ("HOWDAH_STARTED_TOO_LONG", layout::STARTED_TOO_LONG.into()),
         ("HOWDAH_KEEP_ALL", layout::KEEP_ALL.into()),
         ("HOWDAH_CONTROL_SIZE_MAX", layout::CONTROL_SIZE_MAX as u64),
         ("HOWDAH_LOG_HEADER_SIZE", layout::LOG_HEADER_SIZE as u64),

@@ -69,6 +69,18 @@ fn a_started_request_is_torn_and_its_committed_frames_are_whole() {
     assert_eq!(front.free(), 2);
 }
 
+#[test]
+fn a_worker_that_ended_itself_over_a_request_says_so() {
+    let (segment, mut front) = pool(2);
+    let mut first = worker(&segment, WORKER);
+    push(&mut front, 3);
+    let claim = first.search().unwrap();
+    first.started(&claim);
+    first.too_long(&claim);
+    let torn = front.recover(WORKER).unwrap().torn[0];
+    assert!(torn.started && torn.too_long);
+}
+
 fn a_published_completion_survives_its_worker() {
     let (segment, mut front) = pool(2);
     let mut first = worker(&segment, WORKER);

@@ -6,10 +6,9 @@ use std::sync::OnceLock;
 
 /// The path of the worker binary, built once.
 pub(crate) fn worker() -> &'static Path {
-    static BUILT: OnceLock<(tempfile::TempDir, PathBuf)> = OnceLock::new();
-    let (_, path) = BUILT.get_or_init(|| {
-        let directory = tempfile::tempdir().expect("a temporary directory");
-        let binary = directory.path().join("queue_worker");
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let binary = Path::new(env!("CARGO_TARGET_TMPDIR")).join("queue_worker");
         let worker = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../worker");
         let status = Command::new("cc")
             .args([
@@ -30,7 +29,6 @@ pub(crate) fn worker() -> &'static Path {
             .status()
             .expect("a C compiler called cc");
         assert!(status.success(), "the worker does not compile");
-        (directory, binary)
-    });
-    path
+        binary
+    })
 }
