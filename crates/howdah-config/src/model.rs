@@ -522,6 +522,8 @@ pub struct PhpScript {
     pub env: Vec<(String, Template)>,
     /// `resolve_root_symlink`: default true, as FrankenPHP.
     pub resolve_root_symlink: bool,
+    /// `early_hints learn`: default false. What answers ask browsers to fetch is sent as 103 to the next ones.
+    pub learn_hints: bool,
     /// The worker pools that its requests may go to: its own (`worker`), then those of the global
     /// block. The first whose `match` fits the path, otherwise whose file is the script; otherwise
     /// the script is run by the classic pool.
@@ -535,6 +537,7 @@ impl Default for PhpScript {
             split: vec![".php".into()],
             env: Vec::new(),
             resolve_root_symlink: true,
+            learn_hints: false,
             workers: Vec::new(),
         }
     }

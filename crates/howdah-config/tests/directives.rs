@@ -209,10 +209,13 @@ fn php() {
         split: vec![".inc".into()],
         env: vec![("A".into(), text("b"))],
         resolve_root_symlink: false,
+        learn_hints: true,
         workers: Vec::new(),
     };
     assert_eq!(
-        handler("php /a* {\nroot app\nsplit .inc\nenv A b\nresolve_root_symlink 0\n}"),
+        handler(
+            "php /a* {\nroot app\nsplit .inc\nenv A b\nresolve_root_symlink 0\nearly_hints learn\n}"
+        ),
         Handler::Php(script)
     );
 }

@@ -32,6 +32,7 @@ pub mod endpoint;
 mod executor;
 mod fastcgi;
 mod files;
+mod hints;
 mod http2;
 mod http3;
 mod incoming;

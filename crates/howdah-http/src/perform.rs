@@ -8,6 +8,7 @@ use http::{HeaderMap, Method, Response, StatusCode};
 use crate::application::{AppRequest, Application, Connection, Interim, Progress};
 use crate::body::{self, BodyError};
 use crate::connection::state::ConnectionState;
+use crate::hints::Page;
 use crate::incoming::Incoming;
 use crate::proxy::{self, UploadLimits};
 use crate::record::Record;
@@ -139,6 +140,15 @@ impl<A: Application> Performer<'_, A> {
         });
         let query = asked.take_query();
         let interim = Interim::new(self.state, asked.parts.version);
+        let hints = &core.hints;
+        let page = if job.learns_hints {
+            Page::of(&asked.parts)
+        } else {
+            None
+        };
+        if let Some(page) = &page {
+            hints.send(page, interim);
+        }
         let (method, uri, headers) = if asked.is_kept {
             let Parts {
                 method,
@@ -190,6 +200,9 @@ impl<A: Application> Performer<'_, A> {
             return response.map(Source::Content);
         }
         let response = Rc::clone(&self.thread.app).call(request, interim).await;
+        if let Some(page) = page {
+            hints.learn(page, &response);
+        }
         response.map(Source::Application)
     }
 }

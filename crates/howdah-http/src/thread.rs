@@ -22,6 +22,7 @@ use crate::connection;
 use crate::encode::CompressedFiles;
 use crate::endpoint::Endpoints;
 use crate::files::FileCache;
+use crate::hints::Hints;
 use crate::http2;
 use crate::http3;
 use crate::life::{ConnectionGuard, Life};
@@ -73,6 +74,7 @@ pub(crate) struct Core {
     pub(crate) roots: Roots,
     pub(crate) proxies: Proxies,
     pub(crate) files: FileCache,
+    pub(crate) hints: Hints,
     pub(crate) compressed: Rc<CompressedFiles>,
     /// The working directory, for sites without `root`.
     pub(crate) default_root: Rc<Root>,
@@ -146,6 +148,7 @@ impl Core {
             roots: Roots::default(),
             proxies: Proxies::compile(&limits.proxies)?,
             files: FileCache::default(),
+            hints: Hints::default(),
             compressed: Rc::default(),
             default_root: Rc::new(Root::new("")),
             observing,

@@ -25,6 +25,7 @@ pub(crate) struct Draft {
     split: Option<Vec<String>>,
     env: Vec<(String, Template)>,
     resolve_root_symlink: Option<bool>,
+    learn_hints: bool,
     index: Option<Index>,
     try_files: Option<TryFiles>,
     files_off: bool,
@@ -95,6 +96,18 @@ const NAME: Entry = Entry {
     example: "name shop",
 };
 
+const EARLY_HINTS: Entry = Entry {
+    name: "early_hints",
+    syntax: "early_hints learn",
+    default: "off: the application alone sends them, with `headers_send(103)`",
+    about: "Learns from `Link` headers of a page (`preload`, `modulepreload`, `preconnect`) and sends them as \
+            103 Early Hints to those who navigate to it next, over HTTP/2 and HTTP/3, before PHP answers. \
+            Learned from answers with status 200 to requests without `Cookie` and `Authorization`, if they \
+            set no cookie and are neither `private` nor `no-store`; an answer without links ends it.",
+    differs: "Not in Caddy and FrankenPHP.",
+    example: "early_hints learn",
+};
+
 const INDEX: Entry = Entry {
     name: "index",
     syntax: "index FILE|off",
@@ -125,6 +138,7 @@ pub(crate) const PHP: Table<Draft> = Table {
         Item::Supported(SYMLINK, resolve_root_symlink),
         Item::Supported(worker::APPLICATION, read_worker),
         Item::Supported(NAME, name),
+        Item::Supported(EARLY_HINTS, early_hints),
         Item::Supported(hot_reload::ENTRY, hot_reload::read),
     ],
 };
@@ -165,6 +179,7 @@ pub(crate) const PHP_SERVER: Table<Draft> = Table {
         Item::Supported(SYMLINK, resolve_root_symlink),
         Item::Supported(worker::APPLICATION, read_worker),
         Item::Supported(NAME, name),
+        Item::Supported(EARLY_HINTS, early_hints),
         Item::Supported(hot_reload::ENTRY, hot_reload::read),
     ],
 };
@@ -424,6 +439,7 @@ fn script(draft: Draft) -> PhpScript {
         resolve_root_symlink: draft
             .resolve_root_symlink
             .unwrap_or(default.resolve_root_symlink),
+        learn_hints: draft.learn_hints,
         workers: Vec::new(),
     }
 }
@@ -494,6 +510,19 @@ fn name(_: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), Error
 fn read_worker(cx: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
     let worker = worker::read(cx, call, worker::Place::Application)?;
     draft.workers.push(worker);
+    Ok(())
+}
+
+fn early_hints(_: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
+    let word = call.one()?;
+    if word.text != "learn" {
+        return Err(bad_value(
+            &word.position,
+            format!("`early_hints {}` is not known", word.text),
+            "write `early_hints learn`, or take it out",
+        ));
+    }
+    draft.learn_hints = true;
     Ok(())
 }
 

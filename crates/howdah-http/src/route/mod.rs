@@ -149,6 +149,8 @@ pub(crate) struct ScriptJob {
     pub(crate) fastcgi: Option<Rc<FastCgi>>,
     /// The hub of the site, by its index in [`model::Config::hubs`].
     pub(crate) hub: Option<usize>,
+    /// Early hints are learned from its answers.
+    pub(crate) learns_hints: bool,
 }
 
 /// A site, ready to serve.

@@ -32,6 +32,7 @@ pub(crate) struct PhpScript {
     fastcgi: Option<Rc<FastCgi>>,
     /// The hub of the site.
     hub: Option<usize>,
+    learns_hints: bool,
 }
 
 /// A compiled [`model::PhpServer`].
@@ -65,6 +66,7 @@ impl PhpScript {
             workers: Workers::compile(&script.workers, files),
             fastcgi: None,
             hub: files.hub,
+            learns_hints: script.learn_hints,
         }
     }
 
@@ -147,6 +149,7 @@ impl PhpScript {
             env,
             fastcgi: self.fastcgi.clone(),
             hub: self.hub,
+            learns_hints: self.learns_hints,
         })
     }
 }

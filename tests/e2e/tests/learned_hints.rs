@@ -1,0 +1,150 @@
+//! `early_hints learn`: what a page asks for is named to the next ones before PHP answers.
+
+use std::future::poll_fn;
+
+use bytes::Bytes;
+use h2::client::{ResponseFuture, SendRequest};
+use howdah_testkit::{PATIENCE, Server, Www};
+use howdah_tests::{caddyfile, encode};
+
+const PAGE: &str = r"<?php
+if (isset($_GET['gate'])) {
+    fgetc(fopen($_GET['gate'] . '.open', 'rb'));
+}
+header('Cache-Control: ' . ($_GET['cache'] ?? 'no-cache'));
+if (!isset($_GET['plain'])) {
+    header('Link: </a.css>; rel=preload; as=style, </next>; rel=next');
+}
+echo 'hello';
+";
+const HINT: &str = "</a.css>; rel=preload; as=style";
+
+fn serve(lines: &str) -> (Www, Server) {
+    let www = Www::new()
+        .file("index.php", PAGE)
+        .file("mine.php", PAGE)
+        .file("other.php", PAGE);
+    let root = www.path().display();
+    let text = format!("root * {root}\nphp_server {{\n{lines}\n}}");
+    // What a front thread has learned is its own.
+    let server = Server::caddyfile(caddyfile("howdah {\nfront_threads 1\n}", &text)).start();
+    (www, server)
+}
+
+#[test]
+fn hints_come_before_php_answers() {
+    let (_www, server) = serve("early_hints learn");
+    over_http2(&server, async |client| {
+        assert_eq!(hints(client, "/").await, [""; 0]);
+        let mut gate = server.gate("gate");
+        let target = format!("/?gate={}", encode(gate.path()));
+        let mut response = ask(client, &target, &[]).await;
+        // PHP stands at the gate.
+        let hint = poll_fn(|cx| response.poll_informational(cx)).await;
+        let hint = hint.expect("before the response").expect("a hint");
+        assert_eq!(hint.status(), 103);
+        assert_eq!(hint.headers()["link"], HINT);
+        gate.open(1);
+        assert_eq!(response.await.expect("a response").status(), 200);
+        // Sent to those with a session too, and to nobody who fetches it from a script.
+        assert_eq!(asked(client, "/", &[("cookie", "a=b")]).await, [HINT]);
+        let script = ask_as(client, "/", "cors", &[]).await;
+        assert_eq!(all(script).await, [""; 0]);
+        // The page has none any more.
+        assert_eq!(hints(client, "/?plain").await, [HINT]);
+        assert_eq!(hints(client, "/").await, [""; 0]);
+    });
+}
+
+#[test]
+fn hints_of_somebody_are_told_to_nobody() {
+    let (_www, server) = serve("early_hints learn");
+    over_http2(&server, async |client| {
+        for _ in 0..2 {
+            let private = "/mine.php?cache=private";
+            assert_eq!(hints(client, private).await, [""; 0]);
+            let cookie = [("cookie", "session=1")];
+            assert_eq!(asked(client, "/other.php", &cookie).await, [""; 0]);
+        }
+        assert_eq!(hints(client, "/mine.php?plain").await, [""; 0]);
+        assert_eq!(hints(client, "/other.php?plain").await, [""; 0]);
+    });
+}
+
+#[test]
+fn nothing_is_learned_unasked() {
+    let (_www, server) = serve("");
+    over_http2(&server, async |client| {
+        for _ in 0..2 {
+            assert_eq!(hints(client, "/").await, [""; 0]);
+        }
+    });
+}
+
+fn over_http2(server: &Server, work: impl AsyncFnOnce(&mut SendRequest<Bytes>)) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    let talk = async {
+        let stream = tokio::net::TcpStream::connect(server.address());
+        let stream = stream.await.expect("connected");
+        let (mut client, connection) = h2::client::handshake(stream).await.expect("HTTP/2");
+        let driver = tokio::spawn(connection);
+        work(&mut client).await;
+        driver.abort();
+    };
+    runtime
+        .block_on(async { tokio::time::timeout(PATIENCE, talk).await })
+        .expect("the server answers in time");
+}
+
+async fn ask_as(
+    client: &mut SendRequest<Bytes>,
+    target: &str,
+    mode: &str,
+    fields: &[(&str, &str)],
+) -> ResponseFuture {
+    let ready = client.clone().ready().await;
+    let mut request = http::Request::get(format!("http://localhost{target}"));
+    request = request.header("sec-fetch-mode", mode);
+    for (name, value) in fields {
+        request = request.header(*name, *value);
+    }
+    let request = request.body(()).expect("a request");
+    let mut client = ready.expect("the connection is open");
+    client.send_request(request, true).expect("a stream").0
+}
+
+async fn ask(
+    client: &mut SendRequest<Bytes>,
+    target: &str,
+    fields: &[(&str, &str)],
+) -> ResponseFuture {
+    ask_as(client, target, "navigate", fields).await
+}
+
+/// The links of all hints before the response.
+async fn all(mut response: ResponseFuture) -> Vec<String> {
+    let mut links = Vec::new();
+    while let Some(hint) = poll_fn(|cx| response.poll_informational(cx)).await {
+        let hint = hint.expect("the stream goes on");
+        assert_eq!(hint.status(), 103);
+        let found = hint.headers().get_all("link").into_iter();
+        links.extend(found.map(|link| link.to_str().expect("text").to_owned()));
+    }
+    assert_eq!(response.await.expect("a response").status(), 200);
+    links
+}
+
+async fn asked(
+    client: &mut SendRequest<Bytes>,
+    target: &str,
+    fields: &[(&str, &str)],
+) -> Vec<String> {
+    all(ask(client, target, fields).await).await
+}
+
+async fn hints(client: &mut SendRequest<Bytes>, target: &str) -> Vec<String> {
+    asked(client, target, &[]).await
+}
