@@ -1,6 +1,7 @@
 //! `howdah doctor`: what it finds before a server starts, and whether an application is safe with `concurrency`.
 
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use howdah_testkit::{Ended, ServerBuilder, Www};
@@ -257,4 +258,26 @@ fn a_configuration_and_flags_exclude_each_other() {
         .arg(Path::new("."))
         .run()
         .assert(2, "cannot be used with");
+}
+
+#[test]
+fn users_are_looked_up_and_must_reach_what_they_serve() {
+    let app = Www::new().file("public/index.php", "<?php");
+    let (ended, report) = doctor(&app, "user nobody-of-this-name", &[]);
+    assert_code(&ended, 1);
+    let missing = finding(&report, "nobody-of-this-name");
+    assert_eq!(missing["level"], "error", "{missing}");
+    // Only root can become another user.
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    std::fs::set_permissions(app.path(), std::fs::Permissions::from_mode(0o700)).expect("mine");
+    let (_, report) = doctor(&app, "user nobody", &[]);
+    let barred = finding(&report, "user nobody may not read");
+    assert_eq!(barred["level"], "warning", "{barred}");
+    std::fs::set_permissions(app.path(), std::fs::Permissions::from_mode(0o755)).expect("mine");
+    let (_, report) = doctor(&app, "user nobody", &[]);
+    finding(&report, "user nobody can be used");
+    let text = report.to_string();
+    assert!(!text.contains("may not read"), "{report:#}");
 }

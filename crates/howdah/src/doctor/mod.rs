@@ -8,6 +8,7 @@ mod network;
 mod php;
 mod report;
 mod system;
+mod users;
 
 use std::fs;
 use std::io::Write;
@@ -42,6 +43,7 @@ pub(crate) fn doctor(options: &cli::Doctor) -> Outcome {
     let config = config(options, &mut report);
     let roots = roots(&config);
     files(&config, &roots, &mut report);
+    users::check(&config, &roots, &mut report);
     let script = config.workers.first().map(|pool| PathBuf::from(&pool.file));
     let application = application(script.as_deref(), &roots);
     let php = check_php(&config, application.as_deref(), &mut report);

@@ -1,0 +1,142 @@
+//! The users that the server and PHP are to run as: whether they are there, and may reach what they serve.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use howdah_config::model::{self, Config};
+use howdah_pool::User;
+
+use super::report::{Area, Report};
+use crate::privileges;
+
+const READ: u32 = 0o4;
+const WRITE: u32 = 0o2;
+const PASS: u32 = 0o1;
+
+pub(super) fn check(config: &Config, roots: &[PathBuf], report: &mut Report) {
+    let global = &config.global;
+    let all = global.php.user.as_ref().or(global.user.as_ref());
+    let mut wanted: Vec<(&model::User, &Path)> = Vec::new();
+    for root in roots {
+        // Files are read by the server, scripts by PHP.
+        wanted.extend(global.user.iter().chain(all).map(|user| (user, &**root)));
+    }
+    for pool in &config.workers {
+        let user = pool.user.as_ref().or(all);
+        wanted.extend(user.map(|user| (user, Path::new(&pool.file))));
+    }
+    let mut known: Vec<(&model::User, Option<User>)> = Vec::new();
+    let named = global.user.iter().chain(all);
+    for user in named.chain(wanted.iter().map(|(user, _)| *user)) {
+        if !known.iter().any(|(name, _)| *name == user) {
+            known.push((user, find(config, user, report)));
+        }
+    }
+    let account = |user| known.iter().find(|(name, _)| *name == user)?.1.as_ref();
+    let mut told = Vec::new();
+    for (user, path) in wanted {
+        if told.contains(&(user, path)) {
+            continue;
+        }
+        told.push((user, path));
+        if let Some(place) = account(user).and_then(|user| barred(user, path, READ)) {
+            tell(report, user, "read", path, &place);
+        }
+    }
+    let storage = global.https.storage.as_deref();
+    if let (Some(user), Some(storage)) = (&global.user, storage)
+        && let Some(place) = account(user).and_then(|user| barred(user, storage, READ | WRITE))
+    {
+        tell(report, user, "write", storage, &place);
+    }
+}
+
+fn find(config: &Config, user: &model::User, report: &mut Report) -> Option<User> {
+    match privileges::pool_user(config, Some(user)) {
+        Ok(found) => {
+            report.ok(Area::System, format!("user {user} can be used"));
+            found
+        }
+        Err(failure) => {
+            let advice = "without it the server does not start";
+            report.error(Area::System, failure.to_string(), advice);
+            None
+        }
+    }
+}
+
+/// A warning, since lists of access rights may say otherwise.
+fn tell(report: &mut Report, user: &model::User, verb: &str, path: &Path, place: &Path) {
+    let (path, place) = (path.display(), place.display());
+    report.warning(
+        Area::Files,
+        format!("user {user} may not {verb} {path}: the mode of {place} forbids it"),
+        "change the mode or the owner, or name another `user`",
+    );
+}
+
+/// The part of a path that keeps a user from what it is to do with its last one. What is not there keeps nobody
+/// from anything: others tell of it.
+fn barred(user: &User, path: &Path, wanted: u32) -> Option<PathBuf> {
+    let path = fs::canonicalize(path).ok()?;
+    let mut parts: Vec<&Path> = path.ancestors().collect();
+    parts.reverse();
+    let refused = |part: &&Path| {
+        let found = may(user, part, if **part == *path { wanted } else { PASS });
+        found.is_ok_and(|may| !may)
+    };
+    parts.into_iter().find(refused).map(Path::to_owned)
+}
+
+fn may(user: &User, path: &Path, wanted: u32) -> io::Result<bool> {
+    let facts = fs::metadata(path)?;
+    let shift = if facts.uid() == user.uid {
+        6
+    } else if facts.gid() == user.gid || user.groups.contains(&facts.gid()) {
+        3
+    } else {
+        0
+    };
+    let pass = if facts.is_dir() { PASS } else { 0 };
+    let wanted = wanted | pass;
+    Ok(user.uid == 0 || facts.mode() >> shift & wanted == wanted)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn modes_decide_who_reaches_a_file() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let mode = |path: &Path, mode| {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("mine");
+        };
+        let file = dir.path().join("index.php");
+        fs::write(&file, "").expect("written");
+        mode(dir.path(), 0o751);
+        mode(&file, 0o640);
+        let facts = fs::metadata(&file).expect("it is there");
+        let user = |uid, gid| User {
+            uid,
+            gid,
+            groups: vec![gid],
+            name: String::new(),
+            home: PathBuf::new(),
+        };
+        let stranger = user(facts.uid() + 1, facts.gid() + 1);
+        let member = user(facts.uid() + 1, facts.gid());
+        let place = fs::canonicalize(&file).expect("it is there");
+        assert_eq!(barred(&stranger, &file, READ), Some(place.clone()));
+        assert_eq!(barred(&member, &file, READ), None);
+        assert_eq!(barred(&member, &file, READ | WRITE), Some(place));
+        mode(dir.path(), 0o750);
+        let above = fs::canonicalize(dir.path()).expect("it is there");
+        assert_eq!(barred(&stranger, &file, READ), Some(above));
+        assert_eq!(barred(&user(0, 0), &file, READ | WRITE), None);
+        assert_eq!(barred(&stranger, &dir.path().join("none"), READ), None);
+    }
+}
