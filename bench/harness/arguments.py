@@ -156,6 +156,13 @@ def parser() -> argparse.ArgumentParser:
     )
     common(faults)
 
+    tls = commands.add_parser("tls", help="what idle TLS connections cost, and active ones")
+    tls.add_argument("--peer", type=names, default=["howdah", "nginx"], help="default both")
+    tls.add_argument("--idle", type=positive, default=10_000, help="default 10000")
+    tls.add_argument("--active", type=positive, default=1_000, help="default 1000")
+    tls.add_argument("--duration", type=positive, default=60, help="seconds (default 60)")
+    tls.add_argument("--out", type=Path, help="folder for the results (default: a new one)")
+
     soak = commands.add_parser(
         "soak", help="requests of every kind in one process, with databases, looked at for mixing"
     )

@@ -260,6 +260,14 @@ def faults_command(arguments: argparse.Namespace) -> int:
     return measure_faults(arguments, peers, new_folder(arguments.out, "faults-"))
 
 
+def tls_command(arguments: argparse.Namespace) -> int:
+    """`tls`."""
+    # Imported here: the others do not need it.
+    from bench.tls.command import measure_tls  # noqa: PLC0415
+
+    return measure_tls(arguments, new_folder(arguments.out, "tls-"))
+
+
 def soak_command(arguments: argparse.Namespace) -> int:
     """`soak`."""
     # Imported here: the others do not need it.
@@ -305,6 +313,7 @@ def main(argv: list[str] | None = None) -> int:
         "report": report_command,
         "compare": compare_command,
         "faults": faults_command,
+        "tls": tls_command,
         "soak": soak_command,
         "list": list_command,
     }

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from bench.faults.report import HEAD, conditions, rows_of
-from bench.harness import charts, figures, pictures, sections, targets, workers
+from bench.harness import charts, figures, known, pictures, sections, targets, workers
 from bench.harness.charts import escape
 from bench.harness.report_markdown import (
     CELL_HEAD,
@@ -102,12 +102,14 @@ def section(heading: str, about: str, tables: Sequence[sections.Table]) -> list[
 
 
 def target_section(run: Run) -> list[str]:
-    """Each target with what was measured."""
-    if not targets.applies(run):
-        return []
-    goal = targets.table(run)
-    cells = html_table(goal.head, goal.rows).replace("<table>", '<table class="words">', 1)
-    return [f"<h2>{goal.heading}</h2>", f"<p>{escape(goal.about)}</p>", cells]
+    """Each target, and what others have reported, with what was measured."""
+    parts = []
+    for goals in (targets, known):
+        if goals.applies(run):
+            goal = goals.table(run)
+            cells = html_table(goal.head, goal.rows).replace("<table>", '<table class="words">', 1)
+            parts += [f"<h2>{goal.heading}</h2>", f"<p>{escape(goal.about)}</p>", cells]
+    return parts
 
 
 def loop_section(run: Run) -> list[str]:

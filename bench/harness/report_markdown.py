@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bench.harness import compression, figures, sections, targets, workers
+from bench.harness import compression, figures, known, sections, targets, workers
 from bench.harness.sections import row_title, title
 from bench.harness.stats import spread
 
@@ -301,9 +301,10 @@ def markdown_report(run: Run) -> str:
     """The whole report."""
     lines = [f"# {figures.heading(run)}", ""]
     lines += [f"{run.info['started'][:10]}, commit {figures.commit_line(run)}.", ""]
-    if targets.applies(run):
-        goal = targets.table(run)
-        lines += [f"## {goal.heading}", "", goal.about, "", *table(goal.head, goal.rows)]
+    for goals in (targets, known):
+        if goals.applies(run):
+            goal = goals.table(run)
+            lines += [f"## {goal.heading}", "", goal.about, "", *table(goal.head, goal.rows)]
     lines += body(run)
     for one in (run, *run.more):
         if one is not run:

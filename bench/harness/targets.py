@@ -15,7 +15,7 @@ from bench.harness.sections import Table, case_title
 from bench.harness.workers import counts, variants
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from bench.harness.results import Run
 
@@ -282,22 +282,34 @@ ABOUT = (
 )
 
 
-def table(run: Run) -> Table:
-    """Each target with what was measured and whether that is enough."""
+def goal_table(
+    run: Run, heading: str, about: str, goals: Iterable[Target], words: tuple[str, str]
+) -> Table:
+    """Each goal with what was measured and one of two words on whether that reaches it."""
     rows = []
-    for target in targets():
+    for target in goals:
         found = next((found for one in (run, *run.more) if (found := target.measure(one))), [])
         if found:
             measured = "; ".join(f"{one.text} at {one.where}" for one in found)
-            verdict = "met" if all(one.reached for one in found) else "**missed**"
+            verdict = words[0] if all(one.reached for one in found) else words[1]
         else:
             measured, verdict = f"needs {target.needs}", NOT_MEASURED
         rows.append((target.work, verdict, f"wanted {target.wanted}", measured))
     # What was measured comes first.
     rows.sort(key=lambda row: row[1] == NOT_MEASURED)
-    return Table("Targets", ABOUT, ("", "", "", "measured, or what it needs"), rows)
+    return Table(heading, about, ("", "", "", "measured, or what it needs"), rows)
+
+
+def any_measured(run: Run, goals: Iterable[Target]) -> bool:
+    """Whether one of them at least was measured: a run about something else shows none."""
+    return any(target.measure(one) for target in goals for one in (run, *run.more))
+
+
+def table(run: Run) -> Table:
+    """Each target, and whether it was met."""
+    return goal_table(run, "Targets", ABOUT, targets(), ("met", "**missed**"))
 
 
 def applies(run: Run) -> bool:
-    """Whether one of them at least was measured: a run about something else shows none."""
-    return any(target.measure(one) for target in targets() for one in (run, *run.more))
+    """Whether the run is about one of them."""
+    return any_measured(run, targets())

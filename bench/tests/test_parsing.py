@@ -18,7 +18,7 @@ from bench.harness.load import MARK, Shape, parse_wrk
 from bench.harness.open_loop import parse_oha
 from bench.harness.peers import load_peers, local_paths, parse_peers
 from bench.harness.reference import parse_result
-from bench.harness.services import php_file
+from bench.harness.services import php_file, socket_of
 from bench.harness.template import fill
 
 FIGURES = (
@@ -122,6 +122,16 @@ class LocalTest(unittest.TestCase):
                 path.write_text(text)
                 with self.assertRaisesRegex(BenchError, r"peers\.toml"):
                     local_paths(path)
+
+    def test_the_socket_of_a_database_is_found_in_its_address(self) -> None:
+        for address, socket in (
+            ("pgsql:host=/run/pg;dbname=a;user=b", "/run/pg/.s.PGSQL.5432"),
+            ("mysql:unix_socket=/run/m.sock;dbname=a", "/run/m.sock"),
+            ("pgsql:host=localhost;dbname=a", None),
+            ("sqlite:/tmp/a", None),
+        ):
+            found = socket_of(address)
+            self.assertEqual(None if found is None else str(found), socket)
 
     def test_facts_for_php_are_quoted(self) -> None:
         text = php_file({"redis": "/a'b\\", "pdo": ["sqlite:/x", ""]})

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bench.harness import compression, sections, targets, workers
+from bench.harness import compression, known, sections, targets, workers
 from bench.harness.cli import write_reports
 from bench.harness.errors import BenchError
 from bench.harness.peers import load_peers, with_workers
@@ -210,6 +210,36 @@ class TargetTest(unittest.TestCase):
             ]
             (found,) = targets.memory_per_worker(made([], starts, peers=names["peers"]))
             self.assertEqual(found.reached, reached, found)
+
+
+class KnownTest(unittest.TestCase):
+    """What others have reported."""
+
+    def test_failures_of_those_who_connect_for_each_request(self) -> None:
+        peers = {"howdah-worker": "Howdah worker", "nginx-fpm": "nginx + php-fpm"}
+        facts = {"cases": {"all": {"title": "All", "path": "/"}}, "peers": info(peers)["peers"]}
+        for failed, came_out in ((7, True), (0, False)):
+            samples = [
+                replace(sample("howdah-worker", 1, 900), case="all"),
+                replace(sample("nginx-fpm", 1, 100), case="all", load=load(100, status=failed)),
+            ]
+            starts = [
+                replace(start("howdah-worker", "all", 1), database_connections=4),
+                replace(start("nginx-fpm", "all", 1), database_connections=90),
+            ]
+            (found,) = known.failures("all")(made(samples, starts, **facts))
+            text = f"{failed} and 0 failed with 90 and 4 connections at the database"
+            self.assertEqual((found.text, found.reached), (text, came_out))
+
+    def test_a_tail_is_longer_than_another(self) -> None:
+        facts = {"peers": info({"apache-prefork": "Apache", "nginx-fpm": "nginx"})["peers"]}
+        for long, came_out in ((900 * 2, True), (900, False)):
+            slow = replace(sample("apache-prefork", 1, 900), load=load(900, p99=long))
+            run = made([slow, sample("nginx-fpm", 1, 900)], [], **facts)
+            (found,) = known.tail(run)
+            self.assertEqual(found.reached, came_out, found)
+            self.assertTrue(known.applies(run))
+            self.assertIn("## Findings of others", markdown_report(run))
 
 
 class MoreTest(unittest.TestCase):
