@@ -18,14 +18,16 @@ def publish(folder: Path, name: str, results: Path = RESULTS, page: Path = PAGE)
     """Copies the run with its raw data and writes the page; returns what was written.
 
     Raises:
-        BenchError: the run is not whole, or has failed samples: those are shown, not published.
+        BenchError: the run is not whole, or a server of ours failed in it. That others fail under
+            load is a result.
     """
     run = load_run(folder)
     for one in (run, *run.more):
         if not one.info["complete"]:
             raise BenchError(f"{one.folder} was interrupted; publish a whole run")
-        if one.problems():
-            raise BenchError(f"{one.folder} has failed samples: {one.problems()[0]}")
+        ours = one.problems(one.ours)
+        if ours:
+            raise BenchError(f"{one.folder} has failed samples: {ours[0]}")
     if run.info["machine"]["commit"]["id"] == "none":
         raise BenchError(f"{folder} was measured without a commit; commit, then run again")
     target = results / f"{run.info['started'][:10]}-{name}"

@@ -12,6 +12,7 @@ from bench.harness.reference import Reference
 from bench.harness.stats import Spread, paired_ratio, spread
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 FORMAT = 1
@@ -241,19 +242,22 @@ class Run:
             ]
         )
 
-    def problems(self) -> list[str]:
-        """One line for each thing that went wrong."""
+    def problems(self, peers: Sequence[str] | None = None) -> list[str]:
+        """One line for each thing that went wrong, with all peers or some of them.
+
+        What no peer is known of for counts for all.
+        """
         lines = [
             f"{sample.case}, {sample.peer}, {load_text(sample.connections, sample.rate)}, "
             f"round {sample.round}: {sample.problem}"
             for sample in self.samples
-            if sample.problem is not None
+            if sample.problem is not None and (peers is None or sample.peer in peers)
         ]
         lines += [
             f"{start.case}, {start.peer}, round {start.round}: "
             f"{', '.join(start.forced_stops)} did not stop on SIGTERM"
             for start in self.starts
-            if start.forced_stops
+            if start.forced_stops and (peers is None or start.peer in peers)
         ]
         return lines + list(self.info.get("failures", []))
 

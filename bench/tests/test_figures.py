@@ -99,6 +99,10 @@ class RunTest(unittest.TestCase):
             with self.assertRaises(BenchError):
                 publish(self.scratch / name, "x", results, page)
         self.assertFalse(page.exists())
+        theirs = sample("nginx-fpm", 4, 1, problem="7 of 100 requests failed")
+        recorded(self.scratch / "theirs", [*three_rounds(), theirs])
+        publish(self.scratch / "theirs", "theirs", results, page)
+        self.assertIn("7 of 100 requests failed", page.read_text())
         recorded(self.scratch / "good", three_rounds())
         publish(self.scratch / "good", "x", results, page)
         self.assertEqual(len(load_run(results / "2026-01-02-x").samples), 6)
