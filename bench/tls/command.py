@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench.faults.command import allow_files
+from bench.faults.command import SPARE_FILES, allow_files
 from bench.harness import machine
 from bench.harness.errors import BenchError
 from bench.harness.http_check import HOST, TIMEOUT_SECONDS
@@ -171,8 +171,8 @@ def report(results: list[TlsResult], seconds: int) -> str:
 
 def measure_tls(arguments: argparse.Namespace, folder: Path) -> int:
     """The whole command; prints the table and leaves it with the raw data in `folder`."""
-    # The server's limit is its own; the client has all of them too.
-    allow_files(2 * (arguments.idle + arguments.active))
+    # The server inherits the limit, and has the connections of both kinds.
+    allow_files(arguments.idle + arguments.active + SPARE_FILES)
     folder.mkdir(parents=True)
     progress = Progress(len(arguments.peer))
     results: list[TlsResult] = []

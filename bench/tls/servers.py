@@ -30,7 +30,7 @@ CADDYFILE = """{{
 	storage file_system {folder}/storage
 	auto_https off
 	servers {{
-		protocols h1
+		protocols h1 h2
 	}}
 }}
 https://{host}:{port} {{
