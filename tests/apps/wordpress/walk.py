@@ -15,7 +15,8 @@ RULES = (
     Rule(r'data-pw="[^"]*"', "PASSWORD", "a password proposed at random"),
     Rule(r"\b\d\.gravatar\.com", "N.gravatar.com", "one of three at random"),
     Rule(r"(?i)(nonce[\w-]*[\"']?\s*(value=|:|=)\s*[\"']?)[0-9a-f]{10}\b", r"\1NONCE", "depends on the session"),
-    Rule(r"\b[0-9a-f]{10}\b", "NONCE", "depends on the session"),
+    # One of digits alone looks like the time.
+    Rule(r"\b(?:[0-9a-f]{10}|UNIXTIME)\b", "NONCE", "depends on the session"),
     Rule(r'name="_ajax_nonce[^>]*', "NONCE", "depends on the session"),
     Rule(r"\b(January|February|March|April|May|June|July|August|September|October|November|December) \d+, 20\d\d",
          "DAY", "the clock"),

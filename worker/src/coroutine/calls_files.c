@@ -49,16 +49,17 @@ static bool await_writer(int fd)
 	return there;
 }
 
-static int open_pipe(int directory, const char *path, int flags)
+/* With the mode, whatever the flags are: a fortified C library ends the process for one that is missing. */
+static int open_pipe(int directory, const char *path, int flags, mode_t mode)
 {
 	int error = errno;
-	int fd = openat(directory, path, flags | O_NONBLOCK);
+	int fd = openat(directory, path, flags | O_NONBLOCK, mode);
 	/* Without a reader, the writing end cannot even be opened. */
 	for (unsigned tries = 0; fd < 0 && errno == ENXIO && (flags & O_ACCMODE) == O_WRONLY;) {
 		if (!howdah_retry_wait(&tries, HOWDAH_WAIT_FOREVER)) {
 			return -1;
 		}
-		fd = openat(directory, path, flags | O_NONBLOCK);
+		fd = openat(directory, path, flags | O_NONBLOCK, mode);
 	}
 	if (fd < 0) {
 		return -1;
@@ -77,7 +78,7 @@ static int open_at(int directory, const char *path, int flags, mode_t mode)
 {
 	int error = errno;
 	if (may_be_pipe(directory, path, flags)) {
-		return open_pipe(directory, path, flags);
+		return open_pipe(directory, path, flags, mode);
 	}
 	errno = error;
 	return openat(directory, path, flags, mode);
