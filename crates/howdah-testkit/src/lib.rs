@@ -24,7 +24,9 @@ pub mod fpm;
 mod gate;
 pub mod load;
 pub mod log;
+mod ports;
 pub mod process;
+mod redis;
 mod server;
 mod www;
 
@@ -32,6 +34,8 @@ pub use binary::{howdah, howdah_php};
 pub use builder::{Ended, ServerBuilder};
 pub use client::{Connection, Request, Response};
 pub use gate::Gate;
+pub use ports::free_ports;
+pub use redis::Redis;
 pub use rustix::process::Signal;
 pub use server::Server;
 pub use www::Www;

@@ -119,8 +119,10 @@ impl Drop for Lease {
 
 #[cfg(test)]
 mod tests {
+    use howdah_testkit::Redis as Server;
+
     use super::*;
-    use crate::remote::server::Server;
+    use crate::remote::config_of;
 
     /// What waits here ends by an event; the life is one that a busy machine keeps up with.
     fn pace() -> Pace {
@@ -132,7 +134,7 @@ mod tests {
     }
 
     fn remote(server: &Server) -> Arc<Remote> {
-        Arc::new(Remote::new(&server.config).expect("valid"))
+        Arc::new(Remote::new(&config_of(server)).expect("valid"))
     }
 
     async fn taken(remote: &Arc<Remote>, pace: Pace) -> Lease {

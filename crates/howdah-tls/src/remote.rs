@@ -254,89 +254,21 @@ fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// A Redis server of a test, which ends with it.
+/// How a server of a test is reached.
 #[cfg(test)]
-pub(crate) mod server {
-    use std::net::TcpListener;
-    use std::process::{Child, Command, Stdio};
-
-    use super::*;
-
-    pub(crate) struct Server {
-        child: Child,
-        pub(crate) config: Redis,
-        directory: tempfile::TempDir,
-    }
-
-    impl Server {
-        /// `None` if none is installed.
-        pub(crate) fn start() -> Option<Self> {
-            let directory = tempfile::tempdir().expect("a directory");
-            let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-            let port = listener.local_addr().expect("it has one").port();
-            drop(listener);
-            let config = Redis {
-                port,
-                password: Some("open sesame".into()),
-                db: 3,
-                ..Redis::default()
-            };
-            let Some(child) = spawn(port, &directory) else {
-                eprintln!("skipped: redis-server is not installed");
-                return None;
-            };
-            let server = Self {
-                child,
-                config,
-                directory,
-            };
-            server.wait();
-            Some(server)
-        }
-
-        fn wait(&self) {
-            let until = Instant::now() + Duration::from_secs(60);
-            while Remote::new(&self.config).expect("valid").get("x").is_err() {
-                assert!(Instant::now() < until, "it does not answer");
-                std::thread::yield_now();
-            }
-        }
-
-        pub(crate) fn stop(&mut self) {
-            self.child.kill().expect("it can be ended");
-            self.child.wait().expect("it ends");
-        }
-
-        pub(crate) fn start_again(&mut self) {
-            self.child = spawn(self.config.port, &self.directory).expect("it is installed");
-            self.wait();
-        }
-    }
-
-    fn spawn(port: u16, directory: &tempfile::TempDir) -> Option<Child> {
-        let port = port.to_string();
-        Command::new("redis-server")
-            .args(["--bind", "127.0.0.1", "--port", &port, "--save", ""])
-            .args(["--requirepass", "open sesame", "--appendonly", "yes"])
-            .arg("--dir")
-            .arg(directory.path())
-            .stdout(Stdio::null())
-            .spawn()
-            .ok()
-    }
-
-    impl Drop for Server {
-        fn drop(&mut self) {
-            // It may have ended by itself.
-            let _ = self.child.kill();
-            let _ = self.child.wait();
-        }
+pub(crate) fn config_of(server: &howdah_testkit::Redis) -> Redis {
+    Redis {
+        port: server.port(),
+        password: Some(howdah_testkit::Redis::PASSWORD.into()),
+        db: 3,
+        ..Redis::default()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::server::Server;
+    use howdah_testkit::Redis as Server;
+
     use super::*;
 
     #[test]
@@ -344,14 +276,14 @@ mod tests {
         let Some(server) = Server::start() else {
             return;
         };
-        let remote = Remote::new(&server.config).expect("valid");
+        let remote = Remote::new(&config_of(&server)).expect("valid");
         assert_eq!(remote.get("a/b").expect("answered"), None);
         remote.set("a/b", b"one\0", None).expect("answered");
         assert!(!remote.set_new("a/b", b"two").expect("answered"));
         assert!(remote.set_new("a/c", b"two").expect("answered"));
         let other = Redis {
             key_prefix: "other".into(),
-            ..server.config.clone()
+            ..config_of(&server)
         };
         let other = Remote::new(&other).expect("valid");
         assert_eq!(other.get("a/b").expect("answered"), None);
@@ -369,7 +301,7 @@ mod tests {
         let Some(server) = Server::start() else {
             return;
         };
-        let remote = Remote::new(&server.config).expect("valid");
+        let remote = Remote::new(&config_of(&server)).expect("valid");
         let moment = Duration::from_millis(1);
         remote.set("a", b"x", Some(moment)).expect("answered");
         while remote.get("a").expect("answered").is_some() {
@@ -382,7 +314,7 @@ mod tests {
         let Some(server) = Server::start() else {
             return;
         };
-        let remote = Remote::new(&server.config).expect("valid");
+        let remote = Remote::new(&config_of(&server)).expect("valid");
         let long = Duration::from_secs(3600);
         assert!(remote.take("lock", "one", long).expect("answered"));
         assert!(remote.take("lock", "one", long).expect("its own"));
@@ -406,7 +338,7 @@ mod tests {
         let Some(mut server) = Server::start() else {
             return;
         };
-        let remote = Remote::new(&server.config).expect("valid");
+        let remote = Remote::new(&config_of(&server)).expect("valid");
         remote.set("a", b"kept", None).expect("answered");
         let wrong = remote.run("return 1 +", "a", "", Duration::ZERO);
         let wrong = wrong.expect_err("no script");
@@ -427,7 +359,7 @@ mod tests {
 
         let wrong = Redis {
             password: Some("wrong".into()),
-            ..server.config.clone()
+            ..config_of(&server)
         };
         let error = Remote::new(&wrong).expect("valid").get("a");
         assert!(is_away(&error.expect_err("not let in")));
@@ -438,7 +370,7 @@ mod tests {
         let Some(mut server) = Server::start() else {
             return;
         };
-        let remote = Remote::new(&server.config).expect("valid");
+        let remote = Remote::new(&config_of(&server)).expect("valid");
         remote.set("a", b"kept", None).expect("answered");
         server.stop();
         server.start_again();

@@ -139,8 +139,10 @@ fn key(relative: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
+    use howdah_testkit::Redis as Server;
+
     use super::*;
-    use crate::remote::server::Server;
+    use crate::remote::config_of;
 
     #[test]
     fn copies_are_read_while_redis_is_away_and_only_then() {
@@ -148,7 +150,7 @@ mod tests {
             return;
         };
         let directory = tempfile::tempdir().expect("a directory");
-        let config = server.config.clone();
+        let config = config_of(&server);
         let shared = || {
             let remote = Remote::new(&config).expect("valid");
             Shared::new(remote, Some(directory.path().to_owned()))
@@ -192,7 +194,7 @@ mod tests {
             return;
         };
         let shared = || {
-            let remote = Remote::new(&server.config).expect("valid");
+            let remote = Remote::new(&config_of(&server)).expect("valid");
             Arc::new(Shared::new(remote, None))
         };
         let (first, second) = (shared(), shared());

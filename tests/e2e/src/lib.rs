@@ -3,14 +3,16 @@
 
 use std::path::PathBuf;
 
+use howdah_testkit::PATIENCE;
+
 pub mod acme;
 pub mod admin;
 pub mod codeigniter;
 pub mod frames;
+pub mod http2;
 pub mod http3;
 pub mod meeting;
 pub mod phpt;
-pub mod redis;
 pub mod tls;
 pub mod traffic;
 pub mod worker;
@@ -23,6 +25,20 @@ pub fn www() -> PathBuf {
 /// A Caddyfile with options of the global block and one site on a free port.
 pub fn caddyfile(global: &str, site: &str) -> String {
     format!("{{\n{global}\n}}\nhttp://:0 {{\n\tbind 127.0.0.1\n{site}\n}}\n")
+}
+
+/// Runs `work` on this thread.
+///
+/// # Panics
+/// If it takes longer than [`PATIENCE`].
+pub fn in_time(work: impl Future<Output = ()>) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    runtime
+        .block_on(async { tokio::time::timeout(PATIENCE, work).await })
+        .expect("the server answers in time");
 }
 
 /// A query value: everything but letters, digits and `-._~/` percent-encoded.

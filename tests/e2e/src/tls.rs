@@ -1,7 +1,7 @@
 //! A client that speaks HTTP/1.1 inside of TLS, and certificates for tests.
 
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -369,14 +369,4 @@ impl std::fmt::Display for Pair {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} {}", self.certificate.display(), self.key.display())
     }
-}
-
-/// Ports that were free a moment ago.
-///
-/// # Panics
-/// If there are none.
-pub fn free_ports<const N: usize>() -> [u16; N] {
-    // All are held until the last is found, or one would be found twice.
-    let listeners = [(); N].map(|()| TcpListener::bind("127.0.0.1:0").expect("a free port"));
-    listeners.map(|listener| listener.local_addr().expect("it has one").port())
 }

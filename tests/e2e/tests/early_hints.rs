@@ -5,7 +5,8 @@ use std::future::poll_fn;
 use bytes::Bytes;
 use h2::client::{ResponseFuture, SendRequest};
 use howdah_testkit::client::Head;
-use howdah_testkit::{Connection, Gate, PATIENCE, Request};
+use howdah_testkit::{Connection, Gate, Request};
+use howdah_tests::http2::{over_http2, ready, whole};
 use howdah_tests::worker::Site;
 use howdah_tests::{encode, in_both_modes};
 
@@ -65,7 +66,7 @@ in_both_modes! {
         answer(&mut connection, "GET");
     };
     hints_come_over_http_2_while_the_script_is_busy("early_hints.php") = |site| {
-        over_http2(site, async |client| {
+        over_http2(&site.server, async |client| {
             for i in 0..3 {
                 let mut gate = site.server.gate(&format!("gate{i}"));
                 let mut first = ask(client, &gated_target(site, &gate, "/a.css,/b.js")).await;
@@ -82,7 +83,7 @@ in_both_modes! {
         });
     };
     hints_of_several_streams_are_not_mixed("early_hints.php") = |site| {
-        over_http2(site, async |client| {
+        over_http2(&site.server, async |client| {
             let mut all = Vec::new();
             for i in 0..20 {
                 all.push(ask(client, &site.target(&format!("?hints=/{i}.css,/{i}.js"))).await);
@@ -98,7 +99,7 @@ in_both_modes! {
         });
     };
     a_stream_that_was_reset_after_its_hints_is_no_harm("early_hints.php") = |site| {
-        over_http2(site, async |client| {
+        over_http2(&site.server, async |client| {
             let mut gates = Vec::new();
             for i in 0..3 {
                 let mut gate = site.server.gate(&format!("gate{i}"));
@@ -186,31 +187,8 @@ fn answer(connection: &mut Connection, method: &str) {
     assert_eq!(response.header("link"), None);
 }
 
-/// Runs `work` with a connection of HTTP/2.
-fn over_http2(site: &Site, work: impl AsyncFnOnce(&mut SendRequest<Bytes>)) {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .expect("a runtime");
-    let talk = async {
-        let stream = tokio::net::TcpStream::connect(site.server.address());
-        let stream = stream.await.expect("connected");
-        let (mut client, connection) = h2::client::handshake(stream).await.expect("HTTP/2");
-        let driver = tokio::spawn(connection);
-        work(&mut client).await;
-        driver.abort();
-    };
-    runtime
-        .block_on(async { tokio::time::timeout(PATIENCE, talk).await })
-        .expect("the server answers in time");
-}
-
-async fn ask(client: &mut SendRequest<Bytes>, target: &str) -> ResponseFuture {
-    let mut client = client
-        .clone()
-        .ready()
-        .await
-        .expect("the connection is open");
+async fn ask(client: &SendRequest<Bytes>, target: &str) -> ResponseFuture {
+    let mut client = ready(client).await;
     let request = http::Request::get(format!("http://localhost{target}"));
     let request = request.body(()).expect("a request");
     client.send_request(request, true).expect("a stream").0
@@ -241,10 +219,5 @@ async fn last(response: ResponseFuture) -> String {
     assert_eq!(response.status(), 200);
     assert_eq!(response.headers()["x-final"], "yes");
     assert!(!response.headers().contains_key("link"));
-    let mut body = response.into_body();
-    let mut text = Vec::new();
-    while let Some(part) = body.data().await {
-        text.extend_from_slice(&part.expect("the stream is not reset"));
-    }
-    String::from_utf8(text).expect("text")
+    String::from_utf8(whole(response.into_body()).await).expect("text")
 }

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use howdah_testkit::load::at_once;
 use howdah_testkit::{Connection, PATIENCE, Request, Response, Server, Www};
+use howdah_tests::http2::whole;
 use howdah_tests::{caddyfile, encode};
 
 const PAGE: &str = "<?php header('Content-Type: ' . ($_GET['type'] ?? 'text/html'));
@@ -560,17 +561,8 @@ fn http2_has_it_too() {
                 let mut client = client.clone().ready().await.expect("open");
                 let (response, _) = client.send_request(request, true).expect("a stream");
                 let exchange = async {
-                    let (head, mut parts) = response.await.expect("a response").into_parts();
-                    let mut seen = Vec::new();
-                    while let Some(part) = parts.data().await {
-                        let part = part.expect("not reset");
-                        parts
-                            .flow_control()
-                            .release_capacity(part.len())
-                            .expect("received");
-                        seen.extend_from_slice(&part);
-                    }
-                    (head, seen)
+                    let (head, body) = response.await.expect("a response").into_parts();
+                    (head, whole(body).await)
                 };
                 let (head, seen) = tokio::time::timeout(PATIENCE, exchange)
                     .await

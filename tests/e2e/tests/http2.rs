@@ -2,58 +2,26 @@
 
 use bytes::Bytes;
 use h2::client::SendRequest;
+use howdah_testkit::Server;
 use howdah_testkit::load::CONCURRENCY;
-use howdah_testkit::{PATIENCE, Server};
+use howdah_tests::http2::{over_http2, ready, whole};
 use howdah_tests::www;
 use http::{Request, Response};
-
-/// Runs `work` with a connection, and fails when it hangs.
-fn over_h2(server: &Server, work: impl AsyncFnOnce(SendRequest<Bytes>)) {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build();
-    let runtime = runtime.expect("a runtime");
-    runtime.block_on(async {
-        let stream = tokio::net::TcpStream::connect(server.address())
-            .await
-            .expect("it connects");
-        let (client, connection) = h2::client::handshake(stream)
-            .await
-            .expect("the server speaks HTTP/2");
-        let driver = tokio::spawn(connection);
-        tokio::time::timeout(PATIENCE, work(client))
-            .await
-            .expect("the server answers in time");
-        driver.abort();
-    });
-}
 
 async fn exchange(
     client: &SendRequest<Bytes>,
     request: Request<()>,
     body: Option<Bytes>,
 ) -> Response<Vec<u8>> {
-    let mut client = client
-        .clone()
-        .ready()
-        .await
-        .expect("the connection is open");
+    let mut client = ready(client).await;
     let (response, mut stream) = client
         .send_request(request, body.is_none())
         .expect("a stream");
     if let Some(body) = body {
         stream.send_data(body, true).expect("the body is sent");
     }
-    let (head, mut body) = response.await.expect("a response").into_parts();
-    let mut bytes = Vec::new();
-    while let Some(part) = body.data().await {
-        let part = part.expect("the stream is not reset");
-        body.flow_control()
-            .release_capacity(part.len())
-            .expect("it was received");
-        bytes.extend_from_slice(&part);
-    }
-    Response::from_parts(head, bytes)
+    let (head, body) = response.await.expect("a response").into_parts();
+    Response::from_parts(head, whole(body).await)
 }
 
 fn get(path: &str) -> Request<()> {
@@ -65,8 +33,8 @@ fn get(path: &str) -> Request<()> {
 #[test]
 fn serves_a_request() {
     let server = Server::builder(www()).workers(2).start();
-    over_h2(&server, async |client| {
-        let response = exchange(&client, get("/dump.php?a=1"), None).await;
+    over_http2(&server, async |client| {
+        let response = exchange(client, get("/dump.php?a=1"), None).await;
         assert_eq!(response.status(), 200);
         let answer: serde_json::Value = serde_json::from_slice(response.body()).expect("JSON");
         assert_eq!(answer["get"]["a"], "1");
@@ -81,13 +49,13 @@ fn takes_bodies() {
         .workers(2)
         .ini("post_max_size", "64M")
         .start();
-    over_h2(&server, async |client| {
+    over_http2(&server, async |client| {
         for size in [1, 60_000, 65_536, 3 << 20] {
             let request = Request::post("http://localhost/dump.php")
                 .body(())
                 .expect("a request");
             let body = Bytes::from(vec![b'x'; size]);
-            let response = exchange(&client, request, Some(body)).await;
+            let response = exchange(client, request, Some(body)).await;
             let answer: serde_json::Value = serde_json::from_slice(response.body()).expect("JSON");
             assert_eq!(answer["input_size"], size);
         }
@@ -97,7 +65,7 @@ fn takes_bodies() {
 #[test]
 fn serves_many_streams_at_once() {
     let server = Server::builder(www()).workers(4).start();
-    over_h2(&server, async |client| {
+    over_http2(&server, async |client| {
         let all: Vec<_> = (0..CONCURRENCY)
             .map(|id| {
                 let client = client.clone();
@@ -122,21 +90,17 @@ fn serves_many_streams_at_once() {
 #[test]
 fn a_reset_stream_harms_no_other() {
     let server = Server::builder(www()).workers(2).start();
-    over_h2(&server, async |client| {
+    over_http2(&server, async |client| {
         for _ in 0..CONCURRENCY {
-            let mut ready = client
-                .clone()
-                .ready()
-                .await
-                .expect("the connection is open");
+            let mut client = ready(client).await;
             let request = get("/stream.php?lines=500&flush=1");
-            let (response, mut stream) = ready.send_request(request, true).expect("a stream");
+            let (response, mut stream) = client.send_request(request, true).expect("a stream");
             // In the middle of the response: resets of requests that were not even looked at are an
             // attack, against which the server ends the connection.
             assert_eq!(response.await.expect("a response").status(), 200);
             stream.send_reset(h2::Reason::CANCEL);
         }
-        let response = exchange(&client, get("/hello.php"), None).await;
+        let response = exchange(client, get("/hello.php"), None).await;
         assert_eq!(response.body(), b"hello");
     });
     server.get("/hello.php").assert(200, "hello");
@@ -145,9 +109,9 @@ fn a_reset_stream_harms_no_other() {
 #[test]
 fn hides_fields_that_belong_to_the_connection() {
     let server = Server::builder(www()).workers(2).start();
-    over_h2(&server, async |client| {
+    over_http2(&server, async |client| {
         let path = "/status.php?code=200&header[]=Connection:+close&header[]=Keep-Alive:+1&body=x";
-        let response = exchange(&client, get(path), None).await;
+        let response = exchange(client, get(path), None).await;
         assert_eq!(response.body(), b"x");
         assert_eq!(response.headers().get("connection"), None);
         assert_eq!(response.headers().get("keep-alive"), None);

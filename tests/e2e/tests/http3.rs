@@ -1,11 +1,11 @@
 //! HTTP/3 in front of PHP.
 
 use h3::error::Code;
-use howdah_testkit::{PATIENCE, Server};
-use howdah_tests::encode;
+use howdah_testkit::Server;
 use howdah_tests::http3::{Connection, Stream, rest};
 use howdah_tests::tls::{Authority, Client};
 use howdah_tests::worker::scripts;
+use howdah_tests::{encode, in_time};
 use http::Method;
 use tempfile::TempDir;
 
@@ -44,13 +44,7 @@ impl Fixture {
 
     /// Runs `work` with what makes connections.
     fn run(&self, work: impl AsyncFnOnce(&Self)) {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .expect("a runtime");
-        runtime
-            .block_on(async { tokio::time::timeout(PATIENCE, work(self)).await })
-            .expect("the server answers in time");
+        in_time(work(self));
     }
 
     async fn connect(&self) -> Connection {

@@ -7,9 +7,10 @@ use std::path::PathBuf;
 
 use bytes::Bytes;
 use howdah_testkit::load::at_once;
-use howdah_testkit::{Connection, PATIENCE, Request, Response, Server, Www};
-use howdah_tests::caddyfile;
+use howdah_testkit::{Connection, Request, Response, Server, Www};
+use howdah_tests::http2::whole;
 use howdah_tests::tls::{Authority, Client};
+use howdah_tests::{caddyfile, in_time};
 use rustls::pki_types::ServerName;
 
 /// Not a multiple of any size of a buffer.
@@ -261,8 +262,8 @@ fn tls_and_http2_give_the_same() {
 }
 
 /// Several parts at a time on one connection.
-fn over_http2(server: &Server, client: &Client, whole: &[u8]) {
-    let work = async {
+fn over_http2(server: &Server, client: &Client, file: &[u8]) {
+    in_time(async {
         let socket = tokio::net::TcpStream::connect(server.address()).await;
         let connector = tokio_rustls::TlsConnector::from(client.offering(b"h2"));
         let name = ServerName::try_from("a.test").expect("a name");
@@ -279,16 +280,10 @@ fn over_http2(server: &Server, client: &Client, whole: &[u8]) {
                 .expect("a request");
             client = client.ready().await.expect("it is open");
             let (answer, _) = client.send_request(request, true).expect("a stream");
-            let expected = Bytes::copy_from_slice(&whole[first..=last]);
+            let expected = Bytes::copy_from_slice(&file[first..=last]);
             answers.spawn(async move {
-                let mut body = answer.await.expect("a response").into_body();
-                let mut seen = Vec::new();
-                while let Some(part) = body.data().await {
-                    let part = part.expect("the stream is not reset");
-                    let taken = body.flow_control().release_capacity(part.len());
-                    taken.expect("it was received");
-                    seen.extend_from_slice(&part);
-                }
+                let body = answer.await.expect("a response").into_body();
+                let seen = whole(body).await;
                 assert!(seen == expected, "bytes {first}-{last}");
             });
         }
@@ -296,11 +291,5 @@ fn over_http2(server: &Server, client: &Client, whole: &[u8]) {
             done.expect("no panic");
         }
         driver.abort();
-    };
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build();
-    runtime.expect("a runtime").block_on(async {
-        tokio::time::timeout(PATIENCE, work).await.expect("in time");
     });
 }

@@ -4,7 +4,8 @@ use std::future::poll_fn;
 
 use bytes::Bytes;
 use h2::client::{ResponseFuture, SendRequest};
-use howdah_testkit::{PATIENCE, Server, Www};
+use howdah_testkit::{Server, Www};
+use howdah_tests::http2::{over_http2, ready};
 use howdah_tests::{caddyfile, encode};
 
 const PAGE: &str = r"<?php
@@ -81,46 +82,23 @@ fn nothing_is_learned_unasked() {
     });
 }
 
-fn over_http2(server: &Server, work: impl AsyncFnOnce(&mut SendRequest<Bytes>)) {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .expect("a runtime");
-    let talk = async {
-        let stream = tokio::net::TcpStream::connect(server.address());
-        let stream = stream.await.expect("connected");
-        let (mut client, connection) = h2::client::handshake(stream).await.expect("HTTP/2");
-        let driver = tokio::spawn(connection);
-        work(&mut client).await;
-        driver.abort();
-    };
-    runtime
-        .block_on(async { tokio::time::timeout(PATIENCE, talk).await })
-        .expect("the server answers in time");
-}
-
 async fn ask_as(
-    client: &mut SendRequest<Bytes>,
+    client: &SendRequest<Bytes>,
     target: &str,
     mode: &str,
     fields: &[(&str, &str)],
 ) -> ResponseFuture {
-    let ready = client.clone().ready().await;
     let mut request = http::Request::get(format!("http://localhost{target}"));
     request = request.header("sec-fetch-mode", mode);
     for (name, value) in fields {
         request = request.header(*name, *value);
     }
     let request = request.body(()).expect("a request");
-    let mut client = ready.expect("the connection is open");
+    let mut client = ready(client).await;
     client.send_request(request, true).expect("a stream").0
 }
 
-async fn ask(
-    client: &mut SendRequest<Bytes>,
-    target: &str,
-    fields: &[(&str, &str)],
-) -> ResponseFuture {
+async fn ask(client: &SendRequest<Bytes>, target: &str, fields: &[(&str, &str)]) -> ResponseFuture {
     ask_as(client, target, "navigate", fields).await
 }
 
@@ -137,14 +115,10 @@ async fn all(mut response: ResponseFuture) -> Vec<String> {
     links
 }
 
-async fn asked(
-    client: &mut SendRequest<Bytes>,
-    target: &str,
-    fields: &[(&str, &str)],
-) -> Vec<String> {
+async fn asked(client: &SendRequest<Bytes>, target: &str, fields: &[(&str, &str)]) -> Vec<String> {
     all(ask(client, target, fields).await).await
 }
 
-async fn hints(client: &mut SendRequest<Bytes>, target: &str) -> Vec<String> {
+async fn hints(client: &SendRequest<Bytes>, target: &str) -> Vec<String> {
     asked(client, target, &[]).await
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use howdah_testkit::{Connection, PATIENCE, Request, Server, process};
 use howdah_tests::admin::{Admin, ON};
 use howdah_tests::tls::{Authority, Client, Pair};
-use howdah_tests::{encode, http3, www};
+use howdah_tests::{encode, http3, in_time, www};
 use http::Method;
 use rustls::{ClientConnection, StreamOwned};
 use tempfile::TempDir;
@@ -38,7 +38,7 @@ fn site(name: &str, directives: &str) -> String {
 
 impl Fixture {
     /// `sites` is given the directory and the authority.
-    fn start(args: &[&str], sites: impl Fn(&Path, &Authority) -> String) -> Self {
+    fn start(args: &[&str], sites: impl FnOnce(&Path, &Authority) -> String) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let authority = Authority::new();
         let sites = sites(directory.path(), &authority);
@@ -78,17 +78,6 @@ impl Fixture {
         let opened = http3::Connection::open(&client, self.server.address(), name);
         opened.await.expect("a handshake")
     }
-}
-
-/// Runs `work`, and fails when it hangs.
-fn in_time(work: impl Future<Output = ()>) {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .expect("a runtime");
-    runtime
-        .block_on(async { tokio::time::timeout(PATIENCE, work).await })
-        .expect("the server answers in time");
 }
 
 /// A request on a connection that stays open, and its answer.
@@ -307,6 +296,16 @@ struct Members {
 }
 
 impl Members {
+    /// A server with the first version.
+    fn start(asks: bool) -> (Fixture, Self) {
+        let mut members = None;
+        let fixture = Fixture::start(&[], |directory, authority| {
+            let own = members.insert(Self::new(directory, authority));
+            own.sites(asks, "one")
+        });
+        (fixture, members.expect("made"))
+    }
+
     fn new(directory: &Path, authority: &Authority) -> Self {
         let names = ["auth.test", "open.test"];
         let members = Self {
@@ -351,12 +350,7 @@ impl Members {
 
 #[test]
 fn client_certificates_are_asked_for_after_a_reload_too() {
-    let members = std::cell::OnceCell::new();
-    let fixture = Fixture::start(&[], |directory, authority| {
-        let own = members.get_or_init(|| Members::new(directory, authority));
-        own.sites(true, "one")
-    });
-    let members = members.get().expect("made");
+    let (fixture, members) = Members::start(true);
     let address = fixture.server.address();
     let pem = fixture.authority.pem();
     let member = members.member(&members.clients, &pem);
@@ -408,12 +402,7 @@ fn client_certificates_are_asked_for_after_a_reload_too() {
 
 #[test]
 fn asking_for_client_certificates_is_not_evaded_by_what_was_before() {
-    let members = std::cell::OnceCell::new();
-    let fixture = Fixture::start(&[], |directory, authority| {
-        let own = members.get_or_init(|| Members::new(directory, authority));
-        own.sites(false, "one")
-    });
-    let members = members.get().expect("made");
+    let (fixture, members) = Members::start(false);
     let address = fixture.server.address();
     let member = members.member(&members.clients, &fixture.authority.pem());
     let nobody = fixture.client();

@@ -5,9 +5,10 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 
 use bytes::Bytes;
-use howdah_testkit::{Connection, PATIENCE, Request, Server, ServerBuilder, Www};
-use howdah_tests::tls::{Authority, Client, free_ports};
-use howdah_tests::www;
+use howdah_testkit::{Connection, PATIENCE, Request, Server, ServerBuilder, Www, free_ports};
+use howdah_tests::http2::whole;
+use howdah_tests::tls::{Authority, Client};
+use howdah_tests::{in_time, www};
 use rustls::ProtocolVersion;
 use rustls::pki_types::ServerName;
 use tempfile::TempDir;
@@ -199,10 +200,7 @@ fn http2_by_alpn() {
         &site("https://localhost:0", &directives),
     );
     let client = Client::trusting(&root(directory.path()));
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build();
-    let work = async {
+    in_time(async {
         let socket = tokio::net::TcpStream::connect(server.address())
             .await
             .expect("it connects");
@@ -223,17 +221,9 @@ fn http2_by_alpn() {
                     .send_request(request.expect("a request"), false)
                     .expect("a stream");
                 stream.send_data(body.clone(), true).expect("it is queued");
-                let (head, mut received) = response.await.expect("a response").into_parts();
+                let (head, received) = response.await.expect("a response").into_parts();
                 assert_eq!(head.status, 200);
-                let mut bytes = Vec::new();
-                while let Some(part) = received.data().await {
-                    let part = part.expect("the stream is not reset");
-                    received
-                        .flow_control()
-                        .release_capacity(part.len())
-                        .expect("received");
-                    bytes.extend_from_slice(&part);
-                }
+                let bytes = whole(received).await;
                 assert!(bytes == body, "{} bytes came back", bytes.len());
             });
         }
@@ -241,9 +231,6 @@ fn http2_by_alpn() {
             done.expect("no panic");
         }
         driver.abort();
-    };
-    runtime.expect("a runtime").block_on(async {
-        tokio::time::timeout(PATIENCE, work).await.expect("in time");
     });
 }
 

@@ -3,9 +3,9 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use howdah_testkit::{PATIENCE, Server, ServerBuilder};
+use howdah_testkit::{PATIENCE, Server, ServerBuilder, free_ports};
 use howdah_tests::acme::{Acme, Ports};
-use howdah_tests::tls::{Authority, Client, free_ports};
+use howdah_tests::tls::{Authority, Client};
 use tempfile::TempDir;
 
 const HOST: &str = "shop.example.com";

@@ -3,9 +3,8 @@
 
 use std::path::Path;
 
-use howdah_testkit::{PATIENCE, Server, ServerBuilder, process};
+use howdah_testkit::{PATIENCE, Redis, Server, ServerBuilder, process};
 use howdah_tests::acme::{Acme, Ports};
-use howdah_tests::redis::{PASSWORD, Redis};
 use howdah_tests::tls::{Authority, Client};
 use tempfile::TempDir;
 
@@ -45,10 +44,11 @@ impl Setup {
     fn server(&self, machine: &str, sites: &str) -> ServerBuilder {
         Server::caddyfile(format!(
             "{{\nhttp_port 0\nhttps_port 0\nemail admin@example.com\nacme_ca {}\nacme_ca_root {root}/root.pem\n\
-             storage redis {{\naddress 127.0.0.1:{}\npassword {PASSWORD}\ndb 2\nkey_prefix shop/tls\n\
+             storage redis {{\naddress 127.0.0.1:{}\npassword {}\ndb 2\nkey_prefix shop/tls\n\
              root {root}/{machine}\n}}\n}}\n{sites}",
             self.acme.directory(),
             self.redis.port(),
+            Redis::PASSWORD,
             root = self.path().display(),
         ))
     }

@@ -4,10 +4,9 @@
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 
-use howdah_testkit::{PATIENCE, process};
 use tempfile::TempDir;
 
-use crate::tls::free_ports;
+use crate::{PATIENCE, free_ports, process};
 
 /// Ends with the test.
 #[derive(Debug)]
@@ -17,10 +16,10 @@ pub struct Redis {
     directory: TempDir,
 }
 
-/// What clients have to say first.
-pub const PASSWORD: &str = "open-sesame";
-
 impl Redis {
+    /// What clients have to say first.
+    pub const PASSWORD: &str = "open-sesame";
+
     /// `None`, and a word of it, if none is installed.
     ///
     /// # Panics
@@ -69,12 +68,8 @@ impl Redis {
     /// # Panics
     /// If it fails.
     pub fn ask(&self, command: &[&str]) -> String {
-        let mut cli = Command::new("redis-cli");
-        cli.args(["-h", "127.0.0.1", "--raw", "-p"])
-            .arg(self.port.to_string())
-            .env("REDISCLI_AUTH", PASSWORD)
-            .args(command);
-        let output = cli.output().expect("redis-cli is installed with it");
+        let output = self.cli().arg("--raw").args(command).output();
+        let output = output.expect("redis-cli is installed with it");
         assert!(output.status.success(), "{output:?}");
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
     }
@@ -85,13 +80,16 @@ impl Redis {
     }
 
     fn is_ready(&self) -> bool {
+        let output = self.cli().arg("ping").output();
+        output.is_ok_and(|output| output.stdout.starts_with(b"PONG"))
+    }
+
+    fn cli(&self) -> Command {
         let mut cli = Command::new("redis-cli");
         cli.args(["-h", "127.0.0.1", "-p"])
             .arg(self.port.to_string())
-            .env("REDISCLI_AUTH", PASSWORD)
-            .arg("ping");
-        cli.output()
-            .is_ok_and(|output| output.stdout.starts_with(b"PONG"))
+            .env("REDISCLI_AUTH", Self::PASSWORD);
+        cli
     }
 }
 
@@ -102,7 +100,7 @@ fn spawn(port: u16, directory: &TempDir) -> Option<Child> {
             "--appendfsync",
             "always",
             "--requirepass",
-            PASSWORD,
+            Redis::PASSWORD,
             "--port",
         ])
         .arg(port.to_string())
