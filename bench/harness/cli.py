@@ -67,7 +67,13 @@ def write_reports(folder: Path, faults: Path | None = None, more: Sequence[Path]
     for number, other in enumerate(more, 1):
         # Read first: what is no run is not copied.
         load_run(other)
-        shutil.copytree(other, folder / MORE / f"{number}-{other.name}", dirs_exist_ok=True)
+        shutil.copytree(
+            other,
+            folder / MORE / f"{number}-{other.name}",
+            # The report of the whole has all of it.
+            ignore=shutil.ignore_patterns("report.*"),
+            dirs_exist_ok=True,
+        )
     run = load_run(folder)
     (folder / "report.md").write_text(markdown_report(run))
     (folder / "report.html").write_text(html_report(run))
