@@ -18,11 +18,11 @@
 static uint32_t limit_ms;
 static timer_t timer;
 static char message[64];
-static struct howdah_slot *volatile of; /* the request in hand */
+static struct howdah_slot *volatile in_hand;
 
 static void exceeded(int number)
 {
-	struct howdah_slot *slot = of;
+	struct howdah_slot *slot = in_hand;
 
 	howdah_log_write('e', message, strlen(message));
 	if (slot) {
@@ -56,7 +56,7 @@ static void set(uint32_t milliseconds)
 void howdah_cpu_limit_start(struct howdah_slot *slot)
 {
 	if (limit_ms) {
-		of = slot;
+		in_hand = slot;
 		set(limit_ms);
 	}
 }
@@ -65,6 +65,6 @@ void howdah_cpu_limit_stop(void)
 {
 	if (limit_ms) {
 		set(0);
-		of = NULL;
+		in_hand = NULL;
 	}
 }
