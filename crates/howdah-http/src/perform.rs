@@ -141,11 +141,7 @@ impl<A: Application> Performer<'_, A> {
         let query = asked.take_query();
         let interim = Interim::new(self.state, asked.parts.version);
         let hints = &core.hints;
-        let page = if job.learns_hints {
-            Page::of(&asked.parts)
-        } else {
-            None
-        };
+        let page = job.learns_hints.then(|| Page::of(&asked.parts)).flatten();
         if let Some(page) = &page {
             hints.send(page, interim);
         }

@@ -55,4 +55,4 @@ pub use root::{PhpInfo, StartError, php_info};
 pub use status::{
     Counters, GenerationStatus, PoolStatus, Refused, RequestStatus, Status, WorkerStatus,
 };
-pub use supervisor::{FrontSeeds, Supervisor};
+pub use supervisor::{FrontSeeds, Supervisor, WORKERS_LEAVE};

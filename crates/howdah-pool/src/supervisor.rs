@@ -18,6 +18,8 @@ mod fake_root;
 #[cfg(test)]
 mod tests;
 
+pub use leave::WORKERS_LEAVE;
+
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 

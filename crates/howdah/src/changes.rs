@@ -1,7 +1,7 @@
 //! What of PHP a configuration has otherwise than the one in force. Anything makes it another tree of
 //! processes: what stays the same in one pool may depend on what does not in another.
 
-use std::fmt::Debug;
+use std::fmt::{self, Debug};
 
 use howdah_config::model::{CLASSIC_POOL, Config};
 use howdah_pool::{Mode, PoolOptions, WorkerOptions};
@@ -9,32 +9,49 @@ use howdah_pool::{Mode, PoolOptions, WorkerOptions};
 use crate::commands::Failure;
 use crate::pools;
 
+/// A setting by the name that it has in the file, and its value as a text.
+pub(crate) type Setting = (&'static str, String);
+
+/// A setting that is not as it was.
+pub(crate) struct Change {
+    name: &'static str,
+    old: String,
+    new: String,
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, old, new } = self;
+        write!(to, "{name} changed from {old} to {new}")
+    }
+}
+
+/// The changes between the same settings of two configurations.
+pub(crate) fn between(
+    old: impl IntoIterator<Item = Setting>,
+    new: impl IntoIterator<Item = Setting>,
+) -> impl Iterator<Item = Change> {
+    let both = old.into_iter().zip(new);
+    both.filter(|(old, new)| old.1 != new.1)
+        .map(|((name, old), (_, new))| Change { name, old, new })
+}
+
 /// A text for each difference, such as `worker app: num changed from 2 to 4`. The order of pools is none.
 pub(crate) fn of_php(old: &Config, new: &Config) -> Result<Vec<String>, Failure> {
     let mut found = Vec::new();
-    let settings = global(old).into_iter().zip(global(new));
-    for ((name, old), (_, new)) in settings.filter(|(old, new)| old.1 != new.1) {
-        found.push(format!("{name} changed from {old} to {new}"));
-    }
+    found.extend(between(global(old), global(new)).map(|change| change.to_string()));
     let (of_old, of_new) = (pools::options(old)?, pools::options(new)?);
-    let same = |pool: &PoolOptions, others: &[PoolOptions]| {
-        others.iter().position(|other| other.name == pool.name)
-    };
     for pool in &of_old {
         let Some(next) = same(pool, &of_new) else {
             found.push(format!("worker {} was removed", pool.name));
             continue;
         };
-        let next = &of_new[next];
-        for ((name, old), (_, new)) in aspects(pool).into_iter().zip(aspects(next)) {
-            if old == new {
-                continue;
-            }
+        for change in between(aspects(pool), aspects(next)) {
             // An environment may hold what is not for a log.
-            found.push(if name == "env" {
+            found.push(if change.name == "env" {
                 format!("{}: env changed", called(pool))
             } else {
-                format!("{}: {name} changed from {old} to {new}", called(pool))
+                format!("{}: {change}", called(pool))
             });
         }
     }
@@ -57,8 +74,13 @@ pub(crate) fn of_php(old: &Config, new: &Config) -> Result<Vec<String>, Failure>
     Ok(found)
 }
 
-/// Settings of all pools, by the names that they have in the file.
-fn global(config: &Config) -> [(&'static str, String); 2] {
+/// The pool of the same name.
+fn same<'a>(pool: &PoolOptions, others: &'a [PoolOptions]) -> Option<&'a PoolOptions> {
+    others.iter().find(|other| other.name == pool.name)
+}
+
+/// Settings of all pools.
+fn global(config: &Config) -> [Setting; 2] {
     let settings = &config.global.php;
     [
         ("php", shown(settings.executable.as_ref())),
@@ -75,7 +97,7 @@ fn called(pool: &PoolOptions) -> String {
 }
 
 /// What a pool is made of. `watch` is not of it, and what only counts at the start.
-fn aspects(pool: &PoolOptions) -> Vec<(&'static str, String)> {
+fn aspects(pool: &PoolOptions) -> Vec<Setting> {
     let PoolOptions {
         name: _,
         mode,
@@ -138,7 +160,7 @@ fn aspects(pool: &PoolOptions) -> Vec<(&'static str, String)> {
     aspects
 }
 
-fn of_worker(worker: &WorkerOptions) -> [(&'static str, String); 12] {
+fn of_worker(worker: &WorkerOptions) -> [Setting; 12] {
     let WorkerOptions {
         script,
         root,
@@ -174,7 +196,8 @@ fn of_worker(worker: &WorkerOptions) -> [(&'static str, String); 12] {
     ]
 }
 
-fn shown(value: Option<impl Debug>) -> String {
+/// A value that may not be given.
+pub(crate) fn shown(value: Option<impl Debug>) -> String {
     value.map_or_else(|| "none".to_owned(), |value| format!("{value:?}"))
 }
 

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use howdah_config::model::{Config, LogFormat, LogLevel};
 use howdah_http::{Hooks, Server, Shutdown};
 use howdah_observe::log::Format;
-use howdah_pool::{StartError, Supervisor};
+use howdah_pool::{StartError, Supervisor, WORKERS_LEAVE};
 use howdah_tls::Tls;
 use tokio::task::JoinSet;
 
@@ -29,8 +29,6 @@ use crate::watch::{CONFIGURATION, Changed, Watch, Watcher};
 use crate::{notify, php, pools, privileges};
 
 pub(crate) const DEFAULT_GRACE: Duration = Duration::from_secs(30);
-/// Once no request is left, workers only have to notice.
-const WORKERS_LEAVE: Duration = Duration::from_secs(5);
 
 /// Serves until it is told to stop. `source` is where the configuration was read from.
 pub(crate) fn serve(config: &Config, source: Option<Source>) -> Outcome {

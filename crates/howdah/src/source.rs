@@ -84,14 +84,13 @@ impl Source {
 
     /// Whether the files still are the same.
     pub(crate) fn check(&self) -> ConfigFile {
-        let mut texts = self.texts.iter();
-        let posted = self.posted.as_ref();
-        let first = posted.and_then(|posted| Some((&texts.next()?.0, Some(posted))));
-        let others = texts.map(|(file, text)| (file, text.as_ref()));
-        let mut all = first.into_iter().chain(others);
+        let mut texts = self.texts.iter().enumerate();
         ConfigFile {
             file: absolute(&self.given).display().to_string(),
-            changed: all.any(|(file, text)| std::fs::read(file).ok().as_ref() != text),
+            changed: texts.any(|(place, (file, text))| {
+                let posted = self.posted.as_ref().filter(|_| place == 0);
+                std::fs::read(file).ok().as_ref() != posted.or(text.as_ref())
+            }),
         }
     }
 

@@ -3,19 +3,18 @@
 
 use howdah_config::model::{Admin, AdminAddress, Config};
 
+use crate::changes::{Setting, between, shown};
+
 /// A line for each difference, such as `front_threads changed from 1 to 2: this needs a restart`.
 pub(crate) fn differences(old: &Config, new: &Config) -> Vec<String> {
-    let settings = global(old).into_iter().zip(global(new));
-    settings
-        .filter(|(old, new)| old.1 != new.1)
-        .map(|((name, old), (_, new))| {
-            format!("{name} changed from {old} to {new}: this needs a restart")
-        })
+    let changes = between(global(old), global(new));
+    changes
+        .map(|change| format!("{change}: this needs a restart"))
         .collect()
 }
 
-/// Settings of the whole server, by the names that they have in the file.
-fn global(config: &Config) -> [(&'static str, String); 4] {
+/// Settings of the whole server.
+fn global(config: &Config) -> [Setting; 4] {
     let global = &config.global;
     let admin = match &global.admin {
         Admin::Off => "off".to_owned(),
@@ -38,13 +37,7 @@ fn global(config: &Config) -> [(&'static str, String); 4] {
                 (None, Some(path)) => path.display().to_string(),
             },
         ),
-        (
-            "user",
-            global
-                .user
-                .as_ref()
-                .map_or_else(|| "none".to_owned(), |user| format!("{user:?}")),
-        ),
+        ("user", shown(global.user.as_ref())),
     ]
 }
 

@@ -24,6 +24,17 @@ use crate::fake_concurrent;
 use crate::readiness::register;
 use crate::root::{PhpInfo, Root};
 
+/// What its PHP tells of itself.
+pub(super) fn php_info() -> PhpInfo {
+    PhpInfo {
+        php: "8.2.35".into(),
+        zts: false,
+        opcache: true,
+        ini_file: None,
+        ini_scanned: None,
+    }
+}
+
 /// What becomes of a generation that is started.
 #[derive(Debug, Clone)]
 pub(super) enum Boot {
@@ -109,17 +120,10 @@ impl FakeRoot {
                 tokio::spawn(fake.clone().zygote(message, theirs.clone()));
             }
         });
-        let info = PhpInfo {
-            php: "8.2.35".into(),
-            zts: false,
-            opcache: true,
-            ini_file: None,
-            ini_scanned: None,
-        };
         Root {
             child,
             control,
-            info,
+            info: php_info(),
         }
     }
 

@@ -9,7 +9,7 @@ use crate::pool::Pool;
 /// How often it is looked whether the last request has ended.
 const LOOK: Duration = Duration::from_millis(100);
 /// Once no request is left, workers only have to notice.
-const WORKERS_LEAVE: Duration = Duration::from_secs(5);
+pub const WORKERS_LEAVE: Duration = Duration::from_secs(5);
 
 impl Supervisor {
     /// Serves until no front thread can hand out a request any more and the last one has ended, then ends

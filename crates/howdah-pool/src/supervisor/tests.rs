@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use http_body_util::BodyExt;
 
-use super::fake_root::{Boot, FakeRoot, Plan};
+use super::fake_root::{Boot, FakeRoot, Plan, php_info};
 use super::*;
 use crate::front::{PoolFront, Request, RequestBody, after_unpark, before_park};
 use crate::handle::Handle;
@@ -130,15 +130,8 @@ fn prepared(options: PoolOptions, boots: &[Boot]) -> (Supervisor, Server, FakeRo
         fronts: 1,
         start_timeout: Duration::from_secs(20),
     };
-    let info = PhpInfo {
-        php: "8.2.35".into(),
-        zts: false,
-        opcache: true,
-        ini_file: None,
-        ini_scanned: None,
-    };
     let spool = std::fs::File::open("/").expect("a directory").into();
-    let prepared = Supervisor::prepare(info, root_options, vec![options], spool);
+    let prepared = Supervisor::prepare(php_info(), root_options, vec![options], spool);
     let (supervisor, mut seeds) = prepared.expect("a pool");
     let plan = Arc::new(Mutex::new(Plan {
         boots: boots.iter().cloned().collect(),
