@@ -32,6 +32,29 @@ pub struct Mercure {
     pub version_7: bool,
 }
 
+impl Mercure {
+    /// Updates that are kept without a word about it.
+    pub const HISTORY: usize = 1_000;
+
+    /// A hub as `mercure` makes it that says nothing but this.
+    #[must_use]
+    pub fn new(publisher: JwtKey) -> Self {
+        Self {
+            publisher,
+            subscriber: None,
+            anonymous: false,
+            subscriptions: false,
+            cors_origins: Vec::new(),
+            publish_origins: Vec::new(),
+            heartbeat: Some(Duration::from_secs(40)),
+            write_timeout: Some(Duration::from_secs(600)),
+            history: Self::HISTORY,
+            cookie: "mercureAuthorization".to_owned(),
+            version_7: false,
+        }
+    }
+}
+
 /// `hot_reload`: browsers are told when files change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HotReload {

@@ -62,6 +62,10 @@ pub(crate) enum Command {
 }
 
 #[derive(Debug, Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
 pub(crate) struct PhpServer {
     /// Document root [default: public if it exists, else the current directory; with --worker: the
     /// folder of FILE if that is public, else the public beside FILE, else the folder of FILE]
@@ -127,6 +131,10 @@ pub(crate) struct PhpServer {
     /// Log in detail
     #[arg(short = 'v', long = "debug")]
     pub(crate) debug: bool,
+    /// Push updates to browsers: a Mercure hub, its keys in the environment variables
+    /// `MERCURE_PUBLISHER_JWT_KEY` and `MERCURE_SUBSCRIBER_JWT_KEY`
+    #[arg(short, long)]
+    pub(crate) mercure: bool,
     /// Send responses as they are; without it they are compressed for clients that take zstd, br or gzip
     #[arg(long)]
     pub(crate) no_compress: bool,
@@ -381,7 +389,7 @@ mod tests {
         };
         assert!(parse(&["--watch"]).is_err());
         assert!(parse(&["--watch", "-w", "a.php"]).is_ok());
-        assert!(parse(&["--mercure"]).is_err());
+        assert!(parse(&["--mercurial"]).is_err());
     }
 
     #[test]

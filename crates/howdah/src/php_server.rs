@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use howdah_config::model::{
     AccessLog, Address, Admin, CLASSIC_POOL, CONCURRENT_WORKERS_MAX, Concurrency, Config,
-    ContentCoding, Encode, FileServer, Handler, Matcher, Part, PhpScript, PhpServer, PhpWorker,
-    Placeholder, Route, Site, SiteTls, Template, TryPolicy, WorkerPool, redirect_to_https, source,
+    ContentCoding, Encode, FileServer, Handler, JwtKey, Matcher, Mercure, Part, PhpScript,
+    PhpServer, PhpWorker, Placeholder, Route, Site, SiteTls, Template, TryPolicy, WorkerPool,
+    redirect_to_https, source,
 };
 
 use crate::commands::{Failure, setup};
@@ -35,6 +36,12 @@ pub(crate) fn config(options: cli::PhpServer) -> Result<Config, Failure> {
         ];
         let formats = formats.map(ContentCoding::by_default).to_vec();
         routes.push(route(None, Handler::Encode(Encode::new(formats))));
+    }
+    if options.mercure {
+        config
+            .hubs
+            .push(hub(&|name| std::env::var_os(name).is_some())?);
+        routes.push(route(None, Handler::Mercure(0)));
     }
     if let Some(worker) = options.worker {
         let mut pool = worker_pool(&worker, &root)?;
@@ -67,6 +74,7 @@ pub(crate) fn config(options: cli::PhpServer) -> Result<Config, Failure> {
             .into_iter()
             .collect(),
         routes,
+        hub: options.mercure.then_some(0),
         ..Site::default()
     });
     if tls {
@@ -111,6 +119,28 @@ fn check_certificate(config: &Config, domain: Option<&str>) -> Result<(), Failur
             "--domain {name}: {reason}; add --listen to serve it without encryption"
         ))
     })
+}
+
+/// The hub of `--mercure`, with the keys where `FrankenPHP` has them. Who subscribes needs a token.
+fn hub(is_set: &dyn Fn(&str) -> bool) -> Result<Mercure, Failure> {
+    let variable = |name: String| Template {
+        parts: vec![Part::Placeholder(Placeholder::Env(name))],
+    };
+    let key = |whose: &str| {
+        let name = format!("MERCURE_{whose}_JWT_KEY");
+        if !is_set(&name) {
+            return Err(setup(format_args!(
+                "--mercure: the environment variable {name} is not set; a secret of 32 bytes or more does"
+            )));
+        }
+        Ok(JwtKey {
+            key: variable(name),
+            algorithm: variable(format!("MERCURE_{whose}_JWT_ALG")),
+        })
+    };
+    let mut hub = Mercure::new(key("PUBLISHER")?);
+    hub.subscriber = Some(key("SUBSCRIBER")?);
+    Ok(hub)
 }
 
 fn route(matcher: Option<Matcher>, handler: Handler) -> Route {
@@ -297,6 +327,18 @@ mod tests {
         };
         assert!(encodes(&[]) && encodes(&["-w", "a.php"]));
         assert!(!encodes(&["--no-compress"]) && !encodes(&["-w", "a.php", "--no-compress"]));
+    }
+
+    #[test]
+    fn a_hub_wants_both_keys() {
+        let with = |names: &[&str]| hub(&|name| names.contains(&name));
+        let (publisher, subscriber) = ("MERCURE_PUBLISHER_JWT_KEY", "MERCURE_SUBSCRIBER_JWT_KEY");
+        let made = with(&[publisher, subscriber]).expect("valid");
+        assert!(made.subscriber.is_some() && !made.anonymous);
+        let error = with(&[publisher]).expect_err("one is missing").to_string();
+        assert!(error.contains(subscriber), "{error}");
+        let config = parsed(&[]);
+        assert!(config.hubs.is_empty() && config.sites[0].hub.is_none());
     }
 
     #[test]

@@ -80,6 +80,32 @@ impl Site {
     }
 }
 
+#[test]
+fn php_server_has_a_hub_too() {
+    let www = Www::new().file("index.php", SCRIPT);
+    let start = |keys: &[&str]| {
+        let mut server = Server::builder(www.path()).arg("--mercure");
+        for key in keys {
+            server = server.env(format!("MERCURE_{key}_JWT_KEY"), "secret");
+        }
+        server.try_start()
+    };
+    let ended = start(&["PUBLISHER"]).expect_err("a key is missing");
+    ended.assert(
+        2,
+        "--mercure: the environment variable MERCURE_SUBSCRIBER_JWT_KEY is not set",
+    );
+    let site = Site {
+        server: start(&["PUBLISHER", "SUBSCRIBER"]).expect("it starts"),
+        _www: www,
+    };
+    let stranger = site.server.get("/.well-known/mercure?topic=*");
+    stranger.assert_status(401);
+    let mut reader = site.subscribe(true);
+    site.run("mercure_publish('t', 'one', private: true);");
+    until(&mut reader, "one");
+}
+
 /// Reads up to the end of an event with this data.
 #[track_caller]
 fn until(reader: &mut Connection, data: &str) -> String {

@@ -31,6 +31,7 @@ pub(crate) struct Draft {
 
 impl Default for Draft {
     fn default() -> Self {
+        let hub = Mercure::new(JwtKey::default());
         Self {
             publisher: None,
             subscriber: None,
@@ -38,8 +39,8 @@ impl Default for Draft {
             subscriptions: false,
             cors_origins: Vec::new(),
             publish_origins: Vec::new(),
-            heartbeat: Some(Duration::from_secs(40)),
-            write_timeout: Some(Duration::from_secs(600)),
+            heartbeat: hub.heartbeat,
+            write_timeout: hub.write_timeout,
             history: None,
             cookie: None,
             version_7: false,
@@ -275,8 +276,8 @@ pub(super) fn mercure(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> R
             "write one of them, or both",
         );
     }
+    let plain = Mercure::new(publisher);
     cx.hubs.push(Mercure {
-        publisher,
         subscriber: draft.subscriber,
         anonymous: draft.anonymous,
         subscriptions: draft.subscriptions,
@@ -284,18 +285,14 @@ pub(super) fn mercure(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> R
         publish_origins: draft.publish_origins,
         heartbeat: draft.heartbeat,
         write_timeout: draft.write_timeout,
-        history: draft.history.unwrap_or(HISTORY),
-        cookie: draft
-            .cookie
-            .unwrap_or_else(|| "mercureAuthorization".to_owned()),
+        history: draft.history.unwrap_or(plain.history),
+        cookie: draft.cookie.unwrap_or(plain.cookie),
         version_7: draft.version_7,
+        publisher: plain.publisher,
     });
     scope.push(matcher, Handler::Mercure(cx.hubs.len() - 1));
     Ok(())
 }
-
-/// Updates that are kept without a word about it.
-const HISTORY: usize = 1_000;
 
 fn key(call: &Call<'_>) -> Result<JwtKey, Error> {
     let words = call.arguments(1, 2)?;
@@ -418,7 +415,7 @@ fn transport(cx: &mut Context, call: &Call<'_>, hub: &mut Draft) -> Result<(), E
         }
         "bolt" => {
             in_memory(cx, name);
-            hub.history = Some(HISTORY);
+            hub.history = Some(Mercure::HISTORY);
             cx.read(&BOLT, call.block.unwrap_or_default(), hub);
         }
         _ => return Err(unsupported(name, "transports are `local` and `bolt`")),
@@ -438,7 +435,7 @@ fn transport_url(cx: &mut Context, call: &Call<'_>, hub: &mut Draft) -> Result<(
             let query = url.split_once('?').map_or("", |(_, query)| query);
             let size = query.split('&').find_map(|pair| pair.strip_prefix("size="));
             hub.history = Some(match size {
-                None => HISTORY,
+                None => Mercure::HISTORY,
                 Some(size) => size.parse().map_err(|_| {
                     let message = format!("`{size}` is not a number of updates");
                     bad_value(&word.position, message, "")
