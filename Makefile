@@ -7,7 +7,7 @@ CARGO ?= cargo
 LISTEN ?= :8080
 
 .DEFAULT_GOAL := help
-.PHONY: help serve build debug test check lint deny fmt bench bench-quick h2spec soak fuzz reference clean
+.PHONY: help serve build debug test check lint deny fmt bench bench-quick h2spec soak fuzz miri reference clean
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
@@ -60,6 +60,12 @@ soak: debug ## Have requests of every kind run in one process, with databases: S
 fuzz: ## Fuzz each target for FUZZ_SECONDS (default 600)
 	@scripts/setup.sh test
 	fuzz/run.sh all $${FUZZ_SECONDS:-600}
+
+miri: ## Check the queue's unit tests with Miri, in some minutes; installs a nightly toolchain by rustup
+	@$(CARGO) +nightly miri --version >/dev/null 2>&1 || \
+		rustup toolchain install nightly --profile minimal --component miri --component rust-src
+	PROPTEST_CASES=4 MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-permissive-provenance" \
+		$(CARGO) +nightly miri test --locked --target-dir target/miri -p howdah-shm --lib
 
 reference: ## Write the reference pages anew from the code
 	$(CARGO) run -q --locked -p howdah-config --example reference > docs/reference/caddyfile.md
