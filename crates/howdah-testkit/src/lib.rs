@@ -35,7 +35,7 @@ pub use builder::{Ended, ServerBuilder};
 pub use client::{Connection, Request, Response};
 pub use gate::Gate;
 pub use ports::free_ports;
-pub use redis::Redis;
+pub use redis::{Redis, RedisTls};
 pub use rustix::process::Signal;
 pub use server::Server;
 pub use www::Www;

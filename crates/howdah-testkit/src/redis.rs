@@ -2,6 +2,7 @@
 //! what it has over a restart.
 
 use std::net::TcpStream;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
@@ -14,6 +15,18 @@ pub struct Redis {
     child: Child,
     port: u16,
     directory: TempDir,
+    tls: Option<RedisTls>,
+}
+
+/// What a server that speaks nothing but TLS has, as PEM files.
+#[derive(Debug, Clone)]
+pub struct RedisTls {
+    /// For 127.0.0.1.
+    pub certificate: PathBuf,
+    /// Of the certificate.
+    pub key: PathBuf,
+    /// The authority of the certificate.
+    pub root: PathBuf,
 }
 
 impl Redis {
@@ -25,9 +38,21 @@ impl Redis {
     /// # Panics
     /// If it does not answer.
     pub fn start() -> Option<Self> {
+        Self::start_with(None)
+    }
+
+    /// The same with TLS.
+    ///
+    /// # Panics
+    /// If it does not answer.
+    pub fn over_tls(tls: RedisTls) -> Option<Self> {
+        Self::start_with(Some(tls))
+    }
+
+    fn start_with(tls: Option<RedisTls>) -> Option<Self> {
         let [port] = free_ports();
         let directory = tempfile::tempdir().expect("a directory");
-        let Some(child) = spawn(port, &directory) else {
+        let Some(child) = spawn(port, &directory, tls.as_ref()) else {
             eprintln!("skipped: redis-server is not installed");
             return None;
         };
@@ -35,6 +60,7 @@ impl Redis {
             child,
             port,
             directory,
+            tls,
         };
         redis.wait();
         Some(redis)
@@ -59,7 +85,7 @@ impl Redis {
     /// # Panics
     /// If it does not answer.
     pub fn start_again(&mut self) {
-        self.child = spawn(self.port, &self.directory).expect("it is installed");
+        self.child = spawn(self.port, &self.directory, self.tls.as_ref()).expect("it is installed");
         self.wait();
     }
 
@@ -89,26 +115,35 @@ impl Redis {
         cli.args(["-h", "127.0.0.1", "-p"])
             .arg(self.port.to_string())
             .env("REDISCLI_AUTH", Self::PASSWORD);
+        if let Some(tls) = &self.tls {
+            cli.args(["--tls", "--cacert"]).arg(&tls.root);
+        }
         cli
     }
 }
 
-fn spawn(port: u16, directory: &TempDir) -> Option<Child> {
-    Command::new("redis-server")
+fn spawn(port: u16, directory: &TempDir, tls: Option<&RedisTls>) -> Option<Child> {
+    let mut server = Command::new("redis-server");
+    server
         .args(["--bind", "127.0.0.1", "--save", "", "--appendonly", "yes"])
-        .args([
-            "--appendfsync",
-            "always",
-            "--requirepass",
-            Redis::PASSWORD,
-            "--port",
-        ])
-        .arg(port.to_string())
+        .args(["--appendfsync", "always", "--requirepass", Redis::PASSWORD])
         .arg("--dir")
         .arg(directory.path())
-        .stdout(Stdio::null())
-        .spawn()
-        .ok()
+        .stdout(Stdio::null());
+    if let Some(tls) = tls {
+        server.args(["--port", "0", "--tls-auth-clients", "no", "--tls-port"]);
+        server.arg(port.to_string());
+        for (option, file) in [
+            ("--tls-cert-file", &tls.certificate),
+            ("--tls-key-file", &tls.key),
+            ("--tls-ca-cert-file", &tls.root),
+        ] {
+            server.arg(option).arg(file);
+        }
+    } else {
+        server.arg("--port").arg(port.to_string());
+    }
+    server.spawn().ok()
 }
 
 impl Drop for Redis {

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use howdah_testkit::{PATIENCE, Redis, Server, ServerBuilder, process};
+use howdah_testkit::{PATIENCE, Redis, RedisTls, Server, ServerBuilder, process};
 use howdah_tests::acme::{Acme, Ports};
 use howdah_tests::tls::{Authority, Client};
 use tempfile::TempDir;
@@ -233,4 +233,44 @@ fn the_internal_authority_is_that_of_all() {
     three.wait_log(BACK);
     let served = || client.get(three.address(), "localhost", "/").is_ok();
     assert!(process::wait_until(PATIENCE, served), "it is issued then");
+}
+
+#[test]
+fn keys_travel_over_tls_to_nobody_else() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| directory.path().join(name);
+    let (authority, other) = (Authority::new(), Authority::new());
+    std::fs::write(path("root.pem"), authority.pem()).expect("written");
+    std::fs::write(path("other.pem"), other.pem()).expect("written");
+    let pair = authority.issue(directory.path(), "redis", &["127.0.0.1"]);
+    let Some(redis) = Redis::over_tls(RedisTls {
+        certificate: pair.certificate,
+        key: pair.key,
+        root: path("root.pem"),
+    }) else {
+        return;
+    };
+    let server = |machine: &str, root: &str| {
+        Server::caddyfile(format!(
+            "{{\nadmin off\nstorage redis {{\naddress 127.0.0.1:{}\npassword {}\ntls_enabled true\n\
+             tls_server_certs_path {}\nroot {}\n}}\n}}\n{INTERNAL}",
+            redis.port(),
+            Redis::PASSWORD,
+            path(root).display(),
+            path(machine).display(),
+        ))
+    };
+    // Whoever answers there has no certificate of the authority that is named.
+    let wary = server("wary", "other.pem").start();
+    wary.expect_log(AWAY);
+    wary.wait_log("invalid peer certificate");
+    assert_eq!(redis.ask(&["DBSIZE"]), "0");
+    let servers = ["one", "two"].map(|machine| server(machine, "root.pem").start());
+    let root = std::fs::read_to_string(path("one/authority/root.crt")).expect("a copy");
+    let client = Client::trusting(&root);
+    for server in &servers {
+        let answer = client.get(server.address(), "localhost", "/");
+        answer.expect("an answer").assert(200, "local");
+    }
+    assert!(redis.ask(&["KEYS", "*"]).contains("authority"));
 }
