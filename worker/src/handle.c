@@ -57,9 +57,13 @@ bool howdah_handle_booted(void)
 
 /* --- a request ------------------------------------------------------------------------------------- */
 
-/* The request's last PHP code has run. */
-static void complete(struct howdah_request *request, enum howdah_ending ending)
+/* The request's last PHP code has run. If the worker cannot serve another, its successor is on its way before the
+ * client has the whole response and sends the next request. */
+static void complete(struct howdah_request *request, enum howdah_ending ending, bool leaves)
 {
+	if (leaves && request->origin == HOWDAH_ORIGIN_CLIENT) {
+		howdah_log_state("retiring");
+	}
 	request->exit_status = (uint32_t)EG(exit_status);
 	request->fatal = ending == HOWDAH_ENDING_FATAL;
 	request->memory_peak = zend_memory_peak_usage(true);
@@ -75,7 +79,7 @@ _Noreturn static void leave_with_request(struct howdah_request *request, enum ho
 	bool fatal = ending == HOWDAH_ENDING_FATAL;
 	int status = fatal ? EXIT_STATUS_FATAL : EG(exit_status);
 	EG(exit_status) = status;
-	complete(request, ending);
+	complete(request, ending, true);
 	_exit(request->origin == HOWDAH_ORIGIN_CLIENT ? status : HOWDAH_EXIT_STATUS_BOOT);
 }
 
@@ -109,7 +113,7 @@ static void run(struct howdah_request *request, zend_fcall_info *callback, zend_
 		zend_unset_timeout();
 	}
 	howdah_cpu_limit_stop();
-	complete(request, ending);
+	complete(request, ending, ending == HOWDAH_ENDING_FATAL);
 	if (UNEXPECTED(ending == HOWDAH_ENDING_FATAL)) {
 		_exit(EXIT_STATUS_FATAL);
 	}

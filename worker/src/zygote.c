@@ -10,13 +10,19 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "title.h"
+
 /* How long children may take to leave when the front is gone, in milliseconds; then they are killed. */
 #define LEAVE_TIME_MS 2000
+/* No command must have come for so long before a spare is forked: a child that was just started has the processor
+ * first, and where children come and go all the time each is forked when it is asked for. */
+#define SPARE_DELAY_MS 5
 
 static const int foreign_signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 
@@ -39,6 +45,7 @@ bool howdah_zygote_init(struct howdah_zygote *zygote, int control)
 
 	memset(zygote, 0, sizeof(*zygote));
 	zygote->control = control;
+	zygote->spare_socket = -1;
 	zygote->signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (zygote->signals < 0) {
 		fprintf(stderr, "howdah-php: cannot watch child processes: %s\n", strerror(errno));
@@ -56,6 +63,13 @@ void howdah_zygote_reset_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+static void forget_spare(struct howdah_zygote *zygote)
+{
+	zygote->spare = 0;
+	close(zygote->spare_socket);
+	zygote->spare_socket = -1;
+}
+
 static void reap(struct howdah_zygote *zygote, bool report)
 {
 	struct signalfd_siginfo info;
@@ -65,6 +79,11 @@ static void reap(struct howdah_zygote *zygote, bool report)
 	int status;
 	pid_t pid;
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		if (pid == zygote->spare) {
+			forget_spare(zygote);
+			zygote->spare_died = true;
+			continue;
+		}
 		uint32_t number = 0;
 		while (number < HOWDAH_WORKERS_MAX && zygote->pid[number] != pid) {
 			number++;
@@ -84,6 +103,9 @@ static void reap(struct howdah_zygote *zygote, bool report)
 
 static bool any_child(const struct howdah_zygote *zygote)
 {
+	if (zygote->spare) {
+		return true;
+	}
 	for (uint32_t number = 0; number < HOWDAH_WORKERS_MAX; number++) {
 		if (zygote->pid[number]) {
 			return true;
@@ -113,6 +135,9 @@ static void leave(struct howdah_zygote *zygote)
 	if (zygote->signal_children) {
 		signal_children(zygote, SIGTERM);
 	}
+	if (zygote->spare) {
+		kill(zygote->spare, SIGKILL); /* it has nothing to end */
+	}
 	int64_t deadline = now_ms() + LEAVE_TIME_MS;
 	reap(zygote, false);
 	while (any_child(zygote)) {
@@ -127,6 +152,64 @@ static void leave(struct howdah_zygote *zygote)
 	}
 }
 
+/* -1: no; else as fork(). In the child the zygote's descriptors are closed, and the kernel kills it with the zygote. */
+static pid_t fork_child(struct howdah_zygote *zygote)
+{
+	fflush(NULL); /* or the child would write the parent's buffers once more */
+	pid_t parent = getpid();
+	pid_t pid = fork();
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != parent) {
+			_exit(1); /* the zygote died before the line above */
+		}
+		close(zygote->control);
+		close(zygote->signals);
+		if (zygote->spare_socket >= 0) {
+			close(zygote->spare_socket);
+			zygote->spare_socket = -1;
+		}
+	}
+	return pid;
+}
+
+/* In the spare: waits for its command. */
+static void wait_as_spare(struct howdah_zygote *zygote, int socket)
+{
+	static struct howdah_message message;
+	howdah_title_set("%s", zygote->spare_title);
+	if (howdah_control_receive(socket, &message) != HOWDAH_RECEIVED_MESSAGE) {
+		_exit(0); /* the zygote needs none any more */
+	}
+	close(socket);
+	zygote->become(zygote, &message);
+	howdah_control_close_fds(&message);
+}
+
+/* If it fails: without a spare a child is forked when it is asked for, and FAILED says what is wrong. */
+static void fork_spare(struct howdah_zygote *zygote)
+{
+	int ends[2];
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+		zygote->spare_died = true;
+		return;
+	}
+	pid_t pid = fork_child(zygote);
+	if (pid == 0) {
+		close(ends[0]);
+		wait_as_spare(zygote, ends[1]);
+		return;
+	}
+	close(ends[1]);
+	if (pid < 0) {
+		close(ends[0]);
+		zygote->spare_died = true;
+		return;
+	}
+	zygote->spare = pid;
+	zygote->spare_socket = ends[0];
+}
+
 int howdah_zygote_run(struct howdah_zygote *zygote)
 {
 	static struct howdah_message message;
@@ -136,10 +219,19 @@ int howdah_zygote_run(struct howdah_zygote *zygote)
 			{.fd = zygote->control, .events = POLLIN},
 			{.fd = zygote->signals, .events = POLLIN},
 		};
-		if (poll(wait, 2, -1) < 0 && errno != EINTR) {
+		bool wants_spare = zygote->become && !zygote->spare && !zygote->spare_died;
+		int count = poll(wait, 2, wants_spare ? SPARE_DELAY_MS : -1);
+		if (count < 0 && errno != EINTR) {
 			fprintf(stderr, "howdah-php: poll: %s\n", strerror(errno));
 			status = 1;
 			break;
+		}
+		if (count == 0) {
+			fork_spare(zygote);
+			if (zygote->became_child) {
+				return 0;
+			}
+			continue;
 		}
 		if (wait[1].revents) {
 			reap(zygote, true);
@@ -160,6 +252,7 @@ int howdah_zygote_run(struct howdah_zygote *zygote)
 		/* The front may know of a death, by its pidfd, before SIGCHLD has been read here: a place must
 		 * not look taken then. */
 		reap(zygote, true);
+		zygote->spare_died = false;
 		zygote->command(zygote, &message);
 		howdah_control_close_fds(&message);
 		if (zygote->became_child) {
@@ -170,25 +263,9 @@ int howdah_zygote_run(struct howdah_zygote *zygote)
 	return status;
 }
 
-int howdah_zygote_fork(struct howdah_zygote *zygote, uint32_t number, uint32_t kind)
+/* Tells the front of child `number`. */
+static void announce(struct howdah_zygote *zygote, uint32_t number, uint32_t kind, pid_t pid)
 {
-	fflush(NULL); /* or the child would write the parent's buffers once more */
-	pid_t parent = getpid();
-	pid_t pid = fork();
-	if (pid < 0) {
-		howdah_control_fail(zygote->control, number, errno, "fork: %s", strerror(errno));
-		return -1;
-	}
-	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (getppid() != parent) {
-			_exit(1); /* the zygote died before the line above */
-		}
-		close(zygote->control);
-		close(zygote->signals);
-		return 0;
-	}
-
 	zygote->pid[number] = pid;
 	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	struct howdah_control head = {.kind = kind, .worker = number, .pid = pid};
@@ -201,5 +278,33 @@ int howdah_zygote_fork(struct howdah_zygote *zygote, uint32_t number, uint32_t k
 	if (pidfd >= 0) {
 		close(pidfd);
 	}
-	return 1;
+}
+
+int howdah_zygote_fork(struct howdah_zygote *zygote, uint32_t number, uint32_t kind)
+{
+	pid_t pid = fork_child(zygote);
+	if (pid < 0) {
+		howdah_control_fail(zygote->control, number, errno, "fork: %s", strerror(errno));
+		return -1;
+	}
+	if (pid > 0) {
+		announce(zygote, number, kind, pid);
+	}
+	return pid > 0;
+}
+
+bool howdah_zygote_use_spare(struct howdah_zygote *zygote, const struct howdah_message *message, uint32_t kind)
+{
+	pid_t pid = zygote->spare;
+	if (!pid) {
+		return false;
+	}
+	int fd = message->fd_count > 0 ? message->fds[0] : -1;
+	if (howdah_control_send(zygote->spare_socket, message->head, message->data, message->head.size, fd) != 0) {
+		kill(pid, SIGKILL); /* most likely it is dead; it is reaped as the spare that it was */
+		return false;
+	}
+	forget_spare(zygote);
+	announce(zygote, message->head.worker, kind, pid);
+	return true;
 }

@@ -2,6 +2,9 @@
  * A zygote: a process that does nothing but fork children on command, reap them and report them.
  * The root forks pool zygotes, a pool zygote forks workers; this is what both share.
  *
+ * A zygote may have a spare: a child that is forked in advance, when nothing else is to be done, and waits
+ * for the command that makes it a numbered one. The front does not know it before.
+ *
  * Rules: one thread; signals that a terminal or an init sends are ignored, the front commands; when the
  * control socket ends, so do the children, then the zygote. Nothing here touches PHP.
  */
@@ -20,8 +23,14 @@ struct howdah_zygote {
 	uint32_t exited_kind;          /* message that reports a child's end */
 	/* A command of the front. The handler closes or keeps the descriptors. */
 	void (*command)(struct howdah_zygote *zygote, struct howdah_message *message);
-	bool became_child;    /* set by the handler in a child that is to leave the loop */
-	bool signal_children; /* SIGTERM them when the socket ends; otherwise they see the end of their own */
+	/* What a spare becomes when it is given a command; NULL: there are no spares. */
+	void (*become)(struct howdah_zygote *zygote, struct howdah_message *message);
+	const char *spare_title; /* the name that it has until then */
+	pid_t spare;             /* 0: none */
+	int spare_socket;        /* to it, while it waits */
+	bool spare_died;         /* by itself, or could not be forked: the next one comes after the next command */
+	bool became_child;       /* set by the handler in a child that is to leave the loop */
+	bool signal_children;    /* SIGTERM them when the socket ends; otherwise they see the end of their own */
 	void *data;
 };
 
@@ -37,6 +46,12 @@ int howdah_zygote_run(struct howdah_zygote *zygote);
  * -1: FAILED was sent.
  */
 int howdah_zygote_fork(struct howdah_zygote *zygote, uint32_t number, uint32_t kind);
+
+/*
+ * Has the spare do what the message says, as the child that it names, and tells the front as above. False:
+ * there is no spare; fork.
+ */
+bool howdah_zygote_use_spare(struct howdah_zygote *zygote, const struct howdah_message *message, uint32_t kind);
 
 /* What a process that runs PHP code expects: default signals, none blocked, SIGPIPE ignored. */
 void howdah_zygote_reset_signals(void);

@@ -9,6 +9,7 @@
 #include "pool.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -47,6 +48,14 @@ static void become_worker(struct howdah_pool *pool, uint32_t worker, int log, co
 	howdah_request_after_fork();
 }
 
+/* In a spare, which has been given what spawn() checked. */
+static void become(struct howdah_zygote *self, struct howdah_message *message)
+{
+	int log = message->fds[0];
+	message->fds[0] = -1; /* taken */
+	become_worker(self->data, message->head.worker, log, message->data);
+}
+
 static void spawn(struct howdah_message *message)
 {
 	struct howdah_pool *pool = zygote.data;
@@ -68,10 +77,9 @@ static void spawn(struct howdah_message *message)
 			zygote.control, worker, EBUSY, "worker %u still runs as process %d", worker, (int)zygote.pid[worker]);
 		return;
 	}
-	if (howdah_zygote_fork(&zygote, worker, HOWDAH_CONTROL_SPAWNED) == 0) {
-		int log = message->fds[0];
-		message->fds[0] = -1; /* taken */
-		become_worker(pool, worker, log, message->data);
+	if (!howdah_zygote_use_spare(&zygote, message, HOWDAH_CONTROL_SPAWNED) &&
+		howdah_zygote_fork(&zygote, worker, HOWDAH_CONTROL_SPAWNED) == 0) {
+		become(&zygote, message);
 	}
 }
 
@@ -94,6 +102,13 @@ void howdah_zygote_pool_serve(struct howdah_pool *pool, int status, const char *
 	zygote.exited_kind = HOWDAH_CONTROL_EXITED;
 	zygote.signal_children = true;
 	zygote.command = command;
+	/* To fork what has booted takes milliseconds: a successor is not to wait for that. */
+	if (pool->options.mode == HOWDAH_POOL_WORKER && status == HOWDAH_BOOTED_ONCE) {
+		static char title[sizeof(pool->name) + sizeof("howdah:  spare")];
+		snprintf(title, sizeof(title), "howdah: %s spare", pool->name);
+		zygote.spare_title = title;
+		zygote.become = become;
+	}
 	zygote.data = pool;
 	/* An error means that the front has left, which the loop reads next. */
 	(void)howdah_control_send(control_socket, booted, sentence, strlen(sentence), -1);

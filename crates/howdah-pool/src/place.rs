@@ -138,6 +138,8 @@ pub(crate) struct LastProcess {
     pub(crate) request_id: u64,
     /// Its end is no news: we ended it, or it had been told to leave.
     pub(crate) expected: bool,
+    /// It had said that it would leave: with whatever exit status, that is no crash.
+    pub(crate) retiring: bool,
 }
 
 /// The largest of what was noted lately: within half a minute to a minute.

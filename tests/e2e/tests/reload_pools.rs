@@ -88,8 +88,12 @@ impl Site {
     fn assert_left(&self, pools: usize, workers: usize) {
         let gone = || self.admin.get("/status").json()["leaving"].is_null();
         assert!(process::wait_until(PATIENCE, gone), "PHP is still leaving");
-        // A root zygote, one for each pool, and workers.
-        let count = || self.server.processes().len();
+        // A root zygote, one for each pool, and workers; not the spares, which come when there is time.
+        let spare = |process: &process::Process| process.command.ends_with(" spare");
+        let count = || {
+            let processes = self.server.processes();
+            processes.iter().filter(|process| !spare(process)).count()
+        };
         let there = process::wait_until(PATIENCE, || count() == 1 + pools + workers);
         assert!(there, "{:#?}", self.server.processes());
         let unmapped = process::wait_until(PATIENCE, || self.segments() == pools);

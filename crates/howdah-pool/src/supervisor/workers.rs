@@ -299,6 +299,7 @@ impl Supervisor {
                 .and_then(|status| status.request_id)
                 .map_or(0, u64::from),
             expected,
+            retiring: occupant.retiring,
         };
         let (id, begun, was_ready) = (occupant.generation, occupant.since, occupant.ready);
         if !was_ready && !expected {
@@ -375,15 +376,16 @@ impl Supervisor {
         let Some(place) = pool.places.get(worker.index()) else {
             return;
         };
-        let (request_id, expected) = match (place.occupant(), place.last) {
+        let (request_id, expected, retiring) = match (place.occupant(), place.last) {
             (Some(occupant), _) if occupant.pid() == pid => {
                 let words = pool.segment.worker(worker);
                 let request_id = words.and_then(|words| words.request_id);
                 let expected = occupant.ends_as_told() || self.stopping;
-                (request_id.map_or(0, u64::from), expected)
+                let retiring = occupant.retiring;
+                (request_id.map_or(0, u64::from), expected, retiring)
             }
-            (_, Some(last)) if last.pid == pid => (last.request_id, last.expected),
-            _ => (0, self.stopping),
+            (_, Some(last)) if last.pid == pid => (last.request_id, last.expected, last.retiring),
+            _ => (0, self.stopping, false),
         };
         let (name, worker, text) = (&*pool.name, worker.0, status.to_string());
         match status.code() {
@@ -395,7 +397,8 @@ impl Supervisor {
             Some(0 | EXIT_STATUS_BOOT) => {
                 tracing::debug!(target: "howdah::pool", pool = name, worker, pid, status = text, "worker left");
             }
-            _ if expected => {
+            // With `exit restart` the status is the application's own.
+            code if expected || (retiring && code.is_some()) => {
                 tracing::debug!(target: "howdah::pool", pool = name, worker, pid, status = text, "worker left");
             }
             _ => {
