@@ -162,7 +162,8 @@ pub(crate) const PHP: Table<Php> = Table {
                 syntax: "max_threads NUMBER|auto",
                 default: "as many as `num_threads`",
                 about: "How many PHP processes there may be when requests wait although the processors \
-                        are not busy; with `auto` what the machine allows.",
+                        are not busy, or the PHP processes themselves only wait, for a database for \
+                        instance; with `auto` what the machine allows.",
                 differs: "In FrankenPHP the threads of workers are among them.",
                 example: "max_threads 32",
             },

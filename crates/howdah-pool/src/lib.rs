@@ -15,6 +15,7 @@
 //! This crate must not know PHP's headers, HTTP connections or configuration files.
 #![deny(unsafe_code)]
 
+mod blocked;
 mod control;
 mod encode;
 mod exchange;

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use howdah_shm::{Geometry, Segment, WorkerId};
 use tokio::sync::mpsc;
 
+use crate::blocked::BlockedMeter;
 use crate::encode::{self, EncodeError};
 use crate::front::FrontSeed;
 use crate::generation::{Generation, Phase};
@@ -40,6 +41,8 @@ pub(crate) struct Pool {
     pub(crate) given_up: bool,
     /// Workers that there should be now.
     pub(crate) desired: usize,
+    /// What its workers wait for, while requests wait for them and processors are busy.
+    pub(crate) blocked: BlockedMeter,
     pub(crate) places: Vec<Place>,
     /// Since when every place is taken by a worker that leaves, and whether that was logged.
     pub(crate) all_leave: Option<(Instant, bool)>,
@@ -124,6 +127,7 @@ impl Pool {
             name: options.name.as_str().into(),
             boot_each: options.worker().is_some_and(|worker| worker.boot_each),
             desired: options.serving_min(),
+            blocked: BlockedMeter::default(),
             options,
             segment,
             load,

@@ -2,9 +2,13 @@
 //!
 //! A worker is added when requests wait although every worker is busy, and processors are idle: then the
 //! workers themselves wait, for a database or another server. When processors are busy, another worker
-//! would only take time from the others. A worker is taken away when it had nothing to do for a while.
-//! The two conditions cannot hold together, and the second needs seconds where the first needs
+//! would only take time from the others; unless it is somebody else who keeps the processors busy, and the
+//! workers hardly want any. A worker is taken away when it had nothing to do for a while. The conditions
+//! for more and for fewer cannot hold together, and the second needs seconds where the first needs
 //! milliseconds, so the number does not flap.
+//!
+//! Workers that load the machine by themselves want processors more and more, the more of them there are:
+//! with W of them just enough to keep all processors busy, the rule ends at W · 5/4.
 
 use std::fs::File;
 use std::io::Read;
@@ -12,6 +16,8 @@ use std::time::{Duration, Instant};
 
 /// Processors above this share are busy.
 const CPU_BUSY_PERCENT: u64 = 80;
+/// Workers that wait for something else than a processor for this share of their time hardly want one.
+const BLOCKED_PERCENT: u64 = 80;
 /// `/proc/stat` counts hundredths of a second: a shorter look says nothing.
 const CPU_SAMPLE: Duration = Duration::from_millis(50);
 
@@ -36,6 +42,9 @@ pub(crate) struct Sample {
     pub(crate) max: usize,
     /// Share of the processors' time that was used lately.
     pub(crate) cpu_percent: u64,
+    /// Share of their time that the workers lately neither ran nor waited for a processor; 0 where that is
+    /// not known.
+    pub(crate) blocked_percent: u64,
     /// The longest time that a worker has had nothing to do.
     pub(crate) idle: Duration,
     pub(crate) max_idle: Duration,
@@ -51,11 +60,17 @@ pub(crate) enum Decision {
     Keep,
 }
 
+/// Whether the processors are: what the workers wait for is of interest then.
+pub(crate) fn is_busy(cpu_percent: u64) -> bool {
+    cpu_percent >= CPU_BUSY_PERCENT
+}
+
 pub(crate) fn decide(sample: &Sample) -> Decision {
     if sample.in_flight > sample.room {
         // One that was asked for and is not there yet may be enough.
         let starting = sample.ready < sample.desired;
-        if starting || sample.desired >= sample.max || sample.cpu_percent >= CPU_BUSY_PERCENT {
+        let of_use = !is_busy(sample.cpu_percent) || sample.blocked_percent >= BLOCKED_PERCENT;
+        if starting || sample.desired >= sample.max || !of_use {
             return Decision::Keep;
         }
         return Decision::Add;
@@ -162,6 +177,7 @@ mod tests {
             min: 2,
             max: 6,
             cpu_percent: cpu,
+            blocked_percent: 0,
             idle: SECOND * idle as u32,
             max_idle: SECOND * 5,
         }
@@ -197,6 +213,48 @@ mod tests {
         for (name, sample, expected) in cases {
             assert_eq!(decide(&sample), expected, "{name}");
         }
+    }
+
+    #[test]
+    fn busy_processors_matter_to_workers_that_want_one() {
+        let at = |in_flight, ready, desired, cpu, blocked_percent| Sample {
+            blocked_percent,
+            ..sample(in_flight, ready, desired, cpu, 0)
+        };
+        let cases = [
+            ("they compute", at(9, 2, 2, 100, 0), Decision::Keep),
+            ("they do both", at(9, 2, 2, 100, 79), Decision::Keep),
+            ("others compute", at(9, 2, 2, 100, 80), Decision::Add),
+            ("nobody waits", at(2, 2, 2, 100, 100), Decision::Keep),
+            ("one is on its way", at(9, 2, 3, 100, 100), Decision::Keep),
+            ("no more are allowed", at(9, 6, 6, 100, 100), Decision::Keep),
+            ("processors are idle", at(9, 2, 2, 79, 0), Decision::Add),
+        ];
+        for (name, sample, expected) in cases {
+            assert_eq!(decide(&sample), expected, "{name}");
+        }
+    }
+
+    /// Each request computes for 1 ms and waits for 19; two processors are enough for 40 workers.
+    #[test]
+    fn workers_that_load_the_machine_themselves_come_to_an_end() {
+        let mut desired: u64 = 2;
+        for _ in 0..1000 {
+            let whole = (desired / 2).max(20);
+            let at = Sample {
+                max: 400,
+                blocked_percent: 19 * 100 / whole,
+                ..sample(
+                    1000,
+                    desired as usize,
+                    desired as usize,
+                    desired * 100 / 40,
+                    0,
+                )
+            };
+            desired += u64::from(decide(&at) == Decision::Add);
+        }
+        assert!((40..=50).contains(&desired), "{desired}");
     }
 
     #[test]

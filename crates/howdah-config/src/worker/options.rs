@@ -53,7 +53,8 @@ pub(crate) const WORKER: Table<Draft> = Table {
                 syntax: "max_threads NUMBER|auto",
                 default: "as many as `num`",
                 about: "How many workers there may be when requests wait although the processors are not \
-                        busy; with `auto` what the machine allows.",
+                        busy, or the workers themselves only wait, for a database for instance; with \
+                        `auto` what the machine allows.",
                 differs: "",
                 example: "max_threads 32",
             },

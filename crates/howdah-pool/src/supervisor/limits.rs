@@ -8,7 +8,7 @@ use super::Supervisor;
 use crate::messages::{Event, InHand, KillReason};
 use crate::place::Occupant;
 use crate::pool::Pool;
-use crate::scaling::{Decision, LOOK_AGAIN, Sample, WAIT_BEFORE_ADDING, decide};
+use crate::scaling::{Decision, LOOK_AGAIN, Sample, WAIT_BEFORE_ADDING, decide, is_busy};
 
 /// How long a worker may take to log its backtrace before it is killed.
 const TRACE_TIME: Duration = Duration::from_millis(200);
@@ -92,10 +92,14 @@ impl Supervisor {
         let now = Instant::now();
         let cpu_percent = self.cpu.percent(now);
         let pool = &mut self.pools[index];
-        let at = sample(pool, cpu_percent, Duration::ZERO);
+        let mut at = sample(pool, cpu_percent, Duration::ZERO);
         if self.stopping || at.in_flight <= at.room {
             pool.load.relieved();
+            pool.blocked.forget();
             return;
+        }
+        if is_busy(cpu_percent) {
+            at.blocked_percent = blocked_percent(pool, now);
         }
         let next = if decide(&at) == Decision::Add {
             pool.desired += 1;
@@ -130,6 +134,27 @@ impl Supervisor {
     }
 }
 
+/// Share of their time that the workers of the newest generation lately wanted no processor.
+fn blocked_percent(pool: &mut Pool, now: Instant) -> u64 {
+    let newest = pool.serving().next_back().map(|generation| generation.id);
+    let serving: Vec<_> = pool
+        .occupants()
+        .filter(|(_, occupant)| Some(occupant.generation) == newest && occupant.serves())
+        .map(|(worker, occupant)| (worker, occupant.serial, occupant.pid()))
+        .collect();
+    // Somebody else is behind then, not the workers; and who has nothing to do wants no processor.
+    let any_idle = serving.iter().any(|(worker, ..)| {
+        let status = pool.segment.worker(*worker);
+        !status.is_some_and(|status| status.is_busy())
+    });
+    if any_idle {
+        pool.blocked.forget();
+        return 0;
+    }
+    let workers = serving.iter().map(|(_, serial, pid)| (*serial, *pid));
+    pool.blocked.percent(now, workers)
+}
+
 fn sample(pool: &Pool, cpu_percent: u64, idle: Duration) -> Sample {
     let newest = pool.serving().next_back().map(|generation| generation.id);
     let ready = newest.map_or(0, |id| pool.count(id, Occupant::serves));
@@ -141,6 +166,7 @@ fn sample(pool: &Pool, cpu_percent: u64, idle: Duration) -> Sample {
         min: pool.options.serving_min(),
         max: pool.options.serving_max(),
         cpu_percent,
+        blocked_percent: 0,
         idle,
         max_idle: pool.options.max_idle_time,
     }

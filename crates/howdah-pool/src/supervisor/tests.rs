@@ -9,6 +9,7 @@ use http_body_util::BodyExt;
 
 use super::fake_root::{Boot, FakeRoot, Plan, php_info};
 use super::*;
+use crate::blocked::BlockedMeter;
 use crate::front::{PoolFront, Request, RequestBody, after_unpark, before_park};
 use crate::handle::Handle;
 use crate::options::{Concurrency, Mode, WorkerOptions};
@@ -576,6 +577,48 @@ fn workers_are_added_while_requests_wait_and_leave_when_idle() {
             })
             .await;
         assert_eq!(status.counters.scaled_up, status.counters.scaled_down);
+    })
+    .expect("started");
+}
+
+#[test]
+fn workers_that_wait_are_added_on_a_busy_machine_too() {
+    let options = worker_pool(1, |options, _| options.workers_max = 2);
+    let busy = |supervisor: &mut Supervisor| supervisor.cpu = CpuMeter::fixed(100);
+    run_with(options, &[], busy, async |server| {
+        let hanging = server.get("hang");
+        let more = async {
+            server.until("busy", |status| status.busy == 1).await;
+            assert!(server.get("").await.is_ok(), "a second worker came");
+            assert_eq!(server.status().await.counters.scaled_up, 1);
+        };
+        tokio::select! {
+            hung = hanging => panic!("{hung:?}"),
+            () = more => {}
+        }
+    })
+    .expect("started");
+}
+
+#[test]
+fn workers_that_compute_on_a_busy_machine_stay_as_many() {
+    let options = worker_pool(1, |options, _| {
+        options.workers_max = 2;
+        options.request_timeout = Some(Duration::from_millis(500));
+    });
+    let busy = |supervisor: &mut Supervisor| {
+        supervisor.cpu = CpuMeter::fixed(100);
+        supervisor.pools[0].blocked = BlockedMeter::fixed(0);
+    };
+    run_with(options, &[], busy, async |server| {
+        let hanging = server.get("hang");
+        let waiting = async {
+            server.until("busy", |status| status.busy == 1).await;
+            server.get("").await
+        };
+        let (hung, waited) = tokio::join!(hanging, waiting);
+        assert!(hung.is_err() && waited.is_ok(), "{hung:?} {waited:?}");
+        assert_eq!(server.status().await.counters.scaled_up, 0);
     })
     .expect("started");
 }
