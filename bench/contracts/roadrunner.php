@@ -13,8 +13,12 @@ $http = new HttpWorker(Worker::create());
 while (($request = $http->waitRequest()) !== null) {
     $_GET = $request->query;
     $_COOKIE = $request->cookies;
-    $_SERVER['REQUEST_METHOD'] = $request->method;
-    $_SERVER['REQUEST_URI'] = (string) parse_url($request->uri, PHP_URL_PATH);
-    [$status, $body, $headers] = $adapter->answer($_SERVER['REQUEST_URI']);
+    $_POST = $request->getParsedBody() ?? [];
+    $_FILES = array_map(
+        static fn (array $file): array => ['type' => $file['mime'], 'tmp_name' => $file['tmpName']] + $file,
+        $request->uploads,
+    );
+    $path = (string) parse_url($request->uri, PHP_URL_PATH);
+    [$status, $body, $headers] = $adapter->answer($request->method, $path, $request->headers);
     $http->respond($status, $body, $headers);
 }

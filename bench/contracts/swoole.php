@@ -2,9 +2,9 @@
 
 declare(strict_types=1);
 
-// Swoole's HTTP server.   swoole.php PORT WORKERS DOCROOT
+// Swoole's HTTP server.   swoole.php PORT WORKERS DOCROOT MODE, which is `base` or `process`
 require __DIR__.'/adapter.php';
-$server = new Swoole\Http\Server('127.0.0.1', (int) $argv[1], SWOOLE_PROCESS);
+$server = new Swoole\Http\Server('127.0.0.1', (int) $argv[1], $argv[4] === 'process' ? SWOOLE_PROCESS : SWOOLE_BASE);
 $server->set([
     'worker_num' => (int) $argv[2],
     'log_level' => SWOOLE_LOG_WARNING,
@@ -12,6 +12,10 @@ $server->set([
     // One request at a time, as everywhere else: superglobals belong to it.
     'enable_coroutine' => false,
     'package_max_length' => 64 << 20,
+    // For BASE mode: one socket for all processes would leave most connections to the first that wakes up.
+    'enable_reuse_port' => true,
+    // For PROCESS mode: to a worker that is free, as its documentation wants it for servers that block.
+    'dispatch_mode' => 3,
 ]);
 $adapter = null;
 $server->on('workerStart', static function () use (&$adapter, $argv): void {
@@ -20,12 +24,13 @@ $server->on('workerStart', static function () use (&$adapter, $argv): void {
 $server->on('request', static function ($request, $response) use (&$adapter): void {
     $_GET = $request->get ?? [];
     $_COOKIE = $request->cookie ?? [];
-    $_SERVER['REQUEST_METHOD'] = $request->server['request_method'];
-    $_SERVER['REQUEST_URI'] = $request->server['request_uri'];
-    [$status, $body, $headers] = $adapter->answer($request->server['request_uri']);
+    $_POST = $request->post ?? [];
+    $_FILES = $request->files ?? [];
+    ['request_method' => $method, 'request_uri' => $path] = $request->server;
+    [$status, $body, $headers] = $adapter->answer($method, $path, $request->header ?? []);
     $response->status($status);
     foreach ($headers as $name => $values) {
-        $response->header($name, $values[0]);
+        $response->header($name, count($values) === 1 ? $values[0] : $values);
     }
     $response->end($body);
 });

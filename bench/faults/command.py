@@ -14,10 +14,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bench.faults import replacement
 from bench.faults.injectors import IdleConnections
 from bench.faults.report import faults_report
 from bench.faults.scenarios import SCENARIOS, Scenario, Sizes
 from bench.harness import machine, phpini
+from bench.harness.choose import choose_peers
 from bench.harness.errors import BenchError
 from bench.harness.http_check import fetch
 from bench.harness.load import Load, run_wrk
@@ -27,6 +29,7 @@ from bench.harness.server import Server, Setup, plain_site, serve
 if TYPE_CHECKING:
     import argparse
 
+    from bench.faults.replacement import Replacement
     from bench.harness.peers import Peer
 
 SITE = Path(__file__).with_name("site")
@@ -35,6 +38,7 @@ POLL_SECONDS = 0.02
 WRK_THREADS = 1
 SPARE_FILES = 500
 INTERRUPTED = 130
+DEFAULT_PEERS = ("howdah", "nginx-fpm")
 
 
 @dataclass(frozen=True)
@@ -121,18 +125,50 @@ def measure(
     )
 
 
-def choose(wanted: list[str] | None) -> list[Scenario]:
-    """Scenarios by name, all by default."""
+def choose(wanted: list[str] | None) -> tuple[list[Scenario], bool]:
+    """Scenarios by name, and whether workers are to be replaced; all by default."""
     known = {scenario.name: scenario for scenario in SCENARIOS}
     for name in wanted or []:
-        if name not in known:
-            raise BenchError(f"no fault {name}; there are: {', '.join(known)}")
-    return [known[name] for name in wanted] if wanted else list(SCENARIOS)
+        if name not in known and name != replacement.NAME:
+            names = ", ".join([*known, replacement.NAME])
+            raise BenchError(f"no fault {name}; there are: {names}")
+    if not wanted:
+        return list(SCENARIOS), True
+    return [known[name] for name in wanted if name in known], replacement.NAME in wanted
 
 
-def measure_faults(arguments: argparse.Namespace, peers: list[Peer], folder: Path) -> int:
+def replacing_peers(wanted: list[str] | None) -> list[Peer]:
+    """Those whose workers are to be replaced: the named ones, or all with a worker mode."""
+    if wanted is None:
+        return replacement.candidates()
+    return [peer for peer in choose_peers(wanted) if peer.contract in replacement.CONTRACTS]
+
+
+def measure_replacements(
+    peers: list[Peer], arguments: argparse.Namespace, temporary: Path, progress: Progress
+) -> tuple[list[Replacement], list[str]]:
+    """Every peer that is there in every way, and what went wrong."""
+    found: list[Replacement] = []
+    failures = []
+    for peer in peers:
+        progress.doing(f"{replacement.NAME}  {peer.name}")
+        try:
+            folder = temporary / f"{replacement.NAME}-{peer.name}"
+            found += replacement.measure_peer(peer, arguments, folder)
+            progress.step(f"{replacement.NAME}  {peer.name}")
+        except (BenchError, OSError) as error:
+            failures.append(f"{replacement.NAME}, {peer.name}: {error}")
+            progress.step(failures[-1])
+    return found, failures
+
+
+def measure_faults(arguments: argparse.Namespace, folder: Path) -> int:
     """The whole command; prints the table and leaves it with the raw data in `folder`."""
-    scenarios = choose(arguments.fault)
+    scenarios, replaces = choose(arguments.fault)
+    peers = choose_peers(arguments.peer or DEFAULT_PEERS) if scenarios else []
+    replacing = replacing_peers(arguments.peer) if replaces else []
+    if not peers and not replacing:
+        raise BenchError("none of these peers has a worker mode")
     sizes = Sizes(arguments.workers, arguments.idle_connections, arguments.flood_clients)
     # A front that proxies to PHP uses two descriptors for a request.
     allow_files(max(sizes.idle_connections, 2 * sizes.flood_clients) + SPARE_FILES)
@@ -143,13 +179,14 @@ def measure_faults(arguments: argparse.Namespace, peers: list[Peer], folder: Pat
         "workers": sizes.workers,
         "connections": arguments.connections,
         "duration": arguments.duration,
-        "peers": {peer.name: peer.title for peer in peers},
+        "peers": {peer.name: peer.title for peer in [*peers, *replacing]},
         "scenarios": {scenario.name: scenario.title for scenario in scenarios},
         "sizes": asdict(sizes),
         "failures": [],
     }
     results: list[FaultResult] = []
-    progress = Progress(len(scenarios) * len(peers))
+    replacements: list[Replacement] = []
+    progress = Progress(len(scenarios) * len(peers) + len(replacing))
     interrupted = False
     with tempfile.TemporaryDirectory(prefix="howdah-faults-") as temporary:
         try:
@@ -164,10 +201,18 @@ def measure_faults(arguments: argparse.Namespace, peers: list[Peer], folder: Pat
                         message = f"{scenario.name}, {peer.name}: {error}"
                         info["failures"].append(message)
                         progress.step(message)
+            replacements, failures = measure_replacements(
+                replacing, arguments, Path(temporary), progress
+            )
+            info["failures"] += failures
         except KeyboardInterrupt:
             interrupted = True
             info["failures"].append("interrupted: the rest was not measured")
-    document = {**info, "results": [result.as_dict() for result in results]}
+    document = {
+        **info,
+        "results": [result.as_dict() for result in results],
+        "replacements": [result.as_dict() for result in replacements],
+    }
     (folder / "faults.json").write_text(json.dumps(document, indent=2) + "\n")
     text = faults_report(document)
     (folder / "report.md").write_text(text)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
+from bench.faults import replacement
+from bench.harness.figures import NONE
 from bench.harness.load import Load
 from bench.harness.report_markdown import table
 
@@ -16,6 +18,15 @@ HEAD = (
     "failed",
     "what became of the fault",
     "answers again after",
+)
+REPLACEMENT_HEAD = (
+    "",
+    "lost by",
+    "median ms",
+    "p95 ms",
+    "max ms",
+    "boot ms",
+    "what became of the lost request",
 )
 
 
@@ -73,13 +84,61 @@ def conditions(document: dict[str, Any]) -> str:
     )
 
 
-def faults_report(document: dict[str, Any]) -> str:
-    """The whole report in Markdown."""
-    lines = ["# What a fault costs the requests beside it", "", conditions(document), ""]
+def replacement_row(document: dict[str, Any], result: dict[str, Any]) -> tuple[str, ...]:
+    """A server that lost its worker in one way."""
+    title = document["peers"][result["peer"]]
+    way = replacement.WAYS.get(result["way"], NONE)
+    if result["reason"]:
+        return (title, way, *[NONE] * 4, f"not measured: {result['reason']}")
+    median, high, largest = replacement.summary(result["milliseconds"])
+    counts = sorted(result["outcomes"].items(), key=lambda item: -item[1])
+    parts = [f"{count:,} {name}" for name, count in counts]
+    if result["failed"]:
+        parts.append(f"{result['failed']:,} failed until then")
+    return (
+        title,
+        way,
+        f"{median:,.2f}",
+        f"{high:,.2f}",
+        f"{largest:,.2f}",
+        f"{result['boot_ms']:,.0f}",
+        ", ".join(parts),
+    )
+
+
+class FaultTable(NamedTuple):
+    """A table of one fault."""
+
+    heading: str
+    about: str
+    head: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+
+
+def tables(document: dict[str, Any]) -> list[FaultTable]:
+    """A table for each fault that was measured."""
+    found = []
     for name, title in document["scenarios"].items():
         rows = rows_of(document, name)
         if rows:
-            lines += [f"### {title[0].upper()}{title[1:]}", "", *table(HEAD, rows)]
+            found.append(FaultTable(f"{title[0].upper()}{title[1:]}", "", HEAD, rows))
+    # A run from before this was measured has none.
+    rows = [replacement_row(document, result) for result in document.get("replacements", [])]
+    if rows:
+        found.append(FaultTable(replacement.TITLE, replacement.ABOUT, REPLACEMENT_HEAD, rows))
+    return found
+
+
+def faults_report(document: dict[str, Any]) -> str:
+    """The whole report in Markdown."""
+    lines = ["# What a fault costs the requests beside it", ""]
+    if document["results"]:
+        lines += [conditions(document), ""]
+    for one in tables(document):
+        lines += [f"### {one.heading}", ""]
+        if one.about:
+            lines += [one.about, ""]
+        lines += table(one.head, one.rows)
     stopped = [
         f"- {document['peers'][result['peer']]} did not stop on SIGTERM after: "
         f"{document['scenarios'][result['scenario']]}"

@@ -143,10 +143,18 @@ def parser() -> argparse.ArgumentParser:
     versus.add_argument("after", type=Path)
 
     faults = commands.add_parser("faults", help="what faults cost the requests beside them")
-    faults.add_argument("--peer", type=names, default=["howdah", "nginx-fpm"])
+    faults.add_argument(
+        "--peer",
+        type=names,
+        help="comma-separated (default howdah,nginx-fpm; for the fault `replace` all with a worker "
+        "mode)",
+    )
     faults.add_argument("--fault", type=names, help="comma-separated (default: all)")
     faults.add_argument("--duration", type=positive, default=5, help="seconds (default 5)")
     faults.add_argument("--connections", type=positive, default=8, help="default 8")
+    faults.add_argument(
+        "--losses", type=positive, default=50, help="of a worker, for `replace` (default 50)"
+    )
     faults.add_argument("--idle-connections", type=positive, default=10_000, help="default 10000")
     faults.add_argument(
         "--flood-clients", type=positive, default=2_000, help="clients of the full queue"

@@ -262,8 +262,7 @@ def faults_command(arguments: argparse.Namespace) -> int:
     # Imported here: `run` and `report` do not need any of it.
     from bench.faults.command import measure_faults  # noqa: PLC0415
 
-    peers = choose_peers(arguments.peer)
-    return measure_faults(arguments, peers, new_folder(arguments.out, "faults-"))
+    return measure_faults(arguments, new_folder(arguments.out, "faults-"))
 
 
 def tls_command(arguments: argparse.Namespace) -> int:

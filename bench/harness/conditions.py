@@ -32,6 +32,9 @@ def differences(
     if first is not None:
         if found["php"] != first["php"]:
             lines.append(f"{name}: PHP {found['php']} instead of {first['php']}")
+        if found["zts"] != first["zts"]:
+            kind = {False: "without threads (NTS)", True: "with threads (ZTS)"}
+            lines.append(f"{name}: PHP is built {kind[found['zts']]}")
         missing = sorted(extension_set(first) - extension_set(found))
         more = sorted(extension_set(found) - extension_set(first))
         if missing:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.harness.errors import BenchError
+from bench.harness.template import fill
 
 PEERS = Path(__file__).parent.parent / "peers"
 REPOSITORY = Path(__file__).parent.parent.parent
@@ -21,11 +22,16 @@ SHARES = ("all", "few", "no")
 
 @dataclass(frozen=True)
 class Binary:
-    """A program of a peer: the first of `names` that exists is used."""
+    """A program of a peer: the first of `names` that exists is used.
+
+    `version` are the arguments with which it says its version. An extension cannot say it itself:
+    `version_by` is the program that is given them then, with `{{path}}` filled in.
+    """
 
     names: tuple[str, ...]
     version: tuple[str, ...]
     hint: str
+    version_by: str = ""
 
     def find(self) -> str | None:
         """The path, None when it is not there; a relative path is below the repository."""
@@ -48,9 +54,14 @@ class Binary:
             return "not installed"
         if not self.version:
             return Path(path).name
+        arguments = [fill(argument, {"path": path}, "version") for argument in self.version]
         try:
             done = subprocess.run(
-                [path, *self.version], capture_output=True, text=True, timeout=30, check=False
+                [self.version_by or path, *arguments],
+                capture_output=True,
+                text=True,
+                timeout=30,
+                check=False,
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             return f"unknown: {error}"
@@ -61,13 +72,15 @@ class Binary:
 class Command:
     """A process of a peer; `php_ini_option` is repeated for each php.ini value.
 
-    `wait_for` is a unix socket or a port of loopback that has to accept before the next one starts.
+    `wait_for` is a unix socket or a port of loopback that has to accept before the next one starts,
+    `wait_for_log` a text that its log has to have.
     """
 
     name: str
     argv: tuple[str, ...]
     php_ini_option: tuple[str, ...] = ()
     wait_for: str = ""
+    wait_for_log: str = ""
     env: dict[str, str] = field(default_factory=dict)
 
 
@@ -78,7 +91,8 @@ class Peer:
     `contract` is the way in which it calls the application; a case that does not offer it is not
     measured with this peer. `share` says how much of a run without `--peer` is its own. `workers`
     is its number of PHP processes where a run compares several, 0 else; `base` is then the name
-    that it has without the number.
+    that it has without the number. `php_conf_d` is the command that prints where its PHP has the
+    ini files of its extensions; without it the PHP is the distribution's.
     """
 
     name: str
@@ -89,6 +103,7 @@ class Peer:
     commands: tuple[Command, ...]
     templates: tuple[str, ...]
     php_process: str
+    php_conf_d: tuple[str, ...] = ()
     variables: dict[str, str] = field(default_factory=dict)
     contract: str = "classic"
     share: str = "no"
@@ -153,6 +168,7 @@ def parse_peers(
             "binary",
             "closes_connections",
             "ours",
+            "php_conf_d",
             "php_process",
             "process",
             "serves_files",
@@ -170,23 +186,33 @@ def parse_peers(
                 (local[name],) if name in local else tuple(value["names"]),
                 tuple(value["version"]),
                 value["hint"],
+                value.get("version_by", ""),
             )
             for name, value in table["binary"].items()
         }
         commands = []
         for process in table["process"]:
-            _take(process, {"name", "command", "env", "php_ini_option", "wait_for"}, where)
+            _take(
+                process,
+                {"name", "command", "env", "php_ini_option", "wait_for", "wait_for_log"},
+                where,
+            )
             commands.append(
                 Command(
                     name=process["name"],
                     argv=tuple(process["command"]),
                     php_ini_option=tuple(process.get("php_ini_option", ())),
                     wait_for=process.get("wait_for", ""),
+                    wait_for_log=process.get("wait_for_log", ""),
                     env=dict(process.get("env", {})),
                 )
             )
         for variant in table["variant"]:
-            _take(variant, {"name", "title", "about", "contract", "share", "variables"}, where)
+            _take(
+                variant,
+                {"name", "title", "about", "contract", "serves_files", "share", "variables"},
+                where,
+            )
             peers.append(
                 Peer(
                     name=variant["name"],
@@ -197,12 +223,13 @@ def parse_peers(
                     commands=tuple(commands),
                     templates=tuple(table.get("templates", ())),
                     php_process=table["php_process"],
+                    php_conf_d=tuple(table.get("php_conf_d", ())),
                     variables={**table.get("variables", {}), **variant.get("variables", {})},
                     contract=_word(variant, "contract", CONTRACTS, where),
                     share=_word(variant, "share", SHARES, where),
                     ours=bool(table.get("ours", False)),
                     closes_connections=bool(table.get("closes_connections", False)),
-                    serves_files=bool(table.get("serves_files", True)),
+                    serves_files=bool(variant.get("serves_files", table.get("serves_files", True))),
                 )
             )
     except KeyError as error:

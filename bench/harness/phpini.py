@@ -38,20 +38,29 @@ def render_ini(values: dict[str, str]) -> str:
     return "".join(f"{key} = {value}\n" for key, value in values.items())
 
 
-@functools.cache
 def distribution_conf_d() -> str:
     """The folder with the ini files that load the distribution's extensions."""
     try:
-        done = subprocess.run(
-            ["php", "-r", "echo PHP_CONFIG_FILE_SCAN_DIR;"],
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=30,
-        )
-    except (OSError, subprocess.SubprocessError) as error:
+        return conf_d(("php", "-r", "echo PHP_CONFIG_FILE_SCAN_DIR;"))
+    except BenchError as error:
         raise BenchError("php does not run; try: apt-get install php-cli") from error
-    return done.stdout
+
+
+@functools.cache
+def conf_d(command: tuple[str, ...]) -> str:
+    """The folder with the ini files of a PHP's extensions, as the command prints it.
+
+    Raises:
+        BenchError: the command fails, or prints something else.
+    """
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=30)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise BenchError(f"{' '.join(command)}: does not run: {error}") from error
+    folder = done.stdout.strip()
+    if not Path(folder).is_dir():
+        raise BenchError(f"{' '.join(command)}: printed no folder: {folder[:200]!r}")
+    return folder
 
 
 def same_value(wanted: str, found: object) -> bool:

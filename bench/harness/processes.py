@@ -120,6 +120,10 @@ class ProcessGroup:
             found = proc.tree([process.pid for _, process in self._started], proc.all_stats())
         return found
 
+    def main_pids(self) -> list[int]:
+        """Those that were started here, not by one of the group."""
+        return [process.pid for _, process in self._started]
+
     def pids(self) -> list[int]:
         """Those that are alive."""
         return [stat.pid for stat in self.alive()]

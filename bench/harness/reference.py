@@ -75,7 +75,7 @@ def run_loop(turn: Turn, setup: Setup, site: Site, folder: Path, seconds: int) -
         argv,
         cwd=folder,
         env={
-            **environment(setup, folder),
+            **environment(peer, setup, folder, values),
             **{name: fill(text, values, name) for name, text in peer.commands[0].env.items()},
         },
         capture_output=True,

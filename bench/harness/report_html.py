@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from bench.faults.report import HEAD, conditions, rows_of
+from bench.faults.report import conditions
+from bench.faults.report import tables as fault_tables
 from bench.harness import charts, figures, known, pictures, sections, targets, workers
 from bench.harness.charts import escape
 from bench.harness.report_markdown import (
@@ -171,11 +172,14 @@ def fault_section(run: Run) -> list[str]:
     if not path.is_file():
         return []
     document = json.loads(path.read_text())
-    parts = ["<h2>Faults</h2>", f"<p>{escape(conditions(document))}</p>"]
-    for name, text in document["scenarios"].items():
-        rows = rows_of(document, name)
-        if rows:
-            parts += [f"<h3>{escape(text[0].upper() + text[1:])}</h3>", html_table(HEAD, rows)]
+    parts = ["<h2>Faults</h2>"]
+    if document["results"]:
+        parts.append(f"<p>{escape(conditions(document))}</p>")
+    for one in fault_tables(document):
+        parts.append(f"<h3>{escape(one.heading)}</h3>")
+        if one.about:
+            parts.append(f"<p>{escape(one.about)}</p>")
+        parts.append(html_table(one.head, one.rows))
     return parts
 
 

@@ -187,12 +187,29 @@ def wait_for_socket(place: str, group: ProcessGroup) -> None:
         time.sleep(POLL_SECONDS)
 
 
-def environment(setup: Setup, folder: Path) -> dict[str, str]:
+def wait_for_log(log: Path, text: str, group: ProcessGroup) -> None:
+    """Returns once the log has the text."""
+    deadline = time.monotonic() + SOCKET_SECONDS
+    while text.encode() not in log.read_bytes():
+        group.check_alive()
+        if time.monotonic() > deadline:
+            raise BenchError(f"{log.name} does not say {text!r}")
+        time.sleep(POLL_SECONDS)
+
+
+def environment(
+    peer: Peer, setup: Setup, folder: Path, values: Mapping[str, str]
+) -> dict[str, str]:
     """The environment of a peer's processes; writes PHP's ini files into `folder`.
 
     PHP of every SAPI reads the same files: an empty php.ini (without one each SAPI would find
-    another in /etc), the distribution's extensions, our values.
+    another in /etc), the extensions of its distribution, our values.
     """
+    if peer.php_conf_d:
+        where = f"php_conf_d of {peer.name}"
+        conf_d = phpini.conf_d(tuple(fill(word, values, where) for word in peer.php_conf_d))
+    else:
+        conf_d = phpini.distribution_conf_d()
     ini_folder = folder / "php.d"
     ini_folder.mkdir()
     (ini_folder / INI_NAME).write_text(phpini.render_ini(setup.php_ini))
@@ -200,7 +217,7 @@ def environment(setup: Setup, folder: Path) -> dict[str, str]:
     return {
         **os.environ,
         "PHPRC": str(folder),
-        "PHP_INI_SCAN_DIR": f"{phpini.distribution_conf_d()}:{ini_folder}",
+        "PHP_INI_SCAN_DIR": f"{conf_d}:{ini_folder}",
     }
 
 
@@ -222,7 +239,7 @@ def serve(
     port = free_port()
     values = variables(peer, setup, folder, site, port)
     files = render(peer, values, folder)
-    environ = environment(setup, folder)
+    environ = environment(peer, setup, folder, values)
     ini = folder / "php.d" / INI_NAME
     commands = [
         (command, command_line(command, values, setup.php_ini)) for command in peer.commands
@@ -246,6 +263,8 @@ def serve(
             )
             if command.wait_for:
                 wait_for_socket(fill(command.wait_for, values, "wait_for"), group)
+            if command.wait_for_log:
+                wait_for_log(folder / f"{command.name}.log", command.wait_for_log, group)
         wait_for_port(port, group.check_alive)
         yield Server(peer, port, folder, group)
     finally:

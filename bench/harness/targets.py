@@ -6,9 +6,12 @@ connections that was measured; `report --with` brings the runs together that mea
 
 from __future__ import annotations
 
+import json
+import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bench.faults import replacement
 from bench.harness import figures
 from bench.harness.compression import comparable
 from bench.harness.sections import Table, case_title
@@ -31,7 +34,9 @@ NGINXES = (
     "nginx-fpm-tcp",
     "nginx-fpm-tcp-keepalive",
 )
-COMPRESSORS = (*NGINXES, "caddy-fpm", "frankenphp")
+COMPRESSORS = (*NGINXES, "caddy-fpm", "frankenphp", "frankenphp-tuned")
+FRANKENPHP_WORKERS = ("frankenphp-worker", "frankenphp-worker-tuned")
+SWOOLES = ("swoole", "swoole-process")
 FRAMEWORKS = ("codeigniter", "symfony")
 STORES = ("postgresql", "mariadb", "redis")
 # Of the case `statements`: ten answers that come 2.3 ms later each.
@@ -42,6 +47,7 @@ NOT_MEASURED = "not measured"
 LARGEST_P50 = 1.3
 LARGEST_OVER_LOOP = 1.05
 LARGEST_WORKER_MIB = 3.0
+LARGEST_REPLACEMENT_MS = 5.0
 
 
 @dataclass(frozen=True)
@@ -172,6 +178,21 @@ def memory_per_worker(run: Run) -> list[Finding]:
     return found
 
 
+def replacements(run: Run) -> list[Finding]:
+    """Until a successor answers, for each way to lose a worker, of a `faults` run taken along."""
+    path = run.folder / "faults" / "faults.json"
+    if not path.is_file():
+        return []
+    found = []
+    for result in json.loads(path.read_text()).get("replacements", []):
+        if result["peer"] == WORKER and result["milliseconds"]:
+            median = statistics.median(result["milliseconds"])
+            where = replacement.WAYS[result["way"]]
+            text = f"**{median:.2f} ms**"
+            found.append(Finding(where, text, median < LARGEST_REPLACEMENT_MS))
+    return found
+
+
 def not_measured(_run: Run) -> list[Finding]:
     """For a target that this harness has no means for."""
     return []
@@ -188,7 +209,7 @@ def targets() -> Iterator[Target]:
         "Hello world, worker, against Swoole's own handler: req/s",
         "1.3x",
         "Swoole",
-        against(WORKER, ("swoole",), "hello", 1.3),
+        against(WORKER, SWOOLES, "hello", 1.3),
     )
     yield Target(
         "50 KiB page, classic, against nginx + php-fpm: req/s",
@@ -251,6 +272,12 @@ def targets() -> Iterator[Target]:
         "howdah-worker with several numbers of processes: --workers 4,8",
         memory_per_worker,
     )
+    yield Target(
+        "A worker of an application that boots in 200 ms is lost: median until the next answers",
+        f"below {LARGEST_REPLACEMENT_MS:.0f} ms",
+        "`faults --fault replace` and `report --faults`",
+        replacements,
+    )
     for case in ("static-small", "static", "static-large"):
         yield Target(
             f"Files ({case}), against the best nginx with sendfile: req/s",
@@ -272,7 +299,7 @@ def of_worker(case: str, words: str, over_nginx: float) -> Iterator[Target]:
         f"{words}, worker, against FrankenPHP worker: req/s",
         "1.25x",
         "FrankenPHP",
-        against(WORKER, ("frankenphp-worker",), case, 1.25),
+        against(WORKER, FRANKENPHP_WORKERS, case, 1.25),
     )
 
 

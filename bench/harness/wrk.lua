@@ -26,7 +26,8 @@ done = function(summary, latency, requests)
     io.write(string.format(format,
         summary.requests, summary.duration, summary.bytes,
         errors.connect, errors.read, errors.write, errors.status, errors.timeout,
-        latency.mean, latency.stdev, latency.min,
+        -- Over no requests it is the least of all numbers.
+        latency.mean, latency.stdev, summary.requests > 0 and latency.min or 0,
         latency:percentile(50), latency:percentile(75), latency:percentile(90),
         latency:percentile(95), latency:percentile(99), latency.max))
 end

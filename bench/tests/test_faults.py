@@ -14,6 +14,7 @@ from unittest import mock
 from bench.faults.command import choose, recovery
 from bench.faults.flood import Flood
 from bench.faults.injectors import BadRequests, IdleConnections, SlowClients, WorkerKiller
+from bench.faults.scenarios import SCENARIOS
 from bench.harness.errors import BenchError
 from bench.harness.http_check import HOST
 from bench.harness.server import Server
@@ -131,7 +132,9 @@ class InjectorTest(unittest.TestCase):
         self.assertLess(cast("float", recovery(self.server)), 10)
 
     def test_an_unknown_fault_is_named(self) -> None:
-        self.assertEqual([scenario.name for scenario in choose(["oom"])], ["oom"])
+        self.assertEqual([scenario.name for scenario in choose(["oom"])[0]], ["oom"])
+        self.assertEqual(choose(["replace"]), ([], True))
+        self.assertEqual(choose(None), (list(SCENARIOS), True))
         with self.assertRaisesRegex(BenchError, "no fault ooom; there are: kill"):
             choose(["ooom"])
 

@@ -16,7 +16,7 @@ from bench.harness.cases import load_cases, parse_case
 from bench.harness.errors import BenchError
 from bench.harness.load import MARK, Shape, parse_wrk
 from bench.harness.open_loop import parse_oha
-from bench.harness.peers import load_peers, local_paths, parse_peers
+from bench.harness.peers import Binary, load_peers, local_paths, parse_peers
 from bench.harness.reference import parse_result
 from bench.harness.services import php_file, socket_of
 from bench.harness.template import fill
@@ -224,6 +224,38 @@ class PeerTest(unittest.TestCase):
         self.assertEqual(peer.variables, {"a": "1", "b": "3"})
         with self.assertRaisesRegex(BenchError, "wait"):
             parse_peers(Path("x"), {**table, "process": [{"name": "x", "command": [], "wait": ""}]})
+
+    def test_a_variant_may_serve_no_files(self) -> None:
+        table = {
+            "binary": {"x": {"names": ["x"], "version": ["-v"], "hint": "install x"}},
+            "php_process": "x",
+            "process": [{"name": "x", "command": ["{{x}}"]}],
+            "variant": [
+                {"name": "x1", "title": "X", "about": ""},
+                {"name": "x2", "title": "X", "about": "", "serves_files": False},
+            ],
+        }
+        self.assertEqual([p.serves_files for p in parse_peers(Path("x"), table)], [True, False])
+        kept = parse_peers(Path("x"), {**table, "serves_files": False})
+        self.assertEqual([p.serves_files for p in kept], [False, False])
+
+    def test_an_extension_is_asked_for_its_version_by_a_program(self) -> None:
+        with tempfile.TemporaryDirectory() as scratch:
+            file = Path(scratch) / "some.so"
+            file.touch()
+            binary = Binary((str(file),), ("version of {{path}}",), "", "echo")
+            self.assertEqual(binary.version_text(), f"version of {file}")
+
+    def test_a_peer_may_have_a_php_of_its_own(self) -> None:
+        with tempfile.TemporaryDirectory() as scratch:
+            self.assertEqual(phpini.conf_d(("printf", scratch)), scratch)
+            for command, message in (
+                (("printf", f"{scratch}/none"), "printed no folder"),
+                ((f"{scratch}/none",), "does not run"),
+                (("false",), "does not run"),
+            ):
+                with self.subTest(command), self.assertRaisesRegex(BenchError, message):
+                    phpini.conf_d(command)
 
     def test_the_peers_of_the_repository(self) -> None:
         peers = load_peers()

@@ -102,7 +102,7 @@ class PlanTest(unittest.TestCase):
         self.assertEqual(len(found["hello"]), 5)
         self.assertEqual(found["static"], ["howdah"])
         self.assertEqual(found["laravel"], ["howdah", "haproxy-fpm"])
-        self.assertNotIn("swoole", found["symfony"])
+        self.assertIn("swoole", found["symfony"])
         self.assertIn("howdah-worker", found["symfony"])
         self.assertNotIn("php-loop", found["upload"])
         self.assertNotIn("php-loop", found["mixed"])
@@ -149,6 +149,7 @@ class PlanTest(unittest.TestCase):
     def test_conditions_of_php(self) -> None:
         first = {
             "php": "8.2.35",
+            "zts": False,
             "sapi": "fpm-fcgi",
             "opcache": True,
             "jit": False,
@@ -173,6 +174,8 @@ class PlanTest(unittest.TestCase):
         self.assertIn("memory_limit is '64M' instead of '128M'", notes[0])
         self.assertIn("lacks the extensions json", notes[1])
         self.assertIn("has the extensions apcu on top", notes[2])
+        threads = conditions.differences("c", {**first, "zts": True}, wanted, first)
+        self.assertEqual(threads, ["c: PHP is built with threads (ZTS)"])
 
 
 class ChoiceTest(unittest.TestCase):

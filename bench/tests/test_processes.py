@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import os
 import sys
@@ -19,6 +20,7 @@ from bench.harness.processes import ProcessGroup
 from bench.harness.server import (
     Setup,
     command_line,
+    environment,
     free_port,
     plain_site,
     serve,
@@ -131,6 +133,34 @@ class ServeTest(unittest.TestCase):
             self.fail("must not start")
         self.assertIn("no such option", (keep / "python.log").read_text())
 
+    def test_a_server_is_started_when_its_log_says_so(self) -> None:
+        starts = f"print('I am ready', flush=True)\n{SERVER}"
+        fake = peer(self.folder, "{{python}}", "-c", starts, "{{port}}")
+        ready = dataclasses.replace(fake.commands[0], wait_for_log="I am ready")
+        fake = dataclasses.replace(fake, commands=(ready,))
+        site = plain_site(self.folder)
+        with serve(fake, self.setup, site=site, folder=self.folder / "run"):
+            self.assertIn("I am ready", (self.folder / "run/python.log").read_text())
+        silent = dataclasses.replace(ready, wait_for_log="never")
+        fake = dataclasses.replace(fake, commands=(silent,))
+        with (
+            mock.patch("bench.harness.server.SOCKET_SECONDS", 0.3),
+            self.assertRaisesRegex(BenchError, "python.log does not say 'never'"),
+            serve(fake, self.setup, site=site, folder=self.folder / "again"),
+        ):
+            self.fail("must not start")
+
+    def test_a_peer_may_have_a_php_of_its_own(self) -> None:
+        own = self.folder / "conf.d"
+        own.mkdir()
+        fake = peer(self.folder)
+        fake = dataclasses.replace(fake, php_conf_d=("printf", "%s", "{{folder}}"))
+        for given, wanted in ((fake, str(own)), (peer(self.folder), "/nowhere")):
+            target = self.folder / wanted.replace("/", "_")
+            target.mkdir()
+            found = environment(given, self.setup, target, {"folder": str(own)})
+            self.assertEqual(found["PHP_INI_SCAN_DIR"], f"{wanted}:{target}/php.d")
+
     def test_keepalive_that_would_pin_every_php_process_is_refused(self) -> None:
         fake = peer(self.folder)
         fake.variables["keepalive"] = "keepalive {{idle_upstream}};"
@@ -179,6 +209,8 @@ class ProcessGroupTest(unittest.TestCase):
                     )
                     while not log.read_bytes():
                         group.check_alive()
+                    self.assertLessEqual(set(group.main_pids()), set(group.pids()))
+                    self.assertEqual(len(group.main_pids()), 1)
                     self.assertGreaterEqual(group.cpu_seconds(), 0.19)
                 finally:
                     group.stop()

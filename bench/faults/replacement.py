@@ -1,0 +1,295 @@
+"""How long a server with one worker does not answer when it loses that worker.
+
+The application takes 200 ms to boot. It is lost in each of several ways, again and again; each time
+the next request is sent at once, and counts until it is answered by a worker that is another one
+and has answered nobody before.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import statistics
+import time
+from collections import Counter
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bench.harness import cases, phpini
+from bench.harness.errors import BenchError
+from bench.harness.http_check import HOST
+from bench.harness.peers import load_peers
+from bench.harness.server import Server, Setup, serve
+
+if TYPE_CHECKING:
+    import argparse
+
+    from bench.harness.peers import Peer
+
+NAME = "replace"
+TITLE = "A worker is lost that was the only one"
+ABOUT = (
+    "Time from the loss until the next request is answered, by another process (or, where workers "
+    "are threads, another boot). It is sent the moment when the client has the end of the lost "
+    "request, or when the signal is sent. One worker; the application holds 20 MiB, and its boot "
+    "takes what stands beside."
+)
+SITE = Path(__file__).with_name("replace")
+# What loses the worker, in words.
+WAYS = {
+    "exit": "exit() that ends the worker",
+    "fatal": "fatal error (memory limit)",
+    "kill": "SIGKILL",
+}
+# For a server that is not measured at all.
+ANY = ""
+CONTRACTS = ("frankenphp", "roadrunner", "swoole")
+RECOVERY_SECONDS = 10.0
+# So long is waited for word of the request that is lost.
+LOST_SECONDS = 5.0
+RETRY_SECONDS = 0.0005
+# Between an answer and the next loss, so that one loss is over before the next.
+PAUSE_SECONDS = 0.05
+PERCENTILE = 0.95
+RECEIVE_BYTES = 1 << 16
+STATUS_AT = slice(9, 12)
+
+
+class NotMeasuredError(Exception):
+    """Why a server cannot be measured in this way."""
+
+
+@dataclass(frozen=True)
+class Worker:
+    """Who answered: a process, and what booted in it."""
+
+    pid: int
+    boot: str
+    boot_ms: float
+    served: int
+
+    def is_other(self, before: Worker) -> bool:
+        """Another process, or another boot in the same one, as threads have it."""
+        return (self.pid, self.boot) != (before.pid, before.boot)
+
+
+@dataclass(frozen=True)
+class Reply:
+    """One answer; `worker` only if it is a right one."""
+
+    status: str
+    worker: Worker | None
+
+
+@dataclass(frozen=True)
+class Replacement:
+    """A server that lost its worker in one way; without times `reason` says why."""
+
+    peer: str
+    way: str
+    milliseconds: list[float]
+    boot_ms: float
+    failed: int
+    outcomes: dict[str, int]
+    reason: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+
+def percentile(values: list[float], share: float) -> float:
+    """The smallest value that at least this share of all does not exceed."""
+    ordered = sorted(values)
+    return ordered[max(0, -int(-share * len(ordered) // 1) - 1)]
+
+
+def summary(milliseconds: list[float]) -> tuple[float, float, float]:
+    """Median, 95th percentile and the largest."""
+    return (
+        statistics.median(milliseconds),
+        percentile(milliseconds, PERCENTILE),
+        max(milliseconds),
+    )
+
+
+def connect(port: int) -> socket.socket:
+    """A connection that is there before anything is timed."""
+    client = socket.create_connection((HOST, port), RECOVERY_SECONDS)
+    client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return client
+
+
+def parse(answer: bytes) -> Reply:
+    """Status and worker of a whole answer."""
+    if not answer.startswith(b"HTTP/1."):
+        return Reply("no answer", None)
+    status = f"status {answer[STATUS_AT].decode(errors='replace')}"
+    head, _, body = answer.partition(b"\r\n\r\n")
+    del head
+    # There may be chunk sizes around it.
+    text = body[body.find(b"{") : body.rfind(b"}") + 1]
+    try:
+        facts = json.loads(text)
+        worker = Worker(facts["pid"], facts["boot"], facts["boot_ms"], facts["served"])
+    except (ValueError, KeyError, TypeError):
+        worker = None
+    return Reply(status, worker)
+
+
+def ask(client: socket.socket, target: str) -> Reply:
+    """Asks on an open connection, which is over then."""
+    request = f"GET {target} HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n\r\n"
+    with client:
+        client.sendall(request.encode())
+        answer = bytearray()
+        while piece := client.recv(RECEIVE_BYTES):
+            answer += piece
+    return parse(bytes(answer))
+
+
+class Loss:
+    """Loses the worker of a server in one way, again and again."""
+
+    def __init__(self, server: Server, way: str) -> None:
+        self.server = server
+        self.way = way
+        self.failed = 0
+        self.outcomes: Counter[str] = Counter()
+
+    def answered(self, client: socket.socket | None = None) -> Worker:
+        """The worker that answers, however often it has to be asked; the first time on `client`."""
+        deadline = time.monotonic() + RECOVERY_SECONDS
+        while True:
+            try:
+                worker = ask(client or connect(self.server.port), "/").worker
+            except OSError:
+                worker = None
+            if worker is not None:
+                return worker
+            self.failed += 1
+            try:
+                self.server.group.check_alive()
+            except BenchError:
+                raise NotMeasuredError("it ends the whole server") from None
+            if time.monotonic() > deadline:
+                seconds = f"{RECOVERY_SECONDS:.0f} s"
+                raise NotMeasuredError(f"it did not answer again within {seconds}")
+            client = None
+            time.sleep(RETRY_SECONDS)
+
+    def lose(self, worker: Worker) -> float:
+        """Returns the moment of the loss."""
+        if self.way == "kill":
+            if worker.pid in self.server.group.main_pids():
+                raise NotMeasuredError("the server's own process runs the requests")
+            begun = time.perf_counter()
+            try:
+                os.kill(worker.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                raise NotMeasuredError("its worker ends by itself after each request") from None
+            self.outcomes["killed"] += 1
+            return begun
+        client = connect(self.server.port)
+        client.settimeout(LOST_SECONDS)
+        try:
+            status = ask(client, f"/?do={self.way}").status
+        except TimeoutError:
+            raise NotMeasuredError(
+                f"the client of the request heard nothing within {LOST_SECONDS:.0f} s"
+            ) from None
+        except OSError as error:
+            status = type(error).__name__
+        begun = time.perf_counter()
+        self.outcomes[status] += 1
+        return begun
+
+    def once(self) -> tuple[float, Worker]:
+        """Seconds from one loss to the next answer, and who gave it."""
+        before = self.answered()
+        time.sleep(PAUSE_SECONDS)
+        failed = self.failed
+        with connect(self.server.port) as client:
+            begun = self.lose(before)
+            worker = self.answered(client)
+            seconds = time.perf_counter() - begun
+        if not worker.is_other(before):
+            raise NotMeasuredError("its worker goes on")
+        if worker.served != 1:
+            raise BenchError(
+                f"{self.server.peer.name} had another worker beside the one that was lost"
+            )
+        if self.failed > failed:
+            self.outcomes["next request failed at first"] += 1
+        return seconds, worker
+
+
+def measure_way(server: Server, way: str, losses: int) -> Replacement:
+    """One server, one way."""
+    loss = Loss(server, way)
+    found: list[float] = []
+    boots: list[float] = []
+    reason = ""
+    try:
+        # The first one finds caches empty that are full later.
+        loss.once()
+        loss.failed = 0
+        loss.outcomes.clear()
+        for _ in range(losses):
+            seconds, worker = loss.once()
+            found.append(seconds * 1000)
+            boots.append(worker.boot_ms)
+    except NotMeasuredError as error:
+        found, boots, reason = [], [], str(error)
+    return Replacement(
+        peer=server.peer.name,
+        way=way,
+        milliseconds=found,
+        boot_ms=statistics.median(boots) if boots else 0.0,
+        failed=loss.failed,
+        outcomes=dict(loss.outcomes),
+        reason=reason,
+    )
+
+
+def candidates() -> list[Peer]:
+    """All peers with a worker mode whose workers live longer than a request, ours first."""
+    found = [
+        peer
+        for peer in load_peers().values()
+        if peer.contract in CONTRACTS
+        and peer.share != "no"
+        and peer.variables.get("isolation") != "request"
+    ]
+    return sorted(found, key=lambda peer: not peer.ours)
+
+
+def measure_peer(peer: Peer, arguments: argparse.Namespace, folder: Path) -> list[Replacement]:
+    """One server in all ways, each on a fresh start; one that is not installed says so, once."""
+    found = []
+    if peer.missing():
+        reason = "it is not installed; `python3 -m bench list` says what it needs"
+        return [Replacement(peer.name, ANY, [], 0.0, 0, {}, reason)]
+    for way in WAYS:
+        site = folder / way / "site"
+        shutil.copytree(SITE, site)
+        shutil.copytree(cases.CONTRACTS, site / "contracts")
+        (site / "public").mkdir()
+        values = {
+            "docroot": str(site / "public"),
+            "worker_script": str(site / "contracts/frankenphp.php"),
+            "contracts": str(site / "contracts"),
+            "url_path": "/*",
+            "gzip": "off",
+        }
+        # FrankenPHP's meaning of exit(), for those that have another one too.
+        alike = replace(peer, variables={**peer.variables, "exit": "restart"})
+        setup = Setup(1, phpini.shared_ini(arguments.php_ini))
+        keep = arguments.folder / "peers" / peer.name / f"{NAME}-{way}"
+        with serve(alike, setup, site=values, folder=folder / way / "server", keep=keep) as server:
+            found.append(measure_way(server, way, arguments.losses))
+    return found
