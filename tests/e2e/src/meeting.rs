@@ -57,7 +57,10 @@ impl Meeting {
              env MEETING {dir}\n{lines}\n}}\n}}"
         );
         let site = format!("root * {root}\nphp_server {{\nindex {script}\n}}");
-        Server::caddyfile(caddyfile(&global, &site)).start()
+        let server = Server::caddyfile(caddyfile(&global, &site)).start();
+        // A busy machine may give the process no time for as long as a hog takes.
+        server.allow_log("kept the others of this worker waiting");
+        server
     }
 
     /// The folder.
