@@ -129,8 +129,7 @@ def parse(answer: bytes) -> Reply:
     if not answer.startswith(b"HTTP/1."):
         return Reply("no answer", None)
     status = f"status {answer[STATUS_AT].decode(errors='replace')}"
-    head, _, body = answer.partition(b"\r\n\r\n")
-    del head
+    _, _, body = answer.partition(b"\r\n\r\n")
     # There may be chunk sizes around it.
     text = body[body.find(b"{") : body.rfind(b"}") + 1]
     try:

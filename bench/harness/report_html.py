@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from bench.faults.report import conditions
@@ -25,6 +24,7 @@ from bench.harness.report_markdown import (
     ratio_head,
     ratio_rows,
 )
+from bench.harness.results import faults_of
 from bench.harness.sections import title
 
 if TYPE_CHECKING:
@@ -168,10 +168,9 @@ def round_section(run: Run) -> list[str]:
 
 def fault_section(run: Run) -> list[str]:
     """The tables of a `faults` run that was added to this one."""
-    path = run.folder / "faults" / "faults.json"
-    if not path.is_file():
+    document = faults_of(run)
+    if document is None:
         return []
-    document = json.loads(path.read_text())
     parts = ["<h2>Faults</h2>"]
     if document["results"]:
         parts.append(f"<p>{escape(conditions(document))}</p>")

@@ -270,6 +270,12 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
+def faults_of(run: Run) -> dict[str, Any] | None:
+    """What a `faults` run found that was added to this one."""
+    path = run.folder / "faults" / "faults.json"
+    return json.loads(path.read_text()) if path.is_file() else None
+
+
 def load_run(folder: Path) -> Run:
     """Reads a run.
 

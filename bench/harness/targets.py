@@ -6,14 +6,13 @@ connections that was measured; `report --with` brings the runs together that mea
 
 from __future__ import annotations
 
-import json
-import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bench.faults import replacement
 from bench.harness import figures
 from bench.harness.compression import comparable
+from bench.harness.results import faults_of
 from bench.harness.sections import Table, case_title
 from bench.harness.workers import counts, variants
 
@@ -180,13 +179,10 @@ def memory_per_worker(run: Run) -> list[Finding]:
 
 def replacements(run: Run) -> list[Finding]:
     """Until a successor answers, for each way to lose a worker, of a `faults` run taken along."""
-    path = run.folder / "faults" / "faults.json"
-    if not path.is_file():
-        return []
     found = []
-    for result in json.loads(path.read_text()).get("replacements", []):
+    for result in (faults_of(run) or {}).get("replacements", []):
         if result["peer"] == WORKER and result["milliseconds"]:
-            median = statistics.median(result["milliseconds"])
+            median, _, _ = replacement.summary(result["milliseconds"])
             where = replacement.WAYS[result["way"]]
             text = f"**{median:.2f} ms**"
             found.append(Finding(where, text, median < LARGEST_REPLACEMENT_MS))

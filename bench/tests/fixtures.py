@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any
 
 from bench.harness.load import Load
@@ -9,9 +10,20 @@ from bench.harness.recorder import Recorder
 from bench.harness.results import Run, Sample, Start, load_run
 
 if TYPE_CHECKING:
+    import http.server
+    import unittest
     from pathlib import Path
 
 PROBE = {"php": "8.2.35", "sapi": "fpm-fcgi", "extensions": ["Core", "json"], "ini": {}}
+
+
+def serve_until_done(test: unittest.TestCase, server: http.server.HTTPServer) -> None:
+    """Has a server answer in a thread until the test is over."""
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    test.addCleanup(thread.join)
+    test.addCleanup(server.server_close)
+    test.addCleanup(server.shutdown)
 
 
 def load(requests: int = 1000, *, status: int = 0, p99: int = 900) -> Load:

@@ -6,7 +6,6 @@ import contextlib
 import io
 import shutil
 import tempfile
-import threading
 import unittest
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -21,6 +20,7 @@ from bench.harness.load import Wrk
 from bench.harness.peers import load_peers
 from bench.harness.results import load_run
 from bench.harness.running import ask
+from bench.tests.fixtures import serve_until_done
 
 
 def answer(body: bytes, status: int = 200) -> Answer:
@@ -124,11 +124,7 @@ class RunningTest(unittest.TestCase):
     def setUp(self) -> None:
         server = ThreadingHTTPServer(("127.0.0.1", 0), Page)
         self.url = f"http://127.0.0.1:{server.server_port}"
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        self.addCleanup(thread.join)
-        self.addCleanup(server.server_close)
-        self.addCleanup(server.shutdown)
+        serve_until_done(self, server)
 
     def test_one_request(self) -> None:
         found, closes = ask(f"{self.url}/a?b=1")

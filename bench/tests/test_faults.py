@@ -18,6 +18,7 @@ from bench.faults.scenarios import SCENARIOS
 from bench.harness.errors import BenchError
 from bench.harness.http_check import HOST
 from bench.harness.server import Server
+from bench.tests.fixtures import serve_until_done
 
 HELLO = b"Hello, world!\n"
 BIG = b"x" * (1 << 20)
@@ -64,11 +65,7 @@ class InjectorTest(unittest.TestCase):
 
     def setUp(self) -> None:
         self.http = HttpServer()
-        thread = threading.Thread(target=self.http.serve_forever)
-        thread.start()
-        self.addCleanup(thread.join)
-        self.addCleanup(self.http.server_close)
-        self.addCleanup(self.http.shutdown)
+        serve_until_done(self, self.http)
         self.group = mock.Mock()
         peer = mock.Mock(php_process="php")
         self.server = Server(peer, self.http.server_port, Path(), self.group)

@@ -21,7 +21,7 @@ from bench.harness.errors import BenchError
 from bench.harness.http_check import HOST
 from bench.harness.peers import load_peers
 from bench.harness.server import Server
-from bench.tests.fixtures import recorded, three_rounds
+from bench.tests.fixtures import recorded, serve_until_done, three_rounds
 
 PID = 4242
 
@@ -87,11 +87,7 @@ class LossTest(unittest.TestCase):
 
     def setUp(self) -> None:
         self.http = HttpServer()
-        thread = threading.Thread(target=self.http.serve_forever)
-        thread.start()
-        self.addCleanup(thread.join)
-        self.addCleanup(self.http.server_close)
-        self.addCleanup(self.http.shutdown)
+        serve_until_done(self, self.http)
         self.addCleanup(self.http.let_go.set)
         self.group = mock.Mock()
         self.group.main_pids.return_value = [1]
