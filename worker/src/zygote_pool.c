@@ -17,6 +17,7 @@
 #include "boot.h"
 #include "compat.h"
 #include "coroutine/calls.h"
+#include "huge_pages.h"
 #include "log.h"
 #include "module.h"
 #include "request.h"
@@ -102,12 +103,13 @@ void howdah_zygote_pool_serve(struct howdah_pool *pool, int status, const char *
 	zygote.exited_kind = HOWDAH_CONTROL_EXITED;
 	zygote.signal_children = true;
 	zygote.command = command;
-	/* To fork what has booted takes milliseconds: a successor is not to wait for that. */
+	/* To fork what has booted takes milliseconds: a successor is not to wait for that, and it is to be less. */
 	if (pool->options.mode == HOWDAH_POOL_WORKER && status == HOWDAH_BOOTED_ONCE) {
 		static char title[sizeof(pool->name) + sizeof("howdah:  spare")];
 		snprintf(title, sizeof(title), "howdah: %s spare", pool->name);
 		zygote.spare_title = title;
 		zygote.become = become;
+		howdah_huge_pages_collapse();
 	}
 	zygote.data = pool;
 	/* An error means that the front has left, which the loop reads next. */
