@@ -7,27 +7,28 @@ and has answered nobody before.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
-import socket
 import statistics
 import time
 from collections import Counter
+from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bench.faults.identity import connect, parse, receive
 from bench.harness import cases, phpini
 from bench.harness.errors import BenchError
-from bench.harness.http_check import HOST
 from bench.harness.peers import load_peers
 from bench.harness.server import Server, Setup, serve
 
 if TYPE_CHECKING:
     import argparse
+    import http.client
 
+    from bench.faults.identity import Worker
     from bench.harness.peers import Peer
 
 NAME = "replace"
@@ -55,34 +56,10 @@ RETRY_SECONDS = 0.0005
 # Between an answer and the next loss, so that one loss is over before the next.
 PAUSE_SECONDS = 0.05
 PERCENTILE = 0.95
-RECEIVE_BYTES = 1 << 16
-STATUS_AT = slice(9, 12)
 
 
 class NotMeasuredError(Exception):
     """Why a server cannot be measured in this way."""
-
-
-@dataclass(frozen=True)
-class Worker:
-    """Who answered: a process, and what booted in it."""
-
-    pid: int
-    boot: str
-    boot_ms: float
-    served: int
-
-    def is_other(self, before: Worker) -> bool:
-        """Another process, or another boot in the same one, as threads have it."""
-        return (self.pid, self.boot) != (before.pid, before.boot)
-
-
-@dataclass(frozen=True)
-class Reply:
-    """One answer; `worker` only if it is a right one."""
-
-    status: str
-    worker: Worker | None
 
 
 @dataclass(frozen=True)
@@ -117,40 +94,6 @@ def summary(milliseconds: list[float]) -> tuple[float, float, float]:
     )
 
 
-def connect(port: int) -> socket.socket:
-    """A connection that is there before anything is timed."""
-    client = socket.create_connection((HOST, port), RECOVERY_SECONDS)
-    client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return client
-
-
-def parse(answer: bytes) -> Reply:
-    """Status and worker of a whole answer."""
-    if not answer.startswith(b"HTTP/1."):
-        return Reply("no answer", None)
-    status = f"status {answer[STATUS_AT].decode(errors='replace')}"
-    _, _, body = answer.partition(b"\r\n\r\n")
-    # There may be chunk sizes around it.
-    text = body[body.find(b"{") : body.rfind(b"}") + 1]
-    try:
-        facts = json.loads(text)
-        worker = Worker(facts["pid"], facts["boot"], facts["boot_ms"], facts["served"])
-    except (ValueError, KeyError, TypeError):
-        worker = None
-    return Reply(status, worker)
-
-
-def ask(client: socket.socket, target: str) -> Reply:
-    """Asks on an open connection, which is over then."""
-    request = f"GET {target} HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n\r\n"
-    with client:
-        client.sendall(request.encode())
-        answer = bytearray()
-        while piece := client.recv(RECEIVE_BYTES):
-            answer += piece
-    return parse(bytes(answer))
-
-
 class Loss:
     """Loses the worker of a server in one way, again and again."""
 
@@ -160,16 +103,27 @@ class Loss:
         self.failed = 0
         self.outcomes: Counter[str] = Counter()
 
-    def answered(self, client: socket.socket | None = None) -> Worker:
-        """The worker that answers, however often it has to be asked; the first time on `client`."""
+    def ready(self) -> http.client.HTTPConnection:
+        """A connection that will ask who answers."""
+        return connect(self.server.port, "/", RECOVERY_SECONDS)
+
+    def answered(
+        self, connection: http.client.HTTPConnection | None = None
+    ) -> tuple[Worker, float]:
+        """The worker that answers, however often it has to be asked, and the moment of its answer.
+
+        The first time it is asked on `connection`.
+        """
         deadline = time.monotonic() + RECOVERY_SECONDS
         while True:
             try:
-                worker = ask(client or connect(self.server.port), "/").worker
+                answer = receive(connection or self.ready())
             except OSError:
-                worker = None
+                answer = b""
+            moment = time.perf_counter()
+            worker = parse(answer).worker
             if worker is not None:
-                return worker
+                return worker, moment
             self.failed += 1
             try:
                 self.server.group.check_alive()
@@ -178,11 +132,11 @@ class Loss:
             if time.monotonic() > deadline:
                 seconds = f"{RECOVERY_SECONDS:.0f} s"
                 raise NotMeasuredError(f"it did not answer again within {seconds}")
-            client = None
+            connection = None
             time.sleep(RETRY_SECONDS)
 
-    def lose(self, worker: Worker) -> float:
-        """Returns the moment of the loss."""
+    def lose(self, worker: Worker) -> tuple[float, str | bytes]:
+        """Returns the moment of the loss, and the answer to the lost request or a word for it."""
         if self.way == "kill":
             if worker.pid in self.server.group.main_pids():
                 raise NotMeasuredError("the server's own process runs the requests")
@@ -191,31 +145,27 @@ class Loss:
                 os.kill(worker.pid, signal.SIGKILL)
             except ProcessLookupError:
                 raise NotMeasuredError("its worker ends by itself after each request") from None
-            self.outcomes["killed"] += 1
-            return begun
-        client = connect(self.server.port)
-        client.settimeout(LOST_SECONDS)
+            return begun, "killed"
+        lost: str | bytes
         try:
-            status = ask(client, f"/?do={self.way}").status
+            lost = receive(connect(self.server.port, f"/?do={self.way}", LOST_SECONDS))
         except TimeoutError:
             raise NotMeasuredError(
                 f"the client of the request heard nothing within {LOST_SECONDS:.0f} s"
             ) from None
         except OSError as error:
-            status = type(error).__name__
-        begun = time.perf_counter()
-        self.outcomes[status] += 1
-        return begun
+            lost = type(error).__name__
+        return time.perf_counter(), lost
 
     def once(self) -> tuple[float, Worker]:
         """Seconds from one loss to the next answer, and who gave it."""
-        before = self.answered()
+        before, _ = self.answered()
         time.sleep(PAUSE_SECONDS)
         failed = self.failed
-        with connect(self.server.port) as client:
-            begun = self.lose(before)
-            worker = self.answered(client)
-            seconds = time.perf_counter() - begun
+        with closing(self.ready()) as connection:
+            begun, lost = self.lose(before)
+            worker, ended = self.answered(connection)
+        self.outcomes[lost if isinstance(lost, str) else parse(lost).status] += 1
         if not worker.is_other(before):
             raise NotMeasuredError("its worker goes on")
         if worker.served != 1:
@@ -224,7 +174,7 @@ class Loss:
             )
         if self.failed > failed:
             self.outcomes["next request failed at first"] += 1
-        return seconds, worker
+        return ended - begun, worker
 
 
 def measure_way(server: Server, way: str, losses: int) -> Replacement:

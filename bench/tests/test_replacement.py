@@ -14,7 +14,8 @@ from typing import cast
 from unittest import mock
 
 from bench.faults import command, replacement
-from bench.faults.replacement import Loss, NotMeasuredError, Reply, Worker
+from bench.faults.identity import Reply, Worker, parse
+from bench.faults.replacement import Loss, NotMeasuredError
 from bench.faults.report import faults_report, tables
 from bench.harness import targets
 from bench.harness.errors import BenchError
@@ -168,9 +169,13 @@ class FigureTest(unittest.TestCase):
         worker = Worker(7, "x", 1.5, 2)
         head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
         chunked = b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
-        self.assertEqual(replacement.parse(head + chunked), Reply("status 200", worker))
-        self.assertEqual(replacement.parse(head + b"oops"), Reply("status 200", None))
-        self.assertEqual(replacement.parse(b""), Reply("no answer", None))
+        self.assertEqual(parse(head + chunked), Reply("status 200", worker))
+        plain = b"HTTP/1.1 500 Oops\r\nContent-Length: 4\r\n\r\n"
+        self.assertEqual(parse(plain + b"oops"), Reply("status 500", None))
+        self.assertEqual(parse(plain + b"oo"), Reply("broken answer", None))
+        self.assertEqual(parse(head + chunked[:9]), Reply("broken answer", None))
+        self.assertEqual(parse(b"oops"), Reply("broken answer", None))
+        self.assertEqual(parse(b""), Reply("no answer", None))
 
     def test_another_thread_is_another_boot(self) -> None:
         before = Worker(7, "x", 1, 9)
