@@ -90,6 +90,12 @@ def parser() -> argparse.ArgumentParser:
         "--case", type=names, help=f"comma-separated (default {','.join(DEFAULT_CASES)})"
     )
     run.add_argument(
+        "--skip-missing",
+        action="store_true",
+        help="leave out what of --peer and --case this machine does not have, and go on; the "
+        "report says why",
+    )
+    run.add_argument(
         "--connections",
         type=numbers,
         help=f"connections of the load generator, comma-separated (default {DEFAULT_CONNECTIONS})",

@@ -30,6 +30,8 @@ PREPARE_SECONDS = 120
 SIZE_TOLERANCE = 0.02
 # Returns what answers a request; bench/contracts has a script around it for each kind of server.
 HANDLER = "handler.php"
+# The same for servers whose coroutines share globals; see contracts/swoole-coroutines.php.
+COROUTINES = "coroutines.php"
 
 
 @dataclass(frozen=True)
@@ -66,8 +68,9 @@ def _media_type(value: str) -> str:
 class Case:
     """One workload; `files` holds its files, `root` is the document root inside.
 
-    `slow_path` is asked for by every hundredth request. `external` names an application that is
-    not in the repository, `copy` what of the repository goes along.
+    `slow_path` is asked for by every hundredth request. Without `loop` its handler says nothing
+    when it is alone. `external` names an application that is not in the repository, `copy` what of
+    the repository goes along.
     """
 
     name: str
@@ -86,6 +89,7 @@ class Case:
     slow_path: str = ""
     gzip: bool = False
     static: bool = False
+    loop: bool = True
     external: str = ""
     services: tuple[str, ...] = ()
     worker: str = ""
@@ -97,8 +101,12 @@ class Case:
             return "serves no files, or those just as in another mode"
         if peer.contract == "classic":
             return None
-        if peer.contract == "loop" and (self.method != "GET" or self.slow_path):
+        needs_client = not self.loop or self.method != "GET" or self.headers or self.slow_path
+        if peer.contract == "loop" and needs_client:
             return "has no meaning without a client"
+        if peer.contract == "swoole-coroutines":
+            found = (self.files / COROUTINES).is_file()
+            return None if found else "the case is not written for coroutines that share globals"
         handler = (self.files / HANDLER).is_file()
         if not handler and (peer.contract not in {"frankenphp", "loop"} or not self.worker):
             return "the case has no script for this kind of server"
@@ -207,7 +215,7 @@ def parse_case(name: str, folder: Path, table: dict[str, Any]) -> Case:
     Raises:
         BenchError: a key is missing or unknown.
     """
-    plain = {"method", "body", "slow_path", "gzip", "static", "external", "copy", "headers"}
+    plain = {"method", "body", "slow_path", "gzip", "static", "loop", "external", "copy", "headers"}
     known = {"title", "about", "files", "root", "path", "check", "prepare", "services", "worker"}
     unknown = set(table) - known - plain
     if unknown:

@@ -60,6 +60,16 @@ def choose_cases(wanted: Iterable[str]) -> list[Case]:
     return chosen
 
 
+def absent_cases(wanted: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Title and reason of every wanted case that cannot be measured here, by name."""
+    known = load_cases()
+    return {
+        name: {"title": known[name].title, "reason": reason}
+        for name in wanted
+        if name in known and (reason := known[name].missing()) is not None
+    }
+
+
 def describe(options: Options, peers: list[Peer], cases: list[Case]) -> dict[str, Any]:
     """The contents of run.json before the first figure."""
     facts = machine.facts()

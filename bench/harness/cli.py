@@ -18,6 +18,7 @@ from bench.harness.arguments import DEFAULT_CONNECTIONS, DEFAULT_OPEN_SHARE, num
 from bench.harness.cases import load_cases
 from bench.harness.choose import (
     DEFAULT_CASES,
+    absent_cases,
     choose_cases,
     choose_peers,
     default_peers,
@@ -39,7 +40,7 @@ from bench.harness.runner import Runner
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from bench.harness.cases import Case
     from bench.harness.peers import Peer
@@ -137,19 +138,31 @@ def cases_again(arguments: argparse.Namespace, recorder: Recorder) -> list[Case]
     return [application(arguments.app, **begun, length=length)]
 
 
+def without(names: Iterable[str], missing: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """The names that are not missing; says why it leaves out the others."""
+    kept = []
+    for name in names:
+        if name in missing:
+            print(f"left out: {name}: {missing[name]['reason']}", file=sys.stderr)
+        else:
+            kept.append(name)
+    return kept
+
+
 def begin(arguments: argparse.Namespace) -> tuple[Recorder, Options, list[Peer], list[Case]]:
     """A new run."""
     options = options_of(arguments)
-    peers = default_peers() if arguments.peer is None else choose_peers(arguments.peer)
+    names = arguments.peer
+    if names is not None and arguments.skip_missing:
+        names = without(names, absent_peers())
+    peers = default_peers() if names is None else choose_peers(names)
     peers = with_workers(peers, arguments.workers)
     if arguments.app is None:
-        cases = choose_cases(arguments.case or DEFAULT_CASES)
-        return (
-            Recorder(new_folder(arguments.out), describe(options, peers, cases)),
-            options,
-            peers,
-            cases,
-        )
+        names = arguments.case or DEFAULT_CASES
+        missing = absent_cases(names) if arguments.skip_missing else {}
+        cases = choose_cases(without(names, missing))
+        info = {**describe(options, peers, cases), "absent_cases": missing}
+        return Recorder(new_folder(arguments.out), info), options, peers, cases
     if arguments.case:
         raise BenchError("--app is a case of its own: leave --case out")
     own = {

@@ -16,7 +16,7 @@ PEERS = Path(__file__).parent.parent / "peers"
 REPOSITORY = Path(__file__).parent.parent.parent
 # Where this machine keeps what is not on PATH; see peers.toml in bench/README.md.
 LOCAL = Path(__file__).parent.parent / "peers.toml"
-CONTRACTS = ("classic", "frankenphp", "roadrunner", "swoole", "loop")
+CONTRACTS = ("classic", "frankenphp", "roadrunner", "swoole", "swoole-coroutines", "loop")
 SHARES = ("all", "few", "no")
 
 
@@ -25,13 +25,15 @@ class Binary:
     """A program of a peer: the first of `names` that exists is used.
 
     `version` are the arguments with which it says its version. An extension cannot say it itself:
-    `version_by` is the program that is given them then, with `{{path}}` filled in.
+    `version_by` is the program that is given them then, with `{{path}}` filled in. A build that
+    does not say `version_has` there will not do.
     """
 
     names: tuple[str, ...]
     version: tuple[str, ...]
     hint: str
     version_by: str = ""
+    version_has: str = ""
 
     def find(self) -> str | None:
         """The path, None when it is not there; a relative path is below the repository."""
@@ -45,6 +47,14 @@ class Binary:
                 found = shutil.which(name) or shutil.which(name, path="/usr/sbin:/sbin")
                 if found:
                     return found
+        return None
+
+    def missing(self) -> str | None:
+        """What to do when it is not there, or not as it has to be; None when all is well."""
+        if self.find() is None:
+            return f"{' or '.join(self.names)} not found; try: {self.hint}"
+        if self.version_has and self.version_has not in self.version_text():
+            return f"{self.find()} is not built {self.version_has}; try: {self.hint}"
         return None
 
     def version_text(self) -> str:
@@ -115,11 +125,8 @@ class Peer:
 
     def missing(self) -> list[str]:
         """What to do for each program that is not there."""
-        return [
-            f"{' or '.join(binary.names)} not found; try: {binary.hint}"
-            for binary in self.binaries.values()
-            if binary.find() is None
-        ]
+        found = [binary.missing() for binary in self.binaries.values()]
+        return [reason for reason in found if reason is not None]
 
 
 def _take(table: dict[str, Any], known: set[str], where: str) -> None:
@@ -187,6 +194,7 @@ def parse_peers(
                 tuple(value["version"]),
                 value["hint"],
                 value.get("version_by", ""),
+                value.get("version_has", ""),
             )
             for name, value in table["binary"].items()
         }

@@ -212,6 +212,10 @@ def absent(run: Run) -> list[str]:
         f"{facts['title']}: {facts['reason']}" for facts in run.info.get("absent", {}).values()
     ]
     for one in (run, *run.more):
+        lines += [
+            f"{facts['title']}: {facts['reason']}"
+            for facts in one.info.get("absent_cases", {}).values()
+        ]
         for case, reasons in one.info.get("not_offered", {}).items():
             lines += [
                 f"{title(one, peer)} in {one.info['cases'][case]['title']}: {reason}"

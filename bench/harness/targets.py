@@ -37,7 +37,13 @@ COMPRESSORS = (*NGINXES, "caddy-fpm", "frankenphp", "frankenphp-tuned")
 FRANKENPHP_WORKERS = ("frankenphp-worker", "frankenphp-worker-tuned")
 SWOOLES = ("swoole", "swoole-process")
 FRAMEWORKS = ("codeigniter", "symfony")
-STORES = ("postgresql", "mariadb", "redis")
+STORES = {
+    "codeigniter-stores": "CodeIgniter with a database, a cache and a session",
+    "all": "A handler with a database, a cache and a session",
+    "postgresql": "A handler with PostgreSQL",
+    "mariadb": "A handler with MariaDB",
+    "redis": "A handler with Redis",
+}
 # Of the case `statements`: ten answers that come 2.3 ms later each.
 BARE_WAIT_US = 23_000
 BLOCKING_WORKERS = 25
@@ -234,10 +240,10 @@ def targets() -> Iterator[Target]:
             f"howdah-worker and php-loop in the case {case}",
             over_loop(case),
         )
-    for case in STORES:
-        yield from of_worker(case, f"A handler with {case}", 3.5)
+    for case, words in STORES.items():
+        yield from of_worker(case, words, 3.5)
         yield Target(
-            f"A handler with {case}, worker: failed requests",
+            f"{words}, worker: failed requests",
             "0",
             f"howdah-worker in the case {case}",
             no_failures(case),
@@ -294,7 +300,7 @@ def of_worker(case: str, words: str, over_nginx: float) -> Iterator[Target]:
     yield Target(
         f"{words}, worker, against FrankenPHP worker: req/s",
         "1.25x",
-        "FrankenPHP",
+        f"howdah-worker and a worker of FrankenPHP in the case {case}",
         against(WORKER, FRANKENPHP_WORKERS, case, 1.25),
     )
 

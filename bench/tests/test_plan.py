@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import os
 import shlex
 import subprocess
@@ -15,11 +16,13 @@ from bench.harness import choose, conditions
 from bench.harness.application import LooseCheck
 from bench.harness.arguments import parser
 from bench.harness.cases import Case, Check, load_cases
-from bench.harness.cli import options_of
+from bench.harness.cli import begin, options_of
 from bench.harness.errors import BenchError
 from bench.harness.load import without_closes
-from bench.harness.peers import REPOSITORY, Peer, absent_peers, load_peers, with_workers
+from bench.harness.peers import REPOSITORY, Binary, Peer, absent_peers, load_peers, with_workers
 from bench.harness.plan import Options, Turn, baseline, estimate_seconds, rotated, turns
+from bench.harness.report_markdown import markdown_report
+from bench.harness.results import load_run
 from bench.harness.runner import size_problem, two_digits
 from bench.tests.fixtures import load
 
@@ -63,7 +66,12 @@ class PlanTest(unittest.TestCase):
         self.assertLess(self.default_seconds("--quick"), 5.5 * 60)
 
     def test_the_suites_of_the_makefile_take_as_long_as_it_says(self) -> None:
-        for suite, minutes in (("compression", 8), ("static", 3), ("coroutines", 11)):
+        for suite, minutes in (
+            ("compression", 8),
+            ("static", 3),
+            ("cases", 21),
+            ("coroutines", 15),
+        ):
             with self.subTest(suite):
                 said = subprocess.run(
                     ["make", "-n", "-s", "--no-print-directory", "-C", "bench", suite, "ARGS="],
@@ -94,10 +102,11 @@ class PlanTest(unittest.TestCase):
 
     def test_what_a_peer_does_not_offer_is_no_turn(self) -> None:
         options = Options([8, 32], 1, 1, 1, 2, 4, open_share=0.5)
-        peers = chosen("howdah", "howdah-worker", "haproxy-fpm", "php-loop", "swoole")
+        servers = ("howdah", "howdah-worker", "haproxy-fpm", "php-loop", "swoole")
+        peers = chosen(*servers, "swoole-coroutines")
+        names = ("hello", "static", "laravel", "symfony", "upload", "mixed", "redis", "slow")
         found = {
-            case: [turn.peer.name for turn in turns(options, peers, cases(case))]
-            for case in ("hello", "static", "laravel", "symfony", "upload", "mixed")
+            case: [turn.peer.name for turn in turns(options, peers, cases(case))] for case in names
         }
         self.assertEqual(len(found["hello"]), 5)
         self.assertEqual(found["static"], ["howdah"])
@@ -106,6 +115,12 @@ class PlanTest(unittest.TestCase):
         self.assertIn("howdah-worker", found["symfony"])
         self.assertNotIn("php-loop", found["upload"])
         self.assertNotIn("php-loop", found["mixed"])
+        # It sends no cookie.
+        self.assertNotIn("php-loop", found["redis"])
+        self.assertNotIn("php-loop", found["slow"])
+        self.assertNotIn("swoole-coroutines", found["symfony"])
+        own = turns(options, peers, cases("statements"))
+        self.assertEqual([turn.peer.name for turn in own], [*servers, "swoole-coroutines"])
 
     def test_the_open_loop_is_one_more_sample(self) -> None:
         options = Options([8, 32], 1, 1, 1, 2, 4, open_share=0.5)
@@ -197,6 +212,37 @@ class ChoiceTest(unittest.TestCase):
             self.assertRaisesRegex(BenchError, "HOWDAH_CODEIGNITER"),
         ):
             choose.choose_cases(["codeigniter"])
+
+    def test_what_is_missing_can_be_left_out(self) -> None:
+        arguments = ["--peer", "howdah,trueasync", "--case", "hello,codeigniter", "--rate", "0"]
+        with (
+            tempfile.TemporaryDirectory() as scratch,
+            mock.patch.dict("os.environ", {"HOWDAH_CODEIGNITER": "/nowhere"}),
+            mock.patch.object(Binary, "find", return_value="/bin/true"),
+            mock.patch("sys.stderr", new_callable=io.StringIO) as said,
+        ):
+            given = ["run", *arguments, "--out", f"{scratch}/run"]
+            with self.assertRaisesRegex(BenchError, "trueasync"):
+                begin(parser().parse_args(given))
+            recorder, _, peers, found = begin(parser().parse_args([*given, "--skip-missing"]))
+            recorder.complete(whole=True)
+            report = markdown_report(load_run(recorder.folder))
+            with self.assertRaisesRegex(BenchError, "no case hallo"):
+                begin(parser().parse_args(["run", "--case", "hallo", "--skip-missing"]))
+        self.assertEqual([peer.name for peer in peers], ["howdah"])
+        self.assertEqual([case.name for case in found], ["hello"])
+        self.assertIn("left out: trueasync: it is a PHP of its own", said.getvalue())
+        self.assertIn("left out: codeigniter: name a folder", said.getvalue())
+        self.assertIn("- CodeIgniter ping: name a folder of it in bench/peers.toml", report)
+
+    def test_a_build_without_what_it_has_to_have_is_missing(self) -> None:
+        for has, wanted in (("with pdo_pgsql", []), ("with sqlite", ["not built with sqlite"])):
+            program = Binary(("sh",), ("-c", "echo 6.2 with pdo_pgsql"), "make", "", has)
+            peer = dataclasses.replace(chosen("howdah")[0], binaries={"x": program})
+            found = peer.missing()
+            self.assertEqual(len(found), len(wanted))
+            for text, reason in zip(wanted, found, strict=True):
+                self.assertIn(text, reason)
 
     def test_a_local_file_names_programs(self) -> None:
         with tempfile.TemporaryDirectory() as scratch:

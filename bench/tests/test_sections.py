@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.harness import compression, known, sections, targets, workers
+from bench.harness.cases import load_cases
 from bench.harness.cli import write_reports
 from bench.harness.errors import BenchError
 from bench.harness.peers import load_peers, with_workers
@@ -193,6 +194,22 @@ class TargetTest(unittest.TestCase):
             run = made(samples, starts, cases={"text-gzip": {"title": "T", "path": "/"}})
             (finding,) = measure(run)
             self.assertEqual(finding.reached, reached, finding)
+
+    def test_a_database_a_cache_and_a_session_are_judged_together(self) -> None:
+        facts = {
+            "peers": info({"howdah-worker": "W", "nginx-fpm": "N", "frankenphp-worker": "F"})[
+                "peers"
+            ],
+            "cases": {"all": {"title": "All", "path": "/"}},
+        }
+        speeds = {"howdah-worker": 700, "nginx-fpm": 200, "frankenphp-worker": 600}
+        samples = [replace(sample(peer, 1, rate), case="all") for peer, rate in speeds.items()]
+        found = self.verdicts(made(samples, [], **facts))
+        words = "A handler with a database, a cache and a session, worker"
+        self.assertEqual(found[f"{words}, against nginx + php-fpm: req/s"], "met")
+        self.assertEqual(found[f"{words}, against FrankenPHP worker: req/s"], "**missed**")
+        self.assertEqual(found[f"{words}: failed requests"], "met")
+        self.assertLessEqual({*targets.STORES, *targets.FRAMEWORKS}, set(load_cases()))
 
     def test_a_run_about_something_else_has_none(self) -> None:
         run = made([sample("caddy-fpm", 1, 5)], [])
