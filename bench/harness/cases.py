@@ -99,8 +99,9 @@ class Case:
         """Why this case is not for that peer, None when it is."""
         if self.static and (peer.contract != "classic" or not peer.serves_files):
             return "serves no files, or those just as in another mode"
-        if peer.contract == "classic":
-            return None
+        if peer.contract in {"classic", "none"}:
+            fit = peer.contract == "classic" or self.name in peer.cases
+            return None if fit else "it answers other cases"
         needs_client = not self.loop or self.method != "GET" or self.headers or self.slow_path
         if peer.contract == "loop" and needs_client:
             return "has no meaning without a client"

@@ -73,16 +73,16 @@ def absent_cases(wanted: Iterable[str]) -> dict[str, dict[str, str]]:
 def describe(options: Options, peers: list[Peer], cases: list[Case]) -> dict[str, Any]:
     """The contents of run.json before the first figure."""
     facts = machine.facts()
-    servers = [peer for peer in peers if peer.contract != "loop"]
+    servers = [peer for peer in peers if not peer.is_reference]
     if not servers:
-        raise BenchError("php-loop is a reference: name a server beside it")
+        raise BenchError("php-loop and hyper are references: name a server of PHP beside them")
     return {
         "started": datetime.datetime.now(tz=datetime.UTC).isoformat(timespec="seconds"),
         "options": asdict(options),
         "machine": facts,
         "quiet": facts["load_average"] <= QUIET_LOAD_AVERAGE,
         "peers": {peer.name: _peer(peer) for peer in servers},
-        "references": {peer.name: _peer(peer) for peer in peers if peer.contract == "loop"},
+        "references": {peer.name: _peer(peer) for peer in peers if peer.is_reference},
         "absent": absent_peers(),
         "cases": {
             case.name: {

@@ -16,7 +16,9 @@ PEERS = Path(__file__).parent.parent / "peers"
 REPOSITORY = Path(__file__).parent.parent.parent
 # Where this machine keeps what is not on PATH; see peers.toml in bench/README.md.
 LOCAL = Path(__file__).parent.parent / "peers.toml"
-CONTRACTS = ("classic", "frankenphp", "roadrunner", "swoole", "swoole-coroutines", "loop")
+CONTRACTS = ("classic", "frankenphp", "roadrunner", "swoole", "swoole-coroutines", "loop", "none")
+# Of what servers of PHP are compared with: PHP without a server, a server without PHP.
+REFERENCES = ("loop", "none")
 SHARES = ("all", "few", "no")
 
 
@@ -99,10 +101,11 @@ class Peer:
     """A server, or a server in one of its variants.
 
     `contract` is the way in which it calls the application; a case that does not offer it is not
-    measured with this peer. `share` says how much of a run without `--peer` is its own. `workers`
-    is its number of PHP processes where a run compares several, 0 else; `base` is then the name
-    that it has without the number. `php_conf_d` is the command that prints where its PHP has the
-    ini files of its extensions; without it the PHP is the distribution's.
+    measured with this peer. With `none` it calls none, and `cases` are those that it answers.
+    `share` says how much of a run without `--peer` is its own. `workers` is its number of PHP
+    processes where a run compares several, 0 else; `base` is then the name that it has without the
+    number. `php_conf_d` is the command that prints where its PHP has the ini files of its
+    extensions; without it the PHP is the distribution's.
     """
 
     name: str
@@ -120,8 +123,14 @@ class Peer:
     ours: bool = False
     closes_connections: bool = False
     serves_files: bool = True
+    cases: tuple[str, ...] = ()
     workers: int = 0
     base: str = ""
+
+    @property
+    def is_reference(self) -> bool:
+        """Whether others are compared with it, and it competes with none."""
+        return self.contract in REFERENCES
 
     def missing(self) -> list[str]:
         """What to do for each program that is not there."""
@@ -218,7 +227,16 @@ def parse_peers(
         for variant in table["variant"]:
             _take(
                 variant,
-                {"name", "title", "about", "contract", "serves_files", "share", "variables"},
+                {
+                    "about",
+                    "cases",
+                    "contract",
+                    "name",
+                    "serves_files",
+                    "share",
+                    "title",
+                    "variables",
+                },
                 where,
             )
             peers.append(
@@ -238,6 +256,7 @@ def parse_peers(
                     ours=bool(table.get("ours", False)),
                     closes_connections=bool(table.get("closes_connections", False)),
                     serves_files=bool(variant.get("serves_files", table.get("serves_files", True))),
+                    cases=tuple(variant.get("cases", ())),
                 )
             )
     except KeyError as error:
@@ -259,9 +278,9 @@ def with_workers(peers: list[Peer], counts: list[int]) -> list[Peer]:
         )
         for count in counts
         for peer in peers
-        if peer.contract != "loop"
+        if not peer.is_reference
     ]
-    return [*servers, *(peer for peer in peers if peer.contract == "loop")]
+    return [*servers, *(peer for peer in peers if peer.is_reference)]
 
 
 def load_peers(folder: Path = PEERS) -> dict[str, Peer]:

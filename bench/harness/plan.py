@@ -62,7 +62,7 @@ class Turn:
         """Whether the open loop is run as well."""
         if options.few_rounds is not None and self.peer.share == "few":
             return False
-        return options.open_loop and self.peer.contract != "loop" and not self.case.slow_path
+        return options.open_loop and not self.peer.is_reference and not self.case.slow_path
 
     def steps(self, options: Options) -> int:
         """How many samples it gives."""
@@ -111,5 +111,5 @@ def estimate_seconds(options: Options, plan: Iterable[Turn], cases: int) -> floa
 
 def baseline(peers: list[Peer], case: Case) -> Peer | None:
     """The peer whose speed sets the rate of the open loop: the first server that is not ours."""
-    fit = [peer for peer in peers if peer.contract != "loop" and case.refusal(peer) is None]
+    fit = [peer for peer in peers if not peer.is_reference and case.refusal(peer) is None]
     return next((peer for peer in fit if not peer.ours), fit[0] if fit else None)

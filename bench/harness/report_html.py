@@ -10,14 +10,11 @@ from bench.harness import charts, figures, known, pictures, sections, targets, w
 from bench.harness.charts import escape
 from bench.harness.report_markdown import (
     CELL_HEAD,
-    LOOP_ABOUT,
     RATIOS,
     absent,
     cell_row,
     described,
     loads,
-    loop_head,
-    loop_rows,
     memory_rows,
     overview,
     problems,
@@ -113,18 +110,6 @@ def target_section(run: Run) -> list[str]:
     return parts
 
 
-def loop_section(run: Run) -> list[str]:
-    """What a server adds to the handler alone."""
-    rows = loop_rows(run)
-    if not rows:
-        return []
-    return [
-        "<h2>Against the handler alone</h2>",
-        f"<p>{escape(LOOP_ABOUT)}</p>",
-        html_table(loop_head(run), rows),
-    ]
-
-
 def case_section(run: Run, case: str) -> list[str]:
     """Pictures and a table for each load."""
     facts = run.info["cases"][case]
@@ -200,7 +185,7 @@ def run_sections(run: Run) -> list[str]:
         parts += section(heading, about, tables)
     if run.others:
         parts += ratio_section(run)
-    parts += loop_section(run)
+    parts += section(sections.ALONE_HEADING, sections.ALONE_ABOUT, sections.alone(run))
     for case in run.cases:
         parts += case_section(run, case)
     parts += round_section(run)

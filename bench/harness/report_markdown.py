@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from bench.harness import compression, figures, known, sections, targets, workers
 from bench.harness.sections import row_title, title
-from bench.harness.stats import spread
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -72,30 +71,6 @@ def ratios(run: Run) -> list[str]:
             if rows and len(head) > 1:
                 lines += [f"### {title(run, subject)}: {words}", "", *table(head, rows)]
     return lines
-
-
-def loop_rows(run: Run) -> list[tuple[str, ...]]:
-    """What a server adds to the CPU time of the handler alone."""
-    return [
-        (
-            cell_title(run, case, connections),
-            figures.microseconds(spread(list(run.loop_us(case).values()))),
-            *(figures.ratio(run.over_loop(peer, case, connections)) for peer in run.ours),
-        )
-        for case, connections in cells(run)
-        if run.loop_us(case)
-    ]
-
-
-def loop_head(run: Run) -> tuple[str, ...]:
-    """The head of that table."""
-    return ("", "the handler alone, CPU µs", *(title(run, peer) for peer in run.ours))
-
-
-LOOP_ABOUT = (
-    "CPU per request as a multiple of the same handler called in a bare loop of PHP, which knows "
-    "neither HTTP nor other requests:"
-)
 
 
 def cell_row(run: Run, peer: str, case: str, connections: int) -> tuple[str, ...]:
@@ -294,9 +269,7 @@ def body(run: Run) -> list[str]:
     found = ratios(run) if run.others else []
     if found:
         lines += ["## Ratios", "", *found]
-    rows = loop_rows(run)
-    if rows:
-        lines += ["## Against the handler alone", "", LOOP_ABOUT, "", *table(loop_head(run), rows)]
+    lines += section(sections.ALONE_HEADING, sections.ALONE_ABOUT, sections.alone(run))
     lines += ["## Figures", "", *details(run)]
     return lines + section("Every round", sections.ROUNDS_ABOUT, sections.rounds(run))
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 REQUIRED = ("samples.jsonl", "starts.jsonl")
+# The peer that is the HTTP library with nothing around it.
+LIBRARY = "hyper"
 # Below a run: others that its report takes along.
 MORE = "more"
 
@@ -190,6 +192,13 @@ class Run:
     def over_loop(self, peer: str, case: str, connections: int) -> Spread | None:
         """How many times the CPU time of the bare handler a request takes."""
         return paired_ratio(self.by_round(peer, case, connections, "cpu"), self.loop_us(case))
+
+    def over_alone(self, peer: str, case: str, connections: int) -> Spread | None:
+        """How many times the CPU time of the HTTP library and of the bare handler, added up."""
+        loop = self.loop_us(case)
+        library = self.by_round(LIBRARY, case, connections, "cpu")
+        alone = {number: us + loop[number] for number, us in library.items() if number in loop}
+        return paired_ratio(self.by_round(peer, case, connections, "cpu"), alone)
 
     def by_round(self, peer: str, case: str, connections: int, name: str) -> dict[int, float]:
         """A figure of each round, good samples only."""

@@ -200,6 +200,9 @@ class Runner:
         return good
 
     def _conditions(self, peer: Peer, server: Server) -> dict[str, Any]:
+        if peer.contract == "none":
+            # It has no PHP that could be asked.
+            return {}
         facts = probe(server.port, self.options.php_ini)
         reason = conditions.unfair(peer.name, facts, self.options.php_ini)
         if reason is not None:

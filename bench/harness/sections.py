@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bench.harness import figures
-from bench.harness.results import load_text
-from bench.harness.stats import Spread, paired_ratio
+from bench.harness.results import LIBRARY, Run, load_text
+from bench.harness.stats import Spread, paired_ratio, spread
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from bench.harness.results import Run, Sample
+    from bench.harness.results import Sample
 
 
 @dataclass(frozen=True)
@@ -151,6 +151,52 @@ def speed(run: Run, peer: str, case: str, connections: int) -> str:
     return (
         f"{value.median:,.0f}" if better is None else f"{value.median:,.0f} ({better.median:,.2f}x)"
     )
+
+
+ALONE_HEADING = "Against PHP and hyper alone"
+ALONE_ABOUT = (
+    "CPU per request as a multiple of what is left without the server: the same handler called in "
+    "a bare loop of PHP, which knows neither HTTP nor other requests, in as many processes at a "
+    "time as servers have; and this added to hyper, the HTTP library of Howdah, where it answers "
+    "by itself. In classic mode PHP begins and ends each request anew, which neither of them has."
+)
+
+
+def alone(run: Run) -> list[Table]:
+    """What servers add to PHP alone, and to PHP and the HTTP library alone."""
+    loop = alone_table(
+        run,
+        ("Over the handler alone", "the handler alone, CPU µs"),
+        lambda case, _: list(run.loop_us(case).values()),
+        run.over_loop,
+    )
+    both = alone_table(
+        run,
+        ("Over the handler alone and hyper alone, added up", "hyper alone, CPU µs"),
+        lambda case, connections: list(run.by_round(LIBRARY, case, connections, "cpu").values()),
+        run.over_alone,
+    )
+    return [table for table in (loop, both) if table.rows]
+
+
+def alone_table(
+    run: Run,
+    words: tuple[str, str],
+    alone_us: Callable[[str, int], list[float]],
+    over: Callable[[str, str, int], Spread | None],
+) -> Table:
+    """Those of ours over what takes so many microseconds; `words` are the heading and its name."""
+    rows = [
+        (
+            f"{case_title(run, case)}, {connections} connections",
+            figures.microseconds(spread(values)),
+            *(figures.ratio(over(peer, case, connections)) for peer in run.ours),
+        )
+        for case in run.cases
+        for connections in run.connections
+        if (values := alone_us(case, connections))
+    ]
+    return Table(words[0], "", ("", words[1], *(title(run, peer) for peer in run.ours)), rows)
 
 
 ROUNDS_ABOUT = (

@@ -34,6 +34,7 @@ PORT_ATTEMPTS = 100
 SOCKET_SECONDS = 30.0
 POLL_SECONDS = 0.02
 INI_NAME = "zz-bench.ini"
+FRONT_THREADS_MAX = 16
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,11 @@ def web_user() -> tuple[str, str]:
     return account.pw_name, grp.getgrgid(account.pw_gid).gr_name
 
 
+def front_threads() -> int:
+    """As many threads as Howdah's front has by default: half the processors, 1 to 16."""
+    return min(max(len(os.sched_getaffinity(0)) // 2, 1), FRONT_THREADS_MAX)
+
+
 def variables(
     peer: Peer, setup: Setup, folder: Path, site: Mapping[str, str], port: int
 ) -> dict[str, str]:
@@ -125,6 +131,7 @@ def variables(
         "workers": str(setup.workers),
         "workers_and_one": str(setup.workers + 1),
         "cpus": str(cpus),
+        "front_threads": str(front_threads()),
         "user": user,
         "group": group,
         "web_user": other_user,

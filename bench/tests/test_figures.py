@@ -159,8 +159,8 @@ class RunTest(unittest.TestCase):
         found = run.over_loop("howdah", "hello", 8)
         assert found is not None
         self.assertAlmostEqual(found.low, 0.25)
-        self.assertIn("## Against the handler alone", markdown_report(run))
-        self.assertIn("Against the handler alone", html_report(run))
+        self.assertIn("### Over the handler alone", markdown_report(run))
+        self.assertIn("<h3>Over the handler alone</h3>", html_report(run))
 
     def test_absent_peers_and_cases_that_are_not_offered_are_told(self) -> None:
         run = recorded(

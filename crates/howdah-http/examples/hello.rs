@@ -1,12 +1,11 @@
-//! The front alone, for measuring: an application that answers `Hello World`, files below a
-//! directory, and, with `bare`, hyper without any of this crate.
+//! The front alone, for measuring: an application that answers `Hello World`, and files below a
+//! directory. hyper without any of this crate is in `bench/hyper`.
 //!
 //! ```text
-//! cargo run --release -p howdah-http --example hello -- 8080 [DIRECTORY | bare]
+//! cargo run --release -p howdah-http --example hello -- 8080 [DIRECTORY]
 //! wrk -t1 -c32 http://127.0.0.1:8080/index.php
 //! ```
 
-use std::convert::Infallible;
 use std::error::Error;
 use std::io;
 use std::net::Ipv4Addr;
@@ -20,8 +19,6 @@ use howdah_http::{AppRequest, Application, Hooks, Interim, Server, Shutdown};
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Response};
 use http_body::{Body, Frame, SizeHint};
-use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
 
 struct Hello;
 
@@ -67,16 +64,10 @@ impl Application for Hello {
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let port = arguments.next().unwrap_or_else(|| "8080".into()).parse()?;
-    match arguments.next().as_deref() {
-        Some("bare") => bare(port),
-        directory => howdah(port, directory),
-    }
-}
-
-fn howdah(port: u16, directory: Option<&str>) -> Result<(), Box<dyn Error>> {
+    let directory = arguments.next();
     let own = tempfile::tempdir()?;
     std::fs::write(own.path().join("index.php"), "")?;
-    let root = directory.or(own.path().to_str()).unwrap_or(".");
+    let root = directory.as_deref().or(own.path().to_str()).unwrap_or(".");
     let route = |handler| Route {
         matcher: None,
         handler,
@@ -101,26 +92,4 @@ fn howdah(port: u16, directory: Option<&str>) -> Result<(), Box<dyn Error>> {
     let server = Server::bind(&config, None)?;
     server.run_thread(0, Hooks::default(), &Shutdown::new(), || Ok(Rc::new(Hello)))?;
     Ok(())
-}
-
-fn bare(port: u16) -> Result<(), Box<dyn Error>> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    let local = tokio::task::LocalSet::new();
-    local.block_on(&runtime, async {
-        let listener = tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
-        loop {
-            let (stream, _) = listener.accept().await?;
-            stream.set_nodelay(true)?;
-            tokio::task::spawn_local(async move {
-                let service = service_fn(|_| async { Ok::<_, Infallible>(Text::response()) });
-                let builder = hyper::server::conn::http1::Builder::new();
-                // An error is the client's end of the connection: nothing to measure.
-                let _ = builder
-                    .serve_connection(TokioIo::new(stream), service)
-                    .await;
-            });
-        }
-    })
 }
