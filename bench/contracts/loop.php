@@ -3,12 +3,14 @@
 declare(strict_types=1);
 
 // The reference: a worker script with nothing around it. BENCH_SCRIPT, BENCH_URI and BENCH_SECONDS say what to run.
-// A fifth of the time is warm-up. Prints what was counted in the rest as JSON.
+// There are as many processes of it at a time as a server has for PHP. A fifth of the time is warm-up. Prints what was counted in the rest as JSON.
 // For php-cgi: frameworks take the command line's PHP for a command.
 final class Loop
 {
     private const WARM_UP = 0.2;
     private const CALLS = 10;
+    // Of the time, for this process: there are several.
+    private const SHARE = 0.125;
     public int $calls = 0;
     public ?string $first = null;
     public string $last = '';
@@ -42,7 +44,7 @@ final class Loop
             return true;
         }
         // On a busy machine most of the time may have been others'.
-        if ($this->more > 0 && self::cpu() - $this->cpu < ($now - $this->counted) / 2e9) {
+        if ($this->more > 0 && self::cpu() - $this->cpu < self::SHARE * ($now - $this->counted) / 1e9) {
             --$this->more;
             $this->end = $now + ($now - $this->counted);
 

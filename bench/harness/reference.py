@@ -1,9 +1,15 @@
-"""The reference: the same handler in a loop of PHP, with no server around it."""
+"""The reference: the same handler in loops of PHP, with no server around them.
+
+There are as many loops at a time as servers have PHP processes: what processes that run at the same
+time do to each other's caches is no cost of a server.
+"""
 
 from __future__ import annotations
 
 import json
 import subprocess
+import time
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,20 +18,21 @@ from bench.harness.server import command_line, environment, variables
 from bench.harness.template import fill
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from bench.harness.cases import Site
     from bench.harness.plan import Turn
     from bench.harness.server import Setup
 
-# On a busy machine the loop takes up to four times as long.
+# A loop takes up to four times as long on a busy machine, and longer where all share a processor.
 TIMES = 4
 GRACE_SECONDS = 30
 
 
 @dataclass(frozen=True)
 class Reference:
-    """Calls of a handler in one process, and the CPU time of that process for them."""
+    """Calls of a handler in so many processes at a time, and their CPU time for them, added up."""
 
     peer: str
     case: str
@@ -33,6 +40,7 @@ class Reference:
     calls: int
     cpu_seconds: float
     seconds: float
+    processes: int = 1
 
     @property
     def cpu_us_per_call(self) -> float:
@@ -62,35 +70,61 @@ def parse_result(output: str, site: Site) -> dict[str, Any]:
 
 
 def run_loop(turn: Turn, setup: Setup, site: Site, folder: Path, seconds: int) -> Reference:
-    """Runs the loop for so many seconds, a fifth of them as warm-up.
+    """Runs a loop for each PHP process of servers for so many seconds, a fifth of them as warm-up.
 
     Raises:
-        BenchError: it failed, or an answer was wrong.
+        BenchError: one failed, or an answer was wrong.
     """
     folder.mkdir(parents=True)
     peer = turn.peer
     values = {**variables(peer, setup, folder, site.values(), 0), "seconds": str(seconds)}
     argv = command_line(peer.commands[0], values, setup.php_ini)
-    done = subprocess.run(
-        argv,
-        cwd=folder,
-        env={
-            **environment(peer, setup, folder, values),
-            **{name: fill(text, values, name) for name, text in peer.commands[0].env.items()},
-        },
-        capture_output=True,
-        text=True,
-        timeout=TIMES * seconds + GRACE_SECONDS,
-        check=False,
-    )
-    if done.returncode != 0:
-        raise BenchError(f"php-loop ended with {done.returncode}: {done.stdout}{done.stderr}")
-    found = parse_result(done.stdout, site)
+    env = {
+        **environment(peer, setup, folder, values),
+        **{name: fill(text, values, name) for name, text in peer.commands[0].env.items()},
+    }
+    with ExitStack() as stack:
+        loops = [stack.enter_context(loop(argv, folder, env)) for _ in range(setup.workers)]
+        deadline = time.monotonic() + TIMES * setup.workers * seconds + GRACE_SECONDS
+        found = [parse_result(output_of(one, deadline), site) for one in loops]
     return Reference(
         peer=peer.name,
         case=site.case.name,
         round=turn.number + 1,
-        calls=found["calls"],
-        cpu_seconds=found["cpu_seconds"],
-        seconds=found["seconds"],
+        calls=sum(one["calls"] for one in found),
+        cpu_seconds=sum(one["cpu_seconds"] for one in found),
+        seconds=max(one["seconds"] for one in found),
+        processes=len(found),
     )
+
+
+@contextmanager
+def loop(argv: list[str], folder: Path, env: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
+    """One of the processes, which has ended behind this."""
+    with subprocess.Popen(
+        argv,
+        cwd=folder,
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def output_of(process: subprocess.Popen[str], deadline: float) -> str:
+    """What it printed until its end.
+
+    Raises:
+        BenchError: it failed, or was not done in time.
+    """
+    try:
+        output, _ = process.communicate(timeout=max(deadline - time.monotonic(), 0))
+    except subprocess.TimeoutExpired as error:
+        raise BenchError(f"php-loop was not done after {error.timeout:.0f} s") from error
+    if process.returncode != 0:
+        raise BenchError(f"php-loop ended with {process.returncode}: {output}")
+    return output

@@ -12,11 +12,13 @@ from pathlib import Path
 from unittest import mock
 
 from bench.harness import proc, processes
-from bench.harness.cases import Case, Check
+from bench.harness.cases import Case, Check, Site
 from bench.harness.errors import BenchError
 from bench.harness.http_check import fetch, verify, wait_for_port
 from bench.harness.peers import Binary, Command, Peer
+from bench.harness.plan import Turn
 from bench.harness.processes import ProcessGroup
+from bench.harness.reference import Reference, run_loop
 from bench.harness.server import (
     Setup,
     command_line,
@@ -181,6 +183,45 @@ class ServeTest(unittest.TestCase):
 
         with self.assertRaisesRegex(BenchError, "gone"):
             wait_for_port(free_port(), gone)
+
+
+class LoopsTest(unittest.TestCase):
+    """As many loops at a time as servers have PHP processes."""
+
+    # Waits until all of them are there: one after another they would never be.
+    LOOP = """
+import json, os, sys, time
+open(f"{sys.argv[1]}/{os.getpid()}", "w").close()
+while len([name for name in os.listdir(sys.argv[1]) if name.isdigit()]) < 3:
+    time.sleep(0.001)
+first = str(os.getpid()) == min(name for name in os.listdir(sys.argv[1]) if name.isdigit())
+print(json.dumps({"calls": 10, "cpu_seconds": 0.5, "seconds": 0.75, "opcache": True,
+    "first_sha256": sys.argv[2], "last_sha256": sys.argv[3] if first else sys.argv[2]}))
+sys.exit(int(sys.argv[4]) if first else 0)
+"""
+
+    def run_loops(self, last: str = HELLO, status: str = "0") -> Reference:
+        """Three of them, one of which ends with this body and status."""
+        with (
+            tempfile.TemporaryDirectory() as scratch,
+            mock.patch("bench.harness.phpini.distribution_conf_d", return_value="/nowhere"),
+        ):
+            here = Path(scratch)
+            argv = ("{{python}}", "-c", self.LOOP, "{{dir}}", HELLO, last, status)
+            turn = Turn(0, case(), peer(here, *argv))
+            site = Site(here, here, here, turn.case, mock.Mock())
+            return run_loop(turn, Setup(3, {}), site, here / "run", 1)
+
+    def test_their_calls_and_times_are_added_up(self) -> None:
+        found = self.run_loops()
+        self.assertEqual((found.processes, found.calls, found.cpu_seconds), (3, 30, 1.5))
+        self.assertEqual(found.seconds, 0.75)
+
+    def test_one_that_fails_spoils_all(self) -> None:
+        with self.assertRaisesRegex(BenchError, "ended with 3"):
+            self.run_loops(status="3")
+        with self.assertRaisesRegex(BenchError, "another body"):
+            self.run_loops(last="0" * 64)
 
 
 class ProcessGroupTest(unittest.TestCase):
