@@ -69,7 +69,8 @@ class Case:
     """One workload; `files` holds its files, `root` is the document root inside.
 
     `slow_path` is asked for by every hundredth request. Without `loop` its handler says nothing
-    when it is alone. `external` names an application that is not in the repository, `copy` what of
+    when it is alone; without `coroutines` its application is for one request at a time in a
+    process. `external` names an application that is not in the repository, `copy` what of
     the repository goes along.
     """
 
@@ -90,6 +91,7 @@ class Case:
     gzip: bool = False
     static: bool = False
     loop: bool = True
+    coroutines: bool = True
     external: str = ""
     services: tuple[str, ...] = ()
     worker: str = ""
@@ -99,19 +101,26 @@ class Case:
         """Why this case is not for that peer, None when it is."""
         if self.static and (peer.contract != "classic" or not peer.serves_files):
             return "serves no files, or those just as in another mode"
-        if peer.contract in {"classic", "none"}:
-            fit = peer.contract == "classic" or self.name in peer.cases
-            return None if fit else "it answers other cases"
-        needs_client = not self.loop or self.method != "GET" or self.headers or self.slow_path
-        if peer.contract == "loop" and needs_client:
-            return "has no meaning without a client"
+        if peer.coroutines and not self.coroutines:
+            return "its application is for one request at a time in a process"
+        if peer.contract == "classic":
+            return None
+        fit, otherwise = self._script_for(peer)
+        return None if fit else otherwise
+
+    def _script_for(self, peer: Peer) -> tuple[bool, str]:
+        """Whether there is one for a server that does not ask for a path, and what it is if not."""
+        if peer.contract == "none":
+            return self.name in peer.cases, "it answers other cases"
         if peer.contract == "swoole-coroutines":
             found = (self.files / COROUTINES).is_file()
-            return None if found else "the case is not written for coroutines that share globals"
-        handler = (self.files / HANDLER).is_file()
-        if not handler and (peer.contract not in {"frankenphp", "loop"} or not self.worker):
-            return "the case has no script for this kind of server"
-        return None
+            return found, "the case is not written for coroutines that share globals"
+        needs_client = not self.loop or self.method != "GET" or self.headers or self.slow_path
+        if peer.contract == "loop" and needs_client:
+            return False, "has no meaning without a client"
+        own = peer.contract in {"frankenphp", "loop"} and bool(self.worker)
+        found = own or (self.files / HANDLER).is_file()
+        return found, "the case has no script for this kind of server"
 
     def missing(self) -> str | None:
         """What to do before this case can be measured here, None when all is there."""
@@ -216,7 +225,8 @@ def parse_case(name: str, folder: Path, table: dict[str, Any]) -> Case:
     Raises:
         BenchError: a key is missing or unknown.
     """
-    plain = {"method", "body", "slow_path", "gzip", "static", "loop", "external", "copy", "headers"}
+    switches = {"gzip", "static", "loop", "coroutines"}
+    plain = {"method", "body", "slow_path", "external", "copy", "headers"} | switches
     known = {"title", "about", "files", "root", "path", "check", "prepare", "services", "worker"}
     unknown = set(table) - known - plain
     if unknown:

@@ -105,7 +105,8 @@ class Peer:
     `share` says how much of a run without `--peer` is its own. `workers` is its number of PHP
     processes where a run compares several, 0 else; `base` is then the name that it has without the
     number. `php_conf_d` is the command that prints where its PHP has the ini files of its
-    extensions; without it the PHP is the distribution's.
+    extensions; without it the PHP is the distribution's. With `coroutines` a process runs several
+    requests at a time.
     """
 
     name: str
@@ -123,6 +124,7 @@ class Peer:
     ours: bool = False
     closes_connections: bool = False
     serves_files: bool = True
+    coroutines: bool = False
     cases: tuple[str, ...] = ()
     workers: int = 0
     base: str = ""
@@ -231,6 +233,7 @@ def parse_peers(
                     "about",
                     "cases",
                     "contract",
+                    "coroutines",
                     "name",
                     "serves_files",
                     "share",
@@ -255,6 +258,7 @@ def parse_peers(
                     share=_word(variant, "share", SHARES, where),
                     ours=bool(table.get("ours", False)),
                     closes_connections=bool(table.get("closes_connections", False)),
+                    coroutines=bool(variant.get("coroutines", False)),
                     serves_files=bool(variant.get("serves_files", table.get("serves_files", True))),
                     cases=tuple(variant.get("cases", ())),
                 )

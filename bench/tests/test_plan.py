@@ -119,6 +119,8 @@ class PlanTest(unittest.TestCase):
         self.assertNotIn("php-loop", found["redis"])
         self.assertNotIn("php-loop", found["slow"])
         self.assertNotIn("swoole-coroutines", found["symfony"])
+        both = turns(options, chosen("howdah-worker", "howdah-coroutines"), cases("codeigniter"))
+        self.assertEqual([turn.peer.name for turn in both], ["howdah-worker"])
         own = turns(options, peers, cases("statements"))
         self.assertEqual([turn.peer.name for turn in own], [*servers, "swoole-coroutines"])
 
