@@ -34,6 +34,11 @@ const SHARING: &[(&str, &str, &str)] = &[
          security.token_storage, EntityManager), and are reset between requests, not beside them",
     ),
     (
+        "codeigniter4/framework",
+        "CodeIgniter",
+        "the application that its worker script makes at boot keeps the current request and response",
+    ),
+    (
         "drupal/core",
         "Drupal",
         "its container keeps the current request, user and route",
@@ -111,20 +116,6 @@ pub(super) fn check(
             report.error(area, format!("{name}: {shared}"), advice);
         }
     }
-    if let Some(version) = packages.get("codeigniter4/framework") {
-        found = true;
-        let name = with_version("CodeIgniter", version);
-        let text = format!("{name}: its services are in static properties");
-        if statics == Statics::Isolate {
-            report.warning(
-                area,
-                format!("{text}, which each request has for itself"),
-                "make the application in the callback, not at boot",
-            );
-        } else {
-            report.error(area, text, "leave `statics share` out");
-        }
-    }
     let stateless = STATELESS.iter().find_map(|(package, name, advice)| {
         let version = packages.get(*package)?;
         Some((with_version(name, version), advice))
@@ -166,14 +157,15 @@ mod tests {
     fn containers_of_the_boot_are_not_fit() {
         let isolate = Statics::Isolate;
         assert_eq!(worst(&[], false, isolate), Level::Ok);
-        for package in ["laravel/framework", "symfony/framework-bundle"] {
+        for package in [
+            "laravel/framework",
+            "symfony/framework-bundle",
+            "codeigniter4/framework",
+        ] {
             assert_eq!(worst(&[package], false, isolate), Level::Error);
             assert_eq!(worst(&[package], true, isolate), Level::Warning);
             assert_eq!(worst(&[package], true, Statics::Share), Level::Error);
         }
-        let codeigniter = ["codeigniter4/framework"];
-        assert_eq!(worst(&codeigniter, false, isolate), Level::Warning);
-        assert_eq!(worst(&codeigniter, false, Statics::Share), Level::Error);
         let slim = ["slim/slim", "psr/http-server-handler"];
         assert_eq!(worst(&slim, false, isolate), Level::Warning);
     }
