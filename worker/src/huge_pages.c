@@ -6,7 +6,6 @@
  */
 #include "huge_pages.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -55,20 +54,20 @@ void howdah_huge_pages_collapse(void)
 {
 	size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
 	FILE *maps = fopen("/proc/self/maps", "re");
+	if (!maps) {
+		return;
+	}
 	char line[256]; /* of a longer one the rest is read as lines that are no mappings */
-	bool can = maps && page_size >= SMALLEST_PAGE && page_size < BLOCK;
-	while (can && fgets(line, sizeof(line), maps)) {
+	while (fgets(line, sizeof(line), maps)) {
 		uintptr_t begin, end;
 		if (!is_anonymous(line, &begin, &end) || end - begin > LARGEST_MAPPING) {
 			continue;
 		}
-		for (uintptr_t block = (begin + BLOCK - 1) & ~(BLOCK - 1); can && block + BLOCK <= end; block += BLOCK) {
-			if (is_in_use(block, page_size) && madvise((void *)block, BLOCK, MADV_COLLAPSE) != 0) {
-				can = errno != EINVAL; /* else the kernel cannot, now or ever */
+		for (uintptr_t block = (begin + BLOCK - 1) & ~(BLOCK - 1); block + BLOCK <= end; block += BLOCK) {
+			if (is_in_use(block, page_size)) {
+				(void)madvise((void *)block, BLOCK, MADV_COLLAPSE); /* without it everything works as well */
 			}
 		}
 	}
-	if (maps) {
-		fclose(maps);
-	}
+	fclose(maps);
 }
