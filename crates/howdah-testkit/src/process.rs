@@ -102,6 +102,20 @@ pub fn with_environment(assignment: &str) -> Vec<Process> {
         .collect()
 }
 
+/// KiB of a process's memory: the sum of all figures of `/proc/PID/smaps_rollup` (`Private_Dirty` and such)
+/// whose names begin so.
+///
+/// # Panics
+/// If the process is not there.
+#[track_caller]
+#[must_use]
+pub fn memory_kib(pid: u32, name: &str) -> u64 {
+    let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).expect("it is there");
+    let kib = |line: &str| line.split_ascii_whitespace().nth(1)?.parse::<u64>().ok();
+    let lines = text.lines().filter(|line| line.starts_with(name));
+    lines.filter_map(kib).sum()
+}
+
 /// Sends a signal to one process.
 pub fn kill(pid: u32, signal: Signal) -> io::Result<()> {
     let pid = i32::try_from(pid)

@@ -227,10 +227,11 @@ impl Soak {
 
     /// The one process that has answered everything.
     #[track_caller]
-    fn only_pid(&self) -> String {
+    fn only_pid(&self) -> u32 {
         let pids = self.pids();
         assert_eq!(pids.len(), 1, "the process was replaced: {pids:?}");
-        pids.into_iter().next().expect("one")
+        let pid = pids.into_iter().next().expect("one");
+        pid.parse().expect("a process id")
     }
 
     /// KiB of memory of the process, without what it shares with others, when nothing is on its way.
@@ -242,11 +243,7 @@ impl Soak {
             process::wait_until(PATIENCE, idle),
             "requests are still on their way"
         );
-        let text = std::fs::read_to_string(format!("/proc/{}/smaps_rollup", self.only_pid()))
-            .expect("it is there");
-        let kib = |line: &str| line.split_ascii_whitespace().nth(1)?.parse::<u64>().ok();
-        let lines = text.lines().filter(|line| line.starts_with("Private_"));
-        lines.filter_map(kib).sum()
+        process::memory_kib(self.only_pid(), "Private_")
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use howdah_testkit::{Server, Www};
+use howdah_testkit::{Server, Www, process};
 use howdah_tests::worker::worker_caddyfile;
 
 /// It holds 16 MiB; a request changes one piece and tells what all of them are.
@@ -29,14 +29,6 @@ fn kernel_can() -> bool {
     version >= (6, 1) && Path::new("/sys/kernel/mm/transparent_hugepage").exists()
 }
 
-fn huge_kib(pid: u32) -> u64 {
-    let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).expect("it runs");
-    let mut lines = rollup.lines();
-    let line = lines.find_map(|line| line.strip_prefix("AnonHugePages:"));
-    let number = line.and_then(|line| line.split_whitespace().next());
-    number.expect("a figure").parse().expect("a number")
-}
-
 #[test]
 fn the_boot_of_an_application_lies_in_huge_pages() {
     let www = Www::new().file("app.php", SCRIPT);
@@ -57,6 +49,6 @@ fn the_boot_of_an_application_lies_in_huge_pages() {
     let zygote = processes
         .iter()
         .find(|one| one.command == "howdah: pool app");
-    let huge = huge_kib(zygote.expect("the pool's zygote").pid);
+    let huge = process::memory_kib(zygote.expect("the pool's zygote").pid, "AnonHugePages:");
     assert!(huge >= AT_LEAST_KIB, "{huge} KiB in huge pages");
 }

@@ -3,7 +3,7 @@
 //!
 //! `HOWDAH_REQUESTS` says how many requests of each kind there are (default 2500).
 
-use howdah_testkit::{Request, Server, Www};
+use howdah_testkit::{Request, Server, Www, process};
 use howdah_tests::admin::worker_site;
 use howdah_tests::traffic::many;
 
@@ -88,10 +88,7 @@ while (frankenphp_handle_request($handler)) {
 
 /// Bytes of memory that the process shares with no other.
 fn private(pid: u32) -> u64 {
-    let text = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).expect("it is there");
-    let kib = |line: &str| line.split_ascii_whitespace().nth(1)?.parse::<u64>().ok();
-    let lines = text.lines().filter(|line| line.starts_with("Private_"));
-    lines.filter_map(kib).sum::<u64>() << 10
+    process::memory_kib(pid, "Private_") << 10
 }
 
 /// The one worker.
