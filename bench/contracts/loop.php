@@ -3,7 +3,8 @@
 declare(strict_types=1);
 
 // The reference: a worker script with nothing around it. BENCH_SCRIPT, BENCH_URI and BENCH_SECONDS say what to run.
-// There are as many processes of it at a time as a server has for PHP. A fifth of the time is warm-up. Prints what was counted in the rest as JSON.
+// There are as many processes of it at a time as a server has for PHP. A fifth of the time is warm-up. Prints what was
+// counted in the rest as JSON.
 // For php-cgi: frameworks take the command line's PHP for a command.
 final class Loop
 {

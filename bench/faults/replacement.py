@@ -22,7 +22,7 @@ from bench.faults.identity import connect, parse, receive
 from bench.harness import cases, phpini
 from bench.harness.errors import BenchError
 from bench.harness.peers import load_peers
-from bench.harness.server import Server, Setup, serve
+from bench.harness.server import Server, Setup, plain_site, serve
 
 if TYPE_CHECKING:
     import argparse
@@ -229,11 +229,9 @@ def measure_peer(peer: Peer, arguments: argparse.Namespace, folder: Path) -> lis
         shutil.copytree(cases.CONTRACTS, site / "contracts")
         (site / "public").mkdir()
         values = {
-            "docroot": str(site / "public"),
+            **plain_site(site / "public"),
             "worker_script": str(site / "contracts/frankenphp.php"),
             "contracts": str(site / "contracts"),
-            "url_path": "/*",
-            "gzip": "off",
         }
         # FrankenPHP's meaning of exit(), for those that have another one too.
         alike = replace(peer, variables={**peer.variables, "exit": "restart"})
