@@ -181,6 +181,16 @@ def parser() -> argparse.ArgumentParser:
         "soak", help="requests of every kind in one process, with databases, looked at for mixing"
     )
     soak.add_argument("--requests", type=positive, default=100_000, help="default 100000")
+    soak.add_argument(
+        "--php",
+        type=Path,
+        help="PHP executable, as of `make -C worker asan` (default: beside howdah)",
+    )
+    soak.add_argument(
+        "--cost",
+        action="store_true",
+        help="instead: CPU of an empty request beside worker mode's, memory of one that waits",
+    )
 
     commands.add_parser("list", help="peers and cases, and what is missing to run them")
     return top

@@ -1,7 +1,6 @@
-"""Pictures of a report as HTML and inline SVG: readable on a phone, in light and in dark.
+"""Pictures of a report with one axis: readable on a phone, in light and in dark.
 
-Bars and latencies are HTML, so that text keeps its size on a narrow page; what needs two axes is
-SVG that is no wider than a phone.
+They are HTML, so that text keeps its size on a narrow page; plots.py has those with two axes.
 """
 
 from __future__ import annotations
@@ -43,24 +42,12 @@ figcaption { color: var(--soft); font-size: 0.875rem; }
   white-space: nowrap; font-size: 0.8rem; }
 .axis span:first-child { transform: none; }
 .axis span:last-child { transform: translateX(-100%); }
-svg { width: 100%; max-width: 32rem; height: auto; display: block; }
-svg text { fill: var(--text); font: 12px system-ui, sans-serif; }
-svg .soft { fill: var(--soft); }
-svg .first { fill: var(--first); stroke: var(--first); }
-svg .other { fill: var(--other); stroke: var(--other); }
-svg .line { fill: none; stroke-width: 2; }
-svg .axis { stroke: var(--line); stroke-width: 1; }
-svg .number { fill: var(--back); stroke: none; font-size: 11px; font-weight: 600; }
-.key { columns: 15rem; padding-left: 1.6rem; margin: 0.3rem 0; font-size: 0.875rem; }
 @media (max-width: 40rem) {
   .row { grid-template-columns: 1fr auto; }
   .row .track { grid-column: 1 / -1; grid-row: 2; }
 }
 """
 
-WIDTH, HEIGHT = 360, 260
-LEFT, RIGHT, TOP, BOTTOM = 52, 12, 12, 40
-TICKS = 4
 THOUSAND = 1000
 
 
@@ -163,127 +150,3 @@ def milli(microseconds: float) -> str:
     """Microseconds in milliseconds, as short as possible."""
     in_ms = microseconds / 1000
     return f"{in_ms:.3g}" if in_ms < THOUSAND else f"{in_ms:,.0f}"
-
-
-def round_up(value: float) -> float:
-    """The end of an axis: 1, 2, 2.5 or 5 times a power of ten."""
-    if value <= 0:
-        return 1.0
-    power = 10.0 ** math.floor(math.log10(value))
-    return next(step * power for step in (1, 2, 2.5, 5, 10) if step * power >= value)
-
-
-@dataclass(frozen=True)
-class Axes:
-    """Where a value is in an SVG with two axes that begin at zero."""
-
-    across: float
-    up: float
-
-    def x(self, value: float) -> float:
-        """To the right."""
-        return LEFT + value / self.across * (WIDTH - LEFT - RIGHT)
-
-    def y(self, value: float) -> float:
-        """From the top."""
-        return HEIGHT - BOTTOM - value / self.up * (HEIGHT - TOP - BOTTOM)
-
-    def drawing(
-        self, words_across: str, words_up: str, across: Sequence[float] | None = None
-    ) -> list[str]:
-        """Lines and numbers; `across` are those of the lower axis, else they are spread evenly."""
-        parts = []
-        for tick in range(TICKS + 1):
-            value = self.up / TICKS * tick
-            y = self.y(value)
-            parts.append(
-                f'<line class="axis" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
-                f'<text class="soft" x="{LEFT - 5}" y="{y + 4:.1f}" text-anchor="end">'
-                f"{compact(value)}</text>"
-            )
-        for value in across or [self.across / TICKS * tick for tick in range(TICKS + 1)]:
-            anchor = "end" if value == self.across else "middle"
-            parts.append(
-                f'<text class="soft" x="{self.x(value):.1f}" y="{HEIGHT - BOTTOM + 16}" '
-                f'text-anchor="{anchor}">{compact(value)}</text>'
-            )
-        parts.append(
-            f'<text class="soft" x="{WIDTH - RIGHT}" y="{HEIGHT - 6}" text-anchor="end">'
-            f"{escape(words_across)}</text>"
-            f'<text class="soft" x="{LEFT + 4}" y="{TOP + 4}">{escape(words_up)}</text>'
-        )
-        return parts
-
-
-def compact(value: float) -> str:
-    """A number of an axis."""
-    return f"{value / 1000:g}k" if value >= 10 * THOUSAND else f"{value:g}"
-
-
-def svg(parts: Sequence[str], label: str) -> list[str]:
-    """The element around the parts."""
-    return [
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(label)}">',
-        *parts,
-        "</svg>",
-    ]
-
-
-@dataclass(frozen=True)
-class Point:
-    """A server by its memory under load in MiB and its requests per second."""
-
-    name: str
-    ours: bool
-    memory: float
-    speed: float
-
-
-def scatter(points: Sequence[Point], label: str) -> str:
-    """Throughput against memory; up and left is better."""
-    if not points:
-        return ""
-    axes = Axes(
-        round_up(max(one.memory for one in points)), round_up(max(one.speed for one in points))
-    )
-    parts = axes.drawing("memory under load, MiB", "req/s")
-    for number, one in reversed(list(enumerate(points, 1))):
-        kind = "first" if one.ours else "other"
-        x, y = axes.x(one.memory), axes.y(one.speed)
-        parts.append(
-            f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="9"/>'
-            f'<text class="number" x="{x:.1f}" y="{y + 4:.1f}" text-anchor="middle">{number}</text>'
-        )
-    names = [f"<li>{escape(one.name)}</li>" for one in points]
-    return figure(label, [*svg(parts, label), '<ol class="key">', *names, "</ol>"])
-
-
-@dataclass(frozen=True)
-class Series:
-    """A line: pairs of a number of processes and a value."""
-
-    name: str
-    ours: bool
-    points: list[tuple[int, float]]
-
-
-def lines(series: Sequence[Series], unit: str, label: str) -> str:
-    """A line for each server over the number of PHP processes, marked by its number."""
-    points = [point for one in series for point in one.points]
-    if not points:
-        return ""
-    axes = Axes(round_up(max(point[0] for point in points)), round_up(max(p[1] for p in points)))
-    counts = sorted({float(point[0]) for point in points})
-    parts = axes.drawing("PHP processes", unit, counts)
-    for number, one in enumerate(series, 1):
-        kind = "first" if one.ours else "other"
-        places = [(axes.x(count), axes.y(value)) for count, value in one.points]
-        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
-        parts.append(f'<polyline class="line {kind}" points="{path}"/>')
-        for x, y in places:
-            parts.append(
-                f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="8"/><text class="number" '
-                f'x="{x:.1f}" y="{y + 4:.1f}" text-anchor="middle">{number}</text>'
-            )
-    names = [f"<li>{escape(one.name)}</li>" for one in series]
-    return figure(label, [*svg(parts, label), '<ol class="key">', *names, "</ol>"])

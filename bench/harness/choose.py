@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import datetime
+import os
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from bench.harness import machine
+from bench.harness import cores, machine
 from bench.harness.cases import load_cases
 from bench.harness.errors import BenchError
 from bench.harness.peers import absent_peers, load_peers
@@ -73,13 +74,14 @@ def absent_cases(wanted: Iterable[str]) -> dict[str, dict[str, str]]:
 def describe(options: Options, peers: list[Peer], cases: list[Case]) -> dict[str, Any]:
     """The contents of run.json before the first figure."""
     facts = machine.facts()
+    pinned = cores.split(os.sched_getaffinity(0))
     servers = [peer for peer in peers if not peer.is_reference]
     if not servers:
         raise BenchError("php-loop and hyper are references: name a server of PHP beside them")
     return {
         "started": datetime.datetime.now(tz=datetime.UTC).isoformat(timespec="seconds"),
         "options": asdict(options),
-        "machine": facts,
+        "machine": {**facts, "cores": None if pinned is None else pinned.facts()},
         "quiet": facts["load_average"] <= QUIET_LOAD_AVERAGE,
         "peers": {peer.name: _peer(peer) for peer in servers},
         "references": {peer.name: _peer(peer) for peer in peers if peer.is_reference},

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bench.harness import cores, steal
+from bench.harness.results import STOLEN
+
 if TYPE_CHECKING:
     from bench.harness.results import Run
     from bench.harness.stats import Spread
@@ -63,8 +66,19 @@ def disturbance(run: Run) -> tuple[float, float]:
         available = cpus * sample.load.duration_us / 1e6
         if available > 0:
             others = max(others, sample.other_cpu_seconds / available)
-            stolen = max(stolen, sample.steal_seconds / available)
+            stolen = max(stolen, sample.stolen(cpus))
     return others, stolen
+
+
+def taken_again(run: Run) -> str:
+    """What was done about samples that the host of the machine disturbed; empty without any."""
+    if not run.set_aside:
+        return ""
+    return (
+        f" Samples of which it took more than {steal.TOO_MUCH:.0%} were taken again, "
+        f"{steal.TRIES} times at most and whatever they showed, and the one from which it took "
+        f"least counts: {run.set_aside:,} were set aside (`{STOLEN}` beside the raw data)."
+    )
 
 
 def heading(run: Run) -> str:
@@ -82,30 +96,52 @@ def processes(run: Run) -> str:
     return f"{run.info['options']['workers']} PHP processes"
 
 
+def cpus_text(run: Run) -> str:
+    """Which CPUs the load generators and the servers have, and what that means for the figures."""
+    cpus = run.info["machine"]["cpus"]
+    pinned = run.info["machine"].get("cores")
+    if pinned is None:
+        return (
+            f"Nothing is pinned to a CPU. The load generators run on the same {cpus} CPUs and take "
+            f"their share of them, the more of it the faster the server is: a lead in requests per "
+            f"second is larger than it looks here."
+        )
+    load, servers = pinned["load"], pinned["servers"]
+    return (
+        f"Processes are pinned: of {cpus} CPUs the load generators have {len(load)} to themselves "
+        f"({cores.ranges(load)}), servers, databases and PHP alone have {len(servers)} "
+        f"({cores.ranges(servers)}), so that neither side takes CPU time from the other. A server "
+        f"that is told how many CPUs there are is told of these."
+    )
+
+
 def other_method(run: Run, other: Run) -> str:
     """In what a run that was taken along differs."""
     options = other.info["options"]
+    pinned = ""
+    if other.info["machine"].get("cores") != run.info["machine"].get("cores"):
+        pinned = f" {cpus_text(other)}"
     commit = "the same commit"
     if other.info["machine"]["commit"] != run.info["machine"]["commit"]:
         commit = f"commit {commit_line(other)}"
     return (
         f"{heading(other)}: a run of its own on {other.info['started'][:10]}, {commit}, "
         f"{options['rounds']} rounds of {options['duration']} s after {options['warm_up']} s of "
-        f"warm-up, every peer with {processes(other)}."
+        f"warm-up, every peer with {processes(other)}.{pinned}"
     )
 
 
 def method(run: Run) -> list[str]:
     """How it was measured and what the figures cannot show; a paragraph each."""
     options = run.info["options"]
-    cpus = run.info["machine"]["cpus"]
     if run.info.get("running"):
         return [
             (
                 f"The servers were running already; what they run with is not known, and neither "
                 f"their CPU time nor their memory. They take turns in {options['rounds']} rounds. "
                 f"wrk keeps the given number of connections busy for {options['duration']} s "
-                f"({options['threads']} threads, after {options['warm_up']} s of warm-up)."
+                f"({options['threads']} threads, after {options['warm_up']} s of warm-up). It is "
+                f"not pinned to a CPU."
             ),
             (
                 "Figures are medians over the rounds with the smallest and largest in "
@@ -137,13 +173,13 @@ def method(run: Run) -> list[str]:
             f"In the open loop oha sends requests at a constant rate, the same for every peer, "
             f"over at most {max(run.connections)} connections. A latency counts from the moment "
             f"when the request was due. A peer whose requests per second stay below the rate does "
-            f"not keep up; its latencies grow with the length of the run and compare with nothing."
+            f"not keep up; its latencies grow with the length of the run and compare with nothing. "
+            f"Dropped is what was due within the time and was not answered well. oha tells no "
+            f"standard deviation: that column has a “{NONE}”."
         )
     paragraphs += [
         (
-            f"The load generators run on the same {cpus} CPUs and take their share of them, the "
-            f"more of it the faster the server is: a lead in requests per second is larger than "
-            f"it looks here. CPU per request counts user and system time of all processes of a "
+            f"{cpus_text(run)} CPU per request counts user and system time of all processes of a "
             f"server (from {', '.join(accounting)}) and not of the load generator, nor of "
             f"databases; it is the steadier figure."
         ),
@@ -157,6 +193,7 @@ def method(run: Run) -> list[str]:
         (
             f"At most {others:.0%} of the CPUs went to processes that belong to neither side, and "
             f"{stolen:.0%} were taken by the hypervisor, in the worst sample."
+            f"{taken_again(run)}"
         ),
     ]
     return paragraphs

@@ -4,19 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bench.harness.targets import (
-    CLASSIC,
-    COROUTINE_WORKERS,
-    COROUTINES,
-    FRAMEWORKS,
-    NGINX,
-    WORKER,
-    Finding,
-    Target,
-    against,
-    any_measured,
-    goal_table,
-)
+from bench.harness.coroutines import PEER as COROUTINES
+from bench.harness.coroutines import WORKERS as COROUTINE_WORKERS
+from bench.harness.goals import Finding, Target, any_measured, goal_table
+from bench.harness.services import MOST_CONNECTIONS
+from bench.harness.targets import CLASSIC, FRAMEWORKS, NGINX, WORKER, against
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -42,7 +34,8 @@ def failures(case: str) -> Callable[[Run], list[Finding]]:
     def measure(run: Run) -> list[Finding]:
         found = []
         for connections in run.connections:
-            if any(run.cell(peer, case, connections, "rps") is None for peer in (NGINX, WORKER)):
+            # A server whose samples failed, every one, is what is looked for.
+            if not all(run.select(peer, case, connections) for peer in (NGINX, WORKER)):
                 continue
             theirs, ours = (run.failed(peer, case, connections) for peer in (NGINX, WORKER))
             held = [run.database_connections(peer, case) for peer in (NGINX, WORKER)]
@@ -51,6 +44,12 @@ def failures(case: str) -> Callable[[Run], list[Finding]]:
                 text += (
                     f" with {held[0].median:,.0f} and {held[1].median:,.0f} connections at the "
                     f"database"
+                )
+            processes = run.workers(NGINX)
+            if theirs == 0 and processes < MOST_CONNECTIONS:
+                text += (
+                    f"; it cannot come out with {processes:,} processes, each of which has one "
+                    f"connection at a time, since the databases take {MOST_CONNECTIONS:,} here"
                 )
             found.append(Finding(f"{connections} connections", text, theirs > 0 and ours == 0))
         return found

@@ -9,9 +9,12 @@ import subprocess
 import time
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bench.harness.errors import BenchError
+
+if TYPE_CHECKING:
+    from bench.harness.cases import Check
 
 SCRIPT = Path(__file__).with_name("wrk.lua")
 MARK = "@howdah "
@@ -98,6 +101,23 @@ def without_closes(load: Load) -> Load:
     wrk counts each such end as a read error; what exceeds the answers are broken connections.
     """
     return replace(load, read=max(0, load.read - load.requests))
+
+
+def size_problem(
+    check: Check, expected: int, requests: int, received: int, connections: int
+) -> str | None:
+    """Whether the answers under load were as long as the one that was checked.
+
+    Each connection may have received a part of an answer that does not count as a request.
+    """
+    if requests == 0:
+        return "no request was answered"
+    slack = check.slack(expected) * requests + expected * connections
+    if abs(received - expected * requests) > slack:
+        return (
+            f"{received / requests:.0f} bytes an answer under load, {expected} when it was checked"
+        )
+    return None
 
 
 @dataclass(frozen=True)

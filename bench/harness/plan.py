@@ -109,6 +109,15 @@ def estimate_seconds(options: Options, plan: Iterable[Turn], cases: int) -> floa
     return calibration + sum(turn.seconds(options) for turn in plan)
 
 
+def two_digits(rate: float) -> int:
+    """A rate that looks as rough as it is; one request per second at least."""
+    whole = int(rate)
+    unit = 1
+    while whole // unit >= 100:  # noqa: PLR2004  two digits
+        unit *= 10
+    return max(1, whole // unit * unit)
+
+
 def baseline(peers: list[Peer], case: Case) -> Peer | None:
     """The peer whose speed sets the rate of the open loop: the first server that is not ours."""
     fit = [peer for peer in peers if not peer.is_reference and case.refusal(peer) is None]

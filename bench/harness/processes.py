@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from bench.harness import proc
+from bench.harness.cores import on
 from bench.harness.errors import BenchError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
 STOP_SECONDS = 10.0
 POLL_SECONDS = 0.02
@@ -68,10 +69,11 @@ def make_cgroup(name: str) -> Path | None:
 
 
 class ProcessGroup:
-    """All processes of one peer."""
+    """All processes of one peer; they run on `cpus`, None for any."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, cpus: Collection[int] | None = None) -> None:
         self.name = name
+        self.cpus = cpus
         self.cgroup = make_cgroup(f"howdah-bench-{os.getpid()}-{time.monotonic_ns()}")
         self.forced_stops: list[str] = []
         self._started: list[tuple[str, subprocess.Popen[bytes]]] = []
@@ -89,7 +91,7 @@ class ProcessGroup:
         if self.cgroup is not None:
             join = str(self.cgroup / "cgroup.procs")
             command = ["/bin/sh", "-c", JOIN_AND_EXEC, join, *command]
-        with log.open("ab") as output:
+        with log.open("ab") as output, on(self.cpus):
             process = subprocess.Popen(
                 command,
                 cwd=cwd,

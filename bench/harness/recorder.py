@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from bench.harness.errors import BenchError
-from bench.harness.results import FORMAT, REQUIRED, load_run, read_lines
+from bench.harness.results import FORMAT, REQUIRED, STOLEN, load_run, read_lines
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bench.harness.reference import Reference
     from bench.harness.results import Sample, Start
 
-FILES = (*REQUIRED, "references.jsonl", "turns.jsonl")
+FILES = (*REQUIRED, "references.jsonl", "turns.jsonl", STOLEN)
 # Round, case, peer.
 Turn = tuple[int, str, str]
 
@@ -80,6 +80,11 @@ class Recorder:
     def reference(self, reference: Reference) -> None:
         """Adds a run of the bare loop."""
         self._append("references.jsonl", asdict(reference))
+
+    def set_aside(self, taken: Sample | Reference) -> int:
+        """Keeps what was taken again and does not count; how many there are by now."""
+        self._append(STOLEN, asdict(taken))
+        return len(read_lines(self.folder / STOLEN))
 
     def turn(self, turn: Turn) -> None:
         """Notes that all samples of a peer in a case and round are there."""

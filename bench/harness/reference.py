@@ -13,8 +13,11 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bench.harness.cores import on
 from bench.harness.errors import BenchError
+from bench.harness.proc import machine_time
 from bench.harness.server import command_line, environment, variables
+from bench.harness.steal import share
 from bench.harness.template import fill
 
 if TYPE_CHECKING:
@@ -41,11 +44,16 @@ class Reference:
     cpu_seconds: float
     seconds: float
     processes: int = 1
+    steal_seconds: float = 0.0
 
     @property
     def cpu_us_per_call(self) -> float:
         """User and system time of one call."""
         return self.cpu_seconds * 1e6 / self.calls
+
+    def stolen(self, cpus: int) -> float:
+        """The part of all processors that the host took."""
+        return share(self.steal_seconds, cpus, self.seconds)
 
 
 def parse_result(output: str, site: Site) -> dict[str, Any]:
@@ -83,8 +91,10 @@ def run_loop(turn: Turn, setup: Setup, site: Site, folder: Path, seconds: int) -
         **environment(peer, setup, folder, values),
         **{name: fill(text, values, name) for name, text in peer.commands[0].env.items()},
     }
+    before = machine_time()
     with ExitStack() as stack:
-        loops = [stack.enter_context(loop(argv, folder, env)) for _ in range(setup.workers)]
+        with on(setup.cpus):
+            loops = [stack.enter_context(loop(argv, folder, env)) for _ in range(setup.workers)]
         deadline = time.monotonic() + TIMES * setup.workers * seconds + GRACE_SECONDS
         found = [parse_result(output_of(one, deadline), site) for one in loops]
     return Reference(
@@ -95,6 +105,7 @@ def run_loop(turn: Turn, setup: Setup, site: Site, folder: Path, seconds: int) -
         cpu_seconds=sum(one["cpu_seconds"] for one in found),
         seconds=max(one["seconds"] for one in found),
         processes=len(found),
+        steal_seconds=machine_time().steal - before.steal,
     )
 
 

@@ -6,12 +6,22 @@ from typing import TYPE_CHECKING
 
 from bench.faults.report import conditions
 from bench.faults.report import tables as fault_tables
-from bench.harness import charts, figures, known, pictures, sections, targets, workers
+from bench.harness import (
+    charts,
+    figures,
+    known,
+    pictures,
+    plots,
+    reading,
+    sections,
+    targets,
+    workers,
+)
 from bench.harness.charts import escape
 from bench.harness.report_markdown import (
-    CELL_HEAD,
     RATIOS,
     absent,
+    cell_head,
     cell_row,
     described,
     loads,
@@ -46,6 +56,7 @@ th, td { padding: 0.25rem 0.6rem; border-bottom: 1px solid var(--line); text-ali
 th:first-child, td:first-child { text-align: left; white-space: normal; min-width: 15rem;
   position: sticky; left: 0; background: var(--back); }
 .words th, .words td { text-align: left; white-space: normal; min-width: 6rem; }
+.points { padding-left: 1.2rem; } .points li { margin: 0.3rem 0; max-width: 50rem; }
 code { font-size: 0.9em; }
 pre { overflow-x: auto; }
 summary { cursor: pointer; margin: 0.5rem 0; }
@@ -58,18 +69,19 @@ summary { cursor: pointer; margin: 0.5rem 0; }
 """
 
 
+def rich(text: str) -> str:
+    """Text for HTML; `**` marks what is bold, as in the Markdown report."""
+    parts = escape(text).replace("\n", "<br>").split("**")
+    return "".join(f"<b>{part}</b>" if at % 2 else part for at, part in enumerate(parts))
+
+
 def html_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table; `**` marks what is bold, as in the Markdown report."""
-
-    def cell(text: str) -> str:
-        parts = escape(text).split("**")
-        return "".join(f"<b>{part}</b>" if at % 2 else part for at, part in enumerate(parts))
-
+    """A table."""
     lines = ['<div class="scroll"><table>', "<thead><tr>"]
     lines += [f"<th>{escape(name)}</th>" for name in head]
     lines.append("</tr></thead><tbody>")
     for row in rows:
-        lines.append("<tr>" + "".join(f"<td>{cell(text)}</td>" for text in row) + "</tr>")
+        lines.append("<tr>" + "".join(f"<td>{rich(text)}</td>" for text in row) + "</tr>")
     lines.append("</tbody></table></div>")
     return "\n".join(lines)
 
@@ -128,7 +140,7 @@ def case_section(run: Run, case: str) -> list[str]:
                 parts.append(pictures.figure(run, load, "cpu", "µs/req", words))
         parts.append(pictures.latency(run, case, connections))
         rows = [cell_row(run, peer, case, connections) for peer in run.shown(case, connections)]
-        parts.append(html_table(CELL_HEAD, rows))
+        parts.append(html_table(cell_head(connections), rows))
     memory = memory_rows(run, case)
     if memory:
         parts += ["<h3>Memory</h3>", pictures.against_memory(run, case)]
@@ -203,13 +215,15 @@ def html_report(run: Run) -> str:
         '<html lang="en"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<title>{escape(heading)}</title>",
-        f"<style>{STYLE}{charts.STYLE}</style></head><body>",
+        f"<style>{STYLE}{charts.STYLE}{plots.STYLE}</style></head><body>",
         f"<h1>{escape(heading)}</h1>",
         (
             f'<p class="soft">{escape(run.info["started"][:10])}, commit '
             f"{escape(figures.commit_line(run))}</p>"
         ),
     ]
+    points = [f"<li>{rich(point)}</li>" for point in reading.points(run)]
+    parts += [f"<h2>{reading.HEADING}</h2>", '<ul class="points">', *points, "</ul>"]
     parts += target_section(run)
     parts += run_sections(run)
     for one in run.more:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bench.harness import compression, figures, known, sections, targets, workers
+from bench.harness import compression, figures, known, reading, sections, targets, workers
 from bench.harness.sections import row_title, title
 
 if TYPE_CHECKING:
@@ -16,8 +16,13 @@ if TYPE_CHECKING:
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     """A Markdown table; the first column is text, the others are figures."""
     lines = [f"| {' | '.join(head)} |", f"|---|{'---:|' * (len(head) - 1)}"]
-    lines += [f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in rows]
+    lines += [f"| {' | '.join(cell_text(cell) for cell in row)} |" for row in rows]
     return [*lines, ""]
+
+
+def cell_text(text: str) -> str:
+    """What a cell holds: a line of Markdown."""
+    return text.replace("|", "/").replace("\n", "<br>")
 
 
 def cells(run: Run) -> list[tuple[str, int]]:
@@ -79,7 +84,7 @@ def cell_row(run: Run, peer: str, case: str, connections: int) -> tuple[str, ...
     def cell(name: str) -> str:
         return figures.milliseconds(run.cell(peer, case, connections, name))
 
-    return (
+    cells = (
         row_title(run, peer, case),
         figures.rate(run.cell(peer, case, connections, "rps")),
         figures.microseconds(run.cell(peer, case, connections, "cpu")),
@@ -94,6 +99,12 @@ def cell_row(run: Run, peer: str, case: str, connections: int) -> tuple[str, ...
         cell("stdev") if connections else figures.NONE,
         f"{run.failed(peer, case, connections):,}",
     )
+    return cells if connections else (*cells, workers.drops_text(run, peer, case))
+
+
+def cell_head(connections: int) -> tuple[str, ...]:
+    """The head of such a table; in the open loop there is one more."""
+    return CELL_HEAD if connections else (*CELL_HEAD, "dropped")
 
 
 CELL_HEAD = (
@@ -153,7 +164,7 @@ def details(run: Run) -> list[str]:
         for connections, heading in loads(run, case):
             lines += [f"{heading[0].upper()}{heading[1:]}:", ""]
             rows = [cell_row(run, peer, case, connections) for peer in run.shown(case, connections)]
-            lines += table(CELL_HEAD, rows)
+            lines += table(cell_head(connections), rows)
         memory = memory_rows(run, case)
         if memory:
             lines += table(memory[0], memory[1:])
@@ -278,6 +289,7 @@ def markdown_report(run: Run) -> str:
     """The whole report."""
     lines = [f"# {figures.heading(run)}", ""]
     lines += [f"{run.info['started'][:10]}, commit {figures.commit_line(run)}.", ""]
+    lines += [f"## {reading.HEADING}", "", *(f"- {point}" for point in reading.points(run)), ""]
     for goals in (targets, known):
         if goals.applies(run):
             goal = goals.table(run)

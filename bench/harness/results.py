@@ -10,6 +10,7 @@ from bench.harness.errors import BenchError
 from bench.harness.load import Load
 from bench.harness.reference import Reference
 from bench.harness.stats import Spread, paired_ratio, spread
+from bench.harness.steal import share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 REQUIRED = ("samples.jsonl", "starts.jsonl")
+# What was taken again, because the host of the machine had taken too much of it.
+STOLEN = "stolen.jsonl"
 # The peer that is the HTTP library with nothing around it.
 LIBRARY = "hyper"
 # Below a run: others that its report takes along.
@@ -54,6 +57,12 @@ class Sample:
         """What neither server nor load generator used: the disturbance by others."""
         used = self.server_cpu_seconds + self.load.client_cpu_seconds
         return max(0.0, self.machine_cpu_seconds - used)
+
+    def stolen(self, cpus: int) -> float:
+        """The part of all processors that the host took; none of a sample that failed anyway."""
+        if self.problem is not None:
+            return 0.0
+        return share(self.steal_seconds, cpus, self.load.duration_us / 1e6)
 
 
 @dataclass(frozen=True)
@@ -110,6 +119,8 @@ class Run:
     references: list[Reference] = field(default_factory=list)
     # Runs about something else that the report takes along.
     more: list[Run] = field(default_factory=list)
+    # Samples that were taken again and do not count.
+    set_aside: int = 0
 
     @property
     def peers(self) -> list[str]:
@@ -307,4 +318,5 @@ def load_run(folder: Path) -> Run:
     except (json.JSONDecodeError, KeyError, TypeError, FileNotFoundError) as error:
         raise BenchError(f"{folder}: damaged run: {error!r}") from error
     more = [load_run(one) for one in sorted((folder / MORE).glob("*")) if one.is_dir()]
-    return Run(folder, info, samples, starts, references, more)
+    set_aside = len(read_lines(folder / STOLEN))
+    return Run(folder, info, samples, starts, references, more, set_aside)

@@ -7,10 +7,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from bench.harness import conditions, plan, proc
+from bench.harness import conditions, plan, proc, steal
+from bench.harness.cores import Split, on
 from bench.harness.errors import BenchError
 from bench.harness.http_check import probe, verify
-from bench.harness.load import LoadRun, Shape, Wrk, without_closes
+from bench.harness.load import LoadRun, Shape, Wrk, size_problem, without_closes
 from bench.harness.open_loop import Oha
 from bench.harness.reference import run_loop
 from bench.harness.results import Sample, Start, load_text
@@ -21,45 +22,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from bench.harness.cases import Case, Check, Site
+    from bench.harness.cases import Case, Site
     from bench.harness.http_check import Answer
     from bench.harness.load import Generator
     from bench.harness.peers import Peer
     from bench.harness.plan import Options, Turn
     from bench.harness.progress import Progress
     from bench.harness.recorder import Recorder
+    from bench.harness.reference import Reference
 
 # The part of the warm-up after which memory is looked at: every process has served by then.
 MEMORY_AFTER = 0.7
 # Servers that others must be able to read from run as another user than root.
 READABLE = 0o755
 CALIBRATION_SECONDS = 1
-
-
-def size_problem(
-    check: Check, expected: int, requests: int, received: int, connections: int
-) -> str | None:
-    """Whether the answers under load were as long as the one that was checked.
-
-    Each connection may have received a part of an answer that does not count as a request.
-    """
-    if requests == 0:
-        return "no request was answered"
-    slack = check.slack(expected) * requests + expected * connections
-    if abs(received - expected * requests) > slack:
-        return (
-            f"{received / requests:.0f} bytes an answer under load, {expected} when it was checked"
-        )
-    return None
-
-
-def two_digits(rate: float) -> int:
-    """A rate that looks as rough as it is; one request per second at least."""
-    whole = int(rate)
-    unit = 1
-    while whole // unit >= 100:  # noqa: PLR2004  two digits
-        unit *= 10
-    return max(1, whole // unit * unit)
 
 
 class Runner:
@@ -78,6 +54,10 @@ class Runner:
         self.cases = cases
         self.recorder = recorder
         self.progress = progress
+        self._cpus: int = recorder.info["machine"]["cpus"]
+        split = Split.recorded(recorder.info["machine"].get("cores"))
+        self._load_cpus = None if split is None else split.load
+        self._server_cpus = None if split is None else split.servers
         self._dropped: set[tuple[str, str]] = set()
         self._sites: dict[str, Site] = {}
 
@@ -95,9 +75,11 @@ class Runner:
         for case in self.cases:
             try:
                 self.progress.doing(f"{case.name}  preparing")
-                self._sites[case.name] = case.install(
-                    temporary / "sites" / case.name, self._services
-                )
+                # Databases are started here.
+                with on(self._server_cpus):
+                    self._sites[case.name] = case.install(
+                        temporary / "sites" / case.name, self._services
+                    )
                 self._calibrate(case, temporary / "calibration" / case.name)
             except BenchError as error:
                 self.recorder.failure(f"{case.name}: {error}")
@@ -114,7 +96,8 @@ class Runner:
         return good
 
     def _setup(self, peer: Peer) -> Setup:
-        return Setup(peer.workers or self.options.workers, self.options.php_ini)
+        workers = peer.workers or self.options.workers
+        return Setup(workers, self.options.php_ini, self._server_cpus)
 
     def _calibrate(self, case: Case, folder: Path) -> None:
         """Chooses the arrival rate of the open loop, one for all peers."""
@@ -133,7 +116,7 @@ class Runner:
                     server, site, max(self.options.connections), CALIBRATION_SECONDS
                 ) as wrk:
                     found = wrk.finish().load.requests_per_second
-        rates[case.name] = two_digits(found * self.options.open_share)
+        rates[case.name] = plan.two_digits(found * self.options.open_share)
         self.recorder.save()
 
     def _turn(self, turn: Turn, folder: Path) -> bool:
@@ -161,7 +144,12 @@ class Runner:
     def _measure_loop(self, turn: Turn, folder: Path) -> bool:
         self.progress.doing(f"round {turn.number + 1}  {turn.case.name}  {turn.peer.name}")
         site = self._sites[turn.case.name]
-        found = run_loop(turn, self._setup(turn.peer), site, folder, self.options.duration)
+        setup = self._setup(turn.peer)
+        found = steal.least_stolen(
+            lambda: run_loop(turn, setup, site, folder, self.options.duration),
+            lambda taken: taken.stolen(self._cpus),
+            self._set_aside,
+        )
         self.recorder.reference(found)
         self.progress.step(
             f"round {found.round}  {found.case:<10} {found.peer:<20} "
@@ -190,7 +178,7 @@ class Runner:
                     rate = self.recorder.info["rates"][case.name]
                     loads.append((max(self.options.connections), rate))
                 for connections, rate in loads:
-                    sample, output = self._measure(turn, server, answer, connections, rate)
+                    sample, output = self._sample(turn, server, answer, connections, rate)
                     self.recorder.sample(sample, output)
                     good &= sample.problem is None
                     self.progress.step(self._line(sample))
@@ -246,6 +234,18 @@ class Runner:
             encoding=answer.encoding,
             database_connections=database,
         )
+
+    def _sample(
+        self, turn: Turn, server: Server, answer: Answer, connections: int, rate: int
+    ) -> tuple[Sample, str]:
+        return steal.least_stolen(
+            lambda: self._measure(turn, server, answer, connections, rate),
+            lambda taken: taken[0].stolen(self._cpus),
+            lambda taken: self._set_aside(taken[0]),
+        )
+
+    def _set_aside(self, taken: Sample | Reference) -> bool:
+        return self.recorder.set_aside(taken) < self.progress.total * steal.PART_OF_RUN
 
     def _measure(
         self, turn: Turn, server: Server, answer: Answer, connections: int, rate: int
@@ -308,13 +308,14 @@ class Runner:
 
     @contextmanager
     def _wrk(self, server: Server, site: Site, connections: int, seconds: int) -> Iterator[Wrk]:
-        wrk = Wrk(
-            server.url(site.case.path),
-            connections=connections,
-            seconds=seconds,
-            threads=self.options.threads,
-            shape=self._shape(site),
-        )
+        with on(self._load_cpus):
+            wrk = Wrk(
+                server.url(site.case.path),
+                connections=connections,
+                seconds=seconds,
+                threads=self.options.threads,
+                shape=self._shape(site),
+            )
         try:
             yield wrk
         finally:
@@ -326,13 +327,14 @@ class Runner:
         if not rate:
             with self._wrk(server, site, connections, seconds) as wrk:
                 return wrk.finish()
-        generator: Generator = Oha(
-            server.url(turn.case.path),
-            rate=rate,
-            connections=connections,
-            seconds=seconds,
-            shape=self._shape(site),
-        )
+        with on(self._load_cpus):
+            generator: Generator = Oha(
+                server.url(turn.case.path),
+                rate=rate,
+                connections=connections,
+                seconds=seconds,
+                shape=self._shape(site),
+            )
         try:
             return generator.finish()
         finally:

@@ -22,7 +22,7 @@ from bench.harness.processes import ProcessGroup
 from bench.harness.template import fill
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
     from pathlib import Path
 
     from bench.harness.peers import Command, Peer
@@ -39,10 +39,11 @@ FRONT_THREADS_MAX = 16
 
 @dataclass(frozen=True)
 class Setup:
-    """What is the same for every peer of a run."""
+    """What is the same for every peer of a run; `cpus` are all that servers may use, or None."""
 
     workers: int
     php_ini: dict[str, str]
+    cpus: tuple[int, ...] | None = None
 
 
 @dataclass
@@ -106,16 +107,16 @@ def web_user() -> tuple[str, str]:
     return account.pw_name, grp.getgrgid(account.pw_gid).gr_name
 
 
-def front_threads() -> int:
+def front_threads(cpus: Collection[int] | None = None) -> int:
     """As many threads as Howdah's front has by default: half the processors, 1 to 16."""
-    return min(max(len(os.sched_getaffinity(0)) // 2, 1), FRONT_THREADS_MAX)
+    return min(max(len(cpus or os.sched_getaffinity(0)) // 2, 1), FRONT_THREADS_MAX)
 
 
 def variables(
     peer: Peer, setup: Setup, folder: Path, site: Mapping[str, str], port: int
 ) -> dict[str, str]:
     """The values for a peer's templates and command lines; `site` are those of the case."""
-    cpus = os.cpu_count() or 1
+    cpus = len(setup.cpus) if setup.cpus else os.cpu_count() or 1
     user = pwd.getpwuid(os.geteuid()).pw_name
     group = grp.getgrgid(os.getegid()).gr_name
     other_user, other_group = web_user()
@@ -131,7 +132,7 @@ def variables(
         "workers": str(setup.workers),
         "workers_and_one": str(setup.workers + 1),
         "cpus": str(cpus),
-        "front_threads": str(front_threads()),
+        "front_threads": str(front_threads(setup.cpus)),
         "user": user,
         "group": group,
         "web_user": other_user,
@@ -258,7 +259,7 @@ def serve(
         (keep / "commands.txt").write_text(
             "".join(f"{' '.join(argv)}\n" for _, argv in commands).replace(f"{REPOSITORY}/", "")
         )
-    group = ProcessGroup(peer.name)
+    group = ProcessGroup(peer.name, setup.cpus)
     try:
         for command, argv in commands:
             group.start(

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
 INSTALL_SECONDS = 120
 POLL_SECONDS = 0.02
+# That a database takes: as many as requests that may be on their way at a time.
+MOST_CONNECTIONS = 1000
 POSTGRESQL_SOCKET = ".s.PGSQL.5432"
 # Microseconds by which each answer of a database that is far away comes later.
 FAR_US = 2300
@@ -210,8 +212,7 @@ class Services:
             [*before, str(folders[0] / "initdb"), "-U", "postgres", "-A", "trust", "-D", str(data)],
         )
         options = ["-k", str(home), "-c", "listen_addresses=", "-c", "fsync=off"]
-        # As many as requests that may be on their way at a time.
-        options += ["-c", "max_connections=1000"]
+        options += ["-c", f"max_connections={MOST_CONNECTIONS}"]
         self.start(
             name,
             [*before, str(folders[0] / "postgres"), "-D", str(data), *options],
@@ -262,7 +263,7 @@ class Services:
                 f"--pid-file={home / 'pid'}",
                 "--skip-networking",
                 "--innodb-flush-log-at-trx-commit=0",
-                "--max-connections=1000",
+                f"--max-connections={MOST_CONNECTIONS}",
             ],
             [*ask, "SELECT 1"],
         )

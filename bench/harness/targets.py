@@ -1,29 +1,29 @@
 """What Howdah holds itself to, as ratios, and whether a run met it.
 
 A target is met when the median of the ratios of the rounds reaches it at every number of
-connections that was measured; `report --with` brings the runs together that measure all of them.
+connections in every run that measured it; `report --with` brings these runs together.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bench.faults import replacement
-from bench.harness import figures
+from bench.harness import coroutines, figures
 from bench.harness.compression import comparable
+from bench.harness.goals import Finding, Target, any_measured, goal_table
 from bench.harness.results import Run, faults_of
-from bench.harness.sections import Table, case_title
+from bench.harness.sections import case_title
 from bench.harness.workers import counts, variants
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
+    from bench.harness.sections import Table
     from bench.harness.stats import Spread
 
 CLASSIC = "howdah"
 WORKER = "howdah-worker"
-COROUTINES = "howdah-coroutines"
 NGINX = "nginx-fpm"
 NGINXES = (
     "nginx-fpm",
@@ -44,35 +44,10 @@ STORES = {
     "mariadb": "A handler with MariaDB",
     "redis": "A handler with Redis",
 }
-# Of the case `statements`: ten answers that come 2.3 ms later each.
-BARE_WAIT_US = 23_000
-BLOCKING_WORKERS = 25
-COROUTINE_WORKERS = 4
-NOT_MEASURED = "not measured"
-LARGEST_P50 = 1.3
 LARGEST_OVER_LOOP = 1.05
 LARGEST_OVER_ALONE = 1.5
 LARGEST_WORKER_MIB = 3.0
 LARGEST_REPLACEMENT_MS = 5.0
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One measurement of a target: where, the figure as text, and whether it is enough."""
-
-    where: str
-    text: str
-    reached: bool
-
-
-@dataclass(frozen=True)
-class Target:
-    """What is measured, what is wanted; `needs` says what a run must have for it."""
-
-    work: str
-    wanted: str
-    needs: str
-    measure: Callable[[Run], list[Finding]]
 
 
 def against(
@@ -132,34 +107,6 @@ def no_failures(case: str) -> Callable[[Run], list[Finding]]:
         return [Finding("all loads", f"{failed:,} of {total:,} failed", failed == 0)]
 
     return measure
-
-
-def coroutine_rate(run: Run) -> list[Finding]:
-    """Requests per second of few processes with coroutines over many that block."""
-    few, many = f"{COROUTINES}-w{COROUTINE_WORKERS}", f"{WORKER}-w{BLOCKING_WORKERS}"
-    case = "statements"
-    if few not in run.peers or many not in run.peers or case not in run.cases:
-        return []
-    connections = max(run.connections)
-    ratio = run.ratio(few, many, case, connections)
-    if ratio is None:
-        return []
-    return [Finding(f"{connections} connections", figures.ratio(ratio), ratio.median >= 1)]
-
-
-def coroutine_latency(run: Run) -> list[Finding]:
-    """The median latency at the constant rate over the bare wait."""
-    peer = f"{COROUTINES}-w{COROUTINE_WORKERS}"
-    if peer not in run.peers:
-        peer = COROUTINES
-    if peer not in run.peers or run.workers(peer) != COROUTINE_WORKERS:
-        return []
-    p50 = run.cell(peer, "statements", 0, "p50")
-    if p50 is None:
-        return []
-    times = p50.median / BARE_WAIT_US
-    rate = run.info["rates"]["statements"]
-    return [Finding(f"{rate:,} req/s", f"**{times:.2f}x**", times <= LARGEST_P50)]
 
 
 def memory_per_worker(run: Run) -> list[Finding]:
@@ -250,20 +197,7 @@ def targets() -> Iterator[Target]:
         "howdah-worker, php-loop and hyper in the case hello",
         worker_cpu("hello", Run.over_alone, LARGEST_OVER_ALONE),
     )
-    coroutines = "make -C bench coroutines"
-    yield Target(
-        f"Coroutines, {COROUTINE_WORKERS} processes, 23 ms of waiting in each request: req/s of "
-        f"{BLOCKING_WORKERS} processes that block",
-        "1x",
-        coroutines,
-        coroutine_rate,
-    )
-    yield Target(
-        f"Coroutines, {COROUTINE_WORKERS} processes: median latency over the bare wait",
-        f"at most {LARGEST_P50}x",
-        coroutines,
-        coroutine_latency,
-    )
+    yield from coroutines.targets()
     yield Target(
         "Memory of one more process of a booted application (its proportional share)",
         f"at most {LARGEST_WORKER_MIB:.0f} MiB",
@@ -303,31 +237,8 @@ def of_worker(case: str, words: str, over_nginx: float) -> Iterator[Target]:
 
 ABOUT = (
     "What Howdah holds itself to, as ratios side by side in one run. Met means that the median "
-    "reaches it at every load that was measured."
+    "reaches it at every load in every run that measured it: the worst figure decides."
 )
-
-
-def goal_table(
-    run: Run, heading: str, about: str, goals: Iterable[Target], words: tuple[str, str]
-) -> Table:
-    """Each goal with what was measured and one of two words on whether that reaches it."""
-    rows = []
-    for target in goals:
-        found = next((found for one in (run, *run.more) if (found := target.measure(one))), [])
-        if found:
-            measured = "; ".join(f"{one.text} at {one.where}" for one in found)
-            verdict = words[0] if all(one.reached for one in found) else words[1]
-        else:
-            measured, verdict = f"needs {target.needs}", NOT_MEASURED
-        rows.append((target.work, verdict, f"wanted {target.wanted}", measured))
-    # What was measured comes first.
-    rows.sort(key=lambda row: row[1] == NOT_MEASURED)
-    return Table(heading, about, ("", "", "", "measured, or what it needs"), rows)
-
-
-def any_measured(run: Run, goals: Iterable[Target]) -> bool:
-    """Whether one of them at least was measured: a run about something else shows none."""
-    return any(target.measure(one) for target in goals for one in (run, *run.more))
 
 
 def table(run: Run) -> Table:

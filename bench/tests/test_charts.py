@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import tempfile
 import unittest
@@ -9,12 +10,22 @@ from pathlib import Path
 from typing import ClassVar
 from xml.etree import ElementTree as ET
 
-from bench.harness.charts import Bar, Latency, Point, Series, bars, latencies, lines, scatter
-from bench.harness.charts import round_up as end_of_axis
+from bench.harness.charts import Bar, Latency, bars, latencies
+from bench.harness.plots import (
+    MARK_HEIGHT,
+    Point,
+    Series,
+    apart,
+    from_zero,
+    lines,
+    logarithmic,
+    scatter,
+)
+from bench.harness.plots import round_up as end_of_axis
 from bench.harness.report_html import html_report
 from bench.harness.stats import Spread
 from bench.tests.browser import Browser, find_browser
-from bench.tests.fixtures import recorded, three_rounds
+from bench.tests.fixtures import of_processes, recorded, three_rounds
 
 
 def numbers(text: str, kind: str, what: str) -> list[float]:
@@ -87,6 +98,43 @@ class ScaleTest(unittest.TestCase):
         self.assertIn(">4</text>", text)
         self.assertEqual(lines([Series("A", ours=True, points=[])], "x", "l"), "")
 
+    def test_twice_as_many_processes_are_always_as_far(self) -> None:
+        text = lines([Series("A", ours=True, points=[(4, 1), (8, 1), (16, 1)])], "x", "label")
+        places = [x for x, _ in self.circles(text)]
+        self.assertAlmostEqual(places[1] - places[0], places[2] - places[1], delta=0.2)
+        (alone,) = self.circles(lines([Series("A", ours=True, points=[(4, 1)])], "x", "label"))
+        self.assertAlmostEqual(alone[0], places[1], delta=0.2)
+
+    def test_numbers_of_lines_never_lie_on_each_other(self) -> None:
+        series = [Series(f"S{at}", ours=at == 0, points=[(4, 0), (8, 0)]) for at in range(6)]
+        text = lines([*series, Series("none", ours=False, points=[])], "%", "label")
+        self.circles(text)
+        marks = re.findall(r'<text class="mark \w+" x="\d+" y="([\d.]+)">(\d)</text>', text)
+        self.assertEqual([number for _, number in marks], list("123456"))
+        heights = sorted(float(y) for y, _ in marks)
+        steps = [below - above for above, below in itertools.pairwise(heights)]
+        self.assertGreaterEqual(min(steps), MARK_HEIGHT)
+        # Seven are in the key, so that the numbers are those of the other pictures.
+        self.assertEqual(text.count("<li>"), 7)
+        self.assertEqual(apart([50, 150, 100]), [50, 150, 100])
+
+    def test_lines_of_one_colour_have_different_dashes(self) -> None:
+        names = (("A", True), ("B", True), ("C", False), ("D", False))
+        series = [Series(name, ours=ours, points=[(4, 1), (8, 2)]) for name, ours in names]
+        dashes = re.findall(r'stroke-dasharray="([^"]*)"', lines(series, "x", "label"))
+        self.assertEqual(dashes[:2], dashes[2:])
+        self.assertNotEqual(dashes[0], dashes[1])
+
+    def test_a_logarithmic_axis_begins_and_ends_at_round_numbers(self) -> None:
+        scale = logarithmic([23, 700, 0])
+        self.assertEqual(scale.ticks, (20, 50, 100, 200, 500, 1000))
+        self.assertEqual((scale.part(20), scale.part(1000)), (0, 1))
+        self.assertAlmostEqual(scale.part(200) - scale.part(20), scale.part(500) - scale.part(50))
+        self.assertEqual(logarithmic([5]).ticks, (5, 10))
+        self.assertEqual(logarithmic([0.02, 900]).ticks, (0.1, 1, 10, 100, 1000))
+        for none in (logarithmic([]), from_zero([])):
+            self.assertLess(none.low, none.high)
+
     def circles(self, text: str) -> list[tuple[float, float]]:
         """The centres of all circles, each of which is inside the picture."""
         begin, end = text.index("<svg"), text.index("</svg>") + len("</svg>")
@@ -108,7 +156,8 @@ SMALLEST_LETTERS = """Math.min(
   ...[...document.querySelectorAll('p, td, th, li, figcaption, .row div')]
   .filter(one => one.textContent.trim()).map(one => parseFloat(getComputedStyle(one).fontSize)),
   ...[...document.querySelectorAll('svg text')].map(one => one.getBoundingClientRect().height))"""
-TEXT_OUTSIDE = """[...document.querySelectorAll('.row div, figcaption, h1, h2, h3, p, svg text')]
+TEXT_OUTSIDE = """[...document
+  .querySelectorAll('.row div, figcaption, h1, h2, h3, p, li, svg text')]
   .filter(one => { const place = one.getBoundingClientRect();
     return place.width > 0 && (place.left < -1 || place.right > innerWidth + 1); })
   .map(one => one.textContent)"""
@@ -133,24 +182,37 @@ class PageTest(unittest.TestCase):
         run = recorded(Path(scratch.name) / "run", three_rounds())
         cls.page = Path(scratch.name) / "report.html"
         cls.page.write_text(html_report(run))
+        cls.processes = Path(scratch.name) / "processes.html"
+        cls.processes.write_text(html_report(of_processes()))
         cls.browser = Browser()
         cls.addClassCleanup(cls.browser.close)
 
     page: ClassVar[Path]
+    processes: ClassVar[Path]
+
+    def test_pictures_over_processes_are_beside_each_other_where_there_is_room(self) -> None:
+        for width, columns in ((1200, 2), (390, 1)):
+            self.browser.show(self.processes, width=width, dark=False)
+            found = self.browser.evaluate(
+                "[...document.querySelectorAll('.pictures figure')]"
+                ".map(one => Math.round(one.getBoundingClientRect().left))"
+            )
+            self.assertEqual((len(found), len(set(found))), (6, columns))
 
     def test_it_fits_and_can_be_read(self) -> None:
-        for width in (1200, 390):
-            for dark in (False, True):
-                with self.subTest(width=width, dark=dark):
-                    self.browser.show(self.page, width=width, dark=dark)
-                    ask = self.browser.evaluate
-                    self.assertEqual(ask("innerWidth"), width)
-                    self.assertLessEqual(ask("document.documentElement.scrollWidth"), width)
-                    self.assertEqual(ask(TEXT_OUTSIDE), [])
-                    self.assertGreaterEqual(ask(SMALLEST_LETTERS), 11)
-                    self.assertGreaterEqual(ask(CONTRAST), 7)
-                    back = ask("getComputedStyle(document.body).backgroundColor.match(/[0-9]+/)[0]")
-                    self.assertEqual(int(back) < 128, dark)
+        for page, width, dark in itertools.product(
+            (self.page, self.processes), (1200, 390), (False, True)
+        ):
+            with self.subTest(page.name, width=width, dark=dark):
+                self.browser.show(page, width=width, dark=dark)
+                ask = self.browser.evaluate
+                self.assertEqual(ask("innerWidth"), width)
+                self.assertLessEqual(ask("document.documentElement.scrollWidth"), width)
+                self.assertEqual(ask(TEXT_OUTSIDE), [])
+                self.assertGreaterEqual(ask(SMALLEST_LETTERS), 11)
+                self.assertGreaterEqual(ask(CONTRAST), 7)
+                back = ask("getComputedStyle(document.body).backgroundColor.match(/[0-9]+/)[0]")
+                self.assertEqual(int(back) < 128, dark)
 
     def test_bars_have_the_lengths_of_their_figures(self) -> None:
         self.browser.show(self.page, width=390, dark=False)

@@ -77,6 +77,20 @@ class RunTest(unittest.TestCase):
         self.assertNotIn("## Problems", text)
         self.assertNotIn("Copyright", text)
 
+    def test_how_to_read_it_comes_before_all_figures(self) -> None:
+        run = recorded(self.scratch / "run", three_rounds())
+        for text, heading in ((markdown_report(run), "## "), (html_report(run), "<h2>")):
+            self.assertEqual(text.index(heading), text.index(f"{heading}How to read it"))
+            self.assertLess(text.index("How to read it"), text.index("Targets"))
+            self.assertGreater(text.index(f"{heading}Method"), text.index("Every round"))
+            for words in ("Ratios first.", "Parentheses.", "CPU per request", "No difference."):
+                self.assertLess(text.index(words), text.index("Targets"))
+        self.assertIn("<li><b>Missed</b> says", html_report(run))
+        run.info["running"] = True
+        self.assertNotIn("CPU per request</b>", html_report(run))
+        nothing = recorded(self.scratch / "other", [sample("nginx-fpm", 1, 100)])
+        self.assertNotIn("Missed", markdown_report(nothing))
+
     def test_html_is_whole_and_needs_nothing_else(self) -> None:
         text = html_report(recorded(self.scratch / "run", three_rounds()))
         self.assertIn("Hello &lt;world&gt;", text)

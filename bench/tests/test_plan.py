@@ -18,12 +18,19 @@ from bench.harness.arguments import parser
 from bench.harness.cases import Case, Check, load_cases
 from bench.harness.cli import begin, options_of
 from bench.harness.errors import BenchError
-from bench.harness.load import without_closes
+from bench.harness.load import size_problem, without_closes
 from bench.harness.peers import REPOSITORY, Binary, Peer, absent_peers, load_peers, with_workers
-from bench.harness.plan import Options, Turn, baseline, estimate_seconds, rotated, turns
+from bench.harness.plan import (
+    Options,
+    Turn,
+    baseline,
+    estimate_seconds,
+    rotated,
+    turns,
+    two_digits,
+)
 from bench.harness.report_markdown import markdown_report
 from bench.harness.results import load_run
-from bench.harness.runner import size_problem, two_digits
 from bench.tests.fixtures import load
 
 
@@ -60,17 +67,18 @@ class PlanTest(unittest.TestCase):
         found = cases(*choose.DEFAULT_CASES)
         return estimate_seconds(options, turns(options, peers, found), len(found))
 
-    def test_the_default_run_takes_about_20_minutes_and_the_quick_one_5(self) -> None:
+    def test_the_default_run_takes_about_20_minutes_and_the_quick_one_6(self) -> None:
         self.assertLess(self.default_seconds(), 21 * 60)
         self.assertGreater(self.default_seconds(), 15 * 60)
-        self.assertLess(self.default_seconds("--quick"), 5.5 * 60)
+        self.assertLess(self.default_seconds("--quick"), 6 * 60)
 
     def test_the_suites_of_the_makefile_take_as_long_as_it_says(self) -> None:
         for suite, minutes in (
             ("compression", 8),
-            ("static", 3),
+            ("static", 4),
             ("cases", 21),
-            ("coroutines", 15),
+            ("redis", 4),
+            ("coroutines", 16),
         ):
             with self.subTest(suite):
                 said = subprocess.run(
@@ -104,9 +112,10 @@ class PlanTest(unittest.TestCase):
         options = Options([8, 32], 1, 1, 1, 2, 4, open_share=0.5)
         servers = ("howdah", "howdah-worker", "haproxy-fpm", "php-loop", "swoole")
         peers = chosen(*servers, "swoole-coroutines")
-        names = ("hello", "static", "laravel", "symfony", "upload", "mixed", "redis", "slow")
+        names = ("hello", "static", "laravel", "symfony", "upload", "mixed", "slow", "redis")
         found = {
-            case: [turn.peer.name for turn in turns(options, peers, cases(case))] for case in names
+            case: [turn.peer.name for turn in turns(options, peers, cases(case))]
+            for case in (*names, "redis-cache", "redis-session")
         }
         self.assertEqual(len(found["hello"]), 5)
         self.assertEqual(found["static"], ["howdah"])
@@ -117,6 +126,8 @@ class PlanTest(unittest.TestCase):
         self.assertNotIn("php-loop", found["mixed"])
         # It sends no cookie.
         self.assertNotIn("php-loop", found["redis"])
+        self.assertNotIn("php-loop", found["redis-session"])
+        self.assertIn("php-loop", found["redis-cache"])
         self.assertNotIn("php-loop", found["slow"])
         self.assertNotIn("swoole-coroutines", found["symfony"])
         both = turns(options, chosen("howdah-worker", "howdah-coroutines"), cases("codeigniter"))
