@@ -12,6 +12,7 @@
 #include <main/php_output.h>
 #include <zend_exceptions.h>
 
+#include "coroutine/coroutine.h"
 #include "session.h"
 
 static void swap_in_handler(zval *handler)
@@ -112,6 +113,7 @@ enum howdah_ending howdah_ending_call(zend_fcall_info *callback, zend_fcall_info
 		raise_to(&ending, drain(true));
 		zval_ptr_dtor(&result);
 		raise_to(&ending, drain(true));
+		howdah_aborted_callback_ended();
 		if (EXPECTED(!exhausted)) {
 			raise_to(&ending, run_shutdown_functions());
 			exhausted = howdah_compat_memory_exhausted();

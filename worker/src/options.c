@@ -30,6 +30,61 @@ static bool valid_directive(const char *define)
 	return strpbrk(define, "\r\n") == NULL;
 }
 
+/*
+ * Whether php.ini reads a value as it stands: a word, a path, quoted, with ${NAME} in it, or an expression of
+ * constants (`E_ALL & ~E_NOTICE`). In others it would find comments, operators or a syntax error, behind which it drops
+ * all that follows.
+ */
+static bool plain_value(const char *value)
+{
+	size_t length = strlen(value);
+	if (length >= 2 && (*value == '"' || *value == '\'') && strchr(value + 1, *value) == value + length - 1) {
+		return true;
+	}
+	if (strstr(value, "${")) {
+		return true;
+	}
+	if (!strpbrk(value, "=;\"'(){}!|&^~?")) {
+		return true;
+	}
+	for (size_t i = 0; i < length; i++) {
+		if (!isalnum((unsigned char)value[i]) && !strchr("_ |&^~!()", value[i])) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Hands name=value to PHP, the value in quotes where that is what it takes to mean what it says. */
+static bool define(struct howdah_options *options, const char *directive)
+{
+	const char *value = strchr(directive, '=');
+	if (!value || plain_value(value + 1)) {
+		php_ini_builder_define(&options->ini, directive);
+		return true;
+	}
+	size_t name_length = (size_t)(++value - directive);
+	char *quoted = malloc(name_length + 2 * strlen(value) + 3);
+	if (!quoted) {
+		fprintf(stderr, "howdah-php: no memory for -d %s\n", directive);
+		return false;
+	}
+	memcpy(quoted, directive, name_length);
+	char *end = quoted + name_length;
+	*end++ = '"';
+	for (; *value; value++) {
+		if (*value == '"' || *value == '\\') {
+			*end++ = '\\';
+		}
+		*end++ = *value;
+	}
+	*end++ = '"';
+	*end = '\0';
+	php_ini_builder_define(&options->ini, quoted);
+	free(quoted);
+	return true;
+}
+
 int howdah_options_take(struct howdah_options *options, int argc, char **argv, int *index)
 {
 	const char *argument = argv[*index];
@@ -63,8 +118,7 @@ int howdah_options_take(struct howdah_options *options, int argc, char **argv, i
 		fprintf(stderr, "howdah-php: -d %s is not of the form name=value\n", value);
 		return -1;
 	}
-	php_ini_builder_define(&options->ini, value);
-	return 1;
+	return define(options, value) ? 1 : -1;
 }
 
 void howdah_options_apply(struct howdah_options *options, sapi_module_struct *module)

@@ -21,15 +21,10 @@
  * serve on after, but unwound. */
 static void note_aborted(void)
 {
-	struct howdah_coroutine *coroutine = howdah_coroutine_current();
-	if (EXPECTED(!coroutine)) {
+	if (EXPECTED(!howdah_coroutine_current())) {
 		php_handle_aborted_connection();
-		return;
-	}
-	PG(connection_status) = PHP_CONNECTION_ABORTED;
-	php_output_set_status(PHP_OUTPUT_DISABLED);
-	if (!PG(ignore_user_abort)) {
-		howdah_coroutine_cancel(coroutine);
+	} else {
+		howdah_aborted_output();
 	}
 }
 
@@ -216,7 +211,8 @@ static struct status_line find_status(sapi_headers_struct *headers)
 			break;
 		}
 	}
-	if (status.code < 100 || status.code > 999) {
+	/* An interim status cannot end a response: howdah_output_interim sends those. */
+	if (status.code < 200 || status.code > 999) {
 		status = (struct status_line){.code = 500, .reason = ""};
 	}
 	return status;

@@ -111,7 +111,8 @@ void many_worker_died(void)
 {
 	for (int i = 0; i < count; i++) {
 		take(all[i]);
-		if (!all[i]->over) {
+		/* What is still in the queue is the next worker's. */
+		if (!all[i]->over && HOWDAH_STATE_KIND(atomic_load(&all[i]->exchange.slot->state)) != HOWDAH_SLOT_QUEUED) {
 			all[i]->dead = true;
 			fprintf(all[i]->out, "[worker died; started=%u]", atomic_load(&all[i]->exchange.slot->started));
 			front_forget(front, &all[i]->exchange);

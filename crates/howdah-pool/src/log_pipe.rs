@@ -94,8 +94,7 @@ impl LogParser {
         self.pending.extend_from_slice(bytes);
         let pending = std::mem::take(&mut self.pending);
         let mut rest = pending.as_slice();
-        // Raw lines are held until the next record or the end of this read: a record of level `m` says
-        // whose they are.
+        // Raw lines are held until the next record, which says whose they are, or the end of this read.
         let mut raw: Vec<&[u8]> = Vec::new();
         loop {
             let Some(at) = memchr2(b'\n', MARK, rest) else {
@@ -126,7 +125,9 @@ impl LogParser {
                         emit_raw(&mut raw, current, sink);
                         sink(Output::State(state));
                     } else {
-                        emit_raw(&mut raw, current, sink);
+                        // What was written since the last record is of the request that logs now: at its
+                        // end each request claims what it has left behind.
+                        emit_raw(&mut raw, request_id.or(current), sink);
                         let text = String::from_utf8_lossy(text)
                             .trim_end_matches('\n')
                             .to_owned();
@@ -293,6 +294,22 @@ mod tests {
             [
                 ('R', Some(7), "half a line".into()),
                 ('L', None, "warning".into())
+            ]
+        );
+    }
+
+    #[test]
+    fn a_raw_line_belongs_to_the_request_that_logs_after_it() {
+        let mut bytes = b"one\n".to_vec();
+        bytes.extend(record('n', 5, "notice of five"));
+        bytes.extend(b"two\n");
+        bytes.extend(record('m', 6, ""));
+        assert_eq!(
+            parse(&[&bytes]),
+            [
+                ('R', Some(5), "one".into()),
+                ('L', Some(5), "notice of five".into()),
+                ('R', Some(6), "two".into())
             ]
         );
     }

@@ -142,34 +142,38 @@ pub(crate) struct LastProcess {
     pub(crate) retiring: bool,
 }
 
-/// The largest of what was noted lately: within half a minute to a minute.
+/// The largest of what was noted lately: for a minute at least, so that who looks once a minute sees it, and for
+/// one and a half at most.
 #[derive(Debug, Default)]
 pub(crate) struct Recent {
-    /// Since when the present half is.
+    /// Since when the present part is.
     since: Option<Instant>,
-    present: u64,
-    before: u64,
+    /// The present part and those before it.
+    parts: [u64; 3],
 }
 
 impl Recent {
-    const HALF: Duration = Duration::from_secs(30);
+    const PART: Duration = Duration::from_secs(30);
 
     pub(crate) fn note(&mut self, value: u64, now: Instant) {
-        let age = now.saturating_duration_since(*self.since.get_or_insert(now));
-        if age >= Self::HALF {
-            self.before = if age < 2 * Self::HALF {
-                self.present
-            } else {
-                0
-            };
-            self.present = 0;
-            self.since = Some(now);
+        let mut since = *self.since.get_or_insert(now);
+        let mut passed = 0;
+        while passed < self.parts.len() && now.saturating_duration_since(since) >= Self::PART {
+            self.parts.rotate_right(1);
+            self.parts[0] = 0;
+            since += Self::PART;
+            passed += 1;
         }
-        self.present = self.present.max(value);
+        self.since = Some(if passed < self.parts.len() {
+            since
+        } else {
+            now
+        });
+        self.parts[0] = self.parts[0].max(value);
     }
 
     pub(crate) fn largest(&self) -> u64 {
-        self.present.max(self.before)
+        self.parts.iter().copied().max().unwrap_or_default()
     }
 }
 
@@ -228,8 +232,13 @@ mod tests {
         assert_eq!(at(0, 5), 5);
         assert_eq!(at(1, 3), 5);
         assert_eq!(at(31, 1), 5);
-        assert_eq!(at(62, 0), 1);
-        assert_eq!(at(200, 0), 0);
+        assert_eq!(at(62, 0), 5);
+        assert_eq!(at(89, 0), 5);
+        assert_eq!(at(91, 0), 1);
+        assert_eq!(at(119, 2), 2);
+        assert_eq!(at(250, 0), 0);
+        assert_eq!(at(1000, 7), 7);
+        assert_eq!(at(1029, 0), 7);
     }
 
     #[test]

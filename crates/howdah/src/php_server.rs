@@ -138,9 +138,11 @@ fn hub(is_set: &dyn Fn(&str) -> bool) -> Result<Mercure, Failure> {
             algorithm: variable(format!("MERCURE_{whose}_JWT_ALG")),
         })
     };
-    let mut hub = Mercure::new(key("PUBLISHER")?);
-    hub.subscriber = Some(key("SUBSCRIBER")?);
-    Ok(hub)
+    Ok(Mercure {
+        publisher: Some(key("PUBLISHER")?),
+        subscriber: Some(key("SUBSCRIBER")?),
+        ..Mercure::default()
+    })
 }
 
 fn route(matcher: Option<Matcher>, handler: Handler) -> Route {

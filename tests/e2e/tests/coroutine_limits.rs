@@ -5,6 +5,7 @@ use std::thread;
 
 use howdah_testkit::{Connection, PATIENCE, Response, Server, process};
 use howdah_tests::admin::Admin;
+use howdah_tests::encode;
 use howdah_tests::meeting::{Meeting, request};
 use howdah_tests::traffic::during;
 
@@ -163,6 +164,79 @@ fn a_client_that_leaves_ends_its_own_request() {
         let after = send(&server, "sleep", "after", "&us=1");
         assert_eq!(pid(&response), pid(&after));
     });
+}
+
+/// A request of a client that leaves as soon as it is where the file says.
+fn leave(meeting: &Meeting, server: &Server, id: &str, rest: &str, file: &str) {
+    let mut connection = server.connect();
+    connection
+        .send(&request("GET", "leave", id, rest))
+        .expect("sent");
+    meeting.wait(file);
+    drop(connection);
+}
+
+#[test]
+fn a_request_whose_client_leaves_is_ended_where_it_waits() {
+    let meeting = Meeting::new();
+    // One place: the next request shows that it is free.
+    let server = meeting.serve("", "num 1\nconcurrency 2\nmax_in_flight 1");
+    let first = send(&server, "sleep", "first", "&us=1");
+    for id in ["gone1", "gone2"] {
+        leave(&meeting, &server, id, "&how=sleep", &format!("in-{id}"));
+        // 1: CONNECTION_ABORTED
+        assert_eq!(meeting.wait(&format!("left-{id}")), "1");
+        let next = send(&server, "sleep", id, "&us=1");
+        next.assert(200, &format!("slept {id}"));
+        assert_eq!(pid(&first), pid(&next), "another process");
+        assert!(!meeting.has(&format!("caught-{id}")));
+    }
+}
+
+#[test]
+fn a_request_that_ignores_that_its_client_leaves_goes_on_to_its_end() {
+    let meeting = Meeting::new();
+    let server = meeting.serve("", ONE);
+    leave(&meeting, &server, "kept", "&how=ignore", "in-kept");
+    // One that heeds it, later on the same ways, has been ended: so word of the other has come too.
+    leave(&meeting, &server, "gone", "&how=sleep", "in-gone");
+    meeting.wait("left-gone");
+    assert!(!meeting.has("left-kept"));
+    meeting.write("go", "");
+    assert_eq!(meeting.wait("done-kept"), "done");
+    assert_eq!(meeting.wait("left-kept"), "1");
+}
+
+#[test]
+fn a_request_whose_client_leaves_is_ended_in_a_query() {
+    let Ok(dsn) = std::env::var("HOWDAH_TEST_PGSQL") else {
+        eprintln!("skipped: HOWDAH_TEST_PGSQL names no database");
+        return;
+    };
+    let meeting = Meeting::new();
+    let mark = format!("left_{}", std::process::id());
+    let server = meeting.serve("", &format!("{ONE}\nenv DATABASE \"pgsql:{dsn}\""));
+    let mut connection = server.connect();
+    connection
+        .send(&request(
+            "GET",
+            "leave",
+            "gone",
+            &format!("&how=database&mark={mark}"),
+        ))
+        .expect("sent");
+    let sleeping = encode(format!(
+        "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND query LIKE '%{mark}%'"
+    ));
+    assert!(process::wait_until(PATIENCE, || {
+        let response = send(&server, "sql", "look", &format!("&sql={sleeping}"));
+        assert_eq!(response.status(), 200, "{response:?}");
+        response.text() == "1"
+    }));
+    drop(connection);
+    assert_eq!(meeting.wait("left-gone"), "1");
+    // Nothing was thrown at the code.
+    assert!(!meeting.has("caught-gone"));
 }
 
 #[test]

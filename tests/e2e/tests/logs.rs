@@ -45,6 +45,15 @@ fn lines_carry_the_request_they_belong_to() {
 }
 
 #[test]
+fn what_is_written_before_php_logs_belongs_to_the_same_request() {
+    let server = server();
+    for _ in 0..50 {
+        let request = server.get("/log.php?how=both&mark=x").text();
+        assert_belongs_to(&server.wait_log(&format!("raw of {request}")), &request);
+    }
+}
+
+#[test]
 fn lines_of_any_kind_stay_json() {
     let server = server();
     server

@@ -35,6 +35,27 @@ fn passes_arguments() {
 }
 
 #[test]
+fn settings_mean_what_they_say() {
+    // php.ini would take `=` and `;` for the end of a value, and drop what follows a syntax error.
+    let script = "echo json_encode([ini_get('session.save_path'), ini_get('error_prepend_string'), \
+                  ini_get('error_append_string'), (int) ini_get('error_reporting') === (E_ALL & ~E_NOTICE), \
+                  ini_get('memory_limit')], JSON_UNESCAPED_SLASHES);";
+    let settings = [
+        "session.save_path=tcp://127.0.0.1:6379?auth=x&database=1",
+        "error_prepend_string=a ; b",
+        r#"error_append_string=c"d\e"#,
+        "error_reporting=E_ALL & ~E_NOTICE",
+        "memory_limit=64M",
+    ];
+    let mut args: Vec<&str> = settings.iter().flat_map(|it| ["-d", it]).collect();
+    args.extend(["-r", script]);
+    assert_eq!(
+        stdout(&run(&args, b"")),
+        r#"["tcp://127.0.0.1:6379?auth=x&database=1","a ; b","c\"d\\e",true,"64M"]"#
+    );
+}
+
+#[test]
 fn passes_the_exit_code() {
     for code in [0, 1, 3, 255] {
         let output = run(&["cli.php", "exit", &code.to_string()], b"");

@@ -11,6 +11,10 @@ switch ($_GET['how']) {
     case 'stderr':
         file_put_contents('php://stderr', "stderr $mark\n");
         break;
+    case 'both':
+        file_put_contents('php://stderr', 'raw of ' . howdah_request_id() . "\n");
+        trigger_error("after it $mark", E_USER_NOTICE);
+        break;
     case 'warning':
         trigger_error("warning $mark", E_USER_WARNING);
         break;

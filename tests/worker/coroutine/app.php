@@ -5,6 +5,7 @@
 // waits for files, in the folder that `dir` names.
 
 $dir = getenv('MEETING');
+$dsn = (string) getenv('DATABASE');
 $version = is_file("$dir/version") ? file_get_contents("$dir/version") : '1';
 
 /** Waits until it is so, as code waits for anything: the others run meanwhile. */
@@ -33,6 +34,37 @@ $ops = [
         while (true) {
         }
     },
+    'compute' => static function (string $id): string {
+        $end = hrtime(true) + 1000 * (int) $_GET['us'];
+        while (hrtime(true) < $end) {
+        }
+        return "computed $id";
+    },
+    // A request that is waiting when its client leaves; `ignore`: it goes on until there is a file `go`.
+    'leave' => static function (string $id) use ($dir, $dsn, $until): string {
+        register_shutdown_function(static function () use ($dir, $id): void {
+            usleep(1000); // it may wait
+            file_put_contents("$dir/left-$id", (string) connection_status());
+        });
+        ignore_user_abort($_GET['how'] === 'ignore'); // a worker script begins with true
+        try {
+            switch ($_GET['how']) {
+                case 'sleep':
+                    sleep(3600);
+                    break;
+                case 'ignore':
+                    $until(static fn (): bool => is_file("$dir/go"));
+                    file_put_contents("$dir/done-$id", 'done');
+                    break;
+                case 'database':
+                    // Its server goes on with it.
+                    (new PDO($dsn))->query("SELECT pg_sleep(60) /* {$_GET['mark']} */");
+            }
+        } catch (Throwable $error) {
+            file_put_contents("$dir/caught-$id", $error->getMessage());
+        }
+        return "stayed $id";
+    },
     // For minutes, and nobody can interrupt it.
     'block' => static function (): string {
         return (string) similar_text(str_repeat('ab', 200_000), str_repeat('cd', 200_000));
@@ -48,6 +80,10 @@ $ops = [
             flush();
             usleep(5000);
         }
+    },
+    'sql' => static function () use ($dsn): string {
+        $rows = (new PDO($dsn))->query($_GET['sql'])->fetchAll(PDO::FETCH_COLUMN);
+        return implode(',', $rows);
     },
     'large' => static function (string $id): string {
         for ($i = 0; $i < 2000; $i++) {

@@ -72,6 +72,49 @@ final class Mark
                 static fn () => getcwd(),
                 static fn ($id) => crc32($id) % 2 ? '/usr' : '/etc',
             ],
+            'environment' => [
+                static fn ($id) => putenv("SOAK_ID=$id"),
+                static fn () => getenv('SOAK_ID'),
+            ],
+            'umask' => [
+                static fn ($id) => umask(crc32($id) % 8),
+                static fn () => umask(),
+                static fn ($id) => crc32($id) % 8,
+            ],
+            'locale' => [
+                static fn ($id) => setlocale(LC_CTYPE, crc32($id) % 2 ? 'C.UTF-8' : 'C'),
+                static fn () => stripos((string) setlocale(LC_CTYPE, 0), 'utf') !== false,
+                static fn ($id) => crc32($id) % 2 === 1,
+            ],
+            'encoding' => [
+                static fn ($id) => mb_internal_encoding(crc32($id) % 2 ? 'UTF-8' : 'ISO-8859-15'),
+                static fn () => mb_internal_encoding(),
+                static fn ($id) => crc32($id) % 2 ? 'UTF-8' : 'ISO-8859-15',
+            ],
+            'autoloader' => [
+                static fn ($id) => spl_autoload_register(static function (string $class) use ($id): void {
+                    if ($class === 'NoSuchClass') {
+                        self::$asked .= $id;
+                    }
+                }),
+                static function () {
+                    self::$asked = '';
+                    class_exists('NoSuchClass');
+                    return self::$asked;
+                },
+            ],
+            'shutdown function' => [
+                static fn ($id) => register_shutdown_function(static function () use ($id): void {
+                    if ($_GET['id'] !== $id) {
+                        echo " shutdown function of $id";
+                    }
+                }),
+                null,
+            ],
+            'stream context' => [
+                static fn ($id) => stream_context_set_default(['http' => ['user_agent' => $id]]),
+                static fn () => stream_context_get_options(stream_context_get_default())['http']['user_agent'],
+            ],
             'strtok' => [
                 static fn ($id) => strtok("first $id", ' '),
                 null,
@@ -80,12 +123,46 @@ final class Mark
     }
 
     private static string $caught = '';
+    private static string $asked = '';
 
     private static function variable(?string $id = null): ?string
     {
         static $kept = null;
         return $id === null ? $kept : $kept = $id;
     }
+}
+
+/** A stream of which one can read who it was opened by. */
+class Told
+{
+    public $context;
+    private string $left = '';
+
+    public function stream_open(string $path): bool
+    {
+        $this->left = static::class . parse_url($path, PHP_URL_HOST);
+        return true;
+    }
+
+    public function stream_read(int $count): string
+    {
+        [$read, $this->left] = [substr($this->left, 0, $count), substr($this->left, $count)];
+        return $read;
+    }
+
+    public function stream_eof(): bool
+    {
+        return $this->left === '';
+    }
+
+    public function stream_stat(): array
+    {
+        return [];
+    }
+}
+
+final class ToldToOthers extends Told
+{
 }
 
 /** Objects that all requests of the process share, made when the first one wants them. */
@@ -166,12 +243,29 @@ $ops = [
         $class = 'Soak' . crc32($id) % 20;
         $need((new $class())->name() === $class, 'another class');
     },
+    'include' => static function (string $id) use ($need, $dir): void {
+        $n = crc32($id) % 4;
+        include_once "$dir/late$n.php";
+        $need(function_exists("late$n"), 'another one includes it');
+    },
+    'compile' => static function (string $id) use ($need, $dir): void {
+        usleep(2000); // others are on their way when the first one compiles it
+        $need((require "$dir/lazy.php") === $id, 'another superglobal');
+    },
+    'wrapper' => static function (string $id) use ($need): void {
+        $class = crc32($id) % 2 ? Told::class : ToldToOthers::class;
+        stream_wrapper_register('soak', $class);
+        usleep(2000);
+        $need(@file_get_contents("soak://$id") === "$class$id", 'another stream wrapper');
+        stream_wrapper_unregister('soak');
+    },
     'session' => static function (string $id) use ($need): void {
         session_id(md5($_GET['client']));
         session_start(['use_cookies' => 0, 'cache_limiter' => '']);
         $need(($_SESSION['client'] ?? $_GET['client']) === $_GET['client'], 'another session');
         $_SESSION['client'] = $_GET['client'];
         usleep(1000);
+        $need(session_id() === md5($_GET['client']), 'the id of another session');
         session_write_close();
     },
     'file' => static function (string $id) use ($need, $dir): void {

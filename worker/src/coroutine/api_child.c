@@ -137,6 +137,7 @@ static void run(void *argument)
 		howdah_serve_end_request(true); /* what the error left is not touched again */
 		return;
 	}
+	howdah_interrupt_release(child->coroutine);
 	settle(child, child->coroutine->cancelled);
 	child->coroutine = NULL;
 	howdah_wake_all(&child->waiting);

@@ -29,6 +29,12 @@ enum howdah_coroutine_state {
 	HOWDAH_COROUTINE_WAITING,
 };
 
+enum howdah_task_phase {
+	HOWDAH_TASK_BEGINS,
+	HOWDAH_TASK_RUNS, /* its callback, until that has returned or was unwound */
+	HOWDAH_TASK_ENDS, /* shutdown functions and all that follows */
+};
+
 struct howdah_coroutine {
 	zend_fiber_context context; /* its C stack */
 	zend_fiber_context *resume; /* where it goes on: there, or in a Fiber of PHP code that waits within it */
@@ -38,6 +44,7 @@ struct howdah_coroutine {
 	enum howdah_coroutine_state state;
 	bool cancelled;                           /* it waits no more, and its PHP code is to be unwound */
 	bool unwound;                             /* that was raised */
+	zend_object *failed;                      /* exception that was raised instead, or NULL */
 	int woken_by;                             /* errno of the wait that ended, 0: what it waited for has come */
 	struct howdah_coroutine *next, *previous; /* in the ready list, or in `queue` */
 	struct howdah_waiters *queue;             /* that it is parked in; NULL: none */
@@ -61,6 +68,9 @@ struct howdah_task {
 	struct howdah_waiters space;    /* it waits for room in its response ring */
 	struct howdah_waiters children; /* who waits for the end of others: its first coroutine, and see siblings.h */
 	uint32_t number;                /* place in the table, HOWDAH_TASK_MAIN */
+	enum howdah_task_phase phase;
+	uint32_t aborted; /* HOWDAH_ABORTED_*: it was cancelled for that; 0: for neither */
+	bool client_gone; /* PHP knows that the client has left */
 	bool in_flight;
 	bool over;                 /* its last code has run */
 	bool fatal;                /* it ended in a fatal error */
@@ -168,13 +178,30 @@ uint32_t howdah_tasks_in_flight(void);
 /* Ends all coroutines of a task but `except`. */
 void howdah_task_cancel(struct howdah_task *task, const struct howdah_coroutine *except);
 
-/* Whether the front has given up the request because its time is over. From any thread. */
-static inline bool howdah_task_timed_out(const struct howdah_task *task)
+/* Why the front waits for the request no more: HOWDAH_ABORTED_*, 0: it does. From any thread. */
+static inline uint32_t howdah_task_given_up(const struct howdah_task *task)
 {
 	const struct howdah_slot *slot = task->request.claim.slot;
-	return !task->over && task->request.origin == HOWDAH_ORIGIN_CLIENT &&
-		   atomic_load_explicit(&slot->aborted, memory_order_relaxed) == HOWDAH_ABORTED_TIME;
+	return task->over || task->request.origin != HOWDAH_ORIGIN_CLIENT
+			   ? 0
+			   : atomic_load_explicit(&slot->aborted, memory_order_relaxed);
 }
+
+static inline bool howdah_task_timed_out(const struct howdah_task *task)
+{
+	return howdah_task_given_up(task) == HOWDAH_ABORTED_TIME;
+}
+
+/* --- aborted.c -------------------------------------------------------------------------------------------- */
+
+/* Acts on what the front says of the request, if it says that nobody waits for it. */
+void howdah_aborted_look(struct howdah_task *task);
+
+/* The client of the task is gone, whose state is in place: ends the request unless it ignores that. */
+void howdah_aborted_client_left(struct howdah_task *task);
+
+/* The task's state is ready for the callback, which is called next. */
+void howdah_aborted_begun(struct howdah_task *task);
 
 /* --- parts.c ---------------------------------------------------------------------------------------------- */
 
@@ -194,6 +221,9 @@ void howdah_interrupt_init(void);
 
 /* PHP code is to look at what was asked of it as soon as it runs. */
 void howdah_interrupt_raise(void);
+
+/* The code of a coroutine has ended, whose state is in place: frees what unwinding has left. */
+void howdah_interrupt_release(struct howdah_coroutine *coroutine);
 
 /* --- overflow.c --------------------------------------------------------------------------------------------- */
 

@@ -95,6 +95,14 @@ struct howdah_coroutine *howdah_coroutine_spawn(void (*run)(void *argument), voi
 /* Ends its waiting, now and from now on. */
 void howdah_coroutine_cancel(struct howdah_coroutine *coroutine);
 
+/* --- requests that nobody waits for ---------------------------------------------------------------------- */
+
+/* In a coroutine: nobody has taken what it wrote. */
+void howdah_aborted_output(void);
+
+/* The request's callback has returned or was unwound; its shutdown functions are next. In any context. */
+void howdah_aborted_callback_ended(void);
+
 /* --- for backtraces -----------------------------------------------------------------------------------
  *
  * Visits each coroutine of each request on its way, with its innermost frame; NULL: it has not begun. Safe in a

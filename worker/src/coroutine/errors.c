@@ -48,6 +48,10 @@ static bool has_destructor_to_come(uint32_t index)
 
 static void on_error(int type, zend_string *file, const uint32_t line, zend_string *message)
 {
+	struct howdah_coroutine *coroutine = howdah_coroutine_current();
+	if (UNEXPECTED(coroutine && coroutine->cancelled && !coroutine->unwound) && !(type & FATAL)) {
+		return; /* of a call whose wait was cancelled: the code is about to be unwound */
+	}
 	if (EXPECTED(!(type & FATAL)) || (type & E_DONT_BAIL) || !howdah_task_current()) {
 		error_callback(type, file, line, message);
 		return;

@@ -87,6 +87,7 @@ static enum howdah_ending call(struct howdah_task *task)
 	if (!howdah_begin(&task->request)) {
 		return HOWDAH_ENDING_FATAL;
 	}
+	howdah_aborted_begun(task);
 	if (EG(timeout_seconds) > 0) {
 		atomic_store_explicit(&task->limit_ns, (uint64_t)EG(timeout_seconds) * 1000000000u, memory_order_relaxed);
 	}
@@ -109,6 +110,7 @@ void howdah_run(void *argument)
 	/* What ends the request may wait again, also that of a cancelled one. */
 	self->cancelled = false;
 	self->unwound = true;
+	task->phase = HOWDAH_TASK_ENDS;
 	if (UNEXPECTED(task->fatal)) {
 		ending = HOWDAH_ENDING_FATAL; /* of a child */
 	}
@@ -116,7 +118,9 @@ void howdah_run(void *argument)
 		end_fatally(task);
 		return;
 	}
-	bool restart = ending == HOWDAH_ENDING_EXIT && (pool->options.flags & HOWDAH_POOL_FLAG_EXIT_RESTARTS);
+	/* Unwinding looks like exit(), and is none. */
+	bool restart =
+		ending == HOWDAH_ENDING_EXIT && !task->aborted && (pool->options.flags & HOWDAH_POOL_FLAG_EXIT_RESTARTS);
 	ending = howdah_ending_finish(ending);
 	await_children(task); /* of shutdown functions */
 	atomic_store_explicit(&task->limit_ns, 0, memory_order_relaxed);

@@ -190,6 +190,7 @@ struct howdah_coroutine *howdah_start(struct howdah_task *task, void (*run)(void
 	coroutine->argument = argument;
 	coroutine->cancelled = false;
 	coroutine->unwound = false;
+	coroutine->failed = NULL;
 	coroutine->parent = current;
 	coroutine->number = ++numbers;
 	coroutine->sibling = task->coroutines;
@@ -230,6 +231,9 @@ static void give_up(void)
 int howdah_suspend(int64_t deadline)
 {
 	struct howdah_coroutine *coroutine = current;
+	if (UNEXPECTED(coroutine->task->client_gone)) {
+		howdah_aborted_client_left(coroutine->task);
+	}
 	if (UNEXPECTED(coroutine->cancelled)) {
 		if (coroutine->queue) {
 			queue_remove(coroutine);

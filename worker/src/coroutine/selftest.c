@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,109 +27,13 @@
 #include "core.h"
 #include "ending.h"
 #include "restore.h"
+#include "selftest_checks.h"
 
 #define TIME_LIMIT_S 10
-#define PAIR 2
+#define PAIR HOWDAH_SELFTEST_PAIR
 
 /* Status of the fork: all is well, the number of the check that failed + 1, or it could not try. */
 #define STATUS_UNABLE 255
-
-struct check {
-	const char *what;
-	const char *code[PAIR]; /* bodies of functions */
-	const char *returns[PAIR];
-	const char *needs; /* functions besides usleep(); without them it is left out: they may be disabled */
-	bool overtakes;    /* the second one ends before the first */
-	bool cancelled;    /* the first one is cancelled before it begins */
-	bool zend_alloc;   /* needs PHP's own allocator */
-	bool statics;      /* unless static variables are shared */
-};
-
-static const struct check checks[] = {
-	{
-		.what = "calls that wait do not let others run",
-		.code = {"$t = hrtime(true); usleep(2000); return hrtime(true) - $t >= 2000000 ? 'slept' : 'early';",
-			"return 'meanwhile';"},
-		.needs = "hrtime",
-		.returns = {"slept", "meanwhile"},
-		.overtakes = true,
-	},
-	{
-		.what = "global variables or output buffers are mixed",
-		.code = {"ob_start(); $GLOBALS['howdah'] = 'a'; echo 'a'; usleep(1); echo $GLOBALS['howdah']; return "
-				 "ob_get_clean();",
-			"ob_start(); $GLOBALS['howdah'] = 'b'; echo 'b'; usleep(1); echo $GLOBALS['howdah']; return "
-			"ob_get_clean();"},
-		.needs = "ob_start ob_get_clean",
-		.returns = {"aa", "bb"},
-	},
-	{
-		.what = "headers or settings are mixed",
-		.code = {"http_response_code(201); ini_set('precision', '5'); usleep(1); return http_response_code() . ' ' . "
-				 "sqrt(2);",
-			"http_response_code(404); ini_set('precision', '3'); usleep(1); return http_response_code() . ' ' . "
-			"sqrt(2);"},
-		.needs = "http_response_code ini_set sqrt",
-		.returns = {"201 1.4142", "404 1.41"},
-	},
-	{
-		.what = "a Fiber that waits does not go on",
-		.code =
-			{"$f = new Fiber(function ($x) { usleep(1); $y = Fiber::suspend($x . 'b'); usleep(1); return $y . 'd'; });"
-			 "$r = $f->start('a'); usleep(1); $f->resume($r . 'c'); return $f->getReturn();",
-				"$g = (function () { usleep(1); yield 1; usleep(1); yield 2; })(); return implode(',', "
-				"iterator_to_array($g));"},
-		.needs = "implode iterator_to_array",
-		.returns = {"abcd", "1,2"},
-	},
-	{
-		.what = "exceptions and error_reporting are mixed",
-		.code = {"try { try { throw new Exception('a'); } finally { usleep(1); } } catch (Exception $e) { return "
-				 "$e->getMessage(); }",
-			"$r = @(function () { usleep(1); return error_reporting(); })(); return $r === error_reporting() ? 'loud' "
-			": 'silent';"},
-		.needs = "error_reporting",
-		.returns = {"a", "silent"},
-	},
-	{
-		.what = "static variables are mixed",
-		.code = {"$f = function ($x) { static $s = 0; $s += $x; usleep(1); return $s; }; $f(1); return (string)$f(1);",
-			"$f = function ($x) { static $s = 0; $s += $x; usleep(1); return $s; }; $f(5); return (string)$f(5);"},
-		.returns = {"2", "10"},
-		.statics = true,
-	},
-	{
-		.what = "exit() of a request ends others",
-		.code = {"usleep(1); exit(3);", "for ($i = 0; $i < 5; $i++) { usleep(1); } return 'alive';"},
-		.returns = {"(unwound)", "alive"},
-	},
-	{
-		.what = "a request cannot be interrupted",
-		.code = {"while (true) { }", "usleep(1); return 'alive';"},
-		.returns = {"(unwound)", "alive"},
-		.cancelled = true,
-	},
-	{
-		.what = "a fatal error of a request harms others",
-		.code = {"usleep(1); trigger_error('on purpose', E_USER_ERROR);",
-			"$o = new class { public $d = ''; function __destruct() { $GLOBALS['howdah'] = 'destroyed'; } };"
-			"for ($i = 0; $i < 5; $i++) { usleep(1); } unset($o); return $GLOBALS['howdah'];"},
-		.needs = "trigger_error",
-		.returns = {"(fatal)", "destroyed"},
-	},
-	{
-		.what = "an exhausted memory limit of a request harms others",
-		.code = {"$m = memory_get_usage(true); ini_set('memory_limit', (string)($m + (16 << 20))); usleep(1);"
-				 "return strlen(str_repeat('x', 2 * $m + (128 << 20)));",
-			"ini_set('memory_limit', (string)(memory_get_usage(true) + (16 << 20)));"
-			"for ($i = 0; $i < 5; $i++) { usleep(1); } return json_encode(['a' => str_repeat('x', 3)]);"},
-		.needs = "memory_get_usage ini_set str_repeat json_encode strlen",
-		.returns = {"(fatal)", "{\"a\":\"xxx\"}"},
-		.zend_alloc = true,
-	},
-};
-
-#define CHECK_COUNT (sizeof(checks) / sizeof(*checks))
 
 /* --- one piece of code ----------------------------------------------------------------------------------- */
 
@@ -194,7 +99,7 @@ static void run(void *argument)
 
 /* --- a check --------------------------------------------------------------------------------------------- */
 
-static bool passes(const struct check *check, const struct howdah_request *request)
+static bool passes(const struct howdah_selftest_check *check, const struct howdah_request *request)
 {
 	struct piece pieces[PAIR] = {{.code = check->code[0]}, {.code = check->code[1]}};
 	unsigned left = PAIR;
@@ -242,6 +147,11 @@ static bool has_functions(const char *names)
 	return true;
 }
 
+static bool has_database(void)
+{
+	return zend_hash_str_exists(&module_registry, ZEND_STRL("pdo_sqlite")) && !(PG(open_basedir) && *PG(open_basedir));
+}
+
 /* In the place of usleep(), where that is disabled. */
 static ZEND_NAMED_FUNCTION(wait_instead)
 {
@@ -249,7 +159,9 @@ static ZEND_NAMED_FUNCTION(wait_instead)
 	ZEND_PARSE_PARAMETERS_START(1, 1)
 	Z_PARAM_LONG(time)
 	ZEND_PARSE_PARAMETERS_END();
-	(void)howdah_wait_time(time * 1000);
+	if (howdah_may_wait()) {
+		(void)howdah_wait_time(time * 1000);
+	}
 }
 
 ZEND_BEGIN_ARG_INFO_EX(wait_arguments, 0, 0, 1)
@@ -272,22 +184,31 @@ static void silence(void)
 	ZVAL_UNDEF(&EG(user_exception_handler));
 }
 
-static int try_all(const struct howdah_pool *pool)
+static int try_all(const struct howdah_pool *pool, _Atomic int *at)
 {
+	bool database = has_database();
 	int event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	silence();
 	make_usleep();
+	/* What the application has left for the cycle collector stays as it is: none of its code is to run. */
+	zend_objects_store_mark_destructed(&EG(objects_store));
+	if (zend_eval_string(howdah_selftest_boot, NULL, "self-test") == FAILURE ||
+		(database && zend_eval_string(howdah_selftest_boot_database, NULL, "self-test") == FAILURE)) {
+		return STATUS_UNABLE;
+	}
 	howdah_core_init(pool, PAIR);
 	const struct howdah_request *request = howdah_boot_warm_request("/"); /* what it prints is dropped */
 	if (event < 0 || !request || !howdah_tasks_init(PAIR) || !howdah_poller_init(event, NULL)) {
 		return STATUS_UNABLE;
 	}
-	for (size_t i = 0; i < CHECK_COUNT; i++) {
-		if (!has_functions(checks[i].needs) || (checks[i].zend_alloc && !is_zend_mm()) ||
-			(checks[i].statics && (pool->options.flags & HOWDAH_POOL_FLAG_SHARE_STATICS))) {
+	for (size_t i = 0; i < howdah_selftest_check_count; i++) {
+		if (!has_functions(howdah_selftest_checks[i].needs) || (howdah_selftest_checks[i].database && !database) ||
+			(howdah_selftest_checks[i].zend_alloc && !is_zend_mm()) ||
+			(howdah_selftest_checks[i].statics && (pool->options.flags & HOWDAH_POOL_FLAG_SHARE_STATICS))) {
 			continue;
 		}
-		if (!passes(&checks[i], request)) {
+		atomic_store_explicit(at, (int)i + 1, memory_order_relaxed);
+		if (!passes(&howdah_selftest_checks[i], request)) {
 			return (int)i + 1;
 		}
 	}
@@ -296,10 +217,9 @@ static int try_all(const struct howdah_pool *pool)
 
 /* --- the fork -------------------------------------------------------------------------------------------- */
 
-const char *howdah_selftest(const struct howdah_pool *pool)
+static const char *try_in_fork(const struct howdah_pool *pool, _Atomic int *at)
 {
 	int status;
-	fflush(NULL);
 	pid_t parent = getpid();
 	pid_t child = fork();
 	if (child < 0) {
@@ -313,7 +233,7 @@ const char *howdah_selftest(const struct howdah_pool *pool)
 		signal(SIGALRM, SIG_DFL);
 		alarm(TIME_LIMIT_S);
 		howdah_request_after_fork();
-		_exit(try_all(pool));
+		_exit(try_all(pool, at));
 	}
 	while (waitpid(child, &status, 0) < 0) {
 		if (errno != EINTR) {
@@ -323,8 +243,22 @@ const char *howdah_selftest(const struct howdah_pool *pool)
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
 		return NULL;
 	}
-	if (WIFEXITED(status) && WEXITSTATUS(status) <= (int)CHECK_COUNT) {
-		return checks[WEXITSTATUS(status) - 1].what;
+	int check = WIFEXITED(status) ? WEXITSTATUS(status) : atomic_load_explicit(at, memory_order_relaxed);
+	if (check >= 1 && check <= (int)howdah_selftest_check_count) {
+		return howdah_selftest_checks[check - 1].what;
 	}
 	return WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "it could not be tried";
+}
+
+const char *howdah_selftest(const struct howdah_pool *pool)
+{
+	fflush(NULL);
+	/* Which check the fork is at: it may hang or crash in it. */
+	_Atomic int *at = mmap(NULL, sizeof(*at), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (at == MAP_FAILED) {
+		return strerror(errno);
+	}
+	const char *problem = try_in_fork(pool, at);
+	munmap(at, sizeof(*at));
+	return problem;
 }

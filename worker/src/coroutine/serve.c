@@ -148,9 +148,7 @@ static void attention(void)
 		}
 		left--;
 		howdah_wake_all(&task->space);
-		if (UNEXPECTED(howdah_task_timed_out(task))) {
-			howdah_task_cancel(task, NULL);
-		}
+		howdah_aborted_look(task);
 	}
 }
 

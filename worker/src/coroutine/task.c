@@ -118,6 +118,9 @@ struct howdah_task *howdah_task_begin(void)
 	}
 	free_tasks = task->next;
 	memset(task->room, 0, room_size);
+	task->phase = HOWDAH_TASK_BEGINS;
+	task->aborted = 0;
+	task->client_gone = false;
 	task->over = false;
 	task->fatal = false;
 	atomic_store_explicit(&task->cpu_ns, 0, memory_order_relaxed);
