@@ -118,7 +118,7 @@ pub fn max_size(input: &Input<'_>) -> usize {
     let target = input
         .target
         .path_and_query()
-        .map_or(1, |target| target.as_str().len());
+        .map_or(1, |target| target.as_str().len() + 1);
     let host = input
         .target
         .authority()
@@ -191,7 +191,7 @@ impl<'a> Encoder<'a, '_> {
     fn request(&mut self) -> Result<(), Error> {
         let input = self.input;
         self.put(vars::REQUEST_METHOD, input.method.as_str().as_bytes())?;
-        self.put(vars::REQUEST_URI, request_uri(input.target))?;
+        put(self.out, vars::REQUEST_URI, &request_uri(input.target))?;
         self.text(vars::QUERY_STRING, input.query)?;
         self.put(vars::SERVER_PROTOCOL, protocol(input.version))?;
         self.text(vars::REQUEST_SCHEME, input.scheme)?;
@@ -389,10 +389,13 @@ fn is_passed_on(field: &str) -> bool {
 }
 
 /// Path and query; `*` of `OPTIONS *` stays, an authority does not belong here.
-fn request_uri(target: &Uri) -> &[u8] {
-    target
+/// In two parts: `http://host?query` has a path, though it does not show.
+fn request_uri(target: &Uri) -> [&[u8]; 2] {
+    let target = target
         .path_and_query()
-        .map_or(b"/", |target| target.as_str().as_bytes())
+        .map_or("/", |target| target.as_str());
+    let slash = if target.starts_with('?') { "/" } else { "" };
+    [slash.as_bytes(), target.as_bytes()]
 }
 
 fn protocol(version: Version) -> &'static [u8] {

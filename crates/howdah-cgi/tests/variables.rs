@@ -336,6 +336,8 @@ fn the_authority_of_the_target_comes_before_the_host_header() {
             ("REQUEST_URI", "/p?q"),
         ]);
     Request::new("http://real.test").expect(&[("REQUEST_URI", "/"), ("HTTP_HOST", "real.test")]);
+    Request::new("http://real.test?q=1").expect(&[("REQUEST_URI", "/?q=1")]);
+    Request::new("http://real.test?").expect(&[("REQUEST_URI", "/?")]);
     Request::new("http://a'b/")
         .header("host", "fake.test")
         .expect(&[("HTTP_HOST", "")]);

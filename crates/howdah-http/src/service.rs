@@ -11,6 +11,7 @@ use http::header::{ALT_SVC, CONTENT_LENGTH, HOST, HeaderValue, SERVER, TRANSFER_
 use http::request::Parts;
 use http::{HeaderMap, Method, Request, Response, StatusCode, Version};
 use http_body::Body;
+use hyper::ext::ReasonPhrase;
 
 use crate::answer;
 use crate::application::{Application, Connection};
@@ -92,13 +93,16 @@ pub(crate) async fn handle<A: Application>(
         state.header_bytes(),
         core.limits.max_header_size,
     );
-    let ambiguous = state.is_ambiguous();
+    let refusal = state.framing_refusal();
     let proof = match shared_proof(core, &connection, &parts) {
         Some(find) => Box::pin(find).await,
         None => None,
     };
+    let checked = match refusal {
+        Some(reason) => Err(Box::new(answer::bad_request(reason))),
+        None => checked,
+    };
     let mut routed = match checked {
-        _ if ambiguous => Routed::answer(answer::bad_request("the body has two lengths")),
         Ok(()) => match proof {
             Some(proof) => Routed::answer(challenge::answer(proof)),
             None => route(
@@ -177,8 +181,15 @@ pub(crate) async fn handle<A: Application>(
         let field = head_parts.headers.entry(ALT_SVC);
         field.or_insert_with(|| alt_svc.clone());
     }
+    if http1 && head_parts.status.canonical_reason().is_none() {
+        // hyper would write one of its own.
+        let extensions = &mut head_parts.extensions;
+        if extensions.get::<ReasonPhrase>().is_none() {
+            extensions.insert(ReasonPhrase::from_static(b""));
+        }
+    }
     let unread = has_body && (asked.body.is_some() || asked.received.is_none());
-    if (unread || ambiguous) && http1 {
+    if (unread || refusal.is_some()) && http1 {
         // The body was not read to its end, or nobody knows where it ends. The connection cannot be
         // used again, and it must not be closed so hard that the client loses the response.
         state.set_linger();

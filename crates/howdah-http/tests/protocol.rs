@@ -149,6 +149,115 @@ fn two_lengths_are_found_behind_other_requests_and_in_pieces() {
 }
 
 #[test]
+fn a_long_length_in_pieces_hides_nothing() {
+    let (_directory, harness) = start();
+    let fields = "Content-Length: 3\r\nContent-Length: 3\r\n\r\nabc";
+    let hidden = format!("POST /echo.php?mode=hidden HTTP/1.1\r\nHost: a\r\n{fields}");
+    for padding in [" ", "0"].map(|padding| padding.repeat(150)) {
+        let mut client = harness.connect();
+        client.write(
+            format!("POST /echo.php HTTP/1.1\r\nHost: a\r\nContent-Length: {padding}").as_bytes(),
+        );
+        // So that it is read alone: the thread of the server serves another connection meanwhile.
+        let mut other = harness.connect();
+        other.write(b"GET /echo.php HTTP/1.1\r\nHost: a\r\n\r\n");
+        assert_eq!(other.reply(true).status, 200);
+        client.write(format!("3\r\n\r\nabc{hidden}").as_bytes());
+        let reply = client.reply(true);
+        assert_eq!(
+            (reply.status, reply.header("connection")),
+            (400, Some("close"))
+        );
+        assert!(client.rest().0.is_empty());
+    }
+    assert_eq!(harness.seen.calls.load(SeqCst), 2);
+}
+
+#[test]
+fn a_line_that_ends_in_lf_alone_is_refused() {
+    let (_directory, harness) = start();
+    let next = "GET /echo.php HTTP/1.1\r\nHost: a\r\n\r\n";
+    for request in [
+        "GET /echo.php HTTP/1.1\nHost: a\r\n\r\n",
+        "GET /echo.php HTTP/1.1\r\nHost: a\n\r\n",
+        "GET /echo.php HTTP/1.1\r\nHost: a\r\n\n",
+        "POST /echo.php HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\n",
+        "POST /echo.php HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n\
+         1\r\na\r\n0\r\nX: a\n\n",
+        "POST /echo.php HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n\
+         1\r\na\r\n0\r\nX: a\r\n\n",
+    ] {
+        let mut client = harness.connect();
+        client.write(format!("{request}{next}").as_bytes());
+        let reply = client.reply(true);
+        assert_eq!(reply.status, 400, "{request:?}: {reply:?}");
+        assert!(client.rest().0.is_empty(), "{request:?}");
+        // In pieces, and behind another request.
+        let mut client = harness.connect();
+        client.write(next.as_bytes());
+        for piece in request.as_bytes().chunks(1) {
+            client.write(piece);
+        }
+        assert_eq!(client.reply(true).status, 200, "{request:?}");
+        assert_eq!(client.reply(true).status, 400, "{request:?}");
+        assert!(client.rest().0.is_empty(), "{request:?}");
+    }
+    assert_eq!(harness.seen.calls.load(SeqCst), 6);
+}
+
+/// They are what old links and careless scripts have in them.
+#[test]
+fn targets_that_no_uri_may_have_are_encoded() {
+    let (_directory, harness) = start();
+    for (target, uri, query) in [
+        (
+            &b"/echo.php?a=\"<b>\"`"[..],
+            "/echo.php?a=%22%3Cb%3E%22%60",
+            "a=%22%3Cb%3E%22%60",
+        ),
+        (b"/<x>`\"/?a", "/%3Cx%3E%60%22/?a", "a"),
+        (b"/caf\xe9?q=\xff", "/caf%E9?q=%FF", "q=%FF"),
+        ("/café?ü".as_bytes(), "/caf%C3%A9?%C3%BC", "%C3%BC"),
+        (b"http://a/\xe9", "http://a/%E9", ""),
+    ] {
+        let request = [b"GET ", target, b" HTTP/1.1\r\nHost: a\r\nX: <\"\r\n\r\n"].concat();
+        for size in [request.len(), 1, 7] {
+            let mut client = harness.connect();
+            for piece in request.chunks(size) {
+                client.write(piece);
+            }
+            // Two more on the same connection, at once.
+            client.write(&[&request[..], &request].concat());
+            for _ in 0..3 {
+                let reply = client.reply(true);
+                assert_eq!(reply.value("uri"), uri, "{reply:?}");
+                assert_eq!(reply.value("query"), query, "{reply:?}");
+            }
+        }
+    }
+    // More than the server asks for at once.
+    let many = "<".repeat(6000);
+    let reply = harness.get(&format!("/echo.php?{many}"));
+    assert_eq!(reply.value("query"), "%3C".repeat(6000));
+    // Methods stay as they are.
+    let reply = harness.send("G<T / HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_eq!(reply.status, 400);
+}
+
+#[test]
+fn a_status_without_a_reason_gets_none() {
+    let (_directory, harness) = start();
+    for (status, line) in [
+        (299, "HTTP/1.1 299 \r\n"),
+        (599, "HTTP/1.1 599 \r\n"),
+        (404, "HTTP/1.1 404 Not Found\r\n"),
+    ] {
+        let reply = harness.get(&format!("/echo.php?mode=answer&status={status}"));
+        assert!(reply.head.starts_with(line), "{reply:?}");
+    }
+}
+
+#[test]
 fn a_kept_connection_is_still_read_right() {
     let (_directory, harness) = start();
     let mut client = harness.connect();
@@ -216,6 +325,9 @@ fn targets_methods_and_versions() {
     let reply = harness.send("GET http://right:81/echo.php?q=1 HTTP/1.1\r\nHost: wrong\r\n\r\n");
     assert_eq!(reply.value("host"), "right:81");
     assert_eq!(reply.value("script"), "/echo.php");
+    assert_eq!(reply.value("query"), "q=1");
+    let reply = harness.send("GET http://right?q=1 HTTP/1.1\r\nHost: wrong\r\n\r\n");
+    assert_eq!(reply.value("script"), "/index.php");
     assert_eq!(reply.value("query"), "q=1");
     let reply = harness.send("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n");
     assert_eq!((reply.status, reply.header("allow").is_some()), (204, true));

@@ -31,6 +31,15 @@ impl OneWorker {
 }
 
 #[test]
+fn a_status_that_ends_no_response_costs_no_worker() {
+    let one = OneWorker::new(&[]);
+    for code in [100, 101, 103, 199] {
+        let response = one.get(&format!("/status.php?code={code}"));
+        assert_eq!(response.status(), 500, "{code}");
+    }
+}
+
+#[test]
 fn are_answered_500_with_the_reason_in_the_log() {
     let one = OneWorker::new(&[]);
     for (target, reason) in [

@@ -129,6 +129,16 @@ fn long_ones_are_answered_414_and_431() {
 }
 
 #[test]
+fn there_may_be_100_header_fields() {
+    let server = Server::builder(www()).workers(1).start();
+    for (fields, status) in [(100, 200), (101, 431)] {
+        let others = "X-Many: y\r\n".repeat(fields - 1);
+        let request = format!("GET /hello.php HTTP/1.1\r\nHost: a\r\n{others}\r\n");
+        assert_eq!(status_of(&server, request.as_bytes()), status, "{fields}");
+    }
+}
+
+#[test]
 fn methods_and_expectations_nobody_serves_are_refused() {
     let www = Www::new()
         .file("a.txt", "text")

@@ -154,6 +154,13 @@ fn lines_that_end_in_another_way() {
             "POST /hello.php HTTP/1.1\r\nHost: a\r\nX: a\rb\r\n\r\n",
             "POST /hello.php HTTP/1.1\r\nHost: a\r\nX: a\r\r\n\r\n",
             "POST /hello.php HTTP/1.1\r\r\nHost: a\r\n\r\n",
+            "\r\r\n\r\nPOST /hello.php HTTP/1.1\r\nHost: a\r\n\r\n",
+            // Nor does a lone LF.
+            "POST /hello.php HTTP/1.1\nHost: a\r\n\r\n",
+            "POST /hello.php HTTP/1.1\r\nHost: a\n\r\n",
+            "POST /hello.php HTTP/1.1\r\nHost: a\r\n\n",
+            "POST /hello.php HTTP/1.1\nHost: a\n\n",
+            "\nPOST /hello.php HTTP/1.1\r\nHost: a\r\n\r\n",
             // And nothing but an end of line does.
             "POST /hello.php HTTP/1.1\r\nHost: a\x00\r\n\r\n",
             "POST /hello.php HTTP/1.1\r\nHost: a\r\nX: \x00\r\n\r\n",
@@ -196,12 +203,44 @@ fn chunks_that_are_none() {
         "3;a=\"\n0\r\n\r\n",
         "3;\nabc\r\n0\r\n\r\n",
         "3;a\rb\r\nabc\r\n0\r\n\r\n",
+        // Trailers, which would swallow the next request.
+        "3\r\nabc\r\n0\r\n\n",
+        "3\r\nabc\r\n0\r\nX: a\n\n",
+        "3\r\nabc\r\n0\r\nX: a\r\n\n",
+        "3\r\nabc\r\n0\r\nX: a\n\r\n",
         &long,
         &trailers,
     ];
     let server = server();
     for body in bodies {
         refused_fields(&server, &["Transfer-Encoding: chunked"], body);
+    }
+}
+
+/// Wherever the bytes of a request are cut, it is refused: its length cannot be told behind so many bytes.
+#[test]
+fn a_length_that_comes_in_pieces() {
+    let server = server();
+    let twice = "POST /id.php?id=smuggled HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nContent-Length: 3\r\n\r\nabc";
+    let coded = "POST /id.php?id=smuggled HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
+    for (padding, hidden) in [(" ", twice), (" ", coded), ("\t", twice), ("0", coded)] {
+        let first = format!(
+            "POST /hello.php HTTP/1.1\r\nHost: a\r\nContent-Length: {}",
+            padding.repeat(150)
+        );
+        for cut in [1, 60, first.len() - 20, first.len()] {
+            let rest = format!("{}3\r\n\r\nabc{hidden}{HIDDEN}", &first[cut..]);
+            let mut connection = server.connect();
+            connection
+                .send_bytes(&first.as_bytes()[..cut])
+                .expect("sent");
+            // The first piece is read before the second is there.
+            server.get("/hello.php").assert(200, "hello");
+            connection.send_bytes(rest.as_bytes()).expect("sent");
+            let all = to_the_end(connection);
+            assert!(all.starts_with("HTTP/1.1 400"), "cut at {cut}: {all}");
+            assert_eq!(all.matches("HTTP/1.1 ").count(), 1, "cut at {cut}: {all}");
+        }
     }
 }
 

@@ -76,6 +76,30 @@ fn cannot_be_forged_by_fields() {
     assert_eq!(answer["server"]["HTTP_REMOTE_ADDR"], "1.2.3.4");
 }
 
+/// What browsers encode and careless clients do not.
+#[test]
+fn show_odd_bytes_of_targets_encoded() {
+    let server = Server::builder(www()).workers(1).start();
+    let mut connection = server.connect();
+    connection
+        .send_bytes(b"GET /dump.php/<a>\xe9?q=\"<b>\"&r=\xff HTTP/1.0\r\nHost: a\r\n\r\n")
+        .expect("sent");
+    let mut all = Vec::new();
+    while let Ok(part) = connection.read_raw(65_536) {
+        if part.is_empty() {
+            break;
+        }
+        all.extend(part);
+    }
+    let all = String::from_utf8_lossy(&all);
+    let body = all.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+    let answer: serde_json::Value = serde_json::from_str(body).expect(&all);
+    let uri = "/dump.php/%3Ca%3E%E9?q=%22%3Cb%3E%22&r=%FF";
+    assert_eq!(answer["server"]["REQUEST_URI"], uri);
+    assert_eq!(answer["server"]["QUERY_STRING"], "q=%22%3Cb%3E%22&r=%FF");
+    assert_eq!(answer["get"]["q"], "\"<b>\"");
+}
+
 #[test]
 fn hold_the_credentials() {
     let server = Server::builder(www()).workers(2).start();

@@ -41,10 +41,10 @@ impl Driver<'_, '_> {
                 let mut buffer = ReadBuf::uninit(&mut memory);
                 match Pin::new(&mut io.stream).poll_read(cx, &mut buffer) {
                     Poll::Ready(Ok(())) if !buffer.filled().is_empty() => {
-                        io.state.read(buffer.filled());
-                        let mut bytes = Vec::with_capacity(io.prefix.len() + buffer.filled().len());
+                        let passed = io.state.read(buffer.filled());
+                        let mut bytes = Vec::with_capacity(io.prefix.len() + passed.len());
                         bytes.extend_from_slice(&io.prefix);
-                        bytes.extend_from_slice(buffer.filled());
+                        bytes.extend_from_slice(&passed);
                         io.prefix = Bytes::from(bytes);
                     }
                     Poll::Ready(_) => return Poll::Ready(First::Closed),

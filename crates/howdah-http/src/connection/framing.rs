@@ -1,26 +1,42 @@
-//! Finds HTTP/1 requests whose length can be read in two ways: with both `Content-Length` and
-//! `Transfer-Encoding`, or with more than one `Content-Length`.
+//! Reads HTTP/1 requests before hyper does, and refuses those whose end can be read in two ways: with both
+//! `Content-Length` and `Transfer-Encoding`, with more than one `Content-Length`, with lines that end in
+//! LF alone, which others before this server may not take for an end.
 //!
 //! hyper picks one reading and hides the other, so the bytes are looked at before it gets them. The
 //! reader follows heads and bodies as hyper does, and with pipelining it knows which request it means.
-//! Where hyper refuses what comes, nothing that follows is ever served, and the reader stops as well.
+//! It never guesses: what it cannot follow is refused, with all that comes after it.
+//!
+//! Bytes of a request target that hyper would refuse, though clients send them, are found as well.
 
-use memchr::memchr_iter;
+use memchr::{memchr, memchr_iter};
 
-/// What is kept of a line that comes in pieces: the two names and any number fit.
+/// What is kept of a line that comes in pieces. Fields that tell a length may not be longer, so that the
+/// answer does not depend on the pieces.
 const LINE_MAX: usize = 128;
+/// What an HTTP/2 connection begins with.
+const PREFACE: &[u8] = b"PRI * HTTP/2.0";
+
+const TWO_LENGTHS: &str = "the body has two lengths";
+const NO_LENGTH: &str = "the Content-Length is no number";
+const LONG_LENGTH: &str = "the line that tells the body's length is too long";
+const LINE_END: &str = "a line does not end in CR LF";
+const BAD_CHUNK: &str = "the chunks of the body before cannot be read";
+const NOT_HTTP1: &str = "the connection is not HTTP/1";
 
 /// The requests of one connection, as their bytes come.
 #[derive(Debug, Default)]
 pub(super) struct Framing {
     state: State,
     head: Head,
-    /// The start of a line whose end has not come.
-    line: Vec<u8>,
+    line: Line,
     /// Heads that are complete.
     heads: u64,
-    /// Number of the head that has two lengths, from 1; nothing is read after it.
-    ambiguous: Option<u64>,
+    /// From which request on, counted from 1, all are refused, and why.
+    refused: Option<(u64, &'static str)>,
+    /// Where in the bytes received last a request target has what a URI may not have.
+    odd: Vec<usize>,
+    /// A request wanted to go over to another protocol: what follows may be no request, and stays as it is.
+    upgrades: bool,
 }
 
 /// Where the next byte stands. The states of a chunked body are hyper's.
@@ -31,8 +47,10 @@ enum State {
     /// So many bytes are left.
     Body(u64),
     Chunk(Chunk, u64),
-    /// Nothing that follows is a request.
+    /// Nothing that follows is a request that is served. hyper gets it all the same.
     Stopped,
+    /// In a body: hyper gets nothing more.
+    Broken,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,25 +69,47 @@ enum Chunk {
     EndLf,
 }
 
+/// A line whose end has not come.
+#[derive(Debug, Default)]
+struct Line {
+    /// Its start.
+    kept: Vec<u8>,
+    length: usize,
+    last: u8,
+}
+
+/// How far a head has come.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// Empty lines may come before.
+    #[default]
+    Method,
+    /// The rest of the request line.
+    Target,
+    /// An empty line ends it.
+    Fields,
+}
+
 /// What the lines of one head have told.
 #[derive(Debug, Default, Clone, Copy)]
 struct Head {
-    /// Its request line has come: empty lines before it do not end it.
-    begun: bool,
+    part: Part,
     lengths: u32,
     /// `None`: no number.
     length: Option<u64>,
     coded: bool,
+    upgrades: bool,
 }
 
 impl Framing {
-    /// Takes what was received, all of it and in order.
-    pub(super) fn receive(&mut self, mut bytes: &[u8]) {
-        while !bytes.is_empty() {
-            let taken = match self.state {
-                State::Head => self.head(bytes),
+    /// Takes what was received, all of it and in order. Answers how many of these bytes hyper may have.
+    pub(super) fn receive(&mut self, bytes: &[u8]) -> usize {
+        let mut position = 0;
+        while let Some(rest) = bytes.get(position..).filter(|rest| !rest.is_empty()) {
+            position += match self.state {
+                State::Head => self.head(rest, position),
                 State::Body(left) => {
-                    let (left, taken) = skip(left, bytes);
+                    let (left, taken) = skip(left, rest);
                     self.state = if left == 0 {
                         State::Head
                     } else {
@@ -78,7 +118,7 @@ impl Framing {
                     taken
                 }
                 State::Chunk(Chunk::Data, left) => {
-                    let (left, taken) = skip(left, bytes);
+                    let (left, taken) = skip(left, rest);
                     let next = if left == 0 {
                         Chunk::DataCr
                     } else {
@@ -88,91 +128,194 @@ impl Framing {
                     taken
                 }
                 State::Chunk(chunk, size) => {
-                    self.state = step(chunk, size, bytes[0]);
-                    1
+                    if let Some(state) = step(chunk, size, rest[0]) {
+                        self.state = state;
+                        1
+                    } else {
+                        self.refuse(self.heads + 1, BAD_CHUNK);
+                        self.state = State::Broken;
+                        0
+                    }
                 }
-                State::Stopped => return,
+                State::Stopped => rest.len(),
+                State::Broken => break,
             };
-            bytes = &bytes[taken..];
         }
+        position
     }
 
     /// Nothing of this connection is HTTP/1.
     pub(super) fn stop(&mut self) {
+        *self = Self {
+            state: State::Stopped,
+            ..Self::default()
+        };
+    }
+
+    /// Why the request of this number, counted from 1, is refused.
+    pub(super) fn refusal(&self, request: u64) -> Option<&'static str> {
+        self.refused
+            .filter(|(first, _)| request >= *first)
+            .map(|(_, reason)| reason)
+    }
+
+    /// Whether a body cannot be read any further.
+    pub(super) fn is_broken(&self) -> bool {
+        self.state == State::Broken
+    }
+
+    /// Where in the bytes received last something has to be percent-encoded, in order.
+    pub(super) fn odd(&self) -> &[usize] {
+        &self.odd
+    }
+
+    /// Those bytes have been encoded.
+    pub(super) fn clear_odd(&mut self) {
+        self.odd = Vec::new();
+    }
+
+    fn refuse(&mut self, request: u64, reason: &'static str) {
+        self.refused = Some((request, reason));
         self.state = State::Stopped;
     }
 
-    /// Number of the request that has two lengths, counted from 1.
-    pub(super) fn ambiguous(&self) -> Option<u64> {
-        self.ambiguous
-    }
-
-    /// Lines of a head; answers how many bytes belong to it.
-    fn head(&mut self, bytes: &[u8]) -> usize {
+    /// Lines of a head, which begin at `position` of what was received; answers how many bytes belong
+    /// to it.
+    fn head(&mut self, bytes: &[u8], position: usize) -> usize {
         let mut start = 0;
         for end in memchr_iter(b'\n', bytes) {
             let piece = &bytes[start..end];
+            if self.head.part != Part::Fields {
+                self.find_odd(piece, position + start);
+            }
             start = end + 1;
-            let complete = if self.line.is_empty() {
-                self.head.line(piece)
+            let ended = if self.line.length == 0 {
+                self.head.line(piece, piece.len(), piece.last().copied())
             } else {
-                self.keep(piece);
-                let complete = self.head.line(&self.line);
+                self.line.keep(piece);
+                let Line { kept, length, last } = &self.line;
+                let ended = self.head.line(kept, *length, Some(*last));
                 self.line.clear();
-                complete
+                ended
             };
-            if complete {
-                self.end_head();
-                return start;
+            match ended {
+                Ok(false) => {}
+                Ok(true) => {
+                    self.end_head();
+                    return start;
+                }
+                Err(reason) => {
+                    self.refuse(self.heads + 1, reason);
+                    return start;
+                }
             }
         }
-        self.keep(&bytes[start..]);
+        let piece = &bytes[start..];
+        if self.head.part != Part::Fields {
+            self.find_odd(piece, position + start);
+            if memchr(b' ', piece).is_some() {
+                self.head.part = Part::Target;
+            }
+        }
+        self.line.keep(piece);
         bytes.len()
     }
 
-    fn keep(&mut self, piece: &[u8]) {
-        let room = LINE_MAX - self.line.len();
-        self.line.extend_from_slice(&piece[..piece.len().min(room)]);
+    /// Looks at a part of the request line.
+    fn find_odd(&mut self, piece: &[u8], position: usize) {
+        let any = piece.iter().fold(0, |any, byte| any | odd(*byte));
+        if any != 0 && !self.upgrades {
+            self.keep_odd(piece, position);
+        }
+    }
+
+    #[cold]
+    fn keep_odd(&mut self, piece: &[u8], position: usize) {
+        let target = match self.head.part {
+            Part::Method => memchr(b' ', piece).unwrap_or(piece.len()),
+            Part::Target | Part::Fields => 0,
+        };
+        let places = (target..piece.len()).filter(|at| odd(piece[*at]) != 0);
+        self.odd.extend(places.map(|at| position + at));
     }
 
     fn end_head(&mut self) {
         self.heads += 1;
         let head = std::mem::take(&mut self.head);
-        self.state = if head.lengths > 1 || (head.coded && head.lengths > 0) {
-            self.ambiguous = Some(self.heads);
-            State::Stopped
-        } else if head.coded {
-            State::Chunk(Chunk::Start, 0)
-        } else {
-            match (head.lengths, head.length) {
-                (0, _) | (_, Some(0)) => State::Head,
-                (_, Some(length)) => State::Body(length),
-                (_, None) => State::Stopped,
-            }
+        self.upgrades |= head.upgrades;
+        if head.lengths > 1 || (head.coded && head.lengths > 0) {
+            self.refuse(self.heads, TWO_LENGTHS);
+            return;
+        }
+        self.state = match (head.coded, head.lengths, head.length) {
+            (true, ..) => State::Chunk(Chunk::Start, 0),
+            (_, 0, _) | (_, _, Some(0)) => State::Head,
+            (_, _, Some(length)) => State::Body(length),
+            (_, _, None) => return self.refuse(self.heads, NO_LENGTH),
         };
     }
 }
 
-impl Head {
-    /// Takes a line without its end; true if it is the last one.
-    fn line(&mut self, line: &[u8]) -> bool {
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
-        let Some(first) = line.first() else {
-            return self.begun;
-        };
-        self.begun = true;
-        match first | 0x20 {
-            b'c' => {
-                if let Some(value) = value(line, b"content-length") {
-                    self.lengths = self.lengths.saturating_add(1);
-                    self.length = number(value);
-                }
-            }
-            b't' => self.coded |= value(line, b"transfer-encoding").is_some(),
-            _ => {}
-        }
-        false
+impl Line {
+    fn keep(&mut self, piece: &[u8]) {
+        let Some(last) = piece.last() else { return };
+        let room = LINE_MAX - self.kept.len();
+        self.kept.extend_from_slice(&piece[..piece.len().min(room)]);
+        self.length += piece.len();
+        self.last = *last;
     }
+
+    fn clear(&mut self) {
+        self.kept.clear();
+        self.length = 0;
+    }
+}
+
+impl Head {
+    /// Takes a line without its LF: its start, its length and its last byte. True if it is the last one.
+    fn line(&mut self, line: &[u8], length: usize, last: Option<u8>) -> Result<bool, &'static str> {
+        if last != Some(b'\r') {
+            return Err(LINE_END);
+        }
+        let length = length - 1;
+        let line = &line[..line.len().min(length)];
+        let Some(first) = line.first() else {
+            return Ok(self.part == Part::Fields);
+        };
+        if self.part != Part::Fields {
+            self.part = Part::Fields;
+            return match first {
+                // hyper may pass over it, and count other heads.
+                b'\r' => Err(LINE_END),
+                b'P' if line == PREFACE => Err(NOT_HTTP1),
+                _ => Ok(false),
+            };
+        }
+        let told = match first | 0x20 {
+            b'c' => value(line, b"content-length").map(|value| {
+                self.lengths = self.lengths.saturating_add(1);
+                self.length = number(value);
+            }),
+            b't' => value(line, b"transfer-encoding").map(|_| self.coded = true),
+            b'u' => {
+                self.upgrades |= value(line, b"upgrade").is_some();
+                None
+            }
+            _ => None,
+        };
+        if told.is_some() && length > LINE_MAX {
+            return Err(LONG_LENGTH);
+        }
+        Ok(false)
+    }
+}
+
+/// Not 0 for a byte that the `http` crate refuses somewhere in a URI, and other servers do not. Without
+/// branches, so that the loop over them takes many at once.
+fn odd(byte: u8) -> u8 {
+    let quote = u8::from(byte == b'"') | u8::from(byte == b'`');
+    let angle = u8::from(byte == b'<') | u8::from(byte == b'>');
+    byte & 0x80 | quote | angle
 }
 
 /// The value if the line is the field `name`.
@@ -199,15 +342,13 @@ fn skip(left: u64, bytes: &[u8]) -> (u64, usize) {
     (left - taken as u64, taken)
 }
 
-/// One byte of a chunked body that is no chunk's data.
-fn step(chunk: Chunk, size: u64, byte: u8) -> State {
+/// One byte of a chunked body that is no chunk's data. `None`: it may not stand there.
+fn step(chunk: Chunk, size: u64, byte: u8) -> Option<State> {
     let next = match (chunk, byte) {
         (Chunk::Start | Chunk::Size, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {
             let digit = char::from(byte).to_digit(16).map_or(0, u64::from);
-            let size = size
-                .checked_mul(16)
-                .and_then(|size| size.checked_add(digit));
-            return size.map_or(State::Stopped, |size| State::Chunk(Chunk::Size, size));
+            let size = size.checked_mul(16)?.checked_add(digit)?;
+            return Some(State::Chunk(Chunk::Size, size));
         }
         (Chunk::Size | Chunk::SizeSpace, b' ' | b'\t') => Chunk::SizeSpace,
         (Chunk::Size | Chunk::SizeSpace, b';') => Chunk::Extension,
@@ -219,101 +360,14 @@ fn step(chunk: Chunk, size: u64, byte: u8) -> State {
         (Chunk::EndCr, b'\r') => Chunk::EndLf,
         (Chunk::Trailer, b'\r') => Chunk::TrailerLf,
         (Chunk::TrailerLf, b'\n') => Chunk::EndCr,
-        (Chunk::EndLf, b'\n') => return State::Head,
-        (Chunk::EndCr | Chunk::Trailer, _) => Chunk::Trailer,
+        (Chunk::EndLf, b'\n') => return Some(State::Head),
+        (Chunk::EndCr | Chunk::Trailer, other) if other != b'\n' => Chunk::Trailer,
         (Chunk::Extension, other) if other != b'\n' => Chunk::Extension,
-        _ => return State::Stopped,
+        _ => return None,
     };
-    State::Chunk(next, size)
+    Some(State::Chunk(next, size))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const PLAIN: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
-    const SIZED: &str = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 54\r\n\r\n\
-                         Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n12345";
-    const CHUNKED: &str = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nCookie: content-length: 1\r\n\r\n\
-                           1B ;x=\"\r\na: b\r\nContent-Length: 1\r\n\r\n\r\n\
-                           3\r\nabc\r\n0\r\nContent-Length: 7\r\n\nT: x\r\n\r\n";
-    const BOTH: &str =
-        "POST / HTTP/1.1\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
-    const BOTH_TURNED: &str =
-        "POST / HTTP/1.1\r\ntransfer-encoding:chunked\r\nX: y\r\nCONTENT-LENGTH:3\r\n\r\n0\r\n\r\n";
-    const TWICE: &str = "POST / HTTP/1.1\r\nContent-Length: 3\r\nContent-Length: 3\r\n\r\nabc";
-
-    fn read(text: &[u8], piece: usize) -> Framing {
-        let mut framing = Framing::default();
-        for bytes in text.chunks(piece) {
-            framing.receive(bytes);
-        }
-        framing
-    }
-
-    /// However the bytes are split, the answer is the same.
-    #[track_caller]
-    fn check(text: &str, heads: u64, ambiguous: Option<u64>) {
-        for piece in 1..=text.len() {
-            let framing = read(text.as_bytes(), piece);
-            assert_eq!(framing.heads, heads, "in pieces of {piece}: {framing:?}");
-            assert_eq!(framing.ambiguous(), ambiguous, "in pieces of {piece}");
-            let ended = if ambiguous.is_some() {
-                State::Stopped
-            } else {
-                State::Head
-            };
-            assert_eq!(framing.state, ended, "in pieces of {piece}");
-        }
-    }
-
-    #[test]
-    fn requests_with_one_length_pass() {
-        check(PLAIN, 1, None);
-        check(SIZED, 1, None);
-        check(CHUNKED, 1, None);
-        check(&[CHUNKED, SIZED, PLAIN, CHUNKED, PLAIN].concat(), 5, None);
-        check(
-            "\r\n\nGET / HTTP/1.1\nHost: a\n\n\r\nGET / HTTP/1.1\n\n",
-            2,
-            None,
-        );
-        check(
-            "C / HTTP/1.1\r\nT: x\r\nContent-Lengths: 4\r\n\r\n",
-            1,
-            None,
-        );
-        check("POST / HTTP/1.1\r\nContent-Length: 0\r\n\r\n", 1, None);
-    }
-
-    #[test]
-    fn two_lengths_are_found_in_any_order_and_place() {
-        for request in [BOTH, BOTH_TURNED, TWICE] {
-            check(request, 1, Some(1));
-            check(&[PLAIN, request, PLAIN].concat(), 2, Some(2));
-            check(&[CHUNKED, SIZED, request].concat(), 3, Some(3));
-        }
-        let long = format!(
-            "GET / HTTP/1.1\r\nCookie: {}\r\n{}",
-            "c".repeat(4000),
-            &BOTH["POST / HTTP/1.1\r\n".len()..]
-        );
-        check(&long, 1, Some(1));
-    }
-
-    #[test]
-    fn nothing_follows_what_hyper_refuses() {
-        for request in [
-            "POST / HTTP/1.1\r\nContent-Length: +1\r\n\r\n",
-            "POST / HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n\r\n",
-            "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n10000000000000000\r\n",
-            "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n\r\n",
-            "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1;\nx",
-            "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nabc",
-        ] {
-            let framing = read([request, BOTH].concat().as_bytes(), 7);
-            assert_eq!(framing.state, State::Stopped, "{request:?}");
-            assert_eq!(framing.heads, 1, "{request:?}");
-        }
-    }
-}
+#[path = "framing_tests.rs"]
+mod tests;

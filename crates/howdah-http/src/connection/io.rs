@@ -1,6 +1,7 @@
 //! The socket of a connection: tells its state what happens on it, takes interim responses past hyper,
 //! and sends files where hyper writes what stands for them.
 
+use std::borrow::Cow;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::rc::Rc;
@@ -20,6 +21,13 @@ pub(crate) struct Io {
 }
 
 impl Io {
+    /// Counted when it was read.
+    fn take_prefix(&mut self, buffer: &mut ReadBuf<'_>) {
+        let length = self.prefix.len().min(buffer.remaining());
+        buffer.put_slice(&self.prefix[..length]);
+        self.prefix.advance(length);
+    }
+
     fn wrote(&self, result: &Poll<io::Result<usize>>) {
         match result {
             Poll::Ready(_) => self.state.write_progressed(),
@@ -78,18 +86,30 @@ impl AsyncRead for Io {
     ) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         if !this.prefix.is_empty() {
-            // Counted when it was read.
-            let length = this.prefix.len().min(buffer.remaining());
-            buffer.put_slice(&this.prefix[..length]);
-            this.prefix.advance(length);
+            this.take_prefix(buffer);
             return Poll::Ready(Ok(()));
         }
-        if this.state.refuses_more() {
+        if this.state.refuses_more() || this.state.is_broken() {
             return Poll::Ready(Err(io::ErrorKind::InvalidData.into()));
         }
         let before = buffer.filled().len();
         ready!(Pin::new(&mut this.stream).poll_read(cx, buffer))?;
-        this.state.read(&buffer.filled()[before..]);
+        let read = buffer.filled().len() - before;
+        let passed = match this.state.read(&buffer.filled()[before..]) {
+            Cow::Borrowed(passed) => passed.len(),
+            Cow::Owned(changed) => {
+                this.prefix = changed.into();
+                0
+            }
+        };
+        if passed != read {
+            buffer.set_filled(before + passed);
+            this.take_prefix(buffer);
+            if buffer.filled().len() == before {
+                // Nothing would be the end.
+                return Poll::Ready(Err(io::ErrorKind::InvalidData.into()));
+            }
+        }
         Poll::Ready(Ok(()))
     }
 }

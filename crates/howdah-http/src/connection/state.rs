@@ -1,6 +1,7 @@
 //! What a connection is doing, and until when it may. Shared by its socket, its requests and its
 //! driver, all on one thread.
 
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 
 use http::{Response, StatusCode};
@@ -130,17 +131,30 @@ impl ConnectionState {
         self.header_bytes.get()
     }
 
-    /// Whether the length of the request that has just begun can be read in two ways. HTTP/1.
-    pub(crate) fn is_ambiguous(&self) -> bool {
-        self.framing.borrow().ambiguous() == Some(self.requests.get())
+    /// Why the request that has just begun is refused before anything else is looked at. HTTP/1.
+    pub(crate) fn framing_refusal(&self) -> Option<&'static str> {
+        self.framing.borrow().refusal(self.requests.get())
     }
 
-    /// Bytes came from the socket.
-    pub(super) fn read(&self, bytes: &[u8]) {
-        if !self.multiplexed.get() {
-            self.framing.borrow_mut().receive(bytes);
-        }
+    /// Bytes came from the socket. Answers what hyper gets of them: as a rule all, as they are.
+    pub(super) fn read<'b>(&self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
         self.received(bytes);
+        if self.multiplexed.get() {
+            return Cow::Borrowed(bytes);
+        }
+        let mut framing = self.framing.borrow_mut();
+        let passed = &bytes[..framing.receive(bytes)];
+        if framing.odd().is_empty() {
+            return Cow::Borrowed(passed);
+        }
+        let encoded = percent_encoded(passed, framing.odd());
+        framing.clear_odd();
+        Cow::Owned(encoded)
+    }
+
+    /// Whether what comes of a body cannot be read.
+    pub(super) fn is_broken(&self) -> bool {
+        !self.multiplexed.get() && self.framing.borrow().is_broken()
     }
 
     /// Bytes that may be of a header; those that hyper gives back are counted again.
@@ -207,4 +221,18 @@ impl ConnectionState {
     pub(crate) fn lingers(&self) -> bool {
         self.linger.get()
     }
+}
+
+/// `bytes` with those at `places`, in order, percent-encoded.
+#[cold]
+fn percent_encoded(bytes: &[u8], places: &[usize]) -> Vec<u8> {
+    let mut encoded = Vec::with_capacity(bytes.len() + 2 * places.len());
+    let mut start = 0;
+    for place in places {
+        encoded.extend_from_slice(&bytes[start..*place]);
+        encoded.extend_from_slice(percent_encoding::percent_encode_byte(bytes[*place]).as_bytes());
+        start = place + 1;
+    }
+    encoded.extend_from_slice(&bytes[start..]);
+    encoded
 }
