@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use howdah_observe::metrics::Protocol;
+use howdah_observe::metrics::{Handshake, Protocol};
 use tokio::sync::Notify;
 
 use crate::connection::handshake::Handshakes;
@@ -72,6 +72,11 @@ impl Life {
 
     pub(crate) fn end(&self) {
         self.stats().in_flight.fetch_sub(1, Relaxed);
+    }
+
+    /// Counts a TLS handshake that is over.
+    pub(crate) fn shook(&self, how: Handshake) {
+        self.stats().handshakes[how as usize].fetch_add(1, Relaxed);
     }
 
     /// Counts what a connection speaks, for as long as the guard lives.

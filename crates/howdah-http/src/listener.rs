@@ -36,7 +36,7 @@ pub enum BindError {
         address: SocketAddr,
     },
     /// Anything else.
-    #[error("cannot listen on {address}")]
+    #[error("cannot listen on {address}: {source}")]
     Listen {
         /// What was asked for.
         address: SocketAddr,

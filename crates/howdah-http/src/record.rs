@@ -227,10 +227,10 @@ impl Record {
         };
         let (pool, now) = (self.pool.get(), self.ended.get());
         let bytes = (self.received.get(), sent);
+        let time = Duration::from_nanos(now.saturating_sub(self.began));
         measures
             .shard(*thread)
-            .request(pool, &self.method, status, bytes);
-        self.observing.phase(pool, Phase::Total, self.began, now);
+            .request(pool, &self.method, status, bytes, time);
         if self.done.get() > 0 {
             self.observing
                 .phase(pool, Phase::Send, self.done.get(), now);

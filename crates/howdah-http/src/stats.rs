@@ -20,6 +20,8 @@ pub(crate) struct ThreadStats {
     /// Connections by protocol.
     pub(crate) open: [AtomicU64; 3],
     pub(crate) accepted: [AtomicU64; 3],
+    /// TLS handshakes by their end.
+    pub(crate) handshakes: [AtomicU64; 3],
 }
 
 impl Stats {
@@ -44,18 +46,24 @@ impl Stats {
     /// Connections by protocol, in the order of
     /// [`Protocol`](howdah_observe::metrics::Protocol); those that have sent nothing yet are none of them.
     pub fn protocols(&self) -> Connections {
-        let sum = |counters: fn(&ThreadStats) -> &[AtomicU64; 3]| {
-            std::array::from_fn(|protocol| {
-                let threads = self.threads.iter();
-                threads
-                    .map(|thread| counters(thread)[protocol].load(Relaxed))
-                    .sum()
-            })
-        };
         Connections {
-            open: sum(|thread| &thread.open),
-            accepted: sum(|thread| &thread.accepted),
+            open: self.sums(|thread| &thread.open),
+            accepted: self.sums(|thread| &thread.accepted),
         }
+    }
+
+    /// TLS handshakes since the start, in the order of [`Handshake`](howdah_observe::metrics::Handshake).
+    pub fn handshakes(&self) -> [u64; 3] {
+        self.sums(|thread| &thread.handshakes)
+    }
+
+    fn sums(&self, counters: fn(&ThreadStats) -> &[AtomicU64; 3]) -> [u64; 3] {
+        std::array::from_fn(|index| {
+            let threads = self.threads.iter();
+            threads
+                .map(|thread| counters(thread)[index].load(Relaxed))
+                .sum()
+        })
     }
 
     /// Requests whose header has been read and whose response is not yet finished.

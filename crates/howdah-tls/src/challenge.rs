@@ -120,7 +120,7 @@ impl Challenges {
         let named = (pem, file);
         let certificate = Certificate::from_pem(named, named, &self.provider).ok()?;
         let slot = Slot::empty();
-        slot.set(certificate.key);
+        slot.set(&certificate);
         let mut config = server_config::build(&SiteTls::default(), &self.provider, slot).ok()?;
         config.alpn_protocols = vec![ACME_TLS.to_vec()];
         Some(Arc::new(config))

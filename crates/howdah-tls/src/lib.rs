@@ -38,4 +38,5 @@ pub use acceptor::{Acceptor, Choice};
 pub use authority::AuthorityError;
 pub use certificate::CertificateError;
 pub use challenge::{HttpProofs, SharedProofs};
+pub use slot::Expiries;
 pub use tls::{Tls, TlsError, authority_root};

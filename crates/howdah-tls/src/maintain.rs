@@ -257,7 +257,7 @@ impl Job {
     }
 
     fn put(&mut self, certificate: Certificate) {
-        self.managed.slot.set(certificate.key.clone());
+        self.managed.slot.set(&certificate);
         self.managed.current = Some(certificate);
     }
 

@@ -1,15 +1,22 @@
 //! The certificate of a name at this moment. Handshakes read it without a lock; whoever renews it puts
 //! another in.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::UNIX_EPOCH;
 
 use arc_swap::ArcSwapOption;
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 
+use crate::certificate::Certificate;
+
 /// See the module.
 pub(crate) struct Slot {
     current: ArcSwapOption<CertifiedKey>,
+    /// Seconds since 1970; 0: there is none.
+    until: AtomicU64,
 }
 
 impl Slot {
@@ -17,11 +24,15 @@ impl Slot {
     pub(crate) fn empty() -> Arc<Self> {
         Arc::new(Self {
             current: ArcSwapOption::empty(),
+            until: AtomicU64::new(0),
         })
     }
 
-    pub(crate) fn set(&self, key: Arc<CertifiedKey>) {
-        self.current.store(Some(key));
+    pub(crate) fn set(&self, certificate: &Certificate) {
+        self.current.store(Some(Arc::clone(&certificate.key)));
+        let until = certificate.not_after.duration_since(UNIX_EPOCH);
+        self.until
+            .store(until.unwrap_or_default().as_secs(), Relaxed);
     }
 
     pub(crate) fn get(&self) -> Option<Arc<CertifiedKey>> {
@@ -32,12 +43,40 @@ impl Slot {
 impl std::fmt::Debug for Slot {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let filled = self.current.load().is_some();
-        f.debug_struct("Slot").field("filled", &filled).finish()
+        f.debug_struct("Slot")
+            .field("filled", &filled)
+            .field("until", &self.until)
+            .finish()
     }
 }
 
 impl ResolvesServerCert for Slot {
     fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         self.get()
+    }
+}
+
+/// When the certificates of a configuration's hosts end. Follows their renewal.
+#[derive(Debug, Clone, Default)]
+pub struct Expiries(Arc<[(String, Arc<Slot>)]>);
+
+impl Expiries {
+    pub(crate) fn of(slots: impl IntoIterator<Item = (String, Arc<Slot>)>) -> Self {
+        Self(slots.into_iter().collect())
+    }
+
+    /// Hosts, `*` for all that are not named, each with the seconds since 1970 at which its certificate
+    /// ends: the first one of several. Hosts that have none yet are left out.
+    pub fn all(&self) -> Vec<(String, u64)> {
+        let mut all: BTreeMap<&str, u64> = BTreeMap::new();
+        for (host, slot) in &*self.0 {
+            let until = slot.until.load(Relaxed);
+            if until > 0 {
+                let known = all.entry(host).or_insert(until);
+                *known = until.min(*known);
+            }
+        }
+        let all = all.into_iter();
+        all.map(|(host, until)| (host.to_owned(), until)).collect()
     }
 }

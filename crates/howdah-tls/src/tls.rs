@@ -17,7 +17,7 @@ use crate::challenge::{Challenges, HttpProofs};
 use crate::remote::Remote;
 use crate::server_config;
 use crate::shared::Shared;
-use crate::slot::Slot;
+use crate::slot::{Expiries, Slot};
 use crate::storage::{self, Storage};
 
 /// Why a configuration cannot be served with TLS on this machine.
@@ -94,6 +94,7 @@ pub(crate) enum Kind {
 pub struct Tls {
     /// By site and address.
     entries: HashMap<(usize, usize), Entry>,
+    expiries: Expiries,
     refusal: Arc<ServerConfig>,
     names: (Option<String>, Option<String>),
     challenges: Option<Challenges>,
@@ -127,6 +128,11 @@ impl Tls {
         let entries = builder.entries(&config.sites)?;
         let https = &config.global.https;
         Ok(Some(Self {
+            expiries: Expiries::of(entries.iter().map(|((site, address), entry)| {
+                let host = &config.sites[*site].addresses[*address].host;
+                let host = host.clone().unwrap_or_else(|| "*".to_owned());
+                (host, Arc::clone(&entry.slot))
+            })),
             entries,
             refusal: Arc::new(server_config::refusal(&builder.provider)?),
             names: (https.default_sni.clone(), https.fallback_sni.clone()),
@@ -153,6 +159,11 @@ impl Tls {
             self.names.clone(),
             self.challenges.clone(),
         )
+    }
+
+    /// When its certificates end.
+    pub fn expiries(&self) -> Expiries {
+        self.expiries.clone()
     }
 
     /// What answers requests for `/.well-known/acme-challenge/TOKEN`; `None` if no authority will ask.
@@ -327,7 +338,7 @@ impl Builder<'_> {
     fn add(&mut self, kind: Kind, current: Option<Certificate>) -> Arc<Slot> {
         let slot = Slot::empty();
         if let Some(certificate) = &current {
-            slot.set(Arc::clone(&certificate.key));
+            slot.set(certificate);
         }
         self.managed.push(Managed {
             kind,

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use howdah_http::endpoint::{Endpoint, EndpointBody, EndpointFuture, EndpointRequest};
@@ -15,6 +15,7 @@ use howdah_observe::metrics::{
     ConfigReloads, HubCounts, Page, Pool, Process, Worker, WorkerState, media_type,
 };
 use howdah_pool::{PoolStatus, WorkerStatus};
+use howdah_tls::Expiries;
 use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use http::{Method, Response, StatusCode};
 use http_body_util::{BodyExt as _, Full};
@@ -39,6 +40,7 @@ pub(crate) struct Observed {
 #[derive(Debug, Default)]
 pub(crate) struct OfConfiguration {
     hubs: Vec<Arc<Hub>>,
+    expiries: Expiries,
     reloads: ConfigReloads,
 }
 
@@ -50,6 +52,10 @@ impl Observed {
 
     pub(crate) fn set_hubs(&self, hubs: Vec<Arc<Hub>>) {
         self.write().hubs = hubs;
+    }
+
+    pub(crate) fn set_expiries(&self, expiries: Expiries) {
+        self.write().expiries = expiries;
     }
 
     /// One was to be loaded.
@@ -77,6 +83,8 @@ impl Observed {
         let mut page = Page {
             version: env!("CARGO_PKG_VERSION").into(),
             connections: self.stats.protocols(),
+            handshakes: self.stats.handshakes(),
+            certificates: self.read().expiries.all(),
             in_flight: self.stats.in_flight() as u64,
             measures: self.counted.measures().cloned(),
             log_lines_lost: self.log_losses.lines(),
@@ -182,7 +190,11 @@ fn pool(status: &PoolStatus) -> Pool {
     Pool {
         name: status.name.clone(),
         worker_script: status.script.is_some(),
-        workers: status.workers.iter().map(worker).collect(),
+        workers: status
+            .workers
+            .iter()
+            .map(|one| worker(one, status.concurrency > 1))
+            .collect(),
         wanted: status.workers_wanted as u64,
         queue: status.queue as u64,
         waiters: status.waiters as u64,
@@ -206,17 +218,18 @@ fn pool(status: &PoolStatus) -> Pool {
     }
 }
 
-fn worker(status: &WorkerStatus) -> Worker {
+fn worker(status: &WorkerStatus, concurrent: bool) -> Worker {
     let state = match status.state {
         "starting" => WorkerState::Booting,
         "stopping" => WorkerState::Stopping,
-        _ if status.request.is_some() => WorkerState::Busy,
+        _ if status.in_flight > 0 => WorkerState::Busy,
         _ => WorkerState::Ready,
     };
     Worker {
         place: status.place,
         state,
         memory: status.memory,
+        longest_hold: concurrent.then(|| Duration::from_millis(status.longest_hold_ms)),
     }
 }
 

@@ -101,6 +101,7 @@ async fn run(
         of_configuration: Arc::default(),
     };
     observed.set_hubs(hubs.clone());
+    observed.set_expiries(tls.as_ref().map(Tls::expiries).unwrap_or_default());
     server.set_endpoints(configuration::endpoints(&observed, &hubs));
     let (watcher, changed) = watching.unzip();
     let in_force = InForce::new(server.clone(), observed.clone(), config, source, watcher);
@@ -133,7 +134,11 @@ async fn run(
     control.set_stopping();
     notify::stopping();
     let grace = control.in_force().stop().await;
-    tracing::info!(target: "howdah", grace_seconds = grace.as_secs(), "stopping");
+    if grace == Duration::MAX {
+        tracing::info!(target: "howdah", "stopping as soon as all requests are done");
+    } else {
+        tracing::info!(target: "howdah", grace_seconds = grace.as_secs(), "stopping");
+    }
     shutdown.drain(grace);
     let drained = async {
         // Requests in flight still need their workers, and dead workers their successors. A panic of the

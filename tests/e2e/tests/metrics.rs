@@ -2,6 +2,7 @@
 
 use howdah_testkit::{PATIENCE, Request, Server, Www, process};
 use howdah_tests::admin::{Admin, ON};
+use howdah_tests::meeting::{Meeting, request};
 use howdah_tests::{caddyfile, encode, www};
 
 /// The value of a line of the page, by name and labels.
@@ -64,7 +65,7 @@ fn requests_are_counted_and_timed_by_phase() {
     );
     let total = value(
         &shown,
-        r#"howdah_http_request_duration_seconds_sum{pool="php"} "#,
+        r#"howdah_http_request_duration_seconds_sum{pool="php",status="2xx"} "#,
     );
     assert!(
         php.is_some_and(|php| php > 0.0 && Some(php) <= total),
@@ -149,4 +150,29 @@ fn worker_pools_have_frankenphps_names() {
     assert_value(&shown, r#"frankenphp_worker_crashes{worker="app"} "#, 0.0);
     let time = value(&shown, r#"frankenphp_worker_request_time{worker="app"} "#);
     assert!(time.is_some_and(|time| time > 0.0), "{shown}");
+}
+
+#[test]
+fn a_hold_of_a_worker_with_several_requests_is_seen_by_a_later_scrape() {
+    let meeting = Meeting::new();
+    let server = meeting.serve("", "num 1\nconcurrency 10");
+    let admin = Admin::of(&server);
+    let held = |page: &str| {
+        value(
+            page,
+            r#"howdah_php_longest_hold_seconds{pool="app",place="0"} "#,
+        )
+    };
+    let computed = server.send(&request("GET", "compute", "hog", "&us=1000000"));
+    computed.assert(200, "computed hog");
+    // A busy machine may have let the one who watches look late.
+    let seen = || held(&page(&admin)).is_some_and(|held| held > 0.3);
+    assert!(process::wait_until(PATIENCE, seen), "{}", page(&admin));
+    // It is not gone with the look.
+    let shown = page(&admin);
+    assert!(held(&shown).is_some_and(|held| held > 0.3), "{shown}");
+    assert!(
+        !shown.contains(r#"howdah_php_longest_hold_seconds{pool="php""#),
+        "its workers have one request at a time"
+    );
 }

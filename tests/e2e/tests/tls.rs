@@ -42,7 +42,10 @@ fn php_knows_how_it_is_encrypted() {
     let directory = directory();
     let authority = Authority::new();
     let pair = authority.issue(directory.path(), "a", &["a.test"]);
-    let directives = format!("tls {pair}\nroot * {}\nphp_server", www().display());
+    let directives = format!(
+        "tls {pair}\nroot * {}\nrespond /tls \"{{tls_version}} {{tls_cipher}}\"\nphp_server",
+        www().display()
+    );
     let server = start(directory.path(), "", &site("https://a.test:0", &directives));
     let pem = authority.pem();
     for (version, name, suites) in [
@@ -63,6 +66,9 @@ fn php_knows_how_it_is_encrypted() {
         assert_eq!(server_vars["SERVER_PORT"], "443");
         let suite = server_vars["SSL_CIPHER"].as_str().expect("a text");
         assert!(suite.starts_with(suites), "{suite}");
+        let told = client.get(server.address(), "a.test", "/tls");
+        let told = told.expect("an answer").body;
+        assert_eq!(told, format!("{} {suite}", name.replace("TLSv", "tls")));
     }
 }
 

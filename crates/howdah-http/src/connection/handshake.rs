@@ -8,6 +8,7 @@ use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 
+use howdah_observe::metrics::Handshake;
 use howdah_tls::{Acceptor, Choice};
 use rustls::{CipherSuite, ProtocolVersion, ServerConnection};
 use tokio::net::TcpStream;
@@ -58,13 +59,27 @@ impl Driver<'_, '_> {
         })
         .await;
         match result {
-            Some(Ok(shaken)) => shaken,
+            Some(Ok(shaken)) => {
+                if let Shaken::Done(stream) = &shaken {
+                    let version = stream.get_ref().1.protocol_version();
+                    self.life.shook(match version {
+                        Some(ProtocolVersion::TLSv1_2) => Handshake::Tls12,
+                        _ => Handshake::Tls13,
+                    });
+                }
+                shaken
+            }
             Some(Err(error)) => {
+                self.life.shook(Handshake::Failed);
                 // Scanners and clients that trust others do this all the time.
                 tracing::debug!(%remote, %error, "a TLS handshake failed");
                 Shaken::Failed
             }
             None => {
+                // Not a fault of anybody's when the server leaves.
+                if !self.drain.is_ordered() {
+                    self.life.shook(Handshake::Failed);
+                }
                 tracing::debug!(%remote, "a TLS handshake was given up");
                 Shaken::Failed
             }

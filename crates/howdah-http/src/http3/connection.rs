@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use howdah_observe::metrics::Protocol;
+use howdah_observe::metrics::{Handshake, Protocol};
 use tokio::time::{Instant, sleep};
 
 use super::bounded::Quic;
@@ -43,12 +43,19 @@ pub(super) async fn serve<A: Application>(
     let quic = tokio::select! {
         quic = tokio::time::timeout(limit, connecting) => match quic {
             Ok(Ok(quic)) => quic,
-            Ok(Err(error)) => return tracing::debug!(%remote, %error, "a QUIC handshake failed"),
-            Err(_) => return tracing::debug!(%remote, "a QUIC handshake was given up"),
+            Ok(Err(error)) => {
+                life.shook(Handshake::Failed);
+                return tracing::debug!(%remote, %error, "a QUIC handshake failed");
+            }
+            Err(_) => {
+                life.shook(Handshake::Failed);
+                return tracing::debug!(%remote, "a QUIC handshake was given up");
+            }
         },
         () = drained => return,
     };
     drop(handshake);
+    life.shook(Handshake::Tls13);
     let ip = quic.local_ip().unwrap_or(local.ip()).to_canonical();
     let info = Connection {
         remote: SocketAddr::new(remote.ip().to_canonical(), remote.port()),

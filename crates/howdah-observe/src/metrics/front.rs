@@ -14,14 +14,12 @@ pub(super) const METHODS: [&str; 8] = [
     "GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "other",
 ];
 pub(super) const STATUSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
-pub(super) const PHASES: [Phase; 4] = [Phase::Total, Phase::Queue, Phase::Php, Phase::Send];
+pub(super) const PHASES: [Phase; 3] = [Phase::Queue, Phase::Php, Phase::Send];
 pub(super) const PROTOCOLS: [Protocol; 3] = [Protocol::Http1, Protocol::Http2, Protocol::Http3];
 
-/// A part of a request's time.
+/// A part of the time of a request that PHP answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// From the end of the request's header to the end of the response.
-    Total,
     /// From the call of PHP until a worker took the request.
     Queue,
     /// From there until the worker was done.
@@ -34,12 +32,22 @@ impl Phase {
     /// The label.
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Total => "total",
             Self::Queue => "queue",
             Self::Php => "php",
             Self::Send => "send",
         }
     }
+}
+
+/// How a TLS handshake ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Handshake {
+    /// With TLS 1.2.
+    Tls12,
+    /// With TLS 1.3.
+    Tls13,
+    /// Without a connection, by a fault or because it took too long.
+    Failed,
 }
 
 /// What a connection speaks.
@@ -80,6 +88,8 @@ pub struct Shard {
     rows: usize,
     /// By row, method and status.
     requests: Box<[Counter]>,
+    /// Whole times, by row and status.
+    totals: Box<[Histogram]>,
     /// By row and phase.
     phases: Box<[Histogram]>,
     sent: Counter,
@@ -106,6 +116,20 @@ struct Histogram {
     buckets: [Counter; BOUNDS.len() + 1],
     /// Nanoseconds: 584 years.
     sum: Counter,
+}
+
+impl Histogram {
+    fn some(count: usize) -> Box<[Self]> {
+        (0..count).map(|_| Self::default()).collect()
+    }
+
+    fn add(&self, time: Duration) {
+        let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let micros = nanos.div_ceil(1000);
+        let bucket = BOUNDS.partition_point(|bound| *bound < micros);
+        self.buckets[bucket].add(1);
+        self.sum.add(nanos);
+    }
 }
 
 /// A histogram that was added up.
@@ -153,10 +177,20 @@ impl Measures {
         })
     }
 
-    pub(super) fn histogram(&self, row: usize, phase: Phase) -> Summed {
+    /// Times from the end of the requests' headers to the end of the responses, by class of status in the
+    /// order of [`STATUSES`].
+    pub(super) fn total(&self, row: usize, class: usize) -> Summed {
+        self.histogram(|shard| &shard.totals[row * STATUSES.len() + class])
+    }
+
+    pub(super) fn phase(&self, row: usize, phase: Phase) -> Summed {
+        self.histogram(|shard| &shard.phases[row * PHASES.len() + phase as usize])
+    }
+
+    fn histogram(&self, of: impl Fn(&Shard) -> &Histogram) -> Summed {
         let mut summed = Summed::default();
         for shard in &self.shards {
-            let histogram = &shard.phases[row * PHASES.len() + phase as usize];
+            let histogram = of(shard);
             for (total, bucket) in summed.buckets.iter_mut().zip(&histogram.buckets) {
                 *total += bucket.get();
             }
@@ -181,9 +215,8 @@ impl Shard {
         Self {
             rows,
             requests: (0..rows * CELLS).map(|_| Counter::default()).collect(),
-            phases: (0..rows * PHASES.len())
-                .map(|_| Histogram::default())
-                .collect(),
+            totals: Histogram::some(rows * STATUSES.len()),
+            phases: Histogram::some(rows * PHASES.len()),
             sent: Counter::default(),
             received: Counter::default(),
         }
@@ -195,20 +228,24 @@ impl Shard {
     }
 
     /// Counts a request that is over. `pool` is `None` if PHP was not asked, `status` 0 if the client left
-    /// before there was one, which counts as 4xx as nginx's 499 does. Bytes are those of the bodies.
+    /// before there was one, which counts as 4xx as nginx's 499 does. Bytes are those of the bodies; the time
+    /// is that from the end of the request's header to the end of the response.
     pub fn request(
         &self,
         pool: Option<usize>,
         method: &Method,
         status: u16,
         (received, sent): (u64, u64),
+        time: Duration,
     ) {
         let class = match status {
             0 => 3,
             status => usize::from(status / 100).clamp(1, STATUSES.len()) - 1,
         };
-        let cell = self.row(pool) * CELLS + method_index(method) * STATUSES.len() + class;
+        let row = self.row(pool);
+        let cell = row * CELLS + method_index(method) * STATUSES.len() + class;
         self.requests[cell].add(1);
+        self.totals[row * STATUSES.len() + class].add(time);
         if received > 0 {
             self.received.add(received);
         }
@@ -219,12 +256,7 @@ impl Shard {
 
     /// Counts the time of a phase.
     pub fn phase(&self, pool: Option<usize>, phase: Phase, time: Duration) {
-        let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        let histogram = &self.phases[self.row(pool) * PHASES.len() + phase as usize];
-        let micros = nanos.div_ceil(1000);
-        let bucket = BOUNDS.partition_point(|bound| *bound < micros);
-        histogram.buckets[bucket].add(1);
-        histogram.sum.add(nanos);
+        self.phases[self.row(pool) * PHASES.len() + phase as usize].add(time);
     }
 }
 

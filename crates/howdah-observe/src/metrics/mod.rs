@@ -14,7 +14,7 @@ mod process;
 #[cfg(test)]
 mod tests;
 
-pub use front::{BOUNDS, Measures, Phase, Protocol, Shard};
+pub use front::{BOUNDS, Handshake, Measures, Phase, Protocol, Shard};
 pub use page::{ConfigReloads, Connections, FRONT, HubCounts, Page, Pool, Worker, WorkerState};
 pub use process::Process;
 

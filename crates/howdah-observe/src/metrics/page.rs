@@ -6,13 +6,14 @@
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 
-use super::front::{BOUNDS, METHODS, Measures, PHASES, PROTOCOLS, Phase, STATUSES};
+use super::front::{BOUNDS, METHODS, Measures, PHASES, PROTOCOLS, Phase, STATUSES, Summed};
 use super::process::Process;
 
 /// Label of what the front answers without PHP.
@@ -31,6 +32,10 @@ pub struct Page {
     pub counted: Vec<String>,
     /// Client connections.
     pub connections: Connections,
+    /// TLS handshakes since the start, in the order of [`Handshake`](super::Handshake).
+    pub handshakes: [u64; 3],
+    /// Hosts with HTTPS that have a certificate, and when it ends in seconds since 1970.
+    pub certificates: Vec<(String, u64)>,
     /// Requests whose response is not over.
     pub in_flight: u64,
     /// What the front threads counted; `None`: metrics of requests are not on.
@@ -129,6 +134,9 @@ pub struct Worker {
     pub state: WorkerState,
     /// Bytes of PHP's allocator after its last request.
     pub memory: u64,
+    /// The longest that one of several requests has kept the others waiting, of late. None where it has one
+    /// request at a time.
+    pub longest_hold: Option<Duration>,
 }
 
 /// What a worker does.
@@ -187,6 +195,7 @@ impl Collector for Once {
     fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let page = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut writer = Writer(encoder);
+        tls(&mut writer, &page)?;
         requests(&mut writer, &page)?;
         workers(&mut writer, &page)?;
         frankenphp(&mut writer, &page)?;
@@ -259,6 +268,28 @@ fn seconds(nanos: u64) -> f64 {
     nanos as f64 / 1e9
 }
 
+/// Handshakes and certificates, if there is HTTPS.
+fn tls(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
+    if page.certificates.is_empty() && page.handshakes == [0; 3] {
+        return Ok(());
+    }
+    let labels = [("1.2", "done"), ("1.3", "done"), ("unknown", "failed")];
+    let handshakes = labels.into_iter().zip(page.handshakes);
+    writer.counters(
+        "howdah_tls_handshakes",
+        "TLS handshakes, those of HTTP/3 included, by version and result.",
+        handshakes.map(|((version, result), count)| {
+            (vec![("version", version), ("result", result)], count)
+        }),
+    )?;
+    let certificates = page.certificates.iter();
+    writer.gauges(
+        "howdah_tls_certificate_expiry_timestamp_seconds",
+        "When the certificate that is served for a host ends, in seconds since 1970.",
+        certificates.map(|(host, until)| (vec![("host", host.as_str())], *until)),
+    )
+}
+
 /// What the front threads did. Rows without a request are left out, so that a page is as long as a
 /// server is used.
 fn requests(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
@@ -318,17 +349,14 @@ fn requests(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
     )?;
     writer.family(
         "howdah_http_request_duration_seconds",
-        "From the end of a request's header to the end of its response.",
+        "From the end of a request's header to the end of its response, by class of status.",
         MetricType::Histogram,
         |family| {
             for index in rows.clone() {
-                histogram(
-                    family,
-                    measures,
-                    index,
-                    Phase::Total,
-                    &[("pool", row(index))],
-                )?;
+                for (class, status) in STATUSES.iter().enumerate() {
+                    let labels = [("pool", row(index)), ("status", *status)];
+                    histogram(family, &measures.total(index, class), &labels)?;
+                }
             }
             Ok(())
         },
@@ -339,9 +367,9 @@ fn requests(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
         MetricType::Histogram,
         |family| {
             for index in 0..measures.pools() {
-                for phase in &PHASES[1..] {
+                for phase in PHASES {
                     let labels = [("pool", row(index)), ("phase", phase.name())];
-                    histogram(family, measures, index, *phase, &labels)?;
+                    histogram(family, &measures.phase(index, phase), &labels)?;
                 }
             }
             Ok(())
@@ -352,12 +380,9 @@ fn requests(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
 #[expect(clippy::cast_precision_loss, reason = "bounds are small")]
 fn histogram(
     family: &mut MetricEncoder<'_>,
-    measures: &Measures,
-    row: usize,
-    phase: Phase,
+    summed: &Summed,
     labels: &[(&str, &str)],
 ) -> fmt::Result {
-    let summed = measures.histogram(row, phase);
     let count = summed.count();
     if count == 0 {
         return Ok(());
@@ -413,6 +438,25 @@ fn workers(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
         "howdah_php_worker_memory_bytes",
         "What PHP's allocator held after the last request, by the worker's place in its pool.",
         memory,
+    )?;
+    writer.family(
+        "howdah_php_longest_hold_seconds",
+        "The longest that one of several requests of a worker (concurrency) has kept the others waiting, by the \
+         worker's place in its pool. A value stays for 60 to 90 seconds: scrape at least once a minute.",
+        MetricType::Gauge,
+        |family| {
+            for (pool, places) in page.pools.iter().zip(&places) {
+                for (worker, place) in pool.workers.iter().zip(places) {
+                    let Some(hold) = worker.longest_hold else {
+                        continue;
+                    };
+                    let labels = [("pool", pool.name.as_str()), ("place", place.as_str())];
+                    let mut own = family.encode_family(&labels)?;
+                    own.encode_gauge(&hold.as_secs_f64())?;
+                }
+            }
+            Ok(())
+        },
     )?;
     writer.gauges(
         "howdah_php_queue_length",
@@ -540,7 +584,7 @@ fn frankenphp(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
     let php = || {
         scripts().filter_map(|pool| {
             let row = page.counted.iter().position(|name| *name == pool.name)?;
-            let summed = measures.histogram(row, Phase::Php);
+            let summed = measures.phase(row, Phase::Php);
             Some(([("worker", pool.name.as_str())], summed))
         })
     };

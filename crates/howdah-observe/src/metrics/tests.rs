@@ -12,23 +12,23 @@ use super::{
 
 /// A page on which everything has a value.
 fn page() -> Page {
+    let of_micros = Duration::from_micros;
     let measures = Measures::new(2, 2);
     let shard = measures.shard(0);
-    shard.request(Some(1), &Method::GET, 200, (0, 12));
-    shard.request(Some(1), &Method::GET, 204, (0, 0));
+    shard.request(Some(1), &Method::GET, 200, (0, 12), of_micros(700));
+    shard.request(Some(1), &Method::GET, 204, (0, 0), of_micros(1500));
     measures
         .shard(1)
-        .request(Some(1), &Method::GET, 201, (5, 1));
-    shard.request(None, &Method::POST, 0, (7, 0));
+        .request(Some(1), &Method::GET, 201, (5, 1), of_micros(100));
+    shard.request(None, &Method::POST, 0, (7, 0), of_micros(1));
     let purge = Method::from_bytes(b"PURGE").expect("a method");
-    shard.request(Some(0), &purge, 503, (0, 0));
+    shard.request(Some(0), &purge, 503, (0, 0), of_micros(1));
     for (phase, micros) in [
-        (Phase::Total, 700),
         (Phase::Queue, 100),
         (Phase::Php, 500),
         (Phase::Send, 60_000_000),
     ] {
-        shard.phase(Some(1), phase, Duration::from_micros(micros));
+        shard.phase(Some(1), phase, of_micros(micros));
     }
     measures
         .shard(1)
@@ -37,6 +37,7 @@ fn page() -> Page {
         place,
         state,
         memory: 2048,
+        longest_hold: (place > 0).then_some(Duration::from_millis(279)),
     };
     let app = Pool {
         name: "a\"b\nc".into(),
@@ -77,6 +78,8 @@ fn page() -> Page {
             open: [3, 1, 0],
             accepted: [30, 10, 0],
         },
+        handshakes: [4, 50, 6],
+        certificates: vec![("*.a.test".into(), 1_800_000_000)],
         in_flight: 2,
         measures: Some(Arc::new(measures)),
         log_lines_lost: 4,
@@ -142,8 +145,44 @@ fn buckets_are_cumulative_and_bounds_belong_to_them() {
     );
     has(
         &text,
-        r#"howdah_http_request_duration_seconds_count{pool="a\"b\nc"} 1"#,
+        r#"howdah_http_request_duration_seconds_count{pool="a\"b\nc",status="2xx"} 3"#,
     );
+    has(
+        &text,
+        r#"howdah_http_request_duration_seconds_bucket{le="0.001",pool="a\"b\nc",status="2xx"} 2"#,
+    );
+    has(
+        &text,
+        r#"howdah_http_request_duration_seconds_count{pool="php",status="5xx"} 1"#,
+    );
+    let client_left = r#"{pool="(front)",status="4xx"} 1"#;
+    has(
+        &text,
+        &format!("howdah_http_request_duration_seconds_count{client_left}"),
+    );
+}
+
+#[test]
+fn tls_is_shown_where_there_is_some() {
+    let text = page().render();
+    for (labels, count) in [
+        (r#"version="1.2",result="done""#, 4),
+        (r#"version="1.3",result="done""#, 50),
+        (r#"version="unknown",result="failed""#, 6),
+    ] {
+        let line = format!("howdah_tls_handshakes_total{{{labels}}} {count}");
+        has(&text, &line);
+    }
+    has(
+        &text,
+        r#"howdah_tls_certificate_expiry_timestamp_seconds{host="*.a.test"} 1800000000"#,
+    );
+    let plain = Page {
+        handshakes: [0; 3],
+        certificates: Vec::new(),
+        ..page()
+    };
+    assert!(!plain.render().contains("howdah_tls_"));
 }
 
 #[test]
@@ -161,6 +200,12 @@ fn pools_are_shown_in_both_vocabularies() {
     has(
         &text,
         &format!(r#"howdah_php_worker_memory_bytes{{pool="{pool}",place="1"}} 2048"#),
+    );
+    let hold = format!(r#"howdah_php_longest_hold_seconds{{pool="{pool}",place="#);
+    has(&text, &format!("{hold}\"1\"}} 0.279"));
+    assert!(
+        !text.contains(&format!("{hold}\"0\"")),
+        "it has one request at a time"
     );
     has(
         &text,
