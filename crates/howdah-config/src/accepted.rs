@@ -11,6 +11,8 @@ pub(crate) struct Accepted {
     pub(crate) warning: &'static str,
 }
 
+const PAGES: &str = "the hub has no pages of its own, so there is no demo to look at";
+
 /// All of them.
 pub(crate) const ACCEPTED: &[Accepted] = &[
     Accepted {
@@ -27,6 +29,26 @@ pub(crate) const ACCEPTED: &[Accepted] = &[
         kind: "subdirective of `php`",
         name: "request_body_timeout",
         warning: "`read_body` in the global `servers { timeouts { … } }` is the limit",
+    },
+    Accepted {
+        kind: "subdirective of `mercure`",
+        name: "demo",
+        warning: PAGES,
+    },
+    Accepted {
+        kind: "subdirective of `mercure`",
+        name: "ui",
+        warning: PAGES,
+    },
+    Accepted {
+        kind: "subdirective of `mercure`",
+        name: "debugger",
+        warning: PAGES,
+    },
+    Accepted {
+        kind: "subdirective of `mercure`",
+        name: "playground",
+        warning: PAGES,
     },
 ];
 

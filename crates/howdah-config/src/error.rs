@@ -125,7 +125,7 @@ impl fmt::Display for Warning {
 #[non_exhaustive]
 pub enum LoadError {
     /// The file itself cannot be read.
-    #[error("cannot read {}", path.display())]
+    #[error("cannot read {}: {source}", path.display())]
     Read {
         /// The file.
         path: PathBuf,

@@ -1,5 +1,7 @@
 //! The global options.
 
+use std::time::Duration;
+
 use crate::directive::{self, order};
 use crate::error::{Error, ErrorKind};
 use crate::https_options;
@@ -11,7 +13,7 @@ use crate::privileges;
 use crate::site::split_port;
 use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
 use crate::tree::Word;
-use crate::value::{duration, memory_size, number, port, size};
+use crate::value::{duration, memory_size, number, port, size, unless_zero};
 
 const DEFAULT_ADMIN_PORT: u16 = 2019;
 /// Of the operating system: `sun_path` less its NUL.
@@ -64,14 +66,16 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
         Item::Supported(
             Entry {
                 name: "grace_period",
-                syntax: "grace_period DURATION",
+                syntax: "grace_period DURATION|0",
                 default: "`30s`",
-                about: "How long requests may go on after the order to stop.",
-                differs: "Caddy waits without a limit by default; here `0` is an error.",
+                about: "How long requests may go on after the order to stop; `0` for no limit. A second \
+                        order ends them at once.",
+                differs: "Without it Caddy waits without a limit.",
                 example: "grace_period 10s",
             },
             |_, call, draft| {
-                draft.global.grace_period = Some(duration(call)?);
+                let time = unless_zero(call)?;
+                draft.global.grace_period = Some(time.unwrap_or(Duration::MAX));
                 Ok(())
             },
         ),
@@ -418,8 +422,9 @@ pub(crate) const SERVERS: Table<Limits> = Table {
                 syntax: "max_header_size SIZE",
                 default: "`32KiB`",
                 about: "Bytes of request line and header fields; more is answered 431, or 414 if the \
-                        request line alone is too long.",
-                differs: "Caddy's default is 1 MiB.",
+                        request line alone is too long. More than 100 fields over HTTP/1.1 are \
+                        answered 431 too.",
+                differs: "Caddy's default is 1 MiB, and it does not count fields.",
                 example: "max_header_size 16KiB",
             },
             |_, call, limits| {
@@ -703,7 +708,16 @@ fn php_block(cx: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(),
     }
     draft.php_block = true;
     let options = &mut draft.global.php;
-    cx.read(&PHP, call.block.unwrap_or_default(), options);
+    // Messages say the name that is written.
+    let table = Table {
+        kind: if call.entry.name == "howdah" {
+            "option of `howdah`"
+        } else {
+            PHP.kind
+        },
+        items: PHP.items,
+    };
+    cx.read(&table, call.block.unwrap_or_default(), options);
     php_options::check(call, options)
 }
 

@@ -7,8 +7,8 @@ use crate::model::Template;
 /// A Mercure hub.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mercure {
-    /// `publisher_jwt`: who may publish.
-    pub publisher: JwtKey,
+    /// `publisher_jwt`: who may publish by HTTP; `None`: nobody.
+    pub publisher: Option<JwtKey>,
     /// `subscriber_jwt`: who may subscribe to private updates.
     pub subscriber: Option<JwtKey>,
     /// `anonymous`: subscribers need no token.
@@ -35,12 +35,13 @@ pub struct Mercure {
 impl Mercure {
     /// Updates that are kept without a word about it.
     pub const HISTORY: usize = 1_000;
+}
 
-    /// A hub as `mercure` makes it that says nothing but this.
-    #[must_use]
-    pub fn new(publisher: JwtKey) -> Self {
+impl Default for Mercure {
+    /// A hub as an empty `mercure` would make it.
+    fn default() -> Self {
         Self {
-            publisher,
+            publisher: None,
             subscriber: None,
             anonymous: false,
             subscriptions: false,

@@ -53,7 +53,8 @@ pub struct Global {
     pub debug: bool,
     /// `http_port`: the port of `http://` addresses without one. Default 80.
     pub http_port: Option<u16>,
-    /// `grace_period`: how long requests may go on after the order to stop. Default 30 s.
+    /// `grace_period`: how long requests may go on after the order to stop; [`Duration::MAX`]: `0`, for
+    /// as long as they like. Default 30 s.
     pub grace_period: Option<Duration>,
     /// `auto_https`, `https_port`, `email` and all else about HTTPS.
     pub https: Https,
@@ -454,6 +455,45 @@ pub enum UriChange {
         /// With `$1` for a group.
         replace: Template,
     },
+    /// `query`: one after another.
+    Query(Vec<QueryChange>),
+}
+
+/// One change of `uri query`. Names and values are not escaped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum QueryChange {
+    /// `OLD>NEW`: instead of a parameter that has the new name.
+    Rename {
+        /// The name that is there.
+        old: Template,
+        /// The name that it gets.
+        new: Template,
+    },
+    /// `NAME VALUE`: once, whatever was sent.
+    Set {
+        /// Of the parameter.
+        name: Template,
+        /// Its value.
+        value: Template,
+    },
+    /// `+NAME VALUE`: beside what was sent.
+    Add {
+        /// Of the parameter.
+        name: Template,
+        /// Its value.
+        value: Template,
+    },
+    /// `NAME REGEXP REPLACEMENT`: in the value.
+    Replace {
+        /// Of the parameter; `None`: `*`, all of them.
+        name: Option<Template>,
+        /// A regular expression that compiles.
+        find: String,
+        /// With `$1` for a group.
+        replace: Template,
+    },
+    /// `-NAME`.
+    Delete(Template),
 }
 
 /// `basic_auth`.

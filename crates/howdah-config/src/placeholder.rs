@@ -69,6 +69,20 @@ pub enum Placeholder {
     RequestId,
     /// `{time.now.unix}`.
     UnixTime,
+    /// `{time.now.unix_ms}`.
+    UnixMilliseconds,
+    /// `{time.now.http}`: as in the header field `Date`.
+    HttpTime,
+    /// `{%path}`: decoded, then escaped for a value in a query.
+    EscapedPath,
+    /// `{%query}`: escaped once more.
+    EscapedQuery,
+    /// `{%uri}`: path and query, escaped once more.
+    EscapedUri,
+    /// `{tls_version}`: `tls1.3`; empty without encryption.
+    TlsVersion,
+    /// `{tls_cipher}`: the suite by its IANA name; empty without encryption and over HTTP/3.
+    TlsCipher,
     /// `{http.vars.trace_id}`: empty without `tracing`.
     TraceId,
     /// `{http.vars.span_id}`: empty without `tracing`.

@@ -15,8 +15,8 @@ const MAX_TEXT: usize = 30_000;
 /// those of the global block.
 pub(crate) fn of_application(cx: &mut Context, drafts: Vec<Draft>) -> Vec<PhpWorker> {
     let mut workers = Vec::with_capacity(drafts.len() + cx.global_workers);
-    for mut draft in drafts {
-        let matches = std::mem::take(&mut draft.matches);
+    for draft in drafts {
+        let matches = draft.matches.clone();
         let pool = cx.workers.len();
         workers.push(PhpWorker { pool, matches });
         cx.workers.push(draft);
@@ -46,19 +46,24 @@ pub(crate) fn finish(cx: &mut Context, classic: &Php, files: &dyn Files) -> Vec<
             names.push(name.clone());
         }
     }
-    let mut seen: Vec<(usize, String)> = Vec::new();
+    let mut seen: Vec<(usize, String, &[String])> = Vec::new();
     for draft in &drafts {
         let mut pool = draft.pool(classic);
         match file(draft, files) {
             Ok(file) => pool.file = file,
             Err(error) => cx.errors.push(error),
         }
-        let key = (draft.block, pool.file.clone());
+        // Two of them would be asked for the same requests, and the second would never get one.
+        let key = (draft.block, pool.file.clone(), &*draft.matches);
         if seen.contains(&key) {
             cx.errors.push(conflict(
                 &draft.position,
                 format!("the worker `{}` is given twice in one block", pool.file),
-                "take one of them out",
+                if draft.block == 0 {
+                    "take one of them out"
+                } else {
+                    "take one of them out, or give them different paths with `match`"
+                },
             ));
         }
         seen.push(key);

@@ -154,6 +154,42 @@ pub(crate) const PLACEHOLDERS: &[Known] = &[
     ),
     plain!(UnixTime, "Seconds since 1970.", "time.now.unix"),
     plain!(
+        UnixMilliseconds,
+        "Milliseconds since 1970.",
+        "time.now.unix_ms"
+    ),
+    plain!(HttpTime, "The time as in `Date`.", "time.now.http"),
+    plain!(
+        EscapedPath,
+        "The path, escaped as a value in a query.",
+        "%path",
+        "http.request.uri.path_escaped"
+    ),
+    plain!(
+        EscapedQuery,
+        "The query, escaped as a value in another one.",
+        "%query",
+        "http.request.uri.query_escaped"
+    ),
+    plain!(
+        EscapedUri,
+        "Path and query, escaped as a value in a query.",
+        "%uri",
+        "http.request.uri_escaped"
+    ),
+    plain!(
+        TlsVersion,
+        "`tls1.3` or `tls1.2`, empty without encryption.",
+        "tls_version",
+        "http.request.tls.version"
+    ),
+    plain!(
+        TlsCipher,
+        "The cipher suite, empty without encryption and over HTTP/3.",
+        "tls_cipher",
+        "http.request.tls.cipher_suite"
+    ),
+    plain!(
         TraceId,
         "The id of the request's trace; empty without `tracing`.",
         "http.vars.trace_id",
@@ -346,9 +382,6 @@ pub(crate) const PLACEHOLDERS: &[Known] = &[
 /// Placeholders of Caddy that this version does not have; one that ends in a dot stands for all
 /// that start with it.
 pub(crate) const UNSUPPORTED: &[&str] = &[
-    "%path",
-    "%query",
-    "%uri",
     "block",
     "blocks.",
     "err.",
@@ -361,9 +394,6 @@ pub(crate) const UNSUPPORTED: &[&str] = &[
     "http.request.duration_ms",
     "http.request.local",
     "http.request.tls.",
-    "http.request.uri.path_escaped",
-    "http.request.uri.query_escaped",
-    "http.request.uri_escaped",
     "http.reverse_proxy.",
     "http.shutting_down",
     "http.time_until_shutdown",
@@ -376,14 +406,12 @@ pub(crate) const UNSUPPORTED: &[&str] = &[
     "system.wd",
     "time.now",
     "time.now.",
-    "tls_cipher",
     "tls_client_certificate_der_base64",
     "tls_client_certificate_pem",
     "tls_client_fingerprint",
     "tls_client_issuer",
     "tls_client_serial",
     "tls_client_subject",
-    "tls_version",
 ];
 
 /// Splits a word at its placeholders. Braces around anything that could not be a name (JSON, CSS)

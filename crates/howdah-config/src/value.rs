@@ -64,6 +64,14 @@ pub(crate) fn duration(call: &Call<'_>) -> Result<Duration, Error> {
     }
 }
 
+/// A duration, or `None` for `0`.
+pub(crate) fn unless_zero(call: &Call<'_>) -> Result<Option<Duration>, Error> {
+    if parse_duration(&call.one()?.text) == Some(Duration::ZERO) {
+        return Ok(None);
+    }
+    duration(call).map(Some)
+}
+
 /// A duration, or `None` for `off`.
 pub(crate) fn optional_duration(call: &Call<'_>) -> Result<Option<Duration>, Error> {
     if call.one()?.text == "off" {

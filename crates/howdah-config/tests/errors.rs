@@ -59,8 +59,8 @@ fn names_have_hints() {
             "2:9: unknown placeholder `{something}`; write `\\{something\\}` for the text itself",
         ),
         (
-            "respond {tls_version}",
-            "2:9: the placeholder `{tls_version}` is not supported in this version",
+            "respond {tls_client_subject}",
+            "2:9: the placeholder `{tls_client_subject}` is not supported in this version",
         ),
         (
             "respond {path.x}",
@@ -397,8 +397,8 @@ fn global_options_are_checked() {
             "2:14: `10` is not a duration; write for example `30s`, `500ms`, `1h30m` or `2d`",
         ),
         (
-            "grace_period 0",
-            "2:14: `grace_period` cannot be zero; there is no unlimited time here; give a long one such as `1h`",
+            "frankenphp {\nmax_wait_time 0\n}",
+            "3:15: `max_wait_time` cannot be zero; there is no unlimited time here; give a long one such as `1h`",
         ),
         (
             "servers :80 {\n}",
@@ -411,6 +411,14 @@ fn global_options_are_checked() {
         (
             "servers {\ntimeouts {\nidel 1s\n}\n}",
             "4:1: unknown timeout `idel`; did you mean `idle`?",
+        ),
+        (
+            "frankenphp {\nnum_thread 1\n}",
+            "3:1: unknown option of `frankenphp` `num_thread`; did you mean `num_threads`?",
+        ),
+        (
+            "howdah {\nworkerz 1\n}",
+            "3:1: unknown option of `howdah` `workerz`; did you mean `workers`?",
         ),
         (
             "frankenphp {\nnum_threads 0\n}",

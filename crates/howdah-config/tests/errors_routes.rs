@@ -116,7 +116,27 @@ fn requests() {
         ),
         (
             "uri strip /a",
-            "2:5: `strip` is no operation of `uri`; known are strip_prefix, strip_suffix, replace and path_regexp; a matcher starts with `/` or `@`",
+            "2:5: `strip` is no operation of `uri`; known are strip_prefix, strip_suffix, replace, path_regexp and query; a matcher starts with `/` or `@`",
+        ),
+        (
+            "uri query",
+            "2:1: `uri query` takes one change, or a block with one on each line; write `NAME VALUE`, `+NAME VALUE`, `-NAME`, `OLD>NEW` or `NAME REGEXP REPLACEMENT`",
+        ),
+        (
+            "uri query -a b",
+            "2:11: `-a` is no change of the query like that; write `NAME VALUE`, `+NAME VALUE`, `-NAME`, `OLD>NEW` or `NAME REGEXP REPLACEMENT`",
+        ),
+        (
+            "uri query {\na\n}",
+            "3:1: `a` is no change of the query like that; write `NAME VALUE`, `+NAME VALUE`, `-NAME`, `OLD>NEW` or `NAME REGEXP REPLACEMENT`",
+        ),
+        (
+            "uri query a ( b",
+            "2:13: `(` is not a regular expression: error: unclosed group",
+        ),
+        (
+            "uri strip_prefix /a {\n}",
+            "2:1: `uri` takes no block; write `uri [MATCHER] strip_prefix|strip_suffix TEXT  or  uri [MATCHER] replace FIND REPLACE [LIMIT]  or  uri [MATCHER] path_regexp FIND REPLACE  or  uri [MATCHER] query CHANGE|{ CHANGE … }`",
         ),
         (
             "uri replace a b c",

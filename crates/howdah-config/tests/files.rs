@@ -35,6 +35,11 @@ fn global_options() {
     assert!(global.debug);
     assert_eq!(global.http_port, Some(8000));
     assert_eq!(global.grace_period, Some(Duration::from_mins(1)));
+    for zero in ["0", "0s"] {
+        let text = format!("{{\ngrace_period {zero}\n}}\n:80 {{\n}}");
+        let unlimited = config(&text).global.grace_period;
+        assert_eq!(unlimited, Some(Duration::MAX));
+    }
     assert_eq!(global.log.level, Some(LogLevel::Warn));
     assert_eq!(global.log.format, Some(LogFormat::Console));
     assert_eq!(
@@ -242,7 +247,22 @@ fn loading_from_disk() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
     let main = folder.path().join("Caddyfile");
-    assert!(matches!(load(&main), Err(LoadError::Read { .. })));
+    let reason = |path: &std::path::Path| {
+        let error = load(path).expect_err("cannot be read");
+        assert!(matches!(error, LoadError::Read { .. }));
+        error.to_string()
+    };
+    let unread = format!("cannot read {}: ", main.display());
+    assert_eq!(
+        reason(&main),
+        format!("{unread}No such file or directory (os error 2)")
+    );
+    assert!(reason(folder.path()).ends_with(": Is a directory (os error 21)"));
+    std::fs::write(&main, b":80 {\nrespond \xff\n}").unwrap();
+    assert_eq!(
+        reason(&main),
+        format!("{unread}stream did not contain valid UTF-8")
+    );
     write("Caddyfile", "import sites-*\n");
     write("sites-b", ":81 {\n}");
     write("sites-a", ":80 {\n\tfile_server\n}");

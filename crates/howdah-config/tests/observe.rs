@@ -84,9 +84,34 @@ fn a_file_as_transport_is_a_warning() {
 }
 
 #[test]
+fn a_hub_without_publishers_serves_php_alone() {
+    let config =
+        full("localhost\nmercure {\nanonymous\n}\nroot public/\nphp_server {\nhot_reload\n}");
+    let config = config.expect("valid").config;
+    let [hub] = &config.hubs[..] else {
+        panic!("one hub: {:?}", config.hubs)
+    };
+    assert!(hub.publisher.is_none() && hub.subscriber.is_none() && hub.anonymous);
+    assert_eq!(config.hot_reloads[0].hub, 0);
+}
+
+#[test]
+fn pages_of_a_hub_are_a_warning() {
+    for name in ["demo", "ui", "debugger", "playground"] {
+        let text = format!(":80 {{\nmercure {{\nanonymous\n{name}\n}}\n}}");
+        let warnings = full(&text).expect("valid").warnings;
+        let expected = format!(
+            "`{name}` has no effect: the hub has no pages of its own, so there is no demo to look at"
+        );
+        let found: Vec<_> = warnings.into_iter().map(|one| one.message).collect();
+        assert_eq!(found, [expected]);
+    }
+}
+
+#[test]
 fn what_a_hub_cannot_be() {
     for (lines, expected) in [
-        ("anonymous", "`mercure` has no `publisher_jwt`"),
+        ("", "has neither"),
         (
             "publisher_jwt k",
             "has neither `subscriber_jwt` nor `anonymous`",

@@ -509,9 +509,28 @@ fn workers_are_checked() {
         ]
     );
     assert_eq!(
-        errors(":80 {\nphp_server {\nworker a.php\nworker a.php {\nmatch /x\n}\n}\n}"),
-        ["Caddyfile:4:1: the worker `/a.php` is given twice in one block; take one of them out"]
+        errors(
+            ":80 {\nphp_server {\nworker a.php {\nmatch /x\n}\nworker a.php\nworker a.php {\nname b\n}\n\
+             worker a.php {\nname c\nmatch /x\n}\n}\n}"
+        ),
+        [7, 10].map(|line| format!(
+            "Caddyfile:{line}:1: the worker `/a.php` is given twice in one block; take one of them \
+             out, or give them different paths with `match`"
+        ))
     );
+}
+
+#[test]
+fn one_file_may_have_a_pool_for_some_paths() {
+    let config = config(
+        ":80 {\nphp_server {\nroot /app/public\nworker index.php {\nmatch /slow/*\nnum 1\nmax_threads 20\n}\n\
+         worker index.php {\nmatch *\nnum 1\n}\nworker index.php\n}\n}",
+    );
+    let pools = config.workers.iter().map(|pool| {
+        assert_eq!(pool.file, "/app/public/index.php");
+        pool.name.as_str()
+    });
+    assert_eq!(pools.collect::<Vec<_>>(), ["index", "index-2", "index-3"]);
 }
 
 #[test]

@@ -50,7 +50,7 @@ impl Challenges {
         (lookup.kind(root, &path) == Kind::File).then(|| FileJob {
             root: Rc::clone(root),
             path,
-            redirect_query: None,
+            redirect: None,
             options: Rc::clone(options),
             status: None,
         })

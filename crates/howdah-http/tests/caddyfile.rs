@@ -219,6 +219,75 @@ fn changes_of_the_uri() {
 }
 
 #[test]
+fn escaped_and_timed() {
+    let directory = tree();
+    let harness = serve(
+        directory.path(),
+        "respond /time \"{time.now.unix} {time.now.unix_ms} {time.now.http}\"\n\
+         respond \"{%path} {%query} {%uri} {tls_version}{tls_cipher}.\"",
+    );
+    bodies(
+        &harness,
+        &[
+            (
+                "/a%20%C3%A4/x.y?c=%2f&d",
+                "",
+                "%2Fa%20%C3%A4%2Fx.y c%3D%252f%26d %2Fa%2520%25C3%25A4%2Fx.y%3Fc%3D%252f%26d .",
+            ),
+            ("/a", "", "%2Fa  %2Fa ."),
+        ],
+    );
+    let seconds = || {
+        let now = std::time::UNIX_EPOCH.elapsed().unwrap();
+        now.as_secs()
+    };
+    let before = seconds();
+    let answer = harness.get("/time");
+    let text = answer.text();
+    let range = before..=seconds();
+    let mut words = text.splitn(3, ' ');
+    let mut number = || words.next().unwrap().parse::<u64>().unwrap();
+    assert!(range.contains(&number()), "{text}");
+    assert!(range.contains(&(number() / 1000)), "{text}");
+    let date = httpdate::parse_http_date(words.next().unwrap()).unwrap();
+    let date = date.duration_since(std::time::UNIX_EPOCH).unwrap();
+    assert!(range.contains(&date.as_secs()), "{text}");
+}
+
+#[test]
+fn changes_of_single_parameters() {
+    let directory = tree();
+    let harness = serve(
+        directory.path(),
+        "uri /set query a {path.0}\nuri /add query +a \"x & y=z\"\nuri /delete query -a\nuri /rename query a>b\n\
+         uri /replace query a ([0-9]+) <$1>\nuri /every query * x y\n\
+         uri /block query {\n-c\na 1\nd>c\n+a 2\n}\nroute {\nrespond {uri}\n}",
+    );
+    bodies(
+        &harness,
+        &[
+            // What does not change stays as it was sent.
+            ("/delete?b=%7e&c&&d=+", "", "/delete?b=%7e&c&d=+"),
+            ("/delete?a", "", "/delete"),
+            ("/delete?%61=1&b=a&a=2&A=3", "", "/delete?b=a&A=3"),
+            ("/set?b=%7e&a=1&c&a=2", "", "/set?b=%7e&a=set&c"),
+            ("/set", "", "/set?a=set"),
+            ("/add?a=1", "", "/add?a=1&a=x%20%26%20y%3Dz"),
+            (
+                "/rename?b=0&a=1+2&c&a=%C3%A4",
+                "",
+                "/rename?b=1%202&c&b=%C3%A4",
+            ),
+            ("/rename?b=0", "", "/rename?b=0"),
+            ("/replace?a=p17q&b=17&a", "", "/replace?a=p%3C17%3Eq&b=17&a"),
+            ("/every?a=x&x=ax&b", "", "/every?a=y&x=ay&b"),
+            // In Caddy's order: renamed, set, added, deleted.
+            ("/block?c=0&d=9&a=5", "", "/block?a=1&a=2"),
+        ],
+    );
+}
+
+#[test]
 fn named_routes() {
     let directory = tree();
     let text = format!(
@@ -427,4 +496,41 @@ fn statuses_may_be_placeholders() {
     assert_eq!(harness.get("/?code=418").status, 418);
     assert_eq!(harness.get("/?code=99").status, 500);
     assert_eq!(harness.get("/?code=abc").status, 500);
+}
+
+/// As Caddy: if the last segment is still the client's, and to the client's path.
+#[test]
+fn folders_get_their_slash_behind_a_prefix_too() {
+    let directory = tree();
+    fs::create_dir_all(directory.path().join("app/sub")).unwrap();
+    fs::write(directory.path().join("app/sub/index.php"), "<?php").unwrap();
+    let harness = serve(
+        directory.path(),
+        "handle_path /d/* {\nfile_server browse\n}\n\
+         handle_path /p/* {\nroot * ROOT/app\nphp_server\n}\n\
+         handle_path /plain/* {\nfile_server {\nbrowse\ndisable_canonical_uris\n}\n}\n\
+         handle /t/* {\nuri strip_prefix /t\ntry_files {path} {path}/\nfile_server browse\n}\n\
+         handle /r {\nrewrite * /sub\nfile_server browse\n}\n\
+         respond none",
+    );
+    for (target, location) in [
+        ("/d/sub", "/d/sub/"),
+        ("/d/sub?a=1&b", "/d/sub/?a=1&b"),
+        ("/d/sub/deep", "/d/sub/deep/"),
+        ("/d//sub/./deep", "/d/sub/deep/"),
+        ("/p/sub?q=1", "/p/sub/?q=1"),
+        ("/t/sub", "/t/sub/"),
+    ] {
+        let reply = harness.get(target);
+        assert_eq!(
+            (reply.status, reply.header("location")),
+            (308, Some(location)),
+            "{target}: {reply:?}"
+        );
+        assert_eq!(harness.get(location).status, 200, "{location}");
+    }
+    for target in ["/plain/sub", "/r", "/d/"] {
+        let reply = harness.get(target);
+        assert_eq!(reply.status, 200, "{target}: {reply:?}");
+    }
 }

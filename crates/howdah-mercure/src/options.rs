@@ -7,8 +7,8 @@ use jsonwebtoken::{Algorithm, DecodingKey};
 /// See the module.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Who may publish.
-    pub publisher: Key,
+    /// Who may publish by HTTP; `None`: nobody.
+    pub publisher: Option<Key>,
     /// Who may subscribe; `None`: only `anonymous` subscribers, or all.
     pub subscriber: Option<Key>,
     /// Subscribers need no token; without one they get no private updates.
@@ -36,11 +36,10 @@ pub struct Options {
     pub version_7: bool,
 }
 
-impl Options {
-    /// The defaults, for publishers with this key.
-    pub fn new(publisher: Key) -> Self {
+impl Default for Options {
+    fn default() -> Self {
         Self {
-            publisher,
+            publisher: None,
             subscriber: None,
             anonymous: false,
             subscriptions: false,

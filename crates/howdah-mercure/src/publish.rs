@@ -9,14 +9,18 @@ use http::{Response, StatusCode};
 use crate::answer::{Body, Request, text, unauthorized, whole};
 use crate::hub::Hub;
 use crate::selector::all;
-use crate::token::authorize;
+use crate::token::{Refused, authorize};
 use crate::update::{Draft, Problem};
 
 /// Answers with the id of the update.
 pub(crate) fn publish(hub: &Arc<Hub>, request: &Request<'_>) -> Response<Body> {
     let options = &hub.options;
+    // Without a key no token is good: PHP code publishes, and hot reload.
+    let Some(key) = &options.publisher else {
+        return *unauthorized(request, Some(&Refused::NoKey));
+    };
     let credentials = hub.credentials(request, None);
-    let claims = match authorize(&credentials, &options.publisher, &options.publish_origins) {
+    let claims = match authorize(&credentials, key, &options.publish_origins) {
         Ok(claims) => claims,
         Err(refused) => return *unauthorized(request, Some(&refused)),
     };

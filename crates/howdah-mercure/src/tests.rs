@@ -21,10 +21,11 @@ const SECRET: &str = "a secret that is long enough for HS256";
 fn options() -> Options {
     let key = Key::new(SECRET, "").expect("a key");
     Options {
-        subscriber: Some(key.clone()),
+        publisher: Some(key.clone()),
+        subscriber: Some(key),
         anonymous: true,
         subscriptions: true,
-        ..Options::new(key)
+        ..Options::default()
     }
 }
 
@@ -201,6 +202,31 @@ async fn who_may_not_publish_is_refused() {
     assert_eq!(publish(&hub, "data=x").status(), StatusCode::BAD_REQUEST);
     let own = format!("topic=https://a{PATH}/subscriptions/x");
     assert_eq!(publish(&hub, &own).status(), StatusCode::FORBIDDEN);
+}
+
+#[tokio::test]
+async fn without_a_key_only_the_server_itself_publishes() {
+    let hub = Hub::new(Options {
+        publisher: None,
+        subscriber: None,
+        ..options()
+    });
+    let mut reader = subscribe(&hub, "topic=t", &[]);
+    assert_eq!(events(&mut reader).await, ":\n");
+    let valid = token(&json!({"publish": ["*"]}), None);
+    for token in [None, Some(valid.as_str()), Some(""), Some("x.y.z")] {
+        let fields = token.map(bearer);
+        let answer = post(&hub, "topic=t&data=no", fields.as_slice());
+        assert_eq!(answer.status(), 401, "{token:?}");
+    }
+    let draft = Draft {
+        topics: vec!["t".into()],
+        data: "yes".into(),
+        id: Some("i".into()),
+        ..Draft::default()
+    };
+    hub.publish(draft).expect("valid");
+    assert_eq!(events(&mut reader).await, "id: i\ndata: yes\n\n");
 }
 
 #[tokio::test]

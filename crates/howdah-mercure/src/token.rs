@@ -35,6 +35,8 @@ pub(crate) enum Refused {
     Origin(String),
     #[error("{0}")]
     Invalid(String),
+    #[error("the hub has no `publisher_jwt`, so nobody may publish by HTTP")]
+    NoKey,
     #[error("a claim has more than {SELECTORS_MAX} topic selectors")]
     TooMany,
 }

@@ -188,6 +188,8 @@ impl InForce {
         }
         let pages = hubs::pages(&config, &hubs);
         self.observed.set_hubs(hubs);
+        let expiries = tls.as_ref().map(Tls::expiries).unwrap_or_default();
+        self.observed.set_expiries(expiries);
         let after = self.server.local_addrs();
         for address in after.iter().filter(|address| !before.contains(address)) {
             tracing::info!(target: "howdah", %address, "listening");

@@ -43,22 +43,24 @@ fn options(
         );
         Key::new(&secret, &algorithm).map_err(|cause| KeyFailure { name, cause })
     };
-    let publisher = key("publisher_jwt", &hub.publisher)?;
-    let subscriber = hub.subscriber.as_ref();
-    let mut options = Options::new(publisher);
-    options.subscriber = subscriber
-        .map(|own| key("subscriber_jwt", own))
-        .transpose()?;
-    options.anonymous = hub.anonymous;
-    options.subscriptions = hub.subscriptions;
-    options.cors_origins = Origins(hub.cors_origins.clone());
-    options.publish_origins = Origins(hub.publish_origins.clone());
-    options.heartbeat = hub.heartbeat;
-    options.write_timeout = hub.write_timeout;
-    options.history = hub.history;
-    options.cookie.clone_from(&hub.cookie);
-    options.version_7 = hub.version_7;
-    Ok(options)
+    let optional = |name, own: &Option<model::JwtKey>| {
+        let own = own.as_ref().map(|own| key(name, own));
+        own.transpose()
+    };
+    Ok(Options {
+        publisher: optional("publisher_jwt", &hub.publisher)?,
+        subscriber: optional("subscriber_jwt", &hub.subscriber)?,
+        anonymous: hub.anonymous,
+        subscriptions: hub.subscriptions,
+        cors_origins: Origins(hub.cors_origins.clone()),
+        publish_origins: Origins(hub.publish_origins.clone()),
+        heartbeat: hub.heartbeat,
+        write_timeout: hub.write_timeout,
+        history: hub.history,
+        cookie: hub.cookie.clone(),
+        version_7: hub.version_7,
+        ..Options::default()
+    })
 }
 
 /// A text whose placeholders are environment variables.

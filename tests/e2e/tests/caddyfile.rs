@@ -160,6 +160,34 @@ fn complaint(command: &[&str], text: &str) -> String {
 }
 
 #[test]
+fn files_that_cannot_be_read_say_why() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("binary");
+    std::fs::write(&file, b":80 {\n\trespond \xff\n}\n").expect("written");
+    for (path, reason) in [
+        (dir.path().join("none"), "No such file"),
+        (dir.path().to_owned(), "Is a directory"),
+        (file, "valid UTF-8"),
+    ] {
+        let ended = ServerBuilder::command(["validate", "-c"]).arg(&path).run();
+        ended.assert(2, reason);
+        let expected = format!("cannot read {}: ", path.display());
+        assert!(ended.text().contains(&expected), "{}", ended.text());
+    }
+}
+
+#[test]
+fn an_address_of_another_machine_says_why() {
+    // Of the block for documentation (RFC 5737), so that no machine has it.
+    let args = ["php-server", "-l", "192.0.2.1:8080", "-r", "/tmp"];
+    let ended = ServerBuilder::command(args).run();
+    ended.assert(
+        2,
+        "cannot listen on 192.0.2.1:8080: Cannot assign requested address",
+    );
+}
+
+#[test]
 fn errors_name_line_column_and_the_nearest_word() {
     for command in [["run", "-c"], ["validate", "-c"]] {
         let text = complaint(&command, ":8080 {\n\troot * /tmp\n\tphp_servr\n}\n");

@@ -113,3 +113,95 @@ fn the_last_one_without_a_look() {
     www.write("none.txt", "first");
     server.get("/file/x").assert(200, "first");
 }
+
+/// The recipe "A folder of uploads" of the guide, without its address.
+fn uploads_recipe() -> String {
+    let guide = include_str!("../../../docs/guides/caddyfile.md");
+    let (_, section) = guide.split_once("## A folder of uploads").expect("there");
+    let (_, recipe) = section.split_once("\n:8080 {\n").expect("an address");
+    let (recipe, _) = recipe.split_once("\n}\n```").expect("its end");
+    recipe.to_owned()
+}
+
+#[test]
+fn nothing_in_a_folder_of_uploads_is_run() {
+    const SCRIPT: &str = "<?php echo 'RUN', 'NING';";
+    let www = Www::new()
+        .file("public/index.php", "<?php echo 'the application';")
+        .file("public/uploads/picture.jpg", "a picture")
+        .file("public/uploads/evil.php", SCRIPT)
+        .file("public/uploads/EVIL.PHP", SCRIPT)
+        .file("public/uploads/evil.php.jpg", SCRIPT)
+        .file("public/uploads/index.php", SCRIPT)
+        .file("public/uploads/folder/index.php", SCRIPT)
+        .file("public/uploads/folder/evil.php", SCRIPT);
+    let start = |site: &str| {
+        let root = www.path().join("public").display().to_string();
+        let site = site.replace("root * public", &format!("root * {root}"));
+        let global = "admin off\nfrankenphp {\nnum_threads 1\n}";
+        Server::caddyfile(caddyfile(global, &site)).start()
+    };
+    let targets = [
+        "/uploads",
+        "/uploads/",
+        "/uploads/evil.php",
+        "/uploads/EVIL.PHP",
+        "/uploads/Evil.Php",
+        "/UPLOADS/evil.php",
+        "/uploads/evil.php.jpg",
+        "/uploads/evil.php/",
+        "/uploads/evil.php/x",
+        "/uploads/evil.php/x.jpg",
+        "/uploads/evil.php/../evil.php",
+        "/uploads/evil.php?x=.jpg",
+        "/uploads/evil.php;x.jpg",
+        "/uploads/evil%2ephp",
+        "/uploads/evil.%70hp",
+        "/%75ploads/evil.php",
+        "/uploads%2fevil.php",
+        "/uploads%2Ffolder%2Findex.php",
+        "/uploads/evil.php%00",
+        "/uploads/evil.php%00.jpg",
+        "/uploads/picture.jpg%00.php",
+        "/uploads/evil.php%20",
+        "/uploads/evil.php.",
+        "//uploads/evil.php",
+        "//uploads//evil.php",
+        "/./uploads/./evil.php",
+        "/x/../uploads/evil.php",
+        "/x/%2e%2e/uploads/evil.php",
+        "/x/..%2fuploads/evil.php",
+        "/uploads/x/../evil.php",
+        "/uploads/../uploads/evil.php",
+        "/uploads/..\\uploads\\evil.php",
+        "/uploads/picture.jpg/evil.php",
+        "/uploads/picture.jpg/x.php",
+        "/uploads/folder",
+        "/uploads/folder/",
+        "/uploads/folder/none",
+        "/uploads/folder/index.php",
+        "/uploads/folder/evil.php/x",
+        "//uploads/folder//",
+        "/index.php/../uploads/evil.php",
+    ];
+    let open = start("root * public\nphp_server");
+    let run = |server: &Server, target: &str| server.get(target).text().contains("RUNNING");
+    let runs = targets.iter().filter(|target| run(&open, target)).count();
+    assert!(runs > 20, "they are worth a test: {runs}");
+
+    let server = start(&uploads_recipe());
+    for target in targets {
+        let answer = server.get(target);
+        let text = answer.text();
+        assert!(!text.contains("RUNNING"), "{target} was run: {text}");
+        assert!(!text.contains("<?php"), "{target} was shown: {text}");
+    }
+    server.get("/uploads/evil.php").assert_status(403);
+    server.get("/uploads/evil.php/x").assert_status(403);
+    server.get("/uploads/folder/").assert_status(404);
+    server.get("/uploads/picture.jpg").assert(200, "a picture");
+    server.get("/page").assert(200, "the application");
+    server
+        .get("/index.php/uploads/evil.php")
+        .assert(200, "the application");
+}

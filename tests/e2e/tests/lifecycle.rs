@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use howdah_testkit::{
     Connection, Ended, PATIENCE, Request, Server, ServerBuilder, Signal, Www, process,
 };
-use howdah_tests::{encode, www};
+use howdah_tests::{caddyfile, encode, www};
 
 /// A server with a request that stands at a gate.
 fn with_running_request(server: &Server) -> (howdah_testkit::Gate, Connection) {
@@ -123,6 +123,27 @@ fn a_second_signal_stops_at_once() {
         .expect_err("the request was given up");
     assert!(error.is_closed(), "{error}");
     server.expect_log("stopped at once by a second signal");
+}
+
+#[test]
+fn a_grace_period_of_0_has_no_end() {
+    let global = "admin off\ngrace_period 0\nfrankenphp {\nnum_threads 1\n}";
+    let site = format!("root * {}\nphp_server", www().display());
+    let server = Server::caddyfile(caddyfile(global, &site)).start();
+    let (mut gate, mut running) = with_running_request(&server);
+    server.signal(Signal::TERM);
+    server.wait_log("stopping as soon as all requests are done");
+    assert!(process::wait_until(PATIENCE, || Connection::open(
+        server.address()
+    )
+    .is_err()));
+    assert!(!server.has_ended());
+    gate.open(1);
+    running
+        .receive("GET")
+        .expect("a response")
+        .assert(200, "first last");
+    assert_eq!(server.wait_exit().code(), Some(0));
 }
 
 #[test]

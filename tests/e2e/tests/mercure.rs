@@ -130,6 +130,24 @@ fn a_server_that_stops_does_not_wait_for_subscribers() {
 }
 
 #[test]
+fn without_a_key_nobody_publishes_by_http() {
+    let site = format!(
+        "mercure {{\nanonymous\ndemo\n}}\nroot * {}\nphp_server",
+        www().display()
+    );
+    let server = Server::caddyfile(caddyfile("admin off\ngrace_period 1h", &site)).start();
+    server.expect_log("`demo` has no effect: the hub has no pages of its own");
+    subscribe(&server, "topic=t").begin("GET").expect("a head");
+    let token = format!("Bearer {TOKEN}");
+    for request in [
+        Request::form("/.well-known/mercure", "topic=t&data=x"),
+        Request::form("/.well-known/mercure", "topic=t&data=x").header("Authorization", token),
+    ] {
+        server.send(&request).assert_status(401);
+    }
+}
+
+#[test]
 fn a_key_that_is_missing_ends_the_start() {
     let site = "mercure {\npublisher_jwt {env.HUB_KEY_THAT_IS_NOT_SET}\nanonymous\n}";
     let ended = Server::caddyfile(caddyfile("", site))

@@ -298,6 +298,22 @@ fn a_client_that_left_does_not_stop_updates() {
 }
 
 #[test]
+fn php_needs_no_key_to_publish() {
+    let site = Site::start(None, "mercure {\nanonymous\n}");
+    let mut reader = site.server.connect();
+    let target = "/.well-known/mercure?topic=t";
+    reader.send(&Request::get(target)).expect("sent");
+    assert_eq!(reader.begin("GET").expect("a head").status, 200);
+    reader.read_until(":\n").expect("the first sign of life");
+    assert_eq!(
+        site.run("echo mercure_publish('t', 'from PHP', id: 'i');"),
+        "i"
+    );
+    let seen = reader.read_until("\n\n").expect("an event");
+    assert_eq!(String::from_utf8_lossy(&seen), "id: i\ndata: from PHP\n\n");
+}
+
+#[test]
 fn without_a_hub_it_says_so() {
     let missing = "RuntimeException: No Mercure hub configured: add `mercure` to the site";
     for worker in [None, Some("")] {
@@ -315,9 +331,16 @@ fn browsers_are_told_of_changed_files() {
             "<?= $_SERVER['FRANKENPHP_HOT_RELOAD'] ?? 'none';",
         )
         .file("css/a.css", "one");
+    // Without a key for publishers it works as well.
+    for hub in [HUB, "mercure {\nanonymous\n}"] {
+        browser_is_told(&www, hub);
+    }
+}
+
+fn browser_is_told(www: &Www, hub: &str) {
     let root = www.path().display();
     let text = format!(
-        "{HUB}\nroot * {root}\nhandle /plain/* {{\nrewrite * /index.php\nphp_server\n}}\nphp_server {{\nhot_reload {root}/**/*.css {{\ntopic \"hot reload\"\n}}\n}}"
+        "{hub}\nroot * {root}\nhandle /plain/* {{\nrewrite * /index.php\nphp_server\n}}\nphp_server {{\nhot_reload {root}/**/*.css {{\ntopic \"hot reload\"\n}}\n}}"
     );
     let server = Server::caddyfile(caddyfile("admin off\ngrace_period 1h", &text)).start();
     server.wait_log("watching files");

@@ -88,6 +88,30 @@ fn several_pools_beside_each_other() {
 }
 
 #[test]
+fn one_script_has_a_pool_for_slow_addresses() {
+    const SCRIPT: &str =
+        "<?php while (frankenphp_handle_request(function () { echo getmypid(); })) { }";
+    let www = Www::new().file("index.php", SCRIPT);
+    let root = www.path().display();
+    for other in ["{\nnum 1\nmatch *\n}", "1"] {
+        let site = format!(
+            "php_server {{\nroot {root}\nworker index.php {{\nmatch /slow/*\nnum 1\nmax_threads 2\n}}\n\
+             worker index.php {other}\n}}"
+        );
+        let server = Server::caddyfile(caddyfile("admin off", &site)).start();
+        let of = |target: &str| server.get(target).text();
+        let (slow, fast) = (of("/slow/1"), of("/"));
+        assert_ne!(slow, fast, "{other}");
+        for _ in 0..3 {
+            assert_eq!(of("/slow/2"), slow);
+            assert_eq!(of("/slow/none.php"), slow);
+            assert_eq!(of("/index.php"), fast);
+            assert_eq!(of("/a/page"), fast);
+        }
+    }
+}
+
+#[test]
 fn each_pool_has_its_own_limits() {
     let www = site().file(
         "slow.php",

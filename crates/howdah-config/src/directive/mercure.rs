@@ -9,10 +9,9 @@ use crate::model::{Handler, JwtKey, Mercure, Part, Placeholder, Template};
 use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
 use crate::template::{literal, template};
 use crate::tree::Word;
-use crate::value::{duration, is_token, number};
+use crate::value::{is_token, number, unless_zero};
 
 const JWKS: &str = "use `publisher_jwt` and `subscriber_jwt` with a key";
-const PAGES: &str = "the hub has no pages of its own";
 
 /// A hub while it is read.
 pub(crate) struct Draft {
@@ -31,7 +30,7 @@ pub(crate) struct Draft {
 
 impl Default for Draft {
     fn default() -> Self {
-        let hub = Mercure::new(JwtKey::default());
+        let hub = Mercure::default();
         Self {
             publisher: None,
             subscriber: None,
@@ -56,9 +55,10 @@ pub(crate) const MERCURE: Table<Draft> = Table {
             Entry {
                 name: "publisher_jwt",
                 syntax: "publisher_jwt KEY [ALGORITHM]",
-                default: "has to be given; ALGORITHM is `HS256`",
+                default: "none: PHP publishes by `mercure_publish()` alone; ALGORITHM is `HS256`",
                 about: "What the tokens of publishers are checked with: a secret for `HS256`, `HS384` and \
-                        `HS512`, a public key in PEM for `RS…`, `PS…`, `ES…` and `EdDSA`.",
+                        `HS512`, a public key in PEM for `RS…`, `PS…`, `ES…` and `EdDSA`. Without it \
+                        publishing by HTTP is always answered 401.",
                 differs: "Of placeholders only `{env.NAME}`.",
                 example: "publisher_jwt {env.MERCURE_PUBLISHER_JWT_KEY}",
             },
@@ -148,7 +148,7 @@ pub(crate) const MERCURE: Table<Draft> = Table {
                 example: "heartbeat 20s",
             },
             |_, call, hub| {
-                let time = or_none(call)?;
+                let time = unless_zero(call)?;
                 hub.heartbeat = time;
                 Ok(())
             },
@@ -163,7 +163,7 @@ pub(crate) const MERCURE: Table<Draft> = Table {
                 example: "write_timeout 1h",
             },
             |_, call, hub| {
-                let time = or_none(call)?;
+                let time = unless_zero(call)?;
                 hub.write_timeout = time;
                 Ok(())
             },
@@ -236,10 +236,6 @@ pub(crate) const MERCURE: Table<Draft> = Table {
         Item::Unsupported("publisher_jwks_url", JWKS),
         Item::Unsupported("subscriber_jwks_url", JWKS),
         Item::Unsupported("issuer", JWKS),
-        Item::Unsupported("demo", PAGES),
-        Item::Unsupported("ui", PAGES),
-        Item::Unsupported("debugger", PAGES),
-        Item::Unsupported("playground", PAGES),
         Item::Unsupported(
             "dispatch_timeout",
             "a subscriber for whom 4,096 updates or 16 MiB wait is dropped",
@@ -262,22 +258,16 @@ pub(super) fn mercure(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> R
     if cx.errors.len() > errors {
         return Ok(());
     }
-    let missing =
-        |what: &str, hint: &str| Err(call.error(ErrorKind::Arguments, what.to_owned(), hint));
-    let Some(publisher) = draft.publisher else {
-        return missing(
-            "`mercure` has no `publisher_jwt`",
-            "write for example `publisher_jwt {env.MERCURE_PUBLISHER_JWT_KEY}`",
-        );
-    };
     if draft.subscriber.is_none() && !draft.anonymous {
-        return missing(
-            "`mercure` has neither `subscriber_jwt` nor `anonymous`",
+        return Err(call.error(
+            ErrorKind::Arguments,
+            "`mercure` has neither `subscriber_jwt` nor `anonymous`".to_owned(),
             "write one of them, or both",
-        );
+        ));
     }
-    let plain = Mercure::new(publisher);
+    let plain = Mercure::default();
     cx.hubs.push(Mercure {
+        publisher: draft.publisher,
         subscriber: draft.subscriber,
         anonymous: draft.anonymous,
         subscriptions: draft.subscriptions,
@@ -288,7 +278,6 @@ pub(super) fn mercure(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> R
         history: draft.history.unwrap_or(plain.history),
         cookie: draft.cookie.unwrap_or(plain.cookie),
         version_7: draft.version_7,
-        publisher: plain.publisher,
     });
     scope.push(matcher, Handler::Mercure(cx.hubs.len() - 1));
     Ok(())
@@ -340,13 +329,6 @@ fn origins(call: &Call<'_>) -> Result<Vec<String>, Error> {
         ))
     };
     words.iter().map(origin).collect()
-}
-
-fn or_none(call: &Call<'_>) -> Result<Option<Duration>, Error> {
-    if matches!(call.one()?.text.as_str(), "0" | "0s") {
-        return Ok(None);
-    }
-    duration(call).map(Some)
 }
 
 /// Inside `transport bolt`.

@@ -3,9 +3,10 @@
 use super::header::header_value;
 use super::matcher::check_regexp;
 use super::scope::Scope;
+use super::uri_query;
 use crate::error::{Error, ErrorKind};
 use crate::model::{Handler, Template, UriChange};
-use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
+use crate::table::{Call, Context, Entry, Item, Table, bad_value};
 use crate::template::template;
 use crate::tree::Word;
 use crate::value::{is_token, size};
@@ -94,8 +95,7 @@ pub(super) fn method_name(word: &Word) -> Result<Template, Error> {
     template(word)
 }
 
-pub(crate) fn uri(_: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(), Error> {
-    call.no_block()?;
+pub(crate) fn uri(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(), Error> {
     let (key, rest) = scope.matcher(call.arguments)?;
     let wrong = |message: String| {
         call.error(
@@ -107,6 +107,9 @@ pub(crate) fn uri(_: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result
     let Some((operation, arguments)) = rest.split_first() else {
         return Err(wrong("`uri` needs an operation".into()));
     };
+    if operation.text != "query" {
+        call.no_block()?;
+    }
     let change = match (operation.text.as_str(), arguments) {
         ("strip_prefix", [prefix]) => UriChange::StripPrefix(template(prefix)?),
         ("strip_suffix", [suffix]) => UriChange::StripSuffix(template(suffix)?),
@@ -144,7 +147,7 @@ pub(crate) fn uri(_: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result
                 replace: header_value(replace)?,
             }
         }
-        ("query", _) => return Err(unsupported(operation, "use `rewrite` with a `?`")),
+        ("query", _) => UriChange::Query(uri_query::changes(cx, call, arguments)?),
         ("strip_prefix" | "strip_suffix" | "replace" | "path_regexp", _) => {
             return Err(wrong(format!(
                 "`uri {}` has {} arguments",
@@ -156,7 +159,7 @@ pub(crate) fn uri(_: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result
             return Err(bad_value(
                 &operation.position,
                 format!("`{}` is no operation of `uri`", operation.text),
-                "known are strip_prefix, strip_suffix, replace and path_regexp; a matcher starts with `/` or `@`",
+                "known are strip_prefix, strip_suffix, replace, path_regexp and query; a matcher starts with `/` or `@`",
             ));
         }
     };

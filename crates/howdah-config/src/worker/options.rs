@@ -107,7 +107,9 @@ pub(crate) const WORKER: Table<Draft> = Table {
                 default: "the requests whose script the worker is",
                 about: "The worker answers all requests with such a path, whatever file exists. Paths are \
                         as those of the matcher `path`. Only in `php_server` and `php`. May be given \
-                        several times.",
+                        several times. With different ones a `php_server` may have the same file \
+                        several times, for example with few processes for slow addresses; the first that \
+                        fits answers.",
                 differs: "",
                 example: "match /api/* /graphql",
             },

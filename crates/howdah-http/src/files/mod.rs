@@ -204,10 +204,9 @@ async fn serve_file(
 }
 
 async fn directory(job: &FileJob, mut full: String, asked: Asked<'_>) -> Response<Content> {
-    if !job.path.ends_with('/')
-        && let Some(query) = &job.redirect_query
-    {
-        return answer::directory_redirect(&job.path, query);
+    if let Some(redirect) = &job.redirect {
+        let path = redirect.path.as_deref().unwrap_or(&job.path);
+        return answer::directory_redirect(path, &redirect.query);
     }
     if !full.ends_with('/') {
         full.push('/');

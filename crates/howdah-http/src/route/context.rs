@@ -145,6 +145,18 @@ impl Context<'_> {
         }
     }
 
+    /// The client's path where a directory's is to get its slash: it has none, and its last segment is
+    /// still that of the path.
+    pub(crate) fn slashless_path(&self) -> Option<Cow<'_, str>> {
+        let own = if self.rewritten {
+            let own = crate::path::normalise(self.original.uri.path()).ok()?;
+            Some(own).filter(|own| last_segment(own) == last_segment(&self.path))?
+        } else {
+            Cow::Borrowed(&*self.path)
+        };
+        Some(own).filter(|own| !own.ends_with('/'))
+    }
+
     /// The path without its trailing slash; `/` becomes empty.
     pub(crate) fn path_without_slash(&self) -> &str {
         self.path.strip_suffix('/').unwrap_or(&self.path)
@@ -166,4 +178,9 @@ impl Context<'_> {
         }
         target
     }
+}
+
+fn last_segment(path: &str) -> &str {
+    let path = path.strip_suffix('/').unwrap_or(path);
+    path.rsplit('/').next().unwrap_or(path)
 }

@@ -23,6 +23,7 @@ pub(crate) mod proxy;
 mod root;
 mod template;
 mod uri;
+mod uri_query;
 pub(crate) mod worker;
 
 use std::borrow::Cow;
@@ -118,21 +119,31 @@ pub(crate) struct FileJob {
     pub(crate) root: Rc<Root>,
     /// Normalised.
     pub(crate) path: String,
-    /// Where a directory without its slash is redirected to; `None` after a rewrite.
-    pub(crate) redirect_query: Option<String>,
+    /// Where a directory without its slash is redirected to.
+    pub(crate) redirect: Option<DirectoryRedirect>,
     pub(crate) options: Rc<FileOptions>,
     /// Of the answer with the file, if it is not 200.
     pub(crate) status: Option<StatusCode>,
 }
 
+/// A path that gets a slash.
+pub(crate) struct DirectoryRedirect {
+    /// Normalised; `None`: that of the job.
+    pub(crate) path: Option<String>,
+    pub(crate) query: String,
+}
+
 impl FileJob {
     fn new(root: Rc<Root>, options: Rc<FileOptions>, context: &Context<'_>) -> Self {
-        let redirects = !context.rewritten && options.canonical;
-        let redirect_query = redirects.then(|| context.query().to_owned());
+        let asked = options.canonical.then(|| context.slashless_path());
+        let redirect = asked.flatten().map(|path| DirectoryRedirect {
+            path: context.rewritten.then(|| path.into_owned()),
+            query: context.query().to_owned(),
+        });
         Self {
             root,
             path: context.path.clone().into_owned(),
-            redirect_query,
+            redirect,
             options,
             status: context.problem.map(|problem| problem.status),
         }

@@ -243,9 +243,9 @@ impl PhpServer {
             }
             if Some(found.index) == self.directory_index
                 && !context.path.ends_with('/')
-                && !context.rewritten
+                && let Some(path) = context.slashless_path()
             {
-                let redirect = answer::directory_redirect(&context.path, context.query());
+                let redirect = answer::directory_redirect(&path, context.query());
                 return Outcome::answer(redirect);
             }
             let query = found

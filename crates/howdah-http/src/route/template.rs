@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 use std::rc::Rc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use howdah_config::model::{FileMatch, Part, Placeholder, Template};
 use http::header::COOKIE;
 
 use super::context::Context;
+use super::uri_query::escaped;
 use crate::path;
 
 /// A compiled [`Template`].
@@ -131,10 +132,11 @@ fn push(text: &mut String, placeholder: &Placeholder, context: &Context<'_>, pur
         }
         Placeholder::OrigUri => {
             let uri = &context.original.uri;
-            text.push_str(
-                uri.path_and_query()
-                    .map_or(uri.path(), |both| both.as_str()),
-            );
+            text.push_str(uri.path());
+            if let Some(query) = uri.query() {
+                text.push('?');
+                text.push_str(query);
+            }
         }
         Placeholder::OrigPath => text.push_str(context.original.uri.path()),
         Placeholder::Method => text.push_str(context.parts().method.as_str()),
@@ -222,10 +224,13 @@ fn push(text: &mut String, placeholder: &Placeholder, context: &Context<'_>, pur
             }
         }
         Placeholder::UnixTime => {
-            let now = SystemTime::now()
-                .duration_since(UNIX_EPOCH)
-                .unwrap_or_default();
-            let _ = write!(text, "{}", now.as_secs());
+            let _ = write!(text, "{}", since_1970().as_secs());
+        }
+        Placeholder::UnixMilliseconds => {
+            let _ = write!(text, "{}", since_1970().as_millis());
+        }
+        Placeholder::HttpTime => {
+            let _ = write!(text, "{}", httpdate::HttpDate::from(SystemTime::now()));
         }
         Placeholder::OrigMethod => text.push_str(context.original.method.as_str()),
         Placeholder::OrigQuery => text.push_str(context.original.uri.query().unwrap_or("")),
@@ -282,6 +287,21 @@ fn push_more(text: &mut String, placeholder: &Placeholder, context: &Context<'_>
         Placeholder::Protocol => {
             let _ = write!(text, "{:?}", context.original.version);
         }
+        Placeholder::EscapedPath => text.extend(escaped(&context.path)),
+        Placeholder::EscapedQuery => text.extend(escaped(context.query())),
+        Placeholder::EscapedUri => text.extend(escaped(&context.target())),
+        Placeholder::TlsVersion => {
+            // `TLSv1.3` in the words of Caddy.
+            let version = context.connection.tls.as_ref();
+            if let Some(number) = version.and_then(|tls| tls.protocol.strip_prefix("TLSv")) {
+                text.push_str("tls");
+                text.push_str(number);
+            }
+        }
+        Placeholder::TlsCipher => {
+            let tls = context.connection.tls.as_ref();
+            text.push_str(tls.map_or("", |tls| tls.cipher));
+        }
         Placeholder::LocalHost => {
             let _ = write!(text, "{}", context.connection.local.ip());
         }
@@ -329,6 +349,12 @@ fn push_more(text: &mut String, placeholder: &Placeholder, context: &Context<'_>
         // The upstream is not chosen yet; `header_up` puts it in later.
         _ => {}
     }
+}
+
+fn since_1970() -> Duration {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default()
 }
 
 fn path_text<'c>(context: &'c Context<'_>, purpose: Use) -> Cow<'c, str> {

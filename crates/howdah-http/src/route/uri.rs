@@ -7,6 +7,7 @@ use super::candidate::split_query;
 use super::context::Context;
 use super::notes;
 use super::template::{Text, Use};
+use super::uri_query::{self, QueryChange};
 use super::{Outcome, Refusal, RouteError};
 use crate::{answer, path};
 
@@ -67,6 +68,7 @@ pub(super) enum UriChange {
         find: Regex,
         replace: Text,
     },
+    Query(Box<[QueryChange]>),
 }
 
 impl UriChange {
@@ -87,6 +89,10 @@ impl UriChange {
                 find: notes::compile(find)?,
                 replace: Text::new(replace),
             },
+            model::UriChange::Query(changes) => {
+                let changes = changes.iter().map(QueryChange::compile);
+                Self::Query(changes.collect::<Result<_, _>>()?)
+            }
         })
     }
 
@@ -138,6 +144,7 @@ impl UriChange {
                     };
                 }
             }
+            Self::Query(changes) => uri_query::run(changes, context),
         }
         Outcome::Next
     }
