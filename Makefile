@@ -7,7 +7,7 @@ CARGO ?= cargo
 LISTEN ?= :8080
 
 .DEFAULT_GOAL := help
-.PHONY: help serve build debug test check lint deny fmt bench bench-quick h2spec soak fuzz miri reference clean
+.PHONY: help serve build debug test check lint deny fmt bench bench-quick h2spec conformance soak fuzz miri reference clean
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
@@ -45,13 +45,19 @@ bench: build ## Measure against the peers that are installed, in twenty minutes;
 	@scripts/setup.sh bench
 	$(MAKE) -C bench run
 
-bench-quick: build ## The same in five minutes, with less certainty
+bench-quick: build ## The same in six minutes, with less certainty
 	@scripts/setup.sh bench
 	$(MAKE) -C bench quick
 
 h2spec: debug ## Install h2spec, for which Go is needed, and run it
 	@test -x target/bin/h2spec || GOBIN=$(CURDIR)/target/bin go install github.com/summerwind/h2spec/cmd/h2spec@v2.2.1+incompatible
 	HOWDAH_H2SPEC=$(CURDIR)/target/bin/h2spec $(CARGO) test --locked -p howdah-tests --test http2_h2spec
+
+conformance: h2spec ## Run h2spec, and get certificates from Pebble, an ACME server; both are installed with Go
+	@test -x target/bin/pebble || GOBIN=$(CURDIR)/target/bin go install \
+		github.com/letsencrypt/pebble/v2/cmd/pebble@v2.10.1 \
+		github.com/letsencrypt/pebble/v2/cmd/pebble-challtestsrv@v2.10.1
+	HOWDAH_TEST_PEBBLE=$(CURDIR)/target/bin/pebble $(CARGO) test --locked -p howdah-tests --test tls_acme pebble
 
 soak: debug ## Have requests of every kind run in one process, with databases: SOAK of them (default 100000)
 	@scripts/setup.sh bench

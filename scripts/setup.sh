@@ -99,6 +99,16 @@ rust() {
 			--default-toolchain "$pinned"
 }
 
+# For pages as a person sees them: of the server, over each version of HTTP, and the benchmark's report.
+browser() {
+	if grep -qx 'ID=ubuntu' /etc/os-release; then
+		say "chromium is a snap on Ubuntu, which does not run in containers; the tests in a browser are skipped"
+		return
+	fi
+	packaged chromium
+	install "${packages[@]}"
+}
+
 command -v apt-get >/dev/null || die "this needs Debian or Ubuntu (apt-get); elsewhere install a C compiler, make, Rust, and PHP with its headers, then run make build"
 
 version=$(php_version)
@@ -116,12 +126,14 @@ rust
 case $task in
 build) ;;
 test)
-	install clang clang-format curl gdb git nginx-light openssl procps python3 shellcheck util-linux \
+	install clang clang-format curl gdb git nghttp2-client nginx-light openssl procps python3 shellcheck util-linux \
 		"php$version-cgi" "php$version-cli" "php$version-curl" "php$version-fpm" "php$version-gd" \
 		"php$version-intl" "php$version-zip" "php$version-pgsql" "php$version-mysql" php-apcu \
 		postgresql mariadb-server redis-server memcached
-	packaged php-codesniffer php-redis php-memcached
+	# Event loops: the third-party package of Icinga is where Debian has ReactPHP's.
+	packaged php-codesniffer php-redis php-memcached php-amphp-amp icinga-php-thirdparty
 	install "${packages[@]}"
+	browser
 	if [ -f tests/apps/packages.txt ]; then
 		mapfile -t apps < <(sed 's/#.*//; s/[[:space:]]*$//; /^$/d' tests/apps/packages.txt)
 		packaged "${apps[@]}"

@@ -23,7 +23,10 @@ step "build" make -s debug
 step "unit tests" cargo test --locked --workspace --exclude howdah-tests
 step "model checks of the queue" loom
 step "the PHP process, plain and with sanitizers" tests/databases.sh make -s -C worker OUT="$PWD/target/worker" check
-step "end to end, conformance" tests/databases.sh cargo test --locked -p howdah-tests
+step "the PHP process with faults" make -s -C worker OUT="$PWD/target/worker" faults
+export HOWDAH_FAULTY_PHP=$PWD/target/worker/faults/howdah-php
+# nohup and some supervisors have SIGHUP ignored, by which the tests reload.
+step "end to end, conformance" tests/databases.sh env --default-signal=HUP cargo test --locked -p howdah-tests
 step "bench harness" make -s -C bench test
 step "fuzz, 10 s each" fuzz/run.sh all 10 -seed=1
 step "release build" make -s build

@@ -7,12 +7,14 @@ use howdah_testkit::PATIENCE;
 
 pub mod acme;
 pub mod admin;
+pub mod browser;
 pub mod codeigniter;
 pub mod frames;
 pub mod http2;
 pub mod http3;
 pub mod meeting;
 pub mod phpt;
+pub mod soak;
 pub mod tls;
 pub mod traffic;
 pub mod worker;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use howdah_testkit::{PATIENCE, Request, Server, process};
+use howdah_testkit::{PATIENCE, Request, Server, ServerBuilder, process};
 use tempfile::TempDir;
 
 use crate::admin::ON;
@@ -49,6 +49,14 @@ impl Meeting {
     /// If it does not start.
     #[track_caller]
     pub fn serve_script(&self, script: &str, global: &str, lines: &str) -> Server {
+        let server = self.script(script, global, lines).start();
+        // A busy machine may give the process no time for as long as a hog takes.
+        server.allow_log("kept the others of this worker waiting");
+        server
+    }
+
+    /// The same, not started yet.
+    pub fn script(&self, script: &str, global: &str, lines: &str) -> ServerBuilder {
         let root = scripts().join("coroutine");
         let root = root.display();
         let dir = self.path().display();
@@ -57,10 +65,7 @@ impl Meeting {
              env MEETING {dir}\n{lines}\n}}\n}}"
         );
         let site = format!("root * {root}\nphp_server {{\nindex {script}\n}}");
-        let server = Server::caddyfile(caddyfile(&global, &site)).start();
-        // A busy machine may give the process no time for as long as a hog takes.
-        server.allow_log("kept the others of this worker waiting");
-        server
+        Server::caddyfile(caddyfile(&global, &site))
     }
 
     /// The folder.
@@ -114,6 +119,16 @@ impl Meeting {
                 Some((id, pid.parse().expect("a process id")))
             })
             .collect()
+    }
+
+    /// Removes all files, for the requests of another round.
+    ///
+    /// # Panics
+    /// If one cannot be removed.
+    pub fn clear(&self) {
+        for entry in std::fs::read_dir(self.path()).expect("a folder") {
+            std::fs::remove_file(entry.expect("an entry").path()).expect("removed");
+        }
     }
 
     /// Waits until so many requests have come.

@@ -1,0 +1,216 @@
+//! A real browser: headless Chromium, which loads one page, tells what became of it, and logs what went
+//! over the network.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::net::SocketAddr;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use howdah_testkit::{PATIENCE, Signal, process};
+use rcgen::{KeyPair, PublicKeyData};
+use rustls::crypto::ring::cipher_suite::TLS13_AES_128_GCM_SHA256;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::tls::Pair;
+
+/// How long a browser may take: it starts ten processes, which a busy machine is slow with.
+const LIMIT: Duration = Duration::from_secs(180);
+
+/// Chromium, and what it is told.
+#[derive(Debug)]
+pub struct Browser {
+    program: PathBuf,
+    flags: Vec<String>,
+}
+
+/// What a browser made of a page.
+#[derive(Debug)]
+pub struct Visit {
+    /// The document, after its `load` event.
+    pub document: String,
+    /// Parameters of what it logged, by the name of the event.
+    events: HashMap<String, Vec<Value>>,
+}
+
+impl Browser {
+    /// `None`, with a line that says so, if this machine has none.
+    pub fn find() -> Option<Self> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let names = ["chromium", "chromium-browser", "google-chrome"];
+        let mut files = std::env::split_paths(&path)
+            .flat_map(|folder| names.map(|name| folder.join(name)))
+            .filter(|file| file.is_file());
+        let Some(program) = files.next() else {
+            println!("skipped: chromium is not installed (scripts/setup.sh test)");
+            return None;
+        };
+        Some(Self {
+            program,
+            flags: Vec::new(),
+        })
+    }
+
+    /// Trusts this certificate, whoever issued it.
+    ///
+    /// # Panics
+    /// If it has no key.
+    #[must_use]
+    pub fn trusting(mut self, pair: &Pair) -> Self {
+        let pem = fs::read_to_string(&pair.key).expect("a key");
+        let key = KeyPair::from_pem(&pem).expect("a key");
+        let suite = TLS13_AES_128_GCM_SHA256.tls13().expect("it is one");
+        let hash = suite.common.hash_provider;
+        let hash = hash.hash(&key.subject_public_key_info());
+        let hash = STANDARD.encode(hash.as_ref());
+        let flag = format!("--ignore-certificate-errors-spki-list={hash}");
+        self.flags.push(flag);
+        self
+    }
+
+    /// Speaks HTTP/3 with this server, without having been told so by it.
+    #[must_use]
+    pub fn over_http3(mut self, server: SocketAddr) -> Self {
+        let origin = format!("localhost:{}", server.port());
+        let flag = format!("--origin-to-force-quic-on={origin}");
+        self.flags.push(flag);
+        self
+    }
+
+    /// Loads a page of `localhost`, and ends.
+    ///
+    /// # Panics
+    /// If it does not, or not with success.
+    #[track_caller]
+    pub fn visit(&self, url: &str) -> Visit {
+        let scratch = tempfile::tempdir().expect("a directory");
+        let mut running = Running::start(self, url, scratch);
+        let ended = process::wait_until(LIMIT, || {
+            running.child.try_wait().expect("a child").is_some()
+        });
+        let read = |name: &str| {
+            let bytes = fs::read(running.scratch.path().join(name)).unwrap_or_default();
+            String::from_utf8_lossy(&bytes).into_owned()
+        };
+        assert!(
+            ended,
+            "{url}: the browser does not end: {}",
+            read("messages")
+        );
+        let document = read("document");
+        let log = serde_json::from_str(&read("log"));
+        let log = log.unwrap_or_else(|error| panic!("{url}: {error}: {}", read("messages")));
+        Visit {
+            document,
+            events: events(&log),
+        }
+    }
+}
+
+impl Visit {
+    /// The text of an element that has this id and none in it.
+    pub fn text(&self, id: &str) -> Option<&str> {
+        let (_, rest) = self.document.split_once(&format!("id=\"{id}\""))?;
+        let (_, rest) = rest.split_once('>')?;
+        rest.split('<').next()
+    }
+
+    /// What was logged with an event of this name, as JSON.
+    pub fn logged(&self, event: &str) -> Vec<String> {
+        let logged = self.events.get(event).into_iter().flatten();
+        logged.map(Value::to_string).collect()
+    }
+}
+
+/// Events have numbers, whose names are at the beginning of a log.
+fn events(log: &Value) -> HashMap<String, Vec<Value>> {
+    let names: HashMap<i64, &String> = log["constants"]["logEventTypes"]
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter_map(|(name, number)| Some((number.as_i64()?, name)))
+        .collect();
+    let mut events: HashMap<String, Vec<Value>> = HashMap::new();
+    for event in log["events"].as_array().into_iter().flatten() {
+        let name = event["type"].as_i64().and_then(|number| names.get(&number));
+        if let Some(name) = name {
+            let logged = events.entry((*name).clone()).or_default();
+            logged.push(event["params"].clone());
+        }
+    }
+    events
+}
+
+/// A browser and its processes, which end with it.
+struct Running {
+    child: Child,
+    scratch: TempDir,
+}
+
+impl Running {
+    #[track_caller]
+    fn start(browser: &Browser, url: &str, scratch: TempDir) -> Self {
+        let folder = scratch.path();
+        let file = |name: &str| File::create(folder.join(name)).expect("a file");
+        let child = Command::new(&browser.program)
+            .args(["--headless", "--no-sandbox", "--dump-dom"])
+            .args(["--disable-gpu", "--disable-dev-shm-usage"])
+            .args(["--no-first-run", "--disable-background-networking"])
+            .args(["--disable-component-update", "--disable-sync"])
+            .args(["--disable-breakpad", "--disable-crash-reporter"])
+            .arg("--host-resolver-rules=MAP localhost 127.0.0.1, MAP * ~NOTFOUND")
+            .arg(format!("--user-data-dir={}", folder.display()))
+            .arg(format!("--log-net-log={}", folder.join("log").display()))
+            .arg("--net-log-capture-mode=Default")
+            .args(&browser.flags)
+            .arg(url)
+            .env("HOME", folder)
+            .env("TMPDIR", folder)
+            .env("DBUS_SESSION_BUS_ADDRESS", "disabled:")
+            .env(MARK, folder)
+            .stdin(Stdio::null())
+            .stdout(file("document"))
+            .stderr(file("messages"))
+            .process_group(0)
+            .spawn()
+            .expect("the browser starts");
+        Self { child, scratch }
+    }
+}
+
+/// A variable by which processes are known that have lost their parent.
+const MARK: &str = "HOWDAH_TEST_BROWSER";
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let pid = self.child.id();
+        let ended = self.child.try_wait().is_ok_and(|status| status.is_some());
+        let mut left = if ended {
+            Vec::new()
+        } else {
+            process::descendants(pid)
+        };
+        if !ended {
+            // Errors: they ended a moment ago.
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+        left.extend(marked(self.scratch.path()));
+        for process in left {
+            if process.is_alive() {
+                let _ = process::kill(process.pid, Signal::KILL);
+            }
+            let gone = process.wait_gone(PATIENCE);
+            assert!(gone || std::thread::panicking(), "{process:?} is left");
+        }
+    }
+}
+
+fn marked(folder: &Path) -> Vec<process::Process> {
+    process::with_environment(&format!("{MARK}={}", folder.display()))
+}
