@@ -1,9 +1,11 @@
 /*
- * Stands between a client and a server on Unix sockets and lets each answer come later by a constant time, as
- * if the server were further away: delay LISTEN TARGET MICROSECONDS. Ends when its parent does.
+ * Stands between a client and a server on Unix sockets and lets no answer come earlier than a constant time after
+ * what it answers was sent, as if the server were further away or had more to do: delay LISTEN TARGET MICROSECONDS.
+ * Ends when its parent does.
  *
- * One thread. Answers wait in one list: with one delay for all, it is sorted by the time at which they are due.
- * What the client sends goes on at once. Writing may block: both sides read whatever comes.
+ * One thread. What the client sends goes on at once; what the server answers waits in its pair until it is due.
+ * Pairs wait in one list: with one delay for all, it is sorted by the time at which they are due. Writing may block:
+ * both sides read whatever comes.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -21,6 +23,7 @@
 
 #define NS_PER_S INT64_C(1000000000)
 #define CHUNK 65536
+#define EVENTS 64
 
 struct pair;
 
@@ -29,22 +32,18 @@ struct end {
 	int fd;
 };
 
+/* A connection of a client, and the one to the server that is its own. */
 struct pair {
 	struct end client, server;
-	unsigned waiting; /* answers in the list */
-	int closed;
-};
-
-/* An answer, or with size 0 that the server has closed. */
-struct answer {
-	struct answer *next;
-	struct pair *pair;
-	int64_t due;
+	struct pair *next; /* in the list */
+	int64_t due;       /* nothing of an answer leaves before it */
+	char *bytes;       /* an answer that is not due */
 	size_t size;
-	char bytes[];
+	int listed, closed;
 };
 
-static struct answer *first, **last = &first;
+static struct pair *first, **last = &first;
+static struct pair *ended; /* closed, and not in the list; freed when no event can name them */
 static int epoll;
 
 static void fail(const char *what)
@@ -87,15 +86,23 @@ static int send_all(int fd, const char *bytes, size_t size)
 	return 0;
 }
 
+static void end_pair(struct pair *pair)
+{
+	free(pair->bytes);
+	pair->next = ended;
+	ended = pair;
+}
+
 static void close_pair(struct pair *pair)
 {
-	if (!pair->closed) {
-		pair->closed = 1;
-		close(pair->client.fd);
-		close(pair->server.fd);
+	if (pair->closed) {
+		return;
 	}
-	if (pair->waiting == 0) {
-		free(pair);
+	pair->closed = 1;
+	close(pair->client.fd);
+	close(pair->server.fd);
+	if (!pair->listed) {
+		end_pair(pair);
 	}
 }
 
@@ -128,49 +135,72 @@ static void take(int listener, const char *target)
 	watch(&pair->server);
 }
 
-static void keep(struct pair *pair, const char *bytes, size_t size, int64_t due)
+static void keep(struct pair *pair, const char *bytes, size_t size)
 {
-	struct answer *answer = malloc(sizeof *answer + size);
-	if (answer == NULL) {
-		fail("malloc");
+	pair->bytes = realloc(pair->bytes, pair->size + size);
+	if (pair->bytes == NULL) {
+		fail("realloc");
 	}
-	*answer = (struct answer){.pair = pair, .due = due, .size = size};
-	memcpy(answer->bytes, bytes, size);
-	*last = answer;
-	last = &answer->next;
-	pair->waiting++;
+	memcpy(pair->bytes + pair->size, bytes, size);
+	pair->size += size;
+}
+
+/* The client's bytes: their answer is due a delay from now, and what is there of an earlier one with it. */
+static void ask(struct pair *pair, const char *bytes, size_t size, int64_t delay)
+{
+	if (!pair->listed) {
+		pair->due = now() + delay;
+		pair->listed = 1;
+		pair->next = NULL;
+		*last = pair;
+		last = &pair->next;
+	}
+	if (send_all(pair->server.fd, bytes, size) < 0) {
+		close_pair(pair);
+	}
 }
 
 static void pass(struct end *end, int64_t delay)
 {
 	static char bytes[CHUNK];
 	struct pair *pair = end->pair;
+	if (pair->closed) {
+		return;
+	}
 	ssize_t size = recv(end->fd, bytes, sizeof bytes, 0);
-	if (end == &pair->server) {
-		keep(pair, bytes, size > 0 ? (size_t)size : 0, now() + delay);
-		if (size <= 0) {
-			epoll_ctl(epoll, EPOLL_CTL_DEL, end->fd, NULL);
-		}
-	} else if (size <= 0 || send_all(pair->server.fd, bytes, (size_t)size) < 0) {
+	if (size <= 0) {
+		/* The server's last words, such as why it refuses the client. */
+		send_all(pair->client.fd, pair->bytes, pair->size);
+		close_pair(pair);
+	} else if (end == &pair->client) {
+		ask(pair, bytes, (size_t)size, delay);
+	} else if (pair->listed) {
+		keep(pair, bytes, (size_t)size);
+	} else if (send_all(pair->client.fd, bytes, (size_t)size) < 0) {
 		close_pair(pair);
 	}
 }
 
+/* Answers that are due leave; one that the server has not given yet leaves when it does. */
 static void deliver(void)
 {
 	int64_t time = now();
 	while (first != NULL && first->due <= time) {
-		struct answer *answer = first;
-		struct pair *pair = answer->pair;
-		first = answer->next;
+		struct pair *pair = first;
+		first = pair->next;
 		if (first == NULL) {
 			last = &first;
 		}
-		pair->waiting--;
-		if (pair->closed || answer->size == 0 || send_all(pair->client.fd, answer->bytes, answer->size) < 0) {
+		pair->listed = 0;
+		if (pair->closed) {
+			end_pair(pair);
+			continue;
+		}
+		size_t size = pair->size;
+		pair->size = 0;
+		if (send_all(pair->client.fd, pair->bytes, size) < 0) {
 			close_pair(pair);
 		}
-		free(answer);
 	}
 }
 
@@ -189,8 +219,8 @@ int main(int argc, char **argv)
 		listen(listener, SOMAXCONN) < 0) {
 		fail(argv[1]);
 	}
-	struct epoll_event event = {.events = EPOLLIN};
-	if (epoll_ctl(epoll, EPOLL_CTL_ADD, listener, &event) < 0) {
+	struct epoll_event events[EVENTS] = {{.events = EPOLLIN}};
+	if (epoll_ctl(epoll, EPOLL_CTL_ADD, listener, &events[0]) < 0) {
 		fail("epoll_ctl");
 	}
 	for (;;) {
@@ -201,16 +231,22 @@ int main(int argc, char **argv)
 			wait = (struct timespec){left / NS_PER_S, left % NS_PER_S};
 			timeout = &wait;
 		}
-		/* One at a time: what is handled may close the other end of a pair. */
-		int count = epoll_pwait2(epoll, &event, 1, timeout, NULL);
+		int count = epoll_pwait2(epoll, events, EVENTS, timeout, NULL);
 		if (count < 0 && errno != EINTR) {
 			fail("epoll_pwait2");
 		}
-		if (count > 0 && event.data.ptr == NULL) {
-			take(listener, argv[2]);
-		} else if (count > 0) {
-			pass(event.data.ptr, delay);
+		for (int n = 0; n < count; n++) {
+			if (events[n].data.ptr == NULL) {
+				take(listener, argv[2]);
+			} else {
+				pass(events[n].data.ptr, delay);
+			}
 		}
 		deliver();
+		while (ended != NULL) {
+			struct pair *pair = ended;
+			ended = pair->next;
+			free(pair);
+		}
 	}
 }

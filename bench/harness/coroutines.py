@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 PEER = "howdah-coroutines"
 BLOCKING = "howdah-worker"
 CASE = "statements"
-# Of that case: ten answers that come 2.3 ms later each.
+# Of that case: ten answers that come after 2.3 ms each.
 BARE_WAIT_US = 23_000
 BLOCKING_WORKERS = 25
 WORKERS = 4
