@@ -167,6 +167,12 @@ impl Server {
         self.log.allow(text);
     }
 
+    /// A request that kept the others of its worker waiting is no alarm: a busy machine may give the
+    /// process no time for as long as a hog takes.
+    pub fn allow_hogs(&self) {
+        self.allow_log("kept the others of this worker waiting");
+    }
+
     /// Waits for a line with this text, past ones included. It is no alarm.
     ///
     /// # Panics

@@ -76,6 +76,7 @@ fn the_command_line_can_ask_for_it() {
         .args(["--concurrency", "20"])
         .env("MEETING", meeting.path())
         .start();
+    server.allow_hogs();
     for response in at_once(20, |n| send(&server, "meet", &n.to_string(), "&count=20")) {
         response.assert_status(200);
     }

@@ -51,6 +51,7 @@ impl Site {
         let text = format!("{site}\nroot * {root}\nphp_server {{\n{worker}\n}}");
         let global = "admin off\ngrace_period 1h\nfrankenphp {\nnum_threads 2\n}";
         let server = Server::caddyfile(caddyfile(global, &text)).start();
+        server.allow_hogs();
         Self { server, _www: www }
     }
 

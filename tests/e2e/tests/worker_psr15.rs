@@ -71,6 +71,7 @@ fn forms_and_uploads_are_parsed() {
 #[test]
 fn requests_at_a_time_keep_what_is_their_own() {
     let server = serve("concurrency 50");
+    server.allow_hogs();
     let answers = at_once(50, |n| {
         let who = format!("user{n}");
         let request = Request::new("POST", format!("/{n}?wait=200"))

@@ -80,6 +80,7 @@ fn classic_mode_works_as_before() {
 #[test]
 fn requests_at_a_time_have_a_kernel_each() {
     let server = serve("concurrency 50\nenv HOWDAH_KERNEL_PER_REQUEST 1");
+    server.allow_hogs();
     // They wait with their request in the kernel, where the next one would find its own.
     let answers = at_once(50, |n| json(&server.get(&format!("/page/{n}?wait=200"))));
     for (n, answer) in answers.iter().enumerate() {
