@@ -67,6 +67,9 @@ const VALUE: &str = r"(?:[A-Za-z0-9._~,-]|%[0-9A-Fa-f]{2})*";
 /// The same with reserved ones.
 const RESERVED: &str = r"(?:[A-Za-z0-9._~,:/?#\[\]@!$&'()*+;=-]|%[0-9A-Fa-f]{2})*";
 
+/// Characters that a name is made of.
+const NAME: &str = "[A-Za-z0-9_.%~-]+";
+
 /// The regular expression of all that a template can expand to; `None` if it is no template.
 fn template(text: &str) -> Option<String> {
     if text.len() > TEMPLATE_MAX {
@@ -99,7 +102,10 @@ fn expression(pattern: &mut String, text: &str) -> Option<()> {
     };
     let mut variables = Vec::new();
     for name in names.split(',') {
-        let name = name.strip_suffix('*').unwrap_or(name);
+        let (name, exploded) = match name.strip_suffix('*') {
+            Some(name) => (name, true),
+            None => (name, false),
+        };
         let name = match name.split_once(':') {
             Some((name, length)) if length.parse::<u16>().is_ok() => name,
             Some(_) => return None,
@@ -109,7 +115,12 @@ fn expression(pattern: &mut String, text: &str) -> Option<()> {
         if name.is_empty() || !name.chars().all(valid) {
             return None;
         }
-        variables.push(regex::escape(name));
+        // A map that is exploded has names of its own.
+        variables.push(if exploded {
+            NAME.to_owned()
+        } else {
+            regex::escape(name)
+        });
     }
     let (first, between) = match operator {
         None | Some('+') => ("", ","),
@@ -122,34 +133,20 @@ fn expression(pattern: &mut String, text: &str) -> Option<()> {
     };
     // A variable that is not set leaves nothing, not even its separator. A String takes all that is written
     // to it.
-    pattern.push_str("(?:");
-    pattern.push_str(first);
-    for (index, variable) in variables.iter().enumerate() {
-        if index > 0 {
-            pattern.push_str("(?:");
-            pattern.push_str(between);
+    let _ = match operator {
+        Some(';' | '?' | '&') => {
+            // Any of them may be the first that is set. A list or map that is exploded has several.
+            let any = variables.join("|");
+            let value = format!("(?:={VALUE})?");
+            write!(
+                pattern,
+                "(?:{first}(?:{any}){value}(?:{between}{NAME}{value})*)?"
+            )
         }
-        match operator {
-            Some('+' | '#') => pattern.push_str(RESERVED),
-            Some(';' | '?' | '&') => {
-                pattern.push_str(variable);
-                pattern.push_str("(?:=");
-                pattern.push_str(VALUE);
-                pattern.push_str(")?");
-                // A list or map that is exploded has several of them.
-                let _ = write!(pattern, "(?:{between}[A-Za-z0-9_.%]+(?:={VALUE})?)*");
-            }
-            Some('.' | '/') => {
-                pattern.push_str(VALUE);
-                let _ = write!(pattern, "(?:{between}{VALUE})*");
-            }
-            _ => pattern.push_str(VALUE),
-        }
-    }
-    for _ in 1..variables.len() {
-        pattern.push_str(")?");
-    }
-    pattern.push_str(")?");
+        Some('.' | '/') => write!(pattern, "(?:{first}{VALUE}(?:{between}{VALUE})*)?"),
+        Some(_) => write!(pattern, "(?:{first}{RESERVED})?"),
+        None => write!(pattern, "{VALUE}"),
+    };
     Some(())
 }
 
@@ -177,7 +174,9 @@ mod tests {
             ("https://a{/one}", "https://a", true),
             ("https://a/b{?q,lang}", "https://a/b?q=1&lang=en", true),
             ("https://a/b{?q,lang}", "https://a/b?q=1", true),
+            ("https://a/b{?q,lang}", "https://a/b?lang=en", true),
             ("https://a/b{?q}", "https://a/b?other=1", false),
+            ("https://a/b{?q*}", "https://a/b?other=1", true),
             ("https://a/b?x=1{&y}", "https://a/b?x=1&y=2", true),
             ("https://a/b{#part}", "https://a/b#x", true),
             ("https://a/b{;m}", "https://a/b;m=1", true),
