@@ -3,7 +3,8 @@
 use http::header::{HeaderName, HeaderValue, LOCATION};
 use http::{HeaderMap, StatusCode};
 
-/// Bytes of a header; more is no response.
+/// Bytes of a header; more is no response. So many have fewer names than a map has room for, which would
+/// panic.
 pub(super) const SIZE_MAX: usize = 64 << 10;
 
 /// Where the header ends and the body starts, if it is there as a whole.
@@ -19,7 +20,7 @@ pub(super) fn end(bytes: &[u8]) -> Option<usize> {
     None
 }
 
-/// Status and fields. What is no field is left out and counted.
+/// Status and fields of at most [`SIZE_MAX`] bytes. What is no field is left out and counted.
 pub(super) fn parse(bytes: &[u8]) -> (StatusCode, HeaderMap, usize) {
     let mut status = None;
     let mut headers = HeaderMap::new();
@@ -87,5 +88,30 @@ mod tests {
             );
         }
         assert_eq!(end(b"A: b\r\nC: d"), None);
+    }
+
+    #[test]
+    fn the_largest_header_leaves_room_for_the_fields_of_the_server() {
+        // All that a name may have, so that most of them are short.
+        let letters = b"abcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-.^_`|~";
+        let mut text = Vec::new();
+        for mut number in 1.. {
+            let start = text.len();
+            while number > 0 {
+                text.push(letters[number % letters.len()]);
+                number /= letters.len();
+            }
+            text.extend_from_slice(b":\n");
+            if text.len() > SIZE_MAX {
+                text.truncate(start);
+                break;
+            }
+        }
+        let (_, mut headers, bad) = parse(&text);
+        assert_eq!(bad, 0);
+        for number in 0..1000 {
+            let name = HeaderName::try_from(format!("x-{number}")).expect("a name");
+            headers.insert(name, HeaderValue::from_static(""));
+        }
     }
 }

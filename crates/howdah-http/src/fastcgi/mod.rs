@@ -110,11 +110,12 @@ impl FastCgi {
                 Some(Record::End(status)) => return Err(Failure::Refused(status)),
                 Some(Record::Output(part)) => {
                     output.extend_from_slice(&part);
-                    if let Some(end) = head::end(&output) {
-                        break end;
-                    }
-                    if output.len() > head::SIZE_MAX {
+                    let end = head::end(&output);
+                    if end.unwrap_or(output.len()) > head::SIZE_MAX {
                         return Err(Failure::HeaderSize);
+                    }
+                    if let Some(end) = end {
+                        break end;
                     }
                 }
             }
