@@ -33,6 +33,10 @@ const HOP_BY_HOP: [&str; 5] = [
     "upgrade",
 ];
 
+/// Fields of a head; what is beyond is left out. A map has room for 24,576 names and panics on more, and the
+/// server adds some.
+const FIELDS_MAX: usize = 16_384;
+
 impl Head {
     /// Builds a head from what a worker sent. Fields that HTTP does not allow are left out, as php-fpm's
     /// clients do; `None` if the status is not one of a final response.
@@ -76,7 +80,7 @@ impl Head {
 /// The fields that a script may set and HTTP allows.
 fn allowed(fields: impl Iterator<Item = (Bytes, Bytes)>) -> HeaderMap {
     let mut headers = HeaderMap::with_capacity(8);
-    for (name, value) in fields {
+    for (name, value) in fields.take(FIELDS_MAX) {
         let Ok(name) = HeaderName::from_bytes(&name) else {
             continue;
         };
@@ -250,6 +254,13 @@ mod tests {
                 .reason
                 .is_empty()
         );
+    }
+
+    #[test]
+    fn fields_beyond_all_limits_are_left_out() {
+        let fields = (0..40_000).map(|number: u32| (format!("{number:x}").into(), Bytes::new()));
+        let head = Head::new(200, b"", fields).expect("a head");
+        assert_eq!(head.headers.len(), FIELDS_MAX);
     }
 
     #[test]
