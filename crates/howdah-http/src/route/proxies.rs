@@ -72,7 +72,8 @@ fn address(text: &str) -> Option<IpAddr> {
         return Some(address.ip().to_canonical());
     }
     let inner = text.strip_prefix('[')?.strip_suffix(']')?;
-    inner.parse().ok()
+    let address: std::net::Ipv6Addr = inner.parse().ok()?;
+    Some(address.to_canonical())
 }
 
 #[cfg(test)]
@@ -102,6 +103,7 @@ mod tests {
             (false, "10.0.0.1", "unknown, 2.2.2.2:80", "2.2.2.2"),
             (false, "10.0.0.1", "", "10.0.0.1"),
             (false, "10.0.0.1", "[::1]:80", "::1"),
+            (false, "10.0.0.1", "[::ffff:2.2.2.2]", "2.2.2.2"),
             (true, "10.0.0.1", "6.6.6.6, 2.2.2.2, 10.0.0.2", "2.2.2.2"),
             (true, "10.0.0.1", "10.0.0.3, 10.0.0.2", "10.0.0.3"),
             (true, "1.1.1.1", "2.2.2.2", "1.1.1.1"),
