@@ -129,7 +129,7 @@ fn query(uri: &str, edits: &[Edit]) -> String {
     };
     let parameters = query.split('&').filter_map(|parameter| {
         let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
-        let plain = percent_encoding::percent_decode_str(name).decode_utf8_lossy();
+        let plain = decoded(name);
         let mut value = Cow::Borrowed(value);
         let mut changed = false;
         for edit in edits {
@@ -140,9 +140,7 @@ fn query(uri: &str, edits: &[Edit]) -> String {
                     changed = true;
                 }
                 Edit::Hash(own) if *own == plain => {
-                    value = Cow::Owned(hash(
-                        &percent_encoding::percent_decode_str(&value).decode_utf8_lossy(),
-                    ));
+                    value = Cow::Owned(hash(&decoded(&value)));
                     changed = true;
                 }
                 _ => {}
@@ -162,6 +160,14 @@ fn query(uri: &str, edits: &[Edit]) -> String {
     }
 }
 
+/// As an application reads it.
+fn decoded(text: &str) -> String {
+    let spaced = text.replace('+', " ");
+    percent_encoding::percent_decode_str(&spaced)
+        .decode_utf8_lossy()
+        .into_owned()
+}
+
 fn escaped(text: &str) -> String {
     percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).to_string()
 }
@@ -169,7 +175,9 @@ fn escaped(text: &str) -> String {
 fn cookies(text: &str, edits: &[Edit]) -> String {
     let cookies = text.split(';').filter_map(|cookie| {
         let cookie = cookie.trim();
-        let (name, value) = cookie.split_once('=').unwrap_or((cookie, ""));
+        let Some((name, value)) = cookie.split_once('=') else {
+            return Some(cookie.to_owned());
+        };
         let mut value = Cow::Borrowed(value);
         for edit in edits {
             match edit {
@@ -216,11 +224,17 @@ mod tests {
             format!("/p?a=%3Cx%3E&%61=%3Cx%3E&c={}&d&e=%20", hash("caddy"))
         );
         assert_eq!(query("/p?b=1", &edits), "/p");
+        let spaced = [Edit::Delete("a b".into()), Edit::Hash("c".into())];
+        assert_eq!(
+            query("/p?a+b=1&a%20b=2&c=x+y", &spaced),
+            format!("/p?c={}", hash("x y"))
+        );
         assert_eq!(query("/p", &edits), "/p");
         assert_eq!(
             cookies("a=1; b=2; c=3; d=4", &edits),
             format!("a=<x>; c={}; d=4", hash("3"))
         );
+        assert_eq!(cookies("REDACTED", &edits), "REDACTED");
         // The digest of the empty text is known to all.
         assert_eq!(hash(""), "e3b0c442");
     }
