@@ -10,13 +10,12 @@ use std::hash::{BuildHasher, RandomState};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use howdah_config::model::BasicAuth;
-use http::header::{AUTHORIZATION, HeaderValue, WWW_AUTHENTICATE};
+use http::header::{HeaderValue, WWW_AUTHENTICATE};
 use http::{HeaderMap, Response, StatusCode};
 use tokio::sync::Semaphore;
 
+use crate::credentials::credentials;
 use crate::response::Content;
 use crate::route::forward_auth::Granted;
 use crate::{answer, clock};
@@ -181,16 +180,4 @@ impl Check {
         }
         Some(Verdict::Password { key, good })
     }
-}
-
-/// Name and password of the request.
-fn credentials(headers: &HeaderMap) -> Option<(Vec<u8>, Vec<u8>)> {
-    let value = headers.get(AUTHORIZATION)?.as_bytes();
-    let (scheme, rest) = value.split_at_checked(6)?;
-    if !scheme.eq_ignore_ascii_case(b"Basic ") {
-        return None;
-    }
-    let decoded = STANDARD.decode(rest.trim_ascii()).ok()?;
-    let colon = decoded.iter().position(|byte| *byte == b':')?;
-    Some((decoded[..colon].to_vec(), decoded[colon + 1..].to_vec()))
 }

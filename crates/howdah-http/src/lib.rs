@@ -26,6 +26,7 @@ mod challenge;
 mod check;
 mod clock;
 mod connection;
+mod credentials;
 mod date;
 mod encode;
 pub mod endpoint;

@@ -15,6 +15,7 @@ pub(crate) mod intercept;
 mod map;
 mod matcher;
 pub(crate) mod notes;
+mod parameters;
 pub(crate) mod pattern;
 mod php;
 mod policy;

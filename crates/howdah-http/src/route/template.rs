@@ -9,7 +9,7 @@ use howdah_config::model::{FileMatch, Part, Placeholder, Template};
 use http::header::COOKIE;
 
 use super::context::Context;
-use super::uri_query::escaped;
+use super::parameters::escaped;
 use crate::path;
 
 /// A compiled [`Template`].

@@ -1,0 +1,111 @@
+//! The parameters of a query, and changes of single ones. What is not changed stays as the client wrote it.
+
+use std::borrow::Cow;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
+use regex::Regex;
+
+use crate::path;
+
+/// Escaped in a name or value.
+const PARAMETER: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
+
+/// The text as a name or value in a query.
+pub(super) fn escaped(text: &str) -> PercentEncode<'_> {
+    utf8_percent_encode(text, PARAMETER)
+}
+
+/// A query. Names and values are decoded ones.
+pub(super) struct Parameters<'q> {
+    pairs: Vec<Pair<'q>>,
+}
+
+struct Pair<'q> {
+    /// Decoded.
+    name: String,
+    /// As it goes on, with its name.
+    text: Cow<'q, str>,
+}
+
+impl<'q> Pair<'q> {
+    fn sent(text: &'q str) -> Self {
+        let name = text.split_once('=').map_or(text, |(name, _)| name);
+        Self {
+            name: path::decode_query(name),
+            text: text.into(),
+        }
+    }
+
+    fn new(name: &str, value: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            text: format!("{}={}", escaped(name), escaped(value)).into(),
+        }
+    }
+
+    fn value(&self) -> String {
+        let value = self.text.split_once('=').map_or("", |(_, value)| value);
+        path::decode_query(value)
+    }
+}
+
+impl<'q> Parameters<'q> {
+    /// Those that a client sent.
+    pub(super) fn sent(query: &'q str) -> Self {
+        let texts = query.split('&').filter(|text| !text.is_empty());
+        Self {
+            pairs: texts.map(Pair::sent).collect(),
+        }
+    }
+
+    /// Takes the place of those that have the new name already.
+    pub(super) fn rename(&mut self, old: &str, new: &str) {
+        if old == new || !self.pairs.iter().any(|pair| pair.name == old) {
+            return;
+        }
+        self.pairs.retain(|pair| pair.name != new);
+        for pair in self.pairs.iter_mut().filter(|pair| pair.name == old) {
+            *pair = Pair::new(new, &pair.value());
+        }
+    }
+
+    /// In place of all of that name.
+    pub(super) fn set(&mut self, name: &str, value: &str) {
+        // The place of the first one is kept: those before it have other names.
+        let first = self.pairs.iter().position(|known| known.name == name);
+        self.delete(name);
+        let index = first.unwrap_or(self.pairs.len());
+        self.pairs.insert(index, Pair::new(name, value));
+    }
+
+    /// Behind the others.
+    pub(super) fn add(&mut self, name: &str, value: &str) {
+        self.pairs.push(Pair::new(name, value));
+    }
+
+    /// Replaces what is found in values; `None`: in those of all names.
+    pub(super) fn replace(&mut self, name: Option<&str>, find: &Regex, replace: &str) {
+        let wanted = |pair: &&mut Pair<'_>| name.is_none_or(|name| pair.name == name);
+        for pair in self.pairs.iter_mut().filter(wanted) {
+            let value = pair.value();
+            if let Cow::Owned(replaced) = find.replace_all(&value, replace) {
+                *pair = Pair::new(&pair.name, &replaced);
+            }
+        }
+    }
+
+    /// All of that name.
+    pub(super) fn delete(&mut self, name: &str) {
+        self.pairs.retain(|pair| pair.name != name);
+    }
+
+    /// As it goes on.
+    pub(super) fn text(&self) -> String {
+        let texts: Vec<&str> = self.pairs.iter().map(|pair| &*pair.text).collect();
+        texts.join("&")
+    }
+}
