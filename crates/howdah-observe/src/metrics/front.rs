@@ -140,6 +140,13 @@ pub(super) struct Summed {
 }
 
 impl Summed {
+    pub(super) fn add(&mut self, other: &Self) {
+        for (total, bucket) in self.buckets.iter_mut().zip(&other.buckets) {
+            *total += bucket;
+        }
+        self.sum_ns = self.sum_ns.wrapping_add(other.sum_ns);
+    }
+
     pub(super) fn count(&self) -> u64 {
         self.buckets.iter().sum()
     }

@@ -8,6 +8,7 @@
 //! A shard has one writer, so counting needs no locked instruction; shards are added up when somebody
 //! scrapes. All labels are known at the start, so no request allocates a label.
 
+mod caddy;
 mod front;
 mod page;
 mod process;

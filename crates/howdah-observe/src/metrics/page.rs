@@ -1,8 +1,8 @@
 //! A scrape: all values at one moment, as text.
 //!
 //! Names that begin with `howdah_` are ours, those with `frankenphp_` are FrankenPHP's with its meaning, so
-//! that dashboards made for it work. Its counters have no `_total` at the end, which the format demands of
-//! counters; they are written as gauges, and `rate()` does not mind.
+//! that dashboards made for it work; for those with `caddy_` see there. FrankenPHP's counters have no `_total`
+//! at the end, which the format demands of counters; they are written as gauges, and `rate()` does not mind.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,6 +13,7 @@ use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 
+use super::caddy;
 use super::front::{BOUNDS, METHODS, Measures, PHASES, PROTOCOLS, Phase, STATUSES, Summed};
 use super::process::Process;
 
@@ -199,18 +200,19 @@ impl Collector for Once {
         requests(&mut writer, &page)?;
         workers(&mut writer, &page)?;
         frankenphp(&mut writer, &page)?;
+        caddy::encode(&mut writer, &page)?;
         hubs(&mut writer, &page)?;
         process(&mut writer, &page)
     }
 }
 
 /// Labels and a value.
-type Sample<'l> = (Vec<(&'static str, &'l str)>, u64);
+pub(super) type Sample<'l> = (Vec<(&'static str, &'l str)>, u64);
 
-struct Writer<'a>(DescriptorEncoder<'a>);
+pub(super) struct Writer<'a>(DescriptorEncoder<'a>);
 
 impl Writer<'_> {
-    fn family(
+    pub(super) fn family(
         &mut self,
         name: &str,
         help: &str,
@@ -221,7 +223,7 @@ impl Writer<'_> {
     }
 
     /// `name` without `_total`.
-    fn counters<'l>(
+    pub(super) fn counters<'l>(
         &mut self,
         name: &str,
         help: &str,
@@ -236,7 +238,7 @@ impl Writer<'_> {
         })
     }
 
-    fn gauges<'l>(
+    pub(super) fn gauges<'l>(
         &mut self,
         name: &str,
         help: &str,
@@ -256,7 +258,7 @@ impl Writer<'_> {
         })
     }
 
-    fn gauge(&mut self, name: &str, help: &str, value: u64) -> fmt::Result {
+    pub(super) fn gauge(&mut self, name: &str, help: &str, value: u64) -> fmt::Result {
         self.family(name, help, MetricType::Gauge, |own| {
             own.encode_gauge(&value)
         })
@@ -378,7 +380,7 @@ fn requests(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "bounds are small")]
-fn histogram(
+pub(super) fn histogram(
     family: &mut MetricEncoder<'_>,
     summed: &Summed,
     labels: &[(&str, &str)],

@@ -250,6 +250,27 @@ fn pools_are_shown_in_both_vocabularies() {
 }
 
 #[test]
+fn requests_are_shown_under_the_names_of_caddy() {
+    let text = page().render();
+    for line in [
+        r#"caddy_http_requests_in_flight{server="howdah"} 2"#,
+        r#"caddy_http_requests_total{server="howdah",method="GET"} 3"#,
+        r#"caddy_http_requests_total{server="howdah",method="other"} 1"#,
+        r#"caddy_http_request_duration_seconds_bucket{le="0.0005",server="howdah"} 3"#,
+        r#"caddy_http_request_duration_seconds_bucket{le="+Inf",server="howdah"} 5"#,
+        r#"caddy_http_request_duration_seconds_count{server="howdah"} 5"#,
+        r#"caddy_http_request_duration_seconds_sum{server="howdah"} 0.002302"#,
+        r#"caddy_http_response_size_bytes_bucket{le="+Inf",server="howdah"} 5"#,
+        r#"caddy_http_response_size_bytes_sum{server="howdah"} 13.0"#,
+        r#"caddy_http_response_size_bytes_count{server="howdah"} 5"#,
+        "caddy_config_last_reload_successful 0",
+        "caddy_config_last_reload_success_timestamp_seconds 1700000000",
+    ] {
+        has(&text, line);
+    }
+}
+
+#[test]
 fn without_counters_of_requests_the_rest_is_there() {
     let quiet = Page {
         measures: None,
@@ -258,6 +279,7 @@ fn without_counters_of_requests_the_rest_is_there() {
     let text = quiet.render();
     assert!(!text.contains("howdah_http_requests_total"));
     assert!(!text.contains("frankenphp_worker_request_count"));
+    assert!(!text.contains("caddy_http_requests_total"));
     has(&text, "frankenphp_total_threads 3");
 }
 

@@ -1,0 +1,79 @@
+//! Caddy's names for what is counted here, so that dashboards made for it show requests, times and traffic.
+//! Its label `server` is always ours.
+//!
+//! Left out is what would have to be made up: the labels `handler`, `host` and `code` (statuses are counted by
+//! class), times to the first byte, sizes of requests with their headers, errors of handlers, and the health of
+//! upstreams.
+
+use std::fmt;
+
+use prometheus_client::encoding::NoLabelSet;
+use prometheus_client::metrics::MetricType;
+
+use super::front::{METHODS, STATUSES, Summed};
+use super::page::{Page, Writer, histogram};
+
+const SERVER: (&str, &str) = ("server", "howdah");
+
+pub(super) fn encode(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
+    writer.gauge(
+        "caddy_config_last_reload_successful",
+        "Whether the last configuration reload attempt was successful.",
+        page.config.last_successful.into(),
+    )?;
+    writer.gauge(
+        "caddy_config_last_reload_success_timestamp_seconds",
+        "Timestamp of the last successful configuration reload.",
+        page.config.last_success,
+    )?;
+    writer.gauges(
+        "caddy_http_requests_in_flight",
+        "Number of requests currently handled by this server.",
+        [(vec![SERVER], page.in_flight)],
+    )?;
+    let Some(measures) = &page.measures else {
+        return Ok(());
+    };
+    let rows = || 0..=measures.pools();
+    let mut by_method = [0; METHODS.len()];
+    for (method, _, count) in rows().flat_map(|row| measures.requests(row)) {
+        by_method[method] += count;
+    }
+    let counts = METHODS.iter().zip(by_method);
+    writer.counters(
+        "caddy_http_requests",
+        "Counter of HTTP(S) requests made.",
+        counts
+            .filter(|(_, count)| *count > 0)
+            .map(|(method, count)| (vec![SERVER, ("method", *method)], count)),
+    )?;
+    let mut times = Summed::default();
+    for row in rows() {
+        for class in 0..STATUSES.len() {
+            times.add(&measures.total(row, class));
+        }
+    }
+    writer.family(
+        "caddy_http_request_duration_seconds",
+        "Histogram of round-trip request durations.",
+        MetricType::Histogram,
+        |family| histogram(family, &times, &[SERVER]),
+    )?;
+    // Sizes are added up and not sorted, so that there is the one bucket for all.
+    let sizes = [(f64::INFINITY, times.count())];
+    writer.family(
+        "caddy_http_response_size_bytes",
+        "Size of the returned response.",
+        MetricType::Histogram,
+        |family| {
+            #[expect(
+                clippy::cast_precision_loss,
+                reason = "the format has no other numbers"
+            )]
+            let sent = measures.sent() as f64;
+            family
+                .encode_family(&[SERVER])?
+                .encode_histogram::<NoLabelSet>(sent, times.count(), &sizes, None)
+        },
+    )
+}
