@@ -1,0 +1,80 @@
+//! `howdah_http` and `howdah_observe`: values of header fields that clients and applications send.
+//!
+//! ```text
+//! SIZE SECONDS       of a file
+//! name: value        the request's fields, any number
+//!                    an empty line
+//! name: value        the response's fields
+//! ```
+#![no_main]
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+use libfuzzer_sys::fuzz_target;
+
+#[allow(dead_code, reason = "private to its crate")]
+#[path = "../../crates/howdah-http/src/encode/accept.rs"]
+mod accept;
+#[allow(dead_code, unreachable_pub, reason = "private to its crate")]
+#[path = "../../crates/howdah-http/src/files/conditional.rs"]
+mod conditional;
+#[allow(dead_code, reason = "private to its crate")]
+#[path = "../../crates/howdah-observe/src/trace/context.rs"]
+mod context;
+#[allow(dead_code, reason = "private to its crate")]
+#[path = "../../crates/howdah-http/src/credentials.rs"]
+mod credentials;
+#[allow(dead_code, unreachable_pub, reason = "private to its crate")]
+#[path = "../../crates/howdah-http/src/encode/header.rs"]
+mod header;
+#[allow(dead_code, reason = "private to its crate")]
+#[path = "../../crates/howdah-http/src/hints.rs"]
+mod hints;
+#[allow(dead_code, reason = "private to its crate")]
+#[path = "../../crates/howdah-http/src/route/proxies.rs"]
+mod proxies;
+#[allow(dead_code, unreachable_pub, reason = "private to its crate")]
+#[path = "../../crates/howdah-http/src/files/range.rs"]
+mod range;
+
+#[path = "headers/files.rs"]
+mod files;
+#[path = "headers/neighbours.rs"]
+mod neighbours;
+#[path = "headers/oracles.rs"]
+mod oracles;
+
+use neighbours::{RouteError, RouteErrorKind, application, cache, joined, settings};
+
+fuzz_target!(|data: &[u8]| {
+    _ = run(data);
+});
+
+fn run(data: &[u8]) -> Option<()> {
+    let mut lines = data.split(|byte| *byte == b'\n');
+    let first = str::from_utf8(lines.next()?).ok()?;
+    let (size, seconds) = first.split_once(' ')?;
+    let (size, seconds) = (size.parse::<u16>().ok()?, seconds.parse().ok()?);
+    let request = fields(lines.by_ref().take_while(|line| !line.is_empty()))?;
+    let response = fields(lines.filter(|line| !line.is_empty()))?;
+    files::ranges(&request, u64::from(size % 300));
+    files::conditions(&request, size.into(), seconds);
+    oracles::codings(&request);
+    oracles::compressed(&request, &response);
+    oracles::clients(&request);
+    oracles::passwords(&request);
+    oracles::traces(&request);
+    oracles::links(&request, &response);
+    Some(())
+}
+
+fn fields<'l>(lines: impl Iterator<Item = &'l [u8]>) -> Option<HeaderMap> {
+    let mut headers = HeaderMap::new();
+    for line in lines {
+        let colon = line.iter().position(|byte| *byte == b':')?;
+        headers.append(
+            HeaderName::from_bytes(&line[..colon]).ok()?,
+            HeaderValue::from_bytes(line[colon + 1..].trim_ascii()).ok()?,
+        );
+    }
+    Some(headers)
+}

@@ -1,0 +1,71 @@
+//! What the files under test expect of the crates that they are taken from.
+
+use http::{HeaderMap, HeaderName};
+
+/// `howdah_http::files::cache`.
+pub(crate) mod cache {
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(crate) struct Identity {
+        pub(crate) size: u64,
+        pub(crate) modified: (i64, u64),
+    }
+}
+
+/// `howdah_http::files`.
+pub(crate) fn joined(headers: &HeaderMap, name: HeaderName) -> Option<String> {
+    let values = headers.get_all(name).iter();
+    let texts: Vec<&str> = values.map(|value| value.to_str().unwrap_or("")).collect();
+    (!texts.is_empty()).then(|| texts.join(", "))
+}
+
+/// `howdah_http::route`.
+#[derive(Debug)]
+pub(crate) enum RouteErrorKind {
+    HeaderName {
+        #[allow(dead_code, reason = "shown when a target's own name is wrong")]
+        text: String,
+    },
+}
+
+#[derive(Debug)]
+pub(crate) struct RouteError(#[allow(dead_code, reason = "shown")] RouteErrorKind);
+
+impl From<RouteErrorKind> for RouteError {
+    fn from(kind: RouteErrorKind) -> Self {
+        Self(kind)
+    }
+}
+
+/// `howdah_http::application`.
+pub(crate) mod application {
+    use std::cell::RefCell;
+    use std::convert::Infallible;
+
+    use http::{HeaderMap, StatusCode};
+
+    /// Keeps what is sent.
+    #[derive(Clone, Copy)]
+    pub(crate) struct Interim<'s>(pub(crate) &'s RefCell<Vec<HeaderMap>>);
+
+    impl Interim<'_> {
+        pub(crate) fn send(self, status: StatusCode, fields: &HeaderMap) -> Result<(), Infallible> {
+            assert_eq!(status, StatusCode::EARLY_HINTS);
+            self.0.borrow_mut().push(fields.clone());
+            Ok(())
+        }
+    }
+}
+
+/// `howdah_observe::trace::settings`.
+pub(crate) mod settings {
+    use crate::context::TraceId;
+
+    /// The caller decides.
+    pub struct Sampler;
+
+    impl Sampler {
+        pub(crate) fn samples(&self, _: TraceId, caller: Option<bool>) -> bool {
+            caller.unwrap_or(true)
+        }
+    }
+}
