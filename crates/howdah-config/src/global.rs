@@ -20,7 +20,6 @@ const DEFAULT_ADMIN_PORT: u16 = 2019;
 const MAX_SOCKET_PATH: usize = 107;
 const DNS: &str = "the DNS challenge is not part of this version";
 const KEEPALIVE: &str = "`timeouts { idle … }` closes connections without requests";
-const OCSP: &str = "authorities no longer offer OCSP";
 
 /// The options while they are read.
 #[derive(Default)]
@@ -283,6 +282,20 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
         ),
         Item::Supported(
             Entry {
+                name: "ocsp_stapling",
+                syntax: "ocsp_stapling off",
+                default: "on, for certificates whose authority has OCSP",
+                about: "Handshakes carry no word of the authority that the certificate is not revoked.",
+                differs: "",
+                example: "ocsp_stapling off",
+            },
+            |_, call, draft| {
+                draft.global.https.ocsp_stapling = false;
+                only(call, &["off"], "it is on unless it is `off`")
+            },
+        ),
+        Item::Supported(
+            Entry {
                 name: "storage",
                 syntax: "storage file_system PATH  or  storage redis { … }",
                 default: "`$XDG_DATA_HOME/howdah`, else `~/.local/share/howdah`, for root and with `user` \
@@ -377,8 +390,10 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
         Item::Unsupported("filesystem", ""),
         Item::Unsupported("key_type", "keys are ECDSA on P-256"),
         Item::Unsupported("mercure", ""),
-        Item::Unsupported("ocsp_interval", OCSP),
-        Item::Unsupported("ocsp_stapling", OCSP),
+        Item::Unsupported(
+            "ocsp_interval",
+            "a response is fetched anew at half of its life",
+        ),
         Item::Unsupported("on_demand_tls", "name each host in a site's address"),
         Item::Unsupported("pki", "there is one internal authority, with its defaults"),
         Item::Unsupported("preferred_chains", ""),

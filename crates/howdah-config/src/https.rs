@@ -9,6 +9,10 @@ use crate::model::{Address, Handler, Part, Placeholder, Redis, Route, Site, Temp
 
 /// HTTPS options of the global block.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "options that have nothing to do with each other"
+)]
 pub struct Https {
     /// `auto_https`: plain HTTP requests for names with HTTPS are redirected. Default true.
     pub redirects: bool,
@@ -25,6 +29,9 @@ pub struct Https {
     pub default_sni: Option<String>,
     /// `fallback_sni`: the name that is taken when no site has the client's. Lower case. Default none.
     pub fallback_sni: Option<String>,
+    /// `ocsp_stapling`: handshakes carry what the authority says about the certificate, where it says
+    /// it. Default true.
+    pub ocsp_stapling: bool,
     /// `storage file_system`: where certificates and keys are kept; with `redis`, where their local
     /// copies are. Default: see the certificates' crate.
     pub storage: Option<PathBuf>,
@@ -42,6 +49,7 @@ impl Default for Https {
             acme: Acme::default(),
             default_sni: None,
             fallback_sni: None,
+            ocsp_stapling: true,
             storage: None,
             redis: None,
         }

@@ -10,8 +10,8 @@
 //!
 //! - [`Tls::new`] reads and makes what is needed before the server listens; what is wrong with it is
 //!   an error that names the file.
-//! - [`Tls::maintain`] renews until it is dropped: on a thread of its own, since the storage may be on
-//!   another machine.
+//! - [`Tls::maintain`] renews, certificates and what is stapled to them, until it is dropped: on a thread
+//!   of its own, since the storage may be on another machine.
 //! - A handshake takes no lock: [`Acceptor::choose`] looks up a map that never changes, and the slot is
 //!   an atomic pointer.
 #![forbid(unsafe_code)]
@@ -26,6 +26,7 @@ mod file_lock;
 mod lease;
 mod lock;
 mod maintain;
+mod ocsp;
 mod remote;
 mod schedule;
 mod server_config;

@@ -1,7 +1,7 @@
 //! Renews certificates while the server runs.
 
 use std::path::Path;
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use howdah_config::model::CertificateFiles;
@@ -9,7 +9,7 @@ use howdah_config::model::CertificateFiles;
 use crate::acme::Subject;
 use crate::certificate::{Certificate, date};
 use crate::schedule;
-use crate::storage;
+use crate::storage::spread;
 use crate::tls::{Kind, Managed, Tls, load_files};
 
 /// How long at most until the clock is looked at again: this machine may have slept.
@@ -32,20 +32,35 @@ struct Job {
     advice_at: SystemTime,
     /// How often in a row the storage did not answer.
     away: u32,
+    /// The authority has revoked it, so another is due.
+    revoked: bool,
 }
 
 /// When files were changed, and their sizes.
 type Stamp = [Option<(SystemTime, u64)>; 2];
 
 impl Tls {
-    /// Gets certificates that are missing and renews the others, until it is dropped. Meanwhile
-    /// the old ones are served. To be called once.
+    /// Gets certificates that are missing and renews the others and what is stapled to them, until it
+    /// is dropped. Meanwhile the old ones are served. To be called once.
     pub async fn maintain(&self) {
         let managed =
             std::mem::take(&mut *self.managed.lock().unwrap_or_else(PoisonError::into_inner));
+        let slots = managed.iter().map(|managed| Arc::clone(&managed.slot));
+        let slots: Vec<_> = slots.collect();
+        // An authority may take minutes for a certificate, a responder seconds.
+        match &self.stapler {
+            Some(stapler) => {
+                tokio::join!(self.renew(managed), Arc::clone(stapler).keep(slots));
+            }
+            None => self.renew(managed).await,
+        }
+    }
+
+    async fn renew(&self, managed: Vec<Managed>) {
         let mut jobs: Vec<Job> = managed.into_iter().map(Job::new).collect();
         loop {
             for job in &mut jobs {
+                job.heed_revocation();
                 if job.next <= SystemTime::now() {
                     self.turn(job).await;
                 }
@@ -248,6 +263,14 @@ impl Job {
             advised: None,
             advice_at,
             away: 0,
+            revoked: false,
+        }
+    }
+
+    fn heed_revocation(&mut self) {
+        if self.managed.slot.take_revocation() {
+            self.revoked = true;
+            self.next = SystemTime::now();
         }
     }
 
@@ -259,10 +282,15 @@ impl Job {
     fn put(&mut self, certificate: Certificate) {
         self.managed.slot.set(&certificate);
         self.managed.current = Some(certificate);
+        self.revoked = false;
     }
 
-    /// When to renew: as the authority advised, never later than when it would be tight.
+    /// When to renew: at once what was revoked, else as the authority advised, never later than when it
+    /// would be tight.
     fn due(&self, current: &Certificate) -> SystemTime {
+        if self.revoked {
+            return SystemTime::UNIX_EPOCH;
+        }
         let life = current
             .not_after
             .duration_since(current.not_before)
@@ -290,36 +318,51 @@ fn stamps(files: &CertificateFiles) -> Stamp {
     [stamp(&files.certificate), stamp(&files.key)]
 }
 
-/// From 0 to 1.
-fn spread() -> f64 {
-    let digits = storage::unique();
-    let number = u32::from_str_radix(&digits[..8], 16).unwrap_or_default();
-    f64::from(number) / f64::from(u32::MAX)
-}
-
 #[cfg(test)]
 mod tests {
     use howdah_config::model::{Address, Config, Issuer, Site};
 
     use super::*;
 
-    #[tokio::test]
-    async fn what_is_due_is_renewed_while_it_is_served() {
-        let directory = tempfile::tempdir().expect("a directory");
+    fn tls(directory: &tempfile::TempDir, lifetime: Duration) -> Tls {
         let mut site = Site::default();
         site.addresses.push(Address {
             host: Some("localhost".into()),
             port: 0,
             tls: true,
         });
-        // So short that it is to be renewed at once.
-        site.tls.issuer = Some(Issuer::Internal {
-            lifetime: Duration::from_secs(5),
-        });
+        site.tls.issuer = Some(Issuer::Internal { lifetime });
         let mut config = Config::default();
         config.sites.push(site);
         config.global.https.storage = Some(directory.path().to_owned());
-        let tls = Tls::new(&config).expect("valid").expect("it has HTTPS");
+        Tls::new(&config).expect("valid").expect("it has HTTPS")
+    }
+
+    #[test]
+    fn what_is_revoked_is_due_at_once() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let tls = tls(&directory, Duration::from_secs(3600));
+        let managed = tls.managed.lock().expect("not poisoned").remove(0);
+        let certificate = managed.current.clone().expect("it was made");
+        let mut job = Job::new(managed);
+        job.heed_revocation();
+        let now = SystemTime::now();
+        assert!(job.due(&certificate) > now && job.next > now);
+        job.managed.slot.revoke();
+        job.heed_revocation();
+        assert!(job.due(&certificate) < now && job.next <= SystemTime::now());
+        // The word of another certificate is none about the new one.
+        job.managed.slot.revoke();
+        job.put(certificate.clone());
+        job.heed_revocation();
+        assert!(job.due(&certificate) > now);
+    }
+
+    #[tokio::test]
+    async fn what_is_due_is_renewed_while_it_is_served() {
+        let directory = tempfile::tempdir().expect("a directory");
+        // So short that it is to be renewed at once.
+        let tls = tls(&directory, Duration::from_secs(5));
         let slot = {
             let managed = tls.managed.lock().expect("not poisoned");
             std::sync::Arc::clone(&managed[0].slot)

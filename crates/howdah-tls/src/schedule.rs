@@ -17,6 +17,12 @@ const RETRIES: [u64; 9] = [
     8 * HOUR,
     12 * HOUR,
 ];
+/// After the first OCSP question that had no answer; it doubles up to an hour.
+const OCSP_RETRY: u64 = 5;
+/// How long at least until an OCSP answer that is old already is asked for anew.
+const OCSP_SOON: Duration = Duration::from_secs(10);
+/// How long at most an OCSP answer goes unchecked, however long it is valid.
+const OCSP_LATEST: Duration = Duration::from_secs(7 * 24 * HOUR);
 /// What an authority that says it was asked too often is given at least.
 const RATE_LIMITED: Duration = Duration::from_secs(HOUR);
 
@@ -45,6 +51,28 @@ pub(crate) fn storage_retry(failures: u32, spread: f64) -> Duration {
     Duration::from_secs(seconds.min(MINUTE)).mul_f64(1.0 + spread.clamp(0.0, 1.0) / 10.0)
 }
 
+/// When to ask for another OCSP answer: at half of its life, up to a tenth of it later by `spread`. One
+/// that a responder has had for long is asked for again after a quarter of what is left.
+pub(crate) fn ocsp_refresh(
+    from: SystemTime,
+    until: SystemTime,
+    now: SystemTime,
+    spread: f64,
+) -> SystemTime {
+    let life = until.duration_since(from).unwrap_or_default();
+    let left = until.duration_since(now).unwrap_or_default();
+    let at = from + life.mul_f64(0.5 + spread.clamp(0.0, 1.0) / 10.0);
+    let soon = (left / 4).clamp(OCSP_SOON, Duration::from_secs(HOUR));
+    at.clamp(now + soon, now + OCSP_LATEST)
+}
+
+/// How long to wait for an OCSP responder that gave no answer so many times in a row: from five seconds
+/// to an hour, spread as by [`retry_after`].
+pub(crate) fn ocsp_retry(failures: u32, spread: f64) -> Duration {
+    let seconds = OCSP_RETRY << failures.saturating_sub(1).min(10);
+    Duration::from_secs(seconds.min(HOUR)).mul_f64(1.0 + spread.clamp(0.0, 1.0) / 10.0)
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::UNIX_EPOCH;
@@ -67,6 +95,38 @@ mod tests {
         assert_eq!(seconds, [1, 2, 4, 8, 16, 32, 60, 60, 60]);
         assert_eq!(storage_retry(u32::MAX, 1.0), Duration::from_secs(66));
         assert_eq!(storage_retry(0, 0.0), Duration::from_secs(1));
+    }
+
+    #[test]
+    fn answers_of_ocsp_are_asked_for_at_half_of_their_life() {
+        let at = |hours: u64| UNIX_EPOCH + Duration::from_secs(hours * HOUR);
+        assert_eq!(ocsp_refresh(at(100), at(200), at(100), 0.0), at(150));
+        assert_eq!(ocsp_refresh(at(100), at(200), at(149), 1.0), at(160));
+        // Old ones, and such as end in a moment.
+        assert_eq!(ocsp_refresh(at(100), at(200), at(190), 0.0), at(191));
+        assert_eq!(
+            ocsp_refresh(at(100), at(200), at(198), 0.0),
+            at(198) + at(1).duration_since(at(0)).unwrap_or_default() / 2
+        );
+        assert_eq!(
+            ocsp_refresh(at(100), at(200), at(200), 0.0),
+            at(200) + OCSP_SOON
+        );
+        // One that is valid for ever.
+        assert_eq!(
+            ocsp_refresh(at(0), at(80_000_000), at(100), 0.0),
+            at(100) + OCSP_LATEST
+        );
+    }
+
+    #[test]
+    fn a_responder_that_is_away_is_asked_ever_more_rarely() {
+        let waits: Vec<_> = (1..12)
+            .map(|count| ocsp_retry(count, 0.0).as_secs())
+            .collect();
+        assert_eq!(waits[..4], [5, 10, 20, 40]);
+        assert_eq!(waits[9..], [2560, 3600]);
+        assert_eq!(ocsp_retry(u32::MAX, 1.0), Duration::from_secs(3960));
     }
 
     #[test]

@@ -3,12 +3,13 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::UNIX_EPOCH;
 
 use arc_swap::ArcSwapOption;
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
+use tokio::sync::Notify;
 
 use crate::certificate::Certificate;
 
@@ -17,6 +18,10 @@ pub(crate) struct Slot {
     current: ArcSwapOption<CertifiedKey>,
     /// Seconds since 1970; 0: there is none.
     until: AtomicU64,
+    /// For the one that staples.
+    changed: Notify,
+    /// Its authority says so, and nobody has heeded it.
+    revoked: AtomicBool,
 }
 
 impl Slot {
@@ -25,6 +30,8 @@ impl Slot {
         Arc::new(Self {
             current: ArcSwapOption::empty(),
             until: AtomicU64::new(0),
+            changed: Notify::new(),
+            revoked: AtomicBool::new(false),
         })
     }
 
@@ -33,6 +40,36 @@ impl Slot {
         let until = certificate.not_after.duration_since(UNIX_EPOCH);
         self.until
             .store(until.unwrap_or_default().as_secs(), Relaxed);
+        self.revoked.store(false, Relaxed);
+        self.changed.notify_one();
+    }
+
+    /// Waits until there is another certificate; one that came before the call counts too.
+    pub(crate) async fn changed(&self) {
+        self.changed.notified().await;
+    }
+
+    /// Puts an OCSP response to the certificate, or takes it away, unless there is another certificate
+    /// than that of `key` by now.
+    pub(crate) fn staple(&self, key: &CertifiedKey, response: Option<&[u8]>) {
+        let current = self.current.load();
+        let Some(now) = &*current else { return };
+        if now.cert == key.cert && now.ocsp.as_deref() != response {
+            let mut stapled = (**now).clone();
+            stapled.ocsp = response.map(<[u8]>::to_vec);
+            self.current
+                .compare_and_swap(&current, Some(Arc::new(stapled)));
+        }
+    }
+
+    /// The certificate is of no use any more.
+    pub(crate) fn revoke(&self) {
+        self.revoked.store(true, Relaxed);
+    }
+
+    /// Whether it is revoked; says so once.
+    pub(crate) fn take_revocation(&self) -> bool {
+        self.revoked.swap(false, Relaxed)
     }
 
     pub(crate) fn get(&self) -> Option<Arc<CertifiedKey>> {
@@ -46,7 +83,7 @@ impl std::fmt::Debug for Slot {
         f.debug_struct("Slot")
             .field("filled", &filled)
             .field("until", &self.until)
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 

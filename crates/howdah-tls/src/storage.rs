@@ -7,6 +7,7 @@
 //! acme/SERVER/HOST.pem                   a certificate with its key
 //! acme/SERVER/HOST.failed                how often in a row it was not to be had, and until when
 //!                                        nobody asks again
+//! ocsp/HOST.der                          what its authority said last about a certificate
 //! challenges/http/TOKEN                  what an authority is to read at the HTTP port
 //! challenges/tls/HOST.pem                the certificate that it is to see at the HTTPS port
 //! locks/NAME.lock                        see `lock`
@@ -96,6 +97,13 @@ impl Storage {
 /// 16 digits that nobody else has.
 pub(crate) fn unique() -> String {
     format!("{:016x}", RandomState::new().hash_one(std::process::id()))
+}
+
+/// From 0 to 1.
+pub(crate) fn spread() -> f64 {
+    let digits = unique();
+    let number = u32::from_str_radix(&digits[..8], 16).unwrap_or_default();
+    f64::from(number) / f64::from(u32::MAX)
 }
 
 /// A text as the name of a file: what is no letter, digit, dot or hyphen becomes an underscore.

@@ -14,6 +14,7 @@ use crate::acme::{Proof, Subject};
 use crate::authority::{Authority, AuthorityError};
 use crate::certificate::{Certificate, CertificateError, covers};
 use crate::challenge::{Challenges, HttpProofs};
+use crate::ocsp::Stapler;
 use crate::remote::Remote;
 use crate::server_config;
 use crate::shared::Shared;
@@ -101,6 +102,8 @@ pub struct Tls {
     pub(crate) authority: Option<Authority>,
     pub(crate) provider: Arc<CryptoProvider>,
     pub(crate) managed: std::sync::Mutex<Vec<Managed>>,
+    /// `None`: `ocsp_stapling off`.
+    pub(crate) stapler: Option<Arc<Stapler>>,
 }
 
 impl Tls {
@@ -127,6 +130,7 @@ impl Tls {
         };
         let entries = builder.entries(&config.sites)?;
         let https = &config.global.https;
+        let stapler = https.ocsp_stapling.then(|| builder.stapler());
         Ok(Some(Self {
             expiries: Expiries::of(entries.iter().map(|((site, address), entry)| {
                 let host = &config.sites[*site].addresses[*address].host;
@@ -140,6 +144,7 @@ impl Tls {
             authority: builder.authority,
             provider: builder.provider,
             managed: builder.managed.into(),
+            stapler,
         }))
     }
 
@@ -346,6 +351,17 @@ impl Builder<'_> {
             current,
         });
         slot
+    }
+
+    /// What the storage has is stapled before the first handshake.
+    fn stapler(&mut self) -> Arc<Stapler> {
+        // Without a storage, given certificates can be served all the same.
+        let storage = self.storage().ok();
+        let stapler = Stapler::new(storage, Arc::clone(&self.provider));
+        for managed in &self.managed {
+            stapler.restore(&managed.slot);
+        }
+        Arc::new(stapler)
     }
 
     fn storage(&mut self) -> Result<Storage, TlsError> {

@@ -13,6 +13,7 @@ pub mod frames;
 pub mod http2;
 pub mod http3;
 pub mod meeting;
+pub mod ocsp;
 pub mod phpt;
 pub mod soak;
 pub mod tls;

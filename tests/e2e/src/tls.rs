@@ -321,6 +321,11 @@ impl Authority {
         self.issuer.pem()
     }
 
+    /// Its key.
+    pub fn key_pem(&self) -> String {
+        self.issuer.key().serialize_pem()
+    }
+
     /// A certificate of these names, in files of this name.
     ///
     /// # Panics

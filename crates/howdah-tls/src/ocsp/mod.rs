@@ -1,0 +1,250 @@
+//! OCSP stapling: handshakes carry the authority's own word that a certificate is not revoked, so that
+//! clients need not ask.
+//!
+//! Each certificate has a task. It asks the responder that the certificate names, puts the checked
+//! answer in the slot, and asks again at half of the answer's life. An answer is served until it ends,
+//! also from the storage after a start, so that a responder may be away for days.
+
+mod fetch;
+mod request;
+mod response;
+
+use std::convert::Infallible;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use rustls::crypto::CryptoProvider;
+use rustls::sign::CertifiedKey;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+use crate::certificate::date;
+use crate::schedule;
+use crate::slot::Slot;
+use crate::storage::{Storage, file_name, spread};
+use fetch::FetchError;
+use request::{Question, QuestionError};
+use response::{Answer, ResponseError, Verdict};
+
+/// How many responders are asked at a time.
+const QUESTIONS: usize = 8;
+/// How long at most until the clock is looked at again: this machine may have slept.
+const LOOK: Duration = Duration::from_secs(60);
+
+/// Why there is no answer to staple.
+#[derive(Debug, thiserror::Error)]
+enum OcspError {
+    #[error(transparent)]
+    Question(#[from] QuestionError),
+    #[error(transparent)]
+    Fetch(#[from] FetchError),
+    #[error(transparent)]
+    Response(#[from] ResponseError),
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Stapler {
+    /// Where answers are kept beyond this process, if anywhere.
+    storage: Option<Storage>,
+    provider: Arc<CryptoProvider>,
+    questions: Semaphore,
+}
+
+impl Stapler {
+    pub(crate) fn new(storage: Option<Storage>, provider: Arc<CryptoProvider>) -> Self {
+        Self {
+            storage,
+            provider,
+            questions: Semaphore::new(QUESTIONS),
+        }
+    }
+
+    /// Staples what the storage has.
+    pub(crate) fn restore(&self, slot: &Slot) {
+        let Some(key) = slot.get() else { return };
+        let question = Question::about(&key.cert).ok().flatten();
+        if let Some(question) = question
+            && let Some(kept) = self.kept(&question)
+        {
+            slot.staple(&key, Some(&kept.der));
+        }
+    }
+
+    /// Keeps the staples of all slots fresh, until it is dropped.
+    pub(crate) async fn keep(self: Arc<Self>, slots: Vec<Arc<Slot>>) {
+        let mut tasks = JoinSet::new();
+        for slot in slots {
+            let own = Arc::clone(&self);
+            tasks.spawn(async move { own.keep_one(&slot).await });
+        }
+        // They never end by themselves.
+        while tasks.join_next().await.is_some() {}
+        std::future::pending::<()>().await;
+    }
+
+    async fn keep_one(&self, slot: &Slot) -> Infallible {
+        loop {
+            let changed = slot.changed();
+            let key = slot.get();
+            let question = key.as_ref().map(|key| Question::about(&key.cert));
+            match (key, question) {
+                (Some(key), Some(Ok(Some(question)))) => {
+                    tokio::select! {
+                        biased;
+                        () = changed => {}
+                        _ = self.refresh(slot, &key, &question) => {}
+                    }
+                }
+                (_, Some(Err(error))) => {
+                    tracing::info!(target: "howdah::tls", %error, "no OCSP response is stapled");
+                    changed.await;
+                }
+                _ => changed.await,
+            }
+        }
+    }
+
+    /// As long as the certificate is the same.
+    async fn refresh(
+        &self,
+        slot: &Slot,
+        key: &Arc<CertifiedKey>,
+        question: &Question,
+    ) -> Infallible {
+        let name = question.name.as_str();
+        let mut current = self.kept(question);
+        let mut next = SystemTime::now();
+        let mut failures = 0;
+        if let Some(kept) = &current {
+            next = refresh_at(kept, next);
+            slot.staple(key, Some(&kept.der));
+        }
+        loop {
+            if let Some(over) = &current
+                && over.until <= SystemTime::now()
+            {
+                current = None;
+                slot.staple(key, None);
+                tracing::warn!(target: "howdah::tls", name, "the OCSP response is over, and none is stapled any more");
+            }
+            if next <= SystemTime::now() {
+                let answer = self.ask(question, current.as_ref()).await;
+                let now = SystemTime::now();
+                match answer {
+                    Ok(answer) => {
+                        failures = 0;
+                        next = refresh_at(&answer, now);
+                        current = self.take(slot, key, question, answer);
+                    }
+                    Err(error) => {
+                        failures += 1;
+                        next = now + schedule::ocsp_retry(failures, spread());
+                        let next = date(next);
+                        if failures == 1 {
+                            tracing::warn!(target: "howdah::tls", name, responder = %question.responder, %error, next, "no OCSP response was obtained");
+                        } else {
+                            tracing::debug!(target: "howdah::tls", name, responder = %question.responder, %error, next, failures, "no OCSP response was obtained");
+                        }
+                    }
+                }
+            }
+            let wake = current.as_ref().map_or(next, |it| next.min(it.until));
+            let wait = wake.duration_since(SystemTime::now()).unwrap_or_default();
+            tokio::time::sleep(wait.min(LOOK)).await;
+        }
+    }
+
+    /// A newer answer: one that another server has put into the storage, or the responder's.
+    async fn ask(
+        &self,
+        question: &Question,
+        current: Option<&Answer>,
+    ) -> Result<Answer, OcspError> {
+        if let Some(kept) = self.kept(question)
+            && current.is_none_or(|current| kept.from > current.from)
+        {
+            return Ok(kept);
+        }
+        let permit = self.questions.acquire().await;
+        let der = fetch::post(&question.responder, question.der()?).await?;
+        drop(permit);
+        self.check(der, question)
+    }
+
+    /// Staples a good answer, and gives it back.
+    fn take(
+        &self,
+        slot: &Slot,
+        key: &Arc<CertifiedKey>,
+        question: &Question,
+        answer: Answer,
+    ) -> Option<Answer> {
+        let name = question.name.as_str();
+        match answer.verdict {
+            Verdict::Good => {
+                self.store(question, Some(&answer.der));
+                slot.staple(key, Some(&answer.der));
+                tracing::info!(target: "howdah::tls", name, until = date(answer.until), "OCSP response stapled");
+                Some(answer)
+            }
+            Verdict::Revoked { on, reason } => {
+                self.store(question, None);
+                slot.staple(key, None);
+                slot.revoke();
+                tracing::error!(
+                    target: "howdah::tls",
+                    name,
+                    on = date(on),
+                    reason = reason.map(|reason| format!("{reason:?}")),
+                    "the certificate is revoked: clients that ask its authority refuse it, so replace it if it is a file; another is asked for if it is by ACME",
+                );
+                None
+            }
+        }
+    }
+
+    fn check(&self, der: Vec<u8>, question: &Question) -> Result<Answer, OcspError> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        Ok(Answer::check(der, question, algorithms, SystemTime::now())?)
+    }
+
+    /// A good answer of before that is still valid.
+    fn kept(&self, question: &Question) -> Option<Answer> {
+        let der = self.storage.as_ref()?.read(file(question)).ok()??;
+        let kept = self.check(der, question).ok()?;
+        (kept.verdict == Verdict::Good).then_some(kept)
+    }
+
+    fn store(&self, question: &Question, der: Option<&[u8]>) {
+        let Some(storage) = &self.storage else { return };
+        let file = file(question);
+        let kept = match der {
+            Some(der) => storage.read(&file).ok().flatten().as_deref() == Some(der),
+            None => false,
+        };
+        if kept {
+            return;
+        }
+        let stored = match der {
+            Some(der) => storage.write(&file, der),
+            None => storage.remove(&file),
+        };
+        if let Err(error) = stored {
+            let file = storage.path(&file);
+            tracing::debug!(target: "howdah::tls", file = %file.display(), %error, "the OCSP response is not kept for the next start");
+        }
+    }
+}
+
+fn file(question: &Question) -> PathBuf {
+    PathBuf::from("ocsp").join(format!("{}.der", file_name(&question.name)))
+}
+
+fn refresh_at(answer: &Answer, now: SystemTime) -> SystemTime {
+    schedule::ocsp_refresh(answer.from, answer.until, now, spread())
+}
+
+#[cfg(test)]
+mod tests;
