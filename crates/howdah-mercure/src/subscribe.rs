@@ -15,6 +15,9 @@ use crate::subscriptions::announce;
 
 /// Topics of one subscription.
 const TOPICS_MAX: usize = 1_000;
+/// Expressions of all its URI templates: each takes a KiB or more of the matcher, which stays for as long as
+/// the subscriber does.
+const EXPRESSIONS_MAX: usize = 200;
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 /// For nginx in front of the server: events are not to wait for each other.
 const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
@@ -25,16 +28,23 @@ pub(crate) fn subscribe(hub: &Arc<Hub>, request: &Request<'_>) -> Response<Body>
         Ok(claims) => claims,
         Err(answer) => return *answer,
     };
-    let topics: Vec<Selector> = form_urlencoded::parse(request.query.as_bytes())
+    let topics: Vec<_> = form_urlencoded::parse(request.query.as_bytes())
         .filter(|(name, _)| name == "topic")
         .take(TOPICS_MAX + 1)
-        .map(|(_, topic)| Selector::new(&topic))
+        .map(|(_, topic)| topic)
         .collect();
     if topics.is_empty() {
         return text(StatusCode::BAD_REQUEST, "Missing \"topic\" parameter.");
     }
     if topics.len() > TOPICS_MAX {
         return text(StatusCode::BAD_REQUEST, "Too many \"topic\" parameters.");
+    }
+    let expressions = topics.iter().map(|topic| topic.matches('{').count());
+    if expressions.sum::<usize>() > EXPRESSIONS_MAX {
+        return text(
+            StatusCode::BAD_REQUEST,
+            "Too many expressions in \"topic\" parameters.",
+        );
     }
     if request.method == Method::HEAD {
         let mut response = Response::new(Body::Whole(None));
@@ -49,6 +59,7 @@ pub(crate) fn subscribe(hub: &Arc<Hub>, request: &Request<'_>) -> Response<Body>
             .duration_since(SystemTime::now())
             .unwrap_or_default()
     });
+    let topics = topics.iter().map(|topic| Selector::new(topic)).collect();
     let subscriber = Subscriber::new(topics, claims.subscribe, claims.payload);
     let announced = announce(hub, &subscriber, true);
     let Some(joined) = hub.join(subscriber, since.as_deref()) else {

@@ -413,6 +413,21 @@ async fn there_is_a_most_of_subscribers() {
 }
 
 #[tokio::test]
+async fn what_one_subscription_asks_for_is_limited() {
+    let hub = Hub::new(options());
+    let most = "{a}".repeat(200);
+    for (query, status) in [
+        (format!("topic={most}"), StatusCode::OK),
+        (format!("topic={most}&topic=b"), StatusCode::OK),
+        (format!("topic={most}&topic={{b}}"), StatusCode::BAD_REQUEST),
+        ("topic=a&".repeat(1_000), StatusCode::OK),
+        ("topic=a&".repeat(1_001), StatusCode::BAD_REQUEST),
+    ] {
+        assert_eq!(subscribe(&hub, &query, &[]).status(), status, "{query}");
+    }
+}
+
+#[tokio::test]
 async fn subscriptions_are_shown_and_announced() {
     let hub = Hub::new(options());
     let all = token(
