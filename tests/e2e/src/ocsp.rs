@@ -170,9 +170,10 @@ impl Inner {
 
     fn answer(&self, question: &[u8], revoked: bool) -> Vec<u8> {
         let file = |name: &str| self.directory.join(name);
-        let status = match revoked {
-            false => "V\t400101000000Z\t".to_owned(),
-            true => "R\t400101000000Z\t260101000000Z,keyCompromise".to_owned(),
+        let status = if revoked {
+            "R\t400101000000Z\t260101000000Z,keyCompromise"
+        } else {
+            "V\t400101000000Z\t"
         };
         let index = format!("{status}\t{SERIAL:02X}\tunknown\t/CN=a.test\n");
         std::fs::write(file("index.txt"), index).expect("written");
