@@ -1,7 +1,8 @@
 //! Clients that leave while their request waits or runs.
 
-use howdah_testkit::{Connection, Gate, Request, Server};
-use howdah_tests::{encode, www};
+use howdah_testkit::{Connection, Gate, PATIENCE, Request, Server, process};
+use howdah_tests::admin::{Admin, ON};
+use howdah_tests::{caddyfile, encode, www};
 
 /// Starts abort.php, leaves while it runs, and answers how it ended.
 fn leave(server: &Server, gate: &mut Gate, options: &str, go: impl FnOnce(Connection)) -> String {
@@ -55,10 +56,10 @@ fn one_worker_survives_many_aborts() {
 
 #[test]
 fn a_waiting_request_whose_client_is_gone_never_runs() {
-    let server = Server::builder(www())
-        .workers(1)
-        .arg("--access-log")
-        .start();
+    let global = format!("{ON}\nfrankenphp {{\nnum_threads 1\n}}");
+    let site = format!("log\nroot * {}\nphp_server", www().display());
+    let server = Server::caddyfile(caddyfile(&global, &site)).start();
+    let admin = Admin::of(&server);
     let mut gate = server.gate("gate");
     let mut first = server.connect();
     first
@@ -74,6 +75,8 @@ fn a_waiting_request_whose_client_is_gone_never_runs() {
     waiting
         .send(&Request::get(format!("/touch.php?file={}", encode(&file))))
         .expect("sent");
+    let queued = || admin.get("/status").json()["pools"][0]["queue"] == 1;
+    assert!(process::wait_until(PATIENCE, queued), "nobody waits");
     drop(waiting);
     // The access log tells when the server has noticed.
     server.wait_line("the access log of the client that left", |line| {
