@@ -112,17 +112,21 @@ static void end_or_keep(struct howdah_pdo_pool *pool, struct howdah_pdo_physical
 	}
 }
 
-/* What PHP would free of a statement. */
-static void free_values(pdo_stmt_t *stmt)
+static void free_table(HashTable **at)
 {
-	HashTable *tables[] = {stmt->bound_params, stmt->bound_param_map, stmt->bound_columns};
-	stmt->bound_params = stmt->bound_param_map = stmt->bound_columns = NULL;
-	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
-		if (tables[i]) {
-			zend_hash_destroy(tables[i]);
-			FREE_HASHTABLE(tables[i]);
-		}
+	HashTable *table = *at;
+	*at = NULL;
+	if (table) {
+		zend_hash_destroy(table);
+		FREE_HASHTABLE(table);
 	}
+}
+
+/* What a request has bound. */
+static void free_bound(pdo_stmt_t *stmt)
+{
+	free_table(&stmt->bound_params);
+	free_table(&stmt->bound_columns);
 }
 
 static void free_columns(pdo_stmt_t *stmt)
@@ -159,7 +163,8 @@ static void free_body(struct howdah_pdo_pool *pool, struct howdah_pdo_body *body
 	pdo_stmt_t *stmt = (pdo_stmt_t *)body->saved; /* but for `std`, which is not looked at */
 	struct howdah_pdo_physical *physical = body->physical;
 	unlink_body(body);
-	free_values(stmt);
+	free_bound(stmt);
+	free_table(&stmt->bound_param_map);
 	if (stmt->methods) {
 		end_or_keep(pool, physical, body->saved);
 	}
@@ -370,7 +375,8 @@ void howdah_pdo_reset_bodies(struct howdah_pdo_view *view)
 			stmt->methods->cursor_closer(stmt);
 		}
 		stmt->executed = 0;
-		free_values(stmt);
+		/* The names of the parameters stay: without them drivers would send the values of the last request. */
+		free_bound(stmt);
 		free_columns(stmt);
 	}
 }
