@@ -327,7 +327,10 @@ void howdah_pdo_close_pool(pdo_dbh_t *dbh)
 	}
 	dbh->methods = pool->real;
 	dbh->driver_data = NULL;
-	pefree(pool, true);
+	pool->closed = true;
+	if (!(EG(flags) & EG_FLAGS_IN_RESOURCE_SHUTDOWN)) {
+		pefree(pool, true); /* a statement holds its connection's object until then */
+	}
 }
 
 #endif

@@ -86,13 +86,18 @@ struct howdah_pdo_view {
 	bool was_open;             /* there was one before the call at hand */
 };
 
+/* What statements have instead of the driver's methods, by one of whose tables the pool is found. */
+struct howdah_pdo_statement_kind {
+	const struct pdo_stmt_methods *real;
+	struct pdo_stmt_methods ours;
+	struct howdah_pdo_pool *pool;
+};
+
 struct howdah_pdo_pool {
 	struct pdo_dbh_methods methods; /* what pdo_dbh_t has instead of the driver's: by its address the pool is found */
 	const struct pdo_dbh_methods *real;
-	struct {
-		const struct pdo_stmt_methods *real;
-		struct pdo_stmt_methods ours;
-	} statements[HOWDAH_PDO_STATEMENT_KINDS];
+	struct howdah_pdo_statement_kind statements[HOWDAH_PDO_STATEMENT_KINDS];
+	bool closed; /* PHP frees all objects in the order in which they were made: statements come after it */
 	pdo_dbh_t *dbh;
 	zend_class_entry *ce; /* of the object, for messages */
 	struct howdah_client_settings settings;

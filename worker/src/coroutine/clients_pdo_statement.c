@@ -46,6 +46,7 @@ void howdah_pdo_adopt_statement(struct howdah_pdo_pool *pool, pdo_stmt_t *stmt)
 			pool->statements[i].real = stmt->methods;
 			pool->statements[i].ours = *stmt->methods;
 			pool->statements[i].ours.dtor = free_statement;
+			pool->statements[i].pool = pool;
 		}
 		if (pool->statements[i].real == stmt->methods) {
 			stmt->methods = &pool->statements[i].ours;
@@ -200,7 +201,12 @@ static struct howdah_pdo_statement *find_shared(const struct howdah_pdo_pool *po
 /* pdo_stmt_methods.dtor */
 static int free_statement(pdo_stmt_t *stmt)
 {
-	struct howdah_pdo_pool *pool = howdah_pdo_pool_of(stmt->dbh);
+	size_t ours = offsetof(struct howdah_pdo_statement_kind, ours);
+	struct howdah_pdo_pool *pool = ((struct howdah_pdo_statement_kind *)((char *)stmt->methods - ours))->pool;
+	if (pool->closed) {
+		stmt->driver_data = NULL; /* the process ends, and its connection has been closed */
+		return 1;
+	}
 	struct howdah_pdo_statement *shared = find_shared(pool, stmt);
 	struct howdah_pdo_physical *physical = physical_of(pool, stmt);
 	while (shared && shared->bodies) {

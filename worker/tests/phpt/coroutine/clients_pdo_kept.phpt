@@ -11,6 +11,8 @@ if (!extension_loaded('pdo_pgsql')) {
 <?php
 $pdo = new PDO('pgsql:' . getenv('HOWDAH_TEST_PGSQL'), null, null, [PDO::ATTR_EMULATE_PREPARES => false]);
 $kept = new stdClass();
+// So that they live to the very end, at which PHP frees the connection before its statements.
+$kept->cycle = [$kept, $pdo];
 $kept->boot = $pdo->prepare('SELECT ?::text || ?::text, pg_sleep(0.005)');
 while (frankenphp_handle_request(static function () use ($pdo, $kept) {
     $kept->positional ??= $pdo->prepare('SELECT ?::text || ?::text, pg_sleep(0.005)');
