@@ -4,14 +4,18 @@
 // In worker mode the connection of the first request serves the later ones as well, and so do its statements, which the
 // database has parsed and planned once. In classic mode preparing would only be a round trip more for each.
 $kept = isset($shared);
-$shared ??= new stdClass();
 if (!isset($shared->database)) {
     $service = require dirname(__DIR__).'/services.php';
-    $shared->database = new PDO(...$service['pdo'], options: [PDO::ATTR_EMULATE_PREPARES => !$kept]);
-    $shared->statements = [];
+    $database = new stdClass();
+    $database->connection = new PDO(...$service['pdo'], options: [PDO::ATTR_EMULATE_PREPARES => !$kept]);
+    $database->statements = [];
+    // Requests that run at the same time connect at the same time; what belongs together stays so.
+    $shared ??= new stdClass();
+    $shared->database ??= $database;
 }
-$rows = static function (string $statement, int ...$values) use ($shared): array {
-    $prepared = $shared->statements[$statement] ??= $shared->database->prepare($statement);
+$database = $shared->database;
+$rows = static function (string $statement, int ...$values) use ($database): array {
+    $prepared = $database->statements[$statement] ??= $database->connection->prepare($statement);
     $prepared->execute($values);
 
     return $prepared->fetchAll(PDO::FETCH_ASSOC);
