@@ -115,7 +115,8 @@ class RecordTest(unittest.TestCase):
     def test_servers_are_told_of_their_own_cpus(self) -> None:
         setup = server.Setup(8, {}, (0, 1, 2))
         with tempfile.TemporaryDirectory() as scratch:
-            values = server.variables(replace(load_peers()["hyper"], binaries={}), setup, Path(scratch), {}, 1)
+            peer = replace(load_peers()["hyper"], binaries={})
+            values = server.variables(peer, setup, Path(scratch), {}, 1)
         self.assertEqual((values["cpus"], values["front_threads"]), ("3", "1"))
         self.assertEqual(values["idle_upstream"], "2")
 
