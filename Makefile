@@ -5,6 +5,8 @@ SHELL := /bin/bash
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 CARGO ?= cargo
 LISTEN ?= :8080
+# The PHP process: a hundred files in C.
+WORKER := $(MAKE) -j$(shell nproc) -C worker
 
 .DEFAULT_GOAL := help
 .PHONY: help serve build debug test check lint deny fmt bench bench-quick h2spec conformance soak fuzz miri reference clean
@@ -18,11 +20,11 @@ serve: build ## Build, then serve the demo application at http://localhost:8080
 build: ## Build target/release/howdah and target/release/howdah-php
 	@scripts/setup.sh build
 	$(CARGO) build --release --locked -p howdah
-	$(MAKE) -C worker OUT=$(CURDIR)/target/release
+	$(WORKER) OUT=$(CURDIR)/target/release
 
 debug:
 	$(CARGO) build --locked -p howdah
-	$(MAKE) -C worker OUT=$(CURDIR)/target/debug
+	$(WORKER) OUT=$(CURDIR)/target/debug
 
 test: ## Install what the tests need and run them all
 	@scripts/setup.sh test
@@ -63,7 +65,7 @@ soak: debug ## Have requests of every kind run in one process, with databases: S
 	@scripts/setup.sh bench
 	python3 -m bench soak --requests $${SOAK:-100000}
 
-fuzz: ## Fuzz each target for FUZZ_SECONDS (default 600)
+fuzz: ## Fuzz each target for FUZZ_SECONDS (default 600), as many at a time as there are processors
 	@scripts/setup.sh test
 	fuzz/run.sh all $${FUZZ_SECONDS:-600}
 

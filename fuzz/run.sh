@@ -1,5 +1,6 @@
 #!/bin/sh
-# Runs one fuzz target, or each in turn: fuzz/run.sh TARGET|all SECONDS [LIBFUZZER OPTION...]
+# Runs one fuzz target, or all, as many at a time as there are processors:
+#   fuzz/run.sh TARGET|all SECONDS [LIBFUZZER OPTION...]
 # Stable Rust is enough: the instrumentation is LLVM's own pass.
 set -eu
 
@@ -12,23 +13,31 @@ seconds=$2
 shift 2
 
 cd "$(dirname "$0")"
-if [ "$target" = all ]; then
-	for file in targets/*.rs; do
-		./run.sh "$(basename "$file" .rs)" "$seconds" "$@"
-	done
-	exit
-fi
-if [ ! -f "targets/$target.rs" ]; then
-	echo "there is no target '$target'; known: $(cd targets && echo ./*.rs | sed 's|\./||g; s|\.rs||g')" >&2
+targets=$(cd targets && printf '%s\n' *.rs | sed 's|\.rs$||')
+if [ "$target" != all ] && [ ! -f "targets/$target.rs" ]; then
+	echo "there is no target '$target'; known: $(echo "$targets" | xargs)" >&2
 	exit 2
 fi
 
 # --target keeps the flags away from build scripts and procedural macros.
 host=$(rustc -vV | sed -n 's/^host: //p')
-RUSTFLAGS="--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
+build() {
+	RUSTFLAGS="--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
 -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1" \
-	cargo build --release --target "$host" --target-dir target --bin "$target"
+		cargo build --release --target "$host" --target-dir target "$@"
+}
+
+if [ "$target" = all ]; then
+	build --bins
+	# What a target says is kept until it ends, so that no two are mixed.
+	# shellcheck disable=SC2016 # the inner shell is to expand them
+	echo "$targets" | xargs -P "$(nproc)" -I NAME sh -c \
+		'said=$(./run.sh "$@" 2>&1) && code=0 || code=$?; printf "== fuzz %s\n%s\n" "$1" "$said"; exit "$code"' \
+		run NAME "$seconds" "$@"
+	exit
+fi
+build --bin "$target"
 
 # New inputs go to the first directory, which is not committed; the seeds are only read. A run whose seed
 # is given is to be repeatable, so it takes nothing over from runs before it.

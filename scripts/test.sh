@@ -22,9 +22,10 @@ step "lint" scripts/lint.sh
 step "build" make -s debug
 step "unit tests" cargo test --locked --workspace --exclude howdah-tests
 step "model checks of the queue" loom
-step "the PHP process, plain and with sanitizers" tests/databases.sh make -s -C worker OUT="$PWD/target/worker" check
-step "the PHP process with faults" make -s -C worker OUT="$PWD/target/worker" faults
-export HOWDAH_FAULTY_PHP=$PWD/target/worker/faults/howdah-php
+step "build the PHP process with sanitizers and with faults" \
+	make -s -j"$(nproc)" -C worker OUT="$PWD/target/debug" asan faults driver
+step "the PHP process, plain and with sanitizers" tests/databases.sh make -s -C worker OUT="$PWD/target/debug" check
+export HOWDAH_FAULTY_PHP=$PWD/target/debug/faults/howdah-php
 # nohup and some supervisors have SIGHUP ignored, by which the tests reload.
 step "end to end, conformance" tests/databases.sh env --default-signal=HUP cargo test --locked -p howdah-tests
 step "bench harness" make -s -C bench test

@@ -1,7 +1,7 @@
 /*
- * For the build with faults alone (make FAULTS=1): takes away one part of what keeps the requests of a concurrent
- * worker apart, so that a test can show that its checks notice. HOWDAH_FAULT in the environment names the part, by
- * the name that the part has (struct howdah_task_part), or one of the regions below.
+ * For the build with faults alone (make -C worker faults): takes away one part of what keeps the requests of a
+ * concurrent worker apart, so that a test can show that its checks notice. HOWDAH_FAULT in the environment names the
+ * part, by the name that the part has (struct howdah_task_part), or one of the regions below.
  *
  * Nothing of this is in the program: the linker puts these functions in front of its own (--wrap).
  *
