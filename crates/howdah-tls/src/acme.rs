@@ -1,7 +1,7 @@
 //! Certificates by ACME, RFC 8555: one order for one name.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -9,17 +9,19 @@ use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use howdah_config::model::Acme;
 use instant_acme::{
-    Account, AccountCredentials, AuthorizationStatus, CertificateIdentifier, ChallengeType,
-    ExternalAccountKey, Identifier, NewAccount, NewOrder, Order, OrderStatus, RetryPolicy,
+    Account, AuthorizationStatus, CertificateIdentifier, ChallengeType, ExternalAccountKey,
+    Identifier, Key, NewAccount, NewOrder, Order, OrderStatus, RetryPolicy,
 };
 use rcgen::{CertificateParams, KeyPair};
 use rustls::crypto::CryptoProvider;
 
+use crate::account::{Credentials, KeptAccount};
 use crate::certificate::{Certificate, CertificateError};
 use crate::challenge::{Challenges, Shown};
-use crate::lock;
+use crate::kept::{Issued, Kept};
 use crate::remote::is_away;
-use crate::storage::{Storage, file_name};
+use crate::storage::Storage;
+use crate::{layout, lock};
 
 /// The directory of the authority that is asked when no other is named.
 const LETS_ENCRYPT: &str = "https://acme-v02.api.letsencrypt.org/directory";
@@ -49,8 +51,6 @@ pub(crate) enum AcmeError {
     MacKey,
     #[error("the storage: {0}")]
     Storage(#[from] io::Error),
-    #[error("the account cannot be kept: {0}")]
-    Credentials(#[from] serde_json::Error),
     #[error("the request for a certificate cannot be made: {0}")]
     Request(#[from] rcgen::Error),
     #[error("what the authority issued cannot be used: {0}")]
@@ -125,24 +125,22 @@ impl Subject {
     ) -> Result<(Certificate, bool), AcmeError> {
         let name = format!("{}-{}", self.url(), self.host);
         let lock = lock::lock(&self.storage, &name).await?;
-        if let Some(kept) = stored(&self.storage, &self.acme, &self.host, &self.provider)
-            && is_good(&kept)
+        let kept = Kept::new(&self.storage, self.url(), &self.host, &self.provider);
+        if let Some(certificate) = kept.load()
+            && is_good(&certificate)
         {
-            return Ok((kept, false));
+            return Ok((certificate, false));
         }
         let order = self.order(attempt, replaced);
-        let pem = match tokio::time::timeout(ORDER_TIMEOUT, order).await {
+        let issued = match tokio::time::timeout(ORDER_TIMEOUT, order).await {
             Ok(result) => result?,
             Err(_) => return Err(AcmeError::Timeout),
         };
         if lock.is_lost() {
             return Err(AcmeError::LockLost);
         }
-        let file = certificate_file(&self.acme, &self.host);
-        let path = self.storage.path(&file);
-        let named = (pem.as_bytes(), path.as_path());
-        let certificate = Certificate::from_pem(named, named, &self.provider)?;
-        match self.storage.write(&file, pem.as_bytes()) {
+        let certificate = kept.check(&issued)?;
+        match kept.store(&issued) {
             // It was hard to come by, and this machine has it.
             Err(error) if is_away(&error) => tracing::warn!(
                 target: "howdah::tls",
@@ -180,11 +178,11 @@ impl Subject {
         &self,
         attempt: u32,
         replaced: Option<&Certificate>,
-    ) -> Result<String, AcmeError> {
-        let mut order = match self.new_order(replaced).await {
+    ) -> Result<Issued, AcmeError> {
+        let (account, mut order) = match self.new_order(replaced).await {
             Err(error) if error.is_unknown_account() => {
                 // The authority has forgotten it: a test server after a restart.
-                self.storage.remove(self.account_file())?;
+                self.kept_account()?.0.forget()?;
                 self.new_order(None).await?
             }
             result => result?,
@@ -201,10 +199,18 @@ impl Subject {
         let request = params.serialize_request(&key)?;
         order.finalize_csr(request.der()).await?;
         let chain = order.poll_certificate(&POLL).await?;
-        Ok(format!("{}{chain}", key.serialize_pem()))
+        Ok(Issued {
+            key: key.serialize_pem(),
+            chain,
+            url: order.state().certificate.clone(),
+            account: Some(account.id().to_owned()),
+        })
     }
 
-    async fn new_order(&self, replaced: Option<&Certificate>) -> Result<Order, AcmeError> {
+    async fn new_order(
+        &self,
+        replaced: Option<&Certificate>,
+    ) -> Result<(Account, Order), AcmeError> {
         let account = self.account().await?;
         let identifiers = [match self.host.parse() {
             Ok(ip) => Identifier::Ip(ip),
@@ -214,10 +220,11 @@ impl Subject {
         if let Some(id) = replaced.and_then(identifier)
             && let Ok(order) = account.new_order(&new().replaces(id)).await
         {
-            return Ok(order);
+            return Ok((account, order));
         }
         // There is nothing to replace, or the authority knows no such thing, or it is replaced.
-        Ok(account.new_order(&new()).await?)
+        let order = account.new_order(&new()).await?;
+        Ok((account, order))
     }
 
     /// Puts up the proofs that the order asks for, and says so.
@@ -259,16 +266,25 @@ impl Subject {
         Ok(shown)
     }
 
-    fn account_file(&self) -> PathBuf {
-        let email = self.acme.email.as_deref().unwrap_or("nobody");
-        directory(&self.acme).join(format!("account-{}.json", file_name(email)))
+    fn kept_account(&self) -> io::Result<(KeptAccount<'_>, Option<Credentials>)> {
+        KeptAccount::find(&self.storage, self.url(), self.acme.email.as_deref())
     }
 
     async fn account(&self) -> Result<Account, AcmeError> {
-        let file = self.account_file();
-        if let Some(kept) = self.storage.read(&file)? {
-            let credentials: AccountCredentials = serde_json::from_slice(&kept)?;
-            return Ok(self.builder()?.from_credentials(credentials).await?);
+        let url = self.url().to_owned();
+        let (kept, credentials) = self.kept_account()?;
+        match credentials {
+            Some(Credentials { key, url: Some(id) }) => {
+                return Ok(self.builder()?.from_parts(id, key, url).await?);
+            }
+            Some(Credentials { key, url: None }) => {
+                let pair = Key::from_pkcs8_der(key.clone_key())?;
+                let known = self.builder()?.from_key((pair, key.into()), url).await?;
+                let (account, _) = known;
+                kept.register(account.id())?;
+                return Ok(account);
+            }
+            None => {}
         }
         let contact = self
             .acme
@@ -289,10 +305,8 @@ impl Subject {
             }
             None => None,
         };
-        let url = self.url().to_owned();
         let (account, credentials) = self.builder()?.create(&new, url, binding.as_ref()).await?;
-        let text = serde_json::to_vec(&credentials)?;
-        self.storage.write(&file, &text)?;
+        kept.keep(credentials.private_key(), account.id())?;
         Ok(account)
     }
 
@@ -336,7 +350,7 @@ impl Subject {
     }
 
     fn failures_file(&self) -> PathBuf {
-        directory(&self.acme).join(format!("{}.failed", file_name(&self.host)))
+        layout::failures(self.url(), &self.host)
     }
 }
 
@@ -376,17 +390,6 @@ fn url(acme: &Acme) -> &str {
     acme.directory.as_deref().unwrap_or(LETS_ENCRYPT)
 }
 
-/// Where what belongs to an authority is kept.
-fn directory(acme: &Acme) -> PathBuf {
-    let url = url(acme);
-    let url = url.strip_prefix("https://").unwrap_or(url);
-    Path::new("acme").join(file_name(url))
-}
-
-fn certificate_file(acme: &Acme, host: &str) -> PathBuf {
-    directory(acme).join(format!("{}.pem", file_name(host)))
-}
-
 /// The certificate that was issued before, if it is there and whole.
 pub(crate) fn stored(
     storage: &Storage,
@@ -394,26 +397,5 @@ pub(crate) fn stored(
     host: &str,
     provider: &CryptoProvider,
 ) -> Option<Certificate> {
-    let file = certificate_file(acme, host);
-    let path = storage.path(&file);
-    let read = storage.read(&file);
-    // It is asked for again later.
-    if read.as_ref().is_err_and(is_away) {
-        return None;
-    }
-    let read = read.map_err(|error| error.to_string());
-    let found = read.transpose()?.and_then(|pem| {
-        let named = (&pem[..], path.as_path());
-        Certificate::from_pem(named, named, provider).map_err(|error| error.to_string())
-    });
-    found
-        .inspect_err(|error| {
-            tracing::warn!(
-                target: "howdah::tls",
-                file = %path.display(),
-                error,
-                "a kept certificate cannot be used; another is asked for",
-            );
-        })
-        .ok()
+    Kept::new(storage, url(acme), host, provider).load()
 }

@@ -121,7 +121,7 @@ impl Certificate {
             .ok_or_else(|| CertificateError::NoCertificate {
                 file: certificate_file.to_owned(),
             })?;
-        let key = PrivateKeyDer::from_pem_slice(key).map_err(|_| CertificateError::NoKey {
+        let key = private_key(key).ok_or_else(|| CertificateError::NoKey {
             file: key_file.to_owned(),
         })?;
         let facts = Facts::of(&chain[0]).map_err(|reason| CertificateError::Malformed {
@@ -174,6 +174,16 @@ impl Certificate {
     pub(crate) fn covers(&self, host: &str) -> bool {
         covers(&self.names, host)
     }
+}
+
+/// The private key of a PEM file: PKCS#8, SEC1, PKCS#1, and PKCS#8 as Caddy labels it for Ed25519.
+pub(crate) fn private_key(pem: &[u8]) -> Option<PrivateKeyDer<'static>> {
+    let key = PrivateKeyDer::from_pem_slice(pem).ok();
+    key.or_else(|| {
+        let text = std::str::from_utf8(pem).ok()?;
+        let text = text.replace("ED25519 PRIVATE KEY", "PRIVATE KEY");
+        PrivateKeyDer::from_pem_slice(text.as_bytes()).ok()
+    })
 }
 
 /// Whether `host` is one of the names; a `*.` stands for one label.

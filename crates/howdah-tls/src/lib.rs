@@ -17,12 +17,17 @@
 #![forbid(unsafe_code)]
 
 mod acceptor;
+mod account;
 mod acme;
 mod authority;
+#[cfg(test)]
+mod caddy_files;
 mod certificate;
 mod challenge;
 mod directory;
 mod file_lock;
+mod kept;
+mod layout;
 mod lease;
 mod lock;
 mod maintain;

@@ -99,7 +99,8 @@ impl Shared {
 
     /// Certificates, authorities and accounts; not proofs, nor when nobody is to be asked.
     fn copies_of(&self, relative: &Path) -> Option<&Directory> {
-        let kept = relative.starts_with("acme") || relative.starts_with("authority");
+        let kept = ["acme", "authority", "certificates"];
+        let kept = kept.iter().any(|folder| relative.starts_with(folder));
         let failed = relative.extension().is_some_and(|end| end == "failed");
         self.copies.as_ref().filter(|_| kept && !failed)
     }
@@ -114,7 +115,9 @@ impl Shared {
         if same {
             return;
         }
-        let readers = if relative.extension().is_some_and(|end| end == "crt") {
+        let is_public = relative.extension().is_some_and(|end| end == "crt")
+            && relative.starts_with("authority");
+        let readers = if is_public {
             Readers::All
         } else {
             Readers::Owner
@@ -156,7 +159,7 @@ mod tests {
             Shared::new(remote, Some(directory.path().to_owned()))
         };
         let (first, second) = (shared(), shared());
-        let certificate = Path::new("acme/server/a.test.pem");
+        let certificate = Path::new("certificates/issuer/a.test/a.test.key");
         let failed = Path::new("acme/server/a.test.failed");
         let proof = Path::new("challenges/http/token");
         first.write(certificate, b"one").expect("written");

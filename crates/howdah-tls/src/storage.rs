@@ -3,10 +3,7 @@
 //! ```text
 //! authority/root.pem, intermediate.pem   the internal authority, each with its key
 //! authority/root.crt                     its root, for clients
-//! acme/SERVER/account-….json             the account at an ACME server
-//! acme/SERVER/HOST.pem                   a certificate with its key
-//! acme/SERVER/HOST.failed                how often in a row it was not to be had, and until when
-//!                                        nobody asks again
+//! certificates/ISSUER/…, acme/ISSUER/…   certificates by ACME and accounts: see `layout`
 //! ocsp/HOST.der                          what its authority said last about a certificate
 //! challenges/http/TOKEN                  what an authority is to read at the HTTP port
 //! challenges/tls/HOST.pem                the certificate that it is to see at the HTTPS port

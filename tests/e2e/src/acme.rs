@@ -105,6 +105,11 @@ impl Acme {
         self.inner.authority.pem()
     }
 
+    /// Whom its certificates are of.
+    pub fn authority(&self) -> &Authority {
+        &self.inner.authority
+    }
+
     /// Says where names are checked; until then nobody's are.
     pub fn check_at(&self, ports: Ports) {
         self.inner.lock().ports = Some(ports);

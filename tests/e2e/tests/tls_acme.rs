@@ -1,7 +1,8 @@
 //! Certificates by ACME: from an authority of the test, and from Pebble if there is one.
 
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use howdah_testkit::{PATIENCE, Server, ServerBuilder, free_ports};
 use howdah_tests::acme::{Acme, Ports};
@@ -39,12 +40,47 @@ impl Setup {
         ))
     }
 
-    /// What belongs to the authority in the storage.
-    fn kept(&self) -> std::path::PathBuf {
-        let all = std::fs::read_dir(self.path().join("storage/acme")).expect("it is there");
-        let mut all = all.map(|entry| entry.expect("readable").path());
-        all.next().expect("an authority")
+    /// What belongs to the authority in this folder of the storage, where Caddy would have it.
+    fn kept(&self, folder: &str) -> PathBuf {
+        let authority = self.acme.directory();
+        let authority = authority.trim_start_matches("https://");
+        let authority = authority.replace([':', '/'], "-");
+        self.path().join("storage").join(folder).join(authority)
     }
+
+    /// The file of the host's certificate that ends so.
+    fn certificate(&self, end: &str) -> PathBuf {
+        let folder = self.kept("certificates").join(HOST);
+        folder.join(format!("{HOST}.{end}"))
+    }
+
+    /// The file of the account that ends so.
+    fn account(&self, end: &str) -> PathBuf {
+        let folder = self.kept("acme").join("users/admin@example.com");
+        folder.join(format!("admin.{end}"))
+    }
+}
+
+/// A private key as Caddy writes it.
+fn as_of_caddy(key: &Path) -> String {
+    let mut convert = Command::new("openssl");
+    convert.args(["pkey", "-traditional", "-in"]).arg(key);
+    let output = convert.output().expect("openssl is installed");
+    let text = String::from_utf8(output.stdout).expect("text");
+    assert!(text.starts_with("-----BEGIN EC PRIVATE KEY-----"), "{text}");
+    text
+}
+
+fn json(file: &Path) -> serde_json::Value {
+    let text = std::fs::read(file).expect("it is there");
+    serde_json::from_slice(&text).expect("JSON")
+}
+
+/// Writes it with its folders.
+fn put(file: &Path, text: &str) {
+    let folder = file.parent().expect("it is in one");
+    std::fs::create_dir_all(folder).expect("created");
+    std::fs::write(file, text).expect("written");
 }
 
 const SECRET: &str = "https://shop.example.com:0 {\nbind 127.0.0.1\nrespond secret\n}\n";
@@ -77,12 +113,27 @@ fn a_certificate_is_obtained_over_http_and_kept() {
     let request = howdah_testkit::Request::get(target).host(HOST);
     let response = connection.exchange(&request).expect("a response");
     response.assert(200, "open");
-    let mode = |file: &str| {
-        let metadata = std::fs::metadata(setup.kept().join(file)).expect("it is there");
+    let mode = |file: &Path| {
+        let metadata = std::fs::metadata(file).expect("it is there");
         metadata.permissions().mode() & 0o777
     };
-    assert_eq!(mode("shop.example.com.pem"), 0o600);
-    assert_eq!(mode("account-admin_example.com.json"), 0o600);
+    for end in ["key", "crt", "json"] {
+        assert_eq!(mode(&setup.certificate(end)), 0o600, "{end}");
+    }
+    assert_eq!(mode(&setup.account("key")), 0o600);
+    assert_eq!(mode(&setup.kept("certificates")), 0o700);
+    let facts = json(&setup.certificate("json"));
+    assert_eq!(facts["sans"], serde_json::json!([HOST]));
+    let issuer = &facts["issuer_data"];
+    let account = json(&setup.account("json"));
+    assert_eq!(issuer["ca"], setup.acme.directory());
+    assert!(
+        issuer["url"]
+            .as_str()
+            .is_some_and(|url| url.ends_with("/cert/0"))
+    );
+    assert_eq!(issuer["account"], account["location"]);
+    assert_eq!(account["status"], "valid");
     server.stop();
 
     // Another start asks nobody.
@@ -131,7 +182,7 @@ fn an_authority_that_has_enough_is_left_alone() {
     );
     assert_eq!(setup.acme.tried(), [None]);
     server.stop();
-    let failed = std::fs::read_to_string(setup.kept().join("shop.example.com.failed"));
+    let failed = std::fs::read_to_string(setup.kept("acme").join("shop.example.com.failed"));
     let failed = failed.expect("it is kept");
     let (count, until) = failed.trim().split_once(' ').expect("two numbers");
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
@@ -191,6 +242,99 @@ fn of_two_servers_with_one_storage_one_asks() {
     assert_eq!(setup.acme.tried(), [Some("http-01".to_owned())]);
 }
 
+/// Leaves a certificate of the authority in the storage as Caddy has it.
+fn leave_as_caddy(setup: &Setup) {
+    let authority = setup.acme.authority();
+    let pair = authority.issue(setup.path(), "caddys", &[HOST]);
+    let chain = std::fs::read_to_string(&pair.certificate).expect("it was made");
+    let (directory, base) = (setup.acme.directory(), setup.acme.directory());
+    let base = base.trim_end_matches("/dir");
+    put(&setup.certificate("key"), &as_of_caddy(&pair.key));
+    put(&setup.certificate("crt"), &chain);
+    let facts = format!(
+        "{{\n\t\"sans\": [\n\t\t\"{HOST}\"\n\t],\n\t\"issuer_data\": {{\n\
+         \t\t\"url\": \"{base}/cert/7\",\n\t\t\"ca\": \"{directory}\",\n\
+         \t\t\"account\": \"{base}/account/7\"\n\t}}\n}}"
+    );
+    put(&setup.certificate("json"), &facts);
+    // Only the account's key counts here, so any will do.
+    put(&setup.account("key"), &as_of_caddy(&pair.key));
+    let registration = format!(
+        "{{\n\t\"status\": \"valid\",\n\t\"contact\": [\n\t\t\"mailto:admin@example.com\"\n\t],\n\
+         \t\"termsOfServiceAgreed\": true,\n\t\"location\": \"{base}/account/7\"\n}}"
+    );
+    put(&setup.account("json"), &registration);
+}
+
+#[test]
+fn what_caddy_left_is_served_and_nobody_is_asked() {
+    let setup = Setup::new();
+    leave_as_caddy(&setup);
+    let files = || ["key", "crt", "json"].map(|end| std::fs::read(setup.certificate(end)).ok());
+    let before = files();
+    let sites = format!("{SECRET}{OPEN}");
+    let client = Client::trusting(&setup.acme.root());
+    let server = setup.server(&sites).start();
+    let answer = client.get(server.address(), HOST, "/");
+    answer.expect("an answer").assert(200, "secret");
+    server.stop();
+    assert_eq!((setup.acme.tried().len(), setup.acme.accounts()), (0, 0));
+    assert_eq!(files(), before);
+
+    // A key that is not the certificate's is told, and the account of Caddy asks for another.
+    let other = setup.acme.authority().issue(setup.path(), "other", &[HOST]);
+    put(&setup.certificate("key"), &as_of_caddy(&other.key));
+    let server = setup.server(&sites).start();
+    let line = server.wait_log("a kept certificate cannot be used; another is asked for");
+    assert!(line.raw.contains("does not belong to"), "{}", line.raw);
+    let [_, http] = *server.addresses() else {
+        panic!("two listeners: {:?}", server.addresses())
+    };
+    setup.acme.check_at(Ports {
+        http: Some(http),
+        https: None,
+    });
+    server.wait_log("certificate obtained");
+    let answer = client.get(server.address(), HOST, "/");
+    answer.expect("an answer").assert(200, "secret");
+    assert_eq!((setup.acme.tried().len(), setup.acme.accounts()), (1, 0));
+    let account = &json(&setup.certificate("json"))["issuer_data"]["account"];
+    assert!(
+        account
+            .as_str()
+            .is_some_and(|url| url.ends_with("/account/7"))
+    );
+}
+
+#[test]
+fn what_an_earlier_version_left_is_moved_and_nobody_is_asked() {
+    let setup = Setup::new();
+    let pair = setup.acme.authority().issue(setup.path(), "old", &[HOST]);
+    let [key, chain] =
+        [&pair.key, &pair.certificate].map(|file| std::fs::read_to_string(file).expect("made"));
+    let authority = setup.acme.directory();
+    let authority = authority.trim_start_matches("https://");
+    let authority = authority.replace([':', '/'], "_");
+    let folder = setup.path().join("storage/acme").join(authority);
+    let old = folder.join("shop.example.com.pem");
+    put(&old, &format!("{key}{chain}"));
+    let client = Client::trusting(&setup.acme.root());
+    for _ in 0..2 {
+        let server = setup.server(SECRET).start();
+        let answer = client.get(server.address(), HOST, "/");
+        answer.expect("an answer").assert(200, "secret");
+        assert!(!old.exists());
+        assert_eq!(
+            std::fs::read_to_string(setup.certificate("key"))
+                .ok()
+                .as_ref(),
+            Some(&key)
+        );
+        server.stop();
+    }
+    assert_eq!((setup.acme.tried().len(), setup.acme.accounts()), (0, 0));
+}
+
 /// Ends what it was given when the test is over.
 struct Running(std::process::Child);
 
@@ -206,7 +350,7 @@ impl Drop for Running {
 /// `pebble-challtestsrv` beside it: `go install github.com/letsencrypt/pebble/v2/cmd/...@latest`.
 #[test]
 fn pebble_issues_by_both_challenges() {
-    let Some(pebble) = std::env::var_os("HOWDAH_TEST_PEBBLE").map(std::path::PathBuf::from) else {
+    let Some(pebble) = std::env::var_os("HOWDAH_TEST_PEBBLE").map(PathBuf::from) else {
         eprintln!("skipped: HOWDAH_TEST_PEBBLE does not name a Pebble");
         return;
     };
@@ -227,7 +371,7 @@ fn pebble_issues_by_both_challenges() {
     let file = setup.path().join("pebble.json");
     std::fs::write(&file, config.to_string()).expect("written");
     let quiet = || std::fs::File::create(setup.path().join("pebble.log")).expect("created");
-    let names = std::process::Command::new(pebble.with_file_name("pebble-challtestsrv"))
+    let names = Command::new(pebble.with_file_name("pebble-challtestsrv"))
         .args(["-defaultIPv4", "127.0.0.1", "-defaultIPv6", ""])
         .args(["-http01", "", "-https01", "", "-tlsalpn01", "", "-doh", ""])
         .arg("-dnsserver")
@@ -238,7 +382,7 @@ fn pebble_issues_by_both_challenges() {
         .stderr(quiet())
         .spawn();
     let _names = Running(names.expect("pebble-challtestsrv is beside pebble"));
-    let authority = std::process::Command::new(&pebble)
+    let authority = Command::new(&pebble)
         .arg("-config")
         .arg(&file)
         .arg("-dnsserver")

@@ -101,7 +101,10 @@ fn of_two_servers_one_asks_and_either_answers_over_http() {
     let response = connection.exchange(&request).expect("a response");
     response.assert(200, "open");
     let keys = setup.keys();
-    assert!(keys.contains("shop.example.com.pem"), "{keys}");
+    assert!(
+        keys.contains("shop.example.com/shop.example.com.key"),
+        "{keys}"
+    );
     assert!(
         !keys.contains("challenges") && !keys.contains("locks"),
         "{keys}"

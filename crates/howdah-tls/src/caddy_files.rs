@@ -1,0 +1,39 @@
+//! Keys and certificates as Caddy writes them, for tests. OpenSSL encodes keys as Caddy does.
+
+use std::path::Path;
+use std::process::Command;
+
+/// A key and a certificate for `host` in PEM. `kind`: as `openssl req -newkey` takes it.
+pub(crate) fn pair(kind: &str, host: &str) -> (String, String) {
+    let directory = tempfile::tempdir().expect("a directory");
+    let [key, certificate] = ["key", "crt"].map(|name| directory.path().join(name));
+    let mut make = Command::new("openssl");
+    make.args(["req", "-x509", "-nodes", "-days", "90", "-subj", "/"]);
+    match kind {
+        "p256" => make.args(["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]),
+        kind => make.args(["-newkey", kind]),
+    };
+    make.args(["-addext", &format!("subjectAltName=DNS:{host}")]);
+    make.arg("-keyout").arg(&key).arg("-out").arg(&certificate);
+    run(&mut make);
+    let text = std::fs::read_to_string(&certificate).expect("it was made");
+    (as_of_caddy(&key, kind), text)
+}
+
+/// SEC1 or PKCS#1; for Ed25519 there is neither, but a label of its own.
+fn as_of_caddy(key: &Path, kind: &str) -> String {
+    if kind == "ed25519" {
+        let text = std::fs::read_to_string(key).expect("it was made");
+        return text.replace(" PRIVATE KEY", " ED25519 PRIVATE KEY");
+    }
+    let mut convert = Command::new("openssl");
+    convert.args(["pkey", "-traditional", "-in"]).arg(key);
+    run(&mut convert)
+}
+
+fn run(command: &mut Command) -> String {
+    let output = command.output().expect("openssl is installed");
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{error}");
+    String::from_utf8(output.stdout).expect("text")
+}
