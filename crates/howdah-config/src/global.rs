@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use crate::directive::{self, order};
+use crate::bind::Binding;
+use crate::directive::order;
 use crate::error::{Error, ErrorKind};
 use crate::https_options;
 use crate::https_storage;
@@ -368,12 +369,12 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
                 name: "default_bind",
                 syntax: "default_bind ADDRESS…",
                 default: "all addresses of the machine",
-                about: "The IP addresses that sites without `bind` listen on.",
+                about: "What sites without `bind` listen on.",
                 differs: "As `bind`.",
                 example: "default_bind 127.0.0.1 ::1",
             },
             |cx, call, _| {
-                cx.default_bind = directive::addresses(call)?;
+                cx.default_bind = Binding::read(call)?;
                 Ok(())
             },
         ),

@@ -1,7 +1,6 @@
 //! HTTPS across the sites: who shares a port, who has a certificate, and what is redirected.
 
-use std::net::IpAddr;
-
+use crate::bind::Binding;
 use crate::error::{Error, ErrorKind, Position};
 use crate::https::{NoSource, redirect_to_https, source};
 use crate::model::{Address, Site};
@@ -13,18 +12,13 @@ pub(crate) struct Listed {
     /// Its number in [`Site::addresses`].
     pub(crate) address: usize,
     pub(crate) resolved: Address,
-    pub(crate) bind: Vec<IpAddr>,
+    pub(crate) bind: Binding,
     /// It has a scheme.
     pub(crate) fixed: bool,
     /// Its site has a `tls`.
     pub(crate) has_tls: bool,
     pub(crate) text: String,
     pub(crate) position: Position,
-}
-
-/// Whether two lists of addresses to listen on, empty for all, have one in common.
-fn overlap(one: &[IpAddr], other: &[IpAddr]) -> bool {
-    one.is_empty() || other.is_empty() || one.iter().any(|ip| other.contains(ip))
 }
 
 /// A listener is encrypted or it is not: an address that leaves it open follows the others on its
@@ -39,7 +33,7 @@ pub(crate) fn share_ports(cx: &mut Context, sites: &mut [Site], listed: &mut [Li
         let encrypted = listed.iter().find(|other| {
             other.resolved.tls
                 && other.resolved.port == one.resolved.port
-                && overlap(&other.bind, &one.bind)
+                && other.bind.overlaps(&one.bind)
         });
         let Some(encrypted) = encrypted else { continue };
         if one.fixed || one.resolved.port == cx.http_port {
@@ -138,7 +132,7 @@ pub(crate) fn redirects(cx: &Context, sites: &[Site]) -> Vec<Site> {
                 continue;
             }
             let taken = sites.iter().chain(&redirects).any(|other| {
-                overlap(&other.bind, &site.bind)
+                Binding::of(other).overlaps(&Binding::of(site))
                     && other
                         .addresses
                         .iter()

@@ -13,6 +13,7 @@
 
 mod accepted;
 mod access_log;
+mod bind;
 mod compression;
 mod directive;
 mod env;

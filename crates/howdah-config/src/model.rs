@@ -8,6 +8,7 @@ use std::time::Duration;
 pub use crate::access_log::{
     AccessLog, DurationFormat, Edit, Filter, LineFormat, LogFile, LogOutput, Roll, TimeFormat,
 };
+pub use crate::bind::UnixSocket;
 pub use crate::compression::{Compression, ContentCoding, Encode, ResponseMatcher};
 pub use crate::https::{
     Acme, Alpn, CertificateFiles, CipherSuite, ClientAuth, Https, INTERNAL_LIFETIME, Issuer,
@@ -281,8 +282,10 @@ pub struct Site {
     pub routes: Vec<Route>,
     /// `log`: the access logs; none without it.
     pub access_logs: Vec<AccessLog>,
-    /// `bind`: the addresses to listen on; default all.
+    /// `bind`: the IP addresses to listen on. Neither these nor Unix sockets: all.
     pub bind: Vec<IpAddr>,
+    /// `bind unix//PATH`: the Unix sockets to listen on, without encryption.
+    pub unix_sockets: Vec<UnixSocket>,
     /// `tls`: how its addresses with HTTPS are encrypted.
     pub tls: SiteTls,
     /// `handle_errors`: what is done when the server itself has to answer with an error.

@@ -1,6 +1,7 @@
 //! Site blocks: their addresses, and that no two have the same.
 
 use crate::accepted;
+use crate::bind;
 use crate::directive::DIRECTIVES;
 use crate::directive::scope::Scope;
 use crate::error::{Error, ErrorKind};
@@ -33,6 +34,7 @@ pub(crate) fn sites(cx: &mut Context, blocks: &[SiteBlock]) -> Vec<Site> {
         .collect();
     https_sites::share_ports(cx, &mut sites, &mut listed);
     twice(cx, &listed);
+    bind::check(cx, &listed);
     https_sites::check(cx, &sites, &listed);
     if cx.https.redirects {
         let redirects = https_sites::redirects(cx, &sites);
@@ -69,7 +71,7 @@ fn site(cx: &mut Context, block: &SiteBlock, index: usize, listed: &mut Vec<List
     }
     let mut settings = scope.site.unwrap_or_default();
     if settings.bind.is_empty() {
-        settings.bind.clone_from(&cx.default_bind);
+        settings.bind = cx.default_bind.clone();
     }
     let has_tls = settings.tls.is_some();
     let mut addresses = Vec::new();
@@ -96,7 +98,8 @@ fn site(cx: &mut Context, block: &SiteBlock, index: usize, listed: &mut Vec<List
         addresses,
         routes,
         access_logs: settings.access_logs,
-        bind: settings.bind,
+        bind: settings.bind.ips,
+        unix_sockets: settings.bind.sockets,
         tls: settings.tls.unwrap_or_default(),
         errors: scope.errors.unwrap_or_default(),
         hub,
@@ -122,14 +125,8 @@ fn hot_reloads(cx: &mut Context, first: usize, hub: Option<usize>) {
 /// No two addresses are the same.
 fn twice(cx: &mut Context, listed: &[Listed]) {
     for (index, one) in listed.iter().enumerate() {
-        let same = |other: &&Listed| {
-            let sorted = |listed: &Listed| {
-                let mut bind = listed.bind.clone();
-                bind.sort_unstable();
-                bind
-            };
-            other.resolved == one.resolved && sorted(other) == sorted(one)
-        };
+        let same =
+            |other: &&Listed| other.resolved == one.resolved && other.bind.is_same(&one.bind);
         if let Some(other) = listed[..index].iter().find(same) {
             let message = format!("the address `{}` is served twice", one.text);
             let hint = format!("the other one is at {}", other.position);

@@ -199,7 +199,7 @@ pub(crate) struct Context {
     /// In which directives are applied.
     pub(crate) order: crate::directive::order::Order,
     /// `default_bind`.
-    pub(crate) default_bind: Vec<std::net::IpAddr>,
+    pub(crate) default_bind: crate::bind::Binding,
     blocks: usize,
     groups: u32,
 }

@@ -280,6 +280,14 @@ fn values_are_checked() {
             "2:6: `localhost` is not an IP address; write for example `bind 127.0.0.1`",
         ),
         (
+            "bind unix/run/howdah.sock",
+            "2:6: `unix/run/howdah.sock` is not the absolute path of a Unix socket; write for example `bind unix//run/howdah.sock`",
+        ),
+        (
+            "bind unix//run/howdah.sock|0444",
+            "2:6: `0444` are no permissions of a Unix socket that its owner can use; write for example `bind unix//run/howdah.sock|0222`, with which all may connect",
+        ),
+        (
             "@a path \"\"",
             "2:9: the path is empty and matches nothing; a path starts with `/`, or with `*` for its end: `*.php`",
         ),

@@ -109,6 +109,47 @@ fn binds_are_told_apart() {
 }
 
 #[test]
+fn unix_sockets_are_apart_from_ports() {
+    let sites = config(
+        "http://a.test {\nbind unix//run/a.sock|0222 ::1 unix//run/b.sock unix//run/b.sock\n}\n\
+         http://b.test:9000 {\nbind unix//run/a.sock|0222\n}\nb.test:9000\n",
+    )
+    .sites;
+    let sockets = |site: usize| {
+        let sockets = sites[site].unix_sockets.iter();
+        let sockets = sockets.map(|one| (one.path.to_str().expect("text").to_owned(), one.mode));
+        sockets.collect::<Vec<_>>()
+    };
+    let (a, b) = ("/run/a.sock".to_owned(), "/run/b.sock".to_owned());
+    assert_eq!(sockets(0), [(a.clone(), 0o222), (b, 0o200)]);
+    assert_eq!(sites[0].bind.len(), 1);
+    assert_eq!((sockets(1), sites[1].bind.len()), (vec![(a, 0o222)], 0));
+    // The port of the second one is nobody's, so the third may encrypt it.
+    assert!(sites[2].addresses[0].tls);
+
+    for (text, message) in [
+        (
+            "a.test {\nbind unix//run/a.sock\n}",
+            "1:1: the address `a.test` has HTTPS, which there is none of on a Unix socket; write `http://a.test` in a site of its own",
+        ),
+        (
+            ":80 {\nbind unix//run/a.sock\n}\n:81 {\nbind unix//run/a.sock\n}",
+            "4:1: the address `:81` is served twice on the Unix socket `/run/a.sock`; the other one is at Caddyfile:1:1",
+        ),
+        (
+            ":80 {\nbind unix//run/a.sock\n}\nhttp://a.test {\nbind unix//run/a.sock|0222\n}",
+            "4:1: the Unix socket `/run/a.sock` has the mode 0222 here; it is 0200 for the address at Caddyfile:1:1",
+        ),
+        (
+            ":80 {\nbind unix//run/a.sock\n}\n:80 {\nbind unix//run/a.sock\n}",
+            "4:1: the address `:80` is served twice; the other one is at Caddyfile:1:1",
+        ),
+    ] {
+        assert_eq!(errors(text), [format!("Caddyfile:{message}")], "{text}");
+    }
+}
+
+#[test]
 fn redirects_name_the_port_only_if_it_is_not_the_usual_one() {
     for (text, port) in [
         ("a.test", None),

@@ -58,6 +58,7 @@ mod shutdown;
 pub mod spool;
 mod stats;
 mod thread;
+mod unix;
 mod upstream;
 
 pub use answer::Failure;

@@ -2,12 +2,15 @@
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
+use std::path::PathBuf;
 
-use howdah_config::model::Config;
+use howdah_config::model::{Config, UnixSocket};
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
+use crate::unix;
+
 /// Connections that the kernel may hold until they are accepted; `net.core.somaxconn` caps it.
-const BACKLOG: i32 = 4096;
+pub(crate) const BACKLOG: i32 = 4096;
 
 /// Why an address cannot be listened on.
 #[derive(Debug, thiserror::Error)]
@@ -40,6 +43,20 @@ pub enum BindError {
     Listen {
         /// What was asked for.
         address: SocketAddr,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// Another program listens on a Unix socket.
+    #[error("unix/{} is in use: stop the other program or choose another path", path.display())]
+    UnixInUse {
+        /// What was asked for.
+        path: PathBuf,
+    },
+    /// A Unix socket cannot be made.
+    #[error("cannot listen on unix/{}: {source}", path.display())]
+    Unix {
+        /// What was asked for.
+        path: PathBuf,
         /// The system's reason.
         source: io::Error,
     },
@@ -82,10 +99,29 @@ pub enum BindError {
 /// An address of a site: the numbers of both in the configuration.
 pub(crate) type SiteAddress = (usize, usize);
 
-/// An address as the sites ask for it; no IP means all of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Where a listener is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// No IP means all of them.
+    Ip(Option<IpAddr>),
+    Unix(UnixSocket),
+}
+
+impl Place {
+    fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            // The file stays, whatever its mode is to be.
+            (Self::Unix(own), Self::Unix(other)) => own.path == other.path,
+            _ => self == other,
+        }
+    }
+}
+
+/// An address as the sites ask for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Wanted {
-    pub(crate) ip: Option<IpAddr>,
+    pub(crate) place: Place,
+    /// That of plain HTTP on a Unix socket.
     pub(crate) port: u16,
     /// Tells listeners on port 0 apart; elsewhere the sites agree.
     pub(crate) tls: bool,
@@ -94,7 +130,9 @@ pub(crate) struct Wanted {
 impl Wanted {
     /// Whether a socket for one is a socket for the other.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
-        self.ip == other.ip && self.port == other.port && (self.port != 0 || self.tls == other.tls)
+        self.place.is_same(&other.place)
+            && self.port == other.port
+            && (self.port != 0 || self.tls == other.tls)
     }
 }
 
@@ -102,14 +140,21 @@ impl Wanted {
 pub(crate) fn wanted(config: &Config) -> Result<Vec<(Wanted, Vec<SiteAddress>)>, BindError> {
     let mut wanted: Vec<(Wanted, Vec<SiteAddress>)> = Vec::new();
     for (index, site) in config.sites.iter().enumerate() {
-        let all = [None];
-        let ips: Vec<Option<IpAddr>> = site.bind.iter().copied().map(Some).collect();
-        let ips = if ips.is_empty() { &all[..] } else { &ips[..] };
+        let ips = site.bind.iter().map(|ip| Place::Ip(Some(*ip)));
+        let sockets = site.unix_sockets.iter().cloned().map(Place::Unix);
+        let mut places: Vec<Place> = ips.chain(sockets).collect();
+        if places.is_empty() {
+            places.push(Place::Ip(None));
+        }
         for (number, address) in site.addresses.iter().enumerate() {
-            for ip in ips {
+            for place in &places {
+                let port = match place {
+                    Place::Ip(_) => address.port,
+                    Place::Unix(_) => unix::ADDRESS.port(),
+                };
                 let key = Wanted {
-                    ip: *ip,
-                    port: address.port,
+                    place: place.clone(),
+                    port,
                     tls: address.tls,
                 };
                 match wanted.iter_mut().find(|(known, _)| *known == key) {
@@ -125,23 +170,23 @@ pub(crate) fn wanted(config: &Config) -> Result<Vec<(Wanted, Vec<SiteAddress>)>,
     Ok(wanted)
 }
 
-/// Listens with a socket for each front thread.
+/// Listens with a socket for each front thread, on all addresses without an `ip`.
 pub(crate) fn listen(
-    wanted: Wanted,
+    (ip, port): (Option<IpAddr>, u16),
     threads: usize,
 ) -> Result<(SocketAddr, Vec<TcpListener>), BindError> {
-    let Some(ip) = wanted.ip else {
-        let v6 = SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), wanted.port);
+    let Some(ip) = ip else {
+        let v6 = SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), port);
         return match sockets(v6, threads) {
             // A kernel without IPv6.
             Err(error) if no_such_family(&error) => {
-                let v4 = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), wanted.port);
+                let v4 = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), port);
                 named(v4, sockets(v4, threads))
             }
             result => named(v6, result),
         };
     };
-    let address = SocketAddr::new(ip, wanted.port);
+    let address = SocketAddr::new(ip, port);
     named(address, sockets(address, threads))
 }
 

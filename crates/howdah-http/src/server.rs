@@ -3,6 +3,7 @@
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::available_parallelism;
@@ -307,7 +308,8 @@ impl Server {
             // One that ends meanwhile serves nothing any more.
             let _ = reply.await;
         }
-        let old = self.replace(setup);
+        let old = self.replace(Arc::clone(&setup));
+        setup::settle_files(&old.listeners, &setup.listeners);
         // What was queued for access logs that are gone is waited for.
         let _ = tokio::task::spawn_blocking(|| drop(old)).await;
         Ok(())
@@ -361,11 +363,21 @@ impl Server {
     /// The addresses that are listened on, with the ports that the system chose for port 0.
     pub fn local_addrs(&self) -> Vec<SocketAddr> {
         let current = self.current();
-        current
+        let ports = current
             .listeners
             .iter()
-            .map(|bound| bound.address)
-            .collect()
+            .filter(|bound| bound.file.is_none());
+        ports.map(|bound| bound.address).collect()
+    }
+
+    /// The Unix sockets that are listened on.
+    pub fn unix_sockets(&self) -> Vec<PathBuf> {
+        let current = self.current();
+        let files = current
+            .listeners
+            .iter()
+            .filter_map(|bound| bound.file.as_ref());
+        files.map(|file| file.path().clone()).collect()
     }
 
     /// Of the addresses with HTTPS, in the order of [`local_addrs`](Self::local_addrs), what chooses

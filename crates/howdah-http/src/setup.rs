@@ -2,6 +2,7 @@
 //! one to the next.
 
 use std::net::{SocketAddr, TcpListener};
+use std::os::unix::net::UnixListener;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -14,7 +15,8 @@ use tokio::sync::oneshot;
 use crate::endpoint::Endpoints;
 use crate::http3;
 use crate::inherited::Inherited;
-use crate::listener::{self, BindError, SiteAddress, Wanted};
+use crate::listener::{self, BindError, Place, SiteAddress, Wanted};
+use crate::unix::{self, SocketFile};
 
 /// A configuration with everything that it takes but sockets.
 #[derive(Debug)]
@@ -34,6 +36,8 @@ pub(crate) struct Setup {
 pub(crate) struct Bound {
     wanted: Wanted,
     pub(crate) address: SocketAddr,
+    /// Of a Unix socket.
+    pub(crate) file: Option<Arc<SocketFile>>,
     pub(crate) hosts: Vec<SiteAddress>,
     pub(crate) acceptor: Option<Arc<Acceptor>>,
     /// What responses say of HTTP/3, if it has that.
@@ -62,6 +66,7 @@ pub(crate) enum Origin {
 #[derive(Debug, Default)]
 pub(crate) struct Sockets {
     pub(crate) tcp: Vec<(usize, TcpListener)>,
+    pub(crate) unix: Vec<(usize, UnixListener)>,
     pub(crate) http3: Vec<http3::Bound>,
 }
 
@@ -102,18 +107,26 @@ pub(crate) fn bind(
     let mut sockets: Vec<Sockets> = (0..threads).map(|_| Sockets::default()).collect();
     for (number, (wanted, hosts)) in listener::wanted(config)?.into_iter().enumerate() {
         let kept = old.iter().position(|bound| bound.wanted.is_same(&wanted));
-        let address = if let Some(kept) = kept {
-            old[kept].address
-        } else {
-            let bound = match inherited.take_tcp(wanted.ip, wanted.port) {
-                Some(socket) => listener::adopt(socket, threads),
-                None => listener::listen(wanted, threads),
-            };
-            let (address, own) = bound.map_err(|error| overlap(error, old))?;
-            for (thread, socket) in sockets.iter_mut().zip(own) {
-                thread.tcp.push((number, socket));
+        let (address, file) = match (kept, &wanted.place) {
+            (Some(kept), _) => (old[kept].address, old[kept].file.clone()),
+            (None, Place::Ip(ip)) => {
+                let bound = match inherited.take_tcp(*ip, wanted.port) {
+                    Some(socket) => listener::adopt(socket, threads),
+                    None => listener::listen((*ip, wanted.port), threads),
+                };
+                let (address, own) = bound.map_err(|error| overlap(error, old))?;
+                for (thread, socket) in sockets.iter_mut().zip(own) {
+                    thread.tcp.push((number, socket));
+                }
+                (address, None)
             }
-            address
+            (None, Place::Unix(socket)) => {
+                let (file, own) = unix::listen(socket, threads)?;
+                for (thread, socket) in sockets.iter_mut().zip(own) {
+                    thread.unix.push((number, socket));
+                }
+                (unix::ADDRESS, Some(Arc::new(file)))
+            }
         };
         let acceptor = match (wanted.tls, tls) {
             (false, _) => None,
@@ -140,6 +153,7 @@ pub(crate) fn bind(
         let bound = Bound {
             wanted,
             address,
+            file,
             hosts,
             alt_svc: http3.as_ref().and_then(|_| http3::alt_svc(address.port())),
             acceptor,
@@ -158,6 +172,21 @@ pub(crate) fn bind(
     Ok((bounds, origins, sockets))
 }
 
+/// The files of Unix sockets become what another configuration asks for; it is served.
+pub(crate) fn settle_files(old: &[Bound], new: &[Bound]) {
+    for bound in new {
+        if let (Some(file), Place::Unix(socket)) = (&bound.file, &bound.wanted.place) {
+            file.permit(socket.mode);
+        }
+    }
+    for file in old.iter().filter_map(|bound| bound.file.as_ref()) {
+        let stays = new.iter().filter_map(|bound| bound.file.as_ref());
+        if !stays.into_iter().any(|other| Arc::ptr_eq(file, other)) {
+            file.remove();
+        }
+    }
+}
+
 /// Whether requests must not go on with connections of before: they were not encrypted, or nobody asked
 /// who the client is.
 fn leaves(old: &Bound, new: &Bound) -> bool {
@@ -173,8 +202,11 @@ fn overlap(error: BindError, old: &[Bound]) -> BindError {
     let BindError::InUse { address } = error else {
         return error;
     };
-    let own = old.iter().map(|bound| bound.address);
-    match own.into_iter().find(|own| own.port() == address.port()) {
+    let mut own = old
+        .iter()
+        .filter(|bound| bound.file.is_none())
+        .map(|bound| bound.address);
+    match own.find(|own| own.port() == address.port()) {
         Some(own) => BindError::Overlap { address, own },
         None => error,
     }

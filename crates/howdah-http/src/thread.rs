@@ -1,17 +1,17 @@
 //! One front thread: its listeners, its runtime, and what its connections share.
 
 use std::io;
-use std::net::{SocketAddr, TcpListener as StdListener};
+use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
 use howdah_config::model;
 use howdah_tls::Acceptor;
 use http::HeaderValue;
 use hyper::server::conn::http1;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpStream, UnixListener};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
@@ -34,6 +34,7 @@ use crate::route::{Hosts, RouteError, Site};
 use crate::serving::{Socket, later};
 use crate::setup::{Change, Order, Origin, Setup, Sockets};
 use crate::spool::SpoolDir;
+use crate::unix;
 
 /// hyper's buffer beyond the header limit: room for the read that shows that a header is too large.
 const BUFFER_MARGIN: usize = 64 << 10;
@@ -200,12 +201,31 @@ struct Front<A> {
 struct Ready<A> {
     thread: Rc<Thread<A>>,
     change: Box<Change>,
-    listeners: Vec<(usize, TcpListener)>,
+    listeners: Vec<(usize, Accepting)>,
+}
+
+/// What connections are accepted from.
+enum Accepting {
+    Tcp(TcpListener),
+    Unix(UnixListener),
+}
+
+impl Accepting {
+    /// The next connection, and where it comes from.
+    fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<(TcpStream, SocketAddr)>> {
+        match self {
+            Self::Tcp(listener) => listener.poll_accept(cx),
+            Self::Unix(listener) => {
+                let (stream, _) = ready!(listener.poll_accept(cx))?;
+                Poll::Ready(unix::as_tcp(stream).map(|stream| (stream, unix::CLIENT)))
+            }
+        }
+    }
 }
 
 impl<A: Application> Front<A> {
-    fn start(thread: Rc<Thread<A>>, sockets: Sockets) -> io::Result<Self> {
-        let (listeners, http3) = (listeners(sockets.tcp)?, sockets.http3);
+    fn start(thread: Rc<Thread<A>>, mut sockets: Sockets) -> io::Result<Self> {
+        let (listeners, http3) = (listeners(&mut sockets)?, sockets.http3);
         let core = &thread.core;
         core.life.set_max_connections(core.max_connections);
         let numbers = 0..core.listeners.len();
@@ -220,7 +240,7 @@ impl<A: Application> Front<A> {
         Ok(front)
     }
 
-    fn accept(&mut self, listeners: Vec<(usize, TcpListener)>, http3: Vec<http3::Bound>) {
+    fn accept(&mut self, listeners: Vec<(usize, Accepting)>, http3: Vec<http3::Bound>) {
         let life = &self.thread.core.life;
         for (number, listener) in listeners {
             let accepting = accept(Rc::clone(&self.sockets[number]), Rc::clone(life), listener);
@@ -245,7 +265,7 @@ impl<A: Application> Front<A> {
                 app: app.next()?.unwrap_or_else(|| Rc::clone(app)),
                 core: Rc::new(core),
             }),
-            listeners: listeners(std::mem::take(&mut change.sockets.tcp))?,
+            listeners: listeners(&mut change.sockets)?,
             change,
         })
     }
@@ -284,11 +304,15 @@ impl<A: Application> Front<A> {
     }
 }
 
-fn listeners(sockets: Vec<(usize, StdListener)>) -> io::Result<Vec<(usize, TcpListener)>> {
-    let registered = sockets.into_iter();
-    registered
-        .map(|(number, socket)| Ok((number, TcpListener::from_std(socket)?)))
-        .collect()
+/// Takes those of HTTP/1 and HTTP/2.
+fn listeners(sockets: &mut Sockets) -> io::Result<Vec<(usize, Accepting)>> {
+    let tcp = std::mem::take(&mut sockets.tcp).into_iter();
+    let tcp =
+        tcp.map(|(number, socket)| Ok((number, Accepting::Tcp(TcpListener::from_std(socket)?))));
+    let unix = std::mem::take(&mut sockets.unix).into_iter();
+    let unix =
+        unix.map(|(number, socket)| Ok((number, Accepting::Unix(UnixListener::from_std(socket)?))));
+    tcp.chain(unix).collect()
 }
 
 /// Serves until the order to drain has been carried out. `plan` makes what a further configuration needs.
@@ -357,7 +381,7 @@ pub(crate) async fn run<A: Application>(
     }
 }
 
-async fn accept<A: Application>(socket: Rc<Socket<A>>, life: Rc<Life>, listener: TcpListener) {
+async fn accept<A: Application>(socket: Rc<Socket<A>>, life: Rc<Life>, listener: Accepting) {
     let mut complaints = Complaints::default();
     loop {
         let changed = socket.changed();
@@ -374,7 +398,7 @@ async fn accept<A: Application>(socket: Rc<Socket<A>>, life: Rc<Life>, listener:
         }
         let mut changed = std::pin::pin!(changed);
         let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
+            accepted = std::future::poll_fn(|cx| listener.poll_accept(cx)) => accepted,
             () = &mut changed => continue,
         };
         match accepted {

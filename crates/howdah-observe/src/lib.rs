@@ -6,3 +6,4 @@ pub mod admin;
 pub mod log;
 pub mod metrics;
 pub mod trace;
+pub mod unix_socket;

@@ -168,7 +168,7 @@ impl InForce {
             endpoints(&self.observed, &hubs),
         );
         let prepared = prepared.map_err(|error| explained(&error))?;
-        let before = self.server.local_addrs();
+        let before = (self.server.local_addrs(), self.server.unix_sockets());
         let grace = state.config.global.grace_period.unwrap_or(DEFAULT_GRACE);
         self.server
             .switch(prepared, grace)
@@ -190,12 +190,18 @@ impl InForce {
         self.observed.set_hubs(hubs);
         let expiries = tls.as_ref().map(Tls::expiries).unwrap_or_default();
         self.observed.set_expiries(expiries);
-        let after = self.server.local_addrs();
-        for address in after.iter().filter(|address| !before.contains(address)) {
+        let after = (self.server.local_addrs(), self.server.unix_sockets());
+        for address in after.0.iter().filter(|address| !before.0.contains(address)) {
             tracing::info!(target: "howdah", %address, "listening");
         }
-        for address in before.iter().filter(|address| !after.contains(address)) {
+        for address in before.0.iter().filter(|address| !after.0.contains(address)) {
             tracing::info!(target: "howdah", %address, "no longer listening");
+        }
+        for path in after.1.iter().filter(|path| !before.1.contains(path)) {
+            tracing::info!(target: "howdah", socket = %path.display(), "listening on a Unix socket");
+        }
+        for path in before.1.iter().filter(|path| !after.1.contains(path)) {
+            tracing::info!(target: "howdah", socket = %path.display(), "no longer listening on a Unix socket");
         }
         if let Some(old) = state.keeper.take() {
             // It gives back its locks.

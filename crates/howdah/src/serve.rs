@@ -89,6 +89,9 @@ async fn run(
     for address in server.local_addrs() {
         tracing::info!(target: "howdah", address = %address, "listening");
     }
+    for path in server.unix_sockets() {
+        tracing::info!(target: "howdah", socket = %path.display(), "listening on a Unix socket");
+    }
     let php = supervisor.php().clone();
     let trees = Trees::new(supervisor, seeds, names, spool_of_trees);
     let observed = Observed {

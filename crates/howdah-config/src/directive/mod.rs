@@ -39,8 +39,7 @@ pub(crate) use proxy::{REVERSE_PROXY, TRANSPORT};
 pub(crate) use request::REQUEST_BODY;
 pub(crate) use respond::{ERROR, RESPOND};
 
-use std::net::IpAddr;
-
+use crate::bind::Binding;
 use crate::error::{Error, ErrorKind};
 use crate::logs;
 use crate::model::{Handler, Matcher};
@@ -58,9 +57,12 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 name: "bind",
                 syntax: "bind ADDRESS…",
                 default: "all addresses of the machine",
-                about: "The IP addresses to listen on. Only directly in a site.",
-                differs: "No names, Unix sockets or network interfaces, and no `protocols`.",
-                example: "bind 127.0.0.1 ::1",
+                about: "The IP addresses to listen on, and Unix sockets for plain HTTP: `unix//run/howdah.sock`, \
+                        with the mode of the file `unix//run/howdah.sock|0222`; without one only the \
+                        server's user may connect (0200). Only directly in a site.",
+                differs: "No names, abstract sockets or network interfaces, no `protocols`, and no HTTPS \
+                          on a Unix socket.",
+                example: "bind 127.0.0.1 unix//run/howdah.sock|0222",
             },
             bind,
         ),
@@ -607,34 +609,8 @@ fn bind(_: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(), Error
     let Some(site) = &mut scope.site else {
         return Err(only_in_site(call));
     };
-    for address in addresses(call)? {
-        if !site.bind.contains(&address) {
-            site.bind.push(address);
-        }
-    }
+    site.bind.add(Binding::read(call)?);
     Ok(())
-}
-
-/// IP addresses to listen on, each once.
-pub(crate) fn addresses(call: &Call<'_>) -> Result<Vec<IpAddr>, Error> {
-    let mut addresses = Vec::new();
-    for word in call.arguments(1, usize::MAX)? {
-        let text = word
-            .text
-            .strip_prefix('[')
-            .and_then(|text| text.strip_suffix(']'));
-        let address = text.unwrap_or(&word.text).parse().map_err(|_| {
-            bad_value(
-                &word.position,
-                format!("`{}` is not an IP address", word.text),
-                format!("write for example `{} 127.0.0.1`", call.entry.name),
-            )
-        })?;
-        if !addresses.contains(&address) {
-            addresses.push(address);
-        }
-    }
-    Ok(addresses)
 }
 
 fn handle_path(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(), Error> {

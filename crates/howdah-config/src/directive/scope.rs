@@ -13,7 +13,7 @@ use crate::tree::{Statement, Word};
 #[derive(Debug, Default)]
 pub(crate) struct SiteSettings {
     pub(crate) access_logs: Vec<AccessLog>,
-    pub(crate) bind: Vec<std::net::IpAddr>,
+    pub(crate) bind: crate::bind::Binding,
     pub(crate) tls: Option<crate::model::SiteTls>,
 }
 

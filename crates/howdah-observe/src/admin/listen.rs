@@ -2,16 +2,15 @@
 
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr};
-use std::os::unix::fs::FileTypeExt;
-use std::os::unix::net::{UnixListener as StdUnixListener, UnixStream as StdUnixStream};
+use std::os::unix::net::UnixListener as StdUnixListener;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, fchmod};
-use socket2::{Domain, SockAddr, Socket, Type};
+use socket2::{Domain, Socket, Type};
 use tokio::net::{TcpListener, UnixListener};
 
 use super::AdminAddress;
 use super::address::resolve;
+use crate::unix_socket;
 
 /// Clients that may wait to be accepted.
 const BACKLOG: i32 = 64;
@@ -117,15 +116,9 @@ fn tcp(address: SocketAddr) -> io::Result<TcpListener> {
 }
 
 fn unix(path: &Path) -> io::Result<UnixSocket> {
-    remove_stale(path)?;
-    let socket = Socket::new(Domain::UNIX, Type::STREAM.cloexec(), None)?;
-    // Before it has a name, so that there is no moment at which others may connect.
-    fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
-    socket.bind(&SockAddr::unix(path)?)?;
-    socket.listen(BACKLOG)?;
-    socket.set_nonblocking(true)?;
+    let listener = unix_socket::listen(path, 0o600, BACKLOG)?;
     Ok(UnixSocket {
-        listener: UnixListener::from_std(socket.into())?,
+        listener: UnixListener::from_std(listener)?,
         path: Some(path.to_owned()),
     })
 }
@@ -137,23 +130,4 @@ pub(super) fn adopt(socket: StdUnixListener) -> io::Result<Listener> {
         listener: UnixListener::from_std(socket)?,
         path: None,
     }))
-}
-
-/// A server that was killed leaves its socket behind. One that answers is in use.
-fn remove_stale(path: &Path) -> io::Result<()> {
-    match std::fs::symlink_metadata(path) {
-        Ok(found) if found.file_type().is_socket() => match StdUnixStream::connect(path) {
-            Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
-                std::fs::remove_file(path)
-            }
-            Ok(_) => Err(ErrorKind::AddrInUse.into()),
-            Err(error) => Err(error),
-        },
-        Ok(_) => Err(io::Error::new(
-            ErrorKind::AlreadyExists,
-            "there is a file of this name that is no socket; remove it or choose another name",
-        )),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(error),
-    }
 }

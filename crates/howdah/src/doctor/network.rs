@@ -13,7 +13,7 @@ pub(super) fn check(config: &Config, report: &mut Report) {
     for site in &config.sites {
         for address in &site.addresses {
             let any = [IpAddr::V6(Ipv6Addr::UNSPECIFIED)];
-            let ips = if site.bind.is_empty() {
+            let ips = if site.bind.is_empty() && site.unix_sockets.is_empty() {
                 &any[..]
             } else {
                 &site.bind[..]

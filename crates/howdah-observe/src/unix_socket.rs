@@ -1,0 +1,76 @@
+//! Unix sockets that are listened on, with a file that has its permissions from the first moment on.
+
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+
+use rustix::fs::{Mode, fchmod};
+use socket2::{Domain, SockAddr, Socket, Type};
+
+/// Listens at `path`, in place of a socket that a server which was killed has left there. `mode` has the
+/// permissions of the file, whatever the umask is; `backlog` clients may wait. The listener does not
+/// block. Who ends has to remove the file.
+///
+/// # Errors
+/// [`ErrorKind::AddrInUse`] if another process listens there.
+pub fn listen(path: &Path, mode: u32, backlog: i32) -> io::Result<UnixListener> {
+    remove_stale(path)?;
+    let socket = Socket::new(Domain::UNIX, Type::STREAM.cloexec(), None)?;
+    // Before it has a name, so that there is no moment at which more may connect. The umask takes
+    // from it.
+    fchmod(&socket, Mode::from_raw_mode(mode))?;
+    socket.bind(&SockAddr::unix(path)?)?;
+    let prepare = || {
+        std::fs::set_permissions(path, PermissionsExt::from_mode(mode))?;
+        socket.listen(backlog)?;
+        socket.set_nonblocking(true)
+    };
+    prepare().inspect_err(|_| drop(std::fs::remove_file(path)))?;
+    Ok(socket.into())
+}
+
+/// A server that was killed leaves its socket behind. One that answers is in use.
+fn remove_stale(path: &Path) -> io::Result<()> {
+    match std::fs::symlink_metadata(path) {
+        Ok(found) if found.file_type().is_socket() => match UnixStream::connect(path) {
+            Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
+                std::fs::remove_file(path)
+            }
+            Ok(_) => Err(ErrorKind::AddrInUse.into()),
+            Err(error) => Err(error),
+        },
+        Ok(_) => Err(io::Error::new(
+            ErrorKind::AlreadyExists,
+            "there is a file of this name that is no socket; remove it or choose another name",
+        )),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_nobody_listens_at_gives_way() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("a.sock");
+        for mode in [0o200, 0o222, 0o660] {
+            let listener = listen(&path, mode, 1).expect("it listens");
+            let own = std::fs::metadata(&path).expect("it is there");
+            assert_eq!(own.permissions().mode() & 0o777, mode);
+            let error = listen(&path, mode, 1).expect_err("in use");
+            assert_eq!(error.kind(), ErrorKind::AddrInUse);
+            UnixStream::connect(&path).expect("its own still");
+            drop(listener);
+            assert!(path.exists(), "as after a kill");
+        }
+        let file = directory.path().join("file");
+        std::fs::write(&file, "kept").expect("written");
+        let error = listen(&file, 0o200, 1).expect_err("no socket");
+        assert_eq!(error.kind(), ErrorKind::AlreadyExists);
+        assert!(file.exists());
+    }
+}
