@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::compression::ResponseMatcher;
-use crate::model::{HeaderChange, Network, Route, Template};
+use crate::model::{CertificateFiles, HeaderChange, Network, Route, Template};
 
 /// Where a server that requests are passed on to listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +28,22 @@ impl std::fmt::Display for Upstream {
             Self::Unix(path) => write!(f, "unix/{}", path.display()),
         }
     }
+}
+
+/// `https://` and `transport http { tls … }`: how connections to upstreams are encrypted.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct UpstreamTls {
+    /// `tls_server_name`: whom the upstream has to be; default the host of its address.
+    pub server_name: Option<String>,
+    /// `tls_insecure_skip_verify`: the upstream may be anybody. Default false.
+    pub insecure: bool,
+    /// `tls_trust_pool`, `tls_trusted_ca_certs`: PEM files with the authorities that are trusted; default
+    /// those of the system.
+    pub roots: Vec<PathBuf>,
+    /// `tls_client_auth`: who this server is to the upstream; default nobody.
+    pub client: Option<CertificateFiles>,
+    /// `tls_timeout`: for the handshake; default `dial_timeout`.
+    pub timeout: Option<Duration>,
 }
 
 /// `lb_policy`: which upstream a request goes to, of those that are healthy.
@@ -72,6 +88,9 @@ pub struct HealthCheck {
 pub struct ReverseProxy {
     /// At least one.
     pub upstreams: Vec<Upstream>,
+    /// `https://`, `tls` …: default without encryption. With it requests have the upstream's address as
+    /// their `Host`, unless `header_up` says otherwise.
+    pub tls: Option<UpstreamTls>,
     /// `lb_policy`: default at random.
     pub policy: Policy,
     /// `lb_retries`: how many other attempts there are when an upstream cannot be reached. Default 0.
@@ -119,6 +138,7 @@ impl ReverseProxy {
     pub fn new(upstreams: Vec<Upstream>) -> Self {
         Self {
             upstreams,
+            tls: None,
             policy: Policy::default(),
             retries: 0,
             try_duration: Duration::ZERO,

@@ -248,8 +248,60 @@ fn upstreams() {
             "2:1: `reverse_proxy` has no upstream; write for example `reverse_proxy localhost:9000`",
         ),
         (
-            "reverse_proxy https://a",
-            "2:15: `https://a` is not supported in this version; upstreams are talked to in HTTP/1.1 without TLS in this version",
+            "reverse_proxy h2c://a",
+            "2:15: `h2c://a` is not supported in this version; upstreams are talked to in HTTP/1.1: write `http://`",
+        ),
+        (
+            "reverse_proxy wss://a",
+            "2:15: the upstream `wss://a` has the unknown scheme `wss`; write `http://`, `https://` or no scheme; WebSockets pass through both",
+        ),
+        (
+            "reverse_proxy https://a:80",
+            "2:15: the scheme of the upstream `https://a:80` is not that of its port; write `https://` with port 443 and `http://` with port 80, or no scheme",
+        ),
+        (
+            "reverse_proxy https://a {\nto https://b c:9000\n}",
+            "3:14: of `https://a` and `c:9000` one is encrypted and the other is not; write `https://` before all of them, or give the others a `reverse_proxy` of their own",
+        ),
+        (
+            "reverse_proxy http://a {\ntransport http {\ntls\n}\n}",
+            "2:15: `http://a` is not encrypted, but the transport is; write `https://`, or take the `tls` options out",
+        ),
+        (
+            "reverse_proxy a:1 unix//a.sock {\ntransport http {\ntls\n}\n}",
+            "2:19: nothing says for which name the certificate of `unix//a.sock` has to be; write `tls_server_name NAME` in `transport http`",
+        ),
+        (
+            "reverse_proxy a {\ntransport http {\ntls_trust_pol file a.pem\n}\n}",
+            "4:1: unknown option of `transport http` `tls_trust_pol`; did you mean `tls_trust_pool`?",
+        ),
+        (
+            "reverse_proxy a {\ntransport http {\ntls_trust_pool http a\n}\n}",
+            "4:16: `http` is not supported in this version; write `tls_trust_pool file FILE`",
+        ),
+        (
+            "reverse_proxy a {\ntransport http {\ntls_trust_pool file\n}\n}",
+            "4:1: `tls_trust_pool file` names no file; write `tls_trust_pool file FILE`",
+        ),
+        (
+            "reverse_proxy a {\ntransport http {\ntls_client_auth a.example\n}\n}",
+            "4:17: `a.example` is not supported in this version; write `tls_client_auth CERT KEY`, two files",
+        ),
+        (
+            "reverse_proxy a {\ntransport http {\ntls_server_name {host}\n}\n}",
+            "4:17: `{host}` is not a host; write for example `example.com`",
+        ),
+        (
+            "reverse_proxy a {\ntransport http {\ntls_except_ports 80\n}\n}",
+            "4:1: `tls_except_ports` is not supported in this version; give upstreams without TLS a `reverse_proxy` of their own",
+        ),
+        (
+            "forward_auth https://a http://b {\nuri /\n}",
+            "2:24: of `https://a` and `http://b` one is encrypted and the other is not; write `https://` before all of them, or give the others a `reverse_proxy` of their own",
+        ),
+        (
+            "php_fastcgi https://a:9000",
+            "2:13: `https://a:9000` is not supported in this version; FastCGI is not encrypted; write `HOST:PORT`, or `reverse_proxy` for a server that has HTTPS",
         ),
         (
             "reverse_proxy a/b",

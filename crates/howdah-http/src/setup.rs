@@ -17,6 +17,7 @@ use crate::http3;
 use crate::inherited::Inherited;
 use crate::listener::{self, BindError, Place, SiteAddress, Wanted};
 use crate::unix::{self, SocketFile};
+use crate::upstream::tls::TlsClients;
 
 /// A configuration with everything that it takes but sockets.
 #[derive(Debug)]
@@ -28,6 +29,8 @@ pub(crate) struct Setup {
     /// Numbers of the worker pools that run, in the order of the configuration.
     pub(crate) pools: Vec<usize>,
     pub(crate) logs: Logs,
+    /// How upstreams with HTTPS are known.
+    pub(crate) tls_clients: Arc<TlsClients>,
     pub(crate) endpoints: OnceLock<Endpoints>,
 }
 

@@ -119,7 +119,8 @@ impl Core {
             observing,
         } = plan;
         let config = &setup.config;
-        let workers = WorkerFiles::new(&config.workers, &setup.pools);
+        let clients = Arc::clone(&setup.tls_clients);
+        let workers = WorkerFiles::new(&config.workers, &setup.pools, clients);
         let sites: Vec<Rc<Site>> = config
             .sites
             .iter()

@@ -1,5 +1,5 @@
 //! Certificates: from files, from an authority of the server's own, and by ACME; and which of them a
-//! client gets. Knows no connections.
+//! client gets; and whom this server takes for an upstream. Knows no connections.
 //!
 //! ```text
 //! configuration ──> Tls ──acceptor──> Acceptor (one for each listener) <── ClientHello
@@ -39,6 +39,7 @@ mod shared;
 mod slot;
 mod storage;
 mod tls;
+mod upstream;
 
 pub use acceptor::{Acceptor, Choice};
 pub use authority::AuthorityError;
@@ -46,3 +47,4 @@ pub use certificate::CertificateError;
 pub use challenge::{HttpProofs, SharedProofs};
 pub use slot::Expiries;
 pub use tls::{Tls, TlsError, authority_root};
+pub use upstream::upstream_config;

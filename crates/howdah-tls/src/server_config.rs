@@ -1,8 +1,9 @@
 //! rustls configurations of sites.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use howdah_config::model::{Alpn, CipherSuite as Suite, ClientAuth, SiteTls, TlsVersion};
+use howdah_config::model::{Alpn, CipherSuite as Suite, SiteTls, TlsVersion};
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
@@ -43,7 +44,11 @@ pub(crate) fn build(
     let builder = match &tls.client_auth {
         None => builder.with_no_client_auth(),
         Some(auth) => {
-            let roots = Arc::new(client_roots(auth)?);
+            let roots = authorities(&auth.roots, |file, reason| TlsError::ClientRoots {
+                file,
+                reason,
+            });
+            let roots = Arc::new(roots?);
             let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider);
             let verifier = if auth.optional {
                 verifier.allow_unauthenticated()
@@ -82,13 +87,14 @@ pub(crate) fn refusal(provider: &Arc<CryptoProvider>) -> Result<ServerConfig, Tl
     build(&SiteTls::default(), provider, Arc::new(Nothing))
 }
 
-fn client_roots(auth: &ClientAuth) -> Result<RootCertStore, TlsError> {
+/// The authorities in PEM files. `wrong` makes the error of a file from what is wrong with it.
+pub(crate) fn authorities(
+    files: &[PathBuf],
+    wrong: impl Fn(PathBuf, String) -> TlsError,
+) -> Result<RootCertStore, TlsError> {
     let mut store = RootCertStore::empty();
-    for file in &auth.roots {
-        let wrong = |reason: String| TlsError::ClientRoots {
-            file: file.clone(),
-            reason,
-        };
+    for file in files {
+        let wrong = |reason: String| wrong(file.clone(), reason);
         let pem = std::fs::read(file).map_err(|error| wrong(error.to_string()))?;
         let mut found = false;
         for certificate in CertificateDer::pem_slice_iter(&pem) {

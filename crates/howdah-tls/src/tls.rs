@@ -39,6 +39,22 @@ pub enum TlsError {
         /// What is wrong.
         reason: String,
     },
+    /// `tls_trust_pool` of a `reverse_proxy`.
+    #[error("{}: {reason}; `tls_trust_pool` needs PEM files with certificates of authorities", file.display())]
+    UpstreamRoots {
+        /// Which one.
+        file: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// An upstream with HTTPS, and nobody to say who it is.
+    #[error(
+        "the system trusts no authority, so no upstream with `https://` can be trusted: {reason}; install the package `ca-certificates`, or name the authority with `tls_trust_pool file FILE`"
+    )]
+    SystemRoots {
+        /// Why there are none.
+        reason: String,
+    },
     /// Options that exclude each other.
     #[error("TLS cannot be set up: {0}")]
     Rustls(#[from] rustls::Error),

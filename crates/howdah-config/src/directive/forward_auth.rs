@@ -2,7 +2,6 @@
 
 use super::proxy;
 use super::scope::Scope;
-use super::upstream::upstream;
 use crate::error::{Error, ErrorKind};
 use crate::model::{ForwardAuth, Handler, HeaderChange, Part, Placeholder, Template};
 use crate::table::{Call, Context, Entry, Item, Table};
@@ -84,17 +83,13 @@ fn copy(word: &Word) -> Result<(String, String), Error> {
 
 pub(crate) fn read(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(), Error> {
     let (key, rest) = scope.matcher(call.arguments)?;
-    let upstreams = rest
-        .iter()
-        .map(|word| upstream(word, Some(80)))
-        .collect::<Result<_, _>>()?;
     let own = |name: &str| FORWARD_AUTH.items.iter().any(|item| item.name() == name);
     let mut draft = Draft::default();
     let block = call.block.unwrap_or_default().iter();
     let statements = block.filter(|statement| own(&statement.name.text));
     cx.read(&FORWARD_AUTH, statements, &mut draft);
     let errors = cx.errors.len();
-    let mut proxy = proxy::read_block(cx, call, scope, upstreams, |name| !own(name))?;
+    let mut proxy = proxy::read_block(cx, call, scope, rest, |name| !own(name))?;
     let Some(uri) = draft.uri else {
         if cx.errors.len() > errors {
             return Ok(());

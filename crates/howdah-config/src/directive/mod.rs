@@ -21,6 +21,7 @@ mod request;
 mod respond;
 pub(crate) mod scope;
 pub(crate) mod tls;
+mod transport;
 mod upstream;
 mod uri_query;
 
@@ -35,9 +36,10 @@ pub(crate) use named::{check_named, define_named};
 #[cfg(test)]
 pub(crate) use php::PHP;
 pub(crate) use php::{PHP_FASTCGI, PHP_SERVER};
-pub(crate) use proxy::{REVERSE_PROXY, TRANSPORT};
+pub(crate) use proxy::REVERSE_PROXY;
 pub(crate) use request::REQUEST_BODY;
 pub(crate) use respond::{ERROR, RESPOND};
+pub(crate) use transport::TRANSPORT;
 
 use crate::bind::Binding;
 use crate::error::{Error, ErrorKind};
@@ -531,8 +533,8 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 name: "reverse_proxy",
                 syntax: "reverse_proxy [MATCHER] [UPSTREAM…] [{ … }]",
                 default: "",
-                about: "Passes requests on to other servers: `HOST:PORT`, `http://HOST`, or `unix//PATH` for a Unix socket. Bodies are streamed both ways. `X-Forwarded-For`, `-Proto` and `-Host` are set; what the client sent in them is kept only behind a trusted proxy (`trusted_proxies`).",
-                differs: "HTTP/1.1 without TLS to the upstreams, of upgrades only WebSocket, from clients with HTTP/1.1, no placeholders in UPSTREAM.",
+                about: "Passes requests on to other servers: `HOST:PORT`, `http://HOST`, `https://HOST`, or `unix//PATH` for a Unix socket. Bodies are streamed both ways. An upstream with `https://` is asked with its own address as the `Host`, all others with the client's; `header_up Host {hostport}` keeps that here too. `X-Forwarded-For`, `-Proto` and `-Host` are set; what the client sent in them is kept only behind a trusted proxy (`trusted_proxies`).",
+                differs: "HTTP/1.1 to the upstreams, with and without TLS, of upgrades only WebSocket, from clients with HTTP/1.1, no placeholders in UPSTREAM.",
                 example: "reverse_proxy /api/* localhost:9000",
             },
             proxy::read,

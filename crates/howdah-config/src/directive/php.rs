@@ -6,7 +6,7 @@ use super::files::{candidates, query_start};
 use super::hot_reload;
 use super::intercept::{self, HANDLE_RESPONSE, REPLACE_STATUS};
 use super::scope::Scope;
-use super::upstream::{DIAL_TIMEOUT, upstream};
+use super::upstream::{self, DIAL_TIMEOUT};
 use crate::error::{Error, ErrorKind, Position};
 use crate::model::{
     FastCgi, FileServer, Handler, Part, PhpScript, PhpServer, PhpWorker, Placeholder, Template,
@@ -324,7 +324,7 @@ pub(crate) fn read_fastcgi(
     }
     let upstreams = rest
         .iter()
-        .map(|word| upstream(word, None))
+        .map(upstream::fastcgi)
         .collect::<Result<_, _>>()?;
     let block = call.block.unwrap_or_default();
     let mut draft = Draft {

@@ -5,17 +5,20 @@ use std::time::Duration;
 use super::encode::statuses;
 use super::intercept::{self, HANDLE_RESPONSE, REPLACE_STATUS};
 use super::scope::Scope;
-use super::upstream::{DIAL_TIMEOUT, upstream};
+use super::transport::TRANSPORT;
+use super::upstream::Upstreams;
 use crate::error::{Error, ErrorKind};
-use crate::model::{Handler, HealthCheck, Policy, ReverseProxy, Upstream};
+use crate::model::{Handler, HealthCheck, Policy, ReverseProxy};
 use crate::table::{Call, Context, Entry, Item, Table, bad_value, nearest, unsupported};
 use crate::template::{literal, template};
+use crate::tree::Word;
 use crate::value::{duration, header_name, number};
 
 /// What is in a block while it is read.
 #[derive(Debug)]
 pub(crate) struct Draft {
     proxy: ReverseProxy,
+    upstreams: Upstreams,
     intercept: intercept::Draft,
     health: HealthDraft,
 }
@@ -27,8 +30,6 @@ struct HealthDraft {
     timeout: Option<Duration>,
     status: Option<(u16, u16)>,
 }
-
-const TLS: &str = "connections to upstreams are not encrypted in this version";
 
 /// Names of the block of `reverse_proxy`.
 pub(crate) const REVERSE_PROXY: Table<Draft> = Table {
@@ -45,7 +46,7 @@ pub(crate) const REVERSE_PROXY: Table<Draft> = Table {
             },
             |_, call, draft| {
                 for word in call.arguments(1, usize::MAX)? {
-                    draft.proxy.upstreams.push(upstream(word, Some(80))?);
+                    draft.upstreams.add(word)?;
                 }
                 Ok(())
             },
@@ -274,7 +275,7 @@ pub(crate) const REVERSE_PROXY: Table<Draft> = Table {
                 syntax: "transport http { … }",
                 default: "",
                 about: "How upstreams are talked to.",
-                differs: "Only `http`, which is HTTP/1.1; for PHP-FPM there is `php_fastcgi`.",
+                differs: "Only `http`, which is HTTP/1.1, with TLS too; for PHP-FPM there is `php_fastcgi`.",
                 example: "transport http {\n\tdial_timeout 1s\n}",
             },
             |cx, call, draft| {
@@ -291,6 +292,13 @@ pub(crate) const REVERSE_PROXY: Table<Draft> = Table {
                     }
                 }
                 cx.read(&TRANSPORT, call.block.unwrap_or_default(), &mut draft.proxy);
+                let tls = draft.proxy.tls.as_ref();
+                if tls.is_some_and(|tls| tls.insecure && !tls.roots.is_empty()) {
+                    cx.warn(
+                        &call.name.position,
+                        "`tls_insecure_skip_verify` takes any certificate, whatever authorities are named",
+                    );
+                }
                 Ok(())
             },
         ),
@@ -388,90 +396,31 @@ pub(crate) const REVERSE_PROXY: Table<Draft> = Table {
     ],
 };
 
-/// Names of the block of `transport http`.
-pub(crate) const TRANSPORT: Table<ReverseProxy> = Table {
-    kind: "option of `transport http`",
-    items: &[
-        Item::Supported(DIAL_TIMEOUT, |_, call, proxy| {
-            proxy.dial_timeout = duration(call)?;
-            Ok(())
-        }),
-        Item::Supported(
-            Entry {
-                name: "response_header_timeout",
-                syntax: "response_header_timeout DURATION",
-                default: "no limit",
-                about: "How long an upstream may take to answer; then the client is answered 504.",
-                differs: "",
-                example: "response_header_timeout 30s",
-            },
-            |_, call, proxy| {
-                proxy.response_header_timeout = Some(duration(call)?);
-                Ok(())
-            },
-        ),
-        Item::Supported(
-            Entry {
-                name: "keepalive",
-                syntax: "keepalive DURATION|off",
-                default: "`2m`",
-                about: "How long a connection to an upstream stays open without a request.",
-                differs: "",
-                example: "keepalive 30s",
-            },
-            |_, call, proxy| {
-                proxy.keepalive = crate::value::optional_duration(call)?;
-                Ok(())
-            },
-        ),
-        Item::Unsupported("read_buffer", ""),
-        Item::Unsupported("write_buffer", ""),
-        Item::Unsupported("max_response_header", ""),
-        Item::Unsupported("proxy_protocol", ""),
-        Item::Unsupported("dial_fallback_delay", ""),
-        Item::Unsupported("read_timeout", "use `response_header_timeout`"),
-        Item::Unsupported("write_timeout", ""),
-        Item::Unsupported("resolvers", ""),
-        Item::Unsupported("tls", TLS),
-        Item::Unsupported("tls_client_auth", TLS),
-        Item::Unsupported("tls_insecure_skip_verify", TLS),
-        Item::Unsupported("tls_server_name", TLS),
-        Item::Unsupported("tls_trust_pool", TLS),
-        Item::Unsupported("keepalive_interval", ""),
-        Item::Unsupported("keepalive_idle_conns", ""),
-        Item::Unsupported("keepalive_idle_conns_per_host", ""),
-        Item::Unsupported("versions", "upstreams are talked to in HTTP/1.1"),
-        Item::Unsupported("compression", "`Accept-Encoding` is passed on as it is"),
-        Item::Unsupported("max_conns_per_host", "use `unhealthy_request_count`"),
-        Item::Unsupported("local_address", ""),
-    ],
-};
-
 pub(crate) fn read(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(), Error> {
     let (key, rest) = scope.matcher(call.arguments)?;
-    let upstreams = rest
-        .iter()
-        .map(|word| upstream(word, Some(80)))
-        .collect::<Result<_, _>>()?;
-    let proxy = read_block(cx, call, scope, upstreams, |_| true)?;
+    let proxy = read_block(cx, call, scope, rest, |_| true)?;
     scope.push(key, Handler::ReverseProxy(Box::new(proxy)));
     Ok(())
 }
 
-/// Reads those statements of a block whose names are `mine`.
+/// Reads `words`, which are upstreams, and those statements of a block whose names are `mine`.
 pub(super) fn read_block(
     cx: &mut Context,
     call: &Call<'_>,
     scope: &Scope,
-    upstreams: Vec<Upstream>,
+    words: &[Word],
     mine: impl Fn(&str) -> bool,
 ) -> Result<ReverseProxy, Error> {
     let block = call.block.unwrap_or_default();
     let mut draft = Draft {
-        proxy: ReverseProxy::new(upstreams),
+        proxy: ReverseProxy::new(Vec::new()),
+        upstreams: Upstreams::default(),
         intercept: intercept::Draft::new(cx, block, scope),
         health: HealthDraft::default(),
     };
+    for word in words {
+        draft.upstreams.add(word)?;
+    }
     let errors = cx.errors.len();
     let statements = block.iter().filter(|statement| {
         let name = statement.name.text.as_str();
@@ -480,16 +429,18 @@ pub(super) fn read_block(
     cx.read(&REVERSE_PROXY, statements, &mut draft);
     let Draft {
         mut proxy,
+        upstreams,
         intercept,
         health,
     } = draft;
-    if proxy.upstreams.is_empty() && cx.errors.len() == errors {
+    if upstreams.is_empty() && cx.errors.len() == errors {
         return Err(call.error(
             ErrorKind::Arguments,
             format!("`{}` has no upstream", call.entry.name),
             format!("write for example `{} localhost:9000`", call.entry.name),
         ));
     }
+    upstreams.finish(&mut proxy)?;
     let others = health.interval.is_some() || health.timeout.is_some() || health.status.is_some();
     match health.uri {
         Some(uri) => {
@@ -514,9 +465,7 @@ pub(super) fn read_block(
 }
 
 /// A field and what follows it.
-fn split<'a>(
-    call: &'a Call<'_>,
-) -> Result<(&'a crate::tree::Word, &'a [crate::tree::Word]), Error> {
+fn split<'a>(call: &'a Call<'_>) -> Result<(&'a Word, &'a [Word]), Error> {
     let words = call.arguments(1, 3)?;
     Ok((&words[0], &words[1..]))
 }

@@ -1,5 +1,6 @@
 //! `tls`: how a site is encrypted.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::only_in_site;
@@ -212,7 +213,7 @@ pub(crate) const TLS: Table<Draft> = Table {
 /// `client_auth` while it is read.
 #[derive(Debug, Default)]
 pub(crate) struct ClientAuthDraft {
-    roots: Vec<std::path::PathBuf>,
+    roots: Vec<PathBuf>,
     optional: bool,
 }
 
@@ -278,27 +279,7 @@ pub(crate) const CLIENT_AUTH: Table<ClientAuthDraft> = Table {
                 example: "trust_pool file clients.pem",
             },
             |_, call, auth| {
-                let words = call.count(1, usize::MAX)?;
-                if words[0].text != "file" {
-                    return Err(unsupported(&words[0], "write `trust_pool file FILE`"));
-                }
-                let mut files: Vec<&Word> = words[1..].iter().collect();
-                for statement in call.block.unwrap_or_default() {
-                    if statement.name.text != "pem_file" {
-                        return Err(unsupported(&statement.name, "write `pem_file FILE`"));
-                    }
-                    files.extend(&statement.arguments);
-                }
-                if files.is_empty() {
-                    return Err(call.error(
-                        ErrorKind::Arguments,
-                        "`trust_pool file` names no file".into(),
-                        "write `trust_pool file FILE`",
-                    ));
-                }
-                for word in files {
-                    auth.roots.push(file(word)?);
-                }
+                auth.roots.extend(trust_pool(call)?);
                 Ok(())
             },
         ),
@@ -308,6 +289,31 @@ pub(crate) const CLIENT_AUTH: Table<ClientAuthDraft> = Table {
         Item::Unsupported("verifier", LEAF),
     ],
 };
+
+/// `file FILE… { pem_file FILE… }`, of `trust_pool` and `tls_trust_pool`.
+pub(super) fn trust_pool(call: &Call<'_>) -> Result<Vec<PathBuf>, Error> {
+    let name = call.entry.name;
+    let hint = format!("write `{name} file FILE`");
+    let words = call.count(1, usize::MAX)?;
+    if words[0].text != "file" {
+        return Err(unsupported(&words[0], &hint));
+    }
+    let mut files: Vec<&Word> = words[1..].iter().collect();
+    for statement in call.block.unwrap_or_default() {
+        if statement.name.text != "pem_file" {
+            return Err(unsupported(&statement.name, "write `pem_file FILE`"));
+        }
+        files.extend(&statement.arguments);
+    }
+    if files.is_empty() {
+        return Err(call.error(
+            ErrorKind::Arguments,
+            format!("`{name} file` names no file"),
+            hint,
+        ));
+    }
+    files.into_iter().map(file).collect()
+}
 
 /// Inside of `issuer internal`.
 pub(crate) const INTERNAL: Table<Duration> = Table {

@@ -1,7 +1,7 @@
-//! Addresses of upstreams.
+//! Addresses of upstreams, and how they are talked to.
 
 use crate::error::Error;
-use crate::model::Upstream;
+use crate::model::{ReverseProxy, Upstream};
 use crate::site::split_port;
 use crate::table::{Entry, bad_value, unsupported};
 use crate::tree::Word;
@@ -16,8 +16,111 @@ pub(super) const DIAL_TIMEOUT: Entry = Entry {
     example: "dial_timeout 1s",
 };
 
-/// `HOST:PORT`, `:PORT`, `http://HOST`, `unix//PATH`; without `default_port` there must be a port.
-pub(super) fn upstream(word: &Word, default_port: Option<u16>) -> Result<Upstream, Error> {
+/// What stands before `://`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scheme {
+    Http,
+    Https,
+}
+
+impl Scheme {
+    fn port(self) -> u16 {
+        match self {
+            Self::Http => 80,
+            Self::Https => 443,
+        }
+    }
+}
+
+/// The upstreams of a `reverse_proxy`, as they are read. All of them are talked to in the same way.
+#[derive(Debug, Default)]
+pub(super) struct Upstreams {
+    list: Vec<Upstream>,
+    /// The first with `https://`.
+    encrypted: Option<Word>,
+    /// The first without it, the first that says `http://`, and the first Unix socket.
+    others: Option<Word>,
+    plain: Option<Word>,
+    socket: Option<Word>,
+}
+
+impl Upstreams {
+    pub(super) fn add(&mut self, word: &Word) -> Result<(), Error> {
+        let (scheme, upstream) = upstream(word, Some(Scheme::Http.port()))?;
+        let contradicting = if scheme == Some(Scheme::Https) {
+            self.encrypted.get_or_insert_with(|| word.clone());
+            &self.others
+        } else {
+            self.others.get_or_insert_with(|| word.clone());
+            if scheme.is_some() {
+                self.plain.get_or_insert_with(|| word.clone());
+            }
+            if matches!(upstream, Upstream::Unix(_)) {
+                self.socket.get_or_insert_with(|| word.clone());
+            }
+            &self.encrypted
+        };
+        if let Some(other) = contradicting {
+            return Err(bad_value(
+                &word.position,
+                format!(
+                    "of `{}` and `{}` one is encrypted and the other is not",
+                    other.text, word.text
+                ),
+                "write `https://` before all of them, or give the others a `reverse_proxy` of their own",
+            ));
+        }
+        self.list.push(upstream);
+        Ok(())
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// Gives them to the proxy that they are for.
+    pub(super) fn finish(self, proxy: &mut ReverseProxy) -> Result<(), Error> {
+        if self.encrypted.is_some() {
+            proxy.tls.get_or_insert_default();
+        }
+        if let Some(tls) = &proxy.tls {
+            if let Some(word) = self.plain {
+                return Err(bad_value(
+                    &word.position,
+                    format!("`{}` is not encrypted, but the transport is", word.text),
+                    "write `https://`, or take the `tls` options out",
+                ));
+            }
+            if let (Some(word), None) = (self.socket, &tls.server_name) {
+                return Err(bad_value(
+                    &word.position,
+                    format!(
+                        "nothing says for which name the certificate of `{}` has to be",
+                        word.text
+                    ),
+                    "write `tls_server_name NAME` in `transport http`",
+                ));
+            }
+        }
+        proxy.upstreams = self.list;
+        Ok(())
+    }
+}
+
+/// An upstream of `php_fastcgi`.
+pub(super) fn fastcgi(word: &Word) -> Result<Upstream, Error> {
+    match upstream(word, None)? {
+        (Some(Scheme::Https), _) => Err(unsupported(
+            word,
+            "FastCGI is not encrypted; write `HOST:PORT`, or `reverse_proxy` for a server that has HTTPS",
+        )),
+        (_, upstream) => Ok(upstream),
+    }
+}
+
+/// `HOST:PORT`, `:PORT`, `http://HOST`, `https://HOST`, `unix//PATH`; without scheme and `default_port` there
+/// must be a port.
+fn upstream(word: &Word, default_port: Option<u16>) -> Result<(Option<Scheme>, Upstream), Error> {
     let text = word.text.as_str();
     if text.contains('{') {
         return Err(unsupported(
@@ -36,22 +139,23 @@ pub(super) fn upstream(word: &Word, default_port: Option<u16>) -> Result<Upstrea
                 "write for example `unix//run/app.sock`",
             ));
         }
-        return Ok(Upstream::Unix(path.into()));
+        return Ok((None, Upstream::Unix(path.into())));
     }
-    let rest = match text.split_once("://") {
-        None => text,
-        Some(("http", rest)) => rest,
-        Some(("https" | "h2c", _)) => {
+    let (scheme, rest) = match text.split_once("://") {
+        None => (None, text),
+        Some(("http", rest)) => (Some(Scheme::Http), rest),
+        Some(("https", rest)) => (Some(Scheme::Https), rest),
+        Some(("h2c", _)) => {
             return Err(unsupported(
                 word,
-                "upstreams are talked to in HTTP/1.1 without TLS in this version",
+                "upstreams are talked to in HTTP/1.1: write `http://`",
             ));
         }
         Some((scheme, _)) => {
             return Err(bad_value(
                 &word.position,
                 format!("the upstream `{text}` has the unknown scheme `{scheme}`"),
-                "write `http://` or no scheme",
+                "write `http://`, `https://` or no scheme; WebSockets pass through both",
             ));
         }
     };
@@ -72,7 +176,7 @@ pub(super) fn upstream(word: &Word, default_port: Option<u16>) -> Result<Upstrea
     let (host, number) = split_port(rest);
     let number = match number {
         Some(number) => Some(port(word, number)?).filter(|number| *number > 0),
-        None => default_port,
+        None => scheme.map_or(default_port, |scheme| Some(scheme.port())),
     };
     let Some(number) = number else {
         return Err(bad_value(
@@ -81,6 +185,18 @@ pub(super) fn upstream(word: &Word, default_port: Option<u16>) -> Result<Upstrea
             "write for example `localhost:9000` or `unix//run/php/php-fpm.sock`",
         ));
     };
+    let other = match scheme {
+        Some(Scheme::Http) => Some(Scheme::Https),
+        Some(Scheme::Https) => Some(Scheme::Http),
+        None => None,
+    };
+    if other.is_some_and(|other| other.port() == number) {
+        return Err(bad_value(
+            &word.position,
+            format!("the scheme of the upstream `{text}` is not that of its port"),
+            "write `https://` with port 443 and `http://` with port 80, or no scheme",
+        ));
+    }
     let bare = host
         .strip_prefix('[')
         .and_then(|host| host.strip_suffix(']'))
@@ -95,8 +211,9 @@ pub(super) fn upstream(word: &Word, default_port: Option<u16>) -> Result<Upstrea
         ));
     }
     let host = if bare.is_empty() { "localhost" } else { bare };
-    Ok(Upstream::Tcp {
+    let upstream = Upstream::Tcp {
         host: host.to_owned(),
         port: number,
-    })
+    };
+    Ok((scheme, upstream))
 }

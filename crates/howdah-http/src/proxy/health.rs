@@ -5,8 +5,8 @@ use std::rc::{Rc, Weak};
 use howdah_config::model::HealthCheck;
 use http::{Method, Request};
 
-use super::Upstreams;
 use super::upload::{Source, Upload};
+use super::{Upstreams, failure};
 
 impl Upstreams {
     /// Starts the checks, if there are any and they are not under way.
@@ -20,7 +20,8 @@ impl Upstreams {
         }
     }
 
-    async fn is_well(&self, index: usize, check: &HealthCheck) -> bool {
+    /// `Err`: why it is not well.
+    async fn ask(&self, index: usize, check: &HealthCheck) -> Result<(), String> {
         let source = Source::new(None, 0, check.timeout);
         let request = Request::builder()
             .method(Method::GET)
@@ -28,26 +29,36 @@ impl Upstreams {
             .header(http::header::HOST, self.states[index].name.as_str())
             .header(http::header::USER_AGENT, "Howdah")
             .body(Upload(source));
-        let Ok(request) = request else { return false };
-        let asked = tokio::time::timeout(check.timeout, self.client.request(request)).await;
+        let request = request.map_err(|error| error.to_string())?;
+        let asked = tokio::time::timeout(check.timeout, self.client.request(request));
+        let answer = asked
+            .await
+            .map_err(|_| "it did not answer in time".to_owned())?
+            .map_err(|error| failure(&error).to_string())?;
+        let status = answer.status();
         let (first, last) = check.status;
-        asked.is_ok_and(|answer| {
-            answer.is_ok_and(|answer| (first..=last).contains(&answer.status().as_u16()))
-        })
+        if (first..=last).contains(&status.as_u16()) {
+            Ok(())
+        } else {
+            Err(format!("it answered {status}"))
+        }
     }
 }
 
 /// Ends with the upstreams.
 async fn watch(upstreams: Weak<Upstreams>, index: usize, check: HealthCheck) {
     while let Some(upstreams) = upstreams.upgrade() {
-        let is_ill = !upstreams.is_well(index, &check).await;
+        let asked = upstreams.ask(index, &check).await;
         let state = &upstreams.states[index];
-        if state.is_ill.replace(is_ill) != is_ill {
+        if state.is_ill.replace(asked.is_err()) != asked.is_err() {
             let upstream = &state.name;
-            if is_ill {
-                tracing::warn!(target: "howdah::proxy", %upstream, "an upstream is not well and gets no requests");
-            } else {
-                tracing::info!(target: "howdah::proxy", %upstream, "an upstream is well again");
+            match asked {
+                Err(reason) => {
+                    tracing::warn!(target: "howdah::proxy", %upstream, "an upstream is not well and gets no requests: {reason}");
+                }
+                Ok(()) => {
+                    tracing::info!(target: "howdah::proxy", %upstream, "an upstream is well again");
+                }
             }
         }
         drop(upstreams);

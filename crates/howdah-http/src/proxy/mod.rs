@@ -16,8 +16,8 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use howdah_config::model::{HealthCheck, Policy, ReverseProxy};
-use http::header::{CONNECTION, HeaderValue, SET_COOKIE, UPGRADE};
+use howdah_config::model::{HealthCheck, Policy, ReverseProxy, Upstream};
+use http::header::{CONNECTION, HOST, HeaderValue, SET_COOKIE, UPGRADE};
 use http::{HeaderMap, Request, Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
@@ -34,11 +34,14 @@ use crate::clock::{self, milliseconds};
 use crate::response::Content;
 use crate::route::proxy::{ProxyJob, remove_hops};
 use crate::upstream::Connector;
+use crate::upstream::tls::{Encryption, EncryptionError, TlsClients, explain};
 
 /// The upstreams of a `reverse_proxy`, as one front thread knows them.
 pub(crate) struct Upstreams {
     client: Client<Connector, Upload>,
     states: Rc<[State]>,
+    /// The `Host` of requests to each upstream; `None`: that of the client.
+    hosts: Box<[Option<HeaderValue>]>,
     policy: Policy,
     limits: Limits,
     turn: Cell<u64>,
@@ -69,15 +72,28 @@ enum Failure {
     Client(String),
     #[error("it did not answer in time")]
     HeaderTimeout,
-    #[error("connecting took too long")]
-    DialTimeout,
+    #[error("{0}")]
+    DialTimeout(String),
     #[error("the request cannot be passed on: {0}")]
     Request(http::Error),
 }
 
 impl Upstreams {
-    pub(crate) fn new(proxy: &ReverseProxy) -> Rc<Self> {
-        let connector = Connector::new(proxy.upstreams.clone().into(), proxy.dial_timeout);
+    pub(crate) fn new(
+        proxy: &ReverseProxy,
+        clients: &TlsClients,
+    ) -> Result<Rc<Self>, EncryptionError> {
+        let encryption = Encryption::of(proxy, clients)?;
+        // As in Caddy: who has certificates for names wants to be asked by one of them. A socket has none.
+        let host = |upstream: &Upstream| match upstream {
+            Upstream::Tcp { .. } if encryption.is_some() => {
+                HeaderValue::try_from(upstream.to_string()).ok()
+            }
+            _ => None,
+        };
+        let hosts = proxy.upstreams.iter().map(host).collect();
+        let upstreams = proxy.upstreams.clone().into();
+        let connector = Connector::new(upstreams, proxy.dial_timeout, encryption);
         let mut builder = Client::builder(TokioExecutor::new());
         builder
             .pool_timer(TokioTimer::new())
@@ -86,8 +102,9 @@ impl Upstreams {
         if proxy.keepalive.is_none() {
             builder.pool_max_idle_per_host(0);
         }
-        Rc::new(Self {
+        Ok(Rc::new(Self {
             client: builder.build(connector),
+            hosts,
             states: proxy.upstreams.iter().map(State::new).collect(),
             policy: proxy.policy.clone(),
             limits: Limits {
@@ -104,7 +121,7 @@ impl Upstreams {
             stream_timeout: proxy.stream_timeout,
             health: proxy.health.clone(),
             is_watched: Cell::new(false),
-        })
+        }))
     }
 
     pub(crate) fn policy(&self) -> &Policy {
@@ -127,6 +144,9 @@ impl Upstreams {
         let mut headers = job.headers.clone();
         if let Some(protocol) = &job.upgrade {
             set_upgrade(&mut headers, protocol.clone());
+        }
+        if let Some(host) = &self.hosts[index] {
+            headers.insert(HOST, host.clone());
         }
         // Any printable name is a valid value.
         let name =
@@ -156,11 +176,13 @@ fn failure(error: &ClientError) -> Failure {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
-        let timed_out = error
-            .downcast_ref::<io::Error>()
-            .is_some_and(|error| error.kind() == io::ErrorKind::TimedOut);
-        if timed_out {
-            return Failure::DialTimeout;
+        let io = error.downcast_ref::<io::Error>();
+        if io.is_some_and(|error| error.kind() == io::ErrorKind::TimedOut) {
+            return Failure::DialTimeout(error.to_string());
+        }
+        if let Some(explained) = io.and_then(explain) {
+            text = explained;
+            break;
         }
         text = format!("{text}: {error}");
         cause = error.source();
@@ -218,7 +240,7 @@ pub(crate) async fn send(
                     let request_id = format_args!("{id:016x}");
                     tracing::warn!(target: "howdah::proxy", %request_id, %upstream, again, "an upstream did not answer: {failure}");
                     match failure {
-                        Failure::HeaderTimeout | Failure::DialTimeout => {
+                        Failure::HeaderTimeout | Failure::DialTimeout(_) => {
                             StatusCode::GATEWAY_TIMEOUT
                         }
                         Failure::Connect(_) | Failure::Client(_) => StatusCode::BAD_GATEWAY,
@@ -242,7 +264,7 @@ pub(crate) async fn send(
 /// Whether a request may be sent again: nobody has seen it, or it changes nothing.
 fn is_harmless(failure: &Failure, job: &ProxyJob) -> bool {
     match failure {
-        Failure::DialTimeout | Failure::Connect(_) => true,
+        Failure::DialTimeout(_) | Failure::Connect(_) => true,
         Failure::Client(_) | Failure::HeaderTimeout => job.method.is_safe(),
         Failure::Request(_) => false,
     }

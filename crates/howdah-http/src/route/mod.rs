@@ -64,6 +64,7 @@ use crate::listener::SiteAddress;
 use crate::lookup::{Kind, Root};
 use crate::path;
 use crate::response::Content;
+use crate::upstream::tls::EncryptionError;
 
 /// Where hubs answer.
 const HUB_PATH: &str = "/.well-known/mercure";
@@ -85,6 +86,8 @@ pub(crate) enum RouteErrorKind {
     Method { text: String },
     #[error("{status} is no status of a response: use 200 to 599")]
     Status { status: u16 },
+    #[error(transparent)]
+    Upstream(#[from] EncryptionError),
 }
 
 /// What the routes make of a request.

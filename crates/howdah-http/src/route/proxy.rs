@@ -17,7 +17,7 @@ use super::intercept::Intercept;
 use super::template::Text;
 use super::uri::Rewrite;
 use super::worker::WorkerFiles;
-use super::{Refusal, RouteError, changes};
+use super::{Refusal, RouteError, RouteErrorKind, changes};
 use crate::proxy::Upstreams;
 use crate::proxy::balance::Hint;
 
@@ -61,7 +61,7 @@ impl Proxy {
         workers: &WorkerFiles,
     ) -> Result<Self, RouteError> {
         Ok(Self {
-            upstreams: Upstreams::new(proxy),
+            upstreams: Upstreams::new(proxy, &workers.clients).map_err(RouteErrorKind::from)?,
             method: proxy.method.as_ref().map(Text::new),
             rewrite: proxy.rewrite.as_ref().map(Rewrite::compile),
             trusted: proxy.trusted_proxies.clone().map(Into::into),

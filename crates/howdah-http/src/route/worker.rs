@@ -2,6 +2,7 @@
 //! otherwise the classic pool.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use howdah_config::model;
 
@@ -9,6 +10,7 @@ use super::context::Context;
 use super::matcher::matches_path;
 use super::pattern::Pattern;
 use crate::lookup::Root;
+use crate::upstream::tls::TlsClients;
 
 /// The index of the classic pool.
 pub(super) const CLASSIC: usize = 0;
@@ -20,6 +22,8 @@ pub(crate) struct WorkerFiles {
     files: Rc<[(usize, Rc<WorkerFile>)]>,
     /// The hub of the site that is compiled.
     pub(super) hub: Option<usize>,
+    /// How upstreams are known, the same for all front threads.
+    pub(super) clients: Arc<TlsClients>,
 }
 
 /// A worker pool's script.
@@ -33,7 +37,11 @@ pub(crate) struct WorkerFile {
 
 impl WorkerFiles {
     /// `numbers`: of the pools that run, for each of `pools`.
-    pub(crate) fn new(pools: &[model::WorkerPool], numbers: &[usize]) -> Self {
+    pub(crate) fn new(
+        pools: &[model::WorkerPool],
+        numbers: &[usize],
+        clients: Arc<TlsClients>,
+    ) -> Self {
         let file = |pool: &model::WorkerPool| {
             let written: Rc<str> = pool.file.as_str().into();
             let resolved = std::fs::canonicalize(&pool.file).ok();
@@ -48,6 +56,7 @@ impl WorkerFiles {
         Self {
             files: numbers.iter().copied().zip(files).collect(),
             hub: None,
+            clients,
         }
     }
 
@@ -56,6 +65,7 @@ impl WorkerFiles {
         Self {
             files: Rc::clone(&self.files),
             hub,
+            clients: Arc::clone(&self.clients),
         }
     }
 }

@@ -1,4 +1,6 @@
-//! Connections to upstreams, over TCP or a Unix socket.
+//! Connections to upstreams, over TCP or a Unix socket, encrypted if they are to be.
+
+pub(crate) mod tls;
 
 use std::io;
 use std::pin::Pin;
@@ -12,6 +14,9 @@ use hyper_util::client::legacy::connect::{Connected, Connection};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
+use tokio_rustls::client::TlsStream;
+
+use self::tls::Encryption;
 
 /// An open connection.
 pub(crate) enum Stream {
@@ -95,7 +100,71 @@ impl AsyncWrite for Stream {
     }
 }
 
-impl Connection for Stream {
+/// A connection of a `reverse_proxy`.
+pub(crate) enum MaybeTls {
+    Plain(Stream),
+    Encrypted(Box<TlsStream<Stream>>),
+}
+
+impl AsyncRead for MaybeTls {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_read(cx, buffer),
+            Self::Encrypted(stream) => Pin::new(stream).poll_read(cx, buffer),
+        }
+    }
+}
+
+impl AsyncWrite for MaybeTls {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_write(cx, bytes),
+            Self::Encrypted(stream) => Pin::new(stream).poll_write(cx, bytes),
+        }
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_write_vectored(cx, slices),
+            Self::Encrypted(stream) => Pin::new(stream).poll_write_vectored(cx, slices),
+        }
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        match self {
+            Self::Plain(stream) => stream.is_write_vectored(),
+            Self::Encrypted(stream) => stream.is_write_vectored(),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_flush(cx),
+            Self::Encrypted(stream) => Pin::new(stream).poll_flush(cx),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
+            Self::Encrypted(stream) => Pin::new(stream).poll_shutdown(cx),
+        }
+    }
+}
+
+impl Connection for MaybeTls {
     fn connected(&self) -> Connected {
         Connected::new()
     }
@@ -106,18 +175,27 @@ impl Connection for Stream {
 pub(crate) struct Connector {
     upstreams: Arc<[Upstream]>,
     limit: Duration,
+    encryption: Option<Encryption>,
 }
 
 impl Connector {
-    pub(crate) fn new(upstreams: Arc<[Upstream]>, limit: Duration) -> Self {
-        Self { upstreams, limit }
+    pub(crate) fn new(
+        upstreams: Arc<[Upstream]>,
+        limit: Duration,
+        encryption: Option<Encryption>,
+    ) -> Self {
+        Self {
+            upstreams,
+            limit,
+            encryption,
+        }
     }
 }
 
 impl tower_service::Service<Uri> for Connector {
-    type Response = TokioIo<Stream>;
+    type Response = TokioIo<MaybeTls>;
     type Error = io::Error;
-    type Future = Pin<Box<dyn Future<Output = io::Result<TokioIo<Stream>>> + Send>>;
+    type Future = Pin<Box<dyn Future<Output = io::Result<TokioIo<MaybeTls>>> + Send>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
@@ -125,13 +203,24 @@ impl tower_service::Service<Uri> for Connector {
 
     fn call(&mut self, uri: Uri) -> Self::Future {
         let (upstreams, limit) = (Arc::clone(&self.upstreams), self.limit);
+        let encryption = self.encryption.clone();
         Box::pin(async move {
             let number = uri.host().and_then(|host| host.strip_prefix('u'));
             let index = number.and_then(|number| number.parse::<usize>().ok());
-            let Some(upstream) = index.and_then(|index| upstreams.get(index)) else {
+            let Some((index, upstream)) =
+                index.and_then(|index| Some((index, upstreams.get(index)?)))
+            else {
                 return Err(io::ErrorKind::InvalidInput.into());
             };
-            connect(upstream, limit).await.map(TokioIo::new)
+            let stream = connect(upstream, limit).await?;
+            let stream = match encryption {
+                None => MaybeTls::Plain(stream),
+                Some(encryption) => {
+                    let stream = encryption.begin(index, stream).await?;
+                    MaybeTls::Encrypted(Box::new(stream))
+                }
+            };
+            Ok(TokioIo::new(stream))
         })
     }
 }

@@ -1,0 +1,191 @@
+//! `transport http`: how the upstreams of `reverse_proxy` are talked to.
+
+use super::tls::trust_pool;
+use super::upstream::DIAL_TIMEOUT;
+use crate::https_options::{file, server_name};
+use crate::model::{CertificateFiles, ReverseProxy, UpstreamTls};
+use crate::table::{Entry, Item, Table, unsupported};
+use crate::value::{duration, optional_duration};
+
+/// Names of the block of `transport http`.
+pub(crate) const TRANSPORT: Table<ReverseProxy> = Table {
+    kind: "option of `transport http`",
+    items: &[
+        Item::Supported(DIAL_TIMEOUT, |_, call, proxy| {
+            proxy.dial_timeout = duration(call)?;
+            Ok(())
+        }),
+        Item::Supported(
+            Entry {
+                name: "response_header_timeout",
+                syntax: "response_header_timeout DURATION",
+                default: "no limit",
+                about: "How long an upstream may take to answer; then the client is answered 504.",
+                differs: "",
+                example: "response_header_timeout 30s",
+            },
+            |_, call, proxy| {
+                proxy.response_header_timeout = Some(duration(call)?);
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "keepalive",
+                syntax: "keepalive DURATION|off",
+                default: "`2m`",
+                about: "How long a connection to an upstream stays open without a request.",
+                differs: "",
+                example: "keepalive 30s",
+            },
+            |_, call, proxy| {
+                proxy.keepalive = optional_duration(call)?;
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "tls",
+                syntax: "tls",
+                default: "on if upstreams are `https://` or one of the other `tls_` options is here",
+                about: "Upstreams are talked to in HTTPS. Their certificates are checked, by the authorities \
+                        that the system trusts unless `tls_trust_pool` names others, and requests have the \
+                        upstream's address as their `Host`, as in Caddy since 2.11.",
+                differs: "With a Unix socket the client's `Host` stays.",
+                example: "tls",
+            },
+            |_, call, proxy| {
+                call.arguments(0, 0)?;
+                tls(proxy);
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "tls_server_name",
+                syntax: "tls_server_name NAME",
+                default: "the host of the upstream's address",
+                about: "The name that upstreams are asked for (SNI) and that their certificates have to be for.",
+                differs: "No placeholders.",
+                example: "tls_server_name app.example.com",
+            },
+            |_, call, proxy| {
+                tls(proxy).server_name = Some(server_name(call)?);
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "tls_insecure_skip_verify",
+                syntax: "tls_insecure_skip_verify",
+                default: "off",
+                about: "Takes any certificate: whoever is on the way can read and change everything. For \
+                        tests; `tls_trust_pool` is as little work.",
+                differs: "",
+                example: "tls_insecure_skip_verify",
+            },
+            |_, call, proxy| {
+                call.arguments(0, 0)?;
+                tls(proxy).insecure = true;
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "tls_trust_pool",
+                syntax: "tls_trust_pool file PEM…",
+                default: "the authorities that the system trusts",
+                about: "PEM files with the authorities that issue the upstreams' certificates, or with those \
+                        certificates themselves if they are self-signed (and `CA:FALSE`). Only they are \
+                        trusted.",
+                differs: "Only files.",
+                example: "tls_trust_pool file upstream-ca.pem",
+            },
+            |_, call, proxy| {
+                tls(proxy).roots.extend(trust_pool(call)?);
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "tls_trusted_ca_certs",
+                syntax: "tls_trusted_ca_certs PEM…",
+                default: "",
+                about: "The same as `tls_trust_pool file`, as older files have it.",
+                differs: "",
+                example: "tls_trusted_ca_certs upstream-ca.pem",
+            },
+            |_, call, proxy| {
+                for word in call.arguments(1, usize::MAX)? {
+                    tls(proxy).roots.push(file(word)?);
+                }
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "tls_client_auth",
+                syntax: "tls_client_auth CERT KEY",
+                default: "upstreams are shown no certificate",
+                about: "PEM files with the certificate that upstreams are shown if they ask for one, and with \
+                        its key. They are read when the configuration is.",
+                differs: "Not by the name of a host.",
+                example: "tls_client_auth client.pem client-key.pem",
+            },
+            |_, call, proxy| {
+                let [certificate, key] = call.arguments(1, 2)? else {
+                    return Err(unsupported(
+                        &call.arguments[0],
+                        "write `tls_client_auth CERT KEY`, two files",
+                    ));
+                };
+                tls(proxy).client = Some(CertificateFiles {
+                    certificate: file(certificate)?,
+                    key: file(key)?,
+                });
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "tls_timeout",
+                syntax: "tls_timeout DURATION",
+                default: "as `dial_timeout`",
+                about: "How long the handshake of TLS may take.",
+                differs: "In Caddy without a limit by default.",
+                example: "tls_timeout 5s",
+            },
+            |_, call, proxy| {
+                tls(proxy).timeout = Some(duration(call)?);
+                Ok(())
+            },
+        ),
+        Item::Unsupported("read_buffer", ""),
+        Item::Unsupported("write_buffer", ""),
+        Item::Unsupported("max_response_header", ""),
+        Item::Unsupported("proxy_protocol", ""),
+        Item::Unsupported("dial_fallback_delay", ""),
+        Item::Unsupported("read_timeout", "use `response_header_timeout`"),
+        Item::Unsupported("write_timeout", ""),
+        Item::Unsupported("resolvers", ""),
+        Item::Unsupported("tls_curves", "X25519, P-256 and P-384 are always on"),
+        Item::Unsupported("tls_renegotiation", "there is none, as by default in Caddy"),
+        Item::Unsupported(
+            "tls_except_ports",
+            "give upstreams without TLS a `reverse_proxy` of their own",
+        ),
+        Item::Unsupported("network_proxy", "name the upstream itself"),
+        Item::Unsupported("keepalive_interval", ""),
+        Item::Unsupported("keepalive_idle_conns", ""),
+        Item::Unsupported("keepalive_idle_conns_per_host", ""),
+        Item::Unsupported("versions", "upstreams are talked to in HTTP/1.1"),
+        Item::Unsupported("compression", "`Accept-Encoding` is passed on as it is"),
+        Item::Unsupported("max_conns_per_host", "use `unhealthy_request_count`"),
+        Item::Unsupported("local_address", ""),
+    ],
+};
+
+/// Any of its options turns encryption on.
+fn tls(proxy: &mut ReverseProxy) -> &mut UpstreamTls {
+    proxy.tls.get_or_insert_default()
+}
