@@ -23,8 +23,8 @@ pub use crate::matching::{
 pub use crate::placeholder::{FileMatch, Part, Placeholder, Template};
 pub use crate::privileges::{User, UserError};
 pub use crate::proxy::{
-    CopyHeaders, FastCgi, ForwardAuth, HealthCheck, Intercept, InterceptAction, InterceptRule,
-    Policy, ReverseProxy, Upstream, UpstreamTls,
+    Balance, CopyHeaders, FastCgi, ForwardAuth, HealthCheck, Intercept, InterceptAction,
+    InterceptRule, Policy, ReverseProxy, Upstream, UpstreamTls,
 };
 pub use crate::worker_pool::{
     Boot, CLASSIC_POOL, CONCURRENCY_MAX, CONCURRENT_WORKERS_MAX, Concurrency, Connections,

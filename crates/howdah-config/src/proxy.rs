@@ -70,6 +70,48 @@ pub enum Policy {
     Cookie(String),
 }
 
+/// Which of several upstreams a request goes to, and when one of them is left alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Balance {
+    /// `lb_policy`: default at random; in `php_fastcgi` one after the other.
+    pub policy: Policy,
+    /// `lb_retries`: how many other attempts there are when an upstream cannot be reached. Default 0; in
+    /// `php_fastcgi` as many as there are other upstreams, if nothing is said about attempts.
+    pub retries: u32,
+    /// `lb_try_duration`: attempts go on for so long. Default 0: as many as `retries`.
+    pub try_duration: Duration,
+    /// `lb_try_interval`: between two attempts. Default 250 ms; none between those that `php_fastcgi` makes
+    /// although nothing is said about attempts.
+    pub try_interval: Duration,
+    /// `fail_duration`: an upstream that failed `max_fails` times within it is not used. Default 0:
+    /// failures are not remembered.
+    pub fail_duration: Duration,
+    /// `max_fails`: default 1.
+    pub max_fails: u32,
+    /// `unhealthy_status`: answers that count as failures, first and last of each.
+    pub unhealthy_status: Vec<(u16, u16)>,
+    /// `unhealthy_latency`: an answer that takes so long counts as a failure. Default none does.
+    pub unhealthy_latency: Option<Duration>,
+    /// `unhealthy_request_count`: an upstream with so many requests under way is not used.
+    pub max_requests: Option<usize>,
+}
+
+impl Default for Balance {
+    fn default() -> Self {
+        Self {
+            policy: Policy::default(),
+            retries: 0,
+            try_duration: Duration::ZERO,
+            try_interval: Duration::from_millis(250),
+            fail_duration: Duration::ZERO,
+            max_fails: 1,
+            unhealthy_status: Vec::new(),
+            unhealthy_latency: None,
+            max_requests: None,
+        }
+    }
+}
+
 /// `health_uri` and its like: upstreams are asked whether they are well.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HealthCheck {
@@ -91,25 +133,10 @@ pub struct ReverseProxy {
     /// `https://`, `tls` …: default without encryption. With it requests have the upstream's address as
     /// their `Host`, unless `header_up` says otherwise.
     pub tls: Option<UpstreamTls>,
-    /// `lb_policy`: default at random.
-    pub policy: Policy,
-    /// `lb_retries`: how many other attempts there are when an upstream cannot be reached. Default 0.
-    pub retries: u32,
-    /// `lb_try_duration`: attempts go on for so long. Default 0.
-    pub try_duration: Duration,
-    /// `lb_try_interval`: between two attempts. Default 250 ms.
-    pub try_interval: Duration,
+    /// `lb_policy` …
+    pub balance: Balance,
     /// `health_uri` …: default none.
     pub health: Option<HealthCheck>,
-    /// `fail_duration`: an upstream that failed `max_fails` times within it is not used. Default 0:
-    /// failures are not remembered.
-    pub fail_duration: Duration,
-    /// `max_fails`: default 1.
-    pub max_fails: u32,
-    /// `unhealthy_status`: answers that count as failures, first and last of each.
-    pub unhealthy_status: Vec<(u16, u16)>,
-    /// `unhealthy_request_count`: an upstream with so many requests under way is not used.
-    pub max_requests: Option<usize>,
     /// `method`: another method of the request. GET and HEAD have no body.
     pub method: Option<Template>,
     /// `rewrite`: another path and query of the request.
@@ -139,15 +166,8 @@ impl ReverseProxy {
         Self {
             upstreams,
             tls: None,
-            policy: Policy::default(),
-            retries: 0,
-            try_duration: Duration::ZERO,
-            try_interval: Duration::from_millis(250),
+            balance: Balance::default(),
             health: None,
-            fail_duration: Duration::ZERO,
-            max_fails: 1,
-            unhealthy_status: Vec::new(),
-            max_requests: None,
             method: None,
             rewrite: None,
             trusted_proxies: None,
@@ -224,8 +244,10 @@ pub enum InterceptAction {
 /// The PHP-FPM (or its like) of a `php_fastcgi`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FastCgi {
-    /// At least one; taken in turns.
+    /// At least one.
     pub upstreams: Vec<Upstream>,
+    /// `lb_policy` …
+    pub balance: Balance,
     /// `dial_timeout`: default 3 s.
     pub dial_timeout: Duration,
     /// `read_timeout`: between two reads; default none.
@@ -245,6 +267,7 @@ impl FastCgi {
     pub fn new(upstreams: Vec<Upstream>) -> Self {
         Self {
             upstreams,
+            balance: Balance::default(),
             dial_timeout: Duration::from_secs(3),
             read_timeout: None,
             write_timeout: None,

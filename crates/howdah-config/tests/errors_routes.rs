@@ -352,6 +352,22 @@ fn upstreams() {
             "5:1: `A` stands alone on its line; write `FIELD`, or `FIELD>NAME` without spaces",
         ),
         (
+            "php_fastcgi {\nlb_polcy first\n}",
+            "3:1: unknown subdirective of `php_fastcgi` `lb_polcy`; did you mean `lb_policy`?",
+        ),
+        (
+            "php_fastcgi a:1 {\nlb_policy frist\n}",
+            "3:11: `frist` is not a policy; did you mean `first`?",
+        ),
+        (
+            "php_fastcgi a:1 {\nmax_fails 0\n}",
+            "3:11: `0` is not a whole number for `max_fails`; give a number of at least 1",
+        ),
+        (
+            "php_fastcgi a:1 {\nhealth_uri /ping\n}",
+            "3:1: `health_uri` is not supported in this version; PHP-FPM is not asked whether it is well; with `fail_duration` one that fails gets no requests for a while",
+        ),
+        (
             "php_fastcgi localhost",
             "2:13: the upstream `localhost` has no port; write for example `localhost:9000` or `unix//run/php/php-fpm.sock`",
         ),

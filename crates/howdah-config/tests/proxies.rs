@@ -5,7 +5,9 @@ mod common;
 use std::time::Duration;
 
 use common::{full, handler};
-use howdah_config::model::{CertificateFiles, Handler, ReverseProxy, Upstream, UpstreamTls};
+use howdah_config::model::{
+    Balance, CertificateFiles, FastCgi, Handler, Policy, ReverseProxy, Upstream, UpstreamTls,
+};
 
 fn proxy(directive: &str) -> ReverseProxy {
     match handler(directive) {
@@ -101,4 +103,80 @@ fn authorities_that_nobody_asks_are_a_warning() {
             "Caddyfile:3:1: `tls_insecure_skip_verify` takes any certificate, whatever authorities are named"
         ]
     );
+}
+
+fn fastcgi(directive: &str) -> FastCgi {
+    match handler(directive) {
+        Handler::PhpServer(server) => *server.fastcgi.expect("an upstream"),
+        other => panic!("{directive}: {other:?}"),
+    }
+}
+
+const EVERYTHING: &str = "lb_policy cookie shop\nlb_retries 2\nlb_try_duration 5s\nlb_try_interval 10ms\n\
+                          fail_duration 30s\nmax_fails 3\nunhealthy_status 502 5xx\nunhealthy_status 404\n\
+                          unhealthy_latency 2s\nunhealthy_request_count 9";
+
+#[test]
+fn upstreams_are_balanced_in_the_same_way() {
+    let everything = Balance {
+        policy: Policy::Cookie("shop".into()),
+        retries: 2,
+        try_duration: Duration::from_secs(5),
+        try_interval: Duration::from_millis(10),
+        fail_duration: Duration::from_secs(30),
+        max_fails: 3,
+        unhealthy_status: vec![(502, 502), (500, 599), (404, 404)],
+        unhealthy_latency: Some(Duration::from_secs(2)),
+        max_requests: Some(9),
+    };
+    let balance = proxy(&format!("reverse_proxy a b {{\n{EVERYTHING}\n}}")).balance;
+    assert_eq!(balance, everything);
+    let balance = fastcgi(&format!("php_fastcgi a:1 b:1 {{\n{EVERYTHING}\n}}")).balance;
+    assert_eq!(balance, everything);
+    assert_eq!(proxy("reverse_proxy a b c").balance, Balance::default());
+}
+
+#[test]
+fn upstreams_of_php_are_taken_in_turns() {
+    let turns = Balance {
+        policy: Policy::RoundRobin,
+        ..Balance::default()
+    };
+    for (options, expected) in [
+        (
+            "",
+            Balance {
+                retries: 2,
+                try_interval: Duration::ZERO,
+                ..turns.clone()
+            },
+        ),
+        (
+            "lb_try_interval 1s",
+            Balance {
+                retries: 2,
+                try_interval: Duration::from_secs(1),
+                ..turns.clone()
+            },
+        ),
+        (
+            "lb_retries 1",
+            Balance {
+                retries: 1,
+                ..turns.clone()
+            },
+        ),
+        (
+            "lb_try_duration 1s",
+            Balance {
+                try_duration: Duration::from_secs(1),
+                ..turns.clone()
+            },
+        ),
+    ] {
+        let fastcgi = fastcgi(&format!("php_fastcgi a:1 b:1 {{\nto c:1\n{options}\n}}"));
+        let upstreams = ["a", "b", "c"].map(|host| tcp(host, 1));
+        assert_eq!(fastcgi.upstreams, upstreams, "{options}");
+        assert_eq!(fastcgi.balance, expected, "{options}");
+    }
 }

@@ -21,6 +21,7 @@
 mod answer;
 pub mod application;
 mod auth;
+mod balance;
 mod body;
 mod challenge;
 mod check;

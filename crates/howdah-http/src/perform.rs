@@ -185,7 +185,7 @@ impl<A: Application> Performer<'_, A> {
                 .and_then(|hub| core.endpoints.hubs.get(hub).cloned()),
         };
         if let Some(fastcgi) = job.fastcgi {
-            let mut response = fastcgi.call(request).await;
+            let mut response = fastcgi.run(request).await;
             if asked.is_head {
                 // The script runs to its end, as it would here.
                 let body = std::mem::replace(response.body_mut(), Content::Empty);

@@ -119,3 +119,32 @@ fn errors_of_fpm_are_told() {
     // What is no script is served all the same.
     server.get("/a.txt").assert(200, "text");
 }
+
+#[test]
+fn one_fpm_stands_in_for_another() {
+    let www = application();
+    let (one, two) = (
+        Fpm::start(&Options::default()),
+        Fpm::start(&Options::default()),
+    );
+    let site = format!(
+        "root * {}\n php_fastcgi unix/{} unix/{} {{\n lb_policy first\n fail_duration 1h\n }}",
+        www.path().display(),
+        one.socket().display(),
+        two.socket().display()
+    );
+    let server = Server::caddyfile(caddyfile("", &site)).start();
+    server.get("/").assert(200, "index / /index.php  ");
+    drop(one);
+    server.expect_log("the FastCGI server did not answer: it cannot be reached");
+    let body = vec![b'x'; 3_000_000];
+    for _ in 0..3 {
+        let response = server.send(&Request::new("POST", "/echo.php").body(&body));
+        response.assert_status(201);
+        assert!(
+            response.text().starts_with("3000000 "),
+            "{}",
+            response.text()
+        );
+    }
+}

@@ -1,6 +1,7 @@
 //! The directives of a site, in the order in which they are applied.
 
 mod auth;
+mod balance;
 mod copy;
 mod encode;
 mod expression;
@@ -542,9 +543,9 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
         Item::Supported(
             Entry {
                 name: "php_fastcgi",
-                syntax: "php_fastcgi [MATCHER] UPSTREAM… [{ … }]",
+                syntax: "php_fastcgi [MATCHER] [UPSTREAM…] [{ … }]",
                 default: "",
-                about: "Has PHP-FPM (or another FastCGI server) run the PHP of an application: `HOST:PORT`, or `unix//PATH` for a Unix socket. Scripts are found as by `php_server`; static files are left to `file_server`.",
+                about: "Has PHP-FPM (or another FastCGI server) run the PHP of an application: `HOST:PORT`, or `unix//PATH` for a Unix socket. Of several upstreams one after the other is taken, unless `lb_policy` says otherwise; one that cannot be reached is passed over. Scripts are found as by `php_server`; static files are left to `file_server`.",
                 differs: "Of the options of `reverse_proxy` only those below.",
                 example: "php_fastcgi unix//run/php/php-fpm.sock",
             },

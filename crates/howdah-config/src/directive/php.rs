@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::balance;
 use super::files::{candidates, query_start};
 use super::hot_reload;
 use super::intercept::{self, HANDLE_RESPONSE, REPLACE_STATUS};
@@ -10,7 +11,7 @@ use super::upstream::{self, DIAL_TIMEOUT};
 use crate::error::{Error, ErrorKind, Position};
 use crate::model::{
     FastCgi, FileServer, Handler, Part, PhpScript, PhpServer, PhpWorker, Placeholder, Template,
-    TryFiles,
+    TryFiles, Upstream,
 };
 use crate::pools;
 use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
@@ -33,6 +34,8 @@ pub(crate) struct Draft {
     workers: Vec<worker::Draft>,
     pub(super) hot_reload: Option<hot_reload::Draft>,
     /// Of `php_fastcgi`.
+    upstreams: Vec<Upstream>,
+    balance: balance::Draft,
     dial_timeout: Option<Duration>,
     read_timeout: Option<Duration>,
     write_timeout: Option<Duration>,
@@ -184,6 +187,9 @@ pub(crate) const PHP_SERVER: Table<Draft> = Table {
     ],
 };
 
+const HEALTH: &str = "PHP-FPM is not asked whether it is well; with `fail_duration` one that fails gets no \
+                      requests for a while";
+
 /// Names of the block of `php_fastcgi`.
 pub(crate) const PHP_FASTCGI: Table<Draft> = Table {
     kind: "subdirective of `php_fastcgi`",
@@ -204,6 +210,58 @@ pub(crate) const PHP_FASTCGI: Table<Draft> = Table {
             },
             resolve_root_symlink,
         ),
+        Item::Supported(
+            Entry {
+                name: "to",
+                syntax: "to UPSTREAM…",
+                default: "",
+                about: "Further upstreams. May be given several times.",
+                differs: "",
+                example: "to 127.0.0.1:9001 127.0.0.1:9002",
+            },
+            |_, call, draft| {
+                for word in call.arguments(1, usize::MAX)? {
+                    draft.upstreams.push(upstream::fastcgi(word)?);
+                }
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                default: "`round_robin`; the NAME of a cookie is `lb`",
+                ..balance::POLICY
+            },
+            |_, call, draft| balance::policy(call, &mut draft.balance),
+        ),
+        Item::Supported(
+            Entry {
+                default: "each of the other upstreams once, without `lb_try_interval`, unless \
+                          `lb_try_duration` is there",
+                ..balance::RETRIES
+            },
+            |_, call, draft| balance::retries(call, &mut draft.balance),
+        ),
+        Item::Supported(balance::TRY_DURATION, |_, call, draft| {
+            balance::try_duration(call, &mut draft.balance)
+        }),
+        Item::Supported(balance::TRY_INTERVAL, |_, call, draft| {
+            balance::try_interval(call, &mut draft.balance)
+        }),
+        Item::Supported(balance::FAIL_DURATION, |_, call, draft| {
+            balance::fail_duration(call, &mut draft.balance)
+        }),
+        Item::Supported(balance::MAX_FAILS, |_, call, draft| {
+            balance::max_fails(call, &mut draft.balance)
+        }),
+        Item::Supported(balance::UNHEALTHY_STATUS, |_, call, draft| {
+            balance::unhealthy_status(call, &mut draft.balance)
+        }),
+        Item::Supported(balance::UNHEALTHY_LATENCY, |_, call, draft| {
+            balance::unhealthy_latency(call, &mut draft.balance)
+        }),
+        Item::Supported(balance::UNHEALTHY_REQUEST_COUNT, |_, call, draft| {
+            balance::unhealthy_request_count(call, &mut draft.balance)
+        }),
         Item::Supported(DIAL_TIMEOUT, |_, call, draft| {
             call.set(&mut draft.dial_timeout, duration(call)?)
         }),
@@ -250,6 +308,14 @@ pub(crate) const PHP_FASTCGI: Table<Draft> = Table {
         Item::Supported(REPLACE_STATUS, |cx, call, draft| {
             intercept::replace_status(cx, call, &mut draft.intercept)
         }),
+        Item::Unsupported("health_uri", HEALTH),
+        Item::Unsupported("health_interval", HEALTH),
+        Item::Unsupported("health_timeout", HEALTH),
+        Item::Unsupported("health_status", HEALTH),
+        Item::Unsupported(
+            "lb_retry_match",
+            "only requests that change nothing are repeated",
+        ),
         Item::Unsupported(
             "trusted_proxies",
             "PHP gets `X-Forwarded-*` as they come: tell the application whom to trust",
@@ -315,29 +381,33 @@ pub(crate) fn read_fastcgi(
     scope: &mut Scope,
 ) -> Result<(), Error> {
     let (key, rest) = scope.matcher(call.arguments)?;
-    if rest.is_empty() {
-        return Err(call.error(
-            ErrorKind::Arguments,
-            "`php_fastcgi` has no upstream".into(),
-            "write for example `php_fastcgi unix//run/php/php-fpm.sock`",
-        ));
-    }
-    let upstreams = rest
-        .iter()
-        .map(upstream::fastcgi)
-        .collect::<Result<_, _>>()?;
     let block = call.block.unwrap_or_default();
     let mut draft = Draft {
+        upstreams: rest
+            .iter()
+            .map(upstream::fastcgi)
+            .collect::<Result<_, _>>()?,
         intercept: intercept::Draft::new(cx, block, scope),
         ..Draft::default()
     };
     let statements = block
         .iter()
         .filter(|statement| !statement.name.text.starts_with('@'));
+    let errors = cx.errors.len();
     cx.read(&PHP_FASTCGI, statements, &mut draft);
+    let upstreams = std::mem::take(&mut draft.upstreams);
+    if upstreams.is_empty() && cx.errors.len() == errors {
+        return Err(call.error(
+            ErrorKind::Arguments,
+            "`php_fastcgi` has no upstream".into(),
+            "write for example `php_fastcgi unix//run/php/php-fpm.sock`",
+        ));
+    }
     let (index, try_files) = index_and_files(call, &mut draft)?;
+    let balance = std::mem::take(&mut draft.balance).finish_in_turns(upstreams.len());
     let default = FastCgi::new(upstreams);
     let fastcgi = FastCgi {
+        balance,
         dial_timeout: draft.dial_timeout.unwrap_or(default.dial_timeout),
         read_timeout: draft.read_timeout,
         write_timeout: draft.write_timeout,

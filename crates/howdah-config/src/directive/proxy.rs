@@ -1,18 +1,19 @@
-//! `reverse_proxy`, and the upstreams of `php_fastcgi`.
+//! `reverse_proxy`.
 
 use std::time::Duration;
 
+use super::balance;
 use super::encode::statuses;
 use super::intercept::{self, HANDLE_RESPONSE, REPLACE_STATUS};
 use super::scope::Scope;
 use super::transport::TRANSPORT;
 use super::upstream::Upstreams;
 use crate::error::{Error, ErrorKind};
-use crate::model::{Handler, HealthCheck, Policy, ReverseProxy};
-use crate::table::{Call, Context, Entry, Item, Table, bad_value, nearest, unsupported};
+use crate::model::{Handler, HealthCheck, ReverseProxy};
+use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
 use crate::template::{literal, template};
 use crate::tree::Word;
-use crate::value::{duration, header_name, number};
+use crate::value::duration;
 
 /// What is in a block while it is read.
 #[derive(Debug)]
@@ -21,6 +22,7 @@ pub(crate) struct Draft {
     upstreams: Upstreams,
     intercept: intercept::Draft,
     health: HealthDraft,
+    balance: balance::Draft,
 }
 
 #[derive(Debug, Default)]
@@ -51,61 +53,33 @@ pub(crate) const REVERSE_PROXY: Table<Draft> = Table {
                 Ok(())
             },
         ),
-        Item::Supported(
-            Entry {
-                name: "lb_policy",
-                syntax: "lb_policy random|round_robin|least_conn|first|ip_hash|client_ip_hash|uri_hash|header NAME|cookie [NAME]",
-                default: "`random`; the NAME of a cookie is `lb`",
-                about: "Which of the healthy upstreams a request goes to. Each front thread counts for \
-                        itself.",
-                differs: "No `random_choose`, `query` and `weighted_round_robin`, no `fallback`, and the \
-                          cookie has no secret.",
-                example: "lb_policy least_conn",
-            },
-            policy,
-        ),
-        Item::Supported(
-            Entry {
-                name: "lb_retries",
-                syntax: "lb_retries NUMBER",
-                default: "`0`",
-                about: "How many more attempts there are when an upstream cannot be reached.",
-                differs: "",
-                example: "lb_retries 2",
-            },
-            |_, call, draft| {
-                draft.proxy.retries = number(call, 0)?;
-                Ok(())
-            },
-        ),
-        Item::Supported(
-            Entry {
-                name: "lb_try_duration",
-                syntax: "lb_try_duration DURATION",
-                default: "`0`: one attempt",
-                about: "For so long an upstream that can be reached is looked for.",
-                differs: "",
-                example: "lb_try_duration 5s",
-            },
-            |_, call, draft| {
-                draft.proxy.try_duration = duration(call)?;
-                Ok(())
-            },
-        ),
-        Item::Supported(
-            Entry {
-                name: "lb_try_interval",
-                syntax: "lb_try_interval DURATION",
-                default: "`250ms`",
-                about: "The time between two attempts.",
-                differs: "",
-                example: "lb_try_interval 100ms",
-            },
-            |_, call, draft| {
-                draft.proxy.try_interval = duration(call)?;
-                Ok(())
-            },
-        ),
+        Item::Supported(balance::POLICY, |_, call, draft| {
+            balance::policy(call, &mut draft.balance)
+        }),
+        Item::Supported(balance::RETRIES, |_, call, draft| {
+            balance::retries(call, &mut draft.balance)
+        }),
+        Item::Supported(balance::TRY_DURATION, |_, call, draft| {
+            balance::try_duration(call, &mut draft.balance)
+        }),
+        Item::Supported(balance::TRY_INTERVAL, |_, call, draft| {
+            balance::try_interval(call, &mut draft.balance)
+        }),
+        Item::Supported(balance::FAIL_DURATION, |_, call, draft| {
+            balance::fail_duration(call, &mut draft.balance)
+        }),
+        Item::Supported(balance::MAX_FAILS, |_, call, draft| {
+            balance::max_fails(call, &mut draft.balance)
+        }),
+        Item::Supported(balance::UNHEALTHY_STATUS, |_, call, draft| {
+            balance::unhealthy_status(call, &mut draft.balance)
+        }),
+        Item::Supported(balance::UNHEALTHY_LATENCY, |_, call, draft| {
+            balance::unhealthy_latency(call, &mut draft.balance)
+        }),
+        Item::Supported(balance::UNHEALTHY_REQUEST_COUNT, |_, call, draft| {
+            balance::unhealthy_request_count(call, &mut draft.balance)
+        }),
         Item::Supported(
             Entry {
                 name: "health_uri",
@@ -169,64 +143,6 @@ pub(crate) const REVERSE_PROXY: Table<Draft> = Table {
             },
             |_, call, draft| {
                 draft.health.status = Some(statuses(call.one()?)?);
-                Ok(())
-            },
-        ),
-        Item::Supported(
-            Entry {
-                name: "fail_duration",
-                syntax: "fail_duration DURATION",
-                default: "`0`: failures are not remembered",
-                about: "For so long a failed request counts against its upstream.",
-                differs: "",
-                example: "fail_duration 30s",
-            },
-            |_, call, draft| {
-                draft.proxy.fail_duration = duration(call)?;
-                Ok(())
-            },
-        ),
-        Item::Supported(
-            Entry {
-                name: "max_fails",
-                syntax: "max_fails NUMBER",
-                default: "`1`",
-                about: "An upstream with so many failures within `fail_duration` is not used.",
-                differs: "",
-                example: "max_fails 3",
-            },
-            |_, call, draft| {
-                draft.proxy.max_fails = number(call, 1)?;
-                Ok(())
-            },
-        ),
-        Item::Supported(
-            Entry {
-                name: "unhealthy_status",
-                syntax: "unhealthy_status CODE…",
-                default: "",
-                about: "Answers that are failures; `5xx` is 500 to 599.",
-                differs: "",
-                example: "unhealthy_status 502 503",
-            },
-            |_, call, draft| {
-                for word in call.arguments(1, usize::MAX)? {
-                    draft.proxy.unhealthy_status.push(statuses(word)?);
-                }
-                Ok(())
-            },
-        ),
-        Item::Supported(
-            Entry {
-                name: "unhealthy_request_count",
-                syntax: "unhealthy_request_count NUMBER",
-                default: "no limit",
-                about: "An upstream with so many requests under way, on each front thread, is not used.",
-                differs: "",
-                example: "unhealthy_request_count 100",
-            },
-            |_, call, draft| {
-                draft.proxy.max_requests = Some(number(call, 1)?);
                 Ok(())
             },
         ),
@@ -330,7 +246,6 @@ pub(crate) const REVERSE_PROXY: Table<Draft> = Table {
         Item::Unsupported("health_request_body", ""),
         Item::Unsupported("health_follow_redirects", ""),
         Item::Unsupported("health_headers", ""),
-        Item::Unsupported("unhealthy_latency", ""),
         Item::Unsupported("request_buffers", "requests are passed on as they come"),
         Item::Unsupported("response_buffers", "responses are passed on as they come"),
         Item::Supported(
@@ -417,6 +332,7 @@ pub(super) fn read_block(
         upstreams: Upstreams::default(),
         intercept: intercept::Draft::new(cx, block, scope),
         health: HealthDraft::default(),
+        balance: balance::Draft::default(),
     };
     for word in words {
         draft.upstreams.add(word)?;
@@ -432,6 +348,7 @@ pub(super) fn read_block(
         upstreams,
         intercept,
         health,
+        balance,
     } = draft;
     if upstreams.is_empty() && cx.errors.len() == errors {
         return Err(call.error(
@@ -441,6 +358,7 @@ pub(super) fn read_block(
         ));
     }
     upstreams.finish(&mut proxy)?;
+    proxy.balance = balance.finish();
     let others = health.interval.is_some() || health.timeout.is_some() || health.status.is_some();
     match health.uri {
         Some(uri) => {
@@ -468,54 +386,4 @@ pub(super) fn read_block(
 fn split<'a>(call: &'a Call<'_>) -> Result<(&'a Word, &'a [Word]), Error> {
     let words = call.arguments(1, 3)?;
     Ok((&words[0], &words[1..]))
-}
-
-fn policy(_: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
-    const KNOWN: &[&str] = &[
-        "random",
-        "round_robin",
-        "least_conn",
-        "first",
-        "ip_hash",
-        "client_ip_hash",
-        "uri_hash",
-        "header",
-        "cookie",
-    ];
-    let words = call.arguments(1, 2)?;
-    let name = &words[0];
-    draft.proxy.policy = match (name.text.as_str(), words.get(1)) {
-        ("random", None) => Policy::Random,
-        ("round_robin", None) => Policy::RoundRobin,
-        ("least_conn", None) => Policy::LeastConnections,
-        ("first", None) => Policy::First,
-        ("ip_hash", None) => Policy::IpHash,
-        ("client_ip_hash", None) => Policy::ClientIpHash,
-        ("uri_hash", None) => Policy::UriHash,
-        ("header", Some(field)) => Policy::Header(header_name(field, &field.text)?),
-        ("cookie", None) => Policy::Cookie("lb".into()),
-        ("cookie", Some(cookie)) => Policy::Cookie(header_name(cookie, &cookie.text)?),
-        ("random_choose" | "query" | "weighted_round_robin", _) => {
-            return Err(unsupported(name, "use `random`, `round_robin` or `header`"));
-        }
-        (text, _) if KNOWN.contains(&text) => {
-            return Err(call.error(
-                ErrorKind::Arguments,
-                format!("`lb_policy {text}` has a wrong number of arguments"),
-                format!("write `{}`", call.entry.syntax),
-            ));
-        }
-        (text, _) => {
-            let hint = nearest(text, KNOWN.iter().copied()).map_or_else(
-                || format!("known are {}", KNOWN.join(", ")),
-                |near| format!("did you mean `{near}`?"),
-            );
-            return Err(bad_value(
-                &name.position,
-                format!("`{text}` is not a policy"),
-                hint,
-            ));
-        }
-    };
-    Ok(())
 }

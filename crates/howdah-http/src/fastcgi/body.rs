@@ -14,6 +14,7 @@ use tokio::time::Sleep;
 
 use super::record::{Decoder, Record};
 use super::timed_out;
+use crate::balance::Active;
 use crate::upstream::Stream;
 
 /// Bytes of one read.
@@ -77,15 +78,16 @@ pub(super) struct Output {
     timer: Option<Pin<Box<Sleep>>>,
     is_over: bool,
     problems: Problems,
+    _active: Active,
 }
 
 impl Output {
     pub(super) fn new(
         first: Bytes,
-        reader: ReadHalf<Stream>,
-        decoder: Decoder,
+        (reader, decoder): (ReadHalf<Stream>, Decoder),
         limit: Option<Duration>,
         problems: Problems,
+        active: Active,
     ) -> Self {
         Self {
             first,
@@ -96,6 +98,7 @@ impl Output {
             timer: None,
             is_over: false,
             problems,
+            _active: active,
         }
     }
 

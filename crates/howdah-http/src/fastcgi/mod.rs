@@ -7,14 +7,13 @@ mod body;
 mod head;
 mod record;
 
-use std::cell::Cell;
 use std::io;
 use std::rc::Rc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use howdah_config::model;
-use http::header::TRANSFER_ENCODING;
+use http::header::{SET_COOKIE, TRANSFER_ENCODING};
 use http::{Response, StatusCode};
 use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf};
 
@@ -22,28 +21,38 @@ use self::body::{Output, Problems};
 use self::record::{Decoder, Record, RecordError};
 use crate::answer;
 use crate::application::{AppRequest, RequestBody};
+use crate::balance::{Active, Balancer, Hint};
 use crate::files::FileStream;
 use crate::response::Content;
 use crate::upstream::{Stream, connect};
+
+/// Why an upstream refuses: it takes one request a connection, or has too much to do.
+const CANNOT_MULTIPLEX: u8 = 1;
+const OVERLOADED: u8 = 2;
 
 /// A compiled [`model::FastCgi`].
 #[derive(Debug)]
 pub(crate) struct FastCgi {
     options: model::FastCgi,
-    turn: Cell<usize>,
+    balancer: Balancer,
+}
+
+/// A script that goes to one of the upstreams.
+pub(crate) struct FastCgiJob {
+    pub(crate) upstreams: Rc<FastCgi>,
+    /// What the choice of an upstream depends on.
+    pub(crate) hint: Hint,
 }
 
 /// Why there is no response.
 #[derive(Debug, thiserror::Error)]
 enum Failure {
+    #[error("it cannot be reached: {0}")]
+    Connect(io::Error),
     #[error(transparent)]
     Io(#[from] io::Error),
     #[error(transparent)]
     Record(#[from] RecordError),
-    #[error(transparent)]
-    Variables(#[from] howdah_cgi::Error),
-    #[error("the variables cannot be read back: {0}")]
-    Decode(#[from] howdah_cgi::DecodeError),
     #[error("it ended the request without a response")]
     Nothing,
     #[error("it refused the request (protocol status {0})")]
@@ -52,14 +61,59 @@ enum Failure {
     HeaderSize,
 }
 
+/// Why a request cannot be passed on.
+#[derive(Debug, thiserror::Error)]
+enum OpeningError {
+    #[error(transparent)]
+    Variables(#[from] howdah_cgi::Error),
+    #[error("the variables cannot be read back: {0}")]
+    Decode(#[from] howdah_cgi::DecodeError),
+}
+
+impl OpeningError {
+    fn status(&self) -> StatusCode {
+        match self {
+            Self::Variables(_) => StatusCode::BAD_REQUEST,
+            Self::Decode(_) => StatusCode::BAD_GATEWAY,
+        }
+    }
+}
+
 impl Failure {
     fn status(&self) -> StatusCode {
         match self {
-            Self::Io(error) if error.kind() == io::ErrorKind::TimedOut => {
+            Self::Connect(error) | Self::Io(error) if error.kind() == io::ErrorKind::TimedOut => {
                 StatusCode::GATEWAY_TIMEOUT
             }
-            Self::Variables(_) => StatusCode::BAD_REQUEST,
             _ => StatusCode::BAD_GATEWAY,
+        }
+    }
+
+    /// Whether the request may be sent again: nobody has begun it, or it changes nothing (`is_safe`). One
+    /// that took too long would only take so long again.
+    fn is_harmless(&self, is_safe: bool) -> bool {
+        match self {
+            Self::Connect(_) | Self::Refused(CANNOT_MULTIPLEX | OVERLOADED) => true,
+            Self::Io(error) => is_safe && error.kind() != io::ErrorKind::TimedOut,
+            Self::Nothing => is_safe,
+            Self::Record(_) | Self::Refused(_) | Self::HeaderSize => false,
+        }
+    }
+}
+
+impl FastCgiJob {
+    /// Errors are responses too; their cause is logged.
+    pub(crate) async fn run(self, request: AppRequest) -> Response<Content> {
+        let Self { upstreams, hint } = self;
+        let request_id = request.id;
+        match opening(&request) {
+            Ok(start) => upstreams.call(request, &hint, start.into()).await,
+            Err(error) => {
+                let request_id = format_args!("{request_id:016x}");
+                let status = error.status();
+                tracing::warn!(target: "howdah::php", %request_id, status = status.as_u16(), "a request cannot be passed on: {error}");
+                answer::plain(status)
+            }
         }
     }
 }
@@ -68,32 +122,71 @@ impl FastCgi {
     pub(crate) fn new(options: &model::FastCgi) -> Self {
         Self {
             options: options.clone(),
-            turn: Cell::new(0),
+            balancer: Balancer::new(&options.upstreams, &options.balance),
         }
     }
 
-    /// Errors are responses too; their cause is logged.
-    pub(crate) async fn call(self: Rc<Self>, request: AppRequest) -> Response<Content> {
-        let id = request.id;
-        match self.run(request).await {
-            Ok(response) => response,
-            Err(failure) => {
+    pub(crate) fn policy(&self) -> &model::Policy {
+        self.balancer.policy()
+    }
+
+    async fn call(&self, request: AppRequest, hint: &Hint, start: Rc<[u8]>) -> Response<Content> {
+        let AppRequest {
+            id, method, body, ..
+        } = request;
+        let body = Rc::new(body);
+        let mut attempts = self.balancer.attempts(hint);
+        loop {
+            let (status, again) = if let Some(active) = attempts.begin() {
+                let (index, begun) = (active.index(), Instant::now());
+                let sent = (Rc::clone(&start), Rc::clone(&body));
+                match self.attempt(active, id, sent).await {
+                    Ok(mut response) => {
+                        self.balancer
+                            .answered(index, response.status(), begun.elapsed());
+                        if let Some(cookie) = self.balancer.cookie(index, hint) {
+                            response.headers_mut().append(SET_COOKIE, cookie);
+                        }
+                        return response;
+                    }
+                    Err(failure) => {
+                        self.balancer.fail(index);
+                        let again = failure.is_harmless(method.is_safe()) && attempts.are_left();
+                        let request_id = format_args!("{id:016x}");
+                        let status = failure.status();
+                        let upstream = self.balancer.name(index);
+                        tracing::warn!(target: "howdah::php", %request_id, %upstream, status = status.as_u16(), again, "the FastCGI server did not answer: {failure}");
+                        (status, again)
+                    }
+                }
+            } else {
+                let again = attempts.may_wait();
                 let request_id = format_args!("{id:016x}");
-                let status = failure.status();
-                tracing::warn!(target: "howdah::php", %request_id, status = status.as_u16(), "the FastCGI server did not answer: {failure}");
-                answer::plain(status)
+                tracing::warn!(target: "howdah::php", %request_id, again, "no FastCGI server is well");
+                (StatusCode::SERVICE_UNAVAILABLE, again)
+            };
+            if !again {
+                return answer::plain(status);
             }
+            attempts.pause().await;
         }
     }
 
-    async fn run(&self, request: AppRequest) -> Result<Response<Content>, Failure> {
-        let id = request.id;
-        let start = opening(&request)?;
-        let stream = self.connect().await?;
+    /// Has one upstream answer. What is sent is the start of the request and its body.
+    async fn attempt(
+        &self,
+        active: Active,
+        id: u64,
+        (start, body): (Rc<[u8]>, Rc<RequestBody>),
+    ) -> Result<Response<Content>, Failure> {
+        let upstream = &self.options.upstreams[active.index()];
+        let stream = connect(upstream, self.options.dial_timeout)
+            .await
+            .map_err(Failure::Connect)?;
         let (mut reader, mut writer) = tokio::io::split(stream);
         let limit = self.options.write_timeout;
         let sending = tokio::task::spawn_local(async move {
-            let sent = send(&mut writer, &start, request.body, limit).await;
+            let sent = send(&mut writer, &start, &body, limit).await;
             if let Err(error) = sent {
                 // An upstream that has answered need not read the rest.
                 let request_id = format_args!("{id:016x}");
@@ -131,30 +224,15 @@ impl FastCgi {
         // The length of the body is this server's business.
         response.headers_mut().remove(TRANSFER_ENCODING);
         let first = Bytes::from(output).slice(end..);
-        let body = Output::new(first, reader, decoder, self.options.read_timeout, problems);
+        let limit = self.options.read_timeout;
+        let body = Output::new(first, (reader, decoder), limit, problems, active);
         *response.body_mut() = Content::Endpoint(Box::pin(body));
         Ok(response)
-    }
-
-    /// Upstreams are taken in turns; one that cannot be reached is passed over.
-    async fn connect(&self) -> io::Result<Stream> {
-        let upstreams = &self.options.upstreams;
-        let turn = self.turn.get();
-        self.turn.set(turn.wrapping_add(1));
-        let mut last = io::Error::from(io::ErrorKind::NotFound);
-        for step in 0..upstreams.len() {
-            let upstream = &upstreams[turn.wrapping_add(step) % upstreams.len()];
-            match connect(upstream, self.options.dial_timeout).await {
-                Ok(stream) => return Ok(stream),
-                Err(error) => last = io::Error::new(error.kind(), format!("{upstream}: {error}")),
-            }
-        }
-        Err(last)
     }
 }
 
 /// The start of the request with all variables.
-fn opening(request: &AppRequest) -> Result<Vec<u8>, Failure> {
+fn opening(request: &AppRequest) -> Result<Vec<u8>, OpeningError> {
     let mut encoded = Vec::with_capacity(2048);
     howdah_cgi::encode(&request.input(), &mut encoded)?;
     let variables = howdah_cgi::decode(&encoded)?;
@@ -170,13 +248,13 @@ fn opening(request: &AppRequest) -> Result<Vec<u8>, Failure> {
 async fn send(
     writer: &mut (impl AsyncWrite + Unpin),
     start: &[u8],
-    body: RequestBody,
+    body: &RequestBody,
     limit: Option<Duration>,
 ) -> io::Result<()> {
     write(writer, start, limit).await?;
     match body {
         RequestBody::Empty => {}
-        RequestBody::Memory(bytes) => send_part(writer, &bytes, limit).await?,
+        RequestBody::Memory(bytes) => send_part(writer, bytes, limit).await?,
         RequestBody::Spooled(file) => {
             let mut stream = FileStream::new(file.open()?, 0, file.len());
             while let Some(part) = std::future::poll_fn(|cx| stream.poll_chunk(cx)).await {

@@ -15,7 +15,7 @@ impl Upstreams {
         if self.is_watched.replace(true) {
             return;
         }
-        for index in 0..self.states.len() {
+        for index in 0..self.balancer.len() {
             tokio::task::spawn_local(watch(Rc::downgrade(self), index, check.clone()));
         }
     }
@@ -26,7 +26,7 @@ impl Upstreams {
         let request = Request::builder()
             .method(Method::GET)
             .uri(format!("http://u{index}{}", check.uri))
-            .header(http::header::HOST, self.states[index].name.as_str())
+            .header(http::header::HOST, self.balancer.name(index))
             .header(http::header::USER_AGENT, "Howdah")
             .body(Upload(source));
         let request = request.map_err(|error| error.to_string())?;
@@ -49,9 +49,8 @@ impl Upstreams {
 async fn watch(upstreams: Weak<Upstreams>, index: usize, check: HealthCheck) {
     while let Some(upstreams) = upstreams.upgrade() {
         let asked = upstreams.ask(index, &check).await;
-        let state = &upstreams.states[index];
-        if state.is_ill.replace(asked.is_err()) != asked.is_err() {
-            let upstream = &state.name;
+        if upstreams.balancer.note_health(index, asked.is_err()) {
+            let upstream = upstreams.balancer.name(index);
             match asked {
                 Err(reason) => {
                     tracing::warn!(target: "howdah::proxy", %upstream, "an upstream is not well and gets no requests: {reason}");

@@ -2,7 +2,6 @@
 //!
 //! Both bodies are streamed: what one side does not take, the other is not asked for.
 
-pub(crate) mod balance;
 mod health;
 mod tunnel;
 mod upload;
@@ -25,12 +24,11 @@ use hyper::upgrade::OnUpgrade;
 use hyper_util::client::legacy::{Client, Error as ClientError};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 
-use self::balance::{Active, Limits, State, choose};
 pub(crate) use self::tunnel::Tunnel;
 use self::upload::{Source, Upload};
 use crate::answer;
+use crate::balance::{Active, Balancer};
 use crate::body::BodyError;
-use crate::clock::{self, milliseconds};
 use crate::response::Content;
 use crate::route::proxy::{ProxyJob, remove_hops};
 use crate::upstream::Connector;
@@ -39,18 +37,9 @@ use crate::upstream::tls::{Encryption, EncryptionError, TlsClients, explain};
 /// The upstreams of a `reverse_proxy`, as one front thread knows them.
 pub(crate) struct Upstreams {
     client: Client<Connector, Upload>,
-    states: Rc<[State]>,
+    balancer: Balancer,
     /// The `Host` of requests to each upstream; `None`: that of the client.
     hosts: Box<[Option<HeaderValue>]>,
-    policy: Policy,
-    limits: Limits,
-    turn: Cell<u64>,
-    retries: u32,
-    try_duration: Duration,
-    try_interval: Duration,
-    /// Milliseconds; 0: failures are not remembered.
-    fail_duration: u64,
-    unhealthy_status: Box<[(u16, u16)]>,
     header_timeout: Option<Duration>,
     stream_timeout: Option<Duration>,
     health: Option<HealthCheck>,
@@ -59,7 +48,7 @@ pub(crate) struct Upstreams {
 
 impl std::fmt::Debug for Upstreams {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Upstreams").field(&self.states).finish()
+        f.debug_tuple("Upstreams").field(&self.balancer).finish()
     }
 }
 
@@ -105,18 +94,7 @@ impl Upstreams {
         Ok(Rc::new(Self {
             client: builder.build(connector),
             hosts,
-            states: proxy.upstreams.iter().map(State::new).collect(),
-            policy: proxy.policy.clone(),
-            limits: Limits {
-                max_fails: proxy.max_fails,
-                max_requests: proxy.max_requests,
-            },
-            turn: Cell::new(0),
-            retries: proxy.retries,
-            try_duration: proxy.try_duration,
-            try_interval: proxy.try_interval,
-            fail_duration: milliseconds(proxy.fail_duration),
-            unhealthy_status: proxy.unhealthy_status.clone().into(),
+            balancer: Balancer::new(&proxy.upstreams, &proxy.balance),
             header_timeout: proxy.response_header_timeout,
             stream_timeout: proxy.stream_timeout,
             health: proxy.health.clone(),
@@ -125,14 +103,7 @@ impl Upstreams {
     }
 
     pub(crate) fn policy(&self) -> &Policy {
-        &self.policy
-    }
-
-    fn fail(&self, index: usize) {
-        if self.fail_duration > 0 {
-            let until = clock::now().saturating_add(self.fail_duration);
-            self.states[index].fail(until, self.limits.max_fails);
-        }
+        self.balancer.policy()
     }
 
     async fn attempt(
@@ -149,8 +120,8 @@ impl Upstreams {
             headers.insert(HOST, host.clone());
         }
         // Any printable name is a valid value.
-        let name =
-            HeaderValue::from_str(&self.states[index].name).unwrap_or(HeaderValue::from_static(""));
+        let name = HeaderValue::from_str(self.balancer.name(index))
+            .unwrap_or(HeaderValue::from_static(""));
         for change in &job.header_up {
             change.apply_for(&name, &mut headers);
         }
@@ -214,50 +185,47 @@ pub(crate) async fn send(
     if let Some(error) = source.check_size() {
         return Err(error);
     }
-    let start = Instant::now();
-    let mut attempts = 0;
+    let balancer = &upstreams.balancer;
+    let mut attempts = balancer.attempts(&job.hint);
     loop {
-        let chosen = choose(
-            &upstreams.states,
-            &upstreams.policy,
-            upstreams.limits,
-            &job.hint,
-            &upstreams.turn,
-        );
-        let mut again = attempts < upstreams.retries || start.elapsed() < upstreams.try_duration;
-        let refusal = if let Some(index) = chosen {
-            let active = Active::begin(&upstreams.states, index);
+        let (refusal, again) = if let Some(active) = attempts.begin() {
+            let (index, start) = (active.index(), Instant::now());
             match upstreams.attempt(index, &job, &source).await {
-                Ok(response) => return Ok(upstreams.respond(response, index, active, (&job, id))),
+                Ok(response) => {
+                    balancer.answered(index, response.status(), start.elapsed());
+                    return Ok(upstreams.respond(response, active, (&job, id)));
+                }
                 Err(failure) => {
                     if let Some(error) = source.refusal() {
                         return Err(error);
                     }
-                    upstreams.fail(index);
+                    balancer.fail(index);
                     // An upstream may have begun to work.
-                    again &= !source.is_begun() && is_harmless(&failure, &job);
-                    let upstream = &upstreams.states[index].name;
+                    let may_repeat = !source.is_begun() && is_harmless(&failure, &job);
+                    let again = may_repeat && attempts.are_left();
+                    let upstream = balancer.name(index);
                     let request_id = format_args!("{id:016x}");
                     tracing::warn!(target: "howdah::proxy", %request_id, %upstream, again, "an upstream did not answer: {failure}");
-                    match failure {
+                    let status = match failure {
                         Failure::HeaderTimeout | Failure::DialTimeout(_) => {
                             StatusCode::GATEWAY_TIMEOUT
                         }
                         Failure::Connect(_) | Failure::Client(_) => StatusCode::BAD_GATEWAY,
                         Failure::Request(_) => StatusCode::BAD_REQUEST,
-                    }
+                    };
+                    (status, again)
                 }
             }
         } else {
+            let again = attempts.may_wait();
             let request_id = format_args!("{id:016x}");
             tracing::warn!(target: "howdah::proxy", %request_id, again, "no upstream is well");
-            StatusCode::SERVICE_UNAVAILABLE
+            (StatusCode::SERVICE_UNAVAILABLE, again)
         };
         if !again {
             return Ok(answer::plain(refusal));
         }
-        attempts += 1;
-        tokio::time::sleep(upstreams.try_interval).await;
+        attempts.pause().await;
     }
 }
 
@@ -274,7 +242,6 @@ impl Upstreams {
     fn respond(
         &self,
         mut response: Response<Incoming>,
-        index: usize,
         active: Active,
         (job, id): (&ProxyJob, u64),
     ) -> Response<Content> {
@@ -283,11 +250,6 @@ impl Upstreams {
             return self.switch(response, upstream, active, (job, id));
         }
         let (mut head, body) = response.into_parts();
-        let code = head.status.as_u16();
-        let bad = |(first, last): &(u16, u16)| (*first..=*last).contains(&code);
-        if self.unhealthy_status.iter().any(bad) {
-            self.fail(index);
-        }
         remove_hops(&mut head.headers);
         // hyper's own notes about the upstream's connection are not for the client's.
         let reason = head.extensions.remove::<hyper::ext::ReasonPhrase>();
@@ -295,13 +257,8 @@ impl Upstreams {
         if let Some(reason) = reason {
             head.extensions.insert(reason);
         }
-        if let Policy::Cookie(name) = &self.policy {
-            let value = &self.states[index].cookie;
-            let known = matches!(&job.hint, balance::Hint::Cookie(cookie) if cookie == value);
-            let cookie = HeaderValue::try_from(format!("{name}={value}; Path=/; HttpOnly"));
-            if let (false, Ok(cookie)) = (known, cookie) {
-                head.headers.append(SET_COOKIE, cookie);
-            }
+        if let Some(cookie) = self.balancer.cookie(active.index(), &job.hint) {
+            head.headers.append(SET_COOKIE, cookie);
         }
         let body = Download {
             body,

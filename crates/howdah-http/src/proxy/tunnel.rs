@@ -7,7 +7,7 @@ use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 
-use super::balance::Active;
+use crate::balance::Active;
 
 /// How long an upstream has for the rest of what it has to say when its client has sent all.
 const LAST_WORDS: Duration = Duration::from_secs(10);

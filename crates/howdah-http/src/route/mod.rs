@@ -58,7 +58,7 @@ use crate::application::Script;
 use crate::auth::{Auth, Check, Checked};
 use crate::encode::Encoding;
 use crate::endpoint::EndpointName;
-use crate::fastcgi::FastCgi;
+use crate::fastcgi::FastCgiJob;
 use crate::files::FileOptions;
 use crate::listener::SiteAddress;
 use crate::lookup::{Kind, Root};
@@ -161,7 +161,7 @@ pub(crate) struct ScriptJob {
     pub(crate) script: Script,
     pub(crate) env: Vec<(String, String)>,
     /// What runs it in place of a pool.
-    pub(crate) fastcgi: Option<Rc<FastCgi>>,
+    pub(crate) fastcgi: Option<FastCgiJob>,
     /// The hub of the site, by its index in [`model::Config::hubs`].
     pub(crate) hub: Option<usize>,
     /// Early hints are learned from its answers.

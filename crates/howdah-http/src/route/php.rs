@@ -9,13 +9,14 @@ use http::StatusCode;
 use super::candidate::{Candidate, find};
 use super::context::Context;
 use super::intercept::Intercept;
+use super::proxy::hint;
 use super::root::RootText;
 use super::template::{Text, Use};
 use super::worker::{CLASSIC, WorkerFiles, Workers};
 use super::{FileJob, Outcome, RouteError, ScriptJob, status};
 use crate::answer;
 use crate::application::Script;
-use crate::fastcgi::FastCgi;
+use crate::fastcgi::{FastCgi, FastCgiJob};
 use crate::files::FileOptions;
 use crate::lookup::{Kind, Root};
 use crate::path::has_hidden_segment;
@@ -147,7 +148,10 @@ impl PhpScript {
             pool,
             script,
             env,
-            fastcgi: self.fastcgi.clone(),
+            fastcgi: self.fastcgi.as_ref().map(|upstreams| FastCgiJob {
+                upstreams: Rc::clone(upstreams),
+                hint: hint(upstreams.policy(), context),
+            }),
             hub: self.hub,
             learns_hints: self.learns_hints,
         })

@@ -18,8 +18,8 @@ use super::template::Text;
 use super::uri::Rewrite;
 use super::worker::WorkerFiles;
 use super::{Refusal, RouteError, RouteErrorKind, changes};
+use crate::balance::Hint;
 use crate::proxy::Upstreams;
-use crate::proxy::balance::Hint;
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
@@ -93,7 +93,7 @@ impl Proxy {
         if !self.intercept.is_empty() {
             context.intercepts.push(Rc::clone(&self.intercept));
         }
-        let hint = self.hint(context);
+        let hint = hint(self.upstreams.policy(), context);
         let has_body = !matches!(method, Some(Method::GET | Method::HEAD));
         let upgrade = upgrade(context.parts());
         let mut headers = context.parts().headers.clone();
@@ -137,31 +137,32 @@ impl Proxy {
             Some(ranges) => ranges.iter().any(|range| range.contains(remote)),
         }
     }
+}
 
-    fn hint(&self, context: &Context<'_>) -> Hint {
-        let headers = &context.parts().headers;
-        match self.upstreams.policy() {
-            model::Policy::IpHash => Hint::of(&context.connection.remote.ip()),
-            model::Policy::ClientIpHash => Hint::of(&context.client_ip()),
-            model::Policy::UriHash => Hint::of(&context.target()),
-            model::Policy::Header(name) => headers
-                .get(name.as_str())
-                .map_or(Hint::None, |value| Hint::of(value.as_bytes())),
-            model::Policy::Cookie(name) => {
-                let cookies = headers.get_all(COOKIE).iter();
-                let mut values = cookies
-                    .filter_map(|value| value.to_str().ok())
-                    .flat_map(|value| value.split(';'))
-                    .filter_map(|pair| pair.trim().split_once('='));
-                values
-                    .find(|(known, _)| known == name)
-                    .map_or(Hint::None, |(_, value)| Hint::Cookie(value.to_owned()))
-            }
-            model::Policy::Random
-            | model::Policy::RoundRobin
-            | model::Policy::LeastConnections
-            | model::Policy::First => Hint::None,
+/// What the choice of an upstream by this policy depends on in a request.
+pub(super) fn hint(policy: &model::Policy, context: &Context<'_>) -> Hint {
+    let headers = &context.parts().headers;
+    match policy {
+        model::Policy::IpHash => Hint::of(&context.connection.remote.ip()),
+        model::Policy::ClientIpHash => Hint::of(&context.client_ip()),
+        model::Policy::UriHash => Hint::of(&context.target()),
+        model::Policy::Header(name) => headers
+            .get(name.as_str())
+            .map_or(Hint::None, |value| Hint::of(value.as_bytes())),
+        model::Policy::Cookie(name) => {
+            let cookies = headers.get_all(COOKIE).iter();
+            let mut values = cookies
+                .filter_map(|value| value.to_str().ok())
+                .flat_map(|value| value.split(';'))
+                .filter_map(|pair| pair.trim().split_once('='));
+            values
+                .find(|(known, _)| known == name)
+                .map_or(Hint::None, |(_, value)| Hint::Cookie(value.to_owned()))
         }
+        model::Policy::Random
+        | model::Policy::RoundRobin
+        | model::Policy::LeastConnections
+        | model::Policy::First => Hint::None,
     }
 }
 

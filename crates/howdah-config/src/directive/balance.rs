@@ -1,0 +1,225 @@
+//! Which of several upstreams a request goes to, and when one of them is left alone: what `reverse_proxy` and
+//! `php_fastcgi` have in common.
+
+use std::time::Duration;
+
+use super::encode::statuses;
+use crate::error::{Error, ErrorKind};
+use crate::model::{Balance, Policy};
+use crate::table::{Call, Entry, bad_value, nearest, unsupported};
+use crate::value::{duration, header_name, number};
+
+/// What was said, while a block is read.
+#[derive(Debug, Default)]
+pub(crate) struct Draft {
+    policy: Option<Policy>,
+    retries: Option<u32>,
+    try_duration: Option<Duration>,
+    try_interval: Option<Duration>,
+    /// The rest.
+    balance: Balance,
+}
+
+impl Draft {
+    /// With Caddy's defaults.
+    pub(super) fn finish(self) -> Balance {
+        let default = Balance::default();
+        Balance {
+            policy: self.policy.unwrap_or(default.policy),
+            retries: self.retries.unwrap_or(default.retries),
+            try_duration: self.try_duration.unwrap_or(default.try_duration),
+            try_interval: self.try_interval.unwrap_or(default.try_interval),
+            ..self.balance
+        }
+    }
+
+    /// With those of `php_fastcgi`: its upstreams are taken in turns, and one that cannot be reached is passed
+    /// over at once.
+    pub(super) fn finish_in_turns(mut self, upstreams: usize) -> Balance {
+        self.policy.get_or_insert(Policy::RoundRobin);
+        if self.retries.is_none() && self.try_duration.is_none() {
+            let others = upstreams.saturating_sub(1);
+            self.retries = Some(u32::try_from(others).unwrap_or(u32::MAX));
+            self.try_interval.get_or_insert(Duration::ZERO);
+        }
+        self.finish()
+    }
+}
+
+pub(super) const POLICY: Entry = Entry {
+    name: "lb_policy",
+    syntax: "lb_policy random|round_robin|least_conn|first|ip_hash|client_ip_hash|uri_hash|header NAME|cookie [NAME]",
+    default: "`random`; the NAME of a cookie is `lb`",
+    about: "Which of the healthy upstreams a request goes to. Each front thread counts for \
+            itself.",
+    differs: "No `random_choose`, `query` and `weighted_round_robin`, no `fallback`, and the \
+              cookie has no secret.",
+    example: "lb_policy least_conn",
+};
+
+pub(super) const RETRIES: Entry = Entry {
+    name: "lb_retries",
+    syntax: "lb_retries NUMBER",
+    default: "`0`",
+    about: "How many more attempts there are when an upstream cannot be reached, or does not answer a \
+            request that changes nothing (GET). They go to upstreams that were not tried yet, as long as there \
+            are any.",
+    differs: "",
+    example: "lb_retries 2",
+};
+
+pub(super) const TRY_DURATION: Entry = Entry {
+    name: "lb_try_duration",
+    syntax: "lb_try_duration DURATION",
+    default: "`0`: as many attempts as `lb_retries` says",
+    about: "For so long an upstream that can be reached is looked for; `lb_retries` beside it ends that earlier.",
+    differs: "",
+    example: "lb_try_duration 5s",
+};
+
+pub(super) const TRY_INTERVAL: Entry = Entry {
+    name: "lb_try_interval",
+    syntax: "lb_try_interval DURATION",
+    default: "`250ms`",
+    about: "The time between two attempts.",
+    differs: "",
+    example: "lb_try_interval 100ms",
+};
+
+pub(super) const FAIL_DURATION: Entry = Entry {
+    name: "fail_duration",
+    syntax: "fail_duration DURATION",
+    default: "`0`: failures are not remembered",
+    about: "For so long a failed request counts against its upstream.",
+    differs: "",
+    example: "fail_duration 30s",
+};
+
+pub(super) const MAX_FAILS: Entry = Entry {
+    name: "max_fails",
+    syntax: "max_fails NUMBER",
+    default: "`1`",
+    about: "An upstream with so many failures within `fail_duration` is not used.",
+    differs: "",
+    example: "max_fails 3",
+};
+
+pub(super) const UNHEALTHY_STATUS: Entry = Entry {
+    name: "unhealthy_status",
+    syntax: "unhealthy_status CODE…",
+    default: "",
+    about: "Answers that are failures; `5xx` is 500 to 599.",
+    differs: "",
+    example: "unhealthy_status 502 503",
+};
+
+pub(super) const UNHEALTHY_LATENCY: Entry = Entry {
+    name: "unhealthy_latency",
+    syntax: "unhealthy_latency DURATION",
+    default: "however long it takes",
+    about: "An answer whose header takes so long is a failure.",
+    differs: "",
+    example: "unhealthy_latency 5s",
+};
+
+pub(super) const UNHEALTHY_REQUEST_COUNT: Entry = Entry {
+    name: "unhealthy_request_count",
+    syntax: "unhealthy_request_count NUMBER",
+    default: "no limit",
+    about: "An upstream with so many requests under way, on each front thread, is not used.",
+    differs: "",
+    example: "unhealthy_request_count 100",
+};
+
+pub(super) fn policy(call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
+    const KNOWN: &[&str] = &[
+        "random",
+        "round_robin",
+        "least_conn",
+        "first",
+        "ip_hash",
+        "client_ip_hash",
+        "uri_hash",
+        "header",
+        "cookie",
+    ];
+    let words = call.arguments(1, 2)?;
+    let name = &words[0];
+    let policy = match (name.text.as_str(), words.get(1)) {
+        ("random", None) => Policy::Random,
+        ("round_robin", None) => Policy::RoundRobin,
+        ("least_conn", None) => Policy::LeastConnections,
+        ("first", None) => Policy::First,
+        ("ip_hash", None) => Policy::IpHash,
+        ("client_ip_hash", None) => Policy::ClientIpHash,
+        ("uri_hash", None) => Policy::UriHash,
+        ("header", Some(field)) => Policy::Header(header_name(field, &field.text)?),
+        ("cookie", None) => Policy::Cookie("lb".into()),
+        ("cookie", Some(cookie)) => Policy::Cookie(header_name(cookie, &cookie.text)?),
+        ("random_choose" | "query" | "weighted_round_robin", _) => {
+            return Err(unsupported(name, "use `random`, `round_robin` or `header`"));
+        }
+        (text, _) if KNOWN.contains(&text) => {
+            return Err(call.error(
+                ErrorKind::Arguments,
+                format!("`lb_policy {text}` has a wrong number of arguments"),
+                format!("write `{}`", call.entry.syntax),
+            ));
+        }
+        (text, _) => {
+            let hint = nearest(text, KNOWN.iter().copied()).map_or_else(
+                || format!("known are {}", KNOWN.join(", ")),
+                |near| format!("did you mean `{near}`?"),
+            );
+            return Err(bad_value(
+                &name.position,
+                format!("`{text}` is not a policy"),
+                hint,
+            ));
+        }
+    };
+    draft.policy = Some(policy);
+    Ok(())
+}
+
+pub(super) fn retries(call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
+    draft.retries = Some(number(call, 0)?);
+    Ok(())
+}
+
+pub(super) fn try_duration(call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
+    draft.try_duration = Some(duration(call)?);
+    Ok(())
+}
+
+pub(super) fn try_interval(call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
+    draft.try_interval = Some(duration(call)?);
+    Ok(())
+}
+
+pub(super) fn fail_duration(call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
+    draft.balance.fail_duration = duration(call)?;
+    Ok(())
+}
+
+pub(super) fn max_fails(call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
+    draft.balance.max_fails = number(call, 1)?;
+    Ok(())
+}
+
+pub(super) fn unhealthy_status(call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
+    for word in call.arguments(1, usize::MAX)? {
+        draft.balance.unhealthy_status.push(statuses(word)?);
+    }
+    Ok(())
+}
+
+pub(super) fn unhealthy_latency(call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
+    draft.balance.unhealthy_latency = Some(duration(call)?);
+    Ok(())
+}
+
+pub(super) fn unhealthy_request_count(call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
+    draft.balance.max_requests = Some(number(call, 1)?);
+    Ok(())
+}
