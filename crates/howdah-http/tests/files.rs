@@ -7,7 +7,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use howdah_config::model::{FileServer, Handler};
-use support::{Harness, config, file_site, root, route};
+use support::{Harness, Reply, config, file_site, root, route};
 
 fn tree() -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
@@ -251,6 +251,75 @@ fn large_files_are_streamed_whole() {
     assert!(part.body == contents[1000..=2_500_000]);
 }
 
+/// The parts of a response with several.
+fn parts(reply: &Reply, kind: &str, ranges: &[(usize, usize)], contents: &[u8]) -> Vec<u8> {
+    let boundary = reply
+        .header("content-type")
+        .and_then(|kind| kind.strip_prefix("multipart/byteranges; boundary="))
+        .unwrap_or_else(|| panic!("{}", reply.head));
+    let mut expected = Vec::new();
+    for (first, last) in ranges {
+        let total = contents.len();
+        let head = format!(
+            "--{boundary}\r\nContent-Type: {kind}\r\nContent-Range: bytes {first}-{last}/{total}\r\n\r\n"
+        );
+        expected.extend_from_slice(head.as_bytes());
+        expected.extend_from_slice(&contents[*first..=*last]);
+        expected.extend_from_slice(b"\r\n");
+    }
+    expected.extend_from_slice(format!("--{boundary}--\r\n").as_bytes());
+    expected
+}
+
+#[test]
+fn several_ranges_are_several_parts() {
+    let directory = tree();
+    let contents: Vec<u8> = (0..3_000_001_u32)
+        .map(|index| (index % 253) as u8)
+        .collect();
+    fs::write(directory.path().join("large.bin"), &contents).unwrap();
+    let harness = Harness::start(&file_site(directory.path()));
+    let whole = harness.get("/large.bin");
+    let etag = whole.header("etag").unwrap();
+    let reply = harness.get_with(
+        "/large.bin",
+        &format!("Range: bytes=2000000-2900000, 5-5 ,-3,9000000-\r\nIf-Range: {etag}\r\n"),
+    );
+    assert_eq!(reply.status, 206);
+    let ranges = [(2_000_000, 2_900_000), (5, 5), (2_999_998, 3_000_000)];
+    let expected = parts(&reply, "application/octet-stream", &ranges, &contents);
+    assert!(reply.body == expected);
+    assert_eq!(
+        reply.header("content-length"),
+        Some(expected.len().to_string()).as_deref()
+    );
+    assert_eq!(reply.header("content-range"), None);
+    assert_eq!(reply.header("etag"), Some(etag));
+    let many: Vec<String> = (0..17).map(|at| format!("{0}-{0}", at * 2)).collect();
+    for ranges in [
+        "0-1999999,1000000-2999999".to_owned(),
+        "0-,-1".to_owned(),
+        many.join(","),
+    ] {
+        let headers = format!("Range: bytes={ranges}\r\n");
+        let reply = harness.get_with("/large.bin", &headers);
+        assert_eq!(reply.status, 200, "{ranges}");
+        assert!(reply.body == contents, "{ranges}");
+    }
+    let changed = "Range: bytes=0-1,4-5\r\nIf-Range: \"x\"\r\n";
+    assert_eq!(harness.get_with("/large.bin", changed).status, 200);
+    let head = "HEAD /large.bin HTTP/1.1\r\nHost: a\r\nRange: bytes=0-1,4-5\r\n\r\n";
+    assert_eq!(harness.send(head).status, 200);
+    // A client that has what it wanted of one is served on the same connection.
+    let mut client = harness.connect();
+    for _ in 0..2 {
+        client.write(b"GET /large.bin HTTP/1.1\r\nHost: a\r\nRange: bytes=0-99,200-70000\r\n\r\n");
+        let reply = client.reply(true);
+        let ranges = [(0, 99), (200, 70_000)];
+        assert!(reply.body == parts(&reply, "application/octet-stream", &ranges, &contents));
+    }
+}
+
 #[test]
 fn a_file_that_is_kept_is_the_same() {
     // A file that was there before the test was built, so that it is kept from the first read on.
@@ -267,6 +336,11 @@ fn a_file_that_is_kept_is_the_same() {
             (part.status, &part.body[..]),
             (206, &contents[contents.len() - 9..])
         );
+        let several = harness.get_with("/lib.rs", "Range: bytes=0-4,10-19\r\n");
+        let ranges = [(0, 4), (10, 19)];
+        let kind = first.header("content-type").unwrap();
+        assert_eq!(several.status, 206);
+        assert_eq!(several.body, parts(&several, kind, &ranges, &contents));
         let head = harness.send("HEAD /lib.rs HTTP/1.1\r\nHost: a\r\n\r\n");
         assert_eq!(
             head.header("content-length"),

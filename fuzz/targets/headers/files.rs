@@ -1,5 +1,7 @@
 //! What must hold for requests of files: ranges and conditions.
 
+use std::collections::BTreeSet;
+
 use http::header::{
     IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, RANGE,
 };
@@ -29,7 +31,7 @@ fn wanted(text: &str, total: u64) -> Option<Wanted> {
     }
     let mut parts = Vec::new();
     let specs: Vec<&str> = list.split(',').collect();
-    if specs.len() > 32 {
+    if specs.len() > 16 {
         return None;
     }
     for spec in specs {
@@ -45,16 +47,16 @@ fn wanted(text: &str, total: u64) -> Option<Wanted> {
         }
         let bytes: Vec<u64> = (0..total).filter(holds).collect();
         if let (Some(first), Some(last)) = (bytes.first(), bytes.last()) {
-            parts.push(Wanted::Part {
-                first: *first,
-                last: *last,
-            });
+            parts.push((*first, *last));
         }
     }
+    let all: Vec<u64> = parts.iter().flat_map(|(first, last)| *first..=*last).collect();
+    let different: BTreeSet<u64> = all.iter().copied().collect();
     Some(match parts[..] {
         [] => Wanted::None,
-        [part] => part,
-        _ => Wanted::Whole,
+        [(first, last)] => Wanted::Part { first, last },
+        _ if different.len() < all.len() => Wanted::Whole,
+        _ => Wanted::Parts(parts),
     })
 }
 

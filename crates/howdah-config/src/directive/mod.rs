@@ -591,7 +591,7 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 name: "file_server",
                 syntax: "file_server [MATCHER] [browse] [{ … }]",
                 default: "",
-                about: "Serves static files below the root. The configuration's own files are hidden.",
+                about: "Serves static files below the root, with validators and ranges. The configuration's own files are hidden.",
                 differs: "",
                 example: "file_server",
             },

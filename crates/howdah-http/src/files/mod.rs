@@ -6,6 +6,7 @@
 mod browse;
 mod cache;
 mod conditional;
+mod multipart;
 mod open;
 mod precompressed;
 mod range;
@@ -26,6 +27,7 @@ use http::{HeaderMap, Method, Response, StatusCode};
 
 pub(crate) use self::cache::{FileCache, Identity};
 use self::conditional::{Verdict, Version};
+use self::multipart::Multipart;
 use self::open::{Opened, open};
 use self::range::Wanted;
 pub(crate) use self::stream::FileStream;
@@ -320,6 +322,15 @@ async fn file_response(
         };
     let (start, length) = match wanted {
         Wanted::Whole => (0, total),
+        Wanted::Parts(ranges) => {
+            let multipart = Multipart::new(&ranges, total, &content_type(named));
+            // Small parts with their headers may be more than the whole. And a content coding is that of the
+            // file: nobody agrees what it means for something around parts of it.
+            if multipart.length() < total && path == named {
+                return multipart.respond(source, response);
+            }
+            (0, total)
+        }
         Wanted::Part { first, last } => {
             *response.status_mut() = StatusCode::PARTIAL_CONTENT;
             insert(

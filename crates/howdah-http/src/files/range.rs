@@ -1,11 +1,11 @@
-//! Byte ranges, RFC 9110 section 14. One range is honoured; of several the whole is sent, unless
-//! only one of them can be satisfied.
+//! Byte ranges, RFC 9110 section 14. Several that overlap, and more than a client has a use for, are the
+//! whole: what is sent for a request is never more than the file.
 
 use http::HeaderMap;
 use http::header::RANGE;
 
 /// What is to be sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Wanted {
     Whole,
     /// Both ends included.
@@ -13,12 +13,14 @@ pub(super) enum Wanted {
         first: u64,
         last: u64,
     },
+    /// At least two, both ends of each included, in the order of the request. They do not overlap.
+    Parts(Vec<(u64, u64)>),
     /// Nothing of what is wanted exists.
     None,
 }
 
-/// Ranges in one request that are looked at; more are a whole file.
-const MAX_RANGES: usize = 32;
+/// Ranges in one request; more are a whole file.
+const MAX_RANGES: usize = 16;
 
 pub(super) fn evaluate(headers: &HeaderMap, total: u64) -> Wanted {
     let mut values = headers.get_all(RANGE).iter();
@@ -39,19 +41,31 @@ fn parse(text: &str, total: u64) -> Wanted {
     if !unit.trim().eq_ignore_ascii_case("bytes") {
         return Wanted::Whole;
     }
-    let mut satisfiable = None;
+    let mut satisfiable = Vec::new();
     for (index, spec) in list.split(',').map(str::trim).enumerate() {
         if index >= MAX_RANGES {
             return Wanted::Whole;
         }
         match one(spec, total) {
             Err(()) => return Wanted::Whole,
-            Ok(None) => {}
-            Ok(Some(_)) if satisfiable.is_some() => return Wanted::Whole,
-            Ok(part) => satisfiable = part,
+            Ok(part) => satisfiable.extend(part),
         }
     }
-    satisfiable.map_or(Wanted::None, |(first, last)| Wanted::Part { first, last })
+    match satisfiable[..] {
+        [] => Wanted::None,
+        [(start, end)] => Wanted::Part {
+            first: start,
+            last: end,
+        },
+        _ if overlap(&satisfiable) => Wanted::Whole,
+        _ => Wanted::Parts(satisfiable),
+    }
+}
+
+fn overlap(parts: &[(u64, u64)]) -> bool {
+    let mut sorted = parts.to_vec();
+    sorted.sort_unstable();
+    sorted.windows(2).any(|pair| pair[1].0 <= pair[0].1)
 }
 
 /// `Err`: bad syntax; `None`: beyond the end.
@@ -90,6 +104,7 @@ mod tests {
     #[test]
     fn ranges() {
         let part = |first, last| Wanted::Part { first, last };
+        let parts = |parts: &[(u64, u64)]| Wanted::Parts(parts.to_vec());
         for (text, expected) in [
             ("bytes=0-0", part(0, 0)),
             ("bytes=2-5", part(2, 5)),
@@ -101,7 +116,14 @@ mod tests {
             ("bytes=-0", Wanted::None),
             ("bytes=20-30,40-", Wanted::None),
             ("bytes=0-1,20-30", part(0, 1)),
-            ("bytes=0-1,4-5", Wanted::Whole),
+            ("bytes=0-1,4-5", parts(&[(0, 1), (4, 5)])),
+            ("bytes=-2, 0-0 ,20-30", parts(&[(8, 9), (0, 0)])),
+            ("bytes=0-1,2-3", parts(&[(0, 1), (2, 3)])),
+            ("bytes=0-1,1-3", Wanted::Whole),
+            ("bytes=5-,-1", Wanted::Whole),
+            ("bytes=0-1,0-1", Wanted::Whole),
+            ("bytes=0-1,5-2", Wanted::Whole),
+            ("bytes=0-1,", Wanted::Whole),
             ("bytes=5-2", Wanted::Whole),
             ("bytes=a-b", Wanted::Whole),
             ("bytes=-", Wanted::Whole),
@@ -112,5 +134,11 @@ mod tests {
             assert_eq!(parse(text, 10), expected, "{text}");
         }
         assert_eq!(parse("bytes=0-", 0), Wanted::None);
+        let many = |count: u64| {
+            let specs: Vec<String> = (0..count).map(|at| format!("{0}-{0}", at * 2)).collect();
+            parse(&format!("bytes={}", specs.join(",")), 1000)
+        };
+        assert!(matches!(many(16), Wanted::Parts(parts) if parts.len() == 16));
+        assert_eq!(many(17), Wanted::Whole);
     }
 }

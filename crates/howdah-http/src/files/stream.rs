@@ -32,8 +32,13 @@ pub(crate) struct FileStream {
 
 impl FileStream {
     pub(crate) fn new(file: File, offset: u64, length: u64) -> Self {
+        Self::of(Arc::new(file), offset, length)
+    }
+
+    /// One of several parts of a file.
+    pub(super) fn of(file: Arc<File>, offset: u64, length: u64) -> Self {
         Self {
-            file: Arc::new(file),
+            file,
             offset,
             remaining: length,
             last: Bytes::new(),
