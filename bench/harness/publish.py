@@ -18,8 +18,8 @@ def publish(folder: Path, name: str, results: Path = RESULTS, page: Path = PAGE)
     """Copies the run with its raw data and writes the page; returns what was written.
 
     Raises:
-        BenchError: the run is not whole, or a server of ours failed in it. That others fail under
-            load is a result.
+        BenchError: the run is not whole, or a server of ours failed in it. That others fail is a
+            result, which the report says.
     """
     run = load_run(folder)
     for one in (run, *run.more):

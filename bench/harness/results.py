@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,8 @@ STOLEN = "stolen.jsonl"
 LIBRARY = "hyper"
 # Below a run: others that its report takes along.
 MORE = "more"
+# Why a peer could not be measured, as the runner notes it: case, peer, round, reason.
+FAILED_TURN = re.compile(r"[^,]+, (?P<peer>[^,]+), round \d+: ")
 
 
 @dataclass(frozen=True)
@@ -279,7 +282,14 @@ class Run:
             for start in self.starts
             if start.forced_stops and (peers is None or start.peer in peers)
         ]
-        return lines + list(self.info.get("failures", []))
+        lines += [
+            failure
+            for failure in self.info.get("failures", [])
+            if peers is None
+            or (turn := FAILED_TURN.match(failure)) is None
+            or turn["peer"] in peers
+        ]
+        return lines
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:

@@ -117,6 +117,14 @@ class RunTest(unittest.TestCase):
         recorded(self.scratch / "theirs", [*three_rounds(), theirs])
         publish(self.scratch / "theirs", "theirs", results, page)
         self.assertIn("7 of 100 requests failed", page.read_text())
+        for failure in ("hello, howdah, round 2: no answer", "hello: no database"):
+            with self.assertRaisesRegex(BenchError, failure):
+                recorded(self.scratch / failure, three_rounds(), failures=[failure])
+                publish(self.scratch / failure, "unmeasured", results, page)
+        unmeasured = "hello, nginx-fpm, round 1: no answer"
+        recorded(self.scratch / "left", three_rounds(), failures=[unmeasured])
+        publish(self.scratch / "left", "left", results, page)
+        self.assertIn(unmeasured, page.read_text())
         recorded(self.scratch / "good", three_rounds())
         publish(self.scratch / "good", "x", results, page)
         self.assertEqual(len(load_run(results / "2026-01-02-x").samples), 6)
