@@ -110,9 +110,7 @@ def info(peers: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def recorded(
-    folder: Path, samples: list[Sample], *, complete: bool = True, **more: object
-) -> Run:
+def recorded(folder: Path, samples: list[Sample], *, complete: bool = True, **more: object) -> Run:
     """Writes a run into `folder` and reads it back; `more` goes into run.json."""
     names = {"howdah": "Howdah", "nginx-fpm": "nginx + php-fpm"}
     recorder = Recorder(folder, {**info(names), **more})
