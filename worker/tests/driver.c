@@ -16,7 +16,7 @@
  *   show WHAT...        what to print besides bodies: headers end usage log raw frames exit state
  *   var NAME VALUE      a variable of the following requests; without VALUE: no more
  *   body inline|file F  the body of the following requests: the bytes of file F; `body none`
- *   abort N             the client of the next request goes when N body bytes have come, 0: at once
+ *   abort N             the client of the next request goes when N body bytes have come, 0: before a worker has it
  *   head                the next request has no response body
  *   touch NAME F        before the next request the file NAME gets the bytes of file F
  *   cut N               the next request's variables lack their last N bytes
@@ -460,11 +460,12 @@ static void run(bool print)
 {
 	struct exchange exchange;
 	struct progress progress = {.aborted = abort_after >= 0};
-	push(&exchange);
 	if (abort_after == 0) {
-		front_abort(&front, &exchange, HOWDAH_ABORTED_CLIENT);
+		/* Before a worker can have it: afterwards the worker could be the quicker one. */
+		front.abort_next = HOWDAH_ABORTED_CLIENT;
 		abort_after = -1;
 	}
+	push(&exchange);
 	while (!advance(&exchange, &progress, print)) {
 		front_sleep(&front, true);
 		if (advance(&exchange, &progress, print)) {

@@ -150,6 +150,8 @@ static void push_slot(struct front *front, struct exchange *exchange, uint32_t i
 	slot->body_kind = body_kind;
 	slot->body_size = body_size;
 	slot->flags = flags;
+	atomic_store(&slot->aborted, front->abort_next);
+	front->abort_next = 0;
 	*exchange = (struct exchange){.slot = slot, .index = index, .position = front->tail};
 	atomic_store_explicit(&slot->state, HOWDAH_STATE(front->tail, 0, HOWDAH_SLOT_QUEUED), memory_order_release);
 	atomic_exchange(&front->ring->cells[front->tail % CELLS], ((front->tail + 1) << 16) | exchange->index);

@@ -26,6 +26,7 @@ struct front {
 	uint64_t tail;
 	uint32_t read_index[FRONT_WORKERS];
 	uint64_t next_id;
+	uint32_t abort_next; /* why the next request is aborted before a worker has it, 0: it is not */
 	bool concurrent; /* workers sleep on their place's eventfd */
 	int place_event[FRONT_WORKERS];
 	struct exchange *live[FRONT_SLOTS]; /* by slot */
