@@ -24,7 +24,7 @@
 #include <stdint.h>
 
 #define HOWDAH_SHM_MAGIC 0x4d48534841445748ull /* "HWDAHSHM" */
-#define HOWDAH_SHM_VERSION 4u
+#define HOWDAH_SHM_VERSION 5u
 
 #define HOWDAH_FRONTS_MAX 16u
 #define HOWDAH_WORKERS_MAX 512u
@@ -102,6 +102,7 @@ struct howdah_worker {
 	_Atomic uint64_t hog_ns; /* concurrent pool: the longest that a request held the thread; the front takes it by
 	                          * exchange with 0 */
 	_Atomic uint32_t in_flight; /* requests of which this worker is the owner; not concurrent: 0 or 1 */
+	_Atomic uint64_t looked_ns; /* concurrent pool: CLOCK_MONOTONIC at a recent look at the queue; 0: it claims nothing */
 };
 static_assert(sizeof(struct howdah_worker) == 128, "layout");
 

@@ -184,6 +184,7 @@ void howdah_queue_attach(struct howdah_queue *queue, uint32_t worker, const uint
 	atomic_store_explicit(&words->started_ns, 0, memory_order_relaxed);
 	atomic_store_explicit(&words->hog_ns, 0, memory_order_relaxed);
 	atomic_store_explicit(&words->in_flight, 0, memory_order_relaxed);
+	atomic_store_explicit(&words->looked_ns, 0, memory_order_relaxed);
 }
 
 /* C1 to C5 on one ring. True: the slot `index`, queued at `position`, is this worker's. */
@@ -228,8 +229,8 @@ static bool claim_from(struct howdah_queue *queue, uint32_t front, uint32_t *ind
 	}
 }
 
-/* Whether a ring has something to look at. A stale cell counts: the search passes over it. */
-static bool peek(const struct howdah_queue *queue)
+/* A stale cell counts: the search passes over it. */
+bool howdah_queue_waiting(const struct howdah_queue *queue)
 {
 	for (uint32_t front = 0; front < queue->header.fronts; front++) {
 		struct howdah_front_ring *ring = front_ring(queue, front);
@@ -249,6 +250,40 @@ static bool peek(const struct howdah_queue *queue)
 	return false;
 }
 
+void howdah_queue_looked(struct howdah_queue *queue, uint64_t now_ns)
+{
+	atomic_store_explicit(&howdah_queue_worker(queue)->looked_ns, now_ns, memory_order_relaxed);
+}
+
+/* Whether a worker can be expected to look at the queue before long: not one that something keeps on its processor. */
+static bool attentive(
+	const struct howdah_queue *queue, uint32_t worker, const struct howdah_worker *words, uint64_t now_ns)
+{
+	uint64_t looked_ns = atomic_load_explicit(&words->looked_ns, memory_order_relaxed);
+
+	if (looked_ns == 0) {
+		return false;
+	}
+	return now_ns < looked_ns + HOWDAH_QUEUE_ATTENTIVE_NS ||
+		   atomic_load_explicit(&words->in_flight, memory_order_relaxed) == 0 ||
+		   (atomic_load_explicit(parked_word(queue, worker), memory_order_relaxed) >> (worker % 64) & 1) != 0;
+}
+
+bool howdah_queue_above_mean(const struct howdah_queue *queue, uint64_t now_ns)
+{
+	const struct howdah_worker *words = (const struct howdah_worker *)(queue->base + queue->header.workers_offset);
+	uint64_t requests = 0;
+	uint64_t workers = 0;
+
+	for (uint32_t worker = 0; worker < queue->header.workers; worker++) {
+		if (attentive(queue, worker, &words[worker], now_ns)) {
+			requests += atomic_load_explicit(&words[worker].in_flight, memory_order_relaxed);
+			workers++;
+		}
+	}
+	return queue->in_flight * workers > requests;
+}
+
 static void ring(int event)
 {
 	const uint64_t one = 1;
@@ -265,7 +300,7 @@ static void ring(int event)
 
 void howdah_queue_hand_wake_on(struct howdah_queue *queue)
 {
-	if (!peek(queue)) {
+	if (!howdah_queue_waiting(queue)) {
 		return;
 	}
 	for (uint32_t base = 0; base < queue->header.workers; base += 64) {
@@ -380,7 +415,7 @@ bool howdah_queue_get(struct howdah_queue *queue, struct howdah_claim *claim)
 		HOWDAH_STEP(7);
 		/* Only a look: a claim while the bit is set would let the front spend its next wake on a worker
 		 * that has just become busy, and that request would wait although others sleep. */
-		if (!peek(queue) && atomic_load(&words->stop) == 0) {
+		if (!howdah_queue_waiting(queue) && atomic_load(&words->stop) == 0) {
 			HOWDAH_STEP(8);
 			sleep_on(queue, &words->wake, seen);
 		}
@@ -398,7 +433,7 @@ bool howdah_queue_park(struct howdah_queue *queue)
 	HOWDAH_STEP(6);
 	atomic_fetch_or(parked, 1ull << (queue->worker % 64));
 	HOWDAH_STEP(7);
-	if (!peek(queue) && !howdah_queue_stopped(queue)) {
+	if (!howdah_queue_waiting(queue) && !howdah_queue_stopped(queue)) {
 		HOWDAH_STEP(8);
 		return true;
 	}

@@ -70,6 +70,19 @@ bool howdah_queue_get(struct howdah_queue *queue, struct howdah_claim *claim);
 /* Takes a request if there is one. */
 bool howdah_queue_try(struct howdah_queue *queue, struct howdah_claim *claim);
 
+/* Whether a request waits that a worker could take. */
+bool howdah_queue_waiting(const struct howdah_queue *queue);
+
+/* Concurrent pool: the worker has just looked at the queue; 0: it claims no more. */
+void howdah_queue_looked(struct howdah_queue *queue, uint64_t now_ns);
+
+/* A worker that has requests and has not looked at the queue for so long is not waited for. */
+#define HOWDAH_QUEUE_ATTENTIVE_NS (20 * 1000000)
+
+/* Whether this worker has more requests than those that look at the queue have on average. A snapshot, for placing
+ * only: what it says may be wrong by the time it is used. */
+bool howdah_queue_above_mean(const struct howdah_queue *queue, uint64_t now_ns);
+
 /*
  * For a worker that sleeps on its eventfd and others: says that it sleeps. False: there is something to look at, it
  * must not. True: afterwards it calls unpark(), whose result is whether somebody meant to wake it for a request.

@@ -29,6 +29,9 @@
  *   await-body NAME TEXT  waits until the response's body has TEXT so far
  *   stall NAME          its client does not read any more; `read NAME`: it does again
  *   leave NAME          its client goes; `time-out NAME`: its time is over
+ *   beside N            another worker seems to have N requests; it takes none
+ *   left N              runs up to N requests without printing, until the worker has taken one within 20 ms; prints
+ *                       whether it has
  *   bench N             runs N requests without printing; prints their time
  *
  * Rules: everything that it waits for has a time limit; every process that it starts is its child's
@@ -456,7 +459,7 @@ static bool advance(struct exchange *exchange, struct progress *progress, bool p
 	return exchange->done;
 }
 
-static void run(bool print)
+static struct howdah_slot *run(bool print)
 {
 	struct exchange exchange;
 	struct progress progress = {.aborted = abort_after >= 0};
@@ -492,7 +495,7 @@ static void run(bool print)
 				front_forget(&front, &exchange);
 				log_print(log_pipe);
 				print_exit();
-				return;
+				return exchange.slot;
 			}
 		}
 	}
@@ -505,6 +508,28 @@ static void run(bool print)
 	}
 	request_flags = 0;
 	cut = 0;
+	return exchange.slot;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* A machine that is slow can only make times longer: one that is short says that requests are not left. */
+static void left(long count)
+{
+	while (count-- > 0) {
+		front_await_parked(&front);
+		uint64_t pushed = now_ns();
+		if (run(false)->claimed_ns < pushed + 20000000) {
+			printf("taken\n");
+			return;
+		}
+	}
+	printf("left\n");
 }
 
 /* Nanoseconds that the worker's thread has run. */
@@ -723,6 +748,11 @@ static void obey(char *line)
 		await_exit();
 	} else if (strcmp(line, "wait-log") == 0) {
 		wait_log(rest);
+	} else if (strcmp(line, "beside") == 0) {
+		start();
+		front_beside(&front, (uint32_t)strtoul(rest, NULL, 10));
+	} else if (strcmp(line, "left") == 0) {
+		left(strtol(rest, NULL, 10));
 	} else if (strcmp(line, "bench") == 0) {
 		start();
 		bench(strtol(rest, NULL, 10));

@@ -95,6 +95,21 @@ static struct howdah_worker *worker_at(struct front *front, uint32_t worker)
 	return (struct howdah_worker *)(front->base + front->header->workers_offset) + worker;
 }
 
+void front_beside(struct front *front, uint32_t in_flight)
+{
+	struct howdah_worker *words = worker_at(front, 1);
+	atomic_store(&words->in_flight, in_flight);
+	atomic_store(&words->looked_ns, UINT64_MAX / 2);
+}
+
+void front_await_parked(struct front *front)
+{
+	_Atomic uint64_t *parked = (_Atomic uint64_t *)(front->base + front->header->parked_offset);
+	while ((atomic_load(parked) & 1) == 0) {
+		(void)poll(NULL, 0, 1);
+	}
+}
+
 uint8_t *front_request_area(struct front *front, uint32_t index)
 {
 	return front->base + front->header->requests_offset + (size_t)index * FRONT_REQUEST_SIZE;

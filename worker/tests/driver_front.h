@@ -27,7 +27,7 @@ struct front {
 	uint32_t read_index[FRONT_WORKERS];
 	uint64_t next_id;
 	uint32_t abort_next; /* why the next request is aborted before a worker has it, 0: it is not */
-	bool concurrent; /* workers sleep on their place's eventfd */
+	bool concurrent;     /* workers sleep on their place's eventfd */
 	int place_event[FRONT_WORKERS];
 	struct exchange *live[FRONT_SLOTS]; /* by slot */
 	uint32_t done_count;
@@ -51,6 +51,12 @@ uint32_t front_free_slot(struct front *front);
 
 /* The request area of a slot, to be filled before front_push(). */
 uint8_t *front_request_area(struct front *front, uint32_t index);
+
+/* Has the second place look as if a worker in it had so many requests and always came to the queue. */
+void front_beside(struct front *front, uint32_t in_flight);
+
+/* Waits until the worker sleeps, having found the queue empty. */
+void front_await_parked(struct front *front);
 
 /* Queues a slot with what is in its request area and wakes a worker. `exchange` stays where it is until it is done. */
 void front_push(struct front *front, struct exchange *exchange, uint32_t index, uint32_t vars_size, uint32_t body_kind,

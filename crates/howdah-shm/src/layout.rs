@@ -7,7 +7,7 @@ use std::mem::size_of;
 /// `magic` of the header, "HWDAHSHM" in memory order.
 pub const MAGIC: u64 = 0x4d48_5348_4144_5748;
 /// Version of the contract. A segment of another version is refused by the worker.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// Front threads that one segment can serve.
 pub const FRONTS_MAX: u32 = 16;
@@ -235,6 +235,7 @@ pub(crate) mod words {
         pub(crate) started_ns: AtomicU64,
         pub(crate) hog_ns: AtomicU64,
         pub(crate) in_flight: AtomicU32,
+        pub(crate) looked_ns: AtomicU64,
     }
 
     /// `struct howdah_worker`.
@@ -302,6 +303,7 @@ pub(crate) mod words {
             assert!(offset_of!(WorkerOwn, started_ns) == 24);
             assert!(offset_of!(WorkerOwn, hog_ns) == 32);
             assert!(offset_of!(WorkerOwn, in_flight) == 40);
+            assert!(offset_of!(WorkerOwn, looked_ns) == 48);
             assert!(size_of::<Slot>() == crate::layout::SLOT_SIZE);
             assert!(offset_of!(SlotRequest, request_id) == 8);
             assert!(offset_of!(SlotRequest, vars_size) == 16);
@@ -344,6 +346,7 @@ pub(crate) mod words {
             ),
             ("howdah_worker.hog_ns", offset_of!(Worker, own.hog_ns)),
             ("howdah_worker.in_flight", offset_of!(Worker, own.in_flight)),
+            ("howdah_worker.looked_ns", offset_of!(Worker, own.looked_ns)),
             ("howdah_slot.state", offset_of!(Slot, request.state)),
             (
                 "howdah_slot.request_id",

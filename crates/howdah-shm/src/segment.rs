@@ -170,6 +170,7 @@ impl Segment {
         words.own.memory.store(0, Ordering::Relaxed);
         words.own.hog_ns.store(0, Ordering::Relaxed);
         words.own.in_flight.store(0, Ordering::Relaxed);
+        words.own.looked_ns.store(0, Ordering::Relaxed);
         Ok(indices)
     }
 

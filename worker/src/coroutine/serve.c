@@ -1,8 +1,9 @@
 /*
  * See serve.h. Here requests are claimed, become tasks, run, and end; docs/internals/coroutines.md has the whole.
  *
- * Rules: the queue is looked at after each coroutine that has run, while there is a free place. After a fatal
- * error nothing more is claimed: those on their way are run to their end, then the process leaves.
+ * Rules: the queue is looked at after each coroutine that has run, while there is a free place. A process that has
+ * more requests than the others leaves new ones to them for a while. After a fatal error nothing more is claimed:
+ * those on their way are run to their end, then the process leaves.
  */
 #include "serve.h"
 
@@ -25,8 +26,9 @@ static uint32_t places;
 static uint32_t claimed;
 static uint32_t finished; /* of those, how many the script has not been told of */
 static uint32_t until_poll;
-static bool leaving;    /* nothing more is claimed */
-static int exit_status; /* not 0: the process leaves when nothing is on its way */
+static int64_t left_until; /* 0: no request is being left to others */
+static bool leaving;       /* nothing more is claimed */
+static int exit_status;    /* not 0: the process leaves when nothing is on its way */
 
 /* The callback that the script named last. */
 static zval callable;
@@ -39,6 +41,7 @@ static void claim_no_more(void)
 {
 	if (!leaving) {
 		leaving = true;
+		howdah_queue_looked(&pool->queue, 0);
 		/* What woke this worker may have been a request. */
 		howdah_queue_hand_wake_on(&pool->queue);
 	}
@@ -92,11 +95,33 @@ static bool may_claim(void)
 	return !leaving && howdah_tasks_in_flight() < places;
 }
 
+/*
+ * Whether what is in the queue is for others: a process that runs looks at the queue more often than one that sleeps,
+ * so the one with the most requests would get still more, and they would wait for its one thread while other
+ * processes have theirs free. When nobody has come for it in time everything is taken until the queue is empty.
+ */
+static bool leave_to_others(void)
+{
+	if (howdah_tasks_in_flight() == 0 || !howdah_queue_waiting(&pool->queue)) {
+		left_until = 0;
+		return false;
+	}
+	int64_t now = howdah_now();
+	if (!howdah_queue_above_mean(&pool->queue, (uint64_t)now)) {
+		left_until = 0;
+		return false;
+	}
+	if (left_until == 0) {
+		left_until = now + HOWDAH_QUEUE_ATTENTIVE_NS;
+	}
+	return now < left_until;
+}
+
 /* Takes a request if there is one, as a coroutine that is ready. */
 static void claim(void)
 {
 	struct howdah_claim taken;
-	if (!may_claim() || !howdah_queue_try(&pool->queue, &taken)) {
+	if (!may_claim() || leave_to_others() || !howdah_queue_try(&pool->queue, &taken)) {
 		return;
 	}
 	if (howdah_tasks_in_flight() == 0 &&
@@ -163,16 +188,30 @@ static bool sleep_for_space(struct howdah_claim *waiting)
 	return true;
 }
 
+/* As howdah_poll(), and the others of the pool see that this process still comes to the queue. */
+static void poll_and_look(int64_t deadline)
+{
+	howdah_poll(deadline);
+	if (!leaving) {
+		howdah_queue_looked(&pool->queue, (uint64_t)howdah_now());
+	}
+}
+
 static void sleep_until_needed(void)
 {
 	bool place = may_claim();
+	if (place && leave_to_others()) {
+		/* Not parked: what comes meanwhile is not for this process either. */
+		poll_and_look(left_until);
+		return;
+	}
 	if (place && !howdah_queue_park(&pool->queue)) {
 		return;
 	}
 	if (leaving && howdah_tasks_in_flight() == 0) {
 		return;
 	}
-	howdah_poll(-1);
+	poll_and_look(-1);
 	if (place) {
 		(void)howdah_queue_unpark(&pool->queue); /* woken for a request or not: the queue is looked at next */
 	}
@@ -204,7 +243,7 @@ static bool advance(void)
 	/* Those that wait are looked at once in a round. */
 	if (until_poll == 0) {
 		if (howdah_waiting_count() > 0) {
-			howdah_poll(0);
+			poll_and_look(0);
 		}
 		until_poll = howdah_ready_count();
 	}
@@ -227,6 +266,9 @@ static void leave_if_broken(void)
 bool howdah_serve(zend_fcall_info *info, zend_fcall_info_cache *info_cache)
 {
 	remember_callback(info, info_cache);
+	if (!leaving) {
+		howdah_queue_looked(&pool->queue, (uint64_t)howdah_now());
+	}
 	while (!finished) {
 		if (!advance()) {
 			leave_if_broken();
