@@ -102,7 +102,8 @@ struct howdah_worker {
 	_Atomic uint64_t hog_ns; /* concurrent pool: the longest that a request held the thread; the front takes it by
 	                          * exchange with 0 */
 	_Atomic uint32_t in_flight; /* requests of which this worker is the owner; not concurrent: 0 or 1 */
-	_Atomic uint64_t looked_ns; /* concurrent pool: CLOCK_MONOTONIC at a recent look at the queue; 0: it claims nothing */
+	_Atomic uint64_t looked_ns; /* CLOCK_MONOTONIC at a look at the queue: the last one before a sleep; concurrent pool: not
+	                             * long ago, and 0 if it claims nothing */
 };
 static_assert(sizeof(struct howdah_worker) == 128, "layout");
 

@@ -416,6 +416,7 @@ bool howdah_queue_get(struct howdah_queue *queue, struct howdah_claim *claim)
 		/* Only a look: a claim while the bit is set would let the front spend its next wake on a worker
 		 * that has just become busy, and that request would wait although others sleep. */
 		if (!howdah_queue_waiting(queue) && atomic_load(&words->stop) == 0) {
+			howdah_queue_looked(queue, monotonic_ns());
 			HOWDAH_STEP(8);
 			sleep_on(queue, &words->wake, seen);
 		}

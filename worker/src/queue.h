@@ -73,7 +73,7 @@ bool howdah_queue_try(struct howdah_queue *queue, struct howdah_claim *claim);
 /* Whether a request waits that a worker could take. */
 bool howdah_queue_waiting(const struct howdah_queue *queue);
 
-/* Concurrent pool: the worker has just looked at the queue; 0: it claims no more. */
+/* The worker has just looked at the queue, of which it need not tell each time; 0: it claims no more. */
 void howdah_queue_looked(struct howdah_queue *queue, uint64_t now_ns);
 
 /* A worker that has requests and has not looked at the queue for so long is not waited for. */

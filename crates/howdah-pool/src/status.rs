@@ -106,6 +106,8 @@ pub struct WorkerStatus {
     /// Milliseconds: the longest that one of several requests has kept the others waiting, in the last
     /// minute. 0 where the worker has one request at a time.
     pub longest_hold_ms: u64,
+    /// How long it has been waiting for a request; 0 while it has one.
+    pub waiting_ms: u64,
     /// The request in hand; of several the one that runs at this moment, none while all of them wait.
     pub request: Option<RequestStatus>,
 }

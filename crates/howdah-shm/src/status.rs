@@ -53,6 +53,9 @@ pub struct WorkerStatus {
     pub memory: u64,
     /// `CLOCK_MONOTONIC` in nanoseconds at the start of the request in hand.
     pub started_ns: u64,
+    /// `CLOCK_MONOTONIC` in nanoseconds at its last look at the queue before it slept; of a worker of a concurrent pool
+    /// at a recent one. 0: there was none.
+    pub looked_ns: u64,
     /// It sleeps and can be woken for a request.
     pub parked: bool,
 }
@@ -71,6 +74,7 @@ impl WorkerStatus {
             requests: own.requests.load(Ordering::Relaxed),
             memory: own.memory.load(Ordering::Relaxed),
             started_ns: own.started_ns.load(Ordering::Relaxed),
+            looked_ns: own.looked_ns.load(Ordering::Relaxed),
             parked: memory.parked(worker.word()).load(Ordering::Relaxed) & worker.bit() != 0,
         }
     }

@@ -377,12 +377,12 @@ fn thread(
         state: state.to_owned(),
         is_waiting: worker.state == "idle",
         is_busy: worker.request.is_some(),
+        waiting_since_ms: worker.waiting_ms,
         request_started_at: began
             .and_then(|began| began.duration_since(UNIX_EPOCH).ok())
             .map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(0)),
         request_count: worker.requests,
         memory_usage: worker.memory,
-        ..Thread::default()
     }
 }
 
@@ -407,6 +407,7 @@ mod tests {
             age_ms: 10,
             in_flight: usize::from(request.is_some()),
             longest_hold_ms: 0,
+            waiting_ms: if state == "idle" { 250 } else { 0 },
             request: request.map(|since_ms| RequestStatus {
                 id: "00".into(),
                 since_ms,
@@ -466,6 +467,10 @@ mod tests {
         );
         assert_eq!(shown[0].name, "Regular PHP Thread");
         assert!(shown[0].is_waiting && !shown[0].is_busy);
+        assert_eq!(
+            (shown[0].waiting_since_ms, shown[1].waiting_since_ms),
+            (250, 0)
+        );
         assert_eq!(shown[1].name, "Worker PHP Thread - /srv/w.php");
         assert!(shown[1].is_busy && !shown[1].is_waiting);
         assert_eq!(shown[1].request_started_at, 98_500);

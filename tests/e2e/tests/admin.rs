@@ -59,6 +59,15 @@ fn shows_pools_and_processes() {
         counts.sum::<u64>() == 1
     };
     assert!(process::wait_until(PATIENCE, counted));
+    let waiting = || {
+        let threads = admin.get("/frankenphp/threads").json();
+        let mut threads = threads["ThreadDebugStates"]
+            .as_array()
+            .expect("threads")
+            .iter();
+        threads.all(|thread| thread["WaitingSinceMilliseconds"].as_u64() > Some(0))
+    };
+    assert!(process::wait_until(PATIENCE, waiting));
 }
 
 #[test]
@@ -80,6 +89,7 @@ fn shows_the_request_that_runs() {
         .filter(|thread| thread["IsBusy"] == true)
         .collect();
     assert_eq!(busy.len(), 1, "{threads:?}");
+    assert_eq!(busy[0]["WaitingSinceMilliseconds"], 0);
     assert!(
         busy[0]["RequestStartedAt"]
             .as_i64()

@@ -111,6 +111,11 @@ fn worker_status(pool: &Pool, worker: WorkerId, occupant: &Occupant, now_ns: u64
         age_ms: occupant.since.elapsed().as_millis() as u64,
         in_flight,
         longest_hold_ms: occupant.longest_hold.largest() / 1_000_000,
+        waiting_ms: words
+            .filter(|words| state == "idle" && words.looked_ns != 0)
+            .map_or(0, |words| {
+                now_ns.saturating_sub(words.looked_ns) / 1_000_000
+            }),
         request,
     }
 }
