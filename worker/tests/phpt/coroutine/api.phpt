@@ -9,8 +9,9 @@ $say = static function (callable $try) {
 };
 $cases = [
     'order' => static function () {
-        $slow = spawn(static function () { usleep(20000); echo 'slow '; return 1; });
-        $quick = spawn(static function () { usleep(1000); echo 'quick '; return 2; });
+        $done = new Channel();
+        $slow = spawn(static function () use ($done) { $done->receive(); echo 'slow '; return 1; });
+        $quick = spawn(static function () use ($done) { usleep(1000); echo 'quick '; $done->send(true); return 2; });
         echo 'first ', await($slow) + await($quick), ' ', $_GET['case'];
     },
     'all' => static function () use ($say) {

@@ -17,6 +17,7 @@ $cases = [
                 usleep(1000);
             }
             $free = sem_acquire($semaphore, true);
+            $gate->tried = true;
             $result = [$free, sem_acquire($semaphore), isset($gate->given)];
             sem_release($semaphore);
             return $result;
@@ -24,7 +25,9 @@ $cases = [
         'b' => static function () use ($gate, $semaphore) {
             sem_acquire($semaphore);
             $gate->taken = true;
-            usleep(5000);
+            while (!isset($gate->tried)) {
+                usleep(1000);
+            }
             $gate->given = true;
             return sem_release($semaphore);
         },

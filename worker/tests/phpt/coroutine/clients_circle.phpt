@@ -7,17 +7,23 @@ if (!extension_loaded('redis')) {
 } elseif (!getenv('HOWDAH_TEST_REDIS')) {
     echo 'skip HOWDAH_TEST_REDIS is not set, e.g. to "127.0.0.1:6379"';
 }
+--INI--
+howdah.pool_wait=60
 --FILE--
 <?php
 [$host, $port] = explode(':', getenv('HOWDAH_TEST_REDIS'));
 $clients = [new Redis(), new Redis()];
 $clients[0]->connect($host, (int) $port);
 $clients[1]->connect($host, (int) $port);
-while (frankenphp_handle_request(static function () use ($clients) {
+$gate = new stdClass();
+while (frankenphp_handle_request(static function () use ($clients, $gate) {
     $n = (int) $_GET['n'];
     try {
         $clients[$n - 1]->multi();
-        usleep(20000);
+        $gate->{"has$n"} = true;
+        while (!isset($gate->has1, $gate->has2)) {
+            usleep(1000);
+        }
         $clients[2 - $n]->ping();
         echo 'done';
     } catch (Howdah\SharedClientException $e) {

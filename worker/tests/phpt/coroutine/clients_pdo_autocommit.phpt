@@ -12,13 +12,15 @@ if (!extension_loaded('pdo_mysql')) {
 parse_str(str_replace(' ', '&', getenv('HOWDAH_TEST_MYSQL')), $to);
 $dsn = "mysql:host={$to['host']};port={$to['port']};dbname={$to['dbname']}";
 $pdo = new PDO($dsn, $to['user'], $to['password']);
-while (frankenphp_handle_request(static function () use ($pdo) {
+while (frankenphp_handle_request(static function () use ($pdo, $dsn, $to) {
     echo $pdo->query('SELECT @@autocommit')->fetchColumn();
     // The server ends the connection: the next request has another.
-    try {
-        $pdo->exec('KILL CONNECTION_ID()');
-    } catch (PDOException) {
-    }
+    $id = $pdo->query('SELECT CONNECTION_ID()')->fetchColumn();
+    $other = new PDO($dsn, $to['user'], $to['password']);
+    $other->exec("KILL $id");
+    do {
+        $left = $other->query("SELECT count(*) FROM information_schema.processlist WHERE id = $id")->fetchColumn();
+    } while ($left);
 })) {
 }
 --HOWDAH--

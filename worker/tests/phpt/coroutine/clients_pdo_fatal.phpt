@@ -7,12 +7,21 @@ if (!extension_loaded('pdo_pgsql')) {
 } elseif (!getenv('HOWDAH_TEST_PGSQL')) {
     echo 'skip HOWDAH_TEST_PGSQL is not set, e.g. to "host=127.0.0.1 port=5432 user=test dbname=test"';
 }
+--INI--
+howdah.pool_wait=60
 --FILE--
 <?php
 $pdo = new PDO('pgsql:' . getenv('HOWDAH_TEST_PGSQL'));
 $prepared = $pdo->prepare('SELECT :n::int, pg_sleep(0.01)');
-while (frankenphp_handle_request(static function () use ($pdo, $prepared) {
+$gate = new stdClass();
+$gate->here = 0;
+while (frankenphp_handle_request(static function () use ($pdo, $prepared, $gate) {
     $n = (int) $_GET['n'];
+    // After one has died no more are taken.
+    $gate->here++;
+    while ($gate->here < 8) {
+        usleep(1000);
+    }
     $pdo->beginTransaction();
     $wrong = 0;
     for ($i = 0; $i < 10; $i++) {

@@ -7,19 +7,36 @@ if (!extension_loaded('pdo_pgsql')) {
 } elseif (!getenv('HOWDAH_TEST_PGSQL')) {
     echo 'skip HOWDAH_TEST_PGSQL is not set, e.g. to "host=127.0.0.1 port=5432 user=test dbname=test"';
 }
+--INI--
+howdah.pool_wait=60
 --FILE--
 <?php
 $waits = howdah_pool(new PDO('pgsql:' . getenv('HOWDAH_TEST_PGSQL')), ['size' => 2]);
 $fails = new PDO('pgsql:' . getenv('HOWDAH_TEST_PGSQL'));
 howdah_pool($fails, ['size' => 1, 'wait' => 0.01]);
-while (frankenphp_handle_request(static function () use ($waits, $fails) {
-    if (isset($_GET['fails'])) {
-        try {
-            echo $fails->query('SELECT 1, pg_sleep(0.3)')->fetchColumn();
-        } catch (Howdah\SharedClientException $e) {
-            echo $e->getMessage();
+$gate = new stdClass();
+while (frankenphp_handle_request(static function () use ($waits, $fails, $gate) {
+    $until = static function (string $name) use ($gate): void {
+        while (!isset($gate->$name)) {
+            usleep(1000);
         }
-        return;
+    };
+    switch ($_GET['fails'] ?? '') {
+        case 'not':
+            $result = $fails->query('SELECT 1')->fetchColumn();
+            $gate->taken = true;
+            $until('refused');
+            echo $result;
+            return;
+        case 'does':
+            $until('taken');
+            try {
+                echo $fails->query('SELECT 1')->fetchColumn();
+            } catch (Howdah\SharedClientException $e) {
+                echo $e->getMessage();
+            }
+            $gate->refused = true;
+            return;
     }
     $pid = $waits->query('SELECT pg_backend_pid(), pg_sleep(0.02)')->fetchColumn();
     $seen = $waits->query("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'howdah-limits'")->fetchColumn();
@@ -56,11 +73,13 @@ var QUERY_STRING n=8
 push r8
 await all
 var REQUEST_URI /first
-var QUERY_STRING fails=1
+var QUERY_STRING fails=not
 push first
 var REQUEST_URI /second
+var QUERY_STRING fails=does
 push second
-await all
+await second
+await first
 stop
 --EXPECTREGEX--
 (r\d: right\n){8}second: PDO \(pgsql\): each of its 1 connections is in use; one is used by the request "GET /first", which has it until it ends; the request "GET /second" has waited 0.01 s for it. Give each request a client of its own, for instance by howdah_pool\(\)

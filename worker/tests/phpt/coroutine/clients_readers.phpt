@@ -17,11 +17,20 @@ howdah_after_fork(static function () use (&$db, $server) {
     $db = new mysqli($server['host'], $server['user'], $server['password'], $server['dbname'], (int) $server['port']);
     $db->query('CREATE TEMPORARY TABLE t (id int AUTO_INCREMENT PRIMARY KEY)');
 });
-while (frankenphp_handle_request(static function () use (&$db) {
+$gate = new stdClass();
+while (frankenphp_handle_request(static function () use (&$db, $gate) {
+    if ($_GET['n'] == 2) {
+        while (!isset($gate->first)) {
+            usleep(1000);
+        }
+    }
     $db->query('INSERT INTO t VALUES ()');
     $id = $db->insert_id;
     if ($_GET['n'] == 1) {
-        usleep(100000); // the other one inserts
+        $gate->first = true;
+        while (!isset($gate->second)) {
+            usleep(1000);
+        }
         try {
             echo $db->insert_id === $id ? 'own' : 'mixed';
         } catch (Howdah\SharedClientException $e) {
@@ -29,6 +38,7 @@ while (frankenphp_handle_request(static function () use (&$db) {
         }
     } else {
         echo $db->insert_id === $id ? 'own' : 'mixed';
+        $gate->second = true;
     }
 })) {
 }
@@ -42,7 +52,8 @@ push r1
 var REQUEST_URI /2
 var QUERY_STRING n=2
 push r2
-await all
+await r2
+await r1
 stop
 --EXPECTREGEX--
 r2: own

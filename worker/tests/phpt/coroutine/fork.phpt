@@ -17,6 +17,7 @@ while (frankenphp_handle_request(static function () use ($gate, $log) {
             usleep(1000);
         }
         file_put_contents($log, "beside\n", FILE_APPEND);
+        $gate->written = true;
         echo 'end';
         return;
     }
@@ -33,7 +34,9 @@ while (frankenphp_handle_request(static function () use ($gate, $log) {
     echo 'child ended with ', pcntl_wexitstatus($status);
     if ($_GET['how'] === 'return') {
         $gate->open = true;
-        usleep(20000);
+        while (!isset($gate->written)) {
+            usleep(1000);
+        }
         echo ' ', str_replace("\n", ' ', file_get_contents($log));
     }
 })) {}

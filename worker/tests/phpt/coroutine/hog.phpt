@@ -27,15 +27,15 @@ option hog_threshold_ms 15
 worker {ROOT}/test.php
 var QUERY_STRING n=hog
 push hog
+wait-log busy()
 var QUERY_STRING n=open
 push open
 await all
-wait-log busy()
 stop
 --EXPECTF--
-open: open
-hog: hog
-[log w 1] The request has kept the others of this worker waiting for %d ms; PHP backtrace:
+%A[log w 1] The request has kept the others of this worker waiting for %d ms; PHP backtrace:
 #0 busy() {ROOT}/test.php:%d
 #1 {closure%S}() {ROOT}/test.php:%d
+%Aopen: open
+hog: hog
 %A[worker exited with status 0]

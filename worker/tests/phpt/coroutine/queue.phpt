@@ -11,7 +11,10 @@ $count = new Count();
 $served = 0;
 while (frankenphp_handle_request(static function () use ($count) {
     $count->most = max($count->most, ++$count->now);
-    usleep(20000);
+    while ($count->most < 2) {
+        usleep(1000);
+    }
+    usleep(20000); // in which a third one would begin
     $count->now--;
     echo $_GET['n'] ?? '', $_SERVER['REQUEST_URI'] === '/most' ? "at most $count->most" : '';
 })) {
@@ -34,7 +37,11 @@ var QUERY_STRING n=4
 push 4
 var QUERY_STRING n=5
 push 5
-await all
+await 1
+await 2
+await 3
+await 4
+await 5
 var QUERY_STRING
 var REQUEST_URI /most
 run

@@ -8,7 +8,11 @@ while (frankenphp_handle_request(static function () use ($gate) {
     echo 'begin ';
     flush();
     if ($_GET['n'] !== 'slow') {
+        $gate->quick = true;
         return;
+    }
+    while (!isset($gate->quick)) {
+        usleep(1000);
     }
     for ($i = 0; $i < 20; $i++) {
         usleep(1000);

@@ -36,10 +36,11 @@ while (frankenphp_handle_request(function () use ($place) {
         echo file_get_contents($upload), ' ', var_export(is_uploaded_file($upload), true), "\n";
     }
     if ($upload && isset($place->upload)) {
-        for ($i = 0; $i < 20 && file_exists($place->upload); $i++) {
+        while (file_exists($place->upload)) {
             usleep(1000);
+            clearstatcache();
         }
-        echo file_exists($place->upload) ? 'left behind' : 'removed', "\n";
+        echo "removed\n";
     }
     $place->upload = $upload;
 })) {
