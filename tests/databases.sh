@@ -21,9 +21,9 @@ free_port() {
 	python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
 }
 
-# wait_for NAME COMMAND ...: until it succeeds; a minute is a bound for a hang, not a measure.
+# wait_for NAME COMMAND ...: until it succeeds; five minutes are a bound for a hang, not a measure.
 wait_for() {
-	local name=$1 until=$((SECONDS + 60))
+	local name=$1 until=$((SECONDS + 300))
 	shift
 	until "$@" >/dev/null 2>&1; do
 		if [ $SECONDS -ge $until ]; then

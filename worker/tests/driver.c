@@ -58,7 +58,8 @@
 #include "driver_many.h"
 #include "howdah_vars.h"
 
-#define TIME_LIMIT_S 60
+/* That no test needs on a machine that has much else to do: who comes to it hangs. */
+#define TIME_LIMIT_S 300
 #define ARGS_MAX 64
 #define VARS_MAX 128
 

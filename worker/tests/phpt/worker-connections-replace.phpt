@@ -14,7 +14,7 @@ $pdo = new PDO("pgsql:$server");
 while (frankenphp_handle_request(function () use ($pdo, $server) {
     echo $pdo->query('SELECT 7')->fetchColumn();
     $other = new PDO("pgsql:$server");
-    $other->exec('SELECT pg_terminate_backend(' . $pdo->query('SELECT pg_backend_pid()')->fetchColumn() . ', 10000)');
+    $other->exec('SELECT pg_terminate_backend(' . $pdo->query('SELECT pg_backend_pid()')->fetchColumn() . ', 60000)');
 })) {
 }
 --HOWDAH--

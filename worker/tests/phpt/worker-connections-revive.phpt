@@ -24,7 +24,7 @@ while (frankenphp_handle_request(function () use ($pdo, $plain, $server, $connec
         pg_fetch_result(pg_query($plain, 'SELECT 7'), 0, 0), ' ', $statement->fetchColumn();
     $other = new PDO("pgsql:$server");
     foreach ([$pdo[0]->query('SELECT pg_backend_pid()')->fetchColumn(), pg_get_pid($plain)] as $pid) {
-        $other->exec("SELECT pg_terminate_backend($pid, 10000)");
+        $other->exec("SELECT pg_terminate_backend($pid, 60000)");
     }
     $connect()->exec('KILL ' . $id = $pdo[1]->query('SELECT connection_id()')->fetchColumn());
     do {

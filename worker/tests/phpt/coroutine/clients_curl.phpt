@@ -5,6 +5,8 @@ Coroutines: one curl handle and one multi handle for all requests: each request'
 if (!extension_loaded('curl')) {
     echo 'skip curl is not loaded';
 }
+--INI--
+howdah.pool_wait=60
 --FILE--
 <?php
 file_put_contents(__DIR__ . '/server.php', <<<'PHP'

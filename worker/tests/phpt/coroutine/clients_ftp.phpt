@@ -5,6 +5,8 @@ Coroutines: one FTP connection for all requests: each gets the answers to its ow
 if (!extension_loaded('ftp')) {
     echo 'skip ftp is not loaded';
 }
+--INI--
+howdah.pool_wait=60
 --FILE--
 <?php
 file_put_contents(__DIR__ . '/server.php', <<<'PHP'

@@ -7,6 +7,8 @@ if (!extension_loaded('memcached')) {
 } elseif (!getenv('HOWDAH_TEST_MEMCACHED')) {
     echo 'skip HOWDAH_TEST_MEMCACHED is not set, e.g. to "127.0.0.1:11211"';
 }
+--INI--
+howdah.pool_wait=60
 --FILE--
 <?php
 [$host, $port] = explode(':', getenv('HOWDAH_TEST_MEMCACHED'));

@@ -7,6 +7,8 @@ if (!extension_loaded('pdo_mysql')) {
 } elseif (!getenv('HOWDAH_TEST_MYSQL')) {
     echo 'skip HOWDAH_TEST_MYSQL is not set, e.g. to "host=127.0.0.1 port=3306 user=test password=test dbname=test"';
 }
+--INI--
+howdah.pool_wait=60
 --FILE--
 <?php
 preg_match_all('/(\w+)=(\S+)/', getenv('HOWDAH_TEST_MYSQL'), $found);

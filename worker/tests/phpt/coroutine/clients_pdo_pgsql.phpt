@@ -7,6 +7,8 @@ if (!extension_loaded('pdo_pgsql')) {
 } elseif (!getenv('HOWDAH_TEST_PGSQL')) {
     echo 'skip HOWDAH_TEST_PGSQL is not set, e.g. to "host=127.0.0.1 port=5432 user=test dbname=test"';
 }
+--INI--
+howdah.pool_wait=60
 --FILE--
 <?php
 $pdo = new PDO('pgsql:' . getenv('HOWDAH_TEST_PGSQL'));

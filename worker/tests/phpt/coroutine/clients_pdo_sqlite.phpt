@@ -5,6 +5,8 @@ Coroutines: SQLite: a file is opened for each request, a database in memory is o
 if (!extension_loaded('pdo_sqlite') || !extension_loaded('sqlite3')) {
     echo 'skip pdo_sqlite or sqlite3 is not loaded';
 }
+--INI--
+howdah.pool_wait=60
 --FILE--
 <?php
 $file = new PDO('sqlite:' . __DIR__ . '/test.db', null, null, [PDO::ATTR_TIMEOUT => 20]);

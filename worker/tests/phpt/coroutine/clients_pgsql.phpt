@@ -7,6 +7,8 @@ if (!extension_loaded('pgsql')) {
 } elseif (!getenv('HOWDAH_TEST_PGSQL')) {
     echo 'skip HOWDAH_TEST_PGSQL is not set, e.g. to "host=127.0.0.1 port=5432 user=test dbname=test"';
 }
+--INI--
+howdah.pool_wait=60
 --FILE--
 <?php
 $db = pg_connect(getenv('HOWDAH_TEST_PGSQL'));

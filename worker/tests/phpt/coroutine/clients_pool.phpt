@@ -7,6 +7,8 @@ if (!extension_loaded('redis')) {
 } elseif (!getenv('HOWDAH_TEST_REDIS')) {
     echo 'skip HOWDAH_TEST_REDIS is not set, e.g. to "127.0.0.1:6379"';
 }
+--INI--
+howdah.pool_wait=60
 --FILE--
 <?php
 $made = 0;

@@ -7,6 +7,8 @@ if (!class_exists('RedisCluster')) {
 } elseif (!getenv('HOWDAH_TEST_REDIS_CLUSTER')) {
     echo 'skip HOWDAH_TEST_REDIS_CLUSTER is not set, e.g. to "127.0.0.1:7000"';
 }
+--INI--
+howdah.pool_wait=60
 --FILE--
 <?php
 $redis = new RedisCluster(null, [getenv('HOWDAH_TEST_REDIS_CLUSTER')]);

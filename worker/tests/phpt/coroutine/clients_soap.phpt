@@ -5,6 +5,8 @@ Coroutines: one SoapClient for all requests: each has its own answer, and that o
 if (!extension_loaded('soap')) {
     echo 'skip soap is not loaded';
 }
+--INI--
+howdah.pool_wait=60
 --FILE--
 <?php
 file_put_contents(__DIR__ . '/server.php', <<<'PHP'

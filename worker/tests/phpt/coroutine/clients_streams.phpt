@@ -1,5 +1,7 @@
 --TEST--
 Coroutines: a socket and pipes that several requests use: calls wait in turn, a dialogue is one request's until it ends
+--INI--
+howdah.pool_wait=60
 --FILE--
 <?php
 /* Two processes that answer each line late: over pipes, and over a socket. */
