@@ -34,7 +34,7 @@ pub use binary::{howdah, howdah_php};
 pub use builder::{Ended, ServerBuilder};
 pub use client::{Connection, Request, Response};
 pub use gate::Gate;
-pub use ports::free_ports;
+pub use ports::{ClosedPort, free_ports};
 pub use redis::{Redis, RedisTls};
 pub use rustix::process::Signal;
 pub use server::Server;
@@ -42,4 +42,4 @@ pub use www::Www;
 
 /// How long anything may take before a test calls it hung. Never waited for in a test that passes,
 /// so it is generous: machines that run tests are busy.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub const PATIENCE: Duration = Duration::from_secs(120);

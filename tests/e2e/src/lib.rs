@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use howdah_testkit::PATIENCE;
+use howdah_testkit::{PATIENCE, Server, process};
 
 pub mod acme;
 pub mod admin;
@@ -42,6 +42,29 @@ pub fn in_time(work: impl Future<Output = ()>) {
     runtime
         .block_on(async { tokio::time::timeout(PATIENCE, work).await })
         .expect("the server answers in time");
+}
+
+/// Has requests of `target` run into the limit of their time, until the log has the backtrace with `text`.
+/// The first is enough, unless its worker gets no time for its last words before it is killed.
+///
+/// # Panics
+/// If one is answered otherwise than 504, or none of a hundred workers says where it was.
+#[track_caller]
+pub fn hang_until_traced(server: &Server, target: &str, text: &str) {
+    server.expect_log(text);
+    for killed in 1..=100 {
+        server.get(target).assert_status(504);
+        // What the worker has said is in the log before that.
+        let ends = || server.log().containing("worker killed: request timed out");
+        assert!(
+            process::wait_until(PATIENCE, || ends().len() >= killed),
+            "no worker was killed"
+        );
+        if !server.log().containing(text).is_empty() {
+            return;
+        }
+    }
+    panic!("no backtrace with {text}");
 }
 
 /// A query value: everything but letters, digits and `-._~/` percent-encoded.

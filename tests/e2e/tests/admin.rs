@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::net::TcpListener;
 
-use howdah_testkit::{Connection, PATIENCE, Request, Server, ServerBuilder, Www, process};
+use howdah_testkit::{
+    ClosedPort, Connection, PATIENCE, Request, Server, ServerBuilder, Www, process,
+};
 use howdah_tests::admin::{Admin, ON};
 use howdah_tests::{caddyfile, encode, www};
 
@@ -187,9 +189,8 @@ fn commands_find_the_address_in_the_caddyfile() {
 
 #[test]
 fn commands_say_that_nobody_answers() {
-    let free = TcpListener::bind("127.0.0.1:0").expect("a port is free");
-    let address = free.local_addr().expect("it is bound").to_string();
-    drop(free);
+    let closed = ClosedPort::new();
+    let address = closed.address().to_string();
     for command in ["status", "reload", "stop"] {
         let expected = format!("no server answers at {address}; is it running, and is `admin` on?");
         ServerBuilder::command([command, "--address", &address])
@@ -301,10 +302,11 @@ fn a_request_under_way_is_shown_with_its_phase_and_worker() {
     let mut waiting = server.connect();
     waiting.send(&Request::get("/hello.php")).expect("sent");
     let shown = || admin.get("/requests").json()["requests"].clone();
+    // It is seen before it is in the queue.
     let both = || {
         shown()
             .as_array()
-            .is_some_and(|requests| requests.len() == 2)
+            .is_some_and(|requests| requests.len() == 2 && requests[1]["phase"] == "queue")
     };
     assert!(process::wait_until(PATIENCE, both), "{}", shown());
     let requests = shown();

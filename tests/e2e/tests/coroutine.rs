@@ -24,6 +24,7 @@ fn pid(response: &Response) -> u32 {
 }
 
 /// Starts requests, one after another, that wait until the test writes `go`, and has `test` do something when all are there.
+/// Each is sent while the workers sleep: one that the machine keeps from running would miss its share.
 fn with_waiting<T>(
     server: &Server,
     meeting: &Meeting,
@@ -31,8 +32,10 @@ fn with_waiting<T>(
     test: impl FnOnce(BTreeMap<String, u32>) -> T,
 ) -> (Vec<Response>, T) {
     thread::scope(|scope| {
+        let asleep = || server.workers().iter().all(|worker| worker.state == 'S');
         let waiting: Vec<_> = (0..count)
             .map(|n| {
+                assert!(process::wait_until(PATIENCE, asleep), "they never sleep");
                 let thread = scope.spawn(move || send(server, "wait", &n.to_string(), ""));
                 meeting.wait_there(n + 1);
                 thread

@@ -26,7 +26,7 @@ fn pid(response: &Response) -> &str {
 /// Has one request run into `request_timeout` while others come and go: these are answered, by one process.
 fn time_out(op: &str, lines: &str) {
     let meeting = Meeting::new();
-    let server = meeting.serve("", &format!("{ONE}\nrequest_timeout 2s\n{lines}"));
+    let server = meeting.serve("", &format!("{ONE}\nrequest_timeout 5s\n{lines}"));
     server.allow_log(TIMEOUT);
     let first = send(&server, "sleep", "first", "&us=1");
     let ((), _) = during(
@@ -67,7 +67,7 @@ fn a_request_that_computes_too_long_ends_alone() {
 #[test]
 fn a_request_that_computes_too_long_is_named_and_ended() {
     let meeting = Meeting::new();
-    let server = meeting.serve("", &format!("{ONE}\nrequest_timeout 2s"));
+    let server = meeting.serve("", &format!("{ONE}\nrequest_timeout 5s"));
     server.allow_log(TIMEOUT);
     server.expect_log("kept the others of this worker waiting");
     let first = send(&server, "sleep", "first", "&us=1");
@@ -80,7 +80,7 @@ fn a_request_that_computes_too_long_is_named_and_ended() {
 #[test]
 fn a_request_that_cannot_be_ended_costs_its_process() {
     let meeting = Meeting::new();
-    let server = meeting.serve("", &format!("{ONE}\nrequest_timeout 2s"));
+    let server = meeting.serve("", &format!("{ONE}\nrequest_timeout 5s"));
     // What the process was doing, and that it was killed.
     for text in [TIMEOUT, "app.php", KILLED] {
         server.allow_log(text);
@@ -125,7 +125,7 @@ fn past_places_and_queue_requests_are_refused() {
 #[test]
 fn who_waits_too_long_for_a_place_is_refused() {
     let meeting = Meeting::new();
-    let server = meeting.serve("", "num 1\nconcurrency 2\nmax_wait_time 2s");
+    let server = meeting.serve("", "num 1\nconcurrency 2\nmax_wait_time 5s");
     server.allow_log(REFUSED);
     thread::scope(|scope| {
         let running = ["a", "b"].map(|id| scope.spawn(|| send(&server, "wait", id, "")));

@@ -4,6 +4,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::Instant;
 
+use howdah_testkit::load::at_once;
 use howdah_testkit::{PATIENCE, Server, ServerBuilder};
 use howdah_tests::frames::{
     CONTINUATION, DATA, END_HEADERS, END_STREAM, ENHANCE_YOUR_CALM, Frame, Frames, HEADERS,
@@ -182,18 +183,20 @@ fn whoever_asks_and_does_not_listen_is_cut() {
 /// What says nothing does not keep a connection: it is one without requests.
 #[test]
 fn whoever_says_nothing_at_length_is_told_to_go() {
-    let server = server("idle 500ms").start();
-    for said in [
+    // Long enough for a connection of a busy machine to say what it wants.
+    let server = server("idle 3s").start();
+    let said = [
         frame(PRIORITY, 0, 3, [0, 0, 0, 0, 1]),
         frame(SETTINGS, END_STREAM, 0, []),
         frame(PING, END_STREAM, 0, [1; 8]),
         frame(0xbb, 0, 0, [0; 100]),
         frame(WINDOW_UPDATE, 0, 0, [0, 0, 0, 0]),
-    ] {
+    ];
+    at_once(said.len(), |number| {
         let mut client = open(&server);
-        flood(&mut client, &said.to_bytes());
+        flood(&mut client, &said[number].to_bytes());
         server.get("/hello.php").assert(200, "hello");
-    }
+    });
 }
 
 #[test]
@@ -210,7 +213,7 @@ fn empty_data_without_end_ends_the_connection() {
 
 #[test]
 fn a_header_that_stops_has_a_time() {
-    let server = server("idle 500ms").start();
+    let server = server("idle 3s").start();
     let mut client = open(&server);
     let head = block(&request("GET", "/hello.php"));
     client
@@ -224,7 +227,7 @@ fn a_header_that_stops_has_a_time() {
 
 #[test]
 fn a_body_that_stops_has_a_time_and_holds_no_php_process() {
-    let server = server("read_body 500ms").start();
+    let server = server("read_body 4s").start();
     let mut client = open(&server);
     let mut head = request("POST", "/dump.php");
     head.push(("content-length", "10"));
@@ -232,10 +235,15 @@ fn a_body_that_stops_has_a_time_and_holds_no_php_process() {
         .send(&[
             frame(HEADERS, END_HEADERS, 1, block(&head)),
             frame(DATA, 0, 1, b"half.".to_vec()),
+            // There is one process, and it is free.
+            frame(
+                HEADERS,
+                END_STREAM | END_HEADERS,
+                3,
+                block(&request("GET", "/hello.php")),
+            ),
         ])
         .expect("sent");
-    // There is one process, and it is free.
-    client.get(3, "/hello.php").expect("sent");
     client.wait("response", |frame| {
         frame.stream == 3 && frame.is_status(200)
     });

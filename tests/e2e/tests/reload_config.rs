@@ -70,6 +70,8 @@ fn no_request_fails_while_a_header_changes() {
                 }
             });
         }
+        let begun = || answered.load(Ordering::Relaxed) > 0;
+        assert!(process::wait_until(PATIENCE, begun) || done.load(Ordering::Relaxed));
         for version in 1..=20 {
             let before = answered.load(Ordering::Relaxed);
             write(&file, &site(version));

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::sync::mpsc::{Receiver, channel};
 
-use howdah_testkit::{PATIENCE, Request, Server, Www};
+use howdah_testkit::{ClosedPort, PATIENCE, Request, Server, Www};
 use howdah_tests::{caddyfile, www};
 use serde_json::Value;
 
@@ -154,15 +154,12 @@ fn a_caller_that_does_not_sample_is_followed() {
 
 #[test]
 fn a_collector_that_is_not_there_costs_spans_and_no_request() {
-    let port = {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        listener.local_addr().expect("bound").port()
-    };
+    let closed = ClosedPort::new();
     let site = format!("tracing\nroot * {}\nphp_server", www().display());
     let server = Server::caddyfile(caddyfile("", &site))
         .env(
             "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
-            format!("http://127.0.0.1:{port}/v1/traces"),
+            format!("http://{}/v1/traces", closed.address()),
         )
         .env("OTEL_BSP_SCHEDULE_DELAY", "1")
         .start();

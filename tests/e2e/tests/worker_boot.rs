@@ -238,14 +238,13 @@ fn an_emptied_opcache_loses_no_request() {
 
 #[test]
 fn a_request_that_waits_too_long_is_refused() {
-    let site = Site::configured("wait.php", "max_wait_time 100ms");
+    let site = Site::configured("wait.php", "max_wait_time 3s");
     let mut gate = site.server.gate("gate");
     let mut running = site.server.connect();
     let target = site.target(&format!("?gate={}", encode(gate.path())));
     running.send(&Request::get(target)).expect("sent");
     gate.reached();
-    site.server
-        .expect_log("no PHP process was free within 100ms");
+    site.server.expect_log("no PHP process was free within 3s");
     let refused = site.get("");
     refused.assert_status(503);
     assert!(refused.header("retry-after").is_some());

@@ -3,8 +3,8 @@
 use std::os::unix::fs::symlink;
 
 use howdah_testkit::{PATIENCE, Server, Www, process};
-use howdah_tests::caddyfile;
 use howdah_tests::worker::worker_caddyfile;
+use howdah_tests::{caddyfile, hang_until_traced};
 use rustix::process::Signal;
 
 /// Tells its name, how many requests it has had, and what it is asked for.
@@ -122,15 +122,14 @@ fn each_pool_has_its_own_limits() {
         www.path().join("public/worker.php").display()
     );
     let routes = format!(
-        "root * {}\nphp_server {{\nworker {{\nfile {}\nnum 1\nmatch /slow\nrequest_timeout 300ms\n}}\n}}",
+        "root * {}\nphp_server {{\nworker {{\nfile {}\nnum 1\nmatch /slow\nrequest_timeout 3s\n}}\n}}",
         www.path().join("public").display(),
         www.path().join("slow.php").display(),
     );
     let server = Server::caddyfile(caddyfile(&global, &routes)).start();
     server.allow_log("the request took longer");
     server.allow_log("worker killed");
-    server.expect_log("slow.php:"); // the backtrace
-    server.get("/slow").assert_status(504);
+    hang_until_traced(&server, "/slow", "slow.php:");
     server.get("/worker.php").assert_status(200);
     // Its successor is as ready as it was.
     server.get("/slow").assert_status(504);

@@ -29,7 +29,9 @@ while (frankenphp_handle_request(static function (): void {
 
 fn serve() -> (Www, Server) {
     let www = Www::new().file("app.php", SCRIPT);
-    let lines = format!("num {FEWEST}\nmax_threads {MOST}\nmax_idle_time 1s\nname scaled");
+    let lines = format!(
+        "num {FEWEST}\nmax_threads {MOST}\nmax_idle_time 1s\nmax_wait_time 10m\nname scaled"
+    );
     let text = worker_caddyfile(&www.path().join("app.php"), &lines);
     let server = Server::caddyfile(text).start();
     (www, server)
