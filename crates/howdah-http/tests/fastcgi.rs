@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::thread;
 
 use support::front::front;
-use support::{Harness, Reply};
+use support::{Harness, Reply, closed_port};
 use tempfile::TempDir;
 
 const END_REQUEST: u8 = 3;
@@ -87,15 +87,6 @@ fn serve(mut stream: &TcpStream, number: usize, manner: Manner) -> io::Result<()
             record(END_REQUEST, &[0; 8])
         }
     }
-}
-
-/// A port that nobody listens on yet.
-fn closed_port() -> (socket2::Socket, SocketAddr) {
-    let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
-    let any = SocketAddr::from(([127, 0, 0, 1], 0));
-    socket.bind(&any.into()).unwrap();
-    let address = socket.local_addr().unwrap().as_socket().unwrap();
-    (socket, address)
 }
 
 /// A server in front of these upstreams, with these options.

@@ -4,6 +4,7 @@ mod support;
 
 use std::sync::atomic::Ordering::SeqCst;
 
+use support::closed_port;
 use support::front::{back, front};
 
 const ANSWER: &str = "/verify?mode=answer";
@@ -123,13 +124,12 @@ fn several_are_asked_one_after_the_other() {
 #[test]
 fn a_server_that_is_gone_lets_nobody_pass() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let gone = listener.local_addr().unwrap().to_string();
+    let silent = listener.local_addr().unwrap().to_string();
+    let (_reserved, gone) = closed_port();
     let site = "forward_auth UP {\nuri /verify\ntransport http {\nresponse_header_timeout 50ms\n}\n}\nrespond secret\n\
                 handle_errors {\nrespond \"formed {err.status_code}\"\n}";
-    let silent = front(&gone, "", site);
-    let reply = silent.get("/");
+    let reply = front(&silent, "", site).get("/");
     assert_eq!((reply.status, reply.text()), (504, "formed 504"));
-    drop(listener);
-    let reply = silent.get("/");
+    let reply = front(&gone.to_string(), "", site).get("/");
     assert_eq!((reply.status, reply.text()), (502, "formed 502"));
 }

@@ -174,7 +174,8 @@ async fn stopping_says_goaway_and_finishes() {
 async fn an_idle_connection_is_told_to_go() {
     let directory = tempfile::tempdir().unwrap();
     let mut config = php_site(directory.path());
-    config.global.limits.idle = Duration::from_millis(300);
+    // Long enough for a request to come on a busy machine.
+    config.global.limits.idle = Duration::from_secs(3);
     let harness = Harness::start(&config);
     let (mut client, driver) = connect(&harness, 65_535).await;
     within(send(&mut client, request("GET", "/echo.php"), b"")).await;

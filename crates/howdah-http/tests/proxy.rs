@@ -9,7 +9,7 @@ use std::os::unix::net::UnixListener;
 use std::thread;
 
 use support::front::{back, front};
-use support::wait_until;
+use support::{closed_port, wait_until};
 
 #[test]
 fn requests_and_responses_pass() {
@@ -238,19 +238,11 @@ fn a_proxy_may_trust_others_than_the_server_does() {
     assert_eq!(told(global, "10.0.0.0/8"), "127.0.0.1");
 }
 
-/// A port that nobody listens on, and nobody else gets while the socket is there.
-fn closed_port() -> (socket2::Socket, String) {
-    let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
-    let any = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
-    socket.bind(&any.into()).unwrap();
-    let address = socket.local_addr().unwrap().as_socket().unwrap();
-    (socket, address.to_string())
-}
-
 #[test]
 fn an_upstream_that_is_gone_is_passed_over() {
     let back = back();
     let (_reserved, gone) = closed_port();
+    let gone = gone.to_string();
     let single = front(
         &gone,
         "",

@@ -22,7 +22,7 @@ use super::*;
 
 const HINT: &str = "HTTP/1.1 103 Early Hints\r\nlink: </a.css>; rel=preload\r\n\r\n";
 /// A bound for a hang, not a measure.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 fn headers(fields: &[(&'static str, &str)]) -> HeaderMap {
     let mut headers = HeaderMap::new();

@@ -31,7 +31,7 @@ use http::{HeaderMap, Response};
 use http_body::{Body, Frame, SizeHint};
 
 /// What a test waits for at most; reaching it is a failure, never a pass.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const PATIENCE: Duration = Duration::from_secs(120);
 
 pub struct Harness {
     pub server: Arc<Server>,
@@ -54,6 +54,15 @@ impl Seen {
         *self.gate.lock().unwrap() = true;
         self.opened.notify_all();
     }
+}
+
+/// A port that nobody listens on, and nobody else gets while the socket is there.
+pub fn closed_port() -> (socket2::Socket, SocketAddr) {
+    let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+    let any = SocketAddr::from(([127, 0, 0, 1], 0));
+    socket.bind(&any.into()).unwrap();
+    let address = socket.local_addr().unwrap().as_socket().unwrap();
+    (socket, address)
 }
 
 /// Waits until `condition`; panics when patience is over.

@@ -453,9 +453,13 @@ fn unix_sockets() {
 
 #[test]
 fn says_that_nobody_answers() {
-    let free = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let port = free.local_addr().expect("bound").port();
-    drop(free);
+    // Bound, so that nobody else gets the port, and not listened on.
+    let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None);
+    let closed = socket.expect("a socket");
+    let any = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
+    closed.bind(&any.into()).expect("a port");
+    let address = closed.local_addr().expect("bound").as_socket();
+    let port = address.expect("an address of IPv4").port();
     let client = Client::new(format!("127.0.0.1:{port}").parse().expect("valid"));
     let error = client.request("GET", "/status", None).expect_err("nobody");
     let expected =

@@ -75,7 +75,7 @@ fn a_worker_has_as_many_requests_as_there_are_places() {
 
 #[test]
 fn a_request_whose_time_is_over_ends_alone() {
-    const LIMIT: Duration = Duration::from_secs(1);
+    const LIMIT: Duration = Duration::from_secs(3);
     let mut harness = harness(10, |options| options.request_timeout = Some(LIMIT));
     // The first is held until its time is over and the second has come.
     harness.concurrent_worker(10, |worker, held| {

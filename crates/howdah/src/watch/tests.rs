@@ -8,7 +8,7 @@ use tokio::sync::Semaphore;
 use super::*;
 
 /// How long anything may take before a test calls it hung.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Remembers reloads, each of which waits for a permit.
 struct Fake {
