@@ -2,9 +2,15 @@
 
 declare(strict_types=1);
 
-// Swoole's HTTP server.   swoole.php PORT WORKERS DOCROOT MODE, which is `base` or `process`
+// Swoole's HTTP server.   swoole.php PORT WORKERS DOCROOT MODE, which is `base`, `process` or `thread`
 require __DIR__.'/adapter.php';
-$server = new Swoole\Http\Server('127.0.0.1', (int) $argv[1], $argv[4] === 'process' ? SWOOLE_PROCESS : SWOOLE_BASE);
+$mode = match ($argv[4]) {
+    'base' => SWOOLE_BASE,
+    'process' => SWOOLE_PROCESS,
+    // Each thread runs this script from its beginning. Only builds with threads know the constant.
+    'thread' => SWOOLE_THREAD,
+};
+$server = new Swoole\Http\Server('127.0.0.1', (int) $argv[1], $mode);
 $server->set([
     'worker_num' => (int) $argv[2],
     'log_level' => SWOOLE_LOG_WARNING,

@@ -27,8 +27,8 @@ class Binary:
     """A program of a peer: the first of `names` that exists is used.
 
     `version` are the arguments with which it says its version. An extension cannot say it itself:
-    `version_by` is the program that is given them then, with `{{path}}` filled in. A build that
-    does not say `version_has` there will not do.
+    `version_by` is the path or name of the program that is given them then, with `{{path}}` filled
+    in. A build that does not say `version_has` there will not do.
     """
 
     names: tuple[str, ...]
@@ -164,6 +164,26 @@ def local_paths(path: Path = LOCAL) -> dict[str, str]:
     return table
 
 
+def _binaries(table: dict[str, Any], local: dict[str, str]) -> dict[str, Binary]:
+    """The programs of a peer.toml; `version_by` that names one of them becomes its path."""
+    binaries = {
+        name: Binary(
+            (local[name],) if name in local else tuple(value["names"]),
+            tuple(value["version"]),
+            value["hint"],
+            value.get("version_by", ""),
+            value.get("version_has", ""),
+        )
+        for name, value in table.items()
+    }
+    return {
+        name: replace(binary, version_by=binaries[binary.version_by].find() or binary.version_by)
+        if binary.version_by in binaries
+        else binary
+        for name, binary in binaries.items()
+    }
+
+
 def _word(variant: dict[str, Any], key: str, known: tuple[str, ...], where: str) -> str:
     word = variant.get(key, known[0] if key == "contract" else "no")
     if word not in known:
@@ -199,16 +219,7 @@ def parse_peers(
     local = local or {}
     peers = []
     try:
-        binaries = {
-            name: Binary(
-                (local[name],) if name in local else tuple(value["names"]),
-                tuple(value["version"]),
-                value["hint"],
-                value.get("version_by", ""),
-                value.get("version_has", ""),
-            )
-            for name, value in table["binary"].items()
-        }
+        binaries = _binaries(table["binary"], local)
         commands = []
         for process in table["process"]:
             _take(

@@ -58,7 +58,7 @@ class PlanTest(unittest.TestCase):
         """How long a run without names takes where all of Debian's servers are installed."""
         with mock.patch("bench.harness.cli.find_oha", return_value="oha"):
             options = options_of(parser().parse_args(["run", *arguments]))
-        elsewhere = {"frankenphp", "roadrunner", "swoole"}
+        elsewhere = {"frankenphp", "roadrunner", "swoole", "swoole-threads"}
         peers = [
             peer
             for peer in load_peers().values()
@@ -256,6 +256,23 @@ class ChoiceTest(unittest.TestCase):
             self.assertEqual(len(found), len(wanted))
             for text, reason in zip(wanted, found, strict=True):
                 self.assertIn(text, reason)
+
+    def test_an_extension_is_asked_for_by_the_program_that_was_found(self) -> None:
+        with tempfile.TemporaryDirectory() as scratch:
+            program, extension = Path(scratch) / "php", Path(scratch) / "swoole.so"
+            program.write_text("#!/bin/sh\necho Swoole with threads\n")
+            program.chmod(0o755)
+            extension.touch()
+            named = {"php_zts": str(program), "swoole_zts": str(extension)}
+            with mock.patch("bench.harness.peers.local_paths", return_value=named):
+                peer = load_peers()["swoole-threads"]
+            self.assertEqual(peer.binaries["swoole_zts"].version_by, str(program))
+            self.assertEqual(peer.missing(), [])
+            program.write_text("#!/bin/sh\necho Swoole\n")
+            self.assertEqual(len(peer.missing()), 2)
+        with mock.patch.object(Binary, "find", return_value=None):
+            (reason, _) = load_peers()["swoole-threads"].missing()
+        self.assertIn("--enable-zts", reason)
 
     def test_a_local_file_names_programs(self) -> None:
         with tempfile.TemporaryDirectory() as scratch:
