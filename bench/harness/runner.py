@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from contextlib import contextmanager
 from dataclasses import replace
@@ -145,8 +146,10 @@ class Runner:
         self.progress.doing(f"round {turn.number + 1}  {turn.case.name}  {turn.peer.name}")
         site = self._sites[turn.case.name]
         setup = self._setup(turn.peer)
+        # One that is taken again starts from nothing too.
+        folders = (folder / str(number) for number in itertools.count(1))
         found = steal.least_stolen(
-            lambda: run_loop(turn, setup, site, folder, self.options.duration),
+            lambda: run_loop(turn, setup, site, next(folders), self.options.duration),
             lambda taken: taken.stolen(self._cpus),
             self._set_aside,
         )

@@ -42,6 +42,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
 """
+# Prints what contracts/loop.php does; the argument is the digest of its answers.
+LOOP = """
+import json, sys
+print(json.dumps({"calls": 10, "cpu_seconds": 0.5, "seconds": 0.75, "opcache": True,
+    "first_sha256": sys.argv[1], "last_sha256": sys.argv[1]}))
+"""
 TITLE = "Hello world, worker: CPU per request over hyper alone and the bare loop, added up"
 
 
@@ -96,7 +102,31 @@ class PlanTest(unittest.TestCase):
 
 
 class RunTest(unittest.TestCase):
-    """A server without PHP is measured."""
+    """References are measured."""
+
+    def test_loops_of_which_the_host_took_much_are_run_again(self) -> None:
+        hello = load_cases()["hello"]
+        argv = ("{{python}}", "-c", LOOP, hello.check.body_sha256)
+        fake = replace(
+            peer("php-loop"),
+            binaries={"python": Binary((sys.executable,), (), "")},
+            commands=(Command("python", argv),),
+        )
+        with (
+            tempfile.TemporaryDirectory() as scratch,
+            mock.patch("bench.harness.phpini.distribution_conf_d", return_value="/nowhere"),
+            mock.patch("bench.harness.steal.TOO_MUCH", -1.0),
+        ):
+            recorder = Recorder(Path(scratch) / "run", info({"howdah": "Howdah"}))
+            (Path(scratch) / "temporary").mkdir()
+            said = io.StringIO()
+            options = Options([2], 1, 1, 1, 1, 2)
+            runner = Runner(options, [fake], [hello], recorder, Progress(1, said))
+            self.assertTrue(runner.run(Path(scratch) / "temporary"), said.getvalue())
+            found = load_run(recorder.folder)
+            aside = (recorder.folder / "stolen.jsonl").read_text().splitlines()
+        self.assertEqual([one.calls for one in found.references], [20])
+        self.assertEqual(len(aside), 1)
 
     @unittest.skipUnless(shutil.which("wrk"), Wrk.hint)
     def test_its_php_is_not_asked_for(self) -> None:
