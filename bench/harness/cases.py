@@ -32,6 +32,8 @@ SIZE_TOLERANCE = 0.02
 HANDLER = "handler.php"
 # The same for servers whose coroutines share globals; see contracts/swoole-coroutines.php.
 COROUTINES = "coroutines.php"
+# FrankenPHP's worker script in an application with Octane, as `artisan octane:install` names it.
+OCTANE_WORKER = "public/frankenphp-worker.php"
 
 
 @dataclass(frozen=True)
@@ -70,8 +72,9 @@ class Case:
 
     `slow_path` is asked for by every hundredth request. Without `loop` its handler says nothing
     when it is alone; without `coroutines` its application is for one request at a time in a
-    process. `external` names an application that is not in the repository, `copy` what of
-    the repository goes along.
+    process. `external` names a folder that is not in the repository and is copied to
+    `external_to`, `copy` what of the repository goes along. `octane` is an application with Laravel
+    Octane, which starts servers itself.
     """
 
     name: str
@@ -93,8 +96,10 @@ class Case:
     loop: bool = True
     coroutines: bool = True
     external: str = ""
+    external_to: str = "app"
     services: tuple[str, ...] = ()
     worker: str = ""
+    octane: str = ""
     copy: dict[str, str] = field(default_factory=dict)
 
     def refusal(self, peer: Peer) -> str | None:
@@ -115,10 +120,14 @@ class Case:
         if peer.contract == "swoole-coroutines":
             found = (self.files / COROUTINES).is_file()
             return found, "the case is not written for coroutines that share globals"
+        if peer.contract == "octane":
+            return bool(self.octane), "the case is no application with Laravel Octane"
         needs_client = not self.loop or self.method != "GET" or self.headers or self.slow_path
         if peer.contract == "loop" and needs_client:
             return False, "has no meaning without a client"
+        # Servers do not run Octane's worker script as one of their own: Octane starts them.
         own = peer.contract in {"frankenphp", "loop"} and bool(self.worker)
+        own |= peer.contract == "loop" and bool(self.octane)
         found = own or (self.files / HANDLER).is_file()
         return found, "the case has no script for this kind of server"
 
@@ -163,7 +172,7 @@ class Case:
             )
         external = self._external() if self.external else None
         if external is not None:
-            shutil.copytree(external, target / "app", symlinks=True)
+            shutil.copytree(external, target / self.external_to, symlinks=True)
         for source, name in self.copy.items():
             shutil.copytree(REPOSITORY / source, target / name)
         shutil.copytree(CONTRACTS, target / "contracts")
@@ -175,6 +184,8 @@ class Case:
         docroot = target / self.root
         shutil.copy(PROBE, docroot / PROBE_PATH.lstrip("/"))
         script = target / (self.worker or "contracts/frankenphp.php")
+        if self.octane:
+            script = target / self.octane / OCTANE_WORKER
         return Site(target, docroot, script, self, found)
 
     def _prepare(self, target: Path) -> None:
@@ -214,6 +225,7 @@ class Site:
             "docroot": str(self.docroot),
             "worker_script": str(self.worker_script),
             "contracts": str(self.folder / "contracts"),
+            "application": str(self.folder / self.case.octane),
             "url_path": self.case.path.partition("?")[0],
             "gzip": "on" if self.case.gzip else "off",
         }
@@ -226,7 +238,7 @@ def parse_case(name: str, folder: Path, table: dict[str, Any]) -> Case:
         BenchError: a key is missing or unknown.
     """
     switches = {"gzip", "static", "loop", "coroutines"}
-    plain = {"method", "body", "slow_path", "external", "copy", "headers"} | switches
+    plain = {"method", "body", "slow_path", "external", "external_to", "copy", "headers"} | switches
     known = {"title", "about", "files", "root", "path", "check", "prepare", "services", "worker"}
     unknown = set(table) - known - plain
     if unknown:
@@ -246,6 +258,7 @@ def parse_case(name: str, folder: Path, table: dict[str, Any]) -> Case:
             hint=prepare.get("hint", ""),
             services=tuple(table.get("services", ())),
             worker=table.get("worker", {}).get("frankenphp", ""),
+            octane=table.get("worker", {}).get("octane", ""),
             **{key: table[key] for key in plain & set(table)},
         )
     except (KeyError, TypeError) as error:

@@ -16,7 +16,16 @@ PEERS = Path(__file__).parent.parent / "peers"
 REPOSITORY = Path(__file__).parent.parent.parent
 # Where this machine keeps what is not on PATH; see peers.toml in bench/README.md.
 LOCAL = Path(__file__).parent.parent / "peers.toml"
-CONTRACTS = ("classic", "frankenphp", "roadrunner", "swoole", "swoole-coroutines", "loop", "none")
+CONTRACTS = (
+    "classic",
+    "frankenphp",
+    "roadrunner",
+    "swoole",
+    "swoole-coroutines",
+    "octane",
+    "loop",
+    "none",
+)
 # Of what servers of PHP are compared with: PHP without a server, a server without PHP.
 REFERENCES = ("loop", "none")
 SHARES = ("all", "few", "no")
@@ -28,7 +37,8 @@ class Binary:
 
     `version` are the arguments with which it says its version. An extension cannot say it itself:
     `version_by` is the path or name of the program that is given them then, with `{{path}}` filled
-    in. A build that does not say `version_has` there will not do.
+    in. A build that does not say `version_has` there will not do. With `folder_has` it is a folder
+    with that file.
     """
 
     names: tuple[str, ...]
@@ -36,6 +46,7 @@ class Binary:
     hint: str
     version_by: str = ""
     version_has: str = ""
+    folder_has: str = ""
 
     def find(self) -> str | None:
         """The path, None when it is not there; a relative path is below the repository."""
@@ -43,7 +54,7 @@ class Binary:
             # A relative path is below the repository, `~` the home of whoever runs this.
             if "/" in name:
                 path = REPOSITORY / Path(name).expanduser()
-                if path.is_file():
+                if (path / self.folder_has if self.folder_has else path).is_file():
                     return str(path)
             else:
                 found = shutil.which(name) or shutil.which(name, path="/usr/sbin:/sbin")
@@ -173,6 +184,7 @@ def _binaries(table: dict[str, Any], local: dict[str, str]) -> dict[str, Binary]
             value["hint"],
             value.get("version_by", ""),
             value.get("version_has", ""),
+            value.get("folder_has", ""),
         )
         for name, value in table.items()
     }

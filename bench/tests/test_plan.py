@@ -76,7 +76,7 @@ class PlanTest(unittest.TestCase):
         for suite, minutes in (
             ("compression", 8),
             ("static", 4),
-            ("cases", 21),
+            ("cases", 22),
             ("redis", 4),
             ("coroutines", 16),
         ):
@@ -132,6 +132,12 @@ class PlanTest(unittest.TestCase):
         self.assertNotIn("swoole-coroutines", found["symfony"])
         both = turns(options, chosen("howdah-worker", "howdah-coroutines"), cases("codeigniter"))
         self.assertEqual([turn.peer.name for turn in both], ["howdah-worker"])
+        octane = ("howdah-octane", "swoole-octane", "frankenphp-octane")
+        through = turns(options, [*peers, *chosen(*octane)], cases("laravel-octane"))
+        self.assertEqual(
+            [turn.peer.name for turn in through], ["howdah", "haproxy-fpm", "php-loop", *octane]
+        )
+        self.assertEqual(turns(options, chosen(*octane), cases("laravel", "symfony", "static")), [])
         own = turns(options, peers, cases("statements"))
         self.assertEqual([turn.peer.name for turn in own], [*servers, "swoole-coroutines"])
 
@@ -273,6 +279,19 @@ class ChoiceTest(unittest.TestCase):
         with mock.patch.object(Binary, "find", return_value=None):
             (reason, _) = load_peers()["swoole-threads"].missing()
         self.assertIn("--enable-zts", reason)
+
+    def test_a_folder_has_to_have_what_is_started_in_it(self) -> None:
+        with tempfile.TemporaryDirectory() as scratch:
+            named = {"octane": scratch}
+            with mock.patch("bench.harness.peers.local_paths", return_value=named):
+                octane = load_peers()["swoole-octane"].binaries["octane"]
+            self.assertIn("laravel/octane 2", octane.missing() or "")
+            (Path(scratch) / "bin").mkdir()
+            (Path(scratch) / "bin" / "swoole-server").touch()
+            self.assertEqual(octane.find(), scratch)
+            self.assertIsNone(octane.missing())
+            # Octane has its version nowhere but in the name of a folder.
+            self.assertEqual(octane.version_text(), Path(scratch).name)
 
     def test_a_local_file_names_programs(self) -> None:
         with tempfile.TemporaryDirectory() as scratch:
