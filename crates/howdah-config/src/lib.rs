@@ -41,6 +41,7 @@ mod privileges;
 mod proxy;
 mod reference;
 mod roots;
+mod servers;
 mod site;
 mod source;
 mod table;

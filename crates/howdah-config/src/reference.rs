@@ -14,7 +14,7 @@ use crate::directive::{mercure, observe};
 use crate::table::{Entry, Item, Table};
 use crate::template::{PLACEHOLDERS, UNSUPPORTED};
 use crate::worker::WORKER;
-use crate::{global, https_storage, log_format, log_output, logs, php_options};
+use crate::{global, https_storage, log_format, log_output, logs, php_options, servers};
 
 /// The reference of the configuration language, as Markdown: `docs/reference/caddyfile.md`.
 #[must_use]
@@ -113,8 +113,8 @@ fn write_page(page: &mut String) -> fmt::Result {
     section(page, "", &global::OPTIONS)?;
     section(page, "`log` (global)", &logs::GLOBAL)?;
     section(page, "`storage redis`", &https_storage::REDIS)?;
-    section(page, "`servers`", &global::SERVERS)?;
-    section(page, "`servers { timeouts }`", &global::TIMEOUTS)?;
+    section(page, "`servers`", &servers::SERVERS)?;
+    section(page, "`servers { timeouts }`", &servers::TIMEOUTS)?;
     section(page, "`frankenphp`, `howdah`", &php_options::PHP)?;
     section(page, "`worker`", &WORKER)?;
     page.write_str("\n## Directives\n")?;
@@ -332,8 +332,8 @@ mod tests {
         check(&https_storage::REDIS, |inner| {
             global(&nest("storage redis")(inner))
         });
-        check(&global::SERVERS, |inner| global(&nest("servers")(inner)));
-        check(&global::TIMEOUTS, |inner| {
+        check(&servers::SERVERS, |inner| global(&nest("servers")(inner)));
+        check(&servers::TIMEOUTS, |inner| {
             global(&nest("servers")(&nest("timeouts")(inner)))
         });
         check(&php_options::PHP, |inner| {

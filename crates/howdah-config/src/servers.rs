@@ -1,0 +1,308 @@
+//! `servers`: limits of connections and requests.
+
+use crate::error::Error;
+use crate::model::Limits;
+use crate::table::{Call, Entry, Item, Table, bad_value, unsupported};
+use crate::value::{duration, memory_size, number, size};
+
+const KEEPALIVE: &str = "`timeouts { idle … }` closes connections without requests";
+
+/// Names of `servers`.
+pub(crate) const SERVERS: Table<Limits> = Table {
+    kind: "option of `servers`",
+    items: &[
+        Item::Supported(
+            Entry {
+                name: "timeouts",
+                syntax: "timeouts { … }",
+                default: "",
+                about: "How long a client may take.",
+                differs: "",
+                example: "timeouts {\n\tidle 30s\n}",
+            },
+            |cx, call, limits| {
+                call.count(0, 0)?;
+                cx.read(&TIMEOUTS, call.block()?, limits);
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "max_header_size",
+                syntax: "max_header_size SIZE",
+                default: "`32KiB`",
+                about: "Bytes of request line and header fields; more is answered 431, or 414 if the \
+                        request line alone is too long. More than 100 fields over HTTP/1.1 are \
+                        answered 431 too.",
+                differs: "Caddy's default is 1 MiB, and it does not count fields.",
+                example: "max_header_size 16KiB",
+            },
+            |_, call, limits| {
+                limits.max_header_size = memory_size(call)?;
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "max_body_size",
+                syntax: "max_body_size SIZE",
+                default: "`128MiB`",
+                about: "Bytes of a request body; more is answered 413.",
+                differs: "Not in Caddy, whose default is no limit.",
+                example: "max_body_size 1GB",
+            },
+            |_, call, limits| {
+                limits.max_body_size = size(call)?;
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "memory_body_size",
+                syntax: "memory_body_size SIZE",
+                default: "`64KiB`",
+                about: "Request bodies up to this size stay in memory, larger ones go to a temporary \
+                        file.",
+                differs: "Not in Caddy.",
+                example: "memory_body_size 256KiB",
+            },
+            |_, call, limits| {
+                limits.memory_body_size = memory_size(call)?;
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "max_connections",
+                syntax: "max_connections NUMBER",
+                default: "`50000`",
+                about: "Connections at a time for the whole server; further ones wait to be accepted.",
+                differs: "Not in Caddy.",
+                example: "max_connections 1000",
+            },
+            |_, call, limits| {
+                limits.max_connections = number(call, 1)?;
+                Ok(())
+            },
+        ),
+        Item::Unsupported("0rtt", "early data can be replayed, so it is never taken"),
+        Item::Supported(
+            Entry {
+                name: "enable_full_duplex",
+                syntax: "enable_full_duplex",
+                default: "always so",
+                about: "Accepted so that files for other servers run: a response may start before the body \
+                        of its request is read.",
+                differs: "PHP is given the body as a whole.",
+                example: "enable_full_duplex",
+            },
+            |_, call, _| call.arguments(0, 0).map(drop),
+        ),
+        Item::Unsupported("keepalive_count", KEEPALIVE),
+        Item::Unsupported("keepalive_idle", KEEPALIVE),
+        Item::Unsupported("keepalive_interval", KEEPALIVE),
+        Item::Unsupported(
+            "listener_wrappers",
+            "there is no PROXY protocol; `trusted_proxies` takes the client from `X-Forwarded-For`",
+        ),
+        Item::Supported(
+            Entry {
+                name: "log_credentials",
+                syntax: "log_credentials",
+                default: "off",
+                about: "`Cookie`, `Set-Cookie`, `Authorization` and `Proxy-Authorization` stand in access \
+                        logs as they are, and not as `REDACTED`.",
+                differs: "",
+                example: "log_credentials",
+            },
+            |_, call, limits| {
+                call.arguments(0, 0)?;
+                limits.log_credentials = true;
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "metrics",
+                syntax: "metrics",
+                default: "off",
+                about: "The same as the global option `metrics`, which is its newer form.",
+                differs: "",
+                example: "metrics",
+            },
+            |cx, call, _| {
+                call.arguments(0, 0)?;
+                cx.metrics = true;
+                Ok(())
+            },
+        ),
+        Item::Unsupported("name", "listeners have no names: take the line out"),
+        Item::Unsupported("packet_conn_wrappers", ""),
+        Item::Supported(
+            Entry {
+                name: "protocols",
+                syntax: "protocols h1 h2 [h2c] [h3]",
+                default: "`h1 h2 h2c h3`",
+                about: "Without `h3`, HTTP/3 is not served. Otherwise each HTTPS address is listened on by \
+                        UDP too, unless a host there has `client_auth`.",
+                differs: "`h1` and `h2` have to be there, and HTTP/2 without encryption is always on: \
+                          `tls { alpn }` says what a site offers.",
+                example: "protocols h1 h2",
+            },
+            |_, call, limits| protocols(call, limits),
+        ),
+        Item::Unsupported("strict_sni_host", "it is on where a site has `client_auth`"),
+        Item::Unsupported("trace", ""),
+        Item::Supported(
+            Entry {
+                name: "trusted_proxies",
+                syntax: "trusted_proxies static RANGE…",
+                default: "none",
+                about: "Proxies in front of this server, by the addresses that they connect from; \
+                        `private_ranges` is all private ones. What they say about the client is believed: \
+                        `{client_ip}`, the matcher `client_ip`, and the `X-Forwarded-*` that \
+                        `reverse_proxy` passes on. `REMOTE_ADDR` stays the proxy.",
+                differs: "No other sources than `static`.",
+                example: "trusted_proxies static 10.0.0.0/8 private_ranges",
+            },
+            |_, call, limits| {
+                let (source, ranges) = call.arguments(2, usize::MAX)?.split_at(1);
+                if source[0].text != "static" {
+                    return Err(unsupported(
+                        &source[0],
+                        "write `trusted_proxies static RANGE…`",
+                    ));
+                }
+                limits.proxies.ranges = crate::directive::matcher::networks(ranges)?;
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "trusted_proxies_strict",
+                syntax: "trusted_proxies_strict",
+                default: "off: the first address in the field",
+                about: "Takes the client's address from the end of the field: the last that is no trusted \
+                        proxy's. For proxies that add to the field what they see.",
+                differs: "",
+                example: "trusted_proxies_strict",
+            },
+            |_, call, limits| {
+                call.arguments(0, 0)?;
+                limits.proxies.strict = true;
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "client_ip_headers",
+                syntax: "client_ip_headers FIELD…",
+                default: "`X-Forwarded-For`",
+                about: "Fields in which trusted proxies tell the client's address; the first that has one \
+                        counts.",
+                differs: "",
+                example: "client_ip_headers X-Real-IP X-Forwarded-For",
+            },
+            |_, call, limits| {
+                let words = call.arguments(1, usize::MAX)?;
+                limits.proxies.headers = words
+                    .iter()
+                    .map(|word| crate::value::header_name(word, &word.text))
+                    .collect::<Result<_, _>>()?;
+                Ok(())
+            },
+        ),
+        Item::Unsupported("trusted_proxies_unix", ""),
+    ],
+};
+
+/// Names of `timeouts`.
+pub(crate) const TIMEOUTS: Table<Limits> = Table {
+    kind: "timeout",
+    items: &[
+        Item::Supported(
+            Entry {
+                name: "read_header",
+                syntax: "read_header DURATION",
+                default: "`10s`",
+                about: "From the first byte of a request to the end of its header.",
+                differs: "",
+                example: "read_header 5s",
+            },
+            |_, call, limits| {
+                limits.read_header = duration(call)?;
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "read_body",
+                syntax: "read_body DURATION",
+                default: "`60s`",
+                about: "Between two reads of a request body.",
+                differs: "In Caddy the limit is for the whole body.",
+                example: "read_body 10s",
+            },
+            |_, call, limits| {
+                limits.read_body = duration(call)?;
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "write",
+                syntax: "write DURATION",
+                default: "`60s`",
+                about: "Between two writes that the client takes.",
+                differs: "In Caddy the limit is for the whole response.",
+                example: "write 10s",
+            },
+            |_, call, limits| {
+                limits.write = duration(call)?;
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "idle",
+                syntax: "idle DURATION",
+                default: "`2m`",
+                about: "How long a connection stays open without a request.",
+                differs: "Caddy's default is 5 minutes.",
+                example: "idle 30s",
+            },
+            |_, call, limits| {
+                limits.idle = duration(call)?;
+                Ok(())
+            },
+        ),
+        Item::Unsupported(
+            "read_body_idle",
+            "`read_body` is the time between two reads",
+        ),
+        Item::Unsupported("write_idle", "`write` is the time between two writes"),
+        Item::Unsupported("write_max_chunk", ""),
+    ],
+};
+
+fn protocols(call: &Call<'_>, limits: &mut Limits) -> Result<(), Error> {
+    let words = call.arguments(1, usize::MAX)?;
+    for word in words {
+        if !["h1", "h2", "h2c", "h3"].contains(&word.text.as_str()) {
+            return Err(bad_value(
+                &word.position,
+                format!("`{}` is no protocol", word.text),
+                "write `protocols h1 h2` or `protocols h1 h2 h3`",
+            ));
+        }
+    }
+    let has = |name: &str| words.iter().any(|word| word.text == name);
+    if !has("h1") || !has("h2") {
+        return Err(unsupported(
+            call.name,
+            "`h1` and `h2` are always on; `tls { alpn }` is for each site",
+        ));
+    }
+    limits.http3 = has("h3");
+    Ok(())
+}
