@@ -146,6 +146,7 @@ fn entry_of(bytes: &[u8]) -> Option<Entry> {
         host,
         response_headers: headers.clone(),
         headers,
+        credentials: true,
         tls: None,
         user,
         bytes_read: 1,
@@ -156,13 +157,13 @@ fn entry_of(bytes: &[u8]) -> Option<Entry> {
     })
 }
 
-fn line(entry: &Entry, format: LineFormat, credentials: bool) -> String {
+fn line(entry: &Entry, format: LineFormat) -> String {
     let log = AccessLog {
         format,
         ..AccessLog::default()
     };
     let mut line = String::new();
-    LineEncoder::new(&log, LogFormat::Json, credentials).push(&mut line, entry);
+    LineEncoder::new(&log, LogFormat::Json).push(&mut line, entry);
     let text = line.strip_suffix('\n').expect("the end of a line");
     assert!(
         !text.contains(|char: char| char.is_control() && char != '\t'),
@@ -172,7 +173,7 @@ fn line(entry: &Entry, format: LineFormat, credentials: bool) -> String {
 }
 
 fn check_entry(entry: &Entry) {
-    let json = line(entry, LineFormat::default(), true);
+    let json = line(entry, LineFormat::default());
     assert!(!json.contains('\t'));
     let shown: Value = serde_json::from_str(&json).expect("JSON");
     let request = &shown["request"];
@@ -194,7 +195,7 @@ fn check_entry(entry: &Entry) {
         duration: DurationFormat::Text,
         ..LineFormat::default()
     };
-    let console = line(entry, console, true);
+    let console = line(entry, console);
     let fields: Vec<&str> = console.split('\t').collect();
     let [_, "INFO", _, _, fields] = fields[..] else {
         panic!("a request has written a word");

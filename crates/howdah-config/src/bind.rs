@@ -1,6 +1,7 @@
 //! `bind`: what a site listens on.
 
-use std::net::IpAddr;
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use crate::error::{Error, ErrorKind};
@@ -19,6 +20,30 @@ pub struct UnixSocket {
 }
 
 const DEFAULT_MODE: u32 = 0o200;
+
+/// What one listener listens on, as configurations name it: `:443`, `127.0.0.1:80`, `unix//PATH`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum ListenerAddress {
+    /// A port.
+    Tcp {
+        /// `None`: all addresses of the machine.
+        ip: Option<IpAddr>,
+        /// Its number.
+        port: u16,
+    },
+    /// A Unix socket, by its absolute path.
+    Unix(PathBuf),
+}
+
+impl fmt::Display for ListenerAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp { ip: None, port } => write!(f, ":{port}"),
+            Self::Tcp { ip: Some(ip), port } => SocketAddr::new(*ip, *port).fmt(f),
+            Self::Unix(path) => write!(f, "unix/{}", path.display()),
+        }
+    }
+}
 
 /// IP addresses and Unix sockets; without any all IP addresses.
 #[derive(Debug, Clone, Default)]
@@ -106,12 +131,16 @@ impl Binding {
     }
 }
 
-fn ip(word: &Word, name: &str) -> Result<IpAddr, Error> {
-    let text = word
-        .text
+/// An IP address; one of IPv6 may be in brackets.
+pub(crate) fn parse_ip(text: &str) -> Option<IpAddr> {
+    let inner = text
         .strip_prefix('[')
         .and_then(|text| text.strip_suffix(']'));
-    text.unwrap_or(&word.text).parse().map_err(|_| {
+    inner.unwrap_or(text).parse().ok()
+}
+
+fn ip(word: &Word, name: &str) -> Result<IpAddr, Error> {
+    parse_ip(&word.text).ok_or_else(|| {
         bad_value(
             &word.position,
             format!("`{}` is not an IP address", word.text),
@@ -121,7 +150,7 @@ fn ip(word: &Word, name: &str) -> Result<IpAddr, Error> {
 }
 
 /// `/PATH|MODE`, of which the mode may be missing.
-fn socket(word: &Word, text: &str, name: &str) -> Result<UnixSocket, Error> {
+pub(crate) fn socket(word: &Word, text: &str, name: &str) -> Result<UnixSocket, Error> {
     let (path, mode) = match text.split_once('|') {
         Some((path, mode)) => (path, Some(mode)),
         None => (text, None),

@@ -11,7 +11,7 @@ use crate::logs;
 use crate::model::{Admin, AdminAddress, Global};
 use crate::php_options::{self, PHP};
 use crate::privileges;
-use crate::servers::SERVERS;
+use crate::servers::Servers;
 use crate::site::split_port;
 use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
 use crate::tree::Word;
@@ -26,6 +26,7 @@ const DNS: &str = "the DNS challenge is not part of this version";
 #[derive(Default)]
 pub(crate) struct Draft {
     pub(crate) global: Global,
+    pub(crate) servers: Servers,
     php_block: bool,
 }
 
@@ -96,22 +97,20 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
         Item::Supported(
             Entry {
                 name: "servers",
-                syntax: "servers { … }",
+                syntax: "servers [ADDRESS] { … }",
                 default: "",
-                about: "Limits of connections and requests, for all listeners.",
-                differs: "Takes no listener address.",
-                example: "servers {\n\tmax_header_size 16KiB\n}",
+                about: "Limits of connections and requests. With an ADDRESS those of one listener, as sites \
+                        name it by port and `bind`: `:443`, `127.0.0.1:8080`, `unix//run/howdah.sock`. \
+                        Without one, those of all listeners that have no block of their own; what such a \
+                        block leaves out has its default, not the value of the other. An ADDRESS that no \
+                        site listens on is a warning.",
+                differs: "An ADDRESS is that listener alone; in Caddy it is also the others that have the \
+                          same sites. `servers :80` is for the redirects to HTTPS too. Caddy is silent \
+                          about an ADDRESS without a site.",
+                example: "servers {\n\tmax_header_size 16KiB\n}\nservers :80 {\n\ttimeouts {\n\t\tidle \
+                          10s\n\t}\n}",
             },
-            |cx, call, draft| {
-                if let Some(address) = call.arguments.first() {
-                    return Err(unsupported(
-                        address,
-                        "`servers` without an address is for all",
-                    ));
-                }
-                cx.read(&SERVERS, call.block()?, &mut draft.global.limits);
-                Ok(())
-            },
+            |cx, call, draft| draft.servers.read(cx, call),
         ),
         Item::Supported(
             Entry {

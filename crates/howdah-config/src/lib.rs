@@ -107,6 +107,7 @@ pub fn parse(
     cx.global_workers = cx.workers.len();
     directive::define_named(&mut cx, std::mem::take(&mut tree.named));
     let sites = site::sites(&mut cx, &tree.sites);
+    draft.servers.settle(&mut cx, &sites, &mut global);
     let hot_reloads = cx.hot_reloads.len();
     directive::check_named(&mut cx);
     cx.hot_reloads.truncate(hot_reloads);

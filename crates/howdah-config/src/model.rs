@@ -8,7 +8,7 @@ use std::time::Duration;
 pub use crate::access_log::{
     AccessLog, DurationFormat, Edit, Filter, LineFormat, LogFile, LogOutput, Roll, TimeFormat,
 };
-pub use crate::bind::UnixSocket;
+pub use crate::bind::{ListenerAddress, UnixSocket};
 pub use crate::compression::{Compression, ContentCoding, Encode, ResponseMatcher};
 pub use crate::https::{
     Acme, Alpn, CertificateFiles, CipherSuite, ClientAuth, Https, INTERNAL_LIFETIME, Issuer,
@@ -59,8 +59,14 @@ pub struct Global {
     pub grace_period: Option<Duration>,
     /// `auto_https`, `https_port`, `email` and all else about HTTPS.
     pub https: Https,
-    /// `servers`: limits of connections and requests.
+    /// `servers`: limits of connections and requests, on all listeners that have none of their own.
     pub limits: Limits,
+    /// `servers ADDRESS`: those of single listeners, each of which a site listens on. See
+    /// [`limits_of`](Self::limits_of).
+    pub listener_limits: Vec<(ListenerAddress, Limits)>,
+    /// `servers { max_connections }`: connections at a time for the whole server; further ones wait to be
+    /// accepted. Default [`MAX_CONNECTIONS`].
+    pub max_connections: Option<usize>,
     /// `log`: the server's own log.
     pub log: LogOptions,
     /// `admin`: where the server takes orders and tells about itself.
@@ -73,6 +79,25 @@ pub struct Global {
     pub user: Option<User>,
     /// `frankenphp` or `howdah`: the PHP side.
     pub php: Php,
+}
+
+/// Connections at a time, unless `max_connections` says otherwise.
+pub const MAX_CONNECTIONS: usize = 50_000;
+
+impl Global {
+    /// Limits of a listener: its own, or those of all that have none. The two are not merged.
+    #[must_use]
+    pub fn limits_of(&self, listener: &ListenerAddress) -> &Limits {
+        let mut own = self.listener_limits.iter();
+        own.find(|(address, _)| address == listener)
+            .map_or(&self.limits, |(_, limits)| limits)
+    }
+
+    /// All limits, those of single listeners last.
+    pub fn all_limits(&self) -> impl Iterator<Item = &Limits> {
+        let own = self.listener_limits.iter().map(|(_, limits)| limits);
+        std::iter::once(&self.limits).chain(own)
+    }
 }
 
 /// `admin`: where the server takes orders (reload, stop) and tells about itself.
@@ -121,7 +146,7 @@ impl std::fmt::Display for AdminAddress {
     }
 }
 
-/// Limits of connections and requests: `servers { timeouts { … } max_header_size … }`.
+/// Limits of connections and requests of a listener: `servers { timeouts { … } max_header_size … }`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Limits {
     /// From the first byte of a request to the end of its header. Default 10 s.
@@ -138,8 +163,6 @@ pub struct Limits {
     pub max_body_size: u64,
     /// Bodies up to this many bytes stay in memory, larger ones go to a spool file. Default 64 KiB.
     pub memory_body_size: usize,
-    /// Connections at a time for the whole server; further ones wait to be accepted. Default 50,000.
-    pub max_connections: usize,
     /// `log_credentials`: header fields with passwords stand in access logs as they are. Default false.
     pub log_credentials: bool,
     /// `protocols`: HTTP/3 is served where HTTPS is. Default true.
@@ -181,7 +204,6 @@ impl Default for Limits {
             max_header_size: 32 << 10,
             max_body_size: 128 << 20,
             memory_body_size: 64 << 10,
-            max_connections: 50_000,
             log_credentials: false,
             http3: true,
             proxies: TrustedProxies::default(),

@@ -1,14 +1,173 @@
-//! `servers`: limits of connections and requests.
+//! `servers`: limits of connections and requests, of one listener or of all others.
 
-use crate::error::Error;
-use crate::model::Limits;
-use crate::table::{Call, Entry, Item, Table, bad_value, unsupported};
-use crate::value::{duration, memory_size, number, size};
+use crate::bind::{self, ListenerAddress};
+use crate::error::{Error, ErrorKind, Position};
+use crate::model::{Global, Limits, Site};
+use crate::site::split_port;
+use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
+use crate::tree::Word;
+use crate::value::{duration, memory_size, number, port, size};
 
 const KEEPALIVE: &str = "`timeouts { idle … }` closes connections without requests";
 
+/// All `servers` of a file, while it is read.
+#[derive(Debug, Default)]
+pub(crate) struct Servers {
+    blocks: Vec<(Block, Position)>,
+}
+
+/// One `servers`.
+#[derive(Debug, Default)]
+pub(crate) struct Block {
+    /// `None`: for all listeners without a block of their own.
+    listener: Option<Named>,
+    limits: Limits,
+    max_connections: Option<usize>,
+}
+
+/// A listener as a block names it.
+#[derive(Debug)]
+struct Named {
+    address: ListenerAddress,
+    /// Of a Unix socket, if it is written.
+    mode: Option<u32>,
+}
+
+impl Servers {
+    /// Reads a block.
+    pub(crate) fn read(&mut self, cx: &mut Context, call: &Call<'_>) -> Result<(), Error> {
+        let (listener, position) = match call.count(0, 1)? {
+            [word] => (Some(named(word)?), &word.position),
+            _ => (None, &call.name.position),
+        };
+        let address = |own: &Option<Named>| own.as_ref().map(|own| own.address.clone());
+        let mut others = self.blocks.iter();
+        if let Some((_, other)) =
+            others.find(|(other, _)| address(&other.listener) == address(&listener))
+        {
+            let message = match &listener {
+                Some(own) => format!("`servers {}` is given twice", own.address),
+                None => "`servers` without an address is given twice".to_owned(),
+            };
+            return Err(Error::new(
+                ErrorKind::Conflict,
+                position,
+                message,
+                format!("put all options in the one at {other}"),
+            ));
+        }
+        let mut block = Block {
+            listener,
+            ..Block::default()
+        };
+        cx.read(&SERVERS, call.block()?, &mut block);
+        self.blocks.push((block, position.clone()));
+        Ok(())
+    }
+
+    /// Keeps the limits of what the sites listen on.
+    pub(crate) fn settle(self, cx: &mut Context, sites: &[Site], global: &mut Global) {
+        let listeners: Vec<Named> = sites.iter().flat_map(listeners).collect();
+        for (block, position) in self.blocks {
+            let Some(own) = block.listener else {
+                global.limits = block.limits;
+                global.max_connections = block.max_connections;
+                continue;
+            };
+            let same = |other: &&Named| {
+                other.address == own.address && (own.mode.is_none() || other.mode == own.mode)
+            };
+            if listeners.iter().any(|other| same(&other)) {
+                global.listener_limits.push((own.address, block.limits));
+            } else {
+                cx.warn(&position, nobody(&own, &listeners));
+            }
+        }
+    }
+}
+
+/// Why a block has no effect.
+fn nobody(own: &Named, listeners: &[Named]) -> String {
+    let mut known: Vec<String> = Vec::new();
+    for listener in listeners {
+        let text = format!("`{listener}`");
+        if !known.contains(&text) {
+            known.push(text);
+        }
+    }
+    let mut message = vec![format!(
+        "no site listens on `{own}`, so these options of `servers` have no effect"
+    )];
+    if !known.is_empty() {
+        message.push(format!("sites listen on {}", known.join(", ")));
+    }
+    message.join("; ")
+}
+
+impl std::fmt::Display for Named {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.address.fmt(f)?;
+        match self.mode {
+            Some(mode) => write!(f, "|{mode:04o}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Everything that a site listens on.
+fn listeners(site: &Site) -> Vec<Named> {
+    let mut ips: Vec<_> = site.bind.iter().copied().map(Some).collect();
+    if ips.is_empty() && site.unix_sockets.is_empty() {
+        ips.push(None);
+    }
+    let ports = site.addresses.iter().flat_map(|address| {
+        let port = address.port;
+        ips.iter().map(move |ip| Named {
+            address: ListenerAddress::Tcp { ip: *ip, port },
+            mode: None,
+        })
+    });
+    let sockets = site.unix_sockets.iter().map(|socket| Named {
+        address: ListenerAddress::Unix(socket.path.clone()),
+        mode: Some(socket.mode),
+    });
+    ports.chain(sockets).collect()
+}
+
+/// `:PORT`, `IP:PORT` or `unix//PATH|MODE`, of which the mode may be missing.
+fn named(word: &Word) -> Result<Named, Error> {
+    if let Some(rest) = word.text.strip_prefix("unix/") {
+        let socket = bind::socket(word, rest, "servers")?;
+        return Ok(Named {
+            address: ListenerAddress::Unix(socket.path),
+            mode: rest.contains('|').then_some(socket.mode),
+        });
+    }
+    let wrong = || {
+        bad_value(
+            &word.position,
+            format!("`{}` is not what a site listens on", word.text),
+            "write for example `servers :443`, `servers 127.0.0.1:8080` or `servers \
+             unix//run/howdah.sock`",
+        )
+    };
+    let text = word.text.strip_prefix("tcp/").unwrap_or(&word.text);
+    let (host, Some(number)) = split_port(text) else {
+        return Err(wrong());
+    };
+    let ip = match host {
+        "" => None,
+        host => Some(bind::parse_ip(host).ok_or_else(wrong)?),
+    };
+    let port = port(word, number)?;
+    Ok(Named {
+        address: ListenerAddress::Tcp { ip, port },
+        mode: None,
+    })
+}
+
 /// Names of `servers`.
-pub(crate) const SERVERS: Table<Limits> = Table {
+pub(crate) const SERVERS: Table<Block> = Table {
     kind: "option of `servers`",
     items: &[
         Item::Supported(
@@ -20,9 +179,9 @@ pub(crate) const SERVERS: Table<Limits> = Table {
                 differs: "",
                 example: "timeouts {\n\tidle 30s\n}",
             },
-            |cx, call, limits| {
+            |cx, call, block| {
                 call.count(0, 0)?;
-                cx.read(&TIMEOUTS, call.block()?, limits);
+                cx.read(&TIMEOUTS, call.block()?, &mut block.limits);
                 Ok(())
             },
         ),
@@ -37,8 +196,8 @@ pub(crate) const SERVERS: Table<Limits> = Table {
                 differs: "Caddy's default is 1 MiB, and it does not count fields.",
                 example: "max_header_size 16KiB",
             },
-            |_, call, limits| {
-                limits.max_header_size = memory_size(call)?;
+            |_, call, block| {
+                block.limits.max_header_size = memory_size(call)?;
                 Ok(())
             },
         ),
@@ -51,8 +210,8 @@ pub(crate) const SERVERS: Table<Limits> = Table {
                 differs: "Not in Caddy, whose default is no limit.",
                 example: "max_body_size 1GB",
             },
-            |_, call, limits| {
-                limits.max_body_size = size(call)?;
+            |_, call, block| {
+                block.limits.max_body_size = size(call)?;
                 Ok(())
             },
         ),
@@ -66,8 +225,8 @@ pub(crate) const SERVERS: Table<Limits> = Table {
                 differs: "Not in Caddy.",
                 example: "memory_body_size 256KiB",
             },
-            |_, call, limits| {
-                limits.memory_body_size = memory_size(call)?;
+            |_, call, block| {
+                block.limits.memory_body_size = memory_size(call)?;
                 Ok(())
             },
         ),
@@ -76,12 +235,20 @@ pub(crate) const SERVERS: Table<Limits> = Table {
                 name: "max_connections",
                 syntax: "max_connections NUMBER",
                 default: "`50000`",
-                about: "Connections at a time for the whole server; further ones wait to be accepted.",
+                about: "Connections at a time for the whole server; further ones wait to be accepted. Only \
+                        in `servers` without an address.",
                 differs: "Not in Caddy.",
                 example: "max_connections 1000",
             },
-            |_, call, limits| {
-                limits.max_connections = number(call, 1)?;
+            |_, call, block| {
+                if block.listener.is_some() {
+                    return Err(call.error(
+                        ErrorKind::Conflict,
+                        "`max_connections` is for the whole server".into(),
+                        "put it in `servers` without an address",
+                    ));
+                }
+                block.max_connections = Some(number(call, 1)?);
                 Ok(())
             },
         ),
@@ -115,9 +282,9 @@ pub(crate) const SERVERS: Table<Limits> = Table {
                 differs: "",
                 example: "log_credentials",
             },
-            |_, call, limits| {
+            |_, call, block| {
                 call.arguments(0, 0)?;
-                limits.log_credentials = true;
+                block.limits.log_credentials = true;
                 Ok(())
             },
         ),
@@ -130,9 +297,15 @@ pub(crate) const SERVERS: Table<Limits> = Table {
                 differs: "",
                 example: "metrics",
             },
-            |cx, call, _| {
+            |cx, call, block| {
                 call.arguments(0, 0)?;
                 cx.metrics = true;
+                if block.listener.is_some() {
+                    cx.warn(
+                        &call.name.position,
+                        "`metrics` counts the requests of all listeners: use the global option of that name",
+                    );
+                }
                 Ok(())
             },
         ),
@@ -149,7 +322,7 @@ pub(crate) const SERVERS: Table<Limits> = Table {
                           `tls { alpn }` says what a site offers.",
                 example: "protocols h1 h2",
             },
-            |_, call, limits| protocols(call, limits),
+            |_, call, block| protocols(call, &mut block.limits),
         ),
         Item::Unsupported("strict_sni_host", "it is on where a site has `client_auth`"),
         Item::Unsupported("trace", ""),
@@ -165,7 +338,7 @@ pub(crate) const SERVERS: Table<Limits> = Table {
                 differs: "No other sources than `static`.",
                 example: "trusted_proxies static 10.0.0.0/8 private_ranges",
             },
-            |_, call, limits| {
+            |_, call, block| {
                 let (source, ranges) = call.arguments(2, usize::MAX)?.split_at(1);
                 if source[0].text != "static" {
                     return Err(unsupported(
@@ -173,7 +346,7 @@ pub(crate) const SERVERS: Table<Limits> = Table {
                         "write `trusted_proxies static RANGE…`",
                     ));
                 }
-                limits.proxies.ranges = crate::directive::matcher::networks(ranges)?;
+                block.limits.proxies.ranges = crate::directive::matcher::networks(ranges)?;
                 Ok(())
             },
         ),
@@ -187,9 +360,9 @@ pub(crate) const SERVERS: Table<Limits> = Table {
                 differs: "",
                 example: "trusted_proxies_strict",
             },
-            |_, call, limits| {
+            |_, call, block| {
                 call.arguments(0, 0)?;
-                limits.proxies.strict = true;
+                block.limits.proxies.strict = true;
                 Ok(())
             },
         ),
@@ -203,9 +376,9 @@ pub(crate) const SERVERS: Table<Limits> = Table {
                 differs: "",
                 example: "client_ip_headers X-Real-IP X-Forwarded-For",
             },
-            |_, call, limits| {
+            |_, call, block| {
                 let words = call.arguments(1, usize::MAX)?;
-                limits.proxies.headers = words
+                block.limits.proxies.headers = words
                     .iter()
                     .map(|word| crate::value::header_name(word, &word.text))
                     .collect::<Result<_, _>>()?;

@@ -301,6 +301,7 @@ impl Context {
 const REPEATABLE: &[&str] = &[
     "env",
     "php_ini",
+    "servers",
     "worker",
     "watch",
     "match",

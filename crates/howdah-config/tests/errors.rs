@@ -409,8 +409,40 @@ fn global_options_are_checked() {
             "3:15: `max_wait_time` cannot be zero; there is no unlimited time here; give a long one such as `1h`",
         ),
         (
-            "servers :80 {\n}",
-            "2:9: `:80` is not supported in this version; `servers` without an address is for all",
+            "servers localhost:80 {\n}",
+            "2:9: `localhost:80` is not what a site listens on; write for example `servers :443`, `servers 127.0.0.1:8080` or `servers unix//run/howdah.sock`",
+        ),
+        (
+            "servers 127.0.0.1 {\n}",
+            "2:9: `127.0.0.1` is not what a site listens on; write for example `servers :443`, `servers 127.0.0.1:8080` or `servers unix//run/howdah.sock`",
+        ),
+        (
+            "servers :80000 {\n}",
+            "2:9: `80000` is not a port; a port is a number from 0 to 65535",
+        ),
+        (
+            "servers unix/run/a.sock {\n}",
+            "2:9: `unix/run/a.sock` is not the absolute path of a Unix socket; write for example `servers unix//run/howdah.sock`",
+        ),
+        (
+            "servers :80 :81 {\n}",
+            "2:13: `servers` takes 0 to 1 argument, 2 given; write `servers [ADDRESS] { … }`",
+        ),
+        (
+            "servers :80",
+            "2:1: `servers` needs a block; write `servers [ADDRESS] { … }`",
+        ),
+        (
+            "servers :80 {\n}\nservers {\n}\nservers tcp/:80 {\n}",
+            "6:9: `servers :80` is given twice; put all options in the one at Caddyfile:2:9",
+        ),
+        (
+            "servers {\n}\nservers {\n}",
+            "4:1: `servers` without an address is given twice; put all options in the one at Caddyfile:2:1",
+        ),
+        (
+            "servers :80 {\nmax_connections 9\n}",
+            "3:1: `max_connections` is for the whole server; put it in `servers` without an address",
         ),
         (
             "servers {\nmax_header_size big\n}",

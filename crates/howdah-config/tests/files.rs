@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use common::{Memory, config, environment, full};
 use howdah_config::model::{
-    Address, Config, Handler, Limits, LogFormat, LogLevel, Php, WorkersMax,
+    Address, Config, Handler, Limits, ListenerAddress, LogFormat, LogLevel, Php, WorkersMax,
 };
 use howdah_config::{LoadError, load, parse};
 
@@ -52,11 +52,11 @@ fn global_options() {
             max_header_size: 16_384,
             max_body_size: 1_000_000_000,
             memory_body_size: 4096,
-            max_connections: 7,
             log_credentials: false,
             ..Limits::default()
         }
     );
+    assert_eq!(global.max_connections, Some(7));
     assert_eq!(
         global.php,
         Php {
@@ -293,4 +293,67 @@ fn loading_from_disk() {
             file.display()
         )
     );
+}
+
+#[test]
+fn servers_of_one_listener() {
+    let parsed = full(
+        "{\nservers {\nmax_header_size 1KiB\nmax_connections 5\n}\nservers [::1]:8080 {\ntimeouts {\nidle 1s\n}\n\
+         trusted_proxies static 10.0.0.0/8\n}\nservers :443 {\nprotocols h1 h2\n}\nservers :80 {\nlog_credentials\n\
+         }\nservers unix//run/a.sock {\nmax_body_size 9\n}\nservers unix//run/b.sock|0222 {\nmax_body_size 8\n}\n}\n\
+         a.test {\n}\nhttp://:8080 {\nbind 127.0.0.1 ::1 unix//run/a.sock|0222 unix//run/b.sock|0222\n}\n",
+    )
+    .expect("valid");
+    assert_eq!(parsed.warnings, []);
+    let global = parsed.config.global;
+    assert_eq!(global.max_connections, Some(5));
+    let limits = |address: ListenerAddress| global.limits_of(&address);
+    let tcp = |ip: Option<&str>, port| ListenerAddress::Tcp {
+        ip: ip.map(|ip| ip.parse().expect("an address")),
+        port,
+    };
+    // Not a listener of its own: that of all others.
+    assert_eq!(limits(tcp(Some("127.0.0.1"), 8080)).max_header_size, 1024);
+    // Nothing is merged.
+    let own = limits(tcp(Some("::1"), 8080));
+    assert_eq!(own.idle, Duration::from_secs(1));
+    assert_eq!((own.proxies.ranges.len(), own.max_header_size), (1, 32_768));
+    assert!(!limits(tcp(None, 443)).http3);
+    // The redirects to HTTPS.
+    assert!(limits(tcp(None, 80)).log_credentials);
+    for (path, size) in [("/run/a.sock", 9), ("/run/b.sock", 8)] {
+        let own = limits(ListenerAddress::Unix(path.into()));
+        assert_eq!(own.max_body_size, size, "{path}");
+    }
+    assert_eq!(global.all_limits().count(), 6);
+}
+
+#[test]
+fn servers_of_a_listener_that_no_site_has() {
+    for (options, sites, warning) in [
+        (
+            "servers :443 {\n}",
+            ":80 {\n}\nhttp://a.test:80 {\nbind 127.0.0.1\n}",
+            "2:9: no site listens on `:443`, so these options of `servers` have no effect; sites listen on `:80`, `127.0.0.1:80`",
+        ),
+        (
+            "servers :80 {\n}",
+            ":80 {\nbind ::1\n}",
+            "2:9: no site listens on `:80`, so these options of `servers` have no effect; sites listen on `[::1]:80`",
+        ),
+        (
+            "servers unix//run/a.sock|0200 {\n}",
+            ":80 {\nbind unix//run/a.sock|0222\n}",
+            "2:9: no site listens on `unix//run/a.sock|0200`, so these options of `servers` have no effect; sites listen on `unix//run/a.sock|0222`",
+        ),
+        (
+            "servers :80 {\nmetrics\n}",
+            ":80",
+            "3:1: `metrics` counts the requests of all listeners: use the global option of that name",
+        ),
+    ] {
+        let parsed = full(&format!("{{\n{options}\n}}\n{sites}\n")).expect("valid");
+        let found: Vec<_> = parsed.warnings.iter().map(ToString::to_string).collect();
+        assert_eq!(found, [format!("Caddyfile:{warning}")], "{options}");
+    }
 }

@@ -9,8 +9,8 @@ use http_body::Body;
 
 use crate::application::RequestBody;
 use crate::incoming::Incoming;
+use crate::limits::Limits;
 use crate::spool::{SpoolDir, SpoolFile};
-use crate::thread::Limits;
 
 /// Bytes of a body that the server itself reads: a published update.
 const ENDPOINT_BODY_MAX: u64 = 1 << 20;

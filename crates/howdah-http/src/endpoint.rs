@@ -14,8 +14,8 @@ use crate::answer;
 use crate::application::Connection;
 use crate::body::BodyError;
 use crate::incoming::Incoming;
+use crate::limits::Limits;
 use crate::response::Content;
-use crate::thread::Limits;
 
 /// The body of an endpoint's response.
 pub type EndpointBody = Pin<Box<dyn Body<Data = Bytes, Error = io::Error>>>;

@@ -237,7 +237,7 @@ impl Later {
             trace: None,
             lookup: &core.lookup,
             roots: &core.roots,
-            proxies: &core.proxies,
+            proxies: &performer.limits.proxies,
             verdicts: &[],
             problem: None,
             response: None,

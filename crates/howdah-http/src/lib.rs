@@ -41,6 +41,7 @@ mod incoming;
 mod inherited;
 mod later;
 mod life;
+mod limits;
 mod listener;
 mod log;
 mod lookup;

@@ -4,7 +4,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
 
-use howdah_config::model::{Config, UnixSocket};
+use howdah_config::model::{Config, ListenerAddress, UnixSocket};
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
 use crate::unix;
@@ -128,6 +128,17 @@ pub(crate) struct Wanted {
 }
 
 impl Wanted {
+    /// As configurations name it.
+    pub(crate) fn listener(&self) -> ListenerAddress {
+        match &self.place {
+            Place::Ip(ip) => ListenerAddress::Tcp {
+                ip: *ip,
+                port: self.port,
+            },
+            Place::Unix(socket) => ListenerAddress::Unix(socket.path.clone()),
+        }
+    }
+
     /// Whether a socket for one is a socket for the other.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         self.place.is_same(&other.place)

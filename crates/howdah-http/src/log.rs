@@ -18,6 +18,8 @@ const CLIENT_GONE: u16 = 499;
 /// What the line needs of a request that will be gone by then.
 pub(crate) struct LogEntry {
     logs: Arc<[Log]>,
+    /// Header fields with passwords are logged as they are.
+    pub(crate) credentials: bool,
     start: Instant,
     id: u64,
     connection: std::rc::Rc<Connection>,
@@ -52,6 +54,7 @@ impl LogEntry {
     ) -> Self {
         Self {
             logs: Arc::clone(logs),
+            credentials: false,
             start: Instant::now(),
             id,
             connection: std::rc::Rc::clone(connection),
@@ -113,6 +116,7 @@ impl LogEntry {
             host,
             headers: self.headers,
             response_headers: self.response_headers,
+            credentials: self.credentials,
             tls,
             user: self.user,
             bytes_read: ending.received,

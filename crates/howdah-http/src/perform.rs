@@ -10,6 +10,7 @@ use crate::body::{self, BodyError};
 use crate::connection::state::ConnectionState;
 use crate::hints::Page;
 use crate::incoming::Incoming;
+use crate::limits::Limits;
 use crate::proxy::{self, UploadLimits};
 use crate::record::Record;
 use crate::response::{Content, Source};
@@ -64,6 +65,8 @@ impl Asked {
 /// Where a request is answered.
 pub(crate) struct Performer<'p, A> {
     pub(crate) thread: &'p Thread<A>,
+    /// Those of the listener.
+    pub(crate) limits: &'p Limits,
     pub(crate) connection: &'p Rc<Connection>,
     pub(crate) state: &'p ConnectionState,
     pub(crate) record: Option<Rc<Record>>,
@@ -93,7 +96,7 @@ impl<A: Application> Performer<'_, A> {
                     let given = (asked.parts.clone(), asked.take_query());
                     let connection = Rc::clone(self.connection);
                     core.endpoints
-                        .answer(name, given, incoming, &core.limits, connection)
+                        .answer(name, given, incoming, self.limits, connection)
                         .await
                         .unwrap_or_else(|error| asked.refuse(&error, self.id))
                 }
@@ -102,7 +105,7 @@ impl<A: Application> Performer<'_, A> {
             Outcome::Proxy(job) => {
                 let limits = UploadLimits {
                     size: asked.max_body_size,
-                    wait: core.limits.read_body,
+                    wait: self.limits.read_body,
                 };
                 let body = asked.body.take_if(|_| job.has_body);
                 if body.is_some() {
@@ -124,7 +127,7 @@ impl<A: Application> Performer<'_, A> {
             None => crate::application::RequestBody::Empty,
             Some(incoming) => {
                 let id = (self.id, asked.max_body_size);
-                match body::read(incoming, &core.limits, &core.spool, id).await {
+                match body::read(incoming, self.limits, &core.spool, id).await {
                     Ok(body) => {
                         asked.received = Some(body.len());
                         body

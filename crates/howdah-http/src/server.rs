@@ -182,7 +182,7 @@ impl Server {
         let threads = front_threads(config);
         let (listeners, _, sockets) = setup::bind(config, tls, threads, &[], inherited)?;
         let setup = Arc::new(Setup {
-            logs: Logs::start(&config.sites, config.global.limits.log_credentials)?,
+            logs: Logs::start(&config.sites)?,
             endpoints: OnceLock::new(),
             config: config.clone(),
             tls_clients: Arc::default(),
@@ -239,9 +239,7 @@ impl Server {
         let none = &mut Inherited::default();
         let (listeners, origins, sockets) =
             setup::bind(config, tls, threads, &current.listeners, none)?;
-        let logs = current
-            .logs
-            .next(&config.sites, config.global.limits.log_credentials)?;
+        let logs = current.logs.next(&config.sites)?;
         let setup = Arc::new(Setup {
             logs,
             endpoints: OnceLock::from(endpoints),

@@ -83,16 +83,13 @@ pub(crate) async fn handle<A: Application>(
     request: Request<Incoming>,
 ) -> Result<Response<ResponseBody<A::Body>>, Aborted> {
     let core = &*thread.core;
+    let limits = core.limits(listener);
     let id = core.life.next_id();
     let (mut parts, incoming) = request.into_parts();
     if let Some(observing) = &core.observing {
         exchange.record = Some(observing.begin(id, connection.remote, &parts));
     }
-    let checked = check(
-        &mut parts,
-        state.header_bytes(),
-        core.limits.max_header_size,
-    );
+    let checked = check(&mut parts, state.header_bytes(), limits.max_header_size);
     let refusal = state.framing_refusal();
     let proof = match shared_proof(core, &connection, &parts) {
         Some(find) => Box::pin(find).await,
@@ -143,7 +140,7 @@ pub(crate) async fn handle<A: Application>(
         parts: changed.map_or(parts, |changed| *changed),
         body: Some(incoming),
         user,
-        max_body_size: max_body_size.unwrap_or(core.limits.max_body_size),
+        max_body_size: max_body_size.unwrap_or(limits.max_body_size),
         is_kept: later.is_some(),
         with_origin: wanted.is_some(),
         received: Some(0),
@@ -162,6 +159,7 @@ pub(crate) async fn handle<A: Application>(
     }
     let performer = Performer {
         thread: &*thread,
+        limits,
         connection: &connection,
         state: &state,
         record: exchange.record.clone(),
@@ -265,7 +263,7 @@ async fn find_out(
                 };
                 verdict
             }
-            Outcome::Ask(question) => match question.ask(core, at.2).await {
+            Outcome::Ask(question) => match question.ask(core.limits(at.1), at.2).await {
                 Ok(granted) => Verdict::Granted(granted),
                 Err(response) => {
                     routed.outcome = Outcome::Answer(Box::new(response));
@@ -320,8 +318,11 @@ fn route(
             "No site is configured for this host.",
         ));
     };
+    let limits = core.limits(listener);
     if !site.logs.is_empty() {
-        exchange.log = Some(Box::new(LogEntry::new(&site.logs, id, connection, parts)));
+        let mut entry = LogEntry::new(&site.logs, id, connection, parts);
+        entry.credentials = limits.log_credentials;
+        exchange.log = Some(Box::new(entry));
     }
     let path: Cow<'_, str> = match path::normalise(parts.uri.path()) {
         Ok(path) => path,
@@ -349,7 +350,7 @@ fn route(
         trace: None,
         lookup: &core.lookup,
         roots: &core.roots,
-        proxies: &core.proxies,
+        proxies: &limits.proxies,
         verdicts,
         problem: None,
         response: None,

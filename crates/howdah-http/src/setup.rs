@@ -6,7 +6,7 @@ use std::os::unix::net::UnixListener;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use howdah_config::model::Config;
+use howdah_config::model::{Config, Limits};
 use howdah_observe::access::Logs;
 use howdah_tls::{Acceptor, HttpProofs, Tls};
 use http::HeaderValue;
@@ -49,6 +49,13 @@ pub(crate) struct Bound {
     pub(crate) http3: Option<quinn::ServerConfig>,
     /// It has a UDP socket, which stays when HTTP/3 is turned off.
     udp: bool,
+}
+
+impl Bound {
+    /// Its limits in the configuration that it is of.
+    pub(crate) fn limits<'c>(&self, config: &'c Config) -> &'c Limits {
+        config.global.limits_of(&self.wanted.listener())
+    }
 }
 
 /// Where a listener comes from.
@@ -136,7 +143,7 @@ pub(crate) fn bind(
             (true, Some(tls)) => Some(Arc::new(acceptor(config, &hosts, tls))),
             (true, None) => return Err(BindError::Certificates { address }),
         };
-        let limits = &config.global.limits;
+        let limits = config.global.limits_of(&wanted.listener());
         let mut udp = kept.is_some_and(|kept| old[kept].udp);
         let http3 = match &acceptor {
             Some(acceptor) if limits.http3 && !acceptor.is_strict() => {

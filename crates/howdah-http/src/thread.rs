@@ -7,73 +7,38 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
-use howdah_config::model;
+use howdah_config::model::MAX_CONNECTIONS;
 use howdah_tls::Acceptor;
 use http::HeaderValue;
-use hyper::server::conn::http1;
 use tokio::net::{TcpListener, TcpStream, UnixListener};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
 use crate::application::Application;
 use crate::challenge::Challenges;
-use crate::clock::milliseconds;
 use crate::connection;
 use crate::encode::CompressedFiles;
 use crate::endpoint::Endpoints;
 use crate::files::FileCache;
 use crate::hints::Hints;
-use crate::http2;
 use crate::http3;
 use crate::life::{ConnectionGuard, Life};
+use crate::limits::Limits;
 use crate::lookup::{Lookup, Root, Roots};
 use crate::record::Observing;
-use crate::route::proxies::Proxies;
 use crate::route::worker::WorkerFiles;
 use crate::route::{Hosts, RouteError, Site};
 use crate::serving::{Socket, later};
-use crate::setup::{Change, Order, Origin, Setup, Sockets};
+use crate::setup::{Bound, Change, Order, Origin, Setup, Sockets};
 use crate::spool::SpoolDir;
 use crate::unix;
-
-/// hyper's buffer beyond the header limit: room for the read that shows that a header is too large.
-const BUFFER_MARGIN: usize = 64 << 10;
-
-/// Limits in the units in which they are used; times in milliseconds.
-pub(crate) struct Limits {
-    pub(crate) read_header: u64,
-    pub(crate) read_body: Duration,
-    pub(crate) write: u64,
-    pub(crate) idle: u64,
-    pub(crate) max_header_size: usize,
-    pub(crate) max_body_size: u64,
-    pub(crate) memory_body_size: usize,
-}
-
-impl Limits {
-    fn new(limits: &model::Limits) -> Self {
-        Self {
-            read_header: milliseconds(limits.read_header),
-            read_body: limits.read_body,
-            write: milliseconds(limits.write),
-            idle: milliseconds(limits.idle),
-            max_header_size: limits.max_header_size,
-            max_body_size: limits.max_body_size,
-            memory_body_size: limits.memory_body_size,
-        }
-    }
-}
 
 /// What the requests of a thread share in one configuration.
 pub(crate) struct Core {
     pub(crate) life: Rc<Life>,
-    pub(crate) limits: Rc<Limits>,
-    pub(crate) http1: Rc<http1::Builder>,
-    pub(crate) http2: Rc<h2::server::Builder>,
     pub(crate) spool: SpoolDir,
     pub(crate) lookup: Lookup,
     pub(crate) roots: Roots,
-    pub(crate) proxies: Proxies,
     pub(crate) files: FileCache,
     pub(crate) hints: Hints,
     pub(crate) compressed: Rc<CompressedFiles>,
@@ -90,6 +55,7 @@ pub(crate) struct Core {
 /// A listener in a configuration.
 struct Listening {
     address: SocketAddr,
+    limits: Rc<Limits>,
     hosts: Hosts,
     acceptor: Option<Arc<Acceptor>>,
     /// If it has HTTP/3.
@@ -127,28 +93,23 @@ impl Core {
             .enumerate()
             .map(|(index, site)| Site::compile(site, &workers, setup.logs.site(index)).map(Rc::new))
             .collect::<Result<_, _>>()?;
-        let listeners = setup
-            .listeners
-            .iter()
-            .map(|bound| Listening {
+        let listening = |bound: &Bound| {
+            Ok(Listening {
                 address: bound.address,
+                limits: Limits::compile(bound.limits(config))?,
                 hosts: Hosts::new(config, &bound.hosts, &sites),
                 acceptor: bound.acceptor.clone(),
                 alt_svc: bound.alt_svc.clone(),
             })
-            .collect();
-        let limits = &config.global.limits;
-        let mut http1 = http1::Builder::new();
-        http1.max_buf_size(limits.max_header_size.saturating_add(BUFFER_MARGIN));
+        };
+        let listeners = setup.listeners.iter().map(listening);
+        let max_connections = config.global.max_connections.unwrap_or(MAX_CONNECTIONS);
         Ok(Self {
+            listeners: listeners.collect::<Result<_, RouteError>>()?,
             life,
-            limits: Rc::new(Limits::new(limits)),
-            http1: Rc::new(http1),
-            http2: Rc::new(http2::builder(limits)),
             spool,
             lookup: Lookup::default(),
             roots: Roots::default(),
-            proxies: Proxies::compile(&limits.proxies)?,
             files: FileCache::default(),
             hints: Hints::default(),
             compressed: Rc::default(),
@@ -156,9 +117,12 @@ impl Core {
             observing,
             endpoints: setup.endpoints.get().cloned().unwrap_or_default(),
             challenges: setup.challenges.as_ref().map(Challenges::new),
-            listeners,
-            max_connections: limits.max_connections.div_ceil(threads).max(1),
+            max_connections: max_connections.div_ceil(threads).max(1),
         })
+    }
+
+    pub(crate) fn limits(&self, listener: usize) -> &Rc<Limits> {
+        &self.listeners[listener].limits
     }
 
     pub(crate) fn hosts(&self, listener: usize) -> &Hosts {

@@ -199,7 +199,7 @@ fn connections_beyond_the_limit_wait() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("a.txt"), "a").unwrap();
     let mut config = file_site(directory.path());
-    config.global.limits.max_connections = 2;
+    config.global.max_connections = Some(2);
     let harness = Harness::start(&config);
     let first = harness.connect();
     let _second = harness.connect();

@@ -63,8 +63,11 @@ pub(crate) fn of_php(old: &Config, new: &Config) -> Result<Vec<String>, Failure>
     // Slots that are larger than they need to be do no harm.
     let size = |pools: &[PoolOptions]| pools.first().map(|pool| pool.request_size);
     if size(&of_new) > size(&of_old) {
-        let limits = [old, new].map(|config| config.global.limits.max_header_size);
-        let [old, new] = limits;
+        let largest = |config: &Config| {
+            let sizes = config.global.all_limits();
+            sizes.map(|limits| limits.max_header_size).max()
+        };
+        let [old, new] = [old, new].map(|config| largest(config).unwrap_or_default());
         found.push(if old == new {
             "the size of request bodies that stay in memory has grown".into()
         } else {
@@ -205,7 +208,7 @@ pub(crate) fn shown(value: Option<impl Debug>) -> String {
 mod tests {
     use std::time::Duration;
 
-    use howdah_config::model::{Admin, WorkerPool};
+    use howdah_config::model::{Admin, Limits, ListenerAddress, WorkerPool};
 
     use super::*;
 
@@ -261,6 +264,18 @@ mod tests {
             &["max_header_size changed from 32768 to 1048576"],
             |config| {
                 config.global.limits.max_header_size = 1 << 20;
+            },
+        );
+        // On one listener.
+        finds(
+            &["max_header_size changed from 32768 to 1048576"],
+            |config| {
+                let limits = Limits {
+                    max_header_size: 1 << 20,
+                    ..Limits::default()
+                };
+                let address = ListenerAddress::Tcp { ip: None, port: 80 };
+                config.global.listener_limits = vec![(address, limits)];
             },
         );
     }

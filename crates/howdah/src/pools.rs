@@ -111,7 +111,6 @@ fn worker(config: &Config, pool: &model::WorkerPool, cores: usize) -> PoolOption
 /// What the global block says for all pools.
 fn common(options: &mut PoolOptions, config: &Config) {
     let settings = &config.global.php;
-    let limits = &config.global.limits;
     options.no_new_privs = settings.no_new_privs;
     options.max_requests = settings.max_requests;
     options.max_idle_time = settings.max_idle_time;
@@ -120,8 +119,10 @@ fn common(options: &mut PoolOptions, config: &Config) {
     options.request_timeout = settings.request_timeout;
     options.response_buffer = settings.response_buffer;
     // The path of a request stands in up to seven variables, and each field gets a record.
-    let largest = 8 * limits.max_header_size + limits.memory_body_size + 16_384;
-    options.request_size = options.request_size.max(largest.next_multiple_of(4096));
+    let sizes = config.global.all_limits();
+    let sizes = sizes.map(|limits| 8 * limits.max_header_size + limits.memory_body_size + 16_384);
+    let largest = sizes.max().unwrap_or_default().next_multiple_of(4096);
+    options.request_size = options.request_size.max(largest);
 }
 
 /// `HOWDAH_KEEP_*`. Octane undoes what it has to itself, and its older versions boot inside the first

@@ -46,10 +46,10 @@ use crate::clock;
 use crate::http2;
 use crate::incoming::Incoming;
 use crate::life::Life;
+use crate::limits::Limits;
 use crate::response::Exchange;
 use crate::service;
 use crate::serving::{Drain, Listener};
-use crate::thread::Limits;
 
 /// An idle HTTP/1 connection gives its buffers (about 17 KiB) back after so many milliseconds.
 const HIBERNATE: u64 = 2_000;
@@ -73,8 +73,7 @@ pub(crate) async fn serve<A: Application>(
         return; // gone already
     };
     let acceptor = core.acceptor(number).cloned();
-    let (life, limits) = (Rc::clone(&core.life), Rc::clone(&core.limits));
-    let (http1, http2) = (Rc::clone(&core.http1), Rc::clone(&core.http2));
+    let (life, limits) = (Rc::clone(&core.life), Rc::clone(core.limits(number)));
     drop(thread);
     let state = Rc::new(ConnectionState::new(limits.max_header_size));
     let drained = pin!(listener.drain.ordered());
@@ -153,7 +152,7 @@ pub(crate) async fn serve<A: Application>(
                     info,
                     state: Rc::clone(&state),
                 };
-                let connection = http2::Connection::new(shared, lent, &http2, limits.write);
+                let connection = http2::Connection::new(shared, lent, &limits.http2, limits.write);
                 let mut connection = Box::new(connection);
                 let end = driver.http2(&mut connection).await;
                 drop(connection);
@@ -170,7 +169,11 @@ pub(crate) async fn serve<A: Application>(
             First::Closed => return io.stream.say_goodbye(),
             First::TimedOut => return refuse(io.stream, StatusCode::REQUEST_TIMEOUT, "").await,
         }
-        let mut connection = Box::new(http1.serve_connection(TokioIo::new(io), service.clone()));
+        let mut connection = Box::new(
+            limits
+                .http1
+                .serve_connection(TokioIo::new(io), service.clone()),
+        );
         let end = std::future::poll_fn(|cx| {
             driver.register(cx);
             if driver.must_tell() {

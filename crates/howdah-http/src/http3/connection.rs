@@ -15,8 +15,8 @@ use crate::application::{Application, Connection, Tls};
 use crate::clock;
 use crate::connection::state::{ConnectionState, Phase};
 use crate::executor::LocalExecutor;
+use crate::limits::Limits;
 use crate::serving::Listener;
-use crate::thread::Limits;
 
 /// After GOAWAY a connection without requests is closed when nothing was sent for so long: what the client
 /// has not confirmed by then is lost.
@@ -31,8 +31,9 @@ pub(super) async fn serve<A: Application>(
     handshake: Rc<()>,
 ) {
     let (limits, life) = {
-        let core = &listener.current().0.core;
-        (Rc::clone(&core.limits), Rc::clone(&core.life))
+        let (thread, number) = listener.current();
+        let core = &thread.core;
+        (Rc::clone(core.limits(number)), Rc::clone(&core.life))
     };
     let remote = connecting.remote_address();
     let limit = Duration::from_millis(limits.read_header);

@@ -36,8 +36,10 @@ pub(super) async fn serve<A: Application>(
     shared: Rc<Shared<A>>,
     resolver: RequestResolver<Quic, Bytes>,
 ) {
-    let limit = shared.listener.current().0.core.limits.read_header;
-    let limit = Duration::from_millis(limit);
+    let limit = {
+        let (thread, number) = shared.listener.current();
+        Duration::from_millis(thread.core.limits(number).read_header)
+    };
     let answered = async {
         // A header that is too large has been answered 431 when this fails.
         if let Ok(Ok((request, stream))) =

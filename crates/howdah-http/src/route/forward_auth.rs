@@ -14,9 +14,9 @@ use super::worker::WorkerFiles;
 use super::{Outcome, RouteError, RouteErrorKind};
 use crate::answer::Failure;
 use crate::auth::Verdict;
+use crate::limits::Limits;
 use crate::proxy::{self, UploadLimits};
 use crate::response::Content;
-use crate::thread::Core;
 
 /// A compiled [`model::ForwardAuth`].
 #[derive(Debug)]
@@ -97,10 +97,10 @@ impl Granted {
 
 impl Question {
     /// `Err`: the response to a request that does not go on.
-    pub(crate) async fn ask(self, core: &Core, id: u64) -> Result<Granted, Response<Content>> {
+    pub(crate) async fn ask(self, limits: &Limits, id: u64) -> Result<Granted, Response<Content>> {
         let limits = UploadLimits {
             size: 0,
-            wait: core.limits.read_body,
+            wait: limits.read_body,
         };
         // There is no body that could be refused.
         let answer = proxy::send(*self.job, None, limits, id).await;

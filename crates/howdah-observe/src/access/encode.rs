@@ -18,11 +18,10 @@ pub(super) struct LineEncoder {
     duration: DurationFormat,
     filters: Vec<Compiled>,
     logger: String,
-    credentials: bool,
 }
 
 impl LineEncoder {
-    pub(super) fn new(log: &AccessLog, default: LogFormat, credentials: bool) -> Self {
+    pub(super) fn new(log: &AccessLog, default: LogFormat) -> Self {
         let encoding = log.format.encoding.unwrap_or(default);
         Self {
             encoding,
@@ -36,13 +35,12 @@ impl LineEncoder {
                 .name
                 .as_ref()
                 .map_or_else(|| LOGGER.to_owned(), |name| format!("{LOGGER}.{name}")),
-            credentials,
         }
     }
 
     /// Appends the line with its end.
     pub(super) fn push(&self, line: &mut String, entry: &Entry) {
-        let mut fields = fields(entry, self.credentials);
+        let mut fields = fields(entry);
         for filter in &self.filters {
             filter.apply(&mut fields);
         }

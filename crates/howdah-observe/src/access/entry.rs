@@ -30,6 +30,8 @@ pub struct Entry {
     pub headers: HeaderMap,
     /// Header fields of the response.
     pub response_headers: HeaderMap,
+    /// Those with passwords are written as they are, and not as `REDACTED`.
+    pub credentials: bool,
     /// If the connection is encrypted.
     pub tls: Option<TlsInfo>,
     /// The user that the server authenticated.

@@ -24,7 +24,7 @@ pub(super) type Fields = Vec<(Cow<'static, str>, Value)>;
 const CREDENTIALS: [HeaderName; 4] = [COOKIE, SET_COOKIE, AUTHORIZATION, PROXY_AUTHORIZATION];
 
 /// All fields of an entry but level, time, logger and message.
-pub(super) fn fields(entry: &Entry, credentials: bool) -> Fields {
+pub(super) fn fields(entry: &Entry) -> Fields {
     let text = |text: &str| Value::Text(text.to_owned());
     let uri = entry.uri.path_and_query();
     let mut request: Fields = vec![
@@ -46,7 +46,7 @@ pub(super) fn fields(entry: &Entry, credentials: bool) -> Fields {
         ),
         (
             "headers".into(),
-            Value::Object(headers(&entry.headers, credentials)),
+            Value::Object(headers(&entry.headers, entry.credentials)),
         ),
     ];
     if let Some(tls) = &entry.tls {
@@ -65,7 +65,7 @@ pub(super) fn fields(entry: &Entry, credentials: bool) -> Fields {
         ("status".into(), Value::Number(entry.status.into())),
         (
             "resp_headers".into(),
-            Value::Object(headers(&entry.response_headers, credentials)),
+            Value::Object(headers(&entry.response_headers, entry.credentials)),
         ),
         (
             "request_id".into(),

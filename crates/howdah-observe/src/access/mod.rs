@@ -84,13 +84,13 @@ pub struct Logs {
 
 impl Logs {
     /// Opens the outputs and starts a writer for each.
-    pub fn start(sites: &[Site], credentials: bool) -> Result<Self, OpenError> {
-        Self::default().next(sites, credentials)
+    pub fn start(sites: &[Site]) -> Result<Self, OpenError> {
+        Self::default().next(sites)
     }
 
     /// The logs of another configuration. Outputs that are in both have one writer, so that no line is
     /// torn and a file is rolled by one of them.
-    pub fn next(&self, sites: &[Site], credentials: bool) -> Result<Self, OpenError> {
+    pub fn next(&self, sites: &[Site]) -> Result<Self, OpenError> {
         let mut logs = Self::default();
         logs.lost = Arc::clone(&self.lost);
         for site in sites {
@@ -105,7 +105,7 @@ impl Logs {
                     None => Arc::new(logs.open(&log.output)?),
                 };
                 logs.writers.insert(log.output.clone(), Arc::clone(&writer));
-                own.push(Log::new(log, writer, credentials));
+                own.push(Log::new(log, writer));
             }
             logs.sites.push(own.into());
         }
@@ -163,7 +163,7 @@ impl Drop for Logs {
 }
 
 impl Log {
-    fn new(log: &AccessLog, writer: Arc<Writer>, credentials: bool) -> Self {
+    fn new(log: &AccessLog, writer: Arc<Writer>) -> Self {
         let terminal = match log.output {
             LogOutput::Stderr => io::stderr().is_terminal(),
             LogOutput::Stdout => io::stdout().is_terminal(),
@@ -174,7 +174,7 @@ impl Log {
         } else {
             LogFormat::Json
         };
-        let encoder = LineEncoder::new(log, default, credentials);
+        let encoder = LineEncoder::new(log, default);
         Self {
             errors_only: log.errors_only,
             hostnames: log.hostnames.clone(),

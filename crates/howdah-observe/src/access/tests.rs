@@ -40,6 +40,7 @@ fn entry(uri: &str, status: u16) -> Entry {
         host: "example.com:8080".into(),
         headers,
         response_headers,
+        credentials: false,
         tls: Some(TlsInfo {
             version: "TLSv1.3",
             cipher_suite: "TLS_AES_128_GCM_SHA256".into(),
@@ -53,14 +54,22 @@ fn entry(uri: &str, status: u16) -> Entry {
     }
 }
 
-fn line_of(log: &AccessLog, credentials: bool, entry: &Entry) -> String {
+/// With its passwords.
+fn unredacted(uri: &str) -> Entry {
+    Entry {
+        credentials: true,
+        ..entry(uri, 200)
+    }
+}
+
+fn line_of(log: &AccessLog, entry: &Entry) -> String {
     let mut line = String::new();
-    LineEncoder::new(log, LogFormat::Json, credentials).push(&mut line, entry);
+    LineEncoder::new(log, LogFormat::Json).push(&mut line, entry);
     line
 }
 
 fn json_of(log: &AccessLog, entry: &Entry) -> Value {
-    serde_json::from_str(&line_of(log, false, entry)).expect("JSON")
+    serde_json::from_str(&line_of(log, entry)).expect("JSON")
 }
 
 fn filtered(filters: Vec<(&str, Filter)>) -> AccessLog {
@@ -79,7 +88,7 @@ fn filtered(filters: Vec<(&str, Filter)>) -> AccessLog {
 
 #[test]
 fn a_line_has_caddys_names_and_no_passwords() {
-    let line = line_of(&AccessLog::default(), false, &entry("/a?b=c", 200));
+    let line = line_of(&AccessLog::default(), &entry("/a?b=c", 200));
     assert_eq!(line.matches('\n').count(), 1);
     assert!(line.starts_with("{\"level\":\"info\",\"ts\":1136214245.067000,"));
     let shown: Value = serde_json::from_str(&line).expect("JSON");
@@ -118,7 +127,7 @@ fn a_line_has_caddys_names_and_no_passwords() {
 
 #[test]
 fn passwords_are_there_if_asked_for() {
-    let line = line_of(&AccessLog::default(), true, &entry("/", 200));
+    let line = line_of(&AccessLog::default(), &unredacted("/"));
     let shown: Value = serde_json::from_str(&line).expect("JSON");
     assert_eq!(shown["request"]["headers"]["Authorization"][0], "Basic x");
     assert_eq!(shown["resp_headers"]["Set-Cookie"][0], "id=2");
@@ -148,7 +157,7 @@ fn formats() {
     plain.tls = None;
     plain.appended.clear();
     assert_eq!(
-        line_of(&log, false, &plain),
+        line_of(&log, &plain),
         "2006/01/02 15:04:05.067\tINFO\thttp.log.access\thandled request\t{\"request\":{\"remote_ip\":\
          \"192.0.2.17\",\"remote_port\":\"4711\",\"client_ip\":\"192.0.2.17\",\"proto\":\"HTTP/2.0\",\
          \"method\":\"GET\",\"host\":\"example.com:8080\",\"uri\":\"/a\",\"headers\":{}},\"bytes_read\":3,\
@@ -199,17 +208,13 @@ fn filters() {
         "request>headers>Cookie",
         Filter::Cookie(vec![Edit::Delete("id".into())]),
     )]);
-    let line = line_of(&cookies, true, &entry("/", 200));
+    let line = line_of(&cookies, &unredacted("/"));
     let shown: Value = serde_json::from_str(&line).expect("JSON");
     assert_eq!(shown["request"]["headers"]["Cookie"][0], "theme=dark");
 }
 
 fn encoder() -> Arc<LineEncoder> {
-    Arc::new(LineEncoder::new(
-        &AccessLog::default(),
-        LogFormat::Json,
-        false,
-    ))
+    Arc::new(LineEncoder::new(&AccessLog::default(), LogFormat::Json))
 }
 
 /// Says that it was asked to write, and does when it may.
@@ -309,7 +314,7 @@ fn a_full_disk_loses_lines_and_says_so() {
         mode: 0o600,
         roll: None,
     };
-    let logs = Logs::start(&[site(LogOutput::File(full))], false).expect("it opens");
+    let logs = Logs::start(&[site(LogOutput::File(full))]).expect("it opens");
     let own = logs.site(0);
     for _ in 0..3 {
         own[0].write(Arc::new(entry("/", 200)));
@@ -328,7 +333,7 @@ fn a_file_that_cannot_be_opened_is_named() {
         mode: 0o600,
         roll: None,
     };
-    let error = Logs::start(&[site(LogOutput::File(nowhere))], false).expect_err("no folder");
+    let error = Logs::start(&[site(LogOutput::File(nowhere))]).expect_err("no folder");
     assert!(
         error
             .to_string()
@@ -354,7 +359,7 @@ fn a_file_is_rolled_between_lines_and_nothing_is_lost() {
         site(LogOutput::File(file.clone())),
         site(LogOutput::File(file.clone())),
     ];
-    let logs = Logs::start(&sites, false).expect("it opens");
+    let logs = Logs::start(&sites).expect("it opens");
     for number in 0..200 {
         // Two sites, one file, one writer.
         logs.site(number % 2)[0].write(Arc::new(entry(&format!("/{number}"), 200)));
@@ -403,7 +408,7 @@ fn hosts_and_levels_choose() {
         ],
         ..Site::default()
     }];
-    let logs = Logs::start(&sites, false).expect("nothing to open");
+    let logs = Logs::start(&sites).expect("nothing to open");
     let own = logs.site(0);
     assert_eq!(own.len(), 2, "what is discarded costs nothing");
     assert!(own[0].wants("x", 500) && !own[0].wants("x", 499));
@@ -424,8 +429,8 @@ fn the_next_configuration_goes_on_with_the_same_file() {
         site(LogOutput::File(kept.clone())),
         site(LogOutput::File(gone.clone())),
     ];
-    let first = Logs::start(&sites, false).expect("it opens");
-    let next = first.next(&sites[..1], false).expect("it opens");
+    let first = Logs::start(&sites).expect("it opens");
+    let next = first.next(&sites[..1]).expect("it opens");
     // Of a request that is still on its way.
     let late = [first.site(0), first.site(1)];
     drop(first);

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use howdah_config::model::{CONCURRENCY_MAX, Config};
+use howdah_config::model::{CONCURRENCY_MAX, Config, MAX_CONNECTIONS};
 use rustix::process::{Resource, getrlimit};
 
 use super::php::Facts;
@@ -31,7 +31,7 @@ pub(super) fn check(config: &Config, facts: Option<&Facts>, report: &mut Report)
 }
 
 fn open_files(config: &Config, report: &mut Report) {
-    let wanted = config.global.limits.max_connections as u64 + DESCRIPTORS;
+    let wanted = config.global.max_connections.unwrap_or(MAX_CONNECTIONS) as u64 + DESCRIPTORS;
     // The server raises the soft limit itself.
     match getrlimit(Resource::Nofile).maximum {
         Some(limit) if limit < wanted => report.warning(
