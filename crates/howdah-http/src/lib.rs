@@ -34,6 +34,7 @@ pub mod endpoint;
 mod executor;
 mod fastcgi;
 mod files;
+mod health;
 mod hints;
 mod http2;
 mod http3;

@@ -8,6 +8,7 @@ mod expression;
 mod files;
 mod forward_auth;
 mod header;
+mod health;
 mod hot_reload;
 mod intercept;
 pub(crate) mod map;

@@ -1,17 +1,15 @@
 //! `reverse_proxy`.
 
-use std::time::Duration;
-
 use super::balance;
-use super::encode::statuses;
+use super::health;
 use super::intercept::{self, HANDLE_RESPONSE, REPLACE_STATUS};
 use super::scope::Scope;
 use super::transport::TRANSPORT;
 use super::upstream::Upstreams;
 use crate::error::{Error, ErrorKind};
-use crate::model::{Handler, HealthCheck, ReverseProxy};
+use crate::model::{Handler, ReverseProxy};
 use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
-use crate::template::{literal, template};
+use crate::template::template;
 use crate::tree::Word;
 use crate::value::duration;
 
@@ -21,16 +19,8 @@ pub(crate) struct Draft {
     proxy: ReverseProxy,
     upstreams: Upstreams,
     intercept: intercept::Draft,
-    health: HealthDraft,
+    health: health::Draft,
     balance: balance::Draft,
-}
-
-#[derive(Debug, Default)]
-struct HealthDraft {
-    uri: Option<String>,
-    interval: Option<Duration>,
-    timeout: Option<Duration>,
-    status: Option<(u16, u16)>,
 }
 
 /// Names of the block of `reverse_proxy`.
@@ -80,72 +70,18 @@ pub(crate) const REVERSE_PROXY: Table<Draft> = Table {
         Item::Supported(balance::UNHEALTHY_REQUEST_COUNT, |_, call, draft| {
             balance::unhealthy_request_count(call, &mut draft.balance)
         }),
-        Item::Supported(
-            Entry {
-                name: "health_uri",
-                syntax: "health_uri PATH",
-                default: "upstreams are not asked",
-                about: "Asks each upstream for this path and uses those that answer well.",
-                differs: "",
-                example: "health_uri /health",
-            },
-            |_, call, draft| {
-                let word = call.one()?;
-                let uri = literal(word, "a path to ask for")?;
-                let printable = uri.bytes().all(|byte| byte.is_ascii_graphic());
-                if !uri.starts_with('/') || !printable {
-                    return Err(bad_value(
-                        &word.position,
-                        format!("`{}` is not a path", word.text),
-                        "a path starts with `/` and has no spaces",
-                    ));
-                }
-                draft.health.uri = Some(uri);
-                Ok(())
-            },
-        ),
-        Item::Supported(
-            Entry {
-                name: "health_interval",
-                syntax: "health_interval DURATION",
-                default: "`30s`",
-                about: "The time between two questions of `health_uri`.",
-                differs: "",
-                example: "health_interval 10s",
-            },
-            |_, call, draft| {
-                draft.health.interval = Some(duration(call)?);
-                Ok(())
-            },
-        ),
-        Item::Supported(
-            Entry {
-                name: "health_timeout",
-                syntax: "health_timeout DURATION",
-                default: "`5s`",
-                about: "An upstream that takes longer to answer is not well.",
-                differs: "",
-                example: "health_timeout 2s",
-            },
-            |_, call, draft| {
-                draft.health.timeout = Some(duration(call)?);
-                Ok(())
-            },
-        ),
-        Item::Supported(
-            Entry {
-                name: "health_status",
-                syntax: "health_status CODE|4xx",
-                default: "`2xx`",
-                about: "The status of an upstream that is well.",
-                differs: "",
-                example: "health_status 204",
-            },
-            |_, call, draft| {
-                draft.health.status = Some(statuses(call.one()?)?);
-                Ok(())
-            },
-        ),
+        Item::Supported(health::URI, |_, call, draft| {
+            health::uri(call, &mut draft.health)
+        }),
+        Item::Supported(health::INTERVAL, |_, call, draft| {
+            health::interval(call, &mut draft.health)
+        }),
+        Item::Supported(health::TIMEOUT, |_, call, draft| {
+            health::timeout(call, &mut draft.health)
+        }),
+        Item::Supported(health::STATUS, |_, call, draft| {
+            health::status(call, &mut draft.health)
+        }),
         Item::Supported(
             Entry {
                 name: "header_up",
@@ -331,7 +267,7 @@ pub(super) fn read_block(
         proxy: ReverseProxy::new(Vec::new()),
         upstreams: Upstreams::default(),
         intercept: intercept::Draft::new(cx, block, scope),
-        health: HealthDraft::default(),
+        health: health::Draft::default(),
         balance: balance::Draft::default(),
     };
     for word in words {
@@ -359,25 +295,7 @@ pub(super) fn read_block(
     }
     upstreams.finish(&mut proxy)?;
     proxy.balance = balance.finish();
-    let others = health.interval.is_some() || health.timeout.is_some() || health.status.is_some();
-    match health.uri {
-        Some(uri) => {
-            proxy.health = Some(HealthCheck {
-                uri,
-                interval: health.interval.unwrap_or(Duration::from_secs(30)),
-                timeout: health.timeout.unwrap_or(Duration::from_secs(5)),
-                status: health.status.unwrap_or((200, 299)),
-            });
-        }
-        None if others => {
-            return Err(call.error(
-                ErrorKind::Conflict,
-                "the options of `health_uri` are here without it".into(),
-                "write `health_uri PATH` too",
-            ));
-        }
-        None => {}
-    }
+    proxy.health = health.finish(call)?;
     proxy.intercept = intercept.intercept;
     Ok(proxy)
 }

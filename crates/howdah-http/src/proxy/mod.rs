@@ -6,7 +6,6 @@ mod health;
 mod tunnel;
 mod upload;
 
-use std::cell::Cell;
 use std::error::Error as _;
 use std::io;
 use std::pin::Pin;
@@ -15,7 +14,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use howdah_config::model::{HealthCheck, Policy, ReverseProxy, Upstream};
+use howdah_config::model::{Policy, ReverseProxy, Upstream};
 use http::header::{CONNECTION, HOST, HeaderValue, SET_COOKIE, UPGRADE};
 use http::{HeaderMap, Request, Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
@@ -29,6 +28,7 @@ use self::upload::{Source, Upload};
 use crate::answer;
 use crate::balance::{Active, Balancer};
 use crate::body::BodyError;
+use crate::health::Checks;
 use crate::response::Content;
 use crate::route::proxy::{ProxyJob, remove_hops};
 use crate::upstream::Connector;
@@ -42,8 +42,7 @@ pub(crate) struct Upstreams {
     hosts: Box<[Option<HeaderValue>]>,
     header_timeout: Option<Duration>,
     stream_timeout: Option<Duration>,
-    health: Option<HealthCheck>,
-    is_watched: Cell<bool>,
+    checks: Checks,
 }
 
 impl std::fmt::Debug for Upstreams {
@@ -97,8 +96,7 @@ impl Upstreams {
             balancer: Balancer::new(&proxy.upstreams, &proxy.balance),
             header_timeout: proxy.response_header_timeout,
             stream_timeout: proxy.stream_timeout,
-            health: proxy.health.clone(),
-            is_watched: Cell::new(false),
+            checks: Checks::new(proxy.health.as_ref()),
         }))
     }
 
@@ -180,7 +178,7 @@ pub(crate) async fn send(
     id: u64,
 ) -> Result<Response<Content>, BodyError> {
     let upstreams = &job.upstreams;
-    upstreams.watch();
+    upstreams.checks.start(upstreams);
     let source = Source::new(body, limits.size, limits.wait);
     if let Some(error) = source.check_size() {
         return Err(error);
