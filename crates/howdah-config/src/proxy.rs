@@ -248,6 +248,8 @@ pub struct FastCgi {
     pub upstreams: Vec<Upstream>,
     /// `lb_policy` …
     pub balance: Balance,
+    /// `health_uri` …: default none.
+    pub health: Option<HealthCheck>,
     /// `dial_timeout`: default 3 s.
     pub dial_timeout: Duration,
     /// `read_timeout`: between two reads; default none.
@@ -268,6 +270,7 @@ impl FastCgi {
         Self {
             upstreams,
             balance: Balance::default(),
+            health: None,
             dial_timeout: Duration::from_secs(3),
             read_timeout: None,
             write_timeout: None,

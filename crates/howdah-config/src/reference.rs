@@ -377,13 +377,16 @@ mod tests {
         check(&REQUEST_BODY, |inner| site(&nest("request_body")(inner)));
         check(&INTERCEPT, |inner| site(&nest("intercept")(inner)));
         check(&ERROR, |inner| site(&nest("error")(inner)));
-        check(&REVERSE_PROXY, |inner| {
+        let checked = |inner: &str| {
             let uri = if inner.starts_with("health_uri") {
                 ""
             } else {
                 "health_uri /\n"
             };
-            site(&nest("reverse_proxy a")(&format!("{uri}{inner}")))
+            format!("{uri}{inner}")
+        };
+        check(&REVERSE_PROXY, |inner| {
+            site(&nest("reverse_proxy a")(&checked(inner)))
         });
         check(&TRANSPORT, |inner| {
             site(&nest("reverse_proxy a")(&nest("transport http")(inner)))
@@ -404,7 +407,7 @@ mod tests {
             site(&nest("forward_auth a")(&format!("{uri}{inner}")))
         });
         check(&PHP_FASTCGI, |inner| {
-            site(&nest("php_fastcgi a:9000")(inner))
+            site(&nest("php_fastcgi a:9000")(&checked(inner)))
         });
         check(&logs::ACCESS, |inner| site(&nest("log")(inner)));
         check(&log_output::FILE, |inner| {

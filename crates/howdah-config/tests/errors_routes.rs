@@ -364,8 +364,16 @@ fn upstreams() {
             "3:11: `0` is not a whole number for `max_fails`; give a number of at least 1",
         ),
         (
-            "php_fastcgi a:1 {\nhealth_uri /ping\n}",
-            "3:1: `health_uri` is not supported in this version; PHP-FPM is not asked whether it is well; with `fail_duration` one that fails gets no requests for a while",
+            "php_fastcgi a:1 {\nhealth_uri ping\n}",
+            "3:12: `ping` is not a path; a path starts with `/` and has no spaces",
+        ),
+        (
+            "php_fastcgi a:1 {\nhealth_status 200\n}",
+            "2:1: the options of `health_uri` are here without it; write `health_uri PATH` too",
+        ),
+        (
+            "php_fastcgi a:1 {\nhealth_uri /ping\nhealth_body pong\n}",
+            "4:1: `health_body` is not supported in this version",
         ),
         (
             "php_fastcgi localhost",

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use common::{full, handler};
 use howdah_config::model::{
-    Balance, CertificateFiles, FastCgi, Handler, Policy, ReverseProxy, Upstream, UpstreamTls,
+    Balance, CertificateFiles, FastCgi, Handler, HealthCheck, Policy, ReverseProxy, Upstream,
+    UpstreamTls,
 };
 
 fn proxy(directive: &str) -> ReverseProxy {
@@ -134,6 +135,36 @@ fn upstreams_are_balanced_in_the_same_way() {
     let balance = fastcgi(&format!("php_fastcgi a:1 b:1 {{\n{EVERYTHING}\n}}")).balance;
     assert_eq!(balance, everything);
     assert_eq!(proxy("reverse_proxy a b c").balance, Balance::default());
+}
+
+#[test]
+fn upstreams_are_asked_in_the_same_way() {
+    for (options, expected) in [
+        ("", None),
+        (
+            "health_uri /up?full",
+            Some(HealthCheck {
+                uri: "/up?full".into(),
+                interval: Duration::from_secs(30),
+                timeout: Duration::from_secs(5),
+                status: (200, 299),
+            }),
+        ),
+        (
+            "health_status 4xx\nhealth_uri /ping\nhealth_interval 1s\nhealth_timeout 2s",
+            Some(HealthCheck {
+                uri: "/ping".into(),
+                interval: Duration::from_secs(1),
+                timeout: Duration::from_secs(2),
+                status: (400, 499),
+            }),
+        ),
+    ] {
+        let health = proxy(&format!("reverse_proxy a {{\n{options}\n}}")).health;
+        assert_eq!(health, expected, "{options}");
+        let health = fastcgi(&format!("php_fastcgi a:1 {{\n{options}\n}}")).health;
+        assert_eq!(health, expected, "{options}");
+    }
 }
 
 #[test]

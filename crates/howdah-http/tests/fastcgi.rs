@@ -6,15 +6,17 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 use support::front::front;
-use support::{Harness, Reply, closed_port};
+use support::{Harness, Reply, closed_port, wait_until};
 use tempfile::TempDir;
 
 const END_REQUEST: u8 = 3;
+const PARAMS: u8 = 4;
 const STDIN: u8 = 5;
 const STDOUT: u8 = 6;
 /// Of an end: there is too much to do.
@@ -28,10 +30,20 @@ enum Manner {
     Refuse,
 }
 
-/// An upstream that answers with its number and the length of the body.
+/// An upstream that answers with its number and the length of the body. At `/ping` it says whether it is
+/// well.
 struct Upstream {
     address: SocketAddr,
     requests: Arc<AtomicUsize>,
+    pings: Arc<Pings>,
+}
+
+/// Questions for `/ping`.
+struct Pings {
+    /// The status that they are answered with; 0: not at all.
+    status: AtomicU16,
+    /// The variables of the last one.
+    last: Mutex<String>,
 }
 
 impl Upstream {
@@ -42,15 +54,32 @@ impl Upstream {
     fn listen(listener: TcpListener, number: usize, manner: Manner) -> Self {
         let address = listener.local_addr().unwrap();
         let requests = Arc::new(AtomicUsize::new(0));
-        let count = Arc::clone(&requests);
+        let pings = Arc::new(Pings {
+            status: AtomicU16::new(200),
+            last: Mutex::default(),
+        });
+        let (count, asked) = (Arc::clone(&requests), Arc::clone(&pings));
         thread::spawn(move || {
+            let mut unanswered = Vec::new();
             for stream in listener.incoming() {
                 count.fetch_add(1, SeqCst);
+                let stream = stream.unwrap();
                 // A server that hangs up is no failure.
-                let _ = serve(&stream.unwrap(), number, manner);
+                let _ = serve(&stream, number, manner, &asked);
+                if asked.status.load(SeqCst) == 0 {
+                    unanswered.push(stream);
+                }
             }
         });
-        Self { address, requests }
+        Self {
+            address,
+            requests,
+            pings,
+        }
+    }
+
+    fn answer_pings(&self, status: u16) {
+        self.pings.status.store(status, SeqCst);
     }
 
     fn requests(&self) -> usize {
@@ -58,7 +87,12 @@ impl Upstream {
     }
 }
 
-fn serve(mut stream: &TcpStream, number: usize, manner: Manner) -> io::Result<()> {
+fn serve(
+    mut stream: &TcpStream,
+    number: usize,
+    mut manner: Manner,
+    pings: &Pings,
+) -> io::Result<()> {
     let mut length = 0;
     loop {
         let mut header = [0; 8];
@@ -66,11 +100,20 @@ fn serve(mut stream: &TcpStream, number: usize, manner: Manner) -> io::Result<()
         let size = usize::from(u16::from_be_bytes([header[4], header[5]]));
         let mut content = vec![0; size + usize::from(header[6])];
         stream.read_exact(&mut content)?;
-        if header[1] == STDIN {
-            if size == 0 {
-                break;
+        match header[1] {
+            STDIN if size == 0 => break,
+            STDIN => length += size,
+            PARAMS if size > 0 => {
+                let variables = String::from_utf8_lossy(&content).into_owned();
+                if variables.contains("SCRIPT_NAME/ping") {
+                    *pings.last.lock().unwrap() = variables;
+                    manner = match pings.status.load(SeqCst) {
+                        0 => return Ok(()),
+                        status => Manner::Answer(status),
+                    };
+                }
             }
-            length += size;
+            _ => {}
         }
     }
     let mut record = |kind: u8, content: &[u8]| {
@@ -92,6 +135,7 @@ fn serve(mut stream: &TcpStream, number: usize, manner: Manner) -> io::Result<()
 /// A server in front of these upstreams, with these options.
 struct Site {
     harness: Harness,
+    root: PathBuf,
     _directory: TempDir,
 }
 
@@ -105,6 +149,7 @@ fn site(upstreams: &[SocketAddr], options: &str) -> Site {
     );
     Site {
         harness: front(&upstreams.join(" "), "", &text),
+        root: directory.path().to_owned(),
         _directory: directory,
     }
 }
@@ -215,4 +260,54 @@ fn clients_stay_with_their_upstream() {
     }
     let seen: BTreeSet<String> = (0..40).map(|number| of(&format!("/?{number}"))).collect();
     assert_eq!(seen.len(), 2);
+}
+
+#[test]
+fn upstreams_are_asked_whether_they_are_well() {
+    let (one, two) = (Upstream::start(1, WELL), Upstream::start(2, WELL));
+    one.answer_pings(503);
+    let site = site(
+        &[one.address, two.address],
+        "lb_policy first\nenv APP own\nenv FROM {remote_host}\nhealth_uri /ping?full\nhealth_interval 10ms\n\
+         health_timeout 300ms",
+    );
+    wait_until("the one that is not well gets no requests", || {
+        site.upstream() == "2"
+    });
+    let variables = one.pings.last.lock().unwrap().clone();
+    for part in [
+        "REQUEST_METHODGET",
+        "QUERY_STRINGfull",
+        "REQUEST_URI/ping?full",
+        "HTTP_USER_AGENTHowdah",
+        "APPown",
+        // Below the root of the first request.
+        &format!("{}/ping", site.root.display()),
+        &format!("HTTP_HOST{}", one.address),
+    ] {
+        assert!(variables.contains(part), "{part}: {variables:?}");
+    }
+    assert!(!variables.contains("FROM"), "{variables:?}");
+    one.answer_pings(204);
+    wait_until("it gets requests again", || site.upstream() == "1");
+    // It takes the connection, and says nothing.
+    one.answer_pings(0);
+    wait_until("it has none again", || site.upstream() == "2");
+    two.answer_pings(500);
+    wait_until("nobody is left", || site.get().status == 503);
+    let before = two.requests();
+    wait_until("questions go on", || two.requests() > before);
+}
+
+#[test]
+fn other_answers_may_be_those_of_who_is_well() {
+    let (one, two) = (Upstream::start(1, WELL), Upstream::start(2, WELL));
+    two.answer_pings(404);
+    let site = site(
+        &[one.address, two.address],
+        "lb_policy first\nhealth_uri /ping\nhealth_interval 10ms\nhealth_status 404",
+    );
+    wait_until("the one that answers 200 gets no requests", || {
+        site.upstream() == "2"
+    });
 }

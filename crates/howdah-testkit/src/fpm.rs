@@ -148,6 +148,9 @@ impl Drop for Fpm {
 
 const SOCKET: &str = "fpm.sock";
 
+/// The path at which it answers `pong` itself, without a script.
+pub const PING: &str = "/fpm-ping";
+
 /// The newest `/usr/sbin/php-fpm8.*`.
 fn program() -> Option<PathBuf> {
     fs::read_dir("/usr/sbin")
@@ -182,6 +185,7 @@ fn configuration(directory: &Path, children: usize) -> String {
          listen = {}\n\
          pm = static\n\
          pm.max_children = {children}\n\
+         ping.path = {PING}\n\
          catch_workers_output = yes\n\
          decorate_workers_output = no\n",
         socket.display()

@@ -1,6 +1,6 @@
 //! `php_fastcgi`: a server in front of PHP-FPM, with the rules of `php_server`.
 
-use howdah_testkit::fpm::{Fpm, Options};
+use howdah_testkit::fpm::{Fpm, Options, PING};
 use howdah_testkit::{Request, Server, Www};
 use howdah_tests::caddyfile;
 
@@ -147,4 +147,56 @@ fn one_fpm_stands_in_for_another() {
             response.text()
         );
     }
+}
+
+#[test]
+fn an_fpm_is_asked_whether_it_is_well() {
+    let www = application();
+    let (one, two) = (
+        Fpm::start(&Options::default()),
+        Fpm::start(&Options::default()),
+    );
+    let site = format!(
+        "root * {}\n php_fastcgi unix/{} unix/{} {{\n lb_policy first\n health_uri {PING}\n health_interval 20ms\n }}",
+        www.path().display(),
+        one.socket().display(),
+        two.socket().display()
+    );
+    let server = Server::caddyfile(caddyfile("frankenphp {\nfront_threads 1\n}", &site)).start();
+    server.get("/").assert(200, "index / /index.php  ");
+    let socket = one.socket();
+    drop(one);
+    server.expect_log("an upstream is not well and gets no requests");
+    let line = server.wait_log("an upstream is not well and gets no requests");
+    let name = format!("unix/{}", socket.display());
+    assert_eq!(line.text("upstream"), Some(name.as_str()));
+    // No attempt to reach it fails: that would be a warning.
+    for _ in 0..3 {
+        let response = server.send(&Request::new("POST", "/echo.php").body("x"));
+        response.assert_status(201);
+    }
+}
+
+#[test]
+fn a_script_may_say_whether_php_is_well() {
+    let www = application().file(
+        "health.php",
+        "<?php $ill = is_file(__DIR__ . '/ill') || ($_SERVER['APP'] ?? '') !== 'own' || $_GET !== ['db' => '1'];\n\
+         error_log('asked'); http_response_code($ill ? 503 : 200); echo str_repeat('x', 100_000);",
+    );
+    let fpm = Fpm::start(&Options::default());
+    let server = serve(
+        &www,
+        &fpm,
+        "health_uri /health.php?db=1\n health_interval 20ms",
+    );
+    server.get("/").assert(200, "index / /index.php  own");
+    std::fs::write(www.path().join("ill"), "").expect("written");
+    server.expect_log("an upstream is not well and gets no requests: it answered 503");
+    server.wait_log("an upstream is not well and gets no requests");
+    server.expect_log("no FastCGI server is well");
+    server.get("/").assert_status(503);
+    std::fs::remove_file(www.path().join("ill")).expect("removed");
+    server.wait_log("an upstream is well again");
+    server.get("/").assert(200, "index / /index.php  own");
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::balance;
 use super::files::{candidates, query_start};
+use super::health;
 use super::hot_reload;
 use super::intercept::{self, HANDLE_RESPONSE, REPLACE_STATUS};
 use super::scope::Scope;
@@ -36,6 +37,7 @@ pub(crate) struct Draft {
     /// Of `php_fastcgi`.
     upstreams: Vec<Upstream>,
     balance: balance::Draft,
+    health: health::Draft,
     dial_timeout: Option<Duration>,
     read_timeout: Option<Duration>,
     write_timeout: Option<Duration>,
@@ -187,9 +189,6 @@ pub(crate) const PHP_SERVER: Table<Draft> = Table {
     ],
 };
 
-const HEALTH: &str = "PHP-FPM is not asked whether it is well; with `fail_duration` one that fails gets no \
-                      requests for a while";
-
 /// Names of the block of `php_fastcgi`.
 pub(crate) const PHP_FASTCGI: Table<Draft> = Table {
     kind: "subdirective of `php_fastcgi`",
@@ -262,6 +261,26 @@ pub(crate) const PHP_FASTCGI: Table<Draft> = Table {
         Item::Supported(balance::UNHEALTHY_REQUEST_COUNT, |_, call, draft| {
             balance::unhealthy_request_count(call, &mut draft.balance)
         }),
+        Item::Supported(
+            Entry {
+                about: "Asks each upstream for this path by a FastCGI request, from the first request on, \
+                        and uses those that answer well. That is PHP-FPM's `ping.path` or \
+                        `pm.status_path`, or a script below the root that the first request has. It gets \
+                        the variables of `env` that have no placeholders.",
+                example: "health_uri /ping",
+                ..health::URI
+            },
+            |_, call, draft| health::uri(call, &mut draft.health),
+        ),
+        Item::Supported(health::INTERVAL, |_, call, draft| {
+            health::interval(call, &mut draft.health)
+        }),
+        Item::Supported(health::TIMEOUT, |_, call, draft| {
+            health::timeout(call, &mut draft.health)
+        }),
+        Item::Supported(health::STATUS, |_, call, draft| {
+            health::status(call, &mut draft.health)
+        }),
         Item::Supported(DIAL_TIMEOUT, |_, call, draft| {
             call.set(&mut draft.dial_timeout, duration(call)?)
         }),
@@ -308,10 +327,15 @@ pub(crate) const PHP_FASTCGI: Table<Draft> = Table {
         Item::Supported(REPLACE_STATUS, |cx, call, draft| {
             intercept::replace_status(cx, call, &mut draft.intercept)
         }),
-        Item::Unsupported("health_uri", HEALTH),
-        Item::Unsupported("health_interval", HEALTH),
-        Item::Unsupported("health_timeout", HEALTH),
-        Item::Unsupported("health_status", HEALTH),
+        Item::Unsupported("health_port", ""),
+        Item::Unsupported("health_upstream", ""),
+        Item::Unsupported("health_passes", ""),
+        Item::Unsupported("health_fails", ""),
+        Item::Unsupported("health_body", ""),
+        Item::Unsupported("health_method", ""),
+        Item::Unsupported("health_request_body", ""),
+        Item::Unsupported("health_follow_redirects", ""),
+        Item::Unsupported("health_headers", ""),
         Item::Unsupported(
             "lb_retry_match",
             "only requests that change nothing are repeated",
@@ -405,9 +429,11 @@ pub(crate) fn read_fastcgi(
     }
     let (index, try_files) = index_and_files(call, &mut draft)?;
     let balance = std::mem::take(&mut draft.balance).finish_in_turns(upstreams.len());
+    let health = std::mem::take(&mut draft.health).finish(call)?;
     let default = FastCgi::new(upstreams);
     let fastcgi = FastCgi {
         balance,
+        health,
         dial_timeout: draft.dial_timeout.unwrap_or(default.dial_timeout),
         read_timeout: draft.read_timeout,
         write_timeout: draft.write_timeout,

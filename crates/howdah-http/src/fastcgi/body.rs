@@ -24,7 +24,8 @@ const ERRORS_MAX: usize = 16 << 10;
 
 /// The standard error of a request, logged at its end; and the task that sends the request.
 pub(super) struct Problems {
-    id: u64,
+    /// Of the request; `None`: nothing is logged.
+    id: Option<u64>,
     is_captured: bool,
     /// There is a response, and it is no error.
     is_well: bool,
@@ -33,7 +34,7 @@ pub(super) struct Problems {
 }
 
 impl Problems {
-    pub(super) fn new(id: u64, is_captured: bool, sending: JoinHandle<()>) -> Self {
+    pub(super) fn new(id: Option<u64>, is_captured: bool, sending: JoinHandle<()>) -> Self {
         Self {
             id,
             is_captured,
@@ -56,12 +57,12 @@ impl Problems {
 impl Drop for Problems {
     fn drop(&mut self) {
         self.sending.abort();
-        if self.is_well && !self.is_captured {
+        let Some(id) = self.id.filter(|_| !self.is_well || self.is_captured) else {
             return;
-        }
+        };
         let text = String::from_utf8_lossy(&self.text);
         for line in text.lines().filter(|line| !line.trim().is_empty()) {
-            let request_id = format_args!("{:016x}", self.id);
+            let request_id = format_args!("{id:016x}");
             tracing::warn!(target: "howdah::php", %request_id, "{}", line.trim_end());
         }
     }
@@ -78,7 +79,7 @@ pub(super) struct Output {
     timer: Option<Pin<Box<Sleep>>>,
     is_over: bool,
     problems: Problems,
-    _active: Active,
+    _active: Option<Active>,
 }
 
 impl Output {
@@ -87,7 +88,6 @@ impl Output {
         (reader, decoder): (ReadHalf<Stream>, Decoder),
         limit: Option<Duration>,
         problems: Problems,
-        active: Active,
     ) -> Self {
         Self {
             first,
@@ -98,11 +98,20 @@ impl Output {
             timer: None,
             is_over: false,
             problems,
-            _active: active,
+            _active: None,
         }
     }
 
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
+    /// It is part of what is under way at its upstream.
+    pub(super) fn counted(self, active: Active) -> Self {
+        Self {
+            _active: Some(active),
+            ..self
+        }
+    }
+
+    /// The next part; `None` at its end.
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
         if !self.first.is_empty() {
             return Poll::Ready(Some(Ok(std::mem::take(&mut self.first))));
         }
@@ -149,8 +158,10 @@ impl Output {
 
     fn fail(&mut self, error: io::Error) -> Poll<Option<io::Result<Bytes>>> {
         self.is_over = true;
-        let request_id = format_args!("{:016x}", self.problems.id);
-        tracing::warn!(target: "howdah::php", %request_id, %error, "a response of the FastCGI server was cut off");
+        if let Some(id) = self.problems.id {
+            let request_id = format_args!("{id:016x}");
+            tracing::warn!(target: "howdah::php", %request_id, %error, "a response of the FastCGI server was cut off");
+        }
         Poll::Ready(Some(Err(error)))
     }
 }

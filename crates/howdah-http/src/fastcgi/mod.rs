@@ -5,13 +5,16 @@
 
 mod body;
 mod head;
+mod health;
 mod record;
 
+use std::cell::OnceCell;
 use std::io;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use howdah_cgi::Input;
 use howdah_config::model;
 use http::header::{SET_COOKIE, TRANSFER_ENCODING};
 use http::{Response, StatusCode};
@@ -23,6 +26,7 @@ use crate::answer;
 use crate::application::{AppRequest, RequestBody};
 use crate::balance::{Active, Balancer, Hint};
 use crate::files::FileStream;
+use crate::health::Checks;
 use crate::response::Content;
 use crate::upstream::{Stream, connect};
 
@@ -35,6 +39,13 @@ const OVERLOADED: u8 = 2;
 pub(crate) struct FastCgi {
     options: model::FastCgi,
     balancer: Balancer,
+    checks: Checks,
+    /// Of the first request; a script that answers checks is below it.
+    root: OnceCell<Rc<str>>,
+    /// `split`.
+    split: Box<[String]>,
+    /// What of `env` is the same for all requests.
+    env: Box<[(String, String)]>,
 }
 
 /// A script that goes to one of the upstreams.
@@ -106,7 +117,11 @@ impl FastCgiJob {
     pub(crate) async fn run(self, request: AppRequest) -> Response<Content> {
         let Self { upstreams, hint } = self;
         let request_id = request.id;
-        match opening(&request) {
+        upstreams
+            .root
+            .get_or_init(|| Rc::clone(&request.script.root));
+        upstreams.checks.start(&upstreams);
+        match opening(&request.input()) {
             Ok(start) => upstreams.call(request, &hint, start.into()).await,
             Err(error) => {
                 let request_id = format_args!("{request_id:016x}");
@@ -119,10 +134,18 @@ impl FastCgiJob {
 }
 
 impl FastCgi {
-    pub(crate) fn new(options: &model::FastCgi) -> Self {
+    /// The upstreams of a `php_fastcgi` whose scripts are `script`.
+    pub(crate) fn new(options: &model::FastCgi, script: &model::PhpScript) -> Self {
+        let constant = |(name, value): &(String, model::Template)| {
+            Some((name.clone(), value.as_text()?.to_owned()))
+        };
         Self {
-            options: options.clone(),
             balancer: Balancer::new(&options.upstreams, &options.balance),
+            checks: Checks::new(options.health.as_ref()),
+            root: OnceCell::new(),
+            split: script.split.clone().into(),
+            env: script.env.iter().filter_map(constant).collect(),
+            options: options.clone(),
         }
     }
 
@@ -172,14 +195,26 @@ impl FastCgi {
         }
     }
 
-    /// Has one upstream answer. What is sent is the start of the request and its body.
+    /// Has one upstream answer the request `id`.
     async fn attempt(
         &self,
         active: Active,
         id: u64,
-        (start, body): (Rc<[u8]>, Rc<RequestBody>),
+        sent: (Rc<[u8]>, Rc<RequestBody>),
     ) -> Result<Response<Content>, Failure> {
-        let upstream = &self.options.upstreams[active.index()];
+        let response = self.exchange(active.index(), Some(id), sent).await?;
+        Ok(response.map(|output| Content::Endpoint(Box::pin(output.counted(active)))))
+    }
+
+    /// Has one upstream answer. What is sent is the start of the request and its body. Without an `id`
+    /// nothing is logged.
+    async fn exchange(
+        &self,
+        index: usize,
+        id: Option<u64>,
+        (start, body): (Rc<[u8]>, Rc<RequestBody>),
+    ) -> Result<Response<Output>, Failure> {
+        let upstream = &self.options.upstreams[index];
         let stream = connect(upstream, self.options.dial_timeout)
             .await
             .map_err(Failure::Connect)?;
@@ -187,8 +222,8 @@ impl FastCgi {
         let limit = self.options.write_timeout;
         let sending = tokio::task::spawn_local(async move {
             let sent = send(&mut writer, &start, &body, limit).await;
-            if let Err(error) = sent {
-                // An upstream that has answered need not read the rest.
+            // An upstream that has answered need not read the rest.
+            if let (Err(error), Some(id)) = (sent, id) {
                 let request_id = format_args!("{id:016x}");
                 tracing::debug!(target: "howdah::php", %request_id, %error, "a request body was not read to its end");
             }
@@ -214,27 +249,26 @@ impl FastCgi {
             }
         };
         let (status, headers, bad) = head::parse(&output[..end]);
-        if bad > 0 {
+        if let (1.., Some(id)) = (bad, id) {
             let request_id = format_args!("{id:016x}");
             tracing::warn!(target: "howdah::php", %request_id, lines = bad, "lines of a response's header are no fields and were left out");
         }
         problems.note_status(status);
-        let mut response = answer::empty(status);
+        let first = Bytes::from(output).slice(end..);
+        let limit = self.options.read_timeout;
+        let mut response = Response::new(Output::new(first, (reader, decoder), limit, problems));
+        *response.status_mut() = status;
         *response.headers_mut() = headers;
         // The length of the body is this server's business.
         response.headers_mut().remove(TRANSFER_ENCODING);
-        let first = Bytes::from(output).slice(end..);
-        let limit = self.options.read_timeout;
-        let body = Output::new(first, (reader, decoder), limit, problems, active);
-        *response.body_mut() = Content::Endpoint(Box::pin(body));
         Ok(response)
     }
 }
 
 /// The start of the request with all variables.
-fn opening(request: &AppRequest) -> Result<Vec<u8>, OpeningError> {
+fn opening(input: &Input<'_>) -> Result<Vec<u8>, OpeningError> {
     let mut encoded = Vec::with_capacity(2048);
-    howdah_cgi::encode(&request.input(), &mut encoded)?;
+    howdah_cgi::encode(input, &mut encoded)?;
     let variables = howdah_cgi::decode(&encoded)?;
     let mut out = Vec::with_capacity(encoded.len() + 64);
     record::begin(&mut out);

@@ -178,7 +178,7 @@ impl PhpServer {
         script.fastcgi = server
             .fastcgi
             .as_ref()
-            .map(|fastcgi| Rc::new(FastCgi::new(fastcgi)));
+            .map(|fastcgi| Rc::new(FastCgi::new(fastcgi, &server.script)));
         let script = script;
         let intercept = match &server.fastcgi {
             Some(fastcgi) if !fastcgi.intercept.rules.is_empty() => {
