@@ -333,6 +333,33 @@ fn try_files_and_matchers() {
 }
 
 #[test]
+fn no_nul_comes_into_a_path_by_a_query() {
+    let value = Placeholder::QueryValue("a".into());
+    let candidates = vec![
+        Template::text("/none"),
+        template(vec![text("/index.php/"), placeholder(value)]),
+    ];
+    let body = template(vec![placeholder(Placeholder::Path)]);
+    let harness = Harness::start(&config(vec![
+        route(Handler::TryFiles(
+            TryFiles {
+                candidates,
+                fallback_status: None,
+            },
+            TryPolicy::FirstExistFallback,
+        )),
+        route(Handler::Respond {
+            body,
+            status: Status::Code(200),
+            close: false,
+        }),
+    ]));
+    assert_eq!(harness.get("/x?a=b").text(), "/index.php/b");
+    let replaced = harness.get("/x?a=b%00/../c%00");
+    assert_eq!(replaced.text(), "/index.php/c%EF%BF%BD");
+}
+
+#[test]
 fn hosts_choose_sites_and_roots() {
     let directory = tempfile::tempdir().unwrap();
     let base = directory.path();

@@ -115,7 +115,13 @@ impl Candidate {
         }
         match self.path.evaluate(context, Use::File) {
             Cow::Borrowed(path) => Cow::Borrowed(path),
-            Cow::Owned(path) => Cow::Owned(clean(&path).into_owned()),
+            Cow::Owned(mut path) => {
+                // A value of a query can have it, decoded; no path that goes on has, and no file's name.
+                if path.contains('\0') {
+                    path = path.replace('\0', "\u{fffd}");
+                }
+                Cow::Owned(clean(&path).into_owned())
+            }
         }
     }
 }

@@ -1,0 +1,407 @@
+//! `howdah_observe`: requests to the admin API.
+//!
+//! ```text
+//! 1 2 3              after how many bytes the body is cut; before them `-`: on a Unix socket, `+N`: a body
+//!                    that is longer by N kilobytes
+//! POST /load?query
+//! name: value        the request's fields, any number
+//!                    an empty line
+//! the body
+//! ```
+#![no_main]
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::pin::{Pin, pin};
+use std::sync::Mutex;
+use std::task::{Context, Poll, Waker};
+
+use bytes::Bytes;
+use http::header::{ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_TYPE, HOST, ORIGIN};
+use http::request::Parts;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri};
+use http_body::{Body, Frame, SizeHint};
+use libfuzzer_sys::fuzz_target;
+use serde_json::{Value, json};
+use tokio::runtime::Runtime;
+
+#[allow(dead_code, unreachable_pub, reason = "private to its crate")]
+#[path = "../../crates/howdah-observe/src/admin/address.rs"]
+mod address;
+#[allow(dead_code, unreachable_pub, reason = "private to its crate")]
+#[path = "../../crates/howdah-observe/src/admin/control.rs"]
+mod control;
+#[allow(dead_code, reason = "private to its crate")]
+#[path = "../../crates/howdah-observe/src/admin/guard.rs"]
+mod guard;
+#[allow(dead_code, reason = "private to its crate")]
+#[path = "../../crates/howdah-observe/src/admin/routes.rs"]
+mod routes;
+
+use address::AdminAddress;
+use control::{
+    Configuration, Control, ReloadError, Reloaded, ReloadedPool, Thread, UnhealthyError,
+};
+use guard::Guard;
+
+/// `howdah_observe::metrics`.
+mod metrics {
+    pub(crate) fn media_type(accept: Option<&str>) -> &'static str {
+        accept.map_or("text/plain", |_| "application/openmetrics-text")
+    }
+}
+
+/// Bytes that a body may have.
+const MAX_BODY: usize = 1 << 20;
+const KILOBYTE: Bytes = Bytes::from_static(&[b' '; 1024]);
+
+thread_local! {
+    static RUNTIME: Runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .expect("a runtime");
+    /// With a TCP address, and on a Unix socket.
+    static GUARDS: RefCell<[Guard; 2]> = RefCell::new(
+        ["box.local:2019", "unix//run/a.sock"].map(|address| {
+            Guard::new(&address.parse::<AdminAddress>().expect("an address"))
+        }),
+    );
+}
+
+fuzz_target!(|data: &[u8]| {
+    RUNTIME.with(|runtime| {
+        let _guard = runtime.enter();
+        _ = run(data);
+    });
+});
+
+/// What a request did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Did {
+    Reload(Option<String>),
+    Configure(Configuration),
+    Stop,
+    Asked(&'static str),
+}
+
+fn run(data: &[u8]) -> Option<()> {
+    let end = data.windows(2).position(|pair| pair == b"\n\n")?;
+    let (head, body) = (&data[..end], &data[end + 2..]);
+    let mut lines = head.split(|byte| *byte == b'\n');
+    let setting = str::from_utf8(lines.next()?).ok()?;
+    let (method, target) = str::from_utf8(lines.next()?).ok()?.split_once(' ')?;
+    let mut parts = Request::new(()).into_parts().0;
+    parts.method = Method::from_bytes(method.as_bytes()).ok()?;
+    parts.uri = Uri::try_from(target).ok()?;
+    parts.headers = fields(lines)?;
+    let (body, sent) = pieces(setting, body);
+    let unix = setting.starts_with('-');
+
+    let control = Seen::default();
+    let request = Request::from_parts(parts.clone(), body);
+    let answer = GUARDS.with_borrow(|guards| {
+        let answering = pin!(routes::answer(
+            &control,
+            &guards[usize::from(unix)],
+            request
+        ));
+        // Nothing that it waits for has to be waited for here.
+        match answering.poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(answer) => answer,
+            Poll::Pending => panic!("it waits"),
+        }
+    });
+    let did = control.0.into_inner().expect("no panic");
+    let (head, body) = answer.into_parts();
+    let body = body_of(body);
+
+    // Nothing is kept, and an error has a text.
+    assert_eq!(head.headers[CACHE_CONTROL], "no-store");
+    let kind = head.headers[CONTENT_TYPE].to_str().expect("text");
+    if kind == "application/json" {
+        let body: Value = serde_json::from_slice(&body).expect("JSON");
+        if !head.status.is_success() {
+            assert!(body["error"].as_str().is_some_and(|text| !text.is_empty()));
+        }
+    } else {
+        assert!(head.status.is_success());
+    }
+    let expected = expected(&parts, &sent, unix);
+    match &expected {
+        Ok(wanted) => {
+            assert_eq!(did[..], [wanted.clone()][..wanted.count()]);
+            let failed = did.contains(&Did::Reload(Some("nobody".into())));
+            assert_eq!(head.status.is_success(), !failed, "{did:?}");
+        }
+        Err(status) => {
+            assert_eq!(did, [], "refused and done");
+            assert_eq!(head.status, *status);
+        }
+    }
+    assert_eq!(
+        head.status == StatusCode::METHOD_NOT_ALLOWED,
+        head.headers.contains_key(ALLOW)
+    );
+    Some(())
+}
+
+impl Did {
+    /// Nothing is asked for what is known without.
+    fn count(&self) -> usize {
+        usize::from(*self != Self::Asked(""))
+    }
+}
+
+/// A plain reader of the request: what is to be done, or the status of the refusal.
+fn expected(parts: &Parts, body: &[u8], unix: bool) -> Result<Did, StatusCode> {
+    let headers = &parts.headers;
+    let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
+    if headers.contains_key(ORIGIN)
+        || !matches!(site, None | Some(b"none" | b"same-origin"))
+        || !unix && !is_local(parts)
+    {
+        return Err(StatusCode::FORBIDDEN);
+    }
+    let did = match parts.uri.path() {
+        "/config" | "/config/" => ("GET", Did::Asked("whole_config")),
+        "/config/apps/frankenphp" if parts.method == Method::PATCH => ("PATCH", Did::Reload(None)),
+        "/config/apps/frankenphp" => ("GET", Did::Asked("config")),
+        "/frankenphp/threads" => ("GET", Did::Asked("threads")),
+        "/frankenphp/workers/restart" => ("POST", Did::Reload(None)),
+        "/health" | "/readyz" => ("GET", Did::Asked("health")),
+        "/healthz" => ("GET", Did::Asked("")),
+        "/load" => ("POST", Did::Configure(Configuration::Same)),
+        "/metrics" => ("GET", Did::Asked("metrics")),
+        "/reload" => ("POST", Did::Configure(Configuration::Same)),
+        "/requests" => ("GET", Did::Asked("requests")),
+        "/status" => ("GET", Did::Asked("status")),
+        "/stop" => ("POST", Did::Stop),
+        _ => return Err(StatusCode::NOT_FOUND),
+    };
+    let is_head = parts.method == Method::HEAD && did.0 == "GET";
+    if parts.method != did.0 && !is_head {
+        return Err(StatusCode::METHOD_NOT_ALLOWED);
+    }
+    if body.len() > MAX_BODY {
+        return Err(StatusCode::PAYLOAD_TOO_LARGE);
+    }
+    match parts.uri.path() {
+        "/load" => {
+            let kind = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
+            let kind = kind.unwrap_or_default().to_ascii_lowercase();
+            let kind = kind.split(|byte| *byte == b';').next();
+            // Values that are no text have no right answer.
+            if kind.unwrap_or_default().trim_ascii() != b"text/caddyfile" {
+                return Err(StatusCode::UNSUPPORTED_MEDIA_TYPE);
+            }
+            let text = str::from_utf8(body).map_err(|_| StatusCode::BAD_REQUEST)?;
+            Ok(Did::Configure(Configuration::Text(text.to_owned())))
+        }
+        "/reload" => reload(parts.uri.query().unwrap_or_default()),
+        _ => Ok(did.1),
+    }
+}
+
+/// Addresses, and the names that the admin API has.
+fn is_local(parts: &Parts) -> bool {
+    let hosts: Vec<_> = parts.headers.get_all(HOST).iter().collect();
+    let host = match (parts.uri.host(), &hosts[..]) {
+        (Some(host), [] | [_]) => host.to_owned(),
+        (None, [one]) => {
+            let text = String::from_utf8_lossy(one.as_bytes()).into_owned();
+            match text.rfind(':') {
+                Some(at) if text[at + 1..].bytes().all(|byte| byte.is_ascii_digit()) => {
+                    text[..at].to_owned()
+                }
+                _ => text,
+            }
+        }
+        _ => return false,
+    };
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    let name = bare.to_ascii_lowercase();
+    name == "localhost" || name == "box.local" || bare.parse::<std::net::IpAddr>().is_ok()
+}
+
+/// As a form, of which nothing is left out: each name must be one that is known, each escape whole.
+fn reload(query: &str) -> Result<Did, StatusCode> {
+    let wrong = StatusCode::BAD_REQUEST;
+    let (mut pool, mut file) = (None, None);
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        let (name, value) = pair.split_once('=').ok_or(wrong)?;
+        let escapes = value.split('%').skip(1).all(|rest| {
+            let digits = rest.as_bytes().get(..2);
+            digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+        });
+        let decoded: Vec<u8> = form_urlencoded::parse(value.replace('=', "%3D").as_bytes())
+            .next()
+            .map(|(value, _)| value.into_owned().into_bytes())
+            .unwrap_or_default();
+        let decoded = String::from_utf8(decoded).map_err(|_| wrong)?;
+        let is_text = percent_encoding::percent_decode_str(value)
+            .decode_utf8()
+            .is_ok();
+        if value.is_empty() || !escapes || !is_text {
+            return Err(wrong);
+        }
+        match name {
+            "pool" => pool = Some(decoded),
+            "config" => file = Some(decoded),
+            _ => return Err(wrong),
+        }
+    }
+    match (pool, file) {
+        (Some(_), Some(_)) => Err(wrong),
+        (Some(pool), None) => Ok(Did::Reload(Some(pool))),
+        (None, Some(file)) => Ok(Did::Configure(Configuration::File(file.into()))),
+        (None, None) => Ok(Did::Configure(Configuration::Same)),
+    }
+}
+
+fn fields<'l>(lines: impl Iterator<Item = &'l [u8]>) -> Option<HeaderMap> {
+    let mut headers = HeaderMap::new();
+    for line in lines {
+        let colon = line.iter().position(|byte| *byte == b':')?;
+        headers.append(
+            HeaderName::from_bytes(&line[..colon]).ok()?,
+            HeaderValue::from_bytes(line[colon + 1..].trim_ascii()).ok()?,
+        );
+    }
+    // What is no text is read as none.
+    let text = |name| {
+        headers
+            .get(name)
+            .is_none_or(|value: &HeaderValue| value.to_str().is_ok())
+    };
+    (text(CONTENT_TYPE) && text(ACCEPT)).then_some(headers)
+}
+
+/// A body as it comes, in pieces.
+struct Pieces(VecDeque<Bytes>);
+
+/// The pieces, and all of them.
+fn pieces(setting: &str, body: &[u8]) -> (Pieces, Vec<u8>) {
+    let mut pieces = VecDeque::new();
+    let mut rest = body;
+    for word in setting.split(' ') {
+        if let Some(more) = word.strip_prefix('+').and_then(|more| more.parse().ok()) {
+            // More than twice as much as there may be says nothing new.
+            pieces.extend(std::iter::repeat_n(KILOBYTE, usize::min(more, 2048)));
+        } else if let Ok(length) = word.parse::<usize>() {
+            let (piece, left) = rest.split_at(length.min(rest.len()));
+            pieces.push_back(Bytes::copy_from_slice(piece));
+            rest = left;
+        }
+    }
+    pieces.push_back(Bytes::copy_from_slice(rest));
+    let all = pieces.iter().flatten().copied().collect();
+    (Pieces(pieces), all)
+}
+
+impl Body for Pieces {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Poll::Ready(
+            self.get_mut()
+                .0
+                .pop_front()
+                .map(|piece| Ok(Frame::data(piece))),
+        )
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::default()
+    }
+}
+
+fn body_of<B: Body<Data = Bytes, Error = Infallible>>(body: B) -> Vec<u8> {
+    let mut body = pin!(body);
+    let mut whole = Vec::new();
+    let mut cx = Context::from_waker(Waker::noop());
+    while let Poll::Ready(Some(Ok(frame))) = body.as_mut().poll_frame(&mut cx) {
+        whole.extend_from_slice(&frame.into_data().unwrap_or_default());
+    }
+    whole
+}
+
+/// Remembers what is asked of it.
+#[derive(Default)]
+struct Seen(Mutex<Vec<Did>>);
+
+impl Seen {
+    fn note(&self, did: Did) {
+        self.0.lock().expect("no panic").push(did);
+    }
+
+    fn asked(&self, what: &'static str) -> Value {
+        self.note(Did::Asked(what));
+        json!({})
+    }
+}
+
+impl Control for Seen {
+    async fn reload(&self, pool: Option<String>) -> Result<Reloaded, ReloadError> {
+        self.note(Did::Reload(pool.clone()));
+        if pool.as_deref() == Some("nobody") {
+            let (name, known) = ("nobody".into(), Vec::new());
+            return Err(ReloadError::UnknownPool { name, known });
+        }
+        let pools = vec![ReloadedPool {
+            pool: pool.unwrap_or_default(),
+            generation: 2,
+            took_ms: 1,
+        }];
+        Ok(Reloaded {
+            pools,
+            configuration: None,
+        })
+    }
+
+    async fn configure(&self, from: Configuration) -> Result<Reloaded, ReloadError> {
+        self.note(Did::Configure(from));
+        Ok(Reloaded {
+            pools: Vec::new(),
+            configuration: None,
+        })
+    }
+
+    async fn status(&self) -> Value {
+        self.asked("status")
+    }
+
+    async fn threads(&self) -> Vec<Thread> {
+        self.asked("threads");
+        Vec::new()
+    }
+
+    async fn requests(&self) -> Value {
+        self.asked("requests")
+    }
+
+    async fn metrics(&self) -> String {
+        self.asked("metrics").to_string()
+    }
+
+    fn whole_config(&self) -> Value {
+        self.asked("whole_config")
+    }
+
+    fn config(&self) -> Value {
+        self.asked("config")
+    }
+
+    async fn health(&self) -> Result<(), UnhealthyError> {
+        self.asked("health");
+        Ok(())
+    }
+
+    fn stop(&self) {
+        self.note(Did::Stop);
+    }
+}
