@@ -32,11 +32,32 @@ pub fn listen(path: &Path, mode: u32, backlog: i32) -> io::Result<UnixListener> 
 
 /// A server that was killed leaves its socket behind. One that answers is in use.
 fn remove_stale(path: &Path) -> io::Result<()> {
+    match look(path)? {
+        Place::Free => Ok(()),
+        Place::Stale => std::fs::remove_file(path),
+    }
+}
+
+/// What is at a path that can be listened at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// Nothing.
+    Free,
+    /// A socket at which nobody listens any more; [`listen`] puts its own in its place.
+    Stale,
+}
+
+/// Looks what is at `path` and changes nothing. Whether a file can be made there is not known by it.
+///
+/// # Errors
+/// [`ErrorKind::AddrInUse`] if a process listens there, [`ErrorKind::AlreadyExists`] if what is there is no
+/// socket, and any other that keeps one from finding out.
+pub fn look(path: &Path) -> io::Result<Place> {
+    // A path can be too long for a socket.
+    SockAddr::unix(path)?;
     match std::fs::symlink_metadata(path) {
         Ok(found) if found.file_type().is_socket() => match UnixStream::connect(path) {
-            Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
-                std::fs::remove_file(path)
-            }
+            Err(error) if error.kind() == ErrorKind::ConnectionRefused => Ok(Place::Stale),
             Ok(_) => Err(ErrorKind::AddrInUse.into()),
             Err(error) => Err(error),
         },
@@ -44,7 +65,7 @@ fn remove_stale(path: &Path) -> io::Result<()> {
             ErrorKind::AlreadyExists,
             "there is a file of this name that is no socket; remove it or choose another name",
         )),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Place::Free),
         Err(error) => Err(error),
     }
 }
@@ -65,8 +86,13 @@ mod tests {
             assert_eq!(error.kind(), ErrorKind::AddrInUse);
             UnixStream::connect(&path).expect("its own still");
             drop(listener);
-            assert!(path.exists(), "as after a kill");
+            assert_eq!(look(&path).expect("as after a kill"), Place::Stale);
         }
+        std::fs::remove_file(&path).expect("removed");
+        assert_eq!(look(&path).expect("nothing"), Place::Free);
+        let long = directory.path().join("a".repeat(108));
+        let error = look(&long).expect_err("too long");
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
         let file = directory.path().join("file");
         std::fs::write(&file, "kept").expect("written");
         let error = listen(&file, 0o200, 1).expect_err("no socket");

@@ -2,6 +2,7 @@
 
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixListener;
 use std::path::Path;
 
 use howdah_testkit::{Ended, ServerBuilder, Www};
@@ -121,6 +122,37 @@ fn a_port_that_is_taken_is_a_warning() {
     let port = address.port();
     let finding = finding(&report, &format!(":{port} is in use"));
     assert_eq!(finding["level"], "warning");
+}
+
+#[test]
+fn unix_sockets_are_looked_at() {
+    let app = Www::new();
+    let path = |name: &str| app.path().join(name).display().to_string();
+    let taken = UnixListener::bind(path("taken")).expect("bound");
+    let text = |name: &str| format!(":80 {{\nbind unix/{}\nrespond ok\n}}\n", path(name));
+    let check = |name: &str| {
+        let file = app.write("Caddyfile", text(name));
+        let ended = ServerBuilder::command(["doctor", "--json", "-c"])
+            .arg(file)
+            .run();
+        let report = report(&ended);
+        (ended, report)
+    };
+    let (ended, report) = check("taken");
+    assert_code(&ended, 0);
+    assert_eq!(finding(&report, "taken is in use")["level"], "warning");
+    drop(taken);
+    let (ended, report) = check("taken");
+    assert_code(&ended, 0);
+    assert_eq!(finding(&report, "nobody listens")["level"], "ok");
+    let (ended, report) = check("free");
+    assert_code(&ended, 0);
+    assert_eq!(finding(&report, "free is free")["level"], "ok");
+    assert!(!app.path().join("free").exists(), "doctor changes nothing");
+    let (ended, report) = check("none/a.sock");
+    assert_code(&ended, 1);
+    let folder = finding(&report, "none/a.sock");
+    assert_eq!(folder["level"], "error");
 }
 
 #[test]

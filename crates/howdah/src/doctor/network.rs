@@ -3,14 +3,18 @@
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
+use std::path::Path;
 
 use howdah_config::model::Config;
+use howdah_observe::unix_socket::{self, Place};
 
-use super::report::{Area, Report};
+use super::report::{Area, Expected, Report};
 
 pub(super) fn check(config: &Config, report: &mut Report) {
     let mut addresses = BTreeSet::new();
+    let mut sockets = BTreeSet::new();
     for site in &config.sites {
+        sockets.extend(site.unix_sockets.iter().map(|socket| &*socket.path));
         for address in &site.addresses {
             let any = [IpAddr::V6(Ipv6Addr::UNSPECIFIED)];
             let ips = if site.bind.is_empty() && site.unix_sockets.is_empty() {
@@ -23,6 +27,9 @@ pub(super) fn check(config: &Config, report: &mut Report) {
     }
     for address in addresses {
         try_one(address, report);
+    }
+    for path in sockets {
+        try_socket(path, report);
     }
 }
 
@@ -70,8 +77,61 @@ fn try_one(address: SocketAddr, report: &mut Report) {
     );
 }
 
+/// Unlike a port it is not bound: its file would be seen by others.
+fn try_socket(path: &Path, report: &mut Report) {
+    let address = format!("unix/{}", path.display());
+    let place = match unix_socket::look(path) {
+        Ok(place) => place,
+        Err(error) if error.kind() == ErrorKind::AddrInUse => {
+            return report.warning(
+                Area::Network,
+                format!("{address} is in use"),
+                format!(
+                    "fine if it is this server that runs already; `ss -lxp src {}` tells who it is",
+                    path.display()
+                ),
+            );
+        }
+        Err(error) => {
+            let advice = match error.kind() {
+                ErrorKind::AlreadyExists => "nothing but a socket gives way",
+                ErrorKind::PermissionDenied => {
+                    "run doctor as the user that runs the server; a socket of another user has to be \
+                     removed by that user"
+                }
+                _ => "mend `bind`: a path of a socket has at most 107 bytes",
+            };
+            return report.error(
+                Area::Network,
+                format!("cannot listen on {address}: {error}"),
+                advice,
+            );
+        }
+    };
+    // `bind` takes absolute paths alone.
+    let folder = path.parent().unwrap_or(path);
+    match Expected::WritableFolder.wrong(folder) {
+        Some((wrong, advice)) => report.error(
+            Area::Network,
+            format!("cannot listen on {address}: {}: {wrong}", folder.display()),
+            advice,
+        ),
+        None => report.ok(
+            Area::Network,
+            match place {
+                Place::Free => format!("{address} is free"),
+                Place::Stale => {
+                    format!("{address} is free: nobody listens at the socket there any more")
+                }
+            },
+        ),
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::os::unix::net::UnixListener;
+
     use super::super::report::Level;
     use super::*;
 
@@ -87,5 +147,36 @@ mod tests {
         assert_eq!(report.worst(None), Level::Error);
         try_one(SocketAddr::from(([127, 0, 0, 1], 0)), &mut report);
         assert_eq!(report.findings[2].level, Level::Ok);
+    }
+
+    #[test]
+    fn a_socket_is_looked_at_and_left_as_it_is() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("a.sock");
+        let mut report = Report::default();
+        try_socket(&path, &mut report);
+        assert!(!path.exists(), "doctor changes nothing");
+        let listener = UnixListener::bind(&path).expect("bound");
+        try_socket(&path, &mut report);
+        drop(listener);
+        try_socket(&path, &mut report);
+        assert!(path.exists(), "doctor changes nothing");
+        std::fs::write(dir.path().join("file"), "").expect("written");
+        try_socket(&dir.path().join("file"), &mut report);
+        try_socket(&dir.path().join("none/a.sock"), &mut report);
+        try_socket(&dir.path().join("a".repeat(108)), &mut report);
+        let expected = [
+            (Level::Ok, "a.sock is free"),
+            (Level::Warning, "a.sock is in use"),
+            (Level::Ok, "nobody listens"),
+            (Level::Error, "is no socket"),
+            (Level::Error, "none: No such file"),
+            (Level::Error, "cannot listen on unix//"),
+        ];
+        assert_eq!(report.findings.len(), expected.len());
+        for (finding, (level, text)) in report.findings.iter().zip(expected) {
+            assert_eq!(finding.level, level, "{finding:?}");
+            assert!(finding.text.contains(text), "{finding:?}");
+        }
     }
 }

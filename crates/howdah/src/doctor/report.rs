@@ -211,7 +211,8 @@ pub(super) enum Expected {
 }
 
 impl Expected {
-    fn wrong(self, path: &Path) -> Option<(String, &'static str)> {
+    /// What is wrong with the path, and what to do about it.
+    pub(super) fn wrong(self, path: &Path) -> Option<(String, &'static str)> {
         use rustix::fs::Access;
         let (folder, access) = match self {
             Self::ReadableFile => (false, Access::READ_OK),

@@ -1,5 +1,6 @@
 //! The users that the server and PHP are to run as: whether they are there, and may reach what they serve.
 
+use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -49,6 +50,16 @@ pub(super) fn check(config: &Config, roots: &[PathBuf], report: &mut Report) {
         && let Some(place) = account(user).and_then(|user| barred(user, storage, READ | WRITE))
     {
         tell(report, user, "write", storage, &place);
+    }
+    // Their files are made when the server is that user already.
+    let sockets = config.sites.iter().flat_map(|site| &site.unix_sockets);
+    let folders: BTreeSet<&Path> = sockets.filter_map(|socket| socket.path.parent()).collect();
+    for folder in folders {
+        if let Some(user) = &global.user
+            && let Some(place) = account(user).and_then(|user| barred(user, folder, WRITE))
+        {
+            tell(report, user, "write", folder, &place);
+        }
     }
 }
 
