@@ -60,7 +60,7 @@ fuzz_target!(|data: &[u8]| {
         ],
     );
     if let Some(entry) = entry_of(bytes) {
-        check_entry(&entry);
+        check_entry(entry);
     }
 });
 
@@ -172,8 +172,8 @@ fn line(entry: &Entry, format: LineFormat) -> String {
     text.to_owned()
 }
 
-fn check_entry(entry: &Entry) {
-    let json = line(entry, LineFormat::default());
+fn check_entry(mut entry: Entry) {
+    let json = line(&entry, LineFormat::default());
     assert!(!json.contains('\t'));
     let shown: Value = serde_json::from_str(&json).expect("JSON");
     let request = &shown["request"];
@@ -195,14 +195,15 @@ fn check_entry(entry: &Entry) {
         duration: DurationFormat::Text,
         ..LineFormat::default()
     };
-    let console = line(entry, console);
+    let console = line(&entry, console);
     let fields: Vec<&str> = console.split('\t').collect();
     let [_, "INFO", _, _, fields] = fields[..] else {
         panic!("a request has written a word");
     };
     let fields: Value = serde_json::from_str(fields).expect("JSON");
     assert_eq!(fields["request"], *request);
-    check_filters(entry);
+    entry.credentials = false;
+    check_filters(&entry);
 }
 
 fn check_headers(shown: &Value, headers: &HeaderMap) {
@@ -242,7 +243,7 @@ fn check_filters(entry: &Entry) {
         filters,
         ..LineFormat::default()
     };
-    let shown: Value = serde_json::from_str(&line(entry, format, false)).expect("JSON");
+    let shown: Value = serde_json::from_str(&line(entry, format)).expect("JSON");
     assert!(shown.get("resp_headers").is_none());
     assert_eq!(shown["user_id"].as_str().map(str::len), Some(8));
     let query = |target: &str| -> Vec<(String, String)> {
