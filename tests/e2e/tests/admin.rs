@@ -17,6 +17,15 @@ fn classic(global: &str) -> ServerBuilder {
     ))
 }
 
+/// What `/frankenphp/threads` says of each worker.
+fn threads(admin: &Admin) -> Vec<serde_json::Value> {
+    let answer = admin.get("/frankenphp/threads").json();
+    answer["ThreadDebugStates"]
+        .as_array()
+        .expect("threads")
+        .clone()
+}
+
 #[test]
 fn shows_pools_and_processes() {
     let server = classic(ON).start();
@@ -40,8 +49,7 @@ fn shows_pools_and_processes() {
     assert!(process::wait_until(PATIENCE, same));
     admin.get("/health").assert_status(200);
     admin.get("/config/apps/frankenphp").assert_status(200);
-    let threads = admin.get("/frankenphp/threads").json();
-    let threads = threads["ThreadDebugStates"].as_array().expect("threads");
+    let threads = threads(&admin);
     assert_eq!(threads.len(), 2);
     assert!(
         threads
@@ -50,11 +58,7 @@ fn shows_pools_and_processes() {
     );
     // A worker counts a request when its client has the response already.
     let counted = || {
-        let threads = admin.get("/frankenphp/threads").json();
-        let threads = threads["ThreadDebugStates"]
-            .as_array()
-            .expect("threads")
-            .clone();
+        let threads = self::threads(&admin);
         let counts = threads
             .iter()
             .filter_map(|thread| thread["RequestCount"].as_u64());
@@ -62,12 +66,10 @@ fn shows_pools_and_processes() {
     };
     assert!(process::wait_until(PATIENCE, counted));
     let waiting = || {
-        let threads = admin.get("/frankenphp/threads").json();
-        let mut threads = threads["ThreadDebugStates"]
-            .as_array()
-            .expect("threads")
-            .iter();
-        threads.all(|thread| thread["WaitingSinceMilliseconds"].as_u64() > Some(0))
+        let threads = self::threads(&admin);
+        threads
+            .iter()
+            .all(|thread| thread["WaitingSinceMilliseconds"].as_u64() > Some(0))
     };
     assert!(process::wait_until(PATIENCE, waiting));
 }
@@ -81,11 +83,7 @@ fn shows_the_request_that_runs() {
     let target = format!("/gate.php?gate={}", encode(gate.path()));
     running.send(&Request::get(target)).expect("sent");
     gate.reached();
-    let threads = admin.get("/frankenphp/threads").json();
-    let threads = threads["ThreadDebugStates"]
-        .as_array()
-        .expect("threads")
-        .clone();
+    let threads = threads(&admin);
     let busy: Vec<_> = threads
         .iter()
         .filter(|thread| thread["IsBusy"] == true)
