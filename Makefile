@@ -5,11 +5,14 @@ SHELL := /bin/bash
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 CARGO ?= cargo
 LISTEN ?= :8080
+# What the release is optimised by was counted with this compiler; another one, as a distribution's, cannot read it.
+PINNED := $(shell sed -n 's/^channel = "\(.*\)"/\1/p' rust-toolchain.toml)
+PROFILED = $(if $(findstring $(PINNED),$(shell PATH="$(PATH)" rustc --version)),--config 'build.rustflags=["-Cprofile-use=$(CURDIR)/pgo/howdah.profdata"]')
 # The PHP process: a hundred files in C.
 WORKER := $(MAKE) -j$(shell nproc) -C worker
 
 .DEFAULT_GOAL := help
-.PHONY: help serve build debug test check lint deny fmt bench bench-quick h2spec conformance soak fuzz miri reference clean
+.PHONY: help serve build debug test check lint deny fmt bench bench-quick h2spec conformance soak fuzz miri reference pgo clean
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
@@ -19,7 +22,7 @@ serve: build ## Build, then serve the demo application at http://localhost:8080
 
 build: ## Build target/release/howdah and target/release/howdah-php
 	@scripts/setup.sh build
-	$(CARGO) build --release --locked -p howdah
+	$(CARGO) build --release --locked -p howdah $(PROFILED)
 	$(WORKER) OUT=$(CURDIR)/target/release
 
 debug:
@@ -74,6 +77,11 @@ miri: ## Check the queue's unit tests with Miri, in some minutes; installs a nig
 		rustup toolchain install nightly --profile minimal --component miri --component rust-src
 	PROPTEST_CASES=4 MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-permissive-provenance" \
 		$(CARGO) +nightly miri test --locked --target-dir target/miri -p howdah-shm --lib
+
+pgo: ## Count anew what the release is optimised by, in ten minutes
+	@scripts/setup.sh test
+	@scripts/setup.sh bench
+	pgo/measure.sh
 
 reference: ## Write the reference pages anew from the code
 	$(CARGO) run -q --locked -p howdah-config --example reference > docs/reference/caddyfile.md

@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 # Fixtures that must not compile live in folders of these names.
-mapfile -t files < <(find examples php tests tools -name '*.php' -type f -not -path '*/vendor/*' \
+mapfile -t files < <(find examples pgo php tests tools -name '*.php' -type f -not -path '*/vendor/*' \
 	-not -path '*/broken/*' -not -path '*/error/*' 2>/dev/null)
 [ ${#files[@]} -gt 0 ] || { echo "lint-php: found no PHP files below $PWD" >&2; exit 1; }
 # shellcheck disable=SC2016 # the inner shell expands these
@@ -12,7 +12,7 @@ printf '%s\0' "${files[@]}" | xargs -0 -n 1 -P 2 sh -c \
 	'said=$(php -n -d short_open_tag=0 -d display_errors=1 -l "$1" 2>&1) || { printf "%s\n" "$said" >&2; exit 1; }' sh
 
 # Fixtures of tests may look as odd as what they stand for; what people run and read may not.
-styled=(examples/demo tools/php)
+styled=(examples/demo pgo tools/php)
 [ -d php ] && styled+=(php)
 if command -v phpcs >/dev/null; then
 	phpcs -q --standard=tools/php/phpcs.xml "${styled[@]}"
