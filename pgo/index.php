@@ -1,5 +1,7 @@
 <?php
 
+declare(strict_types=1);
+
 // A short page, a long one with ?lines=N, or the length of what was sent.
 
 if ($_SERVER['REQUEST_METHOD'] === 'POST') {
