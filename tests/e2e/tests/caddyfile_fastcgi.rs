@@ -33,13 +33,14 @@ fn application() -> Www {
         .file("a.txt", "text")
 }
 
+/// With one front thread: each finds out for itself which upstreams are well.
 fn serve(www: &Www, fpm: &Fpm, block: &str) -> Server {
     let site = format!(
         "root * {}\n php_fastcgi unix/{} {{\n env APP own\n {block}\n }}\n file_server",
         www.path().display(),
         fpm.socket().display()
     );
-    Server::caddyfile(caddyfile("", &site)).start()
+    Server::caddyfile(caddyfile("frankenphp {\nfront_threads 1\n}", &site)).start()
 }
 
 #[test]
