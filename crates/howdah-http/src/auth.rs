@@ -151,7 +151,7 @@ impl Drop for Turn {
 impl Check {
     /// `None`: too many wait already.
     pub(crate) async fn run(self) -> Option<Verdict> {
-        let _turn = Turn::take()?;
+        let turn = Turn::take()?;
         let Self {
             auth,
             password,
@@ -160,8 +160,12 @@ impl Check {
             has_user,
         } = self;
         // The semaphore is never closed.
-        let _permit = AT_WORK.acquire().await.ok()?;
-        let work = tokio::task::spawn_blocking(move || bcrypt::verify(&password, &hash));
+        let permit = AT_WORK.acquire().await.ok()?;
+        // A client that leaves ends this future, but not the work: that holds its place until it is done.
+        let work = tokio::task::spawn_blocking(move || {
+            let (_permit, _turn) = (permit, turn);
+            bcrypt::verify(&password, &hash)
+        });
         let good = match work.await {
             Ok(Ok(good)) => good && has_user,
             Ok(Err(error)) => {
@@ -179,5 +183,64 @@ impl Check {
             known.insert(key, clock::now() + KNOWN_FOR);
         }
         Some(Verdict::Password { key, good })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::task::{Context, Waker};
+
+    use super::*;
+
+    /// Of the lowest cost.
+    const HASH: &str = "$2y$04$fir/n2iOE8UEd1Z1WKkWc.L8T/9UWqPFWcTFwB3Uikg3vW7c3pK4u";
+
+    fn check() -> Check {
+        let auth = Auth::compile(&BasicAuth {
+            users: vec![("a".into(), HASH.into())],
+            realm: String::new(),
+        });
+        Check {
+            auth: Rc::new(auth),
+            password: b"a".to_vec(),
+            hash: HASH.into(),
+            key: 0,
+            has_user: true,
+        }
+    }
+
+    #[test]
+    fn clients_that_leave_do_not_lift_the_bound() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .max_blocking_threads(1)
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            // The work cannot be done before this is.
+            let (go, wait) = mpsc::channel::<()>();
+            let before = tokio::task::spawn_blocking(move || wait.recv());
+            let free = AT_WORK.available_permits();
+            for count in 1..=free {
+                let mut run = Box::pin(check().run());
+                let mut cx = Context::from_waker(Waker::noop());
+                assert!(run.as_mut().poll(&mut cx).is_pending());
+                drop(run);
+                assert_eq!(AT_WORK.available_permits(), free - count);
+                assert_eq!(PENDING.load(Relaxed), count);
+            }
+            // Who waits for a place, and leaves, has none.
+            let mut waiting = Box::pin(check().run());
+            let mut cx = Context::from_waker(Waker::noop());
+            assert!(waiting.as_mut().poll(&mut cx).is_pending());
+            drop(waiting);
+            assert_eq!(PENDING.load(Relaxed), free);
+
+            go.send(()).unwrap();
+            before.await.unwrap().unwrap();
+            let all = AT_WORK.acquire_many(u32::try_from(free).unwrap()).await;
+            drop(all.unwrap());
+            assert_eq!(PENDING.load(Relaxed), 0);
+        });
     }
 }
