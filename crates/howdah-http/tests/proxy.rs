@@ -348,3 +348,17 @@ fn unix_sockets_and_time_limits() {
     assert_eq!(slow.get("/").status, 504);
     assert!(TcpStream::connect(silent.local_addr().unwrap()).is_ok());
 }
+
+#[test]
+fn what_cannot_be_sent_to_anybody_is_no_failure() {
+    let back = back();
+    let front = front(
+        &back.address(),
+        "",
+        "handle_path /api/* {\nreverse_proxy UP {\nfail_duration 1h\n}\n}",
+    );
+    // Three bytes become one, which is no UTF-8 and becomes nine: no URI is that long.
+    let target = format!("/api/{}", "%FF".repeat(9_000));
+    assert_eq!(front.get(&target).status, 400);
+    assert_eq!(front.get("/api/").status, 200);
+}

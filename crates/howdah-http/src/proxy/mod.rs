@@ -197,7 +197,9 @@ pub(crate) async fn send(
                     if let Some(error) = source.refusal() {
                         return Err(error);
                     }
-                    balancer.fail(index);
+                    if failure.is_of_upstream() {
+                        balancer.fail(index);
+                    }
                     // An upstream may have begun to work.
                     let may_repeat = !source.is_begun() && is_harmless(&failure, &job);
                     let again = may_repeat && attempts.are_left();
@@ -224,6 +226,14 @@ pub(crate) async fn send(
             return Ok(answer::plain(refusal));
         }
         attempts.pause().await;
+    }
+}
+
+impl Failure {
+    /// Whether it says anything about the upstream. What cannot be sent to any of them does not: a client
+    /// could have them all taken for ill.
+    fn is_of_upstream(&self) -> bool {
+        !matches!(self, Self::Request(_))
     }
 }
 
