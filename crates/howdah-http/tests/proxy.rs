@@ -7,9 +7,10 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::UnixListener;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use support::front::{back, front};
-use support::{closed_port, wait_until};
+use support::{PATIENCE, closed_port, wait_until};
 
 #[test]
 fn requests_and_responses_pass() {
@@ -346,6 +347,8 @@ fn unix_sockets_and_time_limits() {
         "reverse_proxy UP {\ntransport http {\nresponse_header_timeout 50ms\n}\n}",
     );
     assert_eq!(slow.get("/").status, 504);
+    let post = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc";
+    assert_eq!(slow.send(post).status, 504);
     assert!(TcpStream::connect(silent.local_addr().unwrap()).is_ok());
 }
 
@@ -361,4 +364,36 @@ fn what_cannot_be_sent_to_anybody_is_no_failure() {
     let target = format!("/api/{}", "%FF".repeat(9_000));
     assert_eq!(front.get(&target).status, 400);
     assert_eq!(front.get("/api/").status, 200);
+}
+
+#[test]
+fn slow_uploads_are_not_the_upstreams() {
+    let back = back();
+    let options = "{\nfail_duration 1h\ntransport http {\nresponse_header_timeout 1s\n}\n}";
+    let to_back = front(&back.address(), "", &format!("reverse_proxy UP {options}"));
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let to_silent = front(
+        &silent.local_addr().unwrap().to_string(),
+        "",
+        &format!("reverse_proxy UP {options}"),
+    );
+    let mut clients = [to_back.connect(), to_silent.connect()];
+    for client in &mut clients {
+        client.write(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 6\r\n\r\nabc");
+        // The wait is what is tested: it is longer than an upstream has.
+        let wait = Some(Duration::from_millis(1_500));
+        client.stream.set_read_timeout(wait).unwrap();
+        let answer = client.stream.read(&mut [0]);
+        assert!(answer.is_err(), "an answer, or the end: {answer:?}");
+        client.stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    }
+    let [mut uploading, mut unanswered] = clients;
+    uploading.write(b"def");
+    assert_eq!(uploading.reply(true).value("length"), "6");
+    assert_eq!(to_back.get("/").status, 200);
+    let begun = Instant::now();
+    unanswered.write(b"def");
+    assert_eq!(unanswered.reply(true).status, 504);
+    assert!(begun.elapsed() >= Duration::from_secs(1));
+    assert_eq!(to_silent.get("/").status, 503);
 }

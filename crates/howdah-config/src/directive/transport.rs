@@ -20,7 +20,7 @@ pub(crate) const TRANSPORT: Table<ReverseProxy> = Table {
                 name: "response_header_timeout",
                 syntax: "response_header_timeout DURATION",
                 default: "no limit",
-                about: "How long an upstream may take to answer; then the client is answered 504.",
+                about: "How long an upstream may take to answer when it was given the request; then the client is answered 504. Time in which the client sends the body does not count.",
                 differs: "",
                 example: "response_header_timeout 30s",
             },

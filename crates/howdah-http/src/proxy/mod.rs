@@ -132,9 +132,10 @@ impl Upstreams {
         let sending = self.client.request(request);
         let result = match self.header_timeout {
             None => sending.await,
-            Some(limit) => match tokio::time::timeout(limit, sending).await {
-                Ok(result) => result,
-                Err(_) => return Err(Failure::HeaderTimeout),
+            Some(limit) => tokio::select! {
+                biased;
+                result = sending => result,
+                () = source.silence(limit) => return Err(Failure::HeaderTimeout),
             },
         };
         result.map_err(|error| failure(&error))

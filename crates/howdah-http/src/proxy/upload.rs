@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
-use tokio::time::Sleep;
+use tokio::time::{Instant, Sleep};
 
 use crate::body::BodyError;
 use crate::incoming::Incoming;
@@ -25,6 +25,10 @@ struct Inner {
     wait: Duration,
     timer: Option<Pin<Box<Sleep>>>,
     is_begun: bool,
+    /// The upstream has taken all that there is, and the client has more.
+    is_awaited: bool,
+    /// When a part was handed over last, or the end.
+    handed: Option<Instant>,
     refused: Option<BodyError>,
 }
 
@@ -39,6 +43,8 @@ impl Source {
             wait,
             timer: None,
             is_begun: false,
+            is_awaited: false,
+            handed: None,
             refused: None,
         })))
     }
@@ -50,6 +56,21 @@ impl Source {
     /// Whether an upstream has had some of it.
     pub(super) fn is_begun(&self) -> bool {
         self.with(|inner| inner.is_begun)
+    }
+
+    /// Over when the upstream has done nothing for `limit`: since now, or since the body, or a part of it,
+    /// was handed over. Time that the client takes is not the upstream's.
+    pub(super) async fn silence(&self, limit: Duration) {
+        let mut since = Instant::now();
+        loop {
+            tokio::time::sleep(limit.saturating_sub(since.elapsed())).await;
+            let (is_awaited, handed) = self.with(|inner| (inner.is_awaited, inner.handed));
+            since = match handed {
+                _ if is_awaited => Instant::now(),
+                Some(handed) if handed > since => handed,
+                _ => return,
+            };
+        }
     }
 
     /// Why the client's body is refused, if it is.
@@ -101,7 +122,12 @@ impl Inner {
             return Poll::Ready(None);
         };
         self.is_begun = true;
-        let error = match Pin::new(body).poll_frame(cx) {
+        let polled = Pin::new(body).poll_frame(cx);
+        self.is_awaited = polled.is_pending();
+        if !self.is_awaited {
+            self.handed = Some(Instant::now());
+        }
+        let error = match polled {
             Poll::Pending => {
                 let wait = self.wait;
                 let timer = self
@@ -130,6 +156,7 @@ impl Inner {
             }
         };
         self.body = None;
+        self.is_awaited = false;
         let cause = io::Error::other(error.to_string());
         self.refused = Some(error);
         Poll::Ready(Some(Err(cause)))
