@@ -8,11 +8,12 @@ use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering::SeqCst};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
+use std::time::Duration;
 
 use support::front::front;
-use support::{Harness, Reply, closed_port, wait_until};
+use support::{Harness, PATIENCE, Reply, closed_port, wait_until};
 use tempfile::TempDir;
 
 const END_REQUEST: u8 = 3;
@@ -310,4 +311,54 @@ fn other_answers_may_be_those_of_who_is_well() {
     wait_until("the one that answers 200 gets no requests", || {
         site.upstream() == "2"
     });
+}
+
+/// More than sockets hold.
+const LARGE: usize = 8 << 20;
+
+fn large_post() -> String {
+    let body = "x".repeat(LARGE);
+    format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: {LARGE}\r\n\r\n{body}")
+}
+
+#[test]
+fn who_takes_nothing_of_a_request_is_given_up() {
+    // It accepts, in the kernel, and reads nothing.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let options = "write_timeout 50ms\nfail_duration 1h";
+    let site = site(&[silent.local_addr().unwrap()], options);
+    assert_eq!(site.harness.send(&large_post()).status, 504);
+    assert_eq!(site.get().status, 503);
+}
+
+#[test]
+fn who_has_answered_may_read_the_rest_later() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let (go, wait) = mpsc::channel::<()>();
+    let upstream = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let head = b"Status: 200\r\n\r\nfirst ";
+        stream.write_all(&[1, STDOUT, 0, 1, 0, 21, 0, 0]).unwrap();
+        stream.write_all(head).unwrap();
+        wait.recv().unwrap();
+        let pings = Pings {
+            status: AtomicU16::new(200),
+            last: Mutex::default(),
+        };
+        serve(&stream, 1, WELL, &pings).unwrap();
+    });
+    let site = site(&[address], "write_timeout 50ms");
+    let mut client = site.harness.connect();
+    client.write(large_post().as_bytes());
+    client.read_until(b"first ");
+    // The wait is what is tested: nothing is taken for longer than the limit.
+    let wait = Some(Duration::from_millis(300));
+    client.stream.set_read_timeout(wait).unwrap();
+    let answer = client.stream.read(&mut [0]);
+    assert!(answer.is_err(), "a part, or the end: {answer:?}");
+    client.stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    go.send(()).unwrap();
+    client.read_until(format!("length={LARGE}\n").as_bytes());
+    upstream.join().unwrap();
 }

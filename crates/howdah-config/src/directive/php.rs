@@ -300,7 +300,7 @@ pub(crate) const PHP_FASTCGI: Table<Draft> = Table {
                 name: "write_timeout",
                 syntax: "write_timeout DURATION",
                 default: "no limit",
-                about: "How long an upstream may take nothing of the request.",
+                about: "How long an upstream that has not answered yet may take nothing of the request; then the client is answered 504.",
                 differs: "",
                 example: "write_timeout 30s",
             },

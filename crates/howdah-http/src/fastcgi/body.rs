@@ -9,10 +9,10 @@ use bytes::Bytes;
 use http::StatusCode;
 use http_body::{Body, Frame, SizeHint};
 use tokio::io::{AsyncRead, ReadBuf, ReadHalf};
-use tokio::task::JoinHandle;
 use tokio::time::Sleep;
 
 use super::record::{Decoder, Record};
+use super::send::Sending;
 use super::timed_out;
 use crate::balance::Active;
 use crate::upstream::Stream;
@@ -22,7 +22,7 @@ pub(super) const READ: usize = 16 << 10;
 /// Bytes of standard error that are kept for the log.
 const ERRORS_MAX: usize = 16 << 10;
 
-/// The standard error of a request, logged at its end; and the task that sends the request.
+/// The standard error of a request, logged at its end.
 pub(super) struct Problems {
     /// Of the request; `None`: nothing is logged.
     id: Option<u64>,
@@ -30,17 +30,15 @@ pub(super) struct Problems {
     /// There is a response, and it is no error.
     is_well: bool,
     text: Vec<u8>,
-    sending: JoinHandle<()>,
 }
 
 impl Problems {
-    pub(super) fn new(id: Option<u64>, is_captured: bool, sending: JoinHandle<()>) -> Self {
+    pub(super) fn new(id: Option<u64>, is_captured: bool) -> Self {
         Self {
             id,
             is_captured,
             is_well: false,
             text: Vec::new(),
-            sending,
         }
     }
 
@@ -56,7 +54,6 @@ impl Problems {
 
 impl Drop for Problems {
     fn drop(&mut self) {
-        self.sending.abort();
         let Some(id) = self.id.filter(|_| !self.is_well || self.is_captured) else {
             return;
         };
@@ -79,6 +76,7 @@ pub(super) struct Output {
     timer: Option<Pin<Box<Sleep>>>,
     is_over: bool,
     problems: Problems,
+    sending: Sending,
     _active: Option<Active>,
 }
 
@@ -87,7 +85,7 @@ impl Output {
         first: Bytes,
         (reader, decoder): (ReadHalf<Stream>, Decoder),
         limit: Option<Duration>,
-        problems: Problems,
+        (problems, sending): (Problems, Sending),
     ) -> Self {
         Self {
             first,
@@ -98,6 +96,7 @@ impl Output {
             timer: None,
             is_over: false,
             problems,
+            sending,
             _active: None,
         }
     }
@@ -140,6 +139,9 @@ impl Output {
                 }
                 Poll::Ready(Err(error)) => return self.fail(error),
                 Poll::Pending => {
+                    if let Poll::Ready(failure) = self.sending.poll_failure(cx) {
+                        return self.fail(io::Error::other(failure));
+                    }
                     let Some(limit) = self.limit else {
                         return Poll::Pending;
                     };

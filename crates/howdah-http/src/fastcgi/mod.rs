@@ -1,14 +1,15 @@
 //! `php_fastcgi`: PHP-FPM (or its like) runs the script in place of this server's PHP.
 //!
-//! One connection a request, as nginx does it by default. The body of the request is sent by a task of its
-//! own, so that an upstream may answer before it has read everything.
+//! One connection a request, as nginx does it by default.
 
 mod body;
 mod head;
 mod health;
 mod record;
+mod send;
 
 use std::cell::OnceCell;
+use std::future::poll_fn;
 use std::io;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -18,14 +19,14 @@ use howdah_cgi::Input;
 use howdah_config::model;
 use http::header::{SET_COOKIE, TRANSFER_ENCODING};
 use http::{Response, StatusCode};
-use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf};
+use tokio::io::{AsyncReadExt, ReadHalf};
 
 use self::body::{Output, Problems};
 use self::record::{Decoder, Record, RecordError};
+use self::send::Sending;
 use crate::answer;
 use crate::application::{AppRequest, RequestBody};
 use crate::balance::{Active, Balancer, Hint};
-use crate::files::FileStream;
 use crate::health::Checks;
 use crate::response::Content;
 use crate::upstream::{Stream, connect};
@@ -70,6 +71,8 @@ enum Failure {
     Refused(u8),
     #[error("the header of its response is larger than {} bytes", head::SIZE_MAX)]
     HeaderSize,
+    #[error("the request body cannot be read: {0}")]
+    Body(io::Error),
 }
 
 /// Why a request cannot be passed on.
@@ -96,6 +99,7 @@ impl Failure {
             Self::Connect(error) | Self::Io(error) if error.kind() == io::ErrorKind::TimedOut => {
                 StatusCode::GATEWAY_TIMEOUT
             }
+            Self::Body(_) => StatusCode::INTERNAL_SERVER_ERROR,
             _ => StatusCode::BAD_GATEWAY,
         }
     }
@@ -107,8 +111,13 @@ impl Failure {
             Self::Connect(_) | Self::Refused(CANNOT_MULTIPLEX | OVERLOADED) => true,
             Self::Io(error) => is_safe && error.kind() != io::ErrorKind::TimedOut,
             Self::Nothing => is_safe,
-            Self::Record(_) | Self::Refused(_) | Self::HeaderSize => false,
+            Self::Record(_) | Self::Refused(_) | Self::HeaderSize | Self::Body(_) => false,
         }
+    }
+
+    /// Whether it says anything about the upstream.
+    fn is_of_upstream(&self) -> bool {
+        !matches!(self, Self::Body(_))
     }
 }
 
@@ -173,7 +182,9 @@ impl FastCgi {
                         return response;
                     }
                     Err(failure) => {
-                        self.balancer.fail(index);
+                        if failure.is_of_upstream() {
+                            self.balancer.fail(index);
+                        }
                         let again = failure.is_harmless(method.is_safe()) && attempts.are_left();
                         let request_id = format_args!("{id:016x}");
                         let status = failure.status();
@@ -212,27 +223,25 @@ impl FastCgi {
         &self,
         index: usize,
         id: Option<u64>,
-        (start, body): (Rc<[u8]>, Rc<RequestBody>),
+        sent: (Rc<[u8]>, Rc<RequestBody>),
     ) -> Result<Response<Output>, Failure> {
         let upstream = &self.options.upstreams[index];
         let stream = connect(upstream, self.options.dial_timeout)
             .await
             .map_err(Failure::Connect)?;
-        let (mut reader, mut writer) = tokio::io::split(stream);
-        let limit = self.options.write_timeout;
-        let sending = tokio::task::spawn_local(async move {
-            let sent = send(&mut writer, &start, &body, limit).await;
-            // An upstream that has answered need not read the rest.
-            if let (Err(error), Some(id)) = (sent, id) {
-                let request_id = format_args!("{id:016x}");
-                tracing::debug!(target: "howdah::php", %request_id, %error, "a request body was not read to its end");
-            }
-        });
-        let mut problems = Problems::new(id, self.options.capture_stderr, sending);
+        let (mut reader, writer) = tokio::io::split(stream);
+        let mut sending = Sending::start(writer, sent, self.options.write_timeout, id);
+        let mut problems = Problems::new(id, self.options.capture_stderr);
         let mut decoder = Decoder::default();
         let mut output: Vec<u8> = Vec::new();
         let end = loop {
-            match next(&mut reader, &mut decoder, self.options.read_timeout).await? {
+            let next = next(&mut reader, &mut decoder, self.options.read_timeout);
+            let record = tokio::select! {
+                biased;
+                record = next => record?,
+                failure = poll_fn(|cx| sending.poll_failure(cx)) => return Err(failure),
+            };
+            match record {
                 None | Some(Record::End(0)) => return Err(Failure::Nothing),
                 Some(Record::Error(text)) => problems.add(&text),
                 Some(Record::End(status)) => return Err(Failure::Refused(status)),
@@ -248,6 +257,7 @@ impl FastCgi {
                 }
             }
         };
+        sending.note_answer();
         let (status, headers, bad) = head::parse(&output[..end]);
         if let (1.., Some(id)) = (bad, id) {
             let request_id = format_args!("{id:016x}");
@@ -256,7 +266,8 @@ impl FastCgi {
         problems.note_status(status);
         let first = Bytes::from(output).slice(end..);
         let limit = self.options.read_timeout;
-        let mut response = Response::new(Output::new(first, (reader, decoder), limit, problems));
+        let output = Output::new(first, (reader, decoder), limit, (problems, sending));
+        let mut response = Response::new(output);
         *response.status_mut() = status;
         *response.headers_mut() = headers;
         // The length of the body is this server's business.
@@ -277,59 +288,6 @@ fn opening(input: &Input<'_>) -> Result<Vec<u8>, OpeningError> {
         .map(|variable| (variable.name, variable.value));
     record::params(pairs, &mut out);
     Ok(out)
-}
-
-async fn send(
-    writer: &mut (impl AsyncWrite + Unpin),
-    start: &[u8],
-    body: &RequestBody,
-    limit: Option<Duration>,
-) -> io::Result<()> {
-    write(writer, start, limit).await?;
-    match body {
-        RequestBody::Empty => {}
-        RequestBody::Memory(bytes) => send_part(writer, bytes, limit).await?,
-        RequestBody::Spooled(file) => {
-            let mut stream = FileStream::new(file.open()?, 0, file.len());
-            while let Some(part) = std::future::poll_fn(|cx| stream.poll_chunk(cx)).await {
-                send_part(writer, &part?, limit).await?;
-            }
-        }
-    }
-    write(writer, &record::stdin_end(), limit).await?;
-    writer.flush().await
-}
-
-async fn send_part(
-    writer: &mut (impl AsyncWrite + Unpin),
-    part: &Bytes,
-    limit: Option<Duration>,
-) -> io::Result<()> {
-    for (header, content) in record::stdin(part) {
-        write(writer, &header, limit).await?;
-        write(writer, &content, limit).await?;
-    }
-    Ok(())
-}
-
-async fn write(
-    writer: &mut (impl AsyncWrite + Unpin),
-    mut bytes: &[u8],
-    limit: Option<Duration>,
-) -> io::Result<()> {
-    let Some(limit) = limit else {
-        return writer.write_all(bytes).await;
-    };
-    while !bytes.is_empty() {
-        let written = tokio::time::timeout(limit, writer.write(bytes))
-            .await
-            .map_err(|_| timed_out())??;
-        if written == 0 {
-            return Err(io::ErrorKind::WriteZero.into());
-        }
-        bytes = &bytes[written..];
-    }
-    Ok(())
 }
 
 fn timed_out() -> io::Error {
