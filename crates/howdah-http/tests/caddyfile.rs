@@ -481,6 +481,18 @@ fn what_is_not_found_goes_on() {
     for target in ["/none", "/sub/", "/sub/none"] {
         assert_eq!(harness.get(target).status, 202, "{target}");
     }
+    // What is hidden is not there, be it a file, a folder or an index.
+    fs::write(directory.path().join("sub/index.html"), "index").unwrap();
+    fs::write(directory.path().join(".env"), "secret").unwrap();
+    let harness = serve(
+        directory.path(),
+        "route {\nfile_server {\nhide *.bin ROOT/sub/deep index.html\npass_thru\n}\nrespond on 202\n}",
+    );
+    fs::write(directory.path().join("sub/deep/c.txt"), "c").unwrap();
+    for target in ["/private/file.bin", "/sub/deep/c.txt", "/sub/", "/.env"] {
+        assert_eq!(harness.get(target).status, 202, "{target}");
+    }
+    assert_eq!(harness.get("/sub/b.txt").text(), "b");
     let harness = serve(
         directory.path(),
         "handle /down* {\nrewrite * /404.html\nfile_server {\nstatus 503\n}\n}\nrespond up",

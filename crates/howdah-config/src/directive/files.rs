@@ -102,7 +102,7 @@ pub(crate) const FILE_SERVER: Table<FileServer> = Table {
                 name: "pass_thru",
                 syntax: "pass_thru",
                 default: "what is not found is answered 404",
-                about: "What is not found goes on to the next directive.",
+                about: "What is not found, or hidden, goes on to the next directive.",
                 differs: "",
                 example: "pass_thru",
             },

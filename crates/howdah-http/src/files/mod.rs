@@ -99,7 +99,7 @@ impl FileOptions {
     }
 
     /// `path` is normalised, below `prefix`.
-    fn hides(&self, prefix: &str, path: &str) -> bool {
+    pub(crate) fn hides(&self, prefix: &str, path: &str) -> bool {
         if has_hidden_segment(path) || split_path(path, &self.scripts).is_some() {
             return true;
         }

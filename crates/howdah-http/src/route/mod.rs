@@ -680,16 +680,22 @@ fn change_request(changes: &[Rc<Change>], context: &mut Context<'_>) {
     }
 }
 
-/// Whether `file_server` finds anything to send.
+/// Whether `file_server` finds anything to send. What it hides is not there.
 fn exists(root: &Root, options: &FileOptions, context: &Context<'_>) -> bool {
-    match context.lookup.kind(root, &context.path) {
+    let kind = |path: &str| {
+        if options.hides(root.prefix(), path) {
+            Kind::Missing
+        } else {
+            context.lookup.kind(root, path)
+        }
+    };
+    match kind(&context.path) {
         Kind::File => true,
         Kind::Missing => false,
         Kind::Directory => {
             options.lists()
                 || options.index.iter().any(|index| {
-                    let path = format!("{}/{index}", context.path_without_slash());
-                    context.lookup.kind(root, &path) == Kind::File
+                    kind(&format!("{}/{index}", context.path_without_slash())) == Kind::File
                 })
         }
     }
