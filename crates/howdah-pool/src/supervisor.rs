@@ -81,8 +81,8 @@ impl Supervisor {
         spool: OwnedFd,
     ) -> Result<(Self, Vec<FrontSeeds>), StartError> {
         let root = Root::start(&options).await?;
-        let (mut supervisor, seeds) = Self::prepare(root.info.clone(), options, pools, spool)?;
-        supervisor.launch(root).await?;
+        let (mut supervisor, mut seeds) = Self::prepare(root.info.clone(), options, pools, spool)?;
+        supervisor.launch(root, &mut seeds).await?;
         Ok((supervisor, seeds))
     }
 
@@ -95,7 +95,7 @@ impl Supervisor {
         before: &Status,
     ) -> Result<(Self, Vec<FrontSeeds>), StartError> {
         let root = Root::start(&options).await?;
-        let (mut supervisor, seeds) = Self::prepare(root.info.clone(), options, pools, spool)?;
+        let (mut supervisor, mut seeds) = Self::prepare(root.info.clone(), options, pools, spool)?;
         supervisor.root_generation = u32::try_from(before.root_restarts).unwrap_or(u32::MAX);
         for pool in &mut supervisor.pools {
             if let Some(before) = before.pools.iter().find(|own| *own.name == *pool.name) {
@@ -103,7 +103,7 @@ impl Supervisor {
             }
         }
         supervisor.beside = true;
-        supervisor.launch(root).await?;
+        supervisor.launch(root, &mut seeds).await?;
         supervisor.beside = false;
         Ok((supervisor, seeds))
     }
@@ -147,8 +147,9 @@ impl Supervisor {
         Ok((supervisor, seeds))
     }
 
-    /// Starts the pools and waits until they serve.
-    async fn launch(&mut self, root: Root) -> Result<(), StartError> {
+    /// Starts the pools and waits until they serve. `seeds` are of the front threads that have not joined:
+    /// the places of workers that die meanwhile are recovered here for them.
+    async fn launch(&mut self, root: Root, seeds: &mut [FrontSeeds]) -> Result<(), StartError> {
         self.adopt_root(root).await;
         while !self.pools.iter().all(|pool| pool.up) {
             if self.root.is_none() {
@@ -167,11 +168,31 @@ impl Supervisor {
                 return Err(error);
             }
             self.step().await;
+            self.recover_for(seeds).await;
         }
         if self.pools.iter().any(Pool::is_looked_at) {
             self.later(TICK, Event::Tick);
         }
         Ok(())
+    }
+
+    /// Does what front threads do when a worker is gone, before they run: without it no place would ever be
+    /// filled again, and a boot that fails in each worker would soon have used them all up.
+    async fn recover_for(&mut self, seeds: &mut [FrontSeeds]) {
+        for seed in seeds.iter_mut().flatten() {
+            while let Ok(message) = seed.receiver.try_recv() {
+                let ToFront::WorkerGone(worker) = message else {
+                    continue; // no request has been handed out yet
+                };
+                match seed.shm.recover(worker) {
+                    Ok(recovery) if recovery.vacant => self.recovered(seed.pool, worker).await,
+                    Ok(_) => {} // another front thread's seed is still to come
+                    Err(error) => {
+                        tracing::error!(target: "howdah::pool", pool = seed.options.name, "{error}");
+                    }
+                }
+            }
+        }
     }
 
     /// What PHP said of itself.

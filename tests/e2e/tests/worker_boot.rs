@@ -106,6 +106,27 @@ fn a_boot_that_fails_stops_the_start() {
     }
 }
 
+/// The zygote cannot tell: each worker runs the script for itself.
+#[test]
+fn a_boot_that_fails_in_each_worker_stops_the_start() {
+    for (script, said) in [
+        ("boot_throws.php", "the boot went wrong"),
+        ("boot_exits.php", "the settings are missing"),
+    ] {
+        let file = scripts().join(script);
+        let server = Server::caddyfile(worker_caddyfile(&file, "num 2\nboot each"));
+        let ended = server.try_start().expect_err(script);
+        assert!(
+            matches!(ended.code, Some(1 | 2)),
+            "{script}: {:?}",
+            ended.code
+        );
+        for said in [said, script, "6 times in a row"] {
+            assert!(ended.text().contains(said), "{script}:\n{}", ended.text());
+        }
+    }
+}
+
 #[test]
 fn a_missing_script_stops_the_start() {
     let ended = builder(Mode::Worker, "no-such-script.php", 1).try_start();

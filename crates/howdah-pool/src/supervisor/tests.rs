@@ -100,7 +100,7 @@ fn run_with<F: Future>(
     runtime().block_on(async {
         let (mut supervisor, server, fake) = prepared(options, boots);
         adjust(&mut supervisor);
-        supervisor.launch(fake.root()).await?;
+        supervisor.launch(fake.root(), &mut []).await?;
         // A bound for a hang, not a measure.
         let test = tokio::time::timeout(Duration::from_secs(120), test(server));
         let test = supervisor.run_until(test).await;
@@ -124,16 +124,37 @@ fn runtime() -> tokio::runtime::LocalRuntime {
 
 /// A supervisor that has started nothing, its front, and a root for it.
 fn prepared(options: PoolOptions, boots: &[Boot]) -> (Supervisor, Server, FakeRoot) {
+    let (supervisor, mut seeds, fake) = unjoined(options, boots, 1);
+    let server = joined(&supervisor, &mut seeds, &fake);
+    (supervisor, server, fake)
+}
+
+/// The first front thread runs.
+fn joined(supervisor: &Supervisor, seeds: &mut Vec<FrontSeeds>, fake: &FakeRoot) -> Server {
+    let seed = seeds.remove(0).remove(0);
+    Server {
+        front: PoolFront::join(seed).expect("joined"),
+        handle: supervisor.handle(),
+        plan: fake.plan.clone(),
+    }
+}
+
+/// The same before any front thread runs.
+fn unjoined(
+    options: PoolOptions,
+    boots: &[Boot],
+    fronts: usize,
+) -> (Supervisor, Vec<FrontSeeds>, FakeRoot) {
     let root_options = RootOptions {
         executable: "/nonexistent/howdah-php".into(),
         ini: vec![],
         concurrent: false,
-        fronts: 1,
+        fronts,
         start_timeout: Duration::from_secs(20),
     };
     let spool = std::fs::File::open("/").expect("a directory").into();
     let prepared = Supervisor::prepare(php_info(), root_options, vec![options], spool);
-    let (supervisor, mut seeds) = prepared.expect("a pool");
+    let (supervisor, seeds) = prepared.expect("a pool");
     let plan = Arc::new(Mutex::new(Plan {
         boots: boots.iter().cloned().collect(),
         ..Plan::default()
@@ -143,16 +164,28 @@ fn prepared(options: PoolOptions, boots: &[Boot]) -> (Supervisor, Server, FakeRo
         .iter()
         .map(|pool| (pool.name.to_string(), pool.segment.clone()));
     let fake = FakeRoot {
-        plan: plan.clone(),
+        plan,
         segments: Arc::new(segments.collect::<HashMap<_, _>>()),
     };
-    let seed = seeds.remove(0).remove(0);
-    let server = Server {
-        front: PoolFront::join(seed).expect("joined"),
-        handle: supervisor.handle(),
-        plan,
-    };
-    (supervisor, server, fake)
+    (supervisor, seeds, fake)
+}
+
+/// As a server starts: no front thread runs yet.
+#[test]
+fn workers_that_all_end_before_they_are_ready_end_the_start() {
+    let options = worker_pool(2, |_, worker| worker.boot_each = true);
+    let text = "no vendor/autoload.php";
+    runtime().block_on(async {
+        let (mut supervisor, mut seeds, fake) = unjoined(options, &[Boot::BadWorkers(text)], 2);
+        let launch = supervisor.launch(fake.root(), &mut seeds);
+        let started = tokio::time::timeout(Duration::from_secs(60), launch).await;
+        match started.expect("not to hang") {
+            Err(StartError::Boot { failures, text, .. }) => {
+                assert_eq!((failures, &*text), (6, "no vendor/autoload.php"));
+            }
+            other => panic!("{other:?}"),
+        }
+    });
 }
 
 #[test]
@@ -173,7 +206,10 @@ fn beside_another_the_first_boot_that_fails_is_the_end() {
 fn leaving_waits_for_the_front_threads() {
     runtime().block_on(async {
         let (mut supervisor, server, fake) = prepared(worker_pool(2, |_, _| {}), &[]);
-        supervisor.launch(fake.root()).await.expect("started");
+        supervisor
+            .launch(fake.root(), &mut [])
+            .await
+            .expect("started");
         let (front, kept) = (server.front.clone(), server.front.clone());
         let joined = async {
             // It goes on serving as long as somebody may ask.
@@ -216,7 +252,10 @@ fn leaving_waits_for_the_front_threads() {
 fn whoever_asks_when_all_has_ended_is_told() {
     runtime().block_on(async {
         let (mut supervisor, server, fake) = prepared(worker_pool(1, |_, _| {}), &[]);
-        supervisor.launch(fake.root()).await.expect("started");
+        supervisor
+            .launch(fake.root(), &mut [])
+            .await
+            .expect("started");
         assert_eq!(server.get("").await, Ok("generation 1".into()));
         supervisor.kill().await;
         let told = async {
