@@ -25,6 +25,11 @@ const HEADER_SIZE: usize = layout::CONTROL_HEADER_SIZE;
 /// place of a concurrent pool.
 const FDS_MAX: usize = 4 + (layout::FRONTS_MAX + layout::CONCURRENT_PLACES_MAX) as usize;
 
+/// A message came without the descriptor that belongs to it: the kernel leaves out those for which the
+/// receiver has no room.
+pub(crate) const NO_DESCRIPTOR: &str =
+    "the server has as many files open as it may: raise the limit of open files (ulimit -n)";
+
 /// What a message is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]

@@ -12,7 +12,7 @@ use crate::status::Status;
 /// To one front thread, for one pool.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ToFront {
-    /// The process in this place is gone (its pidfd said so): recover what it held.
+    /// The process in this place is gone (its pidfd said so, or its zygote if it has none): recover what it held.
     WorkerGone(WorkerId),
     /// Under `max_in_flight`: another front thread gave a slot back while requests waited.
     Room,

@@ -32,7 +32,7 @@ pub(crate) struct Occupant {
     pub(crate) generation: u32,
     /// 0 until the zygote has said it; its log's reader knows it too.
     pub(crate) pid: Arc<AtomicI32>,
-    /// Once the zygote has announced it.
+    /// Once the zygote has announced it; `None` too if it got lost, and then the process is killed at once.
     pub(crate) pidfd: Option<Arc<AsyncFd<OwnedFd>>>,
     /// When it was asked for.
     pub(crate) since: Instant,

@@ -137,7 +137,7 @@ impl Supervisor {
         match message.kind {
             Kind::Booted => self.booted(index, id, &message).await,
             Kind::Spawned => self.spawned(index, id, message),
-            Kind::Exited => self.worker_exited(index, &message),
+            Kind::Exited => self.worker_exited(index, &message).await,
             Kind::Failed => self.spawn_failed(index, id, &message),
             _ => {}
         }
@@ -245,7 +245,8 @@ impl Supervisor {
         self.later(ORPHAN_TIME, Event::Forget { pool, generation });
     }
 
-    /// Places that were being filled when the zygote died: no process there will ever be announced.
+    /// Places that were being filled when the zygote died: no process there will ever be announced, or its
+    /// exit told.
     pub(super) fn forget(&mut self, index: usize, id: u32) {
         let lost: Vec<_> = self.pools[index]
             .occupants()

@@ -60,6 +60,17 @@ pub(super) struct Plan {
     pub(super) lifetimes: Vec<(u32, u32)>,
     /// Zygotes that run, by pid.
     pub(super) zygotes: Vec<i32>,
+    /// So many zygotes to come are announced without their pidfds, as to one who has too many files open.
+    pub(super) unwatched_zygotes: usize,
+    /// The same of workers. They boot until they are ended.
+    pub(super) unwatched_workers: usize,
+}
+
+/// Whether one of so many is left; then it is taken.
+fn take_one(left: &mut usize) -> bool {
+    let any = *left > 0;
+    *left = left.saturating_sub(1);
+    any
 }
 
 #[derive(Debug, Clone)]
@@ -149,8 +160,14 @@ impl FakeRoot {
         let mut log = File::from(fds.nth(2).expect("a log pipe"));
         let (mut child, pidfd) = process();
         let pid = child.id().cast_signed();
-        self.plan.lock().expect("no panic").zygotes.push(pid);
-        root.report((Kind::PoolStarted, number), (pid, 0), b"", &[pidfd.as_fd()])
+        let unwatched = {
+            let mut plan = self.plan.lock().expect("no panic");
+            plan.zygotes.push(pid);
+            take_one(&mut plan.unwatched_zygotes)
+        };
+        let fds = [pidfd.as_fd()];
+        let fds = if unwatched { &[][..] } else { &fds };
+        root.report((Kind::PoolStarted, number), (pid, 0), b"", fds)
             .await
             .expect("sent");
 
@@ -214,13 +231,19 @@ impl FakeRoot {
         let spawn = words(&message.data[..SPAWN_SIZE]);
         let write = words(&message.data[SPAWN_SIZE..]);
         let lifetime = (spawn[0], spawn[1]);
-        self.plan.lock().expect("no panic").lifetimes.push(lifetime);
+        let unwatched = {
+            let mut plan = self.plan.lock().expect("no panic");
+            plan.lifetimes.push(lifetime);
+            take_one(&mut plan.unwatched_workers)
+        };
         let log = File::from(message.fds.into_iter().next().expect("a log pipe"));
         let (mut child, pidfd) = process();
         let pid = child.id().cast_signed();
         let kind = (Kind::Spawned, message.worker);
+        let fds = [pidfd.as_fd()];
+        let fds = if unwatched { &[][..] } else { &fds };
         control
-            .report(kind, (pid, 0), b"", &[pidfd.as_fd()])
+            .report(kind, (pid, 0), b"", fds)
             .await
             .expect("sent");
         let stdin = child.stdin.take().expect("piped");
@@ -236,6 +259,9 @@ impl FakeRoot {
             let status = if let Some(text) = bad {
                 log.write_all(text.as_bytes()).expect("written");
                 EXIT_STATUS_BOOT
+            } else if unwatched {
+                wait_for(&dead);
+                0
             } else if places > 1 {
                 serve_concurrently(worker, &mut log, &dead, places)
             } else {

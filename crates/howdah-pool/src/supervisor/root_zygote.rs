@@ -8,9 +8,10 @@ use std::time::Duration;
 use howdah_shm::layout::{EXIT_STATUS_BOOT, WORKERS_MAX};
 
 use super::Supervisor;
-use crate::control::{ControlError, Kind, Link, Message};
+use crate::control::{ControlError, Kind, Link, Message, NO_DESCRIPTOR};
 use crate::messages::Event;
 use crate::root::Root;
+use crate::signal;
 
 /// Whose a zygote is.
 #[derive(Debug, Clone, Copy)]
@@ -100,9 +101,16 @@ impl Supervisor {
         match message.kind {
             Kind::PoolStarted => {
                 tracing::debug!(target: "howdah::pool", pool = name, generation, pid = message.pid, "zygote started");
-                if let Some(generation) = pool.generation_mut(generation) {
-                    generation.pid.store(message.pid, Ordering::Relaxed);
-                    generation.pidfd = message.fds.pop();
+                let Some(own) = pool.generation_mut(generation) else {
+                    return;
+                };
+                own.pid.store(message.pid, Ordering::Relaxed);
+                own.pidfd = message.fds.pop();
+                if own.pidfd.is_none() && !self.stopping {
+                    // Later it could not be ended, however long its boot takes.
+                    signal::kill_unwatched(message.pid);
+                    let text = format!("its process cannot be watched: {NO_DESCRIPTOR}");
+                    self.boot_failed(index, generation, text);
                 }
             }
             Kind::PoolExited => {

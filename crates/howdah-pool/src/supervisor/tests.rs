@@ -189,6 +189,76 @@ fn workers_that_all_end_before_they_are_ready_end_the_start() {
 }
 
 #[test]
+fn a_place_that_was_recovered_before_the_start_was_done_serves() {
+    runtime().block_on(async {
+        let (mut supervisor, mut seeds, fake) = unjoined(worker_pool(1, |_, _| {}), &[], 1);
+        fake.plan.lock().expect("no panic").unwatched_workers = 1;
+        let launch = supervisor.launch(fake.root(), &mut seeds);
+        let started = tokio::time::timeout(Duration::from_secs(60), launch).await;
+        started.expect("not to hang").expect("started");
+        let server = joined(&supervisor, &mut seeds, &fake);
+        let test = async {
+            let status = server.status().await;
+            assert_eq!((status.ready, status.counters.spawned), (1, 2));
+            assert_eq!(server.get("").await, Ok("generation 1".into()));
+        };
+        let test = tokio::time::timeout(Duration::from_secs(60), test);
+        supervisor.run_until(test).await.expect("not to hang");
+        supervisor
+            .stop(Instant::now() + Duration::from_secs(5))
+            .await;
+    });
+}
+
+#[test]
+fn a_worker_whose_death_would_not_be_noticed_is_replaced() {
+    run(worker_pool(1, |_, _| {}), &[], async |server| {
+        server.plan(|plan| plan.unwatched_workers = 1);
+        assert!(server.get("fatal").await.is_ok());
+        let status = server
+            .until("replaced", |status| {
+                status.ready == 1 && status.counters.spawned == 3
+            })
+            .await;
+        let counters = &status.counters;
+        assert_eq!((status.workers.len(), counters.crashed), (1, 0));
+        assert_eq!(counters.boots_failed, 1);
+        assert_eq!(server.get("").await, Ok("generation 1".into()));
+    })
+    .expect("started");
+}
+
+#[test]
+fn a_start_without_room_for_descriptors_says_so() {
+    let options = worker_pool(2, |_, worker| worker.max_failures = 2);
+    runtime().block_on(async {
+        let (mut supervisor, mut seeds, fake) = unjoined(options, &[], 1);
+        fake.plan.lock().expect("no panic").unwatched_workers = usize::MAX;
+        let launch = supervisor.launch(fake.root(), &mut seeds);
+        let started = tokio::time::timeout(Duration::from_secs(60), launch).await;
+        let error = started.expect("not to hang").expect_err("no room");
+        let text = error.to_string();
+        assert!(
+            text.contains("2 times in a row") && text.contains("ulimit -n"),
+            "{text}"
+        );
+    });
+}
+
+#[test]
+fn a_zygote_that_could_not_be_ended_is_not_kept() {
+    run(worker_pool(1, |_, _| {}), &[], async |server| {
+        server.plan(|plan| plan.unwatched_zygotes = 1);
+        let error = server.handle.reload(None).await.expect_err("not kept");
+        assert!(error.text.contains("ulimit -n"), "{error}");
+        assert_eq!(server.get("").await, Ok("generation 1".into()));
+        server.handle.reload(None).await.expect("reloaded");
+        assert_eq!(server.get("").await, Ok("generation 3".into()));
+    })
+    .expect("started");
+}
+
+#[test]
 fn beside_another_the_first_boot_that_fails_is_the_end() {
     let options = worker_pool(1, |_, worker| {
         worker.max_failures = 6;

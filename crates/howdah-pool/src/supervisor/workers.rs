@@ -13,13 +13,14 @@ use tokio::io::Interest;
 
 use super::Supervisor;
 use super::boot::last_words;
-use crate::control::{Kind, Message};
+use crate::control::{Kind, Message, NO_DESCRIPTOR};
 use crate::encode;
 use crate::generation::Phase;
 use crate::log_pipe::StateRecord;
 use crate::messages::{Event, ToFront};
 use crate::place::{LastProcess, Occupant, Recent, State};
 use crate::readiness::register;
+use crate::signal;
 use crate::tail::Tail;
 use crate::worker_log;
 
@@ -164,16 +165,22 @@ impl Supervisor {
             .places
             .get_mut(worker.index())
             .and_then(|place| place.occupant_mut())
-            .filter(|occupant| occupant.generation == id && occupant.pidfd.is_none())
+            .filter(|occupant| occupant.generation == id && occupant.pid() == 0)
         else {
             return;
         };
-        let pidfd = message.fds.pop();
-        let Some(pidfd) = pidfd.and_then(|fd| register(fd, Interest::READABLE).ok()) else {
-            tracing::error!(target: "howdah::pool", "a worker came without its pidfd");
-            return;
+        occupant.pid.store(message.pid, Ordering::Relaxed);
+        let pidfd = match message.fds.pop() {
+            Some(fd) => register(fd, Interest::READABLE).map_err(|error| error.to_string()),
+            None => Err(NO_DESCRIPTOR.into()),
         };
-        let pidfd = Arc::new(pidfd);
+        let pidfd = match pidfd {
+            Ok(pidfd) => Arc::new(pidfd),
+            Err(text) => {
+                self.unwatched(index, worker, id, &text);
+                return;
+            }
+        };
         let (waiting, serial) = (pidfd.clone(), occupant.serial);
         tokio::spawn(async move {
             // An error would mean that the reactor is shutting down.
@@ -185,8 +192,28 @@ impl Supervisor {
             });
         });
         occupant.pidfd = Some(pidfd);
-        occupant.pid.store(message.pid, Ordering::Relaxed);
         tracing::debug!(target: "howdah::pool", pool = &*pool.name, worker = worker.0, pid = message.pid, "worker started");
+    }
+
+    /// A worker's death would not be noticed: it must not serve. Its place is free when its zygote has told
+    /// its exit.
+    fn unwatched(&mut self, index: usize, worker: WorkerId, id: u32, reason: &str) {
+        let pool = &mut self.pools[index];
+        let Some(occupant) = pool.places[worker.index()].occupant_mut() else {
+            return;
+        };
+        occupant.killed = true;
+        signal::kill_unwatched(occupant.pid());
+        if self.stopping {
+            return;
+        }
+        let wait = pool.back_off.fail(occupant.since, Instant::now());
+        self.later(wait, Event::Fill(index));
+        self.worker_failed(
+            index,
+            id,
+            format!("its process cannot be watched: {reason}"),
+        );
     }
 
     pub(super) fn spawn_failed(&mut self, index: usize, id: u32, message: &Message) {
@@ -221,7 +248,7 @@ impl Supervisor {
             return;
         };
         match state {
-            StateRecord::Ready if !occupant.ready => {
+            StateRecord::Ready if !occupant.ready && !occupant.killed => {
                 occupant.ready = true;
                 occupant.active.1 = Instant::now();
                 occupant.tail.close();
@@ -327,7 +354,7 @@ impl Supervisor {
         self.fill(index).await;
     }
 
-    /// A worker ended before it was ready, and this is what it wrote.
+    /// A worker ended before it was ready, and this is what it wrote, or why it was ended.
     pub(super) fn worker_failed(&mut self, index: usize, id: u32, text: String) {
         let pool = &mut self.pools[index];
         let instead = pool.serves_without(id);
@@ -369,16 +396,16 @@ impl Supervisor {
     }
 
     /// The exit status of a worker has arrived, before or after its pidfd was seen.
-    pub(super) fn worker_exited(&mut self, index: usize, message: &Message) {
-        let worker = WorkerId(message.worker as u16);
+    pub(super) async fn worker_exited(&mut self, index: usize, message: &Message) {
+        let worker_id = WorkerId(message.worker as u16);
         let (pid, status) = (message.pid, ExitStatus::from_raw(message.status));
         let pool = &mut self.pools[index];
-        let Some(place) = pool.places.get(worker.index()) else {
+        let Some(place) = pool.places.get(worker_id.index()) else {
             return;
         };
         let (request_id, expected, retiring) = match (place.occupant(), place.last) {
             (Some(occupant), _) if occupant.pid() == pid => {
-                let words = pool.segment.worker(worker);
+                let words = pool.segment.worker(worker_id);
                 let request_id = words.and_then(|words| words.request_id);
                 let expected = occupant.ends_as_told() || self.stopping;
                 let retiring = occupant.retiring;
@@ -387,7 +414,7 @@ impl Supervisor {
             (_, Some(last)) if last.pid == pid => (last.request_id, last.expected, last.retiring),
             _ => (0, self.stopping, false),
         };
-        let (name, worker, text) = (&*pool.name, worker.0, status.to_string());
+        let (name, worker, text) = (&*pool.name, worker_id.0, status.to_string());
         match status.code() {
             Some(EXIT_STATUS_FATAL) if request_id == 0 => {
                 pool.counters.fatal += 1;
@@ -407,6 +434,13 @@ impl Supervisor {
                 let request_id = request_id.as_deref();
                 tracing::warn!(target: "howdah::pool", pool = name, worker, pid, request_id, status = text, "worker died");
             }
+        }
+        let unwatched = self.pools[index].places[worker_id.index()]
+            .occupant()
+            .filter(|occupant| occupant.pidfd.is_none() && occupant.pid() == pid && pid != 0)
+            .map(|occupant| occupant.serial);
+        if let Some(serial) = unwatched {
+            self.worker_gone(index, worker_id, serial).await;
         }
     }
 }
