@@ -30,6 +30,7 @@ pub(crate) struct ExchangeState {
     /// The slot, as long as one is held.
     pub(crate) slot: Option<SlotId>,
     pub(crate) request_id: u64,
+    /// Since when it has waited, not counting the time in the hand of a worker that died.
     pub(crate) queued_at: Instant,
     /// When it was first seen in a worker's hand.
     pub(crate) running_since: Option<Instant>,
@@ -188,14 +189,17 @@ impl ExchangeState {
         !self.head_taken && !self.client_gone && self.outcome.is_none()
     }
 
-    /// Forgets the part of a response that a dead worker left.
-    pub(crate) fn start_over(&mut self) {
+    /// Forgets the part of a response that a dead worker left, and the time that the worker had it: that was
+    /// no waiting. What it waited before counts, so that one whose workers die again and again has an end.
+    pub(crate) fn start_over(&mut self, now: Instant) {
+        if let Some(since) = self.running_since.take() {
+            self.queued_at += now.saturating_duration_since(since);
+        }
         self.interims.clear();
         self.head = None;
         self.chunks.clear();
         self.buffered = 0;
         self.paused = false;
-        self.running_since = None;
         self.claim_told = false;
         self.updates = Updates::default();
     }

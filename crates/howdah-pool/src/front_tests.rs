@@ -407,6 +407,35 @@ fn a_request_that_had_begun_is_run_again_once_and_only_if_it_is_safe() {
 }
 
 #[test]
+fn the_time_in_a_dead_workers_hand_is_no_time_of_waiting() {
+    let max_wait = Duration::from_secs(2);
+    let mut harness = Harness::new(|options| options.max_wait = max_wait);
+    let (dead, thread) = harness.dying_worker(true);
+    harness.run(async |harness, front| {
+        let call = front.call(Request {
+            repeatable: true,
+            ..request(5)
+        });
+        let help = async {
+            tokio::task::spawn_blocking(move || thread.join())
+                .await
+                .expect("joined")
+                .expect("no panic");
+            harness.workers.push(std::thread::spawn(|| {}));
+            tokio::time::sleep(max_wait + 4 * SWEEP).await;
+            harness.pool.fronts[0]
+                .send(ToFront::WorkerGone(dead))
+                .expect("sent");
+            // Limits are looked at while it waits for the next worker.
+            tokio::time::sleep(4 * SWEEP).await;
+            harness.worker(answer);
+        };
+        let (response, ()) = tokio::join!(call, help);
+        assert_eq!(text(response.expect("a response").1).await, "request 5");
+    });
+}
+
+#[test]
 fn a_client_that_leaves_frees_its_place_or_is_told_to_the_worker() {
     let mut harness = Harness::new(|options| options.workers = 1);
     let (sender, seen) = channel();

@@ -1,5 +1,7 @@
 //! What a front thread does when a worker is gone: its requests go to others, or end. And when all are gone.
 
+use std::time::Instant;
+
 use howdah_shm::WorkerId;
 
 use super::{Inner, WaiterState};
@@ -50,7 +52,7 @@ impl Inner {
             if again {
                 // Once: a request that kills its worker must not go round and kill them all.
                 state.repeatable &= silent;
-                state.start_over();
+                state.start_over(Instant::now());
                 if table.shm.requeue(torn.slot).is_ok() {
                     continue;
                 }
