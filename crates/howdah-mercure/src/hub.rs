@@ -171,8 +171,19 @@ impl Hub {
         self.lock().last.clone()
     }
 
-    /// Gives the update to all that it is for, and keeps it.
+    /// Gives the update to all that it is for, and keeps it. That those who are dropped for it have left is
+    /// announced, for which others may be dropped.
     pub(crate) fn dispatch(&self, update: Update) {
+        let mut dropped = VecDeque::from(self.give(update));
+        while let Some(subscriber) = dropped.pop_front() {
+            for draft in crate::subscriptions::drafts(self, &subscriber, false) {
+                dropped.extend(self.give(draft.finish()));
+            }
+        }
+    }
+
+    /// The same, and gives back who was dropped for being slow.
+    fn give(&self, update: Update) -> Vec<Subscriber> {
         let update = Arc::new(update);
         let mut slow = Vec::new();
         let mut state = self.lock();
@@ -190,16 +201,18 @@ impl Hub {
             }
         }
         // Their queues end here. What is in them is still sent, to whoever reads on.
-        for number in &slow {
-            state.subscribers.remove(number);
-        }
+        let dropped: Vec<_> = slow
+            .iter()
+            .filter_map(|number| state.subscribers.remove(number))
+            .collect();
         state.keep(update, self.options.history);
         drop(state);
         self.updates.fetch_add(1, Relaxed);
-        if !slow.is_empty() {
-            self.dropped.fetch_add(slow.len() as u64, Relaxed);
-            tracing::info!(target: "howdah::mercure", subscribers = slow.len(), "slow subscribers were dropped");
+        if !dropped.is_empty() {
+            self.dropped.fetch_add(dropped.len() as u64, Relaxed);
+            tracing::info!(target: "howdah::mercure", subscribers = dropped.len(), "slow subscribers were dropped");
         }
+        dropped
     }
 
     /// Adds a subscriber. `since` is the last update that it has seen. `None`: there is no room, or the hub

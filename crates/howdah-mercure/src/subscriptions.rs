@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::answer::{Body, PATH, Request, text, unauthorized, whole};
 use crate::hub::{Hub, Subscriber};
-use crate::selector::any;
+use crate::selector::{Selector, any};
 use crate::update::Draft;
 
 /// What stands in a URI as it is.
@@ -57,24 +57,26 @@ impl Announced {
 
 /// Tells those who may know that somebody has subscribed or left, by a private update for each topic.
 pub(crate) fn announce(hub: &Hub, subscriber: &Subscriber, active: bool) -> Announced {
-    let mut taken_back = Vec::new();
-    if hub.options.subscriptions {
-        for topic in &subscriber.topics {
-            let draft = |active| {
-                let mut shown = subscription(subscriber, topic.text(), active);
-                shown.insert("@context".into(), CONTEXT.into());
-                Draft {
-                    topics: vec![uri(topic.text(), &subscriber.id)],
-                    data: Value::Object(shown).to_string(),
-                    private: true,
-                    ..Draft::default()
-                }
-            };
-            hub.dispatch(draft(active).finish());
-            taken_back.push(draft(false));
-        }
+    for draft in drafts(hub, subscriber, active) {
+        hub.dispatch(draft.finish());
     }
-    Announced(taken_back)
+    Announced(drafts(hub, subscriber, false))
+}
+
+/// The updates that say so; none if the hub does not announce.
+pub(crate) fn drafts(hub: &Hub, subscriber: &Subscriber, active: bool) -> Vec<Draft> {
+    let topics = hub.options.subscriptions.then_some(&subscriber.topics);
+    let draft = |topic: &Selector| {
+        let mut shown = subscription(subscriber, topic.text(), active);
+        shown.insert("@context".into(), CONTEXT.into());
+        Draft {
+            topics: vec![uri(topic.text(), &subscriber.id)],
+            data: Value::Object(shown).to_string(),
+            private: true,
+            ..Draft::default()
+        }
+    };
+    topics.into_iter().flatten().map(draft).collect()
 }
 
 /// `/subscriptions`, `/subscriptions/TOPIC` or `/subscriptions/TOPIC/SUBSCRIBER`.
@@ -103,7 +105,7 @@ pub(crate) fn answer(hub: &Arc<Hub>, request: &Request<'_>) -> Response<Body> {
         if subscriber.as_ref().is_some_and(|id| *id != own.id) {
             return;
         }
-        let topics = own.topics.iter().map(crate::selector::Selector::text);
+        let topics = own.topics.iter().map(Selector::text);
         let wanted = topics.filter(|own| topic.as_ref().is_none_or(|topic| topic == own));
         found.extend(wanted.map(|topic| subscription(own, topic, true)));
     });

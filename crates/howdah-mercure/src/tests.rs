@@ -323,6 +323,47 @@ async fn a_slow_subscriber_is_dropped_and_nobody_waits() {
 }
 
 #[tokio::test]
+async fn a_subscriber_that_was_dropped_is_announced_as_gone() {
+    let hub = Hub::new(Options {
+        queue: 2,
+        ..options()
+    });
+    let all = token(&json!({"subscribe": ["*"]}), None);
+    let watch = || {
+        let topic = format!("topic={PATH}/subscriptions/{{topic}}/{{subscriber}}");
+        subscribe(&hub, &topic, &[bearer(&all)])
+    };
+    let mut watcher = watch();
+    // Its queue is full with the two that come.
+    let slow_watcher = watch();
+    events(&mut watcher).await;
+    let slow = subscribe(&hub, "topic=t", &[]);
+    let _other = subscribe(&hub, "topic=x", &[]);
+    let text = events(&mut watcher).await;
+    assert_eq!(text.matches("\"active\":true").count(), 2, "{text}");
+    for _ in 0..3 {
+        publish(&hub, "topic=t&data=x");
+    }
+    let text = events(&mut watcher).await;
+    let gone: Vec<_> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("data: "))
+        .map(|data| serde_json::from_str::<Value>(data).expect("JSON"))
+        .map(|shown| (shown["active"].clone(), shown["topic"].clone()))
+        .collect();
+    // The announcement of the first was too much for the second.
+    let topic = format!("{PATH}/subscriptions/{{topic}}/{{subscriber}}");
+    assert_eq!(
+        gone,
+        [(false.into(), "t".into()), (false.into(), topic.into())]
+    );
+    let counts = hub.counts();
+    assert_eq!((counts.subscribers, counts.dropped), (2, 2));
+    drop((slow, slow_watcher));
+    assert_eq!(events(&mut watcher).await, "", "told once");
+}
+
+#[tokio::test]
 async fn what_waits_for_a_subscriber_is_limited_by_its_size() {
     let hub = Hub::new(options());
     let mut slow = subscribe(&hub, "topic=t", &[]);
