@@ -15,6 +15,7 @@ mod accepted;
 mod access_log;
 mod bind;
 mod compression;
+mod contents;
 mod directive;
 mod env;
 mod error;
@@ -94,6 +95,7 @@ pub fn parse(
     let outline = outline::Outline::new(&tree);
     directive::map::define(&mut tree);
     let mut cx = table::Context::default();
+    cx.errors = contents::read(&mut tree, files, &mut stream.files);
     cx.warnings = std::mem::take(&mut stream.warnings);
     cx.hidden = stream.files.iter().map(|file| hidden(file)).collect();
     let mut draft = global::Draft::default();

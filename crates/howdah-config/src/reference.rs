@@ -58,6 +58,9 @@ addresses. A file with one site needs no braces around it.
 - `\"…\"` and `` `…` `` make one argument of text with spaces or line ends; in the first `\\\"` is a \
 quote. `<<END` starts a text that ends at the line with `END`, whose indentation is taken off all \
 lines. `#` at the start of a word starts a comment. `\\` at the end of a line continues it.
+- `{file./run/secrets/key}` is what a file holds, without the line end behind it, wherever placeholders \
+may stand and where a key or password is wanted. It is read with the configuration, at most 1 MiB of UTF-8; \
+what cannot be read is an error. A relative path starts at the working directory.
 - `{$NAME}` and `{$NAME:default}` are environment variables. They are replaced before the file is \
 read, and may hold whole lines.
 - `(name) { … }` at the top is a snippet, which `import name` puts where it stands. `import FILE` \

@@ -1,5 +1,6 @@
 //! Text with placeholders, and the table of placeholders.
 
+use crate::contents;
 use crate::error::{Error, ErrorKind};
 use crate::model::{FileMatch, Part, Placeholder, Template};
 use crate::table::{bad_value, nearest};
@@ -434,11 +435,17 @@ pub(crate) fn template(word: &Word) -> Result<Template, Error> {
             continue;
         }
         if let Some(end) = rest.find('}').filter(|end| looks_like_name(&rest[1..*end])) {
+            let name = &rest[1..end];
+            rest = &rest[end + 1..];
+            if let Some(path) = contents::path_of(name) {
+                // Braces in the file are text.
+                text.push_str(contents::of(word, path)?);
+                continue;
+            }
             if !text.is_empty() {
                 parts.push(Part::Text(std::mem::take(&mut text)));
             }
-            parts.push(Part::Placeholder(placeholder(word, &rest[1..end])?));
-            rest = &rest[end + 1..];
+            parts.push(Part::Placeholder(placeholder(word, name)?));
         } else {
             text.push('{');
             rest = &rest[1..];
@@ -469,6 +476,9 @@ pub(crate) fn is_placeholder(name: &str) -> bool {
 }
 
 fn looks_like_name(text: &str) -> bool {
+    if contents::path_of(text).is_some() || is_range(text) {
+        return true;
+    }
     let text = text.strip_prefix(['?', '%']).unwrap_or(text);
     text.starts_with(|char: char| char.is_ascii_alphabetic())
         && text
@@ -485,9 +495,17 @@ fn find(name: &str) -> Option<Placeholder> {
     })
 }
 
+/// Caddy's `{http.request.remote.host/24}`: a network in place of an address.
+fn is_range(name: &str) -> bool {
+    name.split_once('/').is_some_and(|(base, bits)| {
+        let digits = |byte: u8| byte.is_ascii_digit() || byte == b',';
+        find(base).is_some() && !bits.is_empty() && bits.bytes().all(digits)
+    })
+}
+
 fn is_unsupported(name: &str) -> bool {
     let matches = |other: &str| other == name || (other.ends_with('.') && name.starts_with(other));
-    UNSUPPORTED.iter().any(|other| matches(other))
+    is_range(name) || UNSUPPORTED.iter().any(|other| matches(other))
 }
 
 fn placeholder(word: &Word, name: &str) -> Result<Placeholder, Error> {

@@ -1,5 +1,6 @@
 //! Tokens to statements and blocks: the shape of a Caddyfile, without the meaning of its words.
 
+use crate::contents::Contents;
 use crate::error::{Error, ErrorKind, Position};
 use crate::import::{Item, Stream, snippet};
 use crate::lexer::{Kind, Quote};
@@ -14,6 +15,8 @@ pub(crate) struct Word {
     pub(crate) position: Position,
     /// It stood in quotes.
     pub(crate) quoted: bool,
+    /// Of the files that it names by `{file.PATH}`.
+    pub(crate) contents: Contents,
 }
 
 /// A line with its block.
@@ -312,6 +315,7 @@ fn word(item: Item) -> Result<Word, Error> {
         text: token.text,
         position: token.position,
         quoted: !unquoted,
+        contents: Contents::new(),
     })
 }
 

@@ -49,6 +49,20 @@ fn matchers() {
 }
 
 #[test]
+fn files_and_ranges_in_placeholders() {
+    check(&[
+        (
+            "respond \"a {file./none}\"",
+            "2:9: cannot read the file of `{file./none}`: entity not found; write `\\{` if a brace is meant",
+        ),
+        (
+            "respond {http.request.remote.host/24}",
+            "2:9: the placeholder `{http.request.remote.host/24}` is not supported in this version",
+        ),
+    ]);
+}
+
+#[test]
 fn expressions() {
     let hint = "write for example `{method} == \"GET\" && path('/api/*')`; parts are joined by `&&` and `||`";
     let told = |expression: &str, message: &str| {

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use common::{Memory, config, environment, full};
 use howdah_config::model::{
-    Address, Config, Handler, Limits, ListenerAddress, LogFormat, LogLevel, Php, WorkersMax,
+    Address, Config, Handler, Limits, ListenerAddress, LogFormat, LogLevel, Part, Php, Placeholder,
+    WorkersMax,
 };
 use howdah_config::{LoadError, load, parse};
 
@@ -356,4 +357,56 @@ fn servers_of_a_listener_that_no_site_has() {
         let found: Vec<_> = parsed.warnings.iter().map(ToString::to_string).collect();
         assert_eq!(found, [format!("Caddyfile:{warning}")], "{options}");
     }
+}
+
+/// `{file.PATH}` is read with the configuration; what is in the file means nothing but itself.
+#[test]
+fn placeholders_for_files() {
+    let files = Memory(BTreeMap::from([
+        ("/run/secrets/key", "one{path}\\{ two\r\n"),
+        ("token", "abc\n\n"),
+    ]));
+    let read = |text: &str| parse(text, "Caddyfile", &environment, &files);
+    let parsed = read(
+        ":80 {\nmercure {\npublisher_jwt {file./run/secrets/key}\nanonymous\n}\n\
+         respond \"a {file./run/secrets/key} {method} \\{file.x}\"\n\
+         @is expression `path('/{file./run/secrets/key}')`\nrespond @is yes\n}",
+    )
+    .expect("valid");
+    let key = parsed.config.hubs[0].publisher.as_ref().expect("a key");
+    assert_eq!(key.key.as_text(), Some("one{path}\\{ two"));
+    let Handler::Respond { body, .. } = &parsed.config.sites[0]
+        .routes
+        .last()
+        .expect("a route")
+        .handler
+    else {
+        panic!("{:?}", parsed.config.sites[0].routes)
+    };
+    assert_eq!(
+        body.parts,
+        [
+            Part::Text("a one{path}\\{ two ".into()),
+            Part::Placeholder(Placeholder::Method),
+            Part::Text(" {file.x}".into()),
+        ]
+    );
+    // It is watched, and what the admin API shows has no secret.
+    assert_eq!(parsed.files, ["Caddyfile", "/run/secrets/key"]);
+    assert!(!format!("{:?}", parsed.outline).contains("two"));
+    // Only one line end is cut off, and no field gets two lines.
+    let error = read(":80 {\nrequest_header Authorization \"Bearer {file.token}\"\n}").unwrap_err();
+    assert!(error.to_string().starts_with("Caddyfile:2:"), "{error}");
+    let big = "x".repeat(1024 * 1024 + 1).leak();
+    let files = Memory(BTreeMap::from([("big", &*big)]));
+    let error = parse(
+        ":80 {\nrespond {file.big}\n}",
+        "Caddyfile",
+        &environment,
+        &files,
+    );
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        "Caddyfile:2:9: the file `big` has more than 1 MiB"
+    );
 }

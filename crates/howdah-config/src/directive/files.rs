@@ -233,8 +233,7 @@ pub(crate) fn try_files(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) ->
         flush(&mut run, &mut routes, TryPolicy::FirstExist)?;
         let name = Word {
             text: word.text[..query].to_owned(),
-            position: word.position.clone(),
-            quoted: word.quoted,
+            ..word.clone()
         };
         let TryFiles {
             candidates,

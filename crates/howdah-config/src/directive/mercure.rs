@@ -59,7 +59,7 @@ pub(crate) const MERCURE: Table<Draft> = Table {
                 about: "What the tokens of publishers are checked with: a secret for `HS256`, `HS384` and \
                         `HS512`, a public key in PEM for `RS…`, `PS…`, `ES…` and `EdDSA`. Without it \
                         publishing by HTTP is always answered 401.",
-                differs: "Of placeholders only `{env.NAME}`.",
+                differs: "Of placeholders only `{env.NAME}` and `{file.PATH}`.",
                 example: "publisher_jwt {env.MERCURE_PUBLISHER_JWT_KEY}",
             },
             |_, call, hub| {
@@ -306,7 +306,7 @@ fn environment(word: &Word) -> Result<Template, Error> {
     Err(bad_value(
         &word.position,
         format!("a key cannot depend on the request: `{}`", word.text),
-        "write it, or `{env.NAME}`",
+        "write it, `{env.NAME}` or `{file.PATH}`",
     ))
 }
 
