@@ -129,7 +129,7 @@ fn expressions() {
          @c expression path_regexp('^/d([0-9]+)$')\n\
          @e expression {path} == \"/quoted\" && !path('/x')\n\
          @d expression file('/sub/b.txt') && {host}.matches('^local') && {path} != '/e'\n\
-         respond @a a\nrespond @b b\nrespond @c {re.1}\nrespond @e e\nrespond @d d\nrespond none",
+         respond @a a\nrespond @b b\nrespond @c \"{re.c.1} {re.1}\"\nrespond @e e\nrespond @f f\nrespond @g g\nrespond @d d\nrespond none",
     );
     bodies(
         &harness,
@@ -142,9 +142,35 @@ fn expressions() {
             ("/x?n=9", "", "d"),
             ("/x?n=10", "", "b"),
             ("/x?n=ten", "", "d"),
-            ("/d42", "", "42"),
+            ("/d42", "", "42 42"),
             ("/quoted", "", "e"),
             ("/e", "", "none"),
+        ],
+    );
+}
+
+#[test]
+fn of_several_variables_one_must_match() {
+    let directory = tree();
+    let harness = serve(
+        directory.path(),
+        "vars {\na {query.a}\nb {query.b}\n}\n\
+         @texts {\nvars a 1\nvars b 2\nmethod GET\n}\n\
+         @patterns {\nvars_regexp found a ^x(.*)\nvars_regexp found b ^y(.*)\n}\n\
+         @map expression `vars({'a': '3', 'b': ['3', '4']})`\n\
+         respond @texts texts\nrespond @patterns {re.found.1}\nrespond @map map\nrespond none",
+    );
+    bodies(
+        &harness,
+        &[
+            ("/?a=1", "", "texts"),
+            ("/?b=2", "", "texts"),
+            ("/?a=2&b=1", "", "none"),
+            ("/?a=x7", "", "7"),
+            ("/?a=7&b=y8", "", "8"),
+            ("/?a=3", "", "map"),
+            ("/?b=4", "", "map"),
+            ("/?a=4", "", "none"),
         ],
     );
 }

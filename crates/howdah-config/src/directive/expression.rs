@@ -19,7 +19,8 @@ const TESTS: &[(&str, TextTest)] = &[
 ];
 
 /// Reads a matcher by its name and arguments.
-pub(super) type ReadMatcher = fn(&mut Context, &Word, &[Word]) -> Result<Matcher, Error>;
+pub(super) type ReadMatcher<'r> =
+    &'r dyn Fn(&mut Context, &Word, &[Word]) -> Result<Matcher, Error>;
 
 /// The matchers that are functions here.
 const FUNCTIONS: &[&str] = &[
@@ -64,7 +65,7 @@ pub(super) fn parse(
     cx: &mut Context,
     place: &Word,
     text: &str,
-    read: ReadMatcher,
+    read: ReadMatcher<'_>,
 ) -> Result<Expression, Error> {
     let tokens = tokens(place, text)?;
     let mut parser = Parser {
@@ -199,7 +200,7 @@ struct Parser<'p> {
     tokens: Vec<Token>,
     at: usize,
     depth: usize,
-    read: ReadMatcher,
+    read: ReadMatcher<'p>,
 }
 
 impl Parser<'_> {
@@ -385,7 +386,7 @@ impl Parser<'_> {
             ));
         }
         let mut arguments: Vec<Word> = Vec::new();
-        // One matcher for each pair of a map, all of which must match.
+        // One matcher for each pair of a map.
         let mut pairs: Vec<Vec<Word>> = Vec::new();
         while !self.take(")") {
             if !arguments.is_empty() || !pairs.is_empty() {
@@ -420,7 +421,12 @@ impl Parser<'_> {
             let matcher = (self.read)(self.cx, &name, &pair)?;
             parts.push(Expression::Matcher(Box::new(matcher)));
         }
-        Ok(one_or(parts, Expression::All))
+        // As of several lines of the matcher.
+        let join = match name.text.as_str() {
+            "vars" => Expression::Any,
+            _ => Expression::All,
+        };
+        Ok(one_or(parts, join))
     }
 
     /// The arguments that a pair of a map stands for, its value being next.

@@ -30,6 +30,9 @@ pub(crate) struct Set {
     query: Option<Vec<(String, Vec<Template>)>>,
     remote_ip: Vec<Network>,
     client_ip: Vec<Network>,
+    /// Of these and of the next one must match.
+    vars: Vec<Matcher>,
+    vars_regexps: Vec<Matcher>,
     /// Those of which there may be several, all of which must match.
     others: Vec<Matcher>,
     /// Of the named matcher, without its `@`: regular expressions without a name have it.
@@ -260,7 +263,7 @@ pub(crate) const MATCHERS: Table<Set> = Table {
                 syntax: "vars NAME VALUE…",
                 default: "",
                 about: "The variable (set by `vars`), or the placeholder in its place, is one of these \
-                        values. May be given several times.",
+                        values. Of several one must match.",
                 differs: "",
                 example: "vars {http.request.host} example.com",
             },
@@ -268,7 +271,7 @@ pub(crate) const MATCHERS: Table<Set> = Table {
                 let (subject, values) = call.arguments(2, usize::MAX)?.split_at(1);
                 let values = values.iter().map(template).collect::<Result<_, _>>()?;
                 let subject = variable(&subject[0])?;
-                set.others.push(Matcher::Vars(subject, values));
+                set.vars.push(Matcher::Vars(subject, values));
                 Ok(())
             },
         ),
@@ -278,7 +281,7 @@ pub(crate) const MATCHERS: Table<Set> = Table {
                 syntax: "vars_regexp [NAME] VARIABLE REGEXP",
                 default: "",
                 about: "The variable, or the placeholder in its place, matches the regular expression, as \
-                        with `path_regexp`. May be given several times.",
+                        with `path_regexp`. Of several one must match.",
                 differs: "",
                 example: "vars_regexp tenant {host} ^([a-z]+)[.]",
             },
@@ -289,7 +292,7 @@ pub(crate) const MATCHERS: Table<Set> = Table {
                 };
                 let subject = variable(subject)?;
                 let regexp = regexp_of(name.first(), pattern, set)?;
-                set.others.push(Matcher::VarsRegexp(subject, regexp));
+                set.vars_regexps.push(Matcher::VarsRegexp(subject, regexp));
                 Ok(())
             },
         ),
@@ -308,7 +311,7 @@ pub(crate) const MATCHERS: Table<Set> = Table {
             },
             |cx, call, set| {
                 let words = call.arguments(1, usize::MAX)?;
-                let matcher = read_expression(cx, words, set.depth)?;
+                let matcher = read_expression(cx, words, set.depth, &set.name)?;
                 set.others.push(matcher);
                 Ok(())
             },
@@ -405,7 +408,8 @@ pub(crate) fn definition(cx: &mut Context, statement: &Statement) -> Result<Key,
             .text
             .contains(|char: char| !char.is_ascii_alphanumeric() && char != '_')
     {
-        let matcher = read_expression(cx, &statement.arguments, 0)?;
+        let name = statement.name.text.trim_start_matches('@');
+        let matcher = read_expression(cx, &statement.arguments, 0, name)?;
         return Ok(Key {
             matcher: Some(matcher),
             path: None,
@@ -416,8 +420,13 @@ pub(crate) fn definition(cx: &mut Context, statement: &Statement) -> Result<Key,
     read(cx, owner, &statement.arguments, block, 0).map(Set::finish)
 }
 
-/// Reads one matcher of an expression.
-fn read_expression(cx: &mut Context, words: &[Word], depth: usize) -> Result<Matcher, Error> {
+/// Reads an expression, whose regular expressions have the name of the matcher that it is in.
+fn read_expression(
+    cx: &mut Context,
+    words: &[Word],
+    depth: usize,
+    owner: &str,
+) -> Result<Matcher, Error> {
     let text = expression::join(words);
     if depth >= MAX_DEPTH {
         let message = format!("`not` is nested more than {MAX_DEPTH} deep");
@@ -432,13 +441,13 @@ fn read_expression(cx: &mut Context, words: &[Word], depth: usize) -> Result<Mat
         let arguments: Vec<Word> = std::iter::once(name.clone())
             .chain(arguments.iter().cloned())
             .collect();
-        let set = read(cx, (name, ""), &arguments, None, MAX_DEPTH)?;
+        let set = read(cx, (name, owner), &arguments, None, MAX_DEPTH)?;
         Ok(set
             .finish()
             .matcher
             .unwrap_or_else(|| Matcher::All(Vec::new())))
     };
-    expression::parse(cx, &words[0], &text, matcher).map(Matcher::Expression)
+    expression::parse(cx, &words[0], &text, &matcher).map(Matcher::Expression)
 }
 
 fn read(
@@ -499,6 +508,8 @@ impl Set {
             && self.query.is_none()
             && self.remote_ip.is_empty()
             && self.client_ip.is_empty()
+            && self.vars.is_empty()
+            && self.vars_regexps.is_empty()
             && self.others.is_empty()
     }
 
@@ -518,11 +529,10 @@ impl Set {
         if !self.paths.is_empty() {
             all.push(Matcher::Path(self.paths));
         }
-        all.extend(
-            self.headers
-                .into_iter()
-                .map(|(name, values)| any_header(&name, values)),
-        );
+        all.extend(self.headers.into_iter().filter_map(|(name, values)| {
+            let header = |value| Matcher::Header(name.clone(), value);
+            any(values.into_iter().map(header).collect())
+        }));
         all.extend(self.query.map(Matcher::Query));
         if !self.remote_ip.is_empty() {
             all.push(Matcher::RemoteIp(self.remote_ip));
@@ -530,6 +540,8 @@ impl Set {
         if !self.client_ip.is_empty() {
             all.push(Matcher::ClientIp(self.client_ip));
         }
+        all.extend(any(self.vars));
+        all.extend(any(self.vars_regexps));
         all.extend(self.others);
         all.extend(self.not);
         if let Some(FileDraft {
@@ -559,20 +571,16 @@ impl Set {
     }
 }
 
-/// One of several values: not (not the first and not the second and …).
-fn any_header(name: &str, values: Vec<Option<String>>) -> Matcher {
-    let mut values: Vec<_> = values
-        .into_iter()
-        .map(|value| Matcher::Header(name.to_owned(), value))
-        .collect();
-    if values.len() == 1 {
-        return values.remove(0);
+/// One of several: not (not the first and not the second and …).
+fn any(mut matchers: Vec<Matcher>) -> Option<Matcher> {
+    if matchers.len() < 2 {
+        return matchers.pop();
     }
-    let none = values
+    let none = matchers
         .into_iter()
-        .map(|value| Matcher::Not(Box::new(value)))
+        .map(|matcher| Matcher::Not(Box::new(matcher)))
         .collect();
-    Matcher::Not(Box::new(Matcher::All(none)))
+    Some(Matcher::Not(Box::new(Matcher::All(none))))
 }
 
 fn header(_: &mut Context, call: &Call<'_>, set: &mut Set) -> Result<(), Error> {
