@@ -19,7 +19,8 @@ pub enum Part {
 /// Placeholders, each with the names under which Caddy knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Placeholder {
-    /// `{path}`, `{http.request.uri.path}`: escaped as in the request, after rewrites.
+    /// `{path}`, `{http.request.uri.path}`: after rewrites; escaped as in the request in URIs and texts,
+    /// decoded where it is compared or names a file.
     Path,
     /// `{file}`: the last element of the path.
     File,

@@ -48,7 +48,8 @@ macro_rules! with {
 pub(crate) const PLACEHOLDERS: &[Known] = &[
     plain!(
         Path,
-        "The path, escaped as in the request, after rewrites.",
+        "The path after rewrites: escaped as in the request where it becomes part of a URI or text, decoded \
+         where it is compared or names a file.",
         "path",
         "http.request.uri.path"
     ),

@@ -128,6 +128,8 @@ fn expressions() {
          @b `{path}.startsWith('/c') && {path}.endsWith(\".txt\") || {query.n} >= 10`\n\
          @c expression path_regexp('^/d([0-9]+)$')\n\
          @e expression {path} == \"/quoted\" && !path('/x')\n\
+         @f expression {path} == '/café' && {http.request.orig_uri.path}.endsWith('é')\n\
+         @g expression path_regexp('^/g/(.*)$') && {re.g.1} == 'a b'\n\
          @d expression file('/sub/b.txt') && {host}.matches('^local') && {path} != '/e'\n\
          respond @a a\nrespond @b b\nrespond @c \"{re.c.1} {re.1}\"\nrespond @e e\nrespond @f f\nrespond @g g\nrespond @d d\nrespond none",
     );
@@ -139,6 +141,10 @@ fn expressions() {
             ("/x?n=2", "", "a"),
             ("/x?n=3", "", "d"),
             ("/c.txt", "", "b"),
+            // Paths are compared as all matchers see them: decoded.
+            ("/%63.txt", "", "b"),
+            ("/caf%C3%A9", "", "f"),
+            ("/g/a%20b", "", "g"),
             ("/x?n=9", "", "d"),
             ("/x?n=10", "", "b"),
             ("/x?n=ten", "", "d"),

@@ -98,7 +98,8 @@ impl Operand {
 
     fn text(&self, context: &Context<'_>) -> Cow<'_, str> {
         match self {
-            Self::Text(text) => text.evaluate(context, Use::Uri),
+            // Decoded, as the other matchers have it: an escape in the path gets past no comparison.
+            Self::Text(text) => text.evaluate(context, Use::File),
             Self::Number(number) => number.to_string().into(),
             Self::Bool(true) => "true".into(),
             Self::Bool(false) => "false".into(),
@@ -108,7 +109,7 @@ impl Operand {
     fn number(&self, context: &Context<'_>) -> Option<f64> {
         match self {
             Self::Number(number) => Some(*number),
-            Self::Text(text) => text.evaluate(context, Use::Uri).trim().parse().ok(),
+            Self::Text(text) => text.evaluate(context, Use::File).trim().parse().ok(),
             Self::Bool(_) => None,
         }
     }

@@ -19,7 +19,8 @@ pub(crate) enum Text {
     Parts(Box<[Part]>),
 }
 
-/// What the text is for: a path in a URI is escaped, one on disk is not.
+/// What the text is for: a path in a URI is escaped, one on disk or in a comparison is not. A whole URI,
+/// with its query, is escaped in both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Use {
     Uri,
@@ -126,8 +127,9 @@ fn push(text: &mut String, placeholder: &Placeholder, context: &Context<'_>, pur
         }
         Placeholder::Query => text.push_str(context.query()),
         Placeholder::PrefixedQuery => push_query(text, context),
+        // Decoded, it could not be told where the path ends.
         Placeholder::Uri => {
-            push_path(text, context, purpose);
+            push_path(text, context, Use::Uri);
             push_query(text, context);
         }
         Placeholder::OrigUri => {
@@ -138,7 +140,7 @@ fn push(text: &mut String, placeholder: &Placeholder, context: &Context<'_>, pur
                 text.push_str(query);
             }
         }
-        Placeholder::OrigPath => text.push_str(context.original.uri.path()),
+        Placeholder::OrigPath => text.push_str(&original_path(context, purpose)),
         Placeholder::Method => text.push_str(context.parts().method.as_str()),
         Placeholder::Host => text.push_str(context.host().map_or("", |host| host.name)),
         Placeholder::HostPort => {
@@ -241,11 +243,11 @@ fn push(text: &mut String, placeholder: &Placeholder, context: &Context<'_>, pur
             }
         }
         Placeholder::OrigDir => {
-            let path = context.original.uri.path();
+            let path = original_path(context, purpose);
             text.push_str(&path[..=path.rfind('/').unwrap_or(0)]);
         }
         Placeholder::OrigFile => {
-            let path = context.original.uri.path();
+            let path = original_path(context, purpose);
             text.push_str(path.rsplit('/').next().unwrap_or(""));
         }
         other => push_more(text, other, context, purpose),
@@ -362,6 +364,16 @@ fn path_text<'c>(context: &'c Context<'_>, purpose: Use) -> Cow<'c, str> {
         Use::Uri if context.rewritten => path::encode(&context.path),
         Use::Uri => Cow::Borrowed(context.original.uri.path()),
         Use::File => Cow::Borrowed(&*context.path),
+    }
+}
+
+/// The path before rewrites.
+fn original_path<'c>(context: &'c Context<'_>, purpose: Use) -> Cow<'c, str> {
+    let path = context.original.uri.path();
+    match purpose {
+        Use::Uri => Cow::Borrowed(path),
+        // What cannot be decoded was refused before there were routes.
+        Use::File => path::normalise(path).unwrap_or(Cow::Borrowed(path)),
     }
 }
 
