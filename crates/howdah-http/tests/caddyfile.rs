@@ -156,6 +156,43 @@ fn expressions() {
 }
 
 #[test]
+fn placeholders_bring_no_parameters_into_a_query() {
+    let directory = tree();
+    let harness = serve(
+        directory.path(),
+        "rewrite /p /p.php?role=user&name={query.name}\n\
+         rewrite /old/* /new.php?from={path}\n\
+         rewrite /both {uri}?x=1\nrewrite /own {uri}\n\
+         rewrite /name /x?{query}&a=1\nrewrite /value /x?a={query}&b\nrewrite /middle /x?a=1&{query}&b=2\n\
+         rewrite /header /x?a={header.X}&{header.X}=1\n\
+         handle /t/* {\ntry_files /none?a /a.txt?p={path}&{query}\nrespond {uri}\n}\n\
+         respond {uri}",
+    );
+    bodies(
+        &harness,
+        &[
+            (
+                "/p?name=x%26role%3Dadmin",
+                "",
+                "/p.php?role=user&name=x%26role%3Dadmin",
+            ),
+            ("/old/a&b=1+2", "", "/new.php?from=%2Fold%2Fa%26b%3D1%2B2"),
+            ("/both?b=2", "", "/both?x=1"),
+            ("/own?b=2", "", "/own?b=2"),
+            // The query itself is whole parameters where one begins.
+            ("/name?b=%2f&c", "", "/x?b=%2f&c&a=1"),
+            ("/name", "", "/x?a=1"),
+            ("/value?c=d", "", "/x?a=c%3Dd&b"),
+            ("/middle?c=d", "", "/x?a=1&c=d&b=2"),
+            ("/middle", "", "/x?a=1&b=2"),
+            ("/header", "X: c&d=e\r\n", "/x?a=c%26d%3De&c%26d%3De=1"),
+            ("/t/x%26?z", "", "/a.txt?p=%2Ft%2Fx%26&z"),
+            ("/t/x%26", "", "/a.txt?p=%2Ft%2Fx%26"),
+        ],
+    );
+}
+
+#[test]
 fn of_several_variables_one_must_match() {
     let directory = tree();
     let harness = serve(
@@ -362,7 +399,7 @@ fn errors_are_formed_by_handle_errors() {
     assert_eq!(reply.status, 502);
     assert_eq!(
         reply.value("query"),
-        "mode=answer&status=502&why=no process is free"
+        "mode=answer&status=502&why=no%20process%20is%20free"
     );
     // The rest of a body that PHP did not get is not taken for the next request.
     let mut client = harness.connect();

@@ -102,6 +102,21 @@ fn who_may_not_pass_gets_the_answer() {
     assert_eq!(auth.harness.seen.calls.load(SeqCst), 1);
 }
 
+/// What the client asks for is one value of the query, and brings no parameters of its own.
+#[test]
+fn the_server_is_told_what_is_asked_for() {
+    let auth = back();
+    let site = format!(
+        "forward_auth UP {{\nuri {ANSWER}&status=401&group=staff&rd={{uri}}\n}}\nrespond secret"
+    );
+    let reply = front(&auth.address(), "", &site).get("/a%20b?group=admin&x");
+    assert_eq!(reply.status, 401);
+    assert_eq!(
+        reply.value("uri"),
+        format!("{ANSWER}&status=401&group=staff&rd=%2Fa%2520b%3Fgroup%3Dadmin%26x")
+    );
+}
+
 #[test]
 fn several_are_asked_one_after_the_other() {
     let (auth, app) = (back(), back());

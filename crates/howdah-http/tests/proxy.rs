@@ -216,7 +216,7 @@ fn the_upstream_may_be_asked_for_something_else() {
     );
     let reply = front.send("POST /get/a%20b?c HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc");
     assert_eq!(reply.value("method"), "GET");
-    assert_eq!(reply.value("uri"), "/verify?from=/get/a%20b?c");
+    assert_eq!(reply.value("uri"), "/verify?from=%2Fget%2Fa%2520b%3Fc");
     assert_eq!(reply.value("length"), "0");
     let put = front.send("POST /put/x?y HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc");
     assert_eq!((put.value("method"), put.value("length")), ("PUT", "3"));

@@ -264,7 +264,7 @@ fn rewrites_redirects_and_headers() {
     assert_eq!(old.header("x-text"), Some("x-b-x"));
     let rewritten = harness.get("/r/a%20b?z=2");
     assert_eq!(rewritten.value("script"), "/echo.php");
-    assert_eq!(rewritten.value("query"), "from=/r/a%20b&z=2");
+    assert_eq!(rewritten.value("query"), "from=%2Fr%2Fa%20b&z=2");
     assert_eq!(rewritten.value("uri"), "/r/a%20b?z=2");
     assert_eq!(rewritten.header("content-type"), Some("text/html"));
     let stripped = harness.get("/STRIP/me%20too");

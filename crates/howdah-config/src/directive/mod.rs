@@ -281,7 +281,9 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 name: "rewrite",
                 syntax: "rewrite [MATCHER] TO",
                 default: "",
-                about: "Gives the request another path. A `?` in TO replaces the query as well. Of \
+                about: "Gives the request another path. A `?` in TO replaces the query as well; \
+                        what placeholders stand for there is escaped as a value, except that of `{query}` \
+                        where a parameter begins. Of \
                         several in one block only the first that matches is taken.",
                 differs: "",
                 example: "rewrite /old/* /new.php?from={path}",

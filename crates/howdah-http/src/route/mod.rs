@@ -737,7 +737,7 @@ fn try_files(
     };
     let query = found
         .query
-        .map(|query| query.evaluate(context, Use::Uri).into_owned());
+        .map(|query| query.evaluate_query(context).into_owned());
     let path = found.path.into_owned();
     context.set_path(path);
     if query.is_some() {

@@ -254,7 +254,7 @@ impl PhpServer {
             }
             let query = found
                 .query
-                .map(|query| query.evaluate(context, Use::Uri).into_owned());
+                .map(|query| query.evaluate_query(context).into_owned());
             let (path, info) = (found.path.into_owned(), found.path_info);
             if has_hidden_segment(&path) {
                 return Outcome::answer(answer::not_found());
@@ -279,7 +279,7 @@ impl PhpServer {
             // A worker pool has its script already, whatever is on disk now.
             if worker.is_some() || context.lookup.kind(&root, name) == Kind::File {
                 let query = self.candidates.last().and_then(Candidate::query);
-                if let Some(query) = query.map(|text| text.evaluate(context, Use::Uri)) {
+                if let Some(query) = query.map(|text| text.evaluate_query(context)) {
                     context.query = Some(query.into_owned());
                 }
                 let (pool, name) = (worker.unwrap_or(CLASSIC), name.to_string());

@@ -87,6 +87,43 @@ impl Text {
         }
     }
 
+    /// The text as a query. What placeholders stand for is escaped, so that it cannot bring parameters of
+    /// its own; `{query}` is whole parameters where one begins, as in `a=1&{query}`.
+    pub(crate) fn evaluate_query(&self, context: &Context<'_>) -> Cow<'_, str> {
+        let Self::Parts(parts) = self else {
+            return self.evaluate(context, Use::Uri);
+        };
+        let mut query = String::with_capacity(64);
+        let mut value = String::new();
+        let mut in_name = true;
+        // Of what is behind an `&` nothing may come, then the `&` goes too.
+        let mut separator = false;
+        for part in parts {
+            match part {
+                Part::Text(text) => {
+                    for piece in text.split_inclusive('&') {
+                        let (piece, ends) = match piece.strip_suffix('&') {
+                            Some(piece) => (piece, true),
+                            None => (piece, false),
+                        };
+                        append(&mut query, piece, &mut separator);
+                        in_name = ends || (in_name && !piece.contains('='));
+                        separator |= ends;
+                    }
+                }
+                Part::Placeholder(Placeholder::Query) if in_name => {
+                    append(&mut query, context.query(), &mut separator);
+                }
+                Part::Placeholder(placeholder) => {
+                    value.clear();
+                    push(&mut value, placeholder, context, Use::File);
+                    append(&mut query, &Cow::from(escaped(&value)), &mut separator);
+                }
+            }
+        }
+        Cow::Owned(query)
+    }
+
     /// The text as a document root. `None` if a part that the client chose could lead elsewhere.
     pub(crate) fn evaluate_root(&self, context: &Context<'_>) -> Option<Cow<'_, str>> {
         let Self::Parts(parts) = self else {
@@ -111,6 +148,17 @@ impl Text {
         // Two harmless parts can make `..` between them.
         (!text.split('/').any(|segment| segment == "..")).then_some(Cow::Owned(text))
     }
+}
+
+/// Adds a piece of a query, and the `&` that waits in front of it.
+fn append(query: &mut String, piece: &str, separator: &mut bool) {
+    if piece.is_empty() {
+        return;
+    }
+    if std::mem::take(separator) && !query.is_empty() {
+        query.push('&');
+    }
+    query.push_str(piece);
 }
 
 fn push(text: &mut String, placeholder: &Placeholder, context: &Context<'_>, purpose: Use) {

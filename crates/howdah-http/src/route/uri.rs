@@ -27,11 +27,17 @@ impl Rewrite {
         }
     }
 
+    /// Whether there is anything behind its question mark.
+    fn has_query(&self) -> bool {
+        let query = self.query.as_ref();
+        query.is_some_and(|query| query.constant().is_none_or(|text| !text.is_empty()))
+    }
+
     pub(super) fn run(&self, context: &mut Context<'_>) -> Result<(), Refusal> {
         let query = self.query.as_ref();
-        let new_query = query.map(|query| query.evaluate(context, Use::Uri).into_owned());
+        let new_query = query.map(|query| query.evaluate_query(context).into_owned());
         let evaluated = self.path.evaluate(context, Use::Uri).into_owned();
-        // A placeholder such as `{uri}` brings a query of its own.
+        // A placeholder such as `{uri}` brings a query of its own, which the one that is written replaces.
         let (new_path, own_query) = match evaluated.split_once('?') {
             Some((path, query)) => (path, Some(query)),
             None => (evaluated.as_str(), None),
@@ -42,10 +48,9 @@ impl Rewrite {
                 Err(error) => return Err(Box::new(answer::bad_request(&error.to_string()))),
             }
         }
-        let query = match (own_query, new_query) {
-            (Some(own), Some(new)) => Some(format!("{own}?{new}")),
-            (Some(own), None) => Some(own.to_owned()),
-            (None, new) => new,
+        let query = match own_query {
+            Some(own) if !self.has_query() => Some(own.to_owned()),
+            _ => new_query,
         };
         if query.is_some() {
             context.query = query;
