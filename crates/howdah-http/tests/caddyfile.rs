@@ -273,7 +273,8 @@ fn changes_of_the_uri() {
     let harness = serve(
         directory.path(),
         "uri /api/* strip_prefix /api\n@html path *.html\nuri @html strip_suffix .html\nuri /r/* replace x/ y/ 1\n\
-         uri /re/* path_regexp /([0-9]+)/ /n-$1/\nroute {\nrespond {uri}\n}",
+         uri /re/* path_regexp /([0-9]+)/ /n-$1/\n\
+         uri /b/* strip_prefix /b/aaa\nuri /s/* strip_suffix xyz\nroute {\nrespond {uri}\n}",
     );
     bodies(
         &harness,
@@ -283,6 +284,12 @@ fn changes_of_the_uri() {
             ("/page.html?a", "", "/page?a"),
             ("/r/x/x/?q=x/", "", "/r/y/x/?q=x/"),
             ("/re/17/a/5/", "", "/re/n-17/a/n-5/"),
+            // Case does not matter, nor do letters of several bytes.
+            ("/API/a", "", "/a"),
+            ("/page.HTML", "", "/page"),
+            ("/B/AAAb", "", "/b"),
+            ("/b/aa%C3%A9", "", "/b/aa%C3%A9"),
+            ("/s/%C3%A9yz", "", "/s/%C3%A9yz"),
         ],
     );
 }

@@ -708,10 +708,8 @@ fn method(text: &Text, context: &Context<'_>) -> Result<Method, Refusal> {
 }
 
 fn strip_prefix(prefix: &str, context: &mut Context<'_>) {
-    let Some((start, rest)) = context.path.split_at_checked(prefix.len()) else {
-        return;
-    };
-    if start.eq_ignore_ascii_case(prefix) && !prefix.is_empty() {
+    let rest = uri::without_prefix(&context.path, prefix);
+    if let Some(rest) = rest.filter(|_| !prefix.is_empty()) {
         let rest = path::clean(rest).into_owned();
         context.set_path(rest);
     }

@@ -107,7 +107,7 @@ impl UriChange {
                 let prefix = prefix.evaluate(context, Use::File);
                 // The slash at its start may be left out.
                 let prefix = prefix.trim_start_matches('/');
-                let rest = context.path[1..].strip_prefix(prefix);
+                let rest = without_prefix(&context.path[1..], prefix);
                 if let Some(rest) = rest.filter(|_| !prefix.is_empty()) {
                     let rest = path::clean(rest).into_owned();
                     context.set_path(rest);
@@ -115,7 +115,7 @@ impl UriChange {
             }
             Self::StripSuffix(suffix) => {
                 let suffix = suffix.evaluate(context, Use::File);
-                let rest = context.path.strip_suffix(&*suffix);
+                let rest = without_suffix(&context.path, &suffix);
                 if let Some(rest) = rest.filter(|_| !suffix.is_empty()) {
                     let rest = path::clean(rest).into_owned();
                     context.set_path(rest);
@@ -153,6 +153,29 @@ impl UriChange {
         }
         Outcome::Next
     }
+}
+
+/// What follows `prefix`. Case does not matter, as in path matchers.
+pub(super) fn without_prefix<'p>(path: &'p str, prefix: &str) -> Option<&'p str> {
+    let mut rest = path.chars();
+    let found = prefix
+        .chars()
+        .all(|wanted| rest.next().is_some_and(|char| is_same(char, wanted)));
+    found.then_some(rest.as_str())
+}
+
+/// What is in front of `suffix`, as [`without_prefix`].
+fn without_suffix<'p>(path: &'p str, suffix: &str) -> Option<&'p str> {
+    let mut rest = path.chars();
+    let found = suffix
+        .chars()
+        .rev()
+        .all(|wanted| rest.next_back().is_some_and(|char| is_same(char, wanted)));
+    found.then_some(rest.as_str())
+}
+
+fn is_same(one: char, other: char) -> bool {
+    one == other || one.to_lowercase().eq(other.to_lowercase())
 }
 
 fn set_target(target: &str, context: &mut Context<'_>) -> Outcome {
