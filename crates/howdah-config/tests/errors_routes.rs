@@ -49,6 +49,40 @@ fn matchers() {
 }
 
 #[test]
+fn paths_that_no_request_has() {
+    check(&[
+        (
+            "respond /a%2Fb/* no",
+            "2:9: `/a%2Fb/*` matches nothing: paths are compared decoded; write `/` in place of `%2F`",
+        ),
+        (
+            "@a path /a/%*",
+            "2:9: `/a/%*` matches nothing: paths are compared decoded; write `*` in place of `%*`",
+        ),
+        (
+            "handle_path /a//b/* {\nabort\n}",
+            "2:13: `/a//b/*` matches nothing: paths are compared with their slashes merged; write one slash",
+        ),
+        (
+            "@a path /100%",
+            "2:9: `/100%` has a `%` without two hexadecimal digits; write `%25` for the percent sign itself",
+        ),
+        (
+            "@a not path /%+1",
+            "2:13: `/%+1` has a `%` without two hexadecimal digits; write `%25` for the percent sign itself",
+        ),
+        (
+            "@a path /what%3f",
+            "2:9: `%3F` cannot be in a path pattern: `/what%3f`; use the matcher `path_regexp`, which the decoded path is compared with",
+        ),
+        (
+            "@a path /caf%E9",
+            "2:9: `/caf%E9` is not UTF-8 when it is decoded",
+        ),
+    ]);
+}
+
+#[test]
 fn files_and_ranges_in_placeholders() {
     check(&[
         (

@@ -156,6 +156,31 @@ fn expressions() {
 }
 
 #[test]
+fn escapes_get_past_no_rule() {
+    let directory = tree();
+    let private = directory.path().join("private files");
+    fs::create_dir(&private).unwrap();
+    fs::write(private.join("a.txt"), "secret").unwrap();
+    let harness = serve(
+        directory.path(),
+        "@admin expression {path}.startsWith('/admin')\nrespond @admin admin 403\n\
+         respond /private%20files/* private 403\n\
+         handle_path /CAF%c3%89/* {\nrespond \"in {path}\"\n}\nfile_server",
+    );
+    bodies(
+        &harness,
+        &[
+            ("/admin/x", "", "admin"),
+            ("/%61dmin/x", "", "admin"),
+            ("/private%20files/a.txt", "", "private"),
+            ("/private%20file%73//a.txt", "", "private"),
+            ("/caf%C3%A9/b", "", "in /b"),
+            ("/a.txt", "", "a"),
+        ],
+    );
+}
+
+#[test]
 fn placeholders_bring_no_parameters_into_a_query() {
     let directory = tree();
     let harness = serve(

@@ -59,8 +59,10 @@ pub(crate) const MATCHERS: Table<Set> = Table {
                 syntax: "path PATH…",
                 default: "",
                 about: "The path is one of these. `*` at the start, the end or both stands for \
-                        anything; elsewhere it stops at a slash. Case does not matter.",
-                differs: "A path without a slash at its start means the same as with one.",
+                        anything; elsewhere it stops at a slash. Case does not matter. Paths are compared \
+                        decoded and with their slashes merged; `%20` in PATH is a space.",
+                differs: "A path without a slash at its start means the same as with one. `//`, `%2F` and `%*`, \
+                          which match nothing here, are errors.",
                 example: "path /api/* *.css",
             },
             |_, call, set| {

@@ -20,7 +20,74 @@ pub(crate) fn path(word: &Word) -> Result<String, Error> {
     if !path.starts_with(['/', '*']) {
         path.insert(0, '/');
     }
+    if path.contains("//") {
+        return Err(never(word, "with their slashes merged", "write one slash"));
+    }
+    if path.contains('%') {
+        path = decoded(word, &path)?;
+    }
     Ok(path)
+}
+
+/// A pattern as the paths are that it is compared with.
+fn decoded(word: &Word, path: &str) -> Result<String, Error> {
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path.as_bytes();
+    while let Some((byte, after)) = rest.split_first() {
+        rest = after;
+        if *byte != b'%' {
+            bytes.push(*byte);
+            continue;
+        }
+        if after.first() == Some(&b'*') {
+            return Err(never(word, "decoded", "write `*` in place of `%*`"));
+        }
+        let digits = after
+            .split_at_checked(2)
+            .and_then(|(digits, after)| Some((std::str::from_utf8(digits).ok()?, after)));
+        // `from_str_radix` takes a sign.
+        let value = digits
+            .filter(|(digits, _)| !digits.starts_with('+'))
+            .and_then(|(digits, after)| Some((u8::from_str_radix(digits, 16).ok()?, after)));
+        let Some((value, after)) = value else {
+            return Err(bad_value(
+                &word.position,
+                format!("`{}` has a `%` without two hexadecimal digits", word.text),
+                "write `%25` for the percent sign itself",
+            ));
+        };
+        match value {
+            b'/' => return Err(never(word, "decoded", "write `/` in place of `%2F`")),
+            b'*' | b'?' | b'[' | b'\\' | 0 => {
+                return Err(bad_value(
+                    &word.position,
+                    format!(
+                        "`%{value:02X}` cannot be in a path pattern: `{}`",
+                        word.text
+                    ),
+                    "use the matcher `path_regexp`, which the decoded path is compared with",
+                ));
+            }
+            value => bytes.push(value),
+        }
+        rest = after;
+    }
+    String::from_utf8(bytes).map_err(|_| {
+        bad_value(
+            &word.position,
+            format!("`{}` is not UTF-8 when it is decoded", word.text),
+            "",
+        )
+    })
+}
+
+/// A pattern that no path fits.
+fn never(word: &Word, how: &str, hint: &str) -> Error {
+    bad_value(
+        &word.position,
+        format!("`{}` matches nothing: paths are compared {how}", word.text),
+        hint,
+    )
 }
 
 pub(super) fn host(word: &Word) -> Result<String, Error> {
