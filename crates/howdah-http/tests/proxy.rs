@@ -267,6 +267,64 @@ fn an_upstream_that_is_gone_is_passed_over() {
     assert_eq!(alone.get("/").status, 503);
 }
 
+/// An upstream with one connection that answers each of so many requests as soon as it has the header, and
+/// tells the headers.
+fn early(requests: usize) -> (String, thread::JoinHandle<Vec<String>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let answering = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let answer = |_| {
+            let mut head = Vec::new();
+            let mut byte = [0];
+            while !head.ends_with(b"\r\n\r\n") {
+                stream.read_exact(&mut byte).unwrap();
+                head.push(byte[0]);
+            }
+            stream
+                .write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nearly")
+                .unwrap();
+            String::from_utf8(head).unwrap().to_ascii_lowercase()
+        };
+        (0..requests).map(answer).collect()
+    });
+    (address, answering)
+}
+
+#[test]
+fn a_body_that_another_upstream_was_given_is_not_announced_again() {
+    let (up, answering) = early(2);
+    let (_reserved, gone) = closed_port();
+    let front = front(
+        &up,
+        "",
+        &format!("reverse_proxy {gone}\nhandle_errors {{\nreverse_proxy UP\n}}"),
+    );
+    let post = "POST /first HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc";
+    assert_eq!(front.send(post).text(), "early");
+    assert_eq!(front.get("/second").text(), "early");
+    let heads = answering.join().unwrap();
+    assert!(heads[0].contains("\r\ncontent-length: 0\r\n"), "{heads:?}");
+    assert!(
+        heads[1].starts_with("get /second http/1.1\r\n"),
+        "{heads:?}"
+    );
+}
+
+#[test]
+fn lengths_are_those_of_the_bodies() {
+    let (up, answering) = early(1);
+    let lying = front(
+        &up,
+        "",
+        "reverse_proxy UP {\nheader_up Content-Length 40\nheader_up Transfer-Encoding chunked\n}",
+    );
+    assert_eq!(lying.get("/").text(), "early");
+    let heads = answering.join().unwrap();
+    assert!(heads[0].contains("\r\ncontent-length: 0\r\n"), "{heads:?}");
+    assert!(!heads[0].contains("transfer-encoding"), "{heads:?}");
+}
+
 #[test]
 fn clients_stay_with_their_upstream() {
     let (one, two) = (back(), back());

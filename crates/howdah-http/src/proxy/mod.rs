@@ -123,6 +123,7 @@ impl Upstreams {
         for change in &job.header_up {
             change.apply_for(&name, &mut headers);
         }
+        source.frame(&mut headers);
         let mut request = Request::builder()
             .method(job.method.clone())
             .uri(format!("http://u{index}{}", job.target))

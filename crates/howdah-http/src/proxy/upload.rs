@@ -7,6 +7,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
+use http::{HeaderMap, HeaderValue};
 use http_body::{Body, Frame, SizeHint};
 use tokio::time::{Instant, Sleep};
 
@@ -76,6 +78,27 @@ impl Source {
     /// Why the client's body is refused, if it is.
     pub(super) fn refusal(&self) -> Option<BodyError> {
         self.with(|inner| inner.refused.take())
+    }
+
+    /// Makes the header tell the length of what is sent, whatever client and directives wrote into it. hyper
+    /// believes the header: a length without its body would have the upstream take the next request on
+    /// the connection for it.
+    pub(super) fn frame(&self, headers: &mut HeaderMap) {
+        headers.remove(TRANSFER_ENCODING);
+        let length = self.with(|inner| match &inner.body {
+            None => Some(0),
+            Some(body) => body.size_hint().exact(),
+        });
+        match length {
+            // Methods that have no body tell of none, unless the client did.
+            Some(0) if !headers.contains_key(CONTENT_LENGTH) => {}
+            Some(length) => {
+                headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
+            }
+            None => {
+                headers.remove(CONTENT_LENGTH);
+            }
+        }
     }
 
     /// Refuses a body that is known to be too large.
