@@ -326,6 +326,19 @@ fn lengths_are_those_of_the_bodies() {
 }
 
 #[test]
+fn upstreams_are_always_told_a_host() {
+    let back = back();
+    let front = front(&back.address(), "", "reverse_proxy UP");
+    let old = front.send("GET / HTTP/1.0\r\n\r\n");
+    assert_eq!((old.status, old.value("host")), (200, &*back.address()));
+    let old = front.send("GET / HTTP/1.0\r\nHost: a.test\r\n\r\n");
+    assert_eq!(old.value("host"), "a.test");
+    let hidden = front.get_with("/", "Connection: close, Host, X-Mine\r\nX-Mine: 1\r\n");
+    assert_eq!((hidden.status, hidden.value("host")), (200, "localhost"));
+    assert!(!hidden.text().contains("h.x-mine"), "{hidden:?}");
+}
+
+#[test]
 fn clients_stay_with_their_upstream() {
     let (one, two) = (back(), back());
     let both = format!("{} {}", one.address(), two.address());
@@ -393,9 +406,10 @@ fn unix_sockets_and_time_limits() {
     });
     let socket = format!("unix/{}", path.display());
     let unix = front(&socket, "", "reverse_proxy UP");
-    assert_eq!(unix.get("/a?b").text(), "unix");
+    assert_eq!(unix.send("GET /a?b HTTP/1.0\r\n\r\n").text(), "unix");
     let seen = answering.join().unwrap();
     assert!(seen.starts_with("GET /a?b HTTP/1.1\r\n"), "{seen}");
+    assert!(seen.contains("\r\nhost: localhost\r\n"), "{seen}");
 
     // It accepts, in the kernel, and never answers.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -19,7 +19,7 @@ impl health::Upstreams for Upstreams {
         let request = Request::builder()
             .method(Method::GET)
             .uri(format!("http://u{index}{}", check.uri))
-            .header(HOST, self.balancer.name(index))
+            .header(HOST, self.hosts[index].name.clone())
             .header(USER_AGENT, "Howdah")
             .body(Upload(source))
             .map_err(|error| error.to_string())?;

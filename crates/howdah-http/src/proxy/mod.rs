@@ -38,8 +38,8 @@ use crate::upstream::tls::{Encryption, EncryptionError, TlsClients, explain};
 pub(crate) struct Upstreams {
     client: Client<Connector, Upload>,
     balancer: Balancer,
-    /// The `Host` of requests to each upstream; `None`: that of the client.
-    hosts: Box<[Option<HeaderValue>]>,
+    /// The `Host` of requests to each upstream.
+    hosts: Box<[Host]>,
     header_timeout: Option<Duration>,
     stream_timeout: Option<Duration>,
     checks: Checks,
@@ -48,6 +48,32 @@ pub(crate) struct Upstreams {
 impl std::fmt::Debug for Upstreams {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Upstreams").field(&self.balancer).finish()
+    }
+}
+
+/// The `Host` of requests to an upstream.
+struct Host {
+    /// Its own, or what stands for one.
+    name: HeaderValue,
+    /// Takes the place of the client's, not only of none.
+    is_fixed: bool,
+}
+
+impl Host {
+    fn of(upstream: &Upstream, is_encrypted: bool) -> Self {
+        let (name, is_fixed) = match upstream {
+            // As in Caddy: who has certificates for names wants to be asked by one of them.
+            Upstream::Tcp { .. } => (upstream.to_string(), is_encrypted),
+            // A socket has no name.
+            Upstream::Unix(_) => (String::new(), false),
+        };
+        match HeaderValue::try_from(name) {
+            Ok(name) if !name.is_empty() => Self { name, is_fixed },
+            _ => Self {
+                name: HeaderValue::from_static("localhost"),
+                is_fixed: false,
+            },
+        }
     }
 }
 
@@ -72,13 +98,7 @@ impl Upstreams {
         clients: &TlsClients,
     ) -> Result<Rc<Self>, EncryptionError> {
         let encryption = Encryption::of(proxy, clients)?;
-        // As in Caddy: who has certificates for names wants to be asked by one of them. A socket has none.
-        let host = |upstream: &Upstream| match upstream {
-            Upstream::Tcp { .. } if encryption.is_some() => {
-                HeaderValue::try_from(upstream.to_string()).ok()
-            }
-            _ => None,
-        };
+        let host = |upstream| Host::of(upstream, encryption.is_some());
         let hosts = proxy.upstreams.iter().map(host).collect();
         let upstreams = proxy.upstreams.clone().into();
         let connector = Connector::new(upstreams, proxy.dial_timeout, encryption);
@@ -114,8 +134,10 @@ impl Upstreams {
         if let Some(protocol) = &job.upgrade {
             set_upgrade(&mut headers, protocol.clone());
         }
-        if let Some(host) = &self.hosts[index] {
-            headers.insert(HOST, host.clone());
+        let host = &self.hosts[index];
+        // HTTP/1.0 may have none, which HTTP/1.1 may not (RFC 9112 §3.2).
+        if host.is_fixed || !headers.contains_key(HOST) {
+            headers.insert(HOST, host.name.clone());
         }
         // Any printable name is a valid value.
         let name = HeaderValue::from_str(self.balancer.name(index))

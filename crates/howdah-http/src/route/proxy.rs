@@ -181,7 +181,8 @@ fn upgrade(parts: &Parts) -> Option<HeaderValue> {
     (is_asked_for && parts.version == Version::HTTP_11).then(|| protocol.clone())
 }
 
-/// Takes out what is for one connection alone (RFC 9110 §7.6.1).
+/// Takes out what is for one connection alone (RFC 9110 §7.6.1). `Host` never is, whatever `Connection` says:
+/// without it a request is none of HTTP/1.1.
 pub(crate) fn remove_hops(headers: &mut HeaderMap) {
     let named: Vec<HeaderName> = headers
         .get_all(CONNECTION)
@@ -189,6 +190,7 @@ pub(crate) fn remove_hops(headers: &mut HeaderMap) {
         .filter_map(|value| value.to_str().ok())
         .flat_map(|value| value.split(','))
         .filter_map(|name| name.trim().parse().ok())
+        .filter(|name| *name != HOST)
         .collect();
     for name in named {
         headers.remove(name);
