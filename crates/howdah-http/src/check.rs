@@ -3,9 +3,9 @@
 //! does not end in `chunked`. Requests with two lengths are found before hyper
 //! (`connection/framing.rs`).
 
-use http::header::{EXPECT, HOST, HeaderValue, TRANSFER_ENCODING};
+use http::header::{COOKIE, EXPECT, HOST, HeaderValue, TRANSFER_ENCODING};
 use http::request::Parts;
-use http::{Method, Response, StatusCode, Version};
+use http::{HeaderMap, Method, Response, StatusCode, Version};
 
 use crate::answer;
 use crate::response::Content;
@@ -17,7 +17,7 @@ const ALLOWED: &str = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 /// Boxed: it is the exception.
 type Refusal = Box<Response<Content>>;
 
-/// Refuses with a response, or makes the `Host` header the one that counts.
+/// Refuses with a response, or makes the `Host` header the one that counts, and `Cookie` one field.
 pub(crate) fn check(
     parts: &mut Parts,
     received: usize,
@@ -43,6 +43,9 @@ pub(crate) fn check(
         return Err(answer::bad_request("the request target is no path").into());
     }
     check_host(parts)?;
+    if parts.version >= Version::HTTP_2 {
+        join_cookies(&mut parts.headers);
+    }
     if parts.headers.contains_key(TRANSFER_ENCODING) {
         let mut codings = parts.headers.get_all(TRANSFER_ENCODING).iter();
         let chunked = codings.next().is_some_and(|coding| {
@@ -121,4 +124,22 @@ fn check_host(parts: &mut Parts) -> Result<(), Refusal> {
         parts.headers.insert(HOST, host);
     }
     Ok(())
+}
+
+/// Clients may send `Cookie` in pieces, which compress better. Whatever reads the header, and upstreams by
+/// HTTP/1.1, are to see it in one (RFC 9113 §8.2.3, RFC 9114 §4.2.1).
+fn join_cookies(headers: &mut HeaderMap) {
+    let mut crumbs = headers.get_all(COOKIE).iter();
+    let (Some(first), Some(second)) = (crumbs.next(), crumbs.next()) else {
+        return;
+    };
+    let mut joined = first.as_bytes().to_vec();
+    for crumb in std::iter::once(second).chain(crumbs) {
+        joined.extend_from_slice(b"; ");
+        joined.extend_from_slice(crumb.as_bytes());
+    }
+    // Of valid values.
+    if let Ok(cookie) = HeaderValue::from_maybe_shared(bytes::Bytes::from(joined)) {
+        headers.insert(COOKIE, cookie);
+    }
 }

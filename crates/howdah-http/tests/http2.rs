@@ -9,6 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use h2::client::{Builder, SendRequest};
 use http::{Request, Response};
+use support::front::{back, front};
 use support::{Harness, PATIENCE, php_site, wait_until};
 use tokio::task::JoinHandle;
 
@@ -99,6 +100,27 @@ async fn requests_bodies_and_files() {
     for response in many {
         assert_eq!(within(response).await.unwrap().status(), 200);
     }
+}
+
+#[tokio::test]
+async fn cookies_in_pieces_are_one_header() {
+    let back = back();
+    let site = "@known header_regexp Cookie \"^a=1; b=2; c=3$\"\nheader @known X-Cookie {header.Cookie}\nreverse_proxy UP";
+    let harness = front(&back.address(), "", site);
+    let (mut client, _driver) = connect(&harness, 65_535).await;
+    let mut crumbs = request("GET", "/");
+    for crumb in ["a=1", "b=2", "c=3"] {
+        crumbs
+            .headers_mut()
+            .append("cookie", crumb.parse().unwrap());
+    }
+    let (parts, text) = within(send(&mut client, crumbs, b"")).await;
+    assert_eq!(parts.headers["x-cookie"], "a=1; b=2; c=3");
+    assert!(text.contains("\nh.cookie=a=1; b=2; c=3\n"), "{text}");
+    let mut one = request("GET", "/");
+    one.headers_mut().append("cookie", "a=1".parse().unwrap());
+    let (_, text) = within(send(&mut client, one, b"")).await;
+    assert!(text.contains("\nh.cookie=a=1\n"), "{text}");
 }
 
 #[tokio::test]
