@@ -41,7 +41,8 @@ pub struct AppRequest {
     pub id: u64,
     /// As sent.
     pub method: Method,
-    /// As sent, before rewrites.
+    /// Path and query as sent, before rewrites. Without an authority: the `Host` header has it, unless a
+    /// directive has changed that since.
     pub original_uri: Uri,
     /// Raw query after rewrites, without `?`; empty if there is none.
     pub query: String,

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use http::request::Parts;
-use http::{HeaderMap, Method, Response, StatusCode};
+use http::{HeaderMap, Method, Response, StatusCode, Uri};
 
 use crate::application::{AppRequest, Application, Connection, Interim, Progress};
 use crate::body::{self, BodyError};
@@ -173,7 +173,7 @@ impl<A: Application> Performer<'_, A> {
             id: self.id,
             query,
             method,
-            original_uri: uri,
+            original_uri: without_authority(uri),
             version: asked.parts.version,
             headers,
             body,
@@ -204,4 +204,17 @@ impl<A: Application> Performer<'_, A> {
         }
         response.map(Source::Application)
     }
+}
+
+/// The header tells the host, also where a directive changed it: the target of HTTP/2, or an absolute one,
+/// would come before it.
+fn without_authority(uri: Uri) -> Uri {
+    if uri.authority().is_none() {
+        return uri;
+    }
+    let mut parts = uri.into_parts();
+    parts.scheme = None;
+    parts.authority = None;
+    // A path and a query are a target of their own.
+    Uri::from_parts(parts).unwrap_or_default()
 }

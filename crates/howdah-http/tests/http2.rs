@@ -124,6 +124,25 @@ async fn cookies_in_pieces_are_one_header() {
 }
 
 #[tokio::test]
+async fn php_sees_the_host_that_directives_set() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("index.php"), "<?php").unwrap();
+    let root = directory.path().display();
+    let site = format!("root * {root}\nrequest_header /set/* Host shop.test\nphp_server");
+    let harness = front("", "", &site);
+    let (mut client, _driver) = connect(&harness, 65_535).await;
+    for (path, host) in [("/set/a?b", "shop.test"), ("/own?b", "a.test:99")] {
+        let (_, text) = within(send(&mut client, request("GET", path), b"")).await;
+        for line in [format!("http_host={host}"), format!("uri={path}")] {
+            assert!(text.lines().any(|known| known == line), "{line}: {text}");
+        }
+        let absolute = format!("GET http://a.test:99{path} HTTP/1.1\r\nHost: other\r\n\r\n");
+        let reply = harness.send(&absolute);
+        assert_eq!((reply.value("http_host"), reply.value("uri")), (host, path));
+    }
+}
+
+#[tokio::test]
 async fn a_stream_that_is_not_taken_is_reset_alone() {
     let directory = tempfile::tempdir().unwrap();
     let mut config = php_site(directory.path());

@@ -218,7 +218,7 @@ fn targets_that_no_uri_may_have_are_encoded() {
         (b"/<x>`\"/?a", "/%3Cx%3E%60%22/?a", "a"),
         (b"/caf\xe9?q=\xff", "/caf%E9?q=%FF", "q=%FF"),
         ("/café?ü".as_bytes(), "/caf%C3%A9?%C3%BC", "%C3%BC"),
-        (b"http://a/\xe9", "http://a/%E9", ""),
+        (b"http://a/\xe9", "/%E9", ""),
     ] {
         let request = [b"GET ", target, b" HTTP/1.1\r\nHost: a\r\nX: <\"\r\n\r\n"].concat();
         for size in [request.len(), 1, 7] {

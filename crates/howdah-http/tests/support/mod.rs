@@ -473,8 +473,10 @@ fn describe(request: &AppRequest) -> String {
     writeln!(text, "body={kind}\nlength={}\nsum={sum}", body.len()).unwrap();
     writeln!(
         text,
-        "host={host}\nid={:016x}\nenv={:?}",
-        request.id, request.env
+        "host={host}\nhttp_host={}\nid={:016x}\nenv={:?}",
+        variable(request, "HTTP_HOST"),
+        request.id,
+        request.env
     )
     .unwrap();
     writeln!(
@@ -489,6 +491,16 @@ fn describe(request: &AppRequest) -> String {
         writeln!(text, "h.{name}={}", header(&request.headers, name.as_str())).unwrap();
     }
     text
+}
+
+/// What PHP would see.
+fn variable(request: &AppRequest, name: &str) -> String {
+    let mut encoded = Vec::new();
+    howdah_cgi::encode(&request.input(), &mut encoded).unwrap();
+    let variables = howdah_cgi::decode(&encoded).unwrap();
+    let mut found = variables.iter().filter(|known| known.name == name.as_bytes());
+    let value = found.next_back().map_or(&[][..], |found| found.value);
+    String::from_utf8(value.to_vec()).unwrap()
 }
 
 fn header(headers: &HeaderMap, name: &str) -> String {
