@@ -57,7 +57,7 @@ pub struct LiveRequest {
     pub id: u64,
     /// The method.
     pub method: String,
-    /// The `Host` header, empty without one.
+    /// The authority of the target (HTTP/2, HTTP/3, absolute form), or the `Host` header; empty without.
     pub host: String,
     /// Path and query as sent.
     pub uri: String,
@@ -149,7 +149,7 @@ impl Observing {
             id,
             method: parts.method.clone(),
             uri: parts.uri.clone(),
-            host: parts.headers.get(http::header::HOST).cloned(),
+            host: host(parts),
             remote,
             pool: Cell::new(None),
             worker: Cell::new(None),
@@ -382,6 +382,14 @@ impl Progress {
 impl std::fmt::Debug for Progress {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Progress").field(&self.0.id).finish()
+    }
+}
+
+/// Whom a request is for, before it has been checked: nobody knows yet whether that is a host.
+fn host(parts: &Parts) -> Option<HeaderValue> {
+    match parts.uri.authority() {
+        Some(authority) => HeaderValue::from_str(authority.as_str()).ok(),
+        None => parts.headers.get(http::header::HOST).cloned(),
     }
 }
 

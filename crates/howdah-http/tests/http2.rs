@@ -143,6 +143,31 @@ async fn php_sees_the_host_that_directives_set() {
 }
 
 #[tokio::test]
+async fn live_requests_tell_their_host() {
+    let directory = tempfile::tempdir().unwrap();
+    let harness = Harness::start(&php_site(directory.path()));
+    let (mut client, _driver) = connect(&harness, 65_535).await;
+    let hanging = client.send_request(request("GET", "/echo.php?mode=hang"), true);
+    let mut other = harness.connect();
+    other.write(b"GET http://b.test/echo.php?mode=hang HTTP/1.1\r\nHost: c.test\r\n\r\n");
+    let live = within(async {
+        loop {
+            // The client of HTTP/2 runs here too.
+            tokio::task::yield_now().await;
+            let live = harness.server.live_requests().list().await;
+            if live.len() == 2 {
+                return live;
+            }
+        }
+    })
+    .await;
+    let mut hosts: Vec<&str> = live.iter().map(|request| &*request.host).collect();
+    hosts.sort_unstable();
+    assert_eq!(hosts, ["a.test:99", "b.test"]);
+    drop(hanging);
+}
+
+#[tokio::test]
 async fn a_stream_that_is_not_taken_is_reset_alone() {
     let directory = tempfile::tempdir().unwrap();
     let mut config = php_site(directory.path());

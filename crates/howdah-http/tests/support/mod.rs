@@ -498,7 +498,9 @@ fn variable(request: &AppRequest, name: &str) -> String {
     let mut encoded = Vec::new();
     howdah_cgi::encode(&request.input(), &mut encoded).unwrap();
     let variables = howdah_cgi::decode(&encoded).unwrap();
-    let mut found = variables.iter().filter(|known| known.name == name.as_bytes());
+    let mut found = variables
+        .iter()
+        .filter(|known| known.name == name.as_bytes());
     let value = found.next_back().map_or(&[][..], |found| found.value);
     String::from_utf8(value.to_vec()).unwrap()
 }
