@@ -10,7 +10,7 @@ use bytes::Bytes;
 use howdah_cgi::Host;
 use http::header::{
     ACCEPT_RANGES, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, HOST,
-    LAST_MODIFIED, TRANSFER_ENCODING,
+    LAST_MODIFIED, TRANSFER_ENCODING, VARY,
 };
 use http::request::Parts;
 use http::{Response, response};
@@ -270,9 +270,15 @@ fn replaced<B>(mut first: response::Parts, second: Response<Source<B>>) -> Respo
         first.headers.remove(name);
     }
     let keeps_type = first.headers.contains_key(CONTENT_TYPE);
+    for name in second.headers.keys() {
+        // Either response may have been chosen by what it names.
+        if *name != VARY && *name != CONTENT_TYPE {
+            first.headers.remove(name);
+        }
+    }
     for (name, value) in &second.headers {
         if *name != CONTENT_TYPE || !keeps_type {
-            first.headers.insert(name.clone(), value.clone());
+            first.headers.append(name.clone(), value.clone());
         }
     }
     first.status = second.status;

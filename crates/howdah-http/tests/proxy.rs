@@ -206,6 +206,33 @@ fn responses_of_upstreams_are_copied() {
 }
 
 #[test]
+fn what_replaces_a_response_keeps_fields_that_are_repeated() {
+    let (first, second) = (back(), back());
+    let front = front(
+        &first.address(),
+        "",
+        &format!(
+            "reverse_proxy UP {{\nhandle_response {{\ncopy_response_headers\nrewrite * /?mode=answer&h=set-cookie:a&h=set-cookie:b&h=x-new:1&h=vary:Accept\n\
+             reverse_proxy {}\n}}\n}}",
+            second.address()
+        ),
+    );
+    let reply =
+        front.get("/?mode=answer&h=set-cookie:old&h=x-old:1&h=x-new:0&h=x-new:2&h=vary:Origin");
+    let all = |name: &str| -> Vec<&str> {
+        let fields = reply.head.lines().filter_map(|line| line.split_once(": "));
+        fields
+            .filter(|(known, _)| known.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value)
+            .collect()
+    };
+    assert_eq!(all("set-cookie"), ["a", "b"]);
+    assert_eq!(all("x-new"), ["1"]);
+    assert_eq!(all("x-old"), ["1"]);
+    assert_eq!(all("vary"), ["Origin", "Accept"]);
+}
+
+#[test]
 fn the_upstream_may_be_asked_for_something_else() {
     let back = back();
     let front = front(
