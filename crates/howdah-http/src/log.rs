@@ -20,7 +20,7 @@ pub(crate) struct LogEntry {
     logs: Arc<[Log]>,
     /// Header fields with passwords are logged as they are.
     pub(crate) credentials: bool,
-    start: Instant,
+    pub(crate) start: Instant,
     id: u64,
     connection: std::rc::Rc<Connection>,
     method: Method,
@@ -46,8 +46,10 @@ pub(crate) struct Ending {
 }
 
 impl LogEntry {
+    /// `start`: of the request.
     pub(crate) fn new(
         logs: &Arc<[Log]>,
+        start: Instant,
         id: u64,
         connection: &std::rc::Rc<Connection>,
         parts: &Parts,
@@ -55,7 +57,7 @@ impl LogEntry {
         Self {
             logs: Arc::clone(logs),
             credentials: false,
-            start: Instant::now(),
+            start,
             id,
             connection: std::rc::Rc::clone(connection),
             method: parts.method.clone(),

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
+use std::time::Instant;
 
 use bytes::Bytes;
 use howdah_cgi::Host;
@@ -320,7 +321,10 @@ fn route(
     };
     let limits = core.limits(listener);
     if !site.logs.is_empty() {
-        let mut entry = LogEntry::new(&site.logs, id, connection, parts);
+        // What was found out for routes that are run again took its time too.
+        let earlier = exchange.log.take().map(|entry| entry.start);
+        let start = earlier.unwrap_or_else(Instant::now);
+        let mut entry = LogEntry::new(&site.logs, start, id, connection, parts);
         entry.credentials = limits.log_credentials;
         exchange.log = Some(Box::new(entry));
     }

@@ -2,12 +2,17 @@
 
 mod support;
 
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 use howdah_config::model::{
     AccessLog, Config, Handler, LogFile, LogOutput, Matcher, Route, Template,
 };
 use serde_json::Value;
+use support::front::front;
 use support::{Harness, php_site, route, wait_until};
 
 fn log_to(file: &Path) -> AccessLog {
@@ -131,6 +136,34 @@ fn requests_are_skipped_and_fields_added() {
     assert!(matching(&all, "/quiet").is_empty());
     assert_eq!(one(&host, "/named")["logger"], "http.log.access.host");
     assert!(matching(&host, "/loud").is_empty());
+}
+
+#[test]
+fn the_time_of_who_decides_counts() {
+    const TAKES: Duration = Duration::from_millis(200);
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("access.log");
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let slow = listener.local_addr().unwrap().to_string();
+    let answering = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let asked = stream.read(&mut [0; 4096]).unwrap();
+        // That it takes its time is what is measured.
+        thread::sleep(TAKES);
+        stream
+            .write_all(b"HTTP/1.1 204 No Content\r\n\r\n")
+            .unwrap();
+        asked
+    });
+    let site = format!(
+        "log {{\noutput file {}\n}}\nforward_auth UP {{\nuri /verify\n}}\nrespond ok",
+        file.display()
+    );
+    let harness = front(&slow, "", &site);
+    assert_eq!(harness.get("/slow").text(), "ok");
+    assert!(answering.join().unwrap() > 0);
+    let duration = one(&file, "/slow")["duration"].as_f64().unwrap();
+    assert!(duration >= TAKES.as_secs_f64(), "{duration}");
 }
 
 #[test]
