@@ -85,9 +85,11 @@ impl Source {
     /// the connection for it.
     pub(super) fn frame(&self, headers: &mut HeaderMap) {
         headers.remove(TRANSFER_ENCODING);
-        let length = self.with(|inner| match &inner.body {
-            None => Some(0),
-            Some(body) => body.size_hint().exact(),
+        let (length, is_chunked) = self.with(|inner| match &inner.body {
+            None => (Some(0), false),
+            // HTTP/1 has one without a length only if it says so. HTTP/2 and HTTP/3 do not tell before it
+            // ends that there is none.
+            Some(body) => (body.size_hint().exact(), matches!(body, Incoming::Http1(_))),
         });
         match length {
             // Methods that have no body tell of none, unless the client did.
@@ -97,6 +99,11 @@ impl Source {
             }
             None => {
                 headers.remove(CONTENT_LENGTH);
+                if is_chunked {
+                    // hyper would leave out that of GET and HEAD.
+                    let chunked = HeaderValue::from_static("chunked");
+                    headers.insert(TRANSFER_ENCODING, chunked);
+                }
             }
         }
     }
