@@ -83,6 +83,8 @@ impl Rolled {
         {
             self.file = None;
             self.rolls.put_aside(&self.options.path, roll)?;
+            // So that one that cannot be made now is tried again, and not put aside.
+            self.size = 0;
         }
         let file = match &mut self.file {
             Some(file) => file,

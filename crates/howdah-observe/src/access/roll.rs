@@ -25,37 +25,50 @@ pub(super) struct Rolls {
 }
 
 impl Rolls {
-    /// Renames the file, and tidies up.
+    /// Renames the file, and tidies up. One that somebody took away needs neither.
     pub(super) fn put_aside(&mut self, path: &Path, roll: &Roll) -> io::Result<()> {
         let mut at = SystemTime::now();
         loop {
             let target = name(path, at);
             if !target.exists() && !with_gz(&target).exists() {
-                std::fs::rename(path, target)?;
-                break;
+                match std::fs::rename(path, target) {
+                    Ok(()) => break,
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+                    Err(error) => return Err(error),
+                }
             }
             // Two within a millisecond.
             at += Duration::from_millis(1);
         }
+        self.tidy_up(path, roll);
+        Ok(())
+    }
+
+    fn tidy_up(&mut self, path: &Path, roll: &Roll) {
         let running = self
             .tidying
             .as_ref()
             .is_some_and(|tidying| !tidying.is_finished());
         // One that runs has been started by an earlier file; the next time takes this one too.
-        if !running {
-            let (path, roll) = (path.to_owned(), roll.clone());
-            let tidy = move || {
-                if let Err(error) = tidy(&path, &roll, SystemTime::now()) {
-                    tracing::warn!(target: "howdah", file = %path.display(), "old access logs are not tidied up: {error}");
-                }
-            };
-            self.tidying = Some(
-                std::thread::Builder::new()
-                    .name("access-log-old".into())
-                    .spawn(tidy)?,
-            );
+        if running {
+            return;
         }
-        Ok(())
+        let file = path.display().to_string();
+        let failed = move |error: io::Error| {
+            tracing::warn!(target: "howdah", file, "old access logs are not tidied up: {error}");
+        };
+        let (path, roll, tell) = (path.to_owned(), roll.clone(), failed.clone());
+        let tidy = move || {
+            if let Err(error) = tidy(&path, &roll, SystemTime::now()) {
+                tell(error);
+            }
+        };
+        let thread = std::thread::Builder::new().name("access-log-old".into());
+        match thread.spawn(tidy) {
+            Ok(tidying) => self.tidying = Some(tidying),
+            // Lines count more than the room of old ones.
+            Err(error) => failed(error),
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant, UNIX_EPOCH};
@@ -385,6 +386,63 @@ fn a_file_is_rolled_between_lines_and_nothing_is_lost() {
         .permissions()
         .mode();
     assert_eq!(mode & 0o777 & !0o640, 0, "{mode:o}");
+}
+
+/// One that is rolled after so many bytes.
+fn rolled(path: PathBuf, size: u64) -> LogFile {
+    LogFile {
+        path,
+        mode: 0o640,
+        roll: Some(Roll {
+            size,
+            gzip: false,
+            ..Roll::default()
+        }),
+    }
+}
+
+#[test]
+fn a_file_that_somebody_removed_is_made_anew() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = rolled(dir.path().join("access.log"), 10_000);
+    let logs = Logs::start(&[site(LogOutput::File(file.clone()))]).expect("it opens");
+    let losses = logs.losses();
+    let write = |uri: &str| logs.site(0)[0].write(Arc::new(entry(uri, 200)));
+    write("/before");
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while std::fs::metadata(&file.path).expect("it is there").len() == 0 {
+        assert!(Instant::now() < deadline);
+        std::thread::yield_now();
+    }
+    std::fs::remove_file(&file.path).expect("removed");
+    for number in 0..50 {
+        write(&format!("/{number}"));
+    }
+    drop(logs);
+    assert_eq!(losses.lines(), 0);
+    let text = std::fs::read_to_string(&file.path).expect("it is there again");
+    assert!(text.contains("\"/49\""), "{text}");
+}
+
+#[test]
+fn a_file_that_cannot_be_made_anew_is_tried_again() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let folder = dir.path().join("logs");
+    std::fs::create_dir(&folder).expect("created");
+    let file = rolled(folder.join("access.log"), 10);
+    let mut output = Output::open(&LogOutput::File(file.clone())).expect("it opens");
+    output.write(b"first line\n").expect("written");
+    std::fs::remove_dir_all(&folder).expect("removed");
+    for _ in 0..2 {
+        let error = output.write(b"lost line\n").expect_err("no folder");
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+    }
+    assert_eq!(output.room(), Some(10), "nothing is there to put aside");
+    std::fs::create_dir(&folder).expect("created");
+    output.write(b"next line\n").expect("written");
+    let text = std::fs::read_to_string(&file.path).expect("it is there");
+    assert_eq!(text, "next line\n");
+    assert_eq!(std::fs::read_dir(&folder).expect("a folder").count(), 1);
 }
 
 #[test]
