@@ -21,7 +21,7 @@ use crate::challenge::{Challenges, Shown};
 use crate::kept::{Issued, Kept};
 use crate::remote::is_away;
 use crate::storage::Storage;
-use crate::{layout, lock};
+use crate::{layout, lock, schedule};
 
 /// The directory of the authority that is asked when no other is named.
 const LETS_ENCRYPT: &str = "https://acme-v02.api.letsencrypt.org/directory";
@@ -318,8 +318,10 @@ impl Subject {
     }
 
     /// How often in a row this name had no certificate, and until when nobody asks again. Kept in the
-    /// storage, so that a server that is started again and again does not ask each time.
+    /// storage, so that a server that is started again and again does not ask each time. A time that is
+    /// further ahead than any wait is of a clock that was wrong, and is over.
     pub(crate) fn failures(&self) -> (u32, SystemTime) {
+        let latest = SystemTime::now() + schedule::longest_retry();
         let kept = self.storage.read(self.failures_file()).ok().flatten();
         let read = || {
             let text = String::from_utf8(kept?).ok()?;
@@ -327,7 +329,8 @@ impl Subject {
             let until = Duration::from_secs(until.parse().ok()?);
             Some((count.parse().ok()?, UNIX_EPOCH.checked_add(until)?))
         };
-        read().unwrap_or((0, UNIX_EPOCH))
+        let (count, until) = read().unwrap_or((0, UNIX_EPOCH));
+        (count, if until > latest { UNIX_EPOCH } else { until })
     }
 
     /// Keeps the number of failures; none forgets them.

@@ -18,6 +18,8 @@ const LOOK: Duration = Duration::from_secs(60);
 const LOOK_AT_FILES: Duration = Duration::from_secs(5);
 /// How often an authority that gave no time is asked when to renew.
 const ADVICE: Duration = Duration::from_secs(6 * 3600);
+/// How long at most an authority may have itself not asked.
+const ADVICE_LATEST: Duration = Duration::from_secs(86_400);
 /// Within this time after the start it is asked first.
 const FIRST_ADVICE: Duration = Duration::from_secs(3600);
 
@@ -25,8 +27,9 @@ const FIRST_ADVICE: Duration = Duration::from_secs(3600);
 struct Job {
     managed: Managed,
     next: SystemTime,
-    /// Of files: what they were like.
+    /// Of files: what those that are served were like, and those that were refused since.
     stamp: Stamp,
+    refused: Option<Stamp>,
     /// By ACME: what the authority said, and when it is asked again.
     advised: Option<SystemTime>,
     advice_at: SystemTime,
@@ -60,6 +63,7 @@ impl Tls {
         let mut jobs: Vec<Job> = managed.into_iter().map(Job::new).collect();
         loop {
             for job in &mut jobs {
+                job.heed_clock(SystemTime::now());
                 job.heed_revocation();
                 if job.next <= SystemTime::now() {
                     self.turn(job).await;
@@ -98,18 +102,22 @@ impl Tls {
         job.next = SystemTime::now() + LOOK_AT_FILES;
         let stamp = stamps(files);
         if stamp == job.stamp {
+            job.refused = None;
             return;
         }
-        job.stamp = stamp;
         let file = files.certificate.display();
         match load_files(files, &self.provider) {
             Ok(certificate) => {
                 let until = date(certificate.not_after);
+                (job.stamp, job.refused) = (stamp, None);
                 job.put(certificate);
                 tracing::info!(target: "howdah::tls", %file, until, "certificate read anew");
             }
+            // They may become good as they are: their time comes, or this user may read them.
             Err(error) => {
-                tracing::warn!(target: "howdah::tls", %error, "the changed certificate is not used; the one before it stays");
+                if job.refused.replace(stamp) != Some(stamp) {
+                    tracing::warn!(target: "howdah::tls", %error, "the changed certificate is not used; the one before it stays, and the files are looked at again");
+                }
             }
         }
     }
@@ -223,7 +231,7 @@ async fn take_advice(job: &mut Job, subject: &Subject, current: &Certificate) {
         job.advice_at = now + ADVICE;
         return;
     };
-    let ask_again = advice.ask_again.clamp(LOOK, Duration::from_secs(86_400));
+    let ask_again = advice.ask_again.clamp(LOOK, ADVICE_LATEST);
     job.advice_at = now + ask_again;
     let width = advice.end.duration_since(advice.start).unwrap_or_default();
     // Once chosen, the point stays unless the window moves away from it.
@@ -260,10 +268,27 @@ impl Job {
             managed,
             next,
             stamp,
+            refused: None,
             advised: None,
             advice_at,
             away: 0,
             revoked: false,
+        }
+    }
+
+    /// What was put off for longer than ever was put off by a clock that was ahead and is right by now:
+    /// its turn is at once.
+    fn heed_clock(&mut self, now: SystemTime) {
+        self.advice_at = self.advice_at.min(now + ADVICE_LATEST);
+        let longest = match &self.managed.kind {
+            Kind::Files(_) => LOOK_AT_FILES,
+            // Beyond its life it is not even valid yet.
+            Kind::Internal { lifetime, .. } => *lifetime + 2 * LOOK,
+            Kind::Acme(_) if self.managed.current.is_none() => schedule::longest_retry(),
+            Kind::Acme(_) => ADVICE_LATEST,
+        };
+        if self.next > now + longest {
+            self.next = now;
         }
     }
 
@@ -319,67 +344,4 @@ fn stamps(files: &CertificateFiles) -> Stamp {
 }
 
 #[cfg(test)]
-mod tests {
-    use howdah_config::model::{Address, Config, Issuer, Site};
-
-    use super::*;
-
-    fn tls(directory: &tempfile::TempDir, lifetime: Duration) -> Tls {
-        let mut site = Site::default();
-        site.addresses.push(Address {
-            host: Some("localhost".into()),
-            port: 0,
-            tls: true,
-        });
-        site.tls.issuer = Some(Issuer::Internal { lifetime });
-        let mut config = Config::default();
-        config.sites.push(site);
-        config.global.https.storage = Some(directory.path().to_owned());
-        Tls::new(&config).expect("valid").expect("it has HTTPS")
-    }
-
-    #[test]
-    fn what_is_revoked_is_due_at_once() {
-        let directory = tempfile::tempdir().expect("a directory");
-        let tls = tls(&directory, Duration::from_secs(3600));
-        let managed = tls.managed.lock().expect("not poisoned").remove(0);
-        let certificate = managed.current.clone().expect("it was made");
-        let mut job = Job::new(managed);
-        job.heed_revocation();
-        let now = SystemTime::now();
-        assert!(job.due(&certificate) > now && job.next > now);
-        job.managed.slot.revoke();
-        job.heed_revocation();
-        assert!(job.due(&certificate) < now && job.next <= SystemTime::now());
-        // The word of another certificate is none about the new one.
-        job.managed.slot.revoke();
-        job.put(certificate.clone());
-        job.heed_revocation();
-        assert!(job.due(&certificate) > now);
-    }
-
-    #[tokio::test]
-    async fn what_is_due_is_renewed_while_it_is_served() {
-        let directory = tempfile::tempdir().expect("a directory");
-        // So short that it is to be renewed at once.
-        let tls = tls(&directory, Duration::from_secs(5));
-        let slot = {
-            let managed = tls.managed.lock().expect("not poisoned");
-            std::sync::Arc::clone(&managed[0].slot)
-        };
-        let before = slot.get().expect("there is one");
-        let renewed = async {
-            while slot.get().is_some_and(|now| now.cert == before.cert) {
-                tokio::task::yield_now().await;
-            }
-        };
-        tokio::select! {
-            biased;
-            () = renewed => {}
-            () = tls.maintain() => {}
-        }
-        let after = slot.get().expect("there is one");
-        assert_ne!(after.cert[0], before.cert[0]);
-        assert_eq!(after.cert[1], before.cert[1], "the intermediate stays");
-    }
-}
+mod tests;

@@ -44,6 +44,11 @@ pub(crate) fn retry_after(failures: u32, rate_limited: bool, spread: f64) -> Dur
     wait.mul_f64(1.0 + spread.clamp(0.0, 1.0) / 10.0)
 }
 
+/// The longest that [`retry_after`] has anybody wait.
+pub(crate) fn longest_retry() -> Duration {
+    retry_after(u32::MAX, true, 1.0)
+}
+
 /// How long to wait for a storage that did not answer so many times in a row: from a second to a minute,
 /// spread as by [`retry_after`].
 pub(crate) fn storage_retry(failures: u32, spread: f64) -> Duration {
@@ -144,6 +149,9 @@ mod tests {
         assert_eq!(retry_after(1, true, 0.0), RATE_LIMITED);
         assert_eq!(retry_after(1, false, 1.0), Duration::from_secs(66));
         assert_eq!(retry_after(0, false, 5.0), Duration::from_secs(66));
+        let longest = longest_retry();
+        assert!((1..12).all(|count| retry_after(count, true, 1.0) <= longest));
+        assert_eq!(longest, Duration::from_secs(12 * HOUR).mul_f64(1.1));
         let first_hour: Duration = waits[..4].iter().sum();
         assert!(
             first_hour >= Duration::from_secs(50 * MINUTE),

@@ -1,0 +1,181 @@
+//! What is due, and when.
+
+use howdah_config::model::{Acme, Address, Config, Issuer, Site};
+
+use super::*;
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+fn site(host: &str, issuer: Option<Issuer>) -> Site {
+    let mut site = Site::default();
+    site.addresses.push(Address {
+        host: Some(host.into()),
+        port: 0,
+        tls: true,
+    });
+    site.tls.issuer = issuer;
+    site
+}
+
+fn of_sites(directory: &tempfile::TempDir, sites: Vec<Site>) -> Tls {
+    let mut config = Config {
+        sites,
+        ..Config::default()
+    };
+    config.global.https.storage = Some(directory.path().to_owned());
+    // It waits for other certificates as a test does.
+    config.global.https.ocsp_stapling = false;
+    Tls::new(&config).expect("valid").expect("it has HTTPS")
+}
+
+fn tls(directory: &tempfile::TempDir, lifetime: Duration) -> Tls {
+    let issuer = Issuer::Internal { lifetime };
+    of_sites(directory, vec![site("localhost", Some(issuer))])
+}
+
+fn acme(host: &str, directory: String) -> Site {
+    let acme = Acme {
+        directory: Some(directory),
+        ..Acme::default()
+    };
+    site(host, Some(Issuer::Acme(acme)))
+}
+
+fn managed(tls: &Tls, index: usize) -> Managed {
+    tls.managed.lock().expect("not poisoned").remove(index)
+}
+
+/// A certificate and its key.
+fn pair(host: &str) -> (String, String) {
+    let made = rcgen::generate_simple_self_signed([host.to_owned()]).expect("made");
+    (made.cert.pem(), made.signing_key.serialize_pem())
+}
+
+/// Written so many seconds after 1970.
+fn write(file: &Path, text: &str, at: u64) {
+    std::fs::write(file, text).expect("written");
+    let file = std::fs::File::options().write(true).open(file);
+    let at = SystemTime::UNIX_EPOCH + Duration::from_secs(at);
+    file.and_then(|file| file.set_modified(at)).expect("set");
+}
+
+/// A site with a pair of files of the directory.
+fn with_files(directory: &tempfile::TempDir, host: &str) -> (Site, CertificateFiles) {
+    let files = CertificateFiles {
+        certificate: directory.path().join("a.crt"),
+        key: directory.path().join("a.key"),
+    };
+    let (certificate, key) = pair(host);
+    write(&files.certificate, &certificate, 1000);
+    write(&files.key, &key, 1000);
+    let mut site = site(host, None);
+    site.tls.files = Some(files.clone());
+    (site, files)
+}
+
+#[test]
+fn files_that_were_refused_are_looked_at_again() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let (site, files) = with_files(&directory, "a.test");
+    let tls = of_sites(&directory, vec![site]);
+    let mut job = Job::new(managed(&tls, 0));
+    let slot = Arc::clone(&job.managed.slot);
+    let served = || slot.get().expect("there is one").cert[0].clone();
+    let before = served();
+    let (certificate, key) = pair("a.test");
+    write(&files.certificate, &certificate, 2000);
+    write(&files.key, &pair("a.test").1, 2000);
+    let stamp = stamps(&files);
+    for _ in 0..2 {
+        tls.look_at_files(&mut job, &files);
+        assert_eq!(served(), before);
+        assert_eq!(job.refused, Some(stamp), "told");
+    }
+    // As a key that this user may read by now, or a clock that is right: nothing else has changed.
+    write(&files.key, &key, 2000);
+    assert_eq!(stamps(&files), stamp);
+    tls.look_at_files(&mut job, &files);
+    assert_ne!(served(), before);
+    assert_eq!((job.stamp, job.refused), (stamp, None));
+}
+
+#[test]
+fn a_clock_that_was_ahead_puts_nothing_off() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let (of_files, _) = with_files(&directory, "a.test");
+    let internal = site("localhost", Some(Issuer::Internal { lifetime: HOUR }));
+    let by_acme = acme("b.test", "https://127.0.0.1:1/dir".to_owned());
+    let tls = of_sites(&directory, vec![of_files, internal, by_acme]);
+    for longest in [LOOK_AT_FILES, HOUR, 12 * HOUR] {
+        let mut job = Job::new(managed(&tls, 0));
+        let now = SystemTime::now();
+        for (next, expected) in [(now + longest, now + longest), (now + 48 * HOUR, now)] {
+            (job.next, job.advice_at) = (next, next);
+            job.heed_clock(now);
+            assert_eq!(job.next, expected, "{:?}", job.managed);
+            assert!(job.advice_at <= now + ADVICE_LATEST);
+        }
+    }
+}
+
+#[test]
+fn a_time_in_the_storage_that_is_too_far_ahead_is_over() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let by_acme = acme("b.test", "https://127.0.0.1:1/dir".to_owned());
+    let tls = of_sites(&directory, vec![by_acme]);
+    let managed = managed(&tls, 0);
+    let Kind::Acme(subject) = &managed.kind else {
+        panic!("{managed:?}");
+    };
+    let now = SystemTime::now();
+    subject.set_failures(9, now + 12 * HOUR);
+    let (count, until) = subject.failures();
+    assert!(count == 9 && until > now + 11 * HOUR);
+    subject.set_failures(9, now + 365 * 24 * HOUR);
+    assert_eq!(subject.failures(), (9, SystemTime::UNIX_EPOCH));
+}
+
+#[test]
+fn what_is_revoked_is_due_at_once() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let tls = tls(&directory, HOUR);
+    let managed = managed(&tls, 0);
+    let certificate = managed.current.clone().expect("it was made");
+    let mut job = Job::new(managed);
+    job.heed_revocation();
+    let now = SystemTime::now();
+    assert!(job.due(&certificate) > now && job.next > now);
+    job.managed.slot.revoke();
+    job.heed_revocation();
+    assert!(job.due(&certificate) < now && job.next <= SystemTime::now());
+    // The word of another certificate is none about the new one.
+    job.managed.slot.revoke();
+    job.put(certificate.clone());
+    job.heed_revocation();
+    assert!(job.due(&certificate) > now);
+}
+
+#[tokio::test]
+async fn what_is_due_is_renewed_while_it_is_served() {
+    let directory = tempfile::tempdir().expect("a directory");
+    // So short that it is to be renewed at once.
+    let tls = tls(&directory, Duration::from_secs(5));
+    let slot = {
+        let managed = tls.managed.lock().expect("not poisoned");
+        std::sync::Arc::clone(&managed[0].slot)
+    };
+    let before = slot.get().expect("there is one");
+    let renewed = async {
+        while slot.get().is_some_and(|now| now.cert == before.cert) {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        biased;
+        () = renewed => {}
+        () = tls.maintain() => {}
+    }
+    let after = slot.get().expect("there is one");
+    assert_ne!(after.cert[0], before.cert[0]);
+    assert_eq!(after.cert[1], before.cert[1], "the intermediate stays");
+}
