@@ -121,7 +121,7 @@ impl Subject {
         &self,
         attempt: u32,
         replaced: Option<&Certificate>,
-        is_good: impl Fn(&Certificate) -> bool,
+        is_good: impl Fn(&Certificate) -> bool + Send,
     ) -> Result<(Certificate, bool), AcmeError> {
         let name = format!("{}-{}", self.url(), self.host);
         let lock = lock::lock(&self.storage, &name).await?;
@@ -179,10 +179,11 @@ impl Subject {
         attempt: u32,
         replaced: Option<&Certificate>,
     ) -> Result<Issued, AcmeError> {
+        let known = self.kept_account()?.1;
         let (account, mut order) = match self.new_order(replaced).await {
             Err(error) if error.is_unknown_account() => {
                 // The authority has forgotten it: a test server after a restart.
-                self.kept_account()?.0.forget()?;
+                self.forget_account(known).await?;
                 self.new_order(None).await?
             }
             result => result?,
@@ -270,22 +271,44 @@ impl Subject {
         KeptAccount::find(&self.storage, self.url(), self.acme.email.as_deref())
     }
 
+    /// Several names are asked for at a time, and one of them makes the account of all: authorities
+    /// count how many are made.
+    async fn lock_account(&self) -> io::Result<lock::Lock> {
+        let email = self.acme.email.as_deref().unwrap_or_default();
+        let name = format!("account-{}-{email}", self.url());
+        lock::lock(&self.storage, &name).await
+    }
+
     async fn account(&self) -> Result<Account, AcmeError> {
-        let url = self.url().to_owned();
-        let (kept, credentials) = self.kept_account()?;
-        match credentials {
-            Some(Credentials { key, url: Some(id) }) => {
-                return Ok(self.builder()?.from_parts(id, key, url).await?);
-            }
-            Some(Credentials { key, url: None }) => {
-                let pair = Key::from_pkcs8_der(key.clone_key())?;
-                let known = self.builder()?.from_key((pair, key.into()), url).await?;
-                let (account, _) = known;
-                kept.register(account.id())?;
-                return Ok(account);
-            }
-            None => {}
+        if let (kept, Some(known)) = self.kept_account()? {
+            return self.known_account(&kept, known).await;
         }
+        let _lock = self.lock_account().await?;
+        // Another one may have made it meanwhile.
+        match self.kept_account()? {
+            (kept, Some(known)) => self.known_account(&kept, known).await,
+            (kept, None) => self.new_account(&kept).await,
+        }
+    }
+
+    async fn known_account(
+        &self,
+        kept: &KeptAccount<'_>,
+        known: Credentials,
+    ) -> Result<Account, AcmeError> {
+        let url = self.url().to_owned();
+        let Credentials { key, url: id } = known;
+        if let Some(id) = id {
+            return Ok(self.builder()?.from_parts(id, key, url).await?);
+        }
+        let pair = Key::from_pkcs8_der(key.clone_key())?;
+        let (account, _) = self.builder()?.from_key((pair, key.into()), url).await?;
+        kept.register(account.id())?;
+        Ok(account)
+    }
+
+    async fn new_account(&self, kept: &KeptAccount<'_>) -> Result<Account, AcmeError> {
+        let url = self.url().to_owned();
         let contact = self
             .acme
             .email
@@ -308,6 +331,16 @@ impl Subject {
         let (account, credentials) = self.builder()?.create(&new, url, binding.as_ref()).await?;
         kept.keep(credentials.private_key(), account.id())?;
         Ok(account)
+    }
+
+    /// Forgets this account, unless another name has done so and made another.
+    async fn forget_account(&self, known: Option<Credentials>) -> io::Result<()> {
+        let _lock = self.lock_account().await?;
+        let (kept, now) = self.kept_account()?;
+        match (known, now) {
+            (Some(known), Some(now)) if known.key == now.key => kept.forget(),
+            _ => Ok(()),
+        }
     }
 
     fn builder(&self) -> Result<instant_acme::AccountBuilder, AcmeError> {

@@ -68,7 +68,7 @@ impl AuthorityError {
 }
 
 /// See the module.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Authority {
     storage: Storage,
     provider: Arc<CryptoProvider>,

@@ -1,17 +1,25 @@
 //! Renews certificates while the server runs.
 
+use std::collections::HashMap;
+use std::convert::Infallible;
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use howdah_config::model::CertificateFiles;
+use rustls::crypto::CryptoProvider;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
 
 use crate::acme::Subject;
+use crate::authority::Authority;
 use crate::certificate::{Certificate, date};
 use crate::schedule;
 use crate::storage::spread;
 use crate::tls::{Kind, Managed, Tls, load_files};
 
+/// For how many names an authority is asked at a time.
+const ORDERS: usize = 8;
 /// How long at most until the clock is looked at again: this machine may have slept.
 const LOOK: Duration = Duration::from_secs(60);
 /// How often files are looked at: somebody may have put a new certificate in their place.
@@ -59,25 +67,50 @@ impl Tls {
         }
     }
 
+    /// A task for each: one that waits for its authority holds up no other.
     async fn renew(&self, managed: Vec<Managed>) {
-        let mut jobs: Vec<Job> = managed.into_iter().map(Job::new).collect();
+        let renewer = Arc::new(Renewer::new(self, &managed));
+        let mut tasks = JoinSet::new();
+        for managed in managed {
+            let own = Arc::clone(&renewer);
+            tasks.spawn(async move { own.keep_one(Job::new(managed)).await });
+        }
+        // They never end by themselves.
+        while tasks.join_next().await.is_some() {}
+        std::future::pending::<()>().await;
+    }
+}
+
+/// What the tasks share.
+struct Renewer {
+    provider: Arc<CryptoProvider>,
+    authority: Option<Authority>,
+    /// By the authority's directory: one that does not answer does not take the turns of another.
+    orders: HashMap<String, Semaphore>,
+}
+
+impl Renewer {
+    fn new(tls: &Tls, managed: &[Managed]) -> Self {
+        let urls = managed.iter().filter_map(|managed| match &managed.kind {
+            Kind::Acme(subject) => Some(subject.url().to_owned()),
+            Kind::Files(_) | Kind::Internal { .. } => None,
+        });
+        Self {
+            provider: Arc::clone(&tls.provider),
+            authority: tls.authority.clone(),
+            orders: urls.map(|url| (url, Semaphore::new(ORDERS))).collect(),
+        }
+    }
+
+    async fn keep_one(&self, mut job: Job) -> Infallible {
         loop {
-            for job in &mut jobs {
-                job.heed_clock(SystemTime::now());
-                job.heed_revocation();
-                if job.next <= SystemTime::now() {
-                    self.turn(job).await;
-                }
+            job.heed_clock(SystemTime::now());
+            job.heed_revocation();
+            if job.next <= SystemTime::now() {
+                self.turn(&mut job).await;
             }
-            let now = SystemTime::now();
-            let waits = jobs.iter().map(|job| {
-                let left = job.next.duration_since(now).unwrap_or_default();
-                left.min(LOOK)
-            });
-            match waits.min() {
-                Some(wait) => tokio::time::sleep(wait).await,
-                None => std::future::pending().await,
-            }
+            let left = job.next.duration_since(SystemTime::now());
+            tokio::time::sleep(left.unwrap_or_default().min(LOOK)).await;
         }
     }
 
@@ -93,6 +126,10 @@ impl Tls {
             }
             Kind::Acme(subject) => {
                 let subject = subject.clone();
+                let _turn = match self.orders.get(subject.url()) {
+                    Some(orders) => orders.acquire().await.ok(),
+                    None => None,
+                };
                 renew_acme(job, &subject).await;
             }
         }

@@ -149,6 +149,36 @@ fn a_certificate_is_obtained_over_http_and_kept() {
 }
 
 #[test]
+fn several_names_are_asked_for_at_a_time_by_one_account() {
+    let setup = Setup::new();
+    let hosts = [HOST, "blog.example.com", "wiki.example.com"];
+    let sites: String = hosts
+        .iter()
+        .map(|host| SECRET.replace(HOST, host) + &OPEN.replace(HOST, host))
+        .collect();
+    let server = setup.server(&sites).start();
+    let [https, http] = *server.addresses() else {
+        panic!("two listeners: {:?}", server.addresses())
+    };
+    // None of them has a certificate yet.
+    let all = || setup.acme.tried().len() == hosts.len();
+    assert!(howdah_testkit::process::wait_until(PATIENCE, all));
+    setup.acme.check_at(Ports {
+        http: Some(http),
+        https: None,
+    });
+    let client = Client::trusting(&setup.acme.root());
+    for host in hosts {
+        server.wait_line(host, |line| {
+            line.message() == "certificate obtained" && line.text("host") == Some(host)
+        });
+        let answer = client.get(https, host, "/").expect("an answer");
+        answer.assert(200, "secret");
+    }
+    assert_eq!(setup.acme.accounts(), 1);
+}
+
+#[test]
 fn a_certificate_is_obtained_over_tls() {
     let setup = Setup::new();
     let server = setup.server(SECRET).start();

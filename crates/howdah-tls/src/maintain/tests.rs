@@ -3,6 +3,7 @@
 use howdah_config::model::{Acme, Address, Config, Issuer, Site};
 
 use super::*;
+use crate::slot::Slot;
 
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -78,6 +79,7 @@ fn files_that_were_refused_are_looked_at_again() {
     let directory = tempfile::tempdir().expect("a directory");
     let (site, files) = with_files(&directory, "a.test");
     let tls = of_sites(&directory, vec![site]);
+    let renewer = Renewer::new(&tls, &[]);
     let mut job = Job::new(managed(&tls, 0));
     let slot = Arc::clone(&job.managed.slot);
     let served = || slot.get().expect("there is one").cert[0].clone();
@@ -87,14 +89,14 @@ fn files_that_were_refused_are_looked_at_again() {
     write(&files.key, &pair("a.test").1, 2000);
     let stamp = stamps(&files);
     for _ in 0..2 {
-        tls.look_at_files(&mut job, &files);
+        renewer.look_at_files(&mut job, &files);
         assert_eq!(served(), before);
         assert_eq!(job.refused, Some(stamp), "told");
     }
     // As a key that this user may read by now, or a clock that is right: nothing else has changed.
     write(&files.key, &key, 2000);
     assert_eq!(stamps(&files), stamp);
-    tls.look_at_files(&mut job, &files);
+    renewer.look_at_files(&mut job, &files);
     assert_ne!(served(), before);
     assert_eq!((job.stamp, job.refused), (stamp, None));
 }
@@ -178,4 +180,44 @@ async fn what_is_due_is_renewed_while_it_is_served() {
     let after = slot.get().expect("there is one");
     assert_ne!(after.cert[0], before.cert[0]);
     assert_eq!(after.cert[1], before.cert[1], "the intermediate stays");
+}
+
+#[tokio::test]
+async fn an_authority_that_does_not_answer_holds_up_nothing_else() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await;
+    let silent = silent.expect("a port");
+    let address = silent.local_addr().expect("it has one");
+    let by_acme = acme("b.test", format!("https://{address}/dir"));
+    let internal = Issuer::Internal {
+        // So short that it is to be renewed at once.
+        lifetime: Duration::from_secs(5),
+    };
+    let internal = site("localhost", Some(internal));
+    let (of_files, files) = with_files(&directory, "a.test");
+    let tls = of_sites(&directory, vec![by_acme, of_files, internal]);
+    let slot_of = |is_it: fn(&Kind) -> bool| {
+        let all = tls.managed.lock().expect("not poisoned");
+        let found = all.iter().find(|managed| is_it(&managed.kind));
+        Arc::clone(&found.expect("it is managed").slot)
+    };
+    let of_files = slot_of(|kind| matches!(kind, Kind::Files(_)));
+    let internal = slot_of(|kind| matches!(kind, Kind::Internal { .. }));
+    let served = |slot: &Slot| slot.get().expect("there is one").cert[0].clone();
+    let before = [&of_files, &internal].map(|slot| served(slot));
+    let test = async {
+        let _waits = silent.accept().await.expect("it is asked");
+        let (certificate, key) = pair("a.test");
+        write(&files.key, &key, 2000);
+        write(&files.certificate, &certificate, 2000);
+        for (slot, before) in [&of_files, &internal].into_iter().zip(before) {
+            while served(slot) == before {
+                slot.changed().await;
+            }
+        }
+    };
+    tokio::select! {
+        result = tokio::time::timeout(12 * LOOK_AT_FILES, test) => result.expect("all is served"),
+        () = tls.maintain() => {}
+    }
 }
