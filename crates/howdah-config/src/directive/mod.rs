@@ -303,7 +303,7 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 name: "uri",
                 syntax: "uri [MATCHER] strip_prefix|strip_suffix TEXT  or  uri [MATCHER] replace FIND REPLACE [LIMIT]  or  uri [MATCHER] path_regexp FIND REPLACE  or  uri [MATCHER] query CHANGE|{ CHANGE … }",
                 default: "",
-                about: "Changes the path: takes TEXT off its start or end, replaces a text in path and query, or what a regular expression finds in the path (`$1` is its first group). A CHANGE of the query is `NAME VALUE` (set), `+NAME VALUE` (add), `-NAME` (delete), `OLD>NEW` (rename) or `NAME REGEXP REPLACEMENT` (in the value; `*` for all names).",
+                about: "Changes the path: takes TEXT off its start or end (case does not matter), replaces a text in path and query, or what a regular expression finds in the path (`$1` is its first group). A CHANGE of the query is `NAME VALUE` (set), `+NAME VALUE` (add), `-NAME` (delete), `OLD>NEW` (rename) or `NAME REGEXP REPLACEMENT` (in the value; `*` for all names).",
                 differs: "With `query`, parameters that are not changed stay as they were sent, in their order.",
                 example: "uri strip_prefix /api",
             },
