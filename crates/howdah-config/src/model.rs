@@ -357,6 +357,9 @@ pub enum Handler {
     Root(Template),
     /// `header …`: changes of the response's header.
     Header(Vec<HeaderChange>),
+    /// The same with `-`, `?`, `>` or `defer`: after those of [`Handler::Header`], and of several the last
+    /// first.
+    DeferredHeader(Vec<HeaderChange>),
     /// `encode …`: compresses the response.
     Encode(Encode),
     /// `redir TO [CODE]`.

@@ -110,14 +110,10 @@ fn responses() {
 #[test]
 fn headers() {
     assert_eq!(
-        handler(
-            "header {\nA one\n+B two\n?C three\n-D\nE: four\nF \"(o+)\" 0$1\nG \"\"\nH {host}\n}"
-        ),
+        handler("header {\nA one\n+B two\nE: four\nF \"(o+)\" 0$1\nG \"\"\nH {host}\n}"),
         Handler::Header(vec![
             HeaderChange::Set("A".into(), text("one")),
             HeaderChange::Add("B".into(), text("two")),
-            HeaderChange::Default("C".into(), text("three")),
-            HeaderChange::Remove("D".into()),
             HeaderChange::Set("E".into(), text("four")),
             HeaderChange::Replace("F".into(), "(o+)".into(), text("0$1")),
             HeaderChange::Set("G".into(), text("")),
@@ -128,8 +124,34 @@ fn headers() {
     assert_eq!(routes[0].matcher, Some(paths("/a/*")));
     assert_eq!(
         routes[0].handler,
-        Handler::Header(vec![HeaderChange::Remove("Server".into())])
+        Handler::DeferredHeader(vec![HeaderChange::Remove("Server".into())])
     );
+}
+
+/// As in Caddy: one of them defers all of its block, and `?` is a directive of its own.
+#[test]
+fn deferred_headers() {
+    let set = || vec![HeaderChange::Set("A".into(), text("one"))];
+    for directive in ["header >A one", "header {\nA one\ndefer\n}"] {
+        assert_eq!(
+            handler(directive),
+            Handler::DeferredHeader(set()),
+            "{directive}"
+        );
+    }
+    let found = routes("header /a {\nA one\n?B two\n-C\n}");
+    let handlers: Vec<_> = found.into_iter().map(|route| route.handler).collect();
+    let mut own = set();
+    own.push(HeaderChange::Remove("C".into()));
+    let default = vec![HeaderChange::Default("B".into(), text("two"))];
+    assert_eq!(
+        handlers,
+        [
+            Handler::DeferredHeader(own),
+            Handler::DeferredHeader(default.clone())
+        ]
+    );
+    assert_eq!(handler("header ?B two"), Handler::DeferredHeader(default));
 }
 
 #[test]
@@ -447,7 +469,7 @@ fn directives_are_sorted() {
         .iter()
         .map(|route| match &route.handler {
             Handler::Root(_) => "root",
-            Handler::Header(_) => "header",
+            Handler::Header(_) | Handler::DeferredHeader(_) => "header",
             Handler::Encode(_) => "encode",
             Handler::Redirect { .. } => "redir",
             Handler::Rewrite(_) => "rewrite",

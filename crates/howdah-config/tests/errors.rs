@@ -157,7 +157,7 @@ fn arguments_are_counted() {
         ),
         (
             "header",
-            "2:1: `header` needs a field; write `header [MATCHER] [+|?|-]NAME [VALUE|FIND REPLACE]  or  header [MATCHER] { … }`",
+            "2:1: `header` needs a field; write `header [MATCHER] [+|?|-|>]NAME [VALUE|FIND REPLACE]  or  header [MATCHER] { … }`",
         ),
         (
             "@a",

@@ -32,7 +32,7 @@ fn outline(routes: &[Route]) -> String {
     let name = |route: &Route| {
         let name = match &route.handler {
             Handler::Root(_) => "root",
-            Handler::Header(_) => "header",
+            Handler::Header(_) | Handler::DeferredHeader(_) => "header",
             Handler::Encode(_) => "encode",
             Handler::Redirect { .. } => "redir",
             Handler::Rewrite(_) => "rewrite",

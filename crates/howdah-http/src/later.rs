@@ -26,7 +26,7 @@ use crate::response::{Content, Source};
 use crate::route::context::{Context, LogChoice};
 use crate::route::copy;
 use crate::route::error::{ErrorRoutes, Problem};
-use crate::route::header::Pending;
+use crate::route::header::Changes;
 use crate::route::intercept::{Action, Intercept};
 use crate::route::notes::Notes;
 use crate::route::{Outcome, Site};
@@ -82,7 +82,7 @@ impl Later {
         mut response: Answer<A>,
         performer: &Performer<'_, A>,
         asked: &mut Asked,
-        headers: &mut Vec<Pending>,
+        headers: &mut Changes,
     ) -> Option<Answer<A>> {
         if response.extensions().get::<Failure>().is_none() {
             response = self.intercept(response, performer, asked, headers).await?;
@@ -108,7 +108,7 @@ impl Later {
         response: Answer<A>,
         performer: &Performer<'_, A>,
         asked: &mut Asked,
-        headers: &mut Vec<Pending>,
+        headers: &mut Changes,
     ) -> Option<Answer<A>> {
         let (mut head, body) = response.into_parts();
         let mut intercepts = self.intercepts.iter().rev();
@@ -162,7 +162,7 @@ impl Later {
         (routes, problem): (&ErrorRoutes, &Problem),
         performer: &Performer<'_, A>,
         asked: &mut Asked,
-        headers: &mut Vec<Pending>,
+        headers: &mut Changes,
     ) -> Option<Answer<A>> {
         let host = host(&self.original);
         let mut context = self.context(performer, host);
@@ -200,8 +200,8 @@ impl Later {
     }
 
     /// What the routes left for the request that they answer.
-    fn prepare(&self, context: &mut Context<'_>, asked: &mut Asked, headers: &mut Vec<Pending>) {
-        headers.append(&mut context.headers);
+    fn prepare(&self, context: &mut Context<'_>, asked: &mut Asked, headers: &mut Changes) {
+        headers.append(std::mem::take(&mut context.headers));
         let changed = context.changed.take();
         asked.parts = changed.map_or_else(|| self.original.clone(), |parts| *parts);
         asked.query = Some(context.query().to_owned());
@@ -226,7 +226,7 @@ impl Later {
             query: self.query.clone(),
             path_info: String::new(),
             root: Rc::clone(&self.root),
-            headers: Vec::new(),
+            headers: Changes::default(),
             encodings: Encodings::default(),
             notes: self.notes.clone(),
             intercepts: Vec::new(),

@@ -30,7 +30,7 @@ use crate::perform::{Asked, Performer};
 use crate::response::{Content, Exchange, ResponseBody, Source};
 use crate::route::Outcome;
 use crate::route::context::{Context, LogChoice, TRACEPARENT, Trace};
-use crate::route::header::Pending;
+use crate::route::header::Changes;
 use crate::route::notes::Notes;
 use crate::thread::{Core, Thread};
 
@@ -48,7 +48,7 @@ pub(crate) struct Aborted;
 /// What the routes decided, with nothing borrowed from the request.
 struct Routed {
     outcome: Outcome,
-    headers: Vec<Pending>,
+    headers: Changes,
     encodings: Encodings,
     trace: Option<Trace>,
     /// `None`: as sent.
@@ -64,7 +64,7 @@ impl Routed {
     fn answer(response: Response<Content>) -> Self {
         Self {
             outcome: Outcome::Answer(Box::new(response)),
-            headers: Vec::new(),
+            headers: Changes::default(),
             encodings: Encodings::default(),
             trace: None,
             query: None,
@@ -343,7 +343,7 @@ fn route(
         query: None,
         path_info: String::new(),
         root: Rc::clone(&core.default_root),
-        headers: Vec::new(),
+        headers: Changes::default(),
         encodings: Encodings::default(),
         notes: Notes::default(),
         intercepts: Vec::new(),
@@ -386,18 +386,16 @@ fn route(
     }
 }
 
-fn finish(headers: &mut HeaderMap, changes: Vec<Pending>) {
+fn finish(headers: &mut HeaderMap, changes: Changes) {
     headers.entry(SERVER).or_insert(NAME);
-    for change in changes {
-        change.apply(headers);
-    }
+    changes.apply(headers);
 }
 
 /// The application's response. Where HTTP has no body, the application still runs to its end:
 /// dropping its body would tell it that the client is gone.
 fn application<B>(
     response: Response<B>,
-    changes: Vec<Pending>,
+    changes: Changes,
     encode: Option<(Wanted, &Core)>,
     head: bool,
     mut exchange: Exchange,

@@ -292,6 +292,26 @@ fn variables_methods_and_request_headers() {
     );
 }
 
+/// As in Caddy: the deferred ones last, and of them the first of the route, which has the longest path.
+#[test]
+fn deferred_changes_of_the_header() {
+    let directory = tree();
+    let harness = serve(
+        directory.path(),
+        "header >X-Set no\nheader /build/* >X-Set yes\n\
+         header ?X-Default all\nheader /build/* ?X-Default build\n\
+         header /build/* -X-Gone\nheader X-Gone here\nheader X-Set first\n\
+         handle /build/late {\nheader >X-Set inner\nrespond a\n}\nrespond a",
+    );
+    let fields = |target: &str| {
+        let reply = harness.get(target);
+        ["x-set", "x-default", "x-gone"].map(|name| reply.header(name).unwrap_or("-").to_owned())
+    };
+    assert_eq!(fields("/"), ["no", "all", "here"]);
+    assert_eq!(fields("/build/a.css"), ["yes", "all", "-"]);
+    assert_eq!(fields("/build/late"), ["yes", "all", "-"]);
+}
+
 #[test]
 fn changes_of_the_uri() {
     let directory = tree();

@@ -8,8 +8,29 @@ use crate::template::{literal, template};
 use crate::tree::Word;
 use crate::value::header_name;
 
+/// The changes of one `header`.
+#[derive(Default)]
+pub(crate) struct Changes {
+    own: Vec<HeaderChange>,
+    /// Of `?`, which look at what the others leave.
+    defaults: Vec<HeaderChange>,
+    deferred: bool,
+}
+
+impl Changes {
+    fn add(&mut self, field: &Word, values: &[Word]) -> Result<(), Error> {
+        let change = change(field, values)?;
+        self.deferred |= field.text.starts_with(['-', '>']);
+        match change {
+            HeaderChange::Default(..) => self.defaults.push(change),
+            _ => self.own.push(change),
+        }
+        Ok(())
+    }
+}
+
 /// Names of Caddy's in the block of `header` that are no fields.
-pub(crate) const HEADER: Table<Vec<HeaderChange>> = Table {
+pub(crate) const HEADER: Table<Changes> = Table {
     kind: "subdirective of `header`",
     items: &[
         Item::Supported(
@@ -17,11 +38,15 @@ pub(crate) const HEADER: Table<Vec<HeaderChange>> = Table {
                 name: "defer",
                 syntax: "defer",
                 default: "",
-                about: "Says what is always so here: changes are made when the header is sent.",
+                about: "Makes the changes of the block after those of other `header`, as `-` and `>` do.",
                 differs: "",
                 example: "defer",
             },
-            |_, call, _| call.arguments(0, 0).map(drop),
+            |_, call, changes| {
+                call.arguments(0, 0)?;
+                changes.deferred = true;
+                Ok(())
+            },
         ),
         Item::Unsupported("match", "use a matcher of the request: `header @name …`"),
     ],
@@ -29,9 +54,9 @@ pub(crate) const HEADER: Table<Vec<HeaderChange>> = Table {
 
 pub(crate) fn read(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(), Error> {
     let (key, rest) = scope.matcher(call.arguments)?;
-    let mut changes = Vec::new();
+    let mut changes = Changes::default();
     match (rest.split_first(), call.block) {
-        (Some((field, values)), None) => changes.push(change(field, values)?),
+        (Some((field, values)), None) => changes.add(field, values)?,
         (None, Some(block)) => {
             for statement in block {
                 let name = statement.name.text.as_str();
@@ -47,7 +72,7 @@ pub(crate) fn read(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Resu
                         "",
                     ))
                 } else {
-                    change(&statement.name, &statement.arguments).map(|change| changes.push(change))
+                    changes.add(&statement.name, &statement.arguments)
                 };
                 cx.keep(result);
             }
@@ -61,7 +86,17 @@ pub(crate) fn read(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Resu
         }
         (None, None) => return Err(no_field(call)),
     }
-    scope.push(key, Handler::Header(changes));
+    if !changes.own.is_empty() || changes.defaults.is_empty() {
+        let handler = if changes.deferred {
+            Handler::DeferredHeader(changes.own)
+        } else {
+            Handler::Header(changes.own)
+        };
+        scope.push(key.clone(), handler);
+    }
+    if !changes.defaults.is_empty() {
+        scope.push(key, Handler::DeferredHeader(changes.defaults));
+    }
     Ok(())
 }
 
@@ -88,7 +123,7 @@ pub(super) fn change(field: &Word, values: &[Word]) -> Result<HeaderChange, Erro
     let arguments = |message: String, hint: &str| {
         Error::new(ErrorKind::Arguments, &field.position, message, hint)
     };
-    // Changes wait for the header to be sent in any case, which is what `>` asks for.
+    // When it is made, `>` says.
     let text = text.strip_prefix('>').unwrap_or(text);
     let sign = text.chars().next().filter(|sign| "+-?".contains(*sign));
     let name = sign.map_or(text, |sign| &text[sign.len_utf8()..]);

@@ -219,12 +219,14 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
         Item::Supported(
             Entry {
                 name: "header",
-                syntax: "header [MATCHER] [+|?|-]NAME [VALUE|FIND REPLACE]  or  header [MATCHER] { … }",
+                syntax: "header [MATCHER] [+|?|-|>]NAME [VALUE|FIND REPLACE]  or  header [MATCHER] { … }",
                 default: "",
                 about: "Changes the header of the response: `NAME VALUE` sets a field, `+NAME VALUE` \
                         adds one, `?NAME VALUE` sets it if the response has none, `-NAME` removes it, \
                         and `NAME FIND REPLACE` replaces what a regular expression finds in it. A \
-                        block has one change on each line.",
+                        block has one change on each line. Those with `-`, `?` or `>` in front (`>NAME \
+                        VALUE` sets a field too) are made after the others, and of several `header` with \
+                        them the last first, so that one for a longer path has the last word.",
                 differs: "No `match`.",
                 example: "header X-Frame-Options DENY",
             },

@@ -12,7 +12,7 @@ use http::{HeaderName, HeaderValue, response};
 
 use super::copy::Copy;
 use super::error::{ErrorRoutes, Problem};
-use super::header::Pending;
+use super::header::Changes;
 use super::intercept::Intercept;
 use super::notes::Notes;
 use super::proxies::Proxies;
@@ -58,8 +58,8 @@ pub(crate) struct Context<'r> {
     /// What `try_files` cut off behind the script.
     pub(crate) path_info: String,
     pub(crate) root: Rc<Root>,
-    /// Changes of the response's header, in order.
-    pub(crate) headers: Vec<Pending>,
+    /// Of the response's header.
+    pub(crate) headers: Changes,
     pub(crate) encodings: Encodings,
     pub(crate) notes: Notes,
     /// What is done with responses of the application, the outermost first.

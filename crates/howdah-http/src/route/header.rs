@@ -46,6 +46,44 @@ pub(crate) struct Pending {
     value: Option<HeaderValue>,
 }
 
+/// The changes of one response.
+#[derive(Debug, Default)]
+pub(crate) struct Changes {
+    /// Made first.
+    immediate: Vec<Pending>,
+    /// Made then, in this order: that of `header` from the last to the first.
+    deferred: Vec<Pending>,
+}
+
+impl Changes {
+    /// Behind what there is.
+    pub(crate) fn add(&mut self, changes: impl Iterator<Item = Pending>) {
+        self.immediate.extend(changes);
+    }
+
+    /// Those of an upstream's response come before all.
+    pub(crate) fn add_first(&mut self, changes: Vec<Pending>) {
+        self.immediate.splice(0..0, changes);
+    }
+
+    /// Those of one `header`.
+    pub(crate) fn defer(&mut self, changes: Vec<Pending>) {
+        self.deferred.splice(0..0, changes);
+    }
+
+    /// Those of routes that were taken later.
+    pub(crate) fn append(&mut self, mut later: Self) {
+        self.immediate.append(&mut later.immediate);
+        self.defer(later.deferred);
+    }
+
+    pub(crate) fn apply(self, headers: &mut HeaderMap) {
+        for change in self.immediate.into_iter().chain(self.deferred) {
+            change.apply(headers);
+        }
+    }
+}
+
 impl Change {
     pub(crate) fn compile(change: &HeaderChange) -> Result<Self, RouteError> {
         Ok(match change {

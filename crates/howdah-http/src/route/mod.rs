@@ -187,6 +187,7 @@ struct Route {
 enum Handler {
     Root(RootText),
     Header(Box<[Rc<Change>]>),
+    DeferredHeader(Box<[Rc<Change>]>),
     Encode(Rc<Encoding>),
     Redirect {
         to: Text,
@@ -394,6 +395,9 @@ impl Handler {
         Ok(match handler {
             model::Handler::Root(path) => Self::Root(RootText::new(path)),
             model::Handler::Header(changes) => Self::Header(self::changes(changes)?),
+            model::Handler::DeferredHeader(changes) => {
+                Self::DeferredHeader(self::changes(changes)?)
+            }
             model::Handler::Encode(encode) => Self::Encode(Rc::new(Encoding::compile(encode)?)),
             model::Handler::Redirect { to, status } => Self::Redirect {
                 to: Text::new(to),
@@ -487,10 +491,13 @@ impl Handler {
                 None => Outcome::answer(answer::not_found()),
             },
             Self::Header(changes) => {
-                for change in changes {
-                    let pending = change.prepare(context);
-                    context.headers.extend(pending);
-                }
+                let pending = prepare(changes, context);
+                context.headers.add(pending.into_iter());
+                Outcome::Next
+            }
+            Self::DeferredHeader(changes) => {
+                let pending = prepare(changes, context);
+                context.headers.defer(pending);
                 Outcome::Next
             }
             Self::Encode(encoding) => {
@@ -663,12 +670,14 @@ fn changes(changes: &[model::HeaderChange]) -> Result<Box<[Rc<Change>]>, RouteEr
         .collect()
 }
 
+fn prepare(changes: &[Rc<Change>], context: &Context<'_>) -> Vec<Pending> {
+    let pending = changes.iter().filter_map(|change| change.prepare(context));
+    pending.collect()
+}
+
 /// `request_header`. A request has one `Host` at the most.
 fn change_request(changes: &[Rc<Change>], context: &mut Context<'_>) {
-    let pending: Vec<Pending> = changes
-        .iter()
-        .filter_map(|change| change.prepare(context))
-        .collect();
+    let pending = prepare(changes, context);
     let headers = &mut context.parts_mut().headers;
     for change in pending {
         change.apply(headers);

@@ -89,7 +89,7 @@ impl Proxy {
             .iter()
             .filter_map(|change| change.prepare(context))
             .collect();
-        context.headers.splice(0..0, down);
+        context.headers.add_first(down);
         if !self.intercept.is_empty() {
             context.intercepts.push(Rc::clone(&self.intercept));
         }
