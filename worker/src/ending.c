@@ -96,6 +96,18 @@ static enum howdah_ending run_shutdown_functions(void)
 	return freed > ending ? freed : ending;
 }
 
+/* --- an exhausted memory limit --------------------------------------------------------------------- */
+
+/* Whether the code that ran ended with it. */
+static bool memory_exhausted(void)
+{
+	if (EXPECTED(!howdah_compat_memory_exhausted())) {
+		return false;
+	}
+	howdah_memory_limit_restore();
+	return true;
+}
+
 /* --- the callback ---------------------------------------------------------------------------------- */
 
 enum howdah_ending howdah_ending_call(zend_fcall_info *callback, zend_fcall_info_cache *cache)
@@ -109,14 +121,14 @@ enum howdah_ending howdah_ending_call(zend_fcall_info *callback, zend_fcall_info
 	zend_try
 	{
 		zend_call_function(callback, cache);
-		bool exhausted = howdah_compat_memory_exhausted();
+		bool exhausted = memory_exhausted();
 		raise_to(&ending, drain(true));
 		zval_ptr_dtor(&result);
 		raise_to(&ending, drain(true));
 		howdah_aborted_callback_ended();
 		if (EXPECTED(!exhausted)) {
 			raise_to(&ending, run_shutdown_functions());
-			exhausted = howdah_compat_memory_exhausted();
+			exhausted = memory_exhausted();
 		}
 		if (UNEXPECTED(exhausted)) {
 			ending = HOWDAH_ENDING_FATAL;
@@ -138,7 +150,7 @@ bool howdah_ending_guard(void (*step)(void))
 	zend_try
 	{
 		step();
-		alive = !howdah_compat_memory_exhausted();
+		alive = !memory_exhausted();
 		drain(true);
 	}
 	zend_catch

@@ -103,6 +103,13 @@ void howdah_aborted_output(void);
 /* The request's callback has returned or was unwound; its shutdown functions are next. In any context. */
 void howdah_aborted_callback_ended(void);
 
+/* --- memory_limit ----------------------------------------------------------------------------------------
+ *
+ * Before PHP ends with a fatal error it sets the limit of the process to the setting of the request at hand: makes
+ * it what all requests on their way may use together again. Where none is, nothing.
+ */
+void howdah_memory_limit_restore(void);
+
 /* --- for backtraces -----------------------------------------------------------------------------------
  *
  * Visits each coroutine of each request on its way, with its innermost frame; NULL: it has not begun. Safe in a

@@ -81,6 +81,7 @@ static void on_error(int type, zend_string *file, const uint32_t line, zend_stri
 	}
 	free(marks);
 	if (bailed_out) {
+		howdah_memory_limit_restore();
 		zend_bailout();
 	}
 }

@@ -2,7 +2,8 @@
  * memory_limit: PHP has one heap for all requests of a process, so the process may use the sum of what its
  * requests may. Whoever allocates when that is used up ends with PHP's usual error.
  *
- * Rules: ini_set('memory_limit') of a request changes its share alone.
+ * Rules: ini_set('memory_limit') of a request changes its share alone. Whoever catches what ends a request with a
+ * fatal error calls howdah_memory_limit_restore(): PHP has set the process's limit to that request's.
  */
 #include "core.h"
 
@@ -66,6 +67,13 @@ static ZEND_INI_MH(change)
 	}
 	PG(memory_limit) = task->memory_limit;
 	return SUCCESS;
+}
+
+void howdah_memory_limit_restore(void)
+{
+	if (howdah_tasks_in_flight()) {
+		(void)apply();
+	}
 }
 
 void howdah_memory_init(void)

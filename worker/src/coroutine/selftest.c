@@ -58,6 +58,7 @@ static void evaluate(struct piece *piece)
 	snprintf(function, sizeof(function), "(static function () { %s })()", piece->code);
 	zend_eval_string(function, &value, "self-test");
 	if (howdah_compat_memory_exhausted()) {
+		howdah_memory_limit_restore();
 		zend_bailout();
 	}
 	if (!EG(exception)) {
