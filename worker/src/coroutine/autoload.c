@@ -58,7 +58,10 @@ enum howdah_loaded howdah_loading_wait(struct howdah_loading *loading, int64_t t
 	all_waiting = &waiting;
 	int result = howdah_park(&loading->waiters, time);
 	forget(&waiting);
-	return result == 0 || errno == ETIMEDOUT ? HOWDAH_LOADED : HOWDAH_LOADED_BLOCKED;
+	if (result == 0 || errno == ETIMEDOUT) {
+		return HOWDAH_LOADED;
+	}
+	return errno == ECANCELED ? HOWDAH_LOADED_CANCELLED : HOWDAH_LOADED_BLOCKED;
 }
 
 /* --- classes ---------------------------------------------------------------------------------------- */
@@ -107,6 +110,9 @@ static zend_class_entry *autoload_once(zend_string *name, zend_string *lower_nam
 		zend_class_entry *class = zend_hash_find_ptr(EG(class_table), lower_name);
 		if (class) {
 			return class;
+		}
+		if (loaded == HOWDAH_LOADED_CANCELLED) {
+			return NULL; /* to declare it would be a fatal error of its owner, who goes on */
 		}
 		if (loaded == HOWDAH_LOADED_BLOCKED) {
 			break;

@@ -20,9 +20,10 @@ struct howdah_loading {
 };
 
 enum howdah_loaded {
-	HOWDAH_LOADED,         /* or the time is over: look again; the structure may be gone */
-	HOWDAH_LOADED_CIRCLE,  /* its owner waits for the caller: go on as if the caller itself were loading it */
-	HOWDAH_LOADED_BLOCKED, /* no waiting here, or no longer */
+	HOWDAH_LOADED,           /* or the time is over: look again; the structure may be gone */
+	HOWDAH_LOADED_CIRCLE,    /* its owner waits for the caller: go on as if the caller itself were loading it */
+	HOWDAH_LOADED_BLOCKED,   /* no waiting here */
+	HOWDAH_LOADED_CANCELLED, /* the caller is to end, its owner is still loading: load nothing */
 };
 
 /* Waits until its owner wakes the waiters, or the time (nanoseconds) is over. */
