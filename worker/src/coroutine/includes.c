@@ -27,11 +27,14 @@ static struct file *files;
 static zend_op_array *(*compile_original)(zend_file_handle *handle, int type);
 static zend_string *(*resolve_original)(zend_string *name);
 
-static bool is_on_stack(const zend_execute_data *frame, const zend_string *path)
+static bool is_running(const struct file *file)
 {
+	const struct howdah_coroutine *owner = file->loading.owner;
+	/* The frame is noted when it gives up the thread; the state may be exchanged while it runs, as errors.c does. */
+	const zend_execute_data *frame = owner == howdah_coroutine_current() ? EG(current_execute_data) : owner->frame;
 	for (; frame; frame = frame->prev_execute_data) {
 		if (frame->func && ZEND_USER_CODE(frame->func->type) && (ZEND_CALL_INFO(frame) & ZEND_CALL_CODE) &&
-			zend_string_equals(frame->func->op_array.filename, path)) {
+			zend_string_equals(frame->func->op_array.filename, file->path)) {
 			return true;
 		}
 	}
@@ -100,7 +103,7 @@ static void finished(void)
 	struct file **at = &files;
 	while (*at) {
 		struct file *file = *at;
-		if (is_on_stack(file->loading.owner->frame, file->path)) {
+		if (is_running(file)) {
 			at = &file->next;
 			continue;
 		}
@@ -117,7 +120,7 @@ static zend_string *resolve(zend_string *name)
 	const struct howdah_coroutine *me = howdah_coroutine_current();
 	struct file *file;
 	while (UNEXPECTED(files) && path && me && (file = find(path)) != NULL && file->loading.owner != me) {
-		if (!is_on_stack(file->loading.owner->frame, path)) {
+		if (!is_running(file)) {
 			finished();
 		} else if (howdah_loading_wait(&file->loading, LOOK_AGAIN) != HOWDAH_LOADED) {
 			break;

@@ -101,6 +101,7 @@ if (true) {
 }
 --FILE slow.inc--
 <?php
+gc_collect_cycles(); /* the state is exchanged for that while this code runs */
 usleep(5000);
 function slow(): string
 {
