@@ -24,7 +24,7 @@
 #include <stdint.h>
 
 #define HOWDAH_SHM_MAGIC 0x4d48534841445748ull /* "HWDAHSHM" */
-#define HOWDAH_SHM_VERSION 5u
+#define HOWDAH_SHM_VERSION 6u
 
 #define HOWDAH_FRONTS_MAX 16u
 #define HOWDAH_WORKERS_MAX 512u
@@ -362,8 +362,9 @@ static_assert(sizeof(struct howdah_identity) == 20, "layout");
 struct howdah_spawn {
 	uint32_t max_requests; /* the worker leaves after so many requests; 0: never */
 	uint32_t retire_after; /* it says "retiring" after so many, for its successor to be ready in time; 0: never */
+	uint64_t state_key;    /* random, not 0: what records of its state carry, so that no text can be taken for one */
 };
-static_assert(sizeof(struct howdah_spawn) == 8, "layout");
+static_assert(sizeof(struct howdah_spawn) == 16, "layout");
 
 /* A worker that receives SIGRTMIN + this logs the PHP backtrace of its request, then says "traced". */
 #define HOWDAH_SIGNAL_BACKTRACE 5
@@ -374,9 +375,11 @@ static_assert(sizeof(struct howdah_spawn) == 8, "layout");
  * A worker's stdout and stderr are one pipe that the front reads. Raw bytes are lines that PHP code,
  * a library or a child wrote. Messages that PHP logs carry their request: a record is
  *   0x1e  level(1: one of "ewnid")  request id (16 hex digits)  length (8 hex digits)  message
- * where message is `length` bytes and may hold newlines. At the end of a request during which raw bytes
- * were written and not yet read, the worker writes a record with level 'm' and length 0: raw bytes
- * before it belong to that request. A record with level 's' tells a state of the process, its message is one of
+ * where message is `length` bytes, HOWDAH_LOG_MESSAGE_MAX at most (a longer one comes as several records, or
+ * the front would look for records in its bytes), and may hold newlines. At the end of a request during which raw
+ * bytes were written and not yet read, the worker writes a record with level 'm' and length 0: raw bytes
+ * before it belong to that request. A record with level 's' tells a state of the process. It has
+ * howdah_spawn.state_key in place of a request id; with another number it is raw bytes. Its message is one of
  *   ready     a worker takes requests (classic: at once; worker mode: booted and warmed)
  *   retiring  it has served howdah_spawn.retire_after requests, or takes no more and ends those that it has
  *   traced    the backtrace that was asked for has been logged, or there is none
@@ -384,5 +387,6 @@ static_assert(sizeof(struct howdah_spawn) == 8, "layout");
  */
 #define HOWDAH_LOG_MARK '\x1e'
 #define HOWDAH_LOG_HEADER_SIZE 26u
+#define HOWDAH_LOG_MESSAGE_MAX 65536u
 
 #endif

@@ -27,7 +27,7 @@
 
 #define FRAMES_MAX 64
 #define NAME_MAX_SIZE 256
-#define TEXT_MAX 32768
+#define TEXT_MAX 32768 /* one record of the log */
 #define STACK_SIZE (64 * 1024)
 #define END_WAIT_MS 500 /* longer than the front waits for the backtrace */
 
@@ -185,40 +185,6 @@ static void put_frames(const zend_execute_data *next)
 
 /* --- the handler ----------------------------------------------------------------------------------------- */
 
-static void put_hex(char *to, uint64_t value, int digits)
-{
-	for (int i = digits - 1; i >= 0; i--) {
-		to[i] = "0123456789abcdef"[value & 0xf];
-		value >>= 4;
-	}
-}
-
-static void write_record(char level, uint64_t request_id, const char *message, size_t size)
-{
-	char header[HOWDAH_LOG_HEADER_SIZE] = {HOWDAH_LOG_MARK, level};
-	put_hex(header + 2, request_id, 16);
-	put_hex(header + 18, size, 8);
-	struct iovec parts[2] = {{header, sizeof(header)}, {(void *)message, size}};
-	struct iovec *part = parts, *end = parts + 2;
-	while (part < end) {
-		ssize_t written = writev(STDERR_FILENO, part, (int)(end - part));
-		if (written < 0) {
-			if (errno == EINTR) {
-				continue;
-			}
-			return;
-		}
-		while (part < end && (size_t)written >= part->iov_len) {
-			written -= (ssize_t)part->iov_len;
-			part++;
-		}
-		if (part < end) {
-			part->iov_base = (char *)part->iov_base + written;
-			part->iov_len -= (size_t)written;
-		}
-	}
-}
-
 void howdah_backtrace_log_hog(uint64_t request_id, const zend_execute_data *frame, uint64_t held_ms)
 {
 	sigset_t ours, before;
@@ -231,7 +197,7 @@ void howdah_backtrace_log_hog(uint64_t request_id, const zend_execute_data *fram
 	put_number((uint32_t)held_ms);
 	put_text(frame ? " ms; PHP backtrace:" : " ms");
 	put_frames(frame);
-	write_record('w', request_id, text, text_size);
+	howdah_log_record('w', request_id, text, text_size);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
@@ -264,7 +230,7 @@ static void write_trace(uint64_t request_id, const char *title, const zend_execu
 	text_size = 0;
 	put_text(title);
 	put_frames(frame);
-	write_record('w', request_id, text, text_size);
+	howdah_log_record('w', request_id, text, text_size);
 }
 
 static void trace_task(uint64_t request_id, const zend_execute_data *frame)
@@ -289,7 +255,7 @@ static void trace(int signal_number)
 													   : "PHP backtrace of the worker script:",
 				EG(current_execute_data));
 		}
-		write_record('s', request.claim.request_id, "traced", sizeof("traced") - 1);
+		howdah_log_state("traced");
 		if (atomic_load_explicit(stop, memory_order_relaxed)) {
 			await_end();
 		}

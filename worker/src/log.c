@@ -2,7 +2,8 @@
  * See log.h.
  *
  * Rules: no allocation, so that a record can be written in any state of PHP; a record is one writev(),
- * so that a child that shares the pipe cannot get between its header and its text.
+ * so that a child that shares the pipe cannot get between its header and its text. No record is larger than the
+ * front reads as one: it would look for records in the message, which may be a client's text.
  */
 #include "log.h"
 
@@ -21,10 +22,12 @@
 #include "request.h"
 
 static bool records;
+static uint64_t state_key;
 
-void howdah_log_init(void)
+void howdah_log_init(uint64_t key)
 {
 	records = true;
+	state_key = key;
 	/* A library that prints is to be read when it prints, not when 4 KiB have come together. */
 	setvbuf(stdout, NULL, _IOLBF, 0);
 }
@@ -67,23 +70,48 @@ static void write_all(struct iovec *parts, int count)
 	}
 }
 
-void howdah_log_write(char level, const char *message, size_t size)
+static void write_record(char level, uint64_t id, const char *message, size_t size)
+{
+	char header[HOWDAH_LOG_HEADER_SIZE];
+	header[0] = HOWDAH_LOG_MARK;
+	header[1] = level;
+	put_hex(header + 2, id, 16);
+	put_hex(header + 18, size, 8);
+	struct iovec record[2] = {{header, sizeof(header)}, {(void *)message, size}};
+	write_all(record, size ? 2 : 1);
+}
+
+/* How much of the message fits into a record, without a character of UTF-8 in two. */
+static size_t part_size(const char *message, size_t size)
+{
+	if (size <= HOWDAH_LOG_MESSAGE_MAX) {
+		return size;
+	}
+	size_t part = HOWDAH_LOG_MESSAGE_MAX;
+	for (int i = 0; i < 3 && ((unsigned char)message[part] & 0xc0) == 0x80; i++) {
+		part--;
+	}
+	return part;
+}
+
+void howdah_log_record(char level, uint64_t request_id, const char *message, size_t size)
 {
 	if (!records) {
 		struct iovec line[2] = {{(void *)message, size}, {(void *)"\n", 1}};
 		write_all(line, 2);
 		return;
 	}
-	if (size > UINT32_MAX) {
-		size = UINT32_MAX;
-	}
-	char header[HOWDAH_LOG_HEADER_SIZE];
-	header[0] = HOWDAH_LOG_MARK;
-	header[1] = level;
-	put_hex(header + 2, current_request_id(), 16);
-	put_hex(header + 18, size, 8);
-	struct iovec record[2] = {{header, sizeof(header)}, {(void *)message, size}};
-	write_all(record, size ? 2 : 1);
+	do {
+		size_t part = part_size(message, size);
+		write_record(level, request_id, message, part);
+		message += part;
+		size -= part;
+	} while (size);
+}
+
+void howdah_log_write(char level, const char *message, size_t size)
+{
+	howdah_log_record(level, current_request_id(), message, size);
 }
 
 void howdah_log_format(char level, const char *format, ...)
@@ -100,7 +128,9 @@ void howdah_log_format(char level, const char *format, ...)
 
 void howdah_log_state(const char *state)
 {
-	howdah_log_write('s', state, strlen(state));
+	if (state_key) {
+		write_record('s', state_key, state, strlen(state));
+	}
 }
 
 void howdah_log_end_request(void)

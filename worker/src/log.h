@@ -5,15 +5,20 @@
 #define HOWDAH_LOG_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* From here on stderr is a log pipe: messages become records. Before, they are plain lines. */
-void howdah_log_init(void);
+/* `state_key`: howdah_spawn.state_key, which records of a state carry; 0: a zygote, which has none to tell. */
+void howdah_log_init(uint64_t state_key);
 
-/* One record, one write. level: one of "ewnid". */
+/* level: one of "ewnid". A message above HOWDAH_LOG_MESSAGE_MAX becomes several records. */
 void howdah_log_write(char level, const char *message, size_t size);
 void howdah_log_format(char level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* A record that tells a state of this process; the words are in howdah_shm.h. */
+/* The same of the request with this id. Async-signal-safe. */
+void howdah_log_record(char level, uint64_t request_id, const char *message, size_t size);
+
+/* A record that tells a state of this process; the words are in howdah_shm.h. Async-signal-safe. */
 void howdah_log_state(const char *state);
 
 /* At the end of a request: if raw bytes may wait in the pipe, marks them as this request's. */

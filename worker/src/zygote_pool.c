@@ -43,7 +43,7 @@ static void become_worker(struct howdah_pool *pool, uint32_t worker, int log, co
 	howdah_zygote_reset_signals();
 	howdah_title_set("howdah: %s worker %u", pool->name, worker);
 	howdah_queue_attach(&pool->queue, worker, write_index);
-	howdah_log_init();
+	howdah_log_init(pool->limits.state_key);
 	howdah_module_describe(pool->name, worker);
 	howdah_compat_random_reset();
 	howdah_request_after_fork();
@@ -142,7 +142,7 @@ _Noreturn void howdah_zygote_pool(struct howdah_pool *pool, int control, int log
 		_exit(1);
 	}
 	close(log);
-	howdah_log_init();
+	howdah_log_init(0);
 	/* Before anything of the application is read or run, and for good: workers are forked from here. */
 	if ((pool->options.flags & HOWDAH_POOL_FLAG_USER && !howdah_user_become(&pool->user)) ||
 		(pool->options.flags & HOWDAH_POOL_FLAG_NO_NEW_PRIVS && !howdah_no_new_privs())) {

@@ -73,7 +73,7 @@ static struct front front;
 static const char *howdah_php, *spool;
 static char *args[ARGS_MAX];
 static int arg_count;
-static struct howdah_spawn limits;
+static struct howdah_spawn limits = {.state_key = DRIVER_STATE_KEY};
 static struct howdah_pool_options options = {.mode = HOWDAH_POOL_CLASSIC, .generation = 1, .name_size = 4};
 static char *script = "";
 static char env[65536], warm[65536];
@@ -291,8 +291,8 @@ static void start_worker(void)
 	open_log(pipes);
 	log_pipe = pipes[0];
 	front_start(&front, 0);
-	send_message(
-		pool, (struct howdah_control){.kind = HOWDAH_CONTROL_SPAWN, .worker = 0}, &data, sizeof(data), &pipes[1], 1);
+	send_message(pool, (struct howdah_control){.kind = HOWDAH_CONTROL_SPAWN, .worker = 0}, &data,
+		sizeof(data.limits) + sizeof(data.write_index), &pipes[1], 1);
 	close(pipes[1]);
 	expect_message(pool, HOWDAH_CONTROL_SPAWNED, &message, &fd);
 	close(fd);

@@ -33,7 +33,7 @@ static void log_line(char level, uint64_t id, const char *text, size_t size)
 		return;
 	}
 	int length = level == 'm'   ? snprintf(head, sizeof(head), "[mark %lu]", (unsigned long)id)
-				 : level == 's' ? snprintf(head, sizeof(head), "[state] ")
+				 : level == 's' ? snprintf(head, sizeof(head), id == DRIVER_STATE_KEY ? "[state] " : "[forged state] ")
 				 : level == 'r' ? snprintf(head, sizeof(head), "[raw] ")
 								: snprintf(head, sizeof(head), "[log %c %lu] ", level, (unsigned long)id);
 	log_append(head, (size_t)length);

@@ -6,6 +6,9 @@
 
 #include <stdbool.h>
 
+/* What records of a worker's state must carry; others are shown as forged. */
+#define DRIVER_STATE_KEY 0x0123456789abcdefull
+
 /* Which of it is kept. */
 struct log_show {
 	bool log, raw, state;

@@ -160,13 +160,14 @@ pub(crate) struct Lifetime {
     pub(crate) retire_after: u32,
 }
 
-/// The data of SPAWN.
-pub(crate) fn spawn(lifetime: Lifetime, indices: &WriteIndices) -> Vec<u8> {
+/// The data of SPAWN. `state_key` is what records of the worker's state carry.
+pub(crate) fn spawn(lifetime: Lifetime, state_key: u64, indices: &WriteIndices) -> Vec<u8> {
     let mut data = Vec::with_capacity(SPAWN_SIZE + 4 * indices.as_slice().len());
-    for word in [lifetime.max_requests, lifetime.retire_after]
-        .iter()
-        .chain(indices.as_slice())
-    {
+    for word in [lifetime.max_requests, lifetime.retire_after] {
+        data.extend_from_slice(&word.to_le_bytes());
+    }
+    data.extend_from_slice(&state_key.to_le_bytes());
+    for word in indices.as_slice() {
         data.extend_from_slice(&word.to_le_bytes());
     }
     data

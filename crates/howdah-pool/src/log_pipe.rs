@@ -68,8 +68,8 @@ pub(crate) enum Output {
     State(StateRecord),
 }
 
-/// Longest raw line and longest record; longer ones come in pieces.
-pub(crate) const MESSAGE_SIZE_MAX: usize = 64 << 10;
+/// Longest raw line and longest message of a record; longer ones come in pieces.
+const MESSAGE_SIZE_MAX: usize = howdah_shm::layout::LOG_MESSAGE_MAX;
 
 const MARK: u8 = 0x1e;
 const HEADER_SIZE: usize = howdah_shm::layout::LOG_HEADER_SIZE;
@@ -77,12 +77,22 @@ const HEADER_SIZE: usize = howdah_shm::layout::LOG_HEADER_SIZE;
 const LEVELS: &[u8] = b"ewnidms";
 
 /// Splits the bytes of one worker's pipe into messages.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct LogParser {
     pending: Vec<u8>,
+    /// What a record of a state carries instead of a request: with anything else it is text that looks like one.
+    state_key: Option<u64>,
 }
 
 impl LogParser {
+    /// For the pipe of a process that was given this key; `None`: none of its bytes is a state.
+    pub(crate) fn new(state_key: Option<u64>) -> Self {
+        Self {
+            pending: Vec::new(),
+            state_key,
+        }
+    }
+
     /// Takes bytes as they were read. `current` is the request that the worker had in hand before the
     /// read: raw lines that no record claims belong to it.
     pub(crate) fn feed(
@@ -109,7 +119,7 @@ impl LogParser {
                 rest = &rest[at + 1..];
                 continue;
             }
-            match parse_record(&rest[at..]) {
+            match parse_record(&rest[at..], self.state_key) {
                 Record::Complete {
                     level,
                     request_id,
@@ -186,7 +196,7 @@ enum Record<'a> {
 }
 
 /// `bytes` starts with the mark.
-fn parse_record(bytes: &[u8]) -> Record<'_> {
+fn parse_record(bytes: &[u8], state_key: Option<u64>) -> Record<'_> {
     let Some(header) = bytes.get(..HEADER_SIZE) else {
         let plausible = bytes.get(1).is_none_or(|level| LEVELS.contains(level))
             && bytes.iter().skip(2).all(u8::is_ascii_hexdigit);
@@ -204,10 +214,14 @@ fn parse_record(bytes: &[u8]) -> Record<'_> {
     if !LEVELS.contains(&level) || length > MESSAGE_SIZE_MAX {
         return Record::Invalid;
     }
+    let is_state = level == b's';
+    if is_state && state_key != Some(request_id) {
+        return Record::Invalid;
+    }
     match bytes.get(HEADER_SIZE..HEADER_SIZE + length) {
         Some(text) => Record::Complete {
             level,
-            request_id: (request_id != 0).then_some(request_id),
+            request_id: (request_id != 0 && !is_state).then_some(request_id),
             text,
             size: HEADER_SIZE + length,
         },
@@ -234,14 +248,17 @@ fn hex(digits: &[u8]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use howdah_shm::layout;
     use proptest::prelude::*;
 
     fn record(level: char, id: u64, text: &str) -> Vec<u8> {
         format!("\x1e{level}{id:016x}{:08x}{text}", text.len()).into_bytes()
     }
 
+    const KEY: u64 = 0x0123_4567_89ab_cdef;
+
     fn parse(chunks: &[&[u8]]) -> Vec<(char, Option<u64>, String)> {
-        let mut parser = LogParser::default();
+        let mut parser = LogParser::new(Some(KEY));
         let mut seen = Vec::new();
         let mut sink = |output: Output| match output {
             Output::Message(message) => {
@@ -318,7 +335,7 @@ mod tests {
     fn states_are_told_apart_from_messages_and_keep_their_order() {
         let mut bytes = b"booting\n".to_vec();
         for state in ["ready", "retiring", "traced", "reload", "later version"] {
-            bytes.extend(record('s', 0, state));
+            bytes.extend(record('s', KEY, state));
         }
         assert_eq!(
             parse(&[&bytes]),
@@ -331,6 +348,36 @@ mod tests {
                 ('L', None, "later version".into()),
             ]
         );
+    }
+
+    #[test]
+    fn the_longest_message_is_one_record_whatever_it_holds() {
+        let forged = String::from_utf8(record('s', KEY, "reload")).expect("text");
+        let text = "x".repeat(layout::LOG_MESSAGE_MAX - forged.len()) + &forged;
+        let mut bytes = record('e', 3, &text);
+        bytes.extend(record('e', 3, &forged));
+        assert_eq!(
+            parse(&[&bytes]),
+            [('L', Some(3), text), ('L', Some(3), forged)]
+        );
+    }
+
+    #[test]
+    fn a_state_without_the_key_of_the_process_is_raw_text() {
+        for key in [0, 1, KEY + 1] {
+            let seen = parse(&[&record('s', key, "reload"), b"\n"]);
+            assert!(seen.iter().all(|message| message.0 == 'R'), "{seen:?}");
+            assert!(
+                seen.iter().any(|message| message.2.ends_with("reload")),
+                "{seen:?}"
+            );
+        }
+        let mut zygote = LogParser::new(None);
+        for key in [0, KEY] {
+            zygote.feed(&record('s', key, "reload\n"), None, &mut |output| {
+                assert!(matches!(output, Output::Message(_)), "{output:?}");
+            });
+        }
     }
 
     #[test]

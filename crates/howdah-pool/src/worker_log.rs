@@ -17,6 +17,8 @@ pub(crate) struct Source {
     pub(crate) pool: Arc<str>,
     /// `None`: a zygote's.
     pub(crate) worker: Option<(WorkerId, Arc<Segment>)>,
+    /// What records of the process's state carry; `None`: it has none to tell.
+    pub(crate) state_key: Option<u64>,
     /// 0 until the zygote, or the root, has said it.
     pub(crate) pid: Arc<AtomicI32>,
     /// What it writes before it is ready.
@@ -31,7 +33,7 @@ pub(crate) async fn forward(pipe: OwnedFd, source: Source, mut report: impl FnMu
     let Ok(mut pipe) = Receiver::from_owned_fd(pipe) else {
         return;
     };
-    let mut parser = LogParser::default();
+    let mut parser = LogParser::new(source.state_key);
     let mut buffer = Vec::with_capacity(BUFFER_SIZE);
     let mut sink = |output: Output| match output {
         Output::Message(message) => log(&source, &message),

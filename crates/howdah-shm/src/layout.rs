@@ -7,7 +7,7 @@ use std::mem::size_of;
 /// `magic` of the header, "HWDAHSHM" in memory order.
 pub const MAGIC: u64 = 0x4d48_5348_4144_5748;
 /// Version of the contract. A segment of another version is refused by the worker.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 
 /// Front threads that one segment can serve.
 pub const FRONTS_MAX: u32 = 16;
@@ -126,7 +126,7 @@ pub const POOL_OPTIONS_SIZE: usize = 60;
 /// Bytes of `struct howdah_identity`.
 pub const IDENTITY_SIZE: usize = 20;
 /// Size of the numbers in front of a SPAWN message's indices (`struct howdah_spawn`).
-pub const SPAWN_SIZE: usize = 8;
+pub const SPAWN_SIZE: usize = 16;
 /// Status of BOOTED: workers are forks of the booted script.
 pub const BOOTED_ONCE: i32 = 0;
 /// Status of BOOTED: workers run the script themselves, as the options said.
@@ -145,6 +145,8 @@ pub const CONTROL_SIZE_MAX: usize = 32768;
 pub const CONTROL_HEADER_SIZE: usize = 24;
 /// Size of the header of a log record.
 pub const LOG_HEADER_SIZE: usize = 26;
+/// Largest message of a log record; a longer one comes as several.
+pub const LOG_MESSAGE_MAX: usize = 65536;
 
 /// The header, written once by the front before anyone maps the segment.
 #[repr(C)]

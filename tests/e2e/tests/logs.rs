@@ -77,6 +77,34 @@ fn lines_of_any_kind_stay_json() {
     server.allow_log("xxxxxxxx");
 }
 
+/// A record by which a worker asks for a reload, encoded as a client sends it.
+const RELOAD: &str = "%1es000000000000000000000006reload";
+
+#[test]
+fn no_text_of_a_client_asks_the_front_for_anything() {
+    let server = server();
+    for (how, text) in [
+        ("post", format!("{}{RELOAD}", "x".repeat(70_000))),
+        ("post", RELOAD.to_owned()),
+        ("raw", format!("%0a{RELOAD}%0a")),
+    ] {
+        let request = Request::new("POST", &format!("/log.php?how={how}&mark=forged"))
+            .header("Content-Type", "application/x-www-form-urlencoded")
+            .body(format!("text={text}"));
+        server.send(&request).assert_status(200);
+        server
+            .get("/log.php?how=error_log&mark=after")
+            .assert_status(200);
+        let line = server.wait_line("the text of the client", |line| {
+            line.text("request_id").is_some() && line.raw.contains("000006reload")
+        });
+        assert_eq!(line.level(), Some("info"), "{}", line.raw);
+    }
+    server.allow_log("reload");
+    let reloads = server.log().containing("reloading");
+    assert!(reloads.is_empty(), "{reloads:?}");
+}
+
 #[test]
 fn lines_of_concurrent_requests_do_not_mix() {
     let server = server();

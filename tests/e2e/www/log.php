@@ -24,6 +24,12 @@ switch ($_GET['how']) {
     case 'long':
         error_log("begin $mark " . str_repeat('x', 100_000) . " end $mark");
         break;
+    case 'post':
+        error_log("post $mark " . print_r($_POST, true));
+        break;
+    case 'raw':
+        file_put_contents('php://stderr', $_POST['text']);
+        break;
     case 'binary':
         error_log("binary $mark \xff\x01\t\"quoted\"");
         break;

@@ -56,10 +56,11 @@ impl Supervisor {
                 let source = worker_log::Source {
                     pool: self.pools[index].name.clone(),
                     worker: None,
+                    state_key: None,
                     pid,
                     tail,
                 };
-                // A boot that calls opcache_reset() must not reload the pool that it boots.
+                // Without a key no record is one of a state.
                 let ignore = |_: StateRecord| {};
                 generation.reader = Some(tokio::spawn(worker_log::forward(reader, source, ignore)));
                 let event = Event::BootTimeout {

@@ -106,8 +106,17 @@ async fn ended(mut child: Child, pidfd: OwnedFd) -> i32 {
     std::os::unix::process::ExitStatusExt::into_raw(status)
 }
 
-fn record(level: char, text: &str) -> Vec<u8> {
-    format!("\x1e{level}{:016x}{:08x}{text}", 0, text.len()).into_bytes()
+/// A worker's log pipe.
+struct Log {
+    file: File,
+    state_key: u64,
+}
+
+impl Log {
+    fn state(&mut self, word: &str) {
+        let record = format!("\x1es{:016x}{:08x}{word}", self.state_key, word.len());
+        self.file.write_all(record.as_bytes()).expect("written");
+    }
 }
 
 fn words(data: &[u8]) -> Vec<u32> {
@@ -236,7 +245,10 @@ impl FakeRoot {
             plan.lifetimes.push(lifetime);
             take_one(&mut plan.unwatched_workers)
         };
-        let log = File::from(message.fds.into_iter().next().expect("a log pipe"));
+        let log = Log {
+            file: File::from(message.fds.into_iter().next().expect("a log pipe")),
+            state_key: u64::from(spawn[2]) | u64::from(spawn[3]) << 32,
+        };
         let (mut child, pidfd) = process();
         let pid = child.id().cast_signed();
         let kind = (Kind::Spawned, message.worker);
@@ -257,7 +269,7 @@ impl FakeRoot {
             let mut stdin = stdin;
             let mut log = log;
             let status = if let Some(text) = bad {
-                log.write_all(text.as_bytes()).expect("written");
+                log.file.write_all(text.as_bytes()).expect("written");
                 EXIT_STATUS_BOOT
             } else if unwatched {
                 wait_for(&dead);
@@ -293,8 +305,8 @@ impl FakeRoot {
 }
 
 /// The same with several requests at a time: those that are to be held are answered when one comes that is not.
-fn serve_concurrently(mut worker: Worker, log: &mut File, dead: &OwnedFd, places: usize) -> i32 {
-    log.write_all(&record('s', "ready")).expect("written");
+fn serve_concurrently(mut worker: Worker, log: &mut Log, dead: &OwnedFd, places: usize) -> i32 {
+    log.state("ready");
     fake_concurrent::serve(&mut worker, places, |worker, held| {
         let says = |claim: &Claim, word: &[u8]| claim.vars == word;
         if held.iter().any(|claim| says(claim, b"hang")) {
@@ -323,12 +335,12 @@ fn wait_for(dead: &OwnedFd) {
 /// What a worker does with a request is in its variables.
 fn serve(
     mut worker: Worker,
-    log: &mut File,
+    log: &mut Log,
     dead: &OwnedFd,
     generation: u32,
     (max_requests, retire_after): (u32, u32),
 ) -> i32 {
-    log.write_all(&record('s', "ready")).expect("written");
+    log.state("ready");
     let mut served = 0;
     while let Some(claim) = worker.get() {
         worker.started(&claim);
@@ -349,14 +361,14 @@ fn serve(
                 return 255;
             }
             "reload" => {
-                log.write_all(&record('s', "reload")).expect("written");
+                log.state("reload");
                 answer(&mut worker, claim);
             }
             _ => answer(&mut worker, claim),
         }
         served += 1;
         if served == retire_after {
-            log.write_all(&record('s', "retiring")).expect("written");
+            log.state("retiring");
         }
         if served == max_requests {
             break;

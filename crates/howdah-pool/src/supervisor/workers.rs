@@ -1,5 +1,6 @@
 //! Worker processes: forked until there are as many as there should be, watched, and replaced.
 
+use std::hash::{BuildHasher, RandomState};
 use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -106,14 +107,17 @@ impl Supervisor {
             .enlist(worker)
             .map_err(|error| error.to_string())?;
         let lifetime = pool.jitter.lifetime(&pool.options);
-        let data = encode::spawn(lifetime, &indices);
-
         self.serial += 1;
         let serial = self.serial;
+        // Keyed by the operating system's randomness: no request can know it.
+        let state_key = RandomState::new().hash_one(serial).max(1);
+        let data = encode::spawn(lifetime, state_key, &indices);
+
         let (pid, tail) = (Arc::new(AtomicI32::new(0)), Tail::new());
         let source = worker_log::Source {
             pool: pool.name.clone(),
             worker: Some((worker, pool.segment.clone())),
+            state_key: Some(state_key),
             pid: pid.clone(),
             tail: tail.clone(),
         };

@@ -160,6 +160,7 @@ fn mirror() -> Vec<(String, u64)> {
         ("HOWDAH_KEEP_ALL", layout::KEEP_ALL.into()),
         ("HOWDAH_CONTROL_SIZE_MAX", layout::CONTROL_SIZE_MAX as u64),
         ("HOWDAH_LOG_HEADER_SIZE", layout::LOG_HEADER_SIZE as u64),
+        ("HOWDAH_LOG_MESSAGE_MAX", layout::LOG_MESSAGE_MAX as u64),
         ("HOWDAH_BOOTED_ONCE", layout::BOOTED_ONCE as u64),
         ("HOWDAH_BOOTED_EACH", layout::BOOTED_EACH as u64),
         ("HOWDAH_BOOTED_UNFIT", layout::BOOTED_UNFIT as u64),
@@ -183,6 +184,7 @@ fn mirror() -> Vec<(String, u64)> {
         ("offsetof(struct howdah_pool_options, time_slice_ms)", 56),
         ("offsetof(struct howdah_spawn, max_requests)", 0),
         ("offsetof(struct howdah_spawn, retire_after)", 4),
+        ("offsetof(struct howdah_spawn, state_key)", 8),
         (
             "HOWDAH_STATE(0x123456789abcull, 511, 2)",
             layout::state(0x1234_5678_9abc, 511, 2),
