@@ -7,6 +7,7 @@
  */
 #include "log.h"
 
+#include <poll.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -47,13 +48,20 @@ static uint64_t current_request_id(void)
 	return request ? request->claim.request_id : 0;
 }
 
+/* PHP code that makes its php://stderr non-blocking makes the log pipe so: half a record would swallow the next. */
+static bool await_room(void)
+{
+	struct pollfd pipe = {.fd = STDERR_FILENO, .events = POLLOUT};
+	return poll(&pipe, 1, -1) > 0 || errno == EINTR;
+}
+
 /* Nothing can be done about a log that cannot be written: the reader is the front, which is then gone. */
 static void write_all(struct iovec *parts, int count)
 {
 	while (count > 0) {
 		ssize_t written = writev(STDERR_FILENO, parts, count);
 		if (written < 0) {
-			if (errno == EINTR) {
+			if (errno == EINTR || (errno == EAGAIN && await_room())) {
 				continue;
 			}
 			return;
