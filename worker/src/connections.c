@@ -65,13 +65,21 @@ void howdah_connections_startup(void)
 
 /* --- rollback ----------------------------------------------------------------------------------------- */
 
-/* Both sides then know that the connection is over, whatever state the client library is in. */
-static void cut(const struct howdah_connection *connection)
+void howdah_descriptor_cut(int descriptor)
 {
-	int descriptor = connection->kind->descriptor ? connection->kind->descriptor(connection) : HOWDAH_DESCRIPTOR_NONE;
-	if (descriptor >= 0) {
-		(void)shutdown(descriptor, SHUT_RDWR);
+	char rest[4096];
+	if (descriptor < 0 || shutdown(descriptor, SHUT_RDWR) != 0) {
+		return;
 	}
+	/* What had come before can still be read, and would be taken for the next answer. Nothing comes after it. */
+	while (recv(descriptor, rest, sizeof(rest), MSG_DONTWAIT) > 0) {
+	}
+}
+
+void howdah_connection_cut(const struct howdah_connection *connection)
+{
+	howdah_descriptor_cut(
+		connection->kind->descriptor ? connection->kind->descriptor(connection) : HOWDAH_DESCRIPTOR_NONE);
 }
 
 bool howdah_connection_end_request(const struct howdah_connection *connection, bool cut_it)
@@ -87,7 +95,7 @@ bool howdah_connection_end_request(const struct howdah_connection *connection, b
 		howdah_log_format(
 			'w', "rolled back a transaction that the request left open on %s", howdah_connection_describe(connection));
 	} else if (result == HOWDAH_ROLLBACK_FAILED) {
-		cut(connection);
+		howdah_connection_cut(connection);
 		howdah_log_format('w',
 			"cut the connection of %s: the request left it busy or in a transaction that could not be rolled back",
 			howdah_connection_describe(connection));

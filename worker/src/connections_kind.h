@@ -58,6 +58,11 @@ extern const struct howdah_connection_kind howdah_connection_pdo, howdah_connect
  */
 bool howdah_connection_end_request(const struct howdah_connection *connection, bool cut);
 
+/* Both sides know then that the connection is over, whatever state the client library is in, and nobody gets what was
+ * on its way. Negative: nothing to cut. */
+void howdah_descriptor_cut(int descriptor);
+void howdah_connection_cut(const struct howdah_connection *connection);
+
 /* Why the last revival failed; empty: nobody said. */
 extern char howdah_connection_reason[256];
 void howdah_connection_set_reason(const char *reason);

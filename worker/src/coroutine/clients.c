@@ -207,6 +207,28 @@ static bool is_own(const struct howdah_client_kind *kind, struct howdah_client *
 
 /* --- calls ---------------------------------------------------------------------------------------------- */
 
+/* The request whose call was cancelled goes on without it: what it has set on the connection is lost. */
+static void revive(const struct howdah_client_kind *kind, zval *subject, struct howdah_client *client)
+{
+	/* It may have been closed while this one waited. */
+	if (client->cut_by != howdah_client_user->serial && kind->key(subject) == client->key &&
+		kind->revive(client->key)) {
+		client->cut_by = 0;
+	}
+}
+
+/* A library that was told that it cannot wait may take the connection for idle, with an answer on its way that would
+ * be the next call's. */
+static void cut_if_cancelled(const struct howdah_client_kind *kind, zval *subject, struct howdah_client *client)
+{
+	/* The call may have closed it. */
+	if (UNEXPECTED(client->waits_cancelled != howdah_waits_cancelled()) && kind->cut &&
+		kind->key(subject) == client->key) {
+		kind->cut(client->key);
+		client->cut_by = kind->revive ? howdah_client_user->serial : 0;
+	}
+}
+
 bool howdah_client_enter(
 	const struct howdah_client_kind *kind, zval *subject, unsigned effect, struct howdah_client **entered)
 {
@@ -234,7 +256,12 @@ bool howdah_client_enter(
 		return refuse_to_read(kind, subject, client);
 	}
 	client->coroutine = howdah_coroutine_current();
-	client->depth++;
+	if (client->depth++ == 0) {
+		client->waits_cancelled = howdah_waits_cancelled();
+	}
+	if (UNEXPECTED(client->cut_by) && !(effect & HOWDAH_CLIENT_READER)) {
+		revive(kind, subject, client);
+	}
 	if (UNEXPECTED(client->put_off)) {
 		howdah_client_free_put_off(client);
 	}
@@ -270,6 +297,9 @@ void howdah_client_leave(
 	const struct howdah_client_kind *kind, zval *subject, unsigned effect, struct howdah_client *client)
 {
 	unsigned before = client->hold;
+	if (client->depth == 1) {
+		cut_if_cancelled(kind, subject, client);
+	}
 	if (kind->busy && (kind->always_ask || effect & HOWDAH_CLIENT_ASK)) {
 		ask(kind, subject, client);
 	}

@@ -13,22 +13,41 @@
 
 /* --- rollback ------------------------------------------------------------------------------------------- */
 
-void howdah_client_rollback(const struct howdah_connection_kind *kind,
-	bool (*is_it)(const struct howdah_connection *connection, const void *key), const void *key, bool cut)
+static bool find_connection(const struct howdah_connection_kind *kind,
+	bool (*is_it)(const struct howdah_connection *connection, const void *key), const void *key,
+	struct howdah_connection *found)
 {
 	for (unsigned i = 0; i < howdah_track_count(); i++) {
 		const struct howdah_tracked *tracked = howdah_track_at(i);
 		if (tracked->kind != kind) {
 			continue;
 		}
-		struct howdah_connection connection = {
+		*found = (struct howdah_connection){
 			.kind = kind, .object = tracked->object, .handle = kind->handle(tracked->object)};
-		if (connection.handle && is_it(&connection, key)) {
-			GC_ADDREF(connection.object);
-			howdah_connection_end_request(&connection, cut);
-			OBJ_RELEASE(connection.object);
-			return;
+		if (found->handle && is_it(found, key)) {
+			return true;
 		}
+	}
+	return false;
+}
+
+void howdah_client_rollback(const struct howdah_connection_kind *kind,
+	bool (*is_it)(const struct howdah_connection *connection, const void *key), const void *key, bool cut)
+{
+	struct howdah_connection connection;
+	if (find_connection(kind, is_it, key, &connection)) {
+		GC_ADDREF(connection.object);
+		howdah_connection_end_request(&connection, cut);
+		OBJ_RELEASE(connection.object);
+	}
+}
+
+void howdah_client_cut(const struct howdah_connection_kind *kind,
+	bool (*is_it)(const struct howdah_connection *connection, const void *key), const void *key)
+{
+	struct howdah_connection connection;
+	if (find_connection(kind, is_it, key, &connection)) {
+		howdah_connection_cut(&connection);
 	}
 }
 
@@ -44,25 +63,44 @@ static const void *object_key(zval *subject)
 	return Z_TYPE_P(subject) == IS_OBJECT ? Z_OBJ_P(subject) : NULL;
 }
 
-static bool redis_busy(zval *subject)
+/* Whatever has been thrown before, which stays thrown. False: the method threw, which is dropped. */
+static bool call_besides(zend_object *object, const char *method, zval *result)
 {
-	zval mode;
 	zend_object *exception = EG(exception);
 	const zend_op *opline = EG(opline_before_exception);
 	EG(exception) = NULL;
-	ZVAL_UNDEF(&mode);
-	zend_function *get_mode = zend_hash_str_find_ptr(&Z_OBJCE_P(subject)->function_table, ZEND_STRL("getmode"));
-	if (get_mode) {
-		zend_call_known_instance_method_with_0_params(get_mode, Z_OBJ_P(subject), &mode);
+	ZVAL_UNDEF(result);
+	zend_function *function = zend_hash_str_find_ptr(&object->ce->function_table, method, strlen(method));
+	if (function) {
+		zend_call_known_instance_method_with_0_params(function, object, result);
 	}
-	bool busy = EG(exception) || (Z_TYPE(mode) == IS_LONG && Z_LVAL(mode) != 0);
-	zval_ptr_dtor(&mode);
-	if (EG(exception)) {
+	bool threw = EG(exception) != NULL;
+	if (threw && !exception && zend_is_unwind_exit(EG(exception))) {
+		return false; /* the request is being ended, which was found out on the way */
+	}
+	if (threw) {
 		zend_clear_exception();
 	}
 	EG(exception) = exception;
 	EG(opline_before_exception) = opline;
+	return !threw;
+}
+
+static bool redis_busy(zval *subject)
+{
+	zval mode;
+	bool told = call_besides(Z_OBJ_P(subject), "getmode", &mode);
+	bool busy = !told || (Z_TYPE(mode) == IS_LONG && Z_LVAL(mode) != 0);
+	zval_ptr_dtor(&mode);
 	return busy;
+}
+
+/* The next command connects anew, and then to the same database as the same user. */
+static void redis_cut(const void *key)
+{
+	zval result;
+	(void)call_besides((zend_object *)key, "close", &result);
+	zval_ptr_dtor(&result);
 }
 
 static void redis_rollback(const void *key, bool cut)
@@ -75,6 +113,7 @@ static const struct howdah_client_kind redis_kind = {
 	.key = object_key,
 	.busy = redis_busy,
 	.rollback = redis_rollback,
+	.cut = redis_cut,
 };
 
 static void redis_cluster_rollback(const void *key, bool cut)
@@ -87,6 +126,7 @@ static const struct howdah_client_kind redis_cluster_kind = {
 	.key = object_key,
 	.busy = redis_busy,
 	.rollback = redis_cluster_rollback,
+	.cut = redis_cut,
 };
 
 static const struct howdah_client_kind object_kind = {.by_object = true, .key = object_key};

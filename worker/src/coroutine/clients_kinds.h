@@ -23,4 +23,8 @@ void howdah_client_pgsql_freed(zend_object *object);
 void howdah_client_rollback(const struct howdah_connection_kind *kind,
 	bool (*is_it)(const struct howdah_connection *connection, const void *key), const void *key, bool cut);
 
+/* Cuts them, of howdah_client_kind.cut. */
+void howdah_client_cut(const struct howdah_connection_kind *kind,
+	bool (*is_it)(const struct howdah_connection *connection, const void *key), const void *key);
+
 #endif

@@ -69,12 +69,18 @@ static void mysqli_rollback(const void *key, bool cut)
 	howdah_client_rollback(&howdah_connection_mysqli, is_connection, key, cut);
 }
 
+static void mysqli_cut(const void *key)
+{
+	howdah_client_cut(&howdah_connection_mysqli, is_connection, key);
+}
+
 const struct howdah_client_kind howdah_client_mysqli = {
 	.name = "mysqli",
 	.key = mysqli_key,
 	.busy = mysqli_busy,
 	.always_ask = true,
 	.rollback = mysqli_rollback,
+	.cut = mysqli_cut,
 };
 
 /* --- what is not a function ----------------------------------------------------------------------------- */

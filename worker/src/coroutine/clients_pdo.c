@@ -148,6 +148,15 @@ static struct howdah_pdo_view *find_view(const struct howdah_pdo_pool *pool)
 	return view;
 }
 
+void howdah_pdo_cut_if_cancelled(struct howdah_pdo_view *view, uint32_t before)
+{
+	/* SQLite waits for locks alone. */
+	if (UNEXPECTED(howdah_waits_cancelled() != before) && howdah_pdo_driver(view->pool->dbh) != HOWDAH_PDO_SQLITE) {
+		view->cut = true;
+		howdah_descriptor_cut(howdah_pdo_descriptor(&view->physical->shadow));
+	}
+}
+
 static struct howdah_pdo_view *make_view(struct howdah_pdo_pool *pool)
 {
 	struct howdah_pdo_physical *physical = howdah_pdo_take(pool);
@@ -168,7 +177,9 @@ static struct howdah_pdo_view *make_view(struct howdah_pdo_pool *pool)
 	howdah_pdo_state_copy(&view->state, &pool->base);
 	view->state.driver_data = physical->shadow.driver_data;
 	howdah_pdo_place(pool, view);
+	uint32_t before = howdah_waits_cancelled();
 	howdah_pdo_end_gone(pool, physical, false);
+	howdah_pdo_cut_if_cancelled(view, before);
 	return view;
 }
 
@@ -266,16 +277,22 @@ struct howdah_pdo_view *howdah_pdo_enter(struct howdah_pdo_pool *pool)
 		return NULL;
 	}
 	view->coroutine = me;
-	if (view->depth++ == 0 && UNEXPECTED(siblings)) {
-		view->was_open = is_open(view);
+	if (view->depth++ == 0) {
+		view->waits_cancelled = howdah_waits_cancelled();
+		if (UNEXPECTED(siblings)) {
+			view->was_open = is_open(view);
+		}
 	}
 	return view;
 }
 
 void howdah_pdo_leave(struct howdah_pdo_view *view)
 {
-	if (view->depth == 1 && UNEXPECTED(howdah_siblings())) {
-		note_transaction(view);
+	if (view->depth == 1) {
+		howdah_pdo_cut_if_cancelled(view, view->waits_cancelled);
+		if (UNEXPECTED(howdah_siblings())) {
+			note_transaction(view);
+		}
 	}
 	if (--view->depth == 0) {
 		pass_on(view);
@@ -320,8 +337,12 @@ static bool is_quiet(pdo_dbh_t *dbh)
 static bool clean(struct howdah_pdo_view *view)
 {
 	pdo_dbh_t *dbh = view->pool->dbh;
-	howdah_pdo_end_gone(view->pool, view->physical, false);
+	howdah_pdo_end_gone(view->pool, view->physical, view->cut);
 	howdah_pdo_reset_bodies(view);
+	if (view->cut) {
+		howdah_connection_take_exception();
+		return false;
+	}
 	if (!is_quiet(dbh)) {
 		return view->pool->single;
 	}
@@ -360,7 +381,10 @@ void howdah_pdo_finish(struct howdah_client_user *user, bool fatal)
 		} else {
 			view->coroutine = howdah_coroutine_current();
 			view->depth = 1; /* it may wait */
+			uint32_t before = howdah_waits_cancelled();
 			usable = clean(view);
+			howdah_pdo_cut_if_cancelled(view, before);
+			usable = usable && !view->cut;
 		}
 		if (pool->placed == view) {
 			howdah_pdo_place(pool, NULL);

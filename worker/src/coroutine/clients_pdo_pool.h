@@ -78,12 +78,14 @@ struct howdah_pdo_view {
 	struct howdah_pdo_state state; /* while it is not in place */
 	bool home;          /* of the task that connected: what it sets is set for others too, until one of them comes */
 	bool altered;       /* its connection is not to be used by others */
+	bool cut;           /* a call on it was cancelled: it is of no use to anybody */
 	HashTable *changed; /* attributes of the driver, as they were before; or NULL */
 	struct howdah_coroutine *coroutine; /* in a call */
 	unsigned depth;
 	struct howdah_turns turns; /* for the call, of other coroutines of the task */
 	uint64_t holder;           /* number of the coroutine that began the transaction, if others were there */
 	bool was_open;             /* there was one before the call at hand */
+	uint32_t waits_cancelled;  /* of the coroutine, when the call began */
 };
 
 /* What statements have instead of the driver's methods, by one of whose tables the pool is found. */
@@ -143,6 +145,10 @@ void howdah_pdo_place(struct howdah_pdo_pool *pool, struct howdah_pdo_view *view
 /* The view of the user at hand, in place, its connection for the calling coroutine alone. NULL: it throws. */
 struct howdah_pdo_view *howdah_pdo_enter(struct howdah_pdo_pool *pool);
 void howdah_pdo_leave(struct howdah_pdo_view *view);
+
+/* After something that spoke to the server over the view's connection and began with so many howdah_waits_cancelled():
+ * cuts it if there are more now, since an answer may come yet, and nobody is to get it. */
+void howdah_pdo_cut_if_cancelled(struct howdah_pdo_view *view, uint32_t before);
 
 struct howdah_pdo_view *howdah_pdo_add_view(
 	struct howdah_pdo_pool *pool, struct howdah_pdo_physical *physical, bool home);

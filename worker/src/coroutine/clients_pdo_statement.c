@@ -98,7 +98,11 @@ static bool is_at_hand(const struct howdah_pdo_pool *pool, const struct howdah_p
 
 static void end_or_keep(struct howdah_pdo_pool *pool, struct howdah_pdo_physical *physical, const char *saved)
 {
-	if (is_at_hand(pool, physical) || physical->abandoned) {
+	if (is_at_hand(pool, physical)) {
+		uint32_t before = howdah_waits_cancelled();
+		end_driver_data(pool, physical, saved, pool->placed->cut);
+		howdah_pdo_cut_if_cancelled(pool->placed, before);
+	} else if (physical->abandoned) {
 		end_driver_data(pool, physical, saved, false);
 	} else if (physical->doomed) {
 		end_driver_data(pool, physical, saved, true);

@@ -7,6 +7,8 @@
  */
 #include "clients_kinds.h"
 
+#include <poll.h>
+
 #include <zend_modules.h>
 
 #include "clients_wrap.h"
@@ -46,12 +48,38 @@ static void pgsql_rollback(const void *key, bool cut)
 	howdah_client_rollback(&howdah_connection_pgsql, is_connection, key, cut);
 }
 
+/* libpq takes a wait that fails for the end of the query: what comes of it would be the next one's result. */
+static void pgsql_cut(const void *key)
+{
+	howdah_descriptor_cut(howdah_libpq_descriptor(key));
+}
+
+static bool pgsql_revive(const void *key)
+{
+	int descriptor = howdah_libpq_descriptor(key);
+	struct pollfd look = {.fd = descriptor, .events = POLLRDHUP};
+	if (descriptor >= 0 && poll(&look, 1, 0) == 0) {
+		return true; /* another connection, in the memory of the one that was cut, or made anew since */
+	}
+	bool revived = howdah_libpq_reset((PGconn *)key);
+	if (revived) {
+		howdah_log_format(
+			'i', "connected pgsql again, which was cut when a query was cancelled; what was set by SET is lost");
+	} else {
+		howdah_log_format(
+			'w', "cannot connect pgsql again, which was cut when a query was cancelled: %s", howdah_connection_reason);
+	}
+	return revived;
+}
+
 const struct howdah_client_kind howdah_client_pgsql = {
 	.name = "PgSql\\Connection",
 	.key = pgsql_key,
 	.busy = pgsql_busy,
 	.always_ask = true,
 	.rollback = pgsql_rollback,
+	.cut = pgsql_cut,
+	.revive = pgsql_revive,
 };
 
 /* --- what the extension keeps for the process ----------------------------------------------------------- */

@@ -81,7 +81,7 @@ static zend_ulong index_of(const void *key)
 static int sweep_one(zval *value)
 {
 	const struct howdah_client *client = Z_PTR_P(value);
-	bool needed = client->owner || client->turns.first || client->put_off || client->was_read ||
+	bool needed = client->owner || client->turns.first || client->put_off || client->was_read || client->cut_by ||
 				  howdah_client_is_alive(client->last);
 	return needed ? ZEND_HASH_APPLY_KEEP : ZEND_HASH_APPLY_REMOVE;
 }

@@ -18,6 +18,8 @@ struct howdah_client {
 	uint64_t holder;                    /* number of the coroutine whose call made it HOLD, if others were there */
 	uint64_t last, mixed;               /* serials of users: of the last call; that wrote in between */
 	bool was_read;                      /* a stream that somebody reads from */
+	uint32_t waits_cancelled;           /* of the coroutine, when the call began */
+	uint64_t cut_by;                    /* serial of the user whose call was cancelled, 0: it is not cut */
 	struct howdah_turns turns;
 	struct put_off *put_off;
 };

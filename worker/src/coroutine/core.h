@@ -42,10 +42,11 @@ struct howdah_coroutine {
 	void (*run)(void *argument); /* what it is to run next */
 	void *argument;
 	enum howdah_coroutine_state state;
-	bool cancelled;                           /* it waits no more, and its PHP code is to be unwound */
-	bool unwound;                             /* that was raised */
-	zend_object *failed;                      /* exception that was raised instead, or NULL */
-	int woken_by;                             /* errno of the wait that ended, 0: what it waited for has come */
+	bool cancelled;           /* it waits no more, and its PHP code is to be unwound */
+	bool unwound;             /* that was raised */
+	zend_object *failed;      /* exception that was raised instead, or NULL */
+	int woken_by;             /* errno of the wait that ended, 0: what it waited for has come */
+	uint32_t waits_cancelled; /* of all that it has run */
 	struct howdah_coroutine *next, *previous; /* in the ready list, or in `queue` */
 	struct howdah_waiters *queue;             /* that it is parked in; NULL: none */
 	int64_t deadline;                         /* of its timer, CLOCK_MONOTONIC */

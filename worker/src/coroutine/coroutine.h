@@ -63,6 +63,10 @@ int howdah_wait_fd(int fd, short events, int64_t timeout);
 /* 0, or -1 with errno ECANCELED. */
 int howdah_wait_time(int64_t time);
 
+/* How many waits of the coroutine at hand have ended so, which tells whether one of a call did: libraries do not all
+ * say it. 0 in the main context. */
+uint32_t howdah_waits_cancelled(void);
+
 /* Lets others run: those that are ready, and requests in the queue. */
 void howdah_yield(void);
 

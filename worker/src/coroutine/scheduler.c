@@ -228,6 +228,11 @@ static void give_up(void)
 	howdah_sibling_in(&sibling);
 }
 
+uint32_t howdah_waits_cancelled(void)
+{
+	return current ? current->waits_cancelled : 0;
+}
+
 int howdah_suspend(int64_t deadline)
 {
 	struct howdah_coroutine *coroutine = current;
@@ -238,6 +243,7 @@ int howdah_suspend(int64_t deadline)
 		if (coroutine->queue) {
 			queue_remove(coroutine);
 		}
+		coroutine->waits_cancelled++;
 		return ECANCELED;
 	}
 	if (deadline >= 0 && UNEXPECTED(!howdah_timer_set(coroutine, deadline))) {
@@ -249,6 +255,7 @@ int howdah_suspend(int64_t deadline)
 	coroutine->state = HOWDAH_COROUTINE_WAITING;
 	waiting++;
 	give_up();
+	coroutine->waits_cancelled += coroutine->woken_by == ECANCELED;
 	return coroutine->woken_by;
 }
 
