@@ -47,6 +47,8 @@ struct howdah_coroutine {
 	zend_object *failed;      /* exception that was raised instead, or NULL */
 	int woken_by;             /* errno of the wait that ended, 0: what it waited for has come */
 	uint32_t waits_cancelled; /* of all that it has run */
+	uint32_t refused;         /* of these, so many in a row for this descriptor, and no other wait */
+	int refused_fd;
 	struct howdah_coroutine *next, *previous; /* in the ready list, or in `queue` */
 	struct howdah_waiters *queue;             /* that it is parked in; NULL: none */
 	int64_t deadline;                         /* of its timer, CLOCK_MONOTONIC */

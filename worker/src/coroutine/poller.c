@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -197,6 +198,31 @@ static int64_t deadline_of(int64_t timeout)
 	return timeout < 0 || timeout > INT64_MAX - now ? -1 : now + timeout;
 }
 
+/* Cancelled waits in a row for one descriptor, after which whoever does so is in a loop. */
+#define IN_A_LOOP 16
+
+/*
+ * A library that takes a wait that fails for one that was too short looks again, fails again, and never ends: PHP's
+ * TLS streams do until their time is over. What is over instead is the connection, which it has no other way to hear
+ * of. Others have no use for it either: a call on it was cut short.
+ */
+static void end_loop(struct howdah_coroutine *coroutine, int fd)
+{
+	int listens = 0;
+	socklen_t size = sizeof(listens);
+	if (coroutine->refused_fd != fd) {
+		coroutine->refused_fd = fd;
+		coroutine->refused = 0;
+	}
+	if (++coroutine->refused < IN_A_LOOP) {
+		return;
+	}
+	coroutine->refused = 0;
+	if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0 && !listens) {
+		(void)shutdown(fd, SHUT_RDWR);
+	}
+}
+
 int howdah_wait_fd(int fd, short events, int64_t timeout)
 {
 	struct howdah_coroutine *coroutine = howdah_coroutine_current();
@@ -212,6 +238,7 @@ int howdah_wait_fd(int fd, short events, int64_t timeout)
 		error = howdah_suspend(deadline_of(timeout));
 	}
 	delist(&waiter);
+	coroutine->refused = error == ECANCELED ? coroutine->refused : 0;
 	if (waiter.revents) {
 		return waiter.revents;
 	}
@@ -220,6 +247,9 @@ int howdah_wait_fd(int fd, short events, int64_t timeout)
 	}
 	if (error == ETIMEDOUT) {
 		return 0;
+	}
+	if (UNEXPECTED(error == ECANCELED)) {
+		end_loop(coroutine, fd);
 	}
 	errno = error;
 	return -1;

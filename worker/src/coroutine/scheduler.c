@@ -191,6 +191,7 @@ struct howdah_coroutine *howdah_start(struct howdah_task *task, void (*run)(void
 	coroutine->cancelled = false;
 	coroutine->unwound = false;
 	coroutine->failed = NULL;
+	coroutine->refused = 0;
 	coroutine->parent = current;
 	coroutine->number = ++numbers;
 	coroutine->sibling = task->coroutines;
