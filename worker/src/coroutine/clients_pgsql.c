@@ -233,8 +233,32 @@ static ZEND_FUNCTION(guarded)
 	zval_ptr_dtor(&link);
 }
 
+static zif_handler connect_original; /* of pg_connect() */
+
+/* A persistent connection is one for all that ask for it, and is spoken to (RESET ALL) when it is asked for: it may be
+ * in another task's call. Each gets its own, as of PDO. */
+static ZEND_FUNCTION(guarded_pconnect)
+{
+	if (howdah_client_user) {
+		connect_original(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+	} else {
+		howdah_guard_of(execute_data)->original(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+	}
+}
+
+static void wrap_pconnect(void)
+{
+	const zend_function *connect = zend_hash_str_find_ptr(CG(function_table), ZEND_STRL("pg_connect"));
+	zend_function *persistent = zend_hash_str_find_ptr(CG(function_table), ZEND_STRL("pg_pconnect"));
+	if (connect && persistent && connect->type == ZEND_INTERNAL_FUNCTION) {
+		connect_original = connect->internal_function.handler;
+		howdah_wrap_function(persistent, &howdah_client_pgsql, HOWDAH_CLIENT_FREE, ZEND_FN(guarded_pconnect));
+	}
+}
+
 void howdah_client_pgsql_startup(void)
 {
+	wrap_pconnect();
 	howdah_wrap_functions("pgsql", &howdah_client_pgsql, true, ZEND_FN(guarded));
 	find_kept();
 }

@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: pg_connect() gives each request a connection of its own, and functions without one use the request's last
+Coroutines: pg_connect() and pg_pconnect() give each request a connection of its own, and functions without one use the request's last
 --SKIPIF--
 <?php
 if (!extension_loaded('pgsql')) {
@@ -17,8 +17,9 @@ while (frankenphp_handle_request(static function () use ($boot, &$pids) {
     $n = (int) $_GET['n'];
     $wrong = [];
     if ($n % 2) {
-        $db = pg_connect(getenv('HOWDAH_TEST_PGSQL'));
-        $wrong = pg_connect(getenv('HOWDAH_TEST_PGSQL')) === $db ? [] : ['another one'];
+        $connect = $n % 4 === 1 ? 'pg_connect' : 'pg_pconnect';
+        $db = $connect(getenv('HOWDAH_TEST_PGSQL'));
+        $wrong = $connect(getenv('HOWDAH_TEST_PGSQL')) === $db ? [] : ['another one'];
         pg_query('CREATE TEMPORARY TABLE t (n int)');
         usleep(1000);
         pg_query("INSERT INTO t VALUES ($n)");
