@@ -101,7 +101,8 @@ fn check_pipe(bytes: &[u8], pieces: &[&[u8]; 4]) {
 }
 
 fn messages<'b>(pieces: impl Iterator<Item = &'b [u8]>) -> Vec<Output> {
-    let mut parser = LogParser::default();
+    // A key that the corpus has.
+    let mut parser = LogParser::new(Some(0));
     let mut outputs = Vec::new();
     let mut sink = |mut output| {
         // Whose a raw line is depends on what else was there to be read.
