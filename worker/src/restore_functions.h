@@ -38,7 +38,8 @@ extern bool howdah_watch_changed[HOWDAH_WATCH_COUNT];
 	F(libxml_clear_errors) \
 	F(libxml_disable_entity_loader) \
 	F(libxml_get_external_entity_loader) \
-	F(libxml_set_external_entity_loader)
+	F(libxml_set_external_entity_loader) \
+	F(use_soap_error_handler)
 
 enum howdah_function {
 #define F(name) HOWDAH_FUNCTION_##name,

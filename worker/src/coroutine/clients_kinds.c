@@ -10,6 +10,7 @@
 #include "clients_wrap.h"
 #include "connections.h"
 #include "connections_track.h"
+#include "swap_soap.h"
 
 /* --- rollback ------------------------------------------------------------------------------------------- */
 
@@ -215,7 +216,6 @@ void howdah_clients_startup(void)
 		{"redisarray", &object_kind},
 		{"redissentinel", &object_kind},
 		{"memcached", &memcached_kind},
-		{"soapclient", &object_kind},
 	};
 	/* Besides those that have an effect. */
 	static const char *const of_streams[] = {"fclose", "pclose", "feof", "fflush", "fseek", "rewind", "ftruncate",
@@ -225,6 +225,9 @@ void howdah_clients_startup(void)
 	}
 	for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++) {
 		howdah_wrap_class(classes[i].name, classes[i].kind, ZEND_FN(howdah_guarded_method));
+	}
+	if (howdah_swap_soap_known()) { /* else it is wrapped with its module */
+		howdah_wrap_class("soapclient", &object_kind, ZEND_FN(howdah_guarded_method));
 	}
 	sqlite3_startup();
 	howdah_client_mysqli_startup();

@@ -6,6 +6,8 @@
 
 #include <zend_modules.h>
 
+#include "swap_soap.h"
+
 /* These do not wait, or what they wait with is not shared, or it is handled above. */
 static const char *const known[] = {
 	"apcu",
@@ -100,7 +102,7 @@ static bool is_known(const char *module)
 {
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
 		if (strcasecmp(known[i], module) == 0) {
-			return true;
+			return strcmp(known[i], "soap") != 0 || howdah_swap_soap_known();
 		}
 	}
 	return false;

@@ -8,6 +8,7 @@
 #include "swap.h"
 
 #include "swap_replay.h"
+#include "swap_soap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -83,6 +84,7 @@ static void find_filter(void)
 void howdah_swap_modules_regions(void)
 {
 	find_filter();
+	howdah_swap_soap_regions();
 	for (size_t i = 0; i < WHOLE_COUNT; i++) {
 		void *globals = howdah_compat_module_globals(whole[i].name);
 		if (globals) {
@@ -160,6 +162,7 @@ void howdah_swap_modules_template(void *state)
 			memcpy(howdah_swap_at(state, globals), globals, module->globals_size);
 		}
 	}
+	howdah_swap_soap_template(state);
 	*AT(PCRE_G(error_code)) = PHP_PCRE_NO_ERROR;
 	if (libxml) {
 		memset(AT(libxml->error_buffer), 0, sizeof(libxml->error_buffer));
@@ -205,6 +208,7 @@ void howdah_swap_libxml_put(zend_llist *errors)
 void howdah_swap_modules_finish(void)
 {
 	shutdown_whole();
+	howdah_swap_soap_finish();
 	howdah_swap_libxml_put(NULL);
 }
 

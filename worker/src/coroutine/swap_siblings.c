@@ -1,6 +1,7 @@
 /*
  * Coroutines of one task share its state, but not what the engine notes for the code that is on the stack: which
- * classes it is loading, how errors of the call at hand are to be raised, a sort or a serialisation under way.
+ * classes it is loading, how errors of the call at hand are to be raised, a sort, a serialisation or a SOAP call under
+ * way.
  *
  * Rules: called at each wait of a task that has several coroutines, so it is kept small.
  */
@@ -44,6 +45,7 @@ void howdah_sibling_out(struct howdah_sibling *sibling)
 	EACH(OUT)
 #undef OUT
 	EG(lineno_override) = -1;
+	howdah_swap_soap_out(sibling->soap);
 }
 
 void howdah_sibling_in(const struct howdah_sibling *sibling)
@@ -59,4 +61,5 @@ void howdah_sibling_in(const struct howdah_sibling *sibling)
 	at += sizeof(lvalue);
 	EACH(IN)
 #undef IN
+	howdah_swap_soap_in(sibling->soap);
 }

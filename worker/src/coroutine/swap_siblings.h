@@ -5,11 +5,13 @@
 #define HOWDAH_COROUTINE_SWAP_SIBLINGS_H
 
 #include "compat.h"
+#include "swap_soap.h"
 
 #define HOWDAH_SIBLING_SIZE 512
 
 struct howdah_sibling {
 	char bytes[HOWDAH_SIBLING_SIZE];
+	char soap[HOWDAH_SWAP_SOAP_SIZE];
 };
 
 /* Before a coroutine waits whose task has others: keeps what is its own; the others begin without. */
