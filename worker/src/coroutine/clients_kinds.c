@@ -132,6 +132,14 @@ static const struct howdah_client_kind redis_cluster_kind = {
 
 static const struct howdah_client_kind object_kind = {.by_object = true, .key = object_key};
 
+/* Of a soap that is not known: all of them are one client. */
+static const void *soap_key(zval *subject)
+{
+	return "soap";
+}
+
+static const struct howdah_client_kind soap_kind = {.name = "the extension soap", .key = soap_key};
+
 /* Objects of one persistent id have one connection, which is the first of their structure. */
 static const void *memcached_key(zval *subject)
 {
@@ -226,9 +234,8 @@ void howdah_clients_startup(void)
 	for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++) {
 		howdah_wrap_class(classes[i].name, classes[i].kind, ZEND_FN(howdah_guarded_method));
 	}
-	if (howdah_swap_soap_known()) { /* else it is wrapped with its module */
-		howdah_wrap_class("soapclient", &object_kind, ZEND_FN(howdah_guarded_method));
-	}
+	howdah_wrap_class(
+		"soapclient", howdah_swap_soap_known() ? &object_kind : &soap_kind, ZEND_FN(howdah_guarded_method));
 	sqlite3_startup();
 	howdah_client_mysqli_startup();
 	howdah_client_pgsql_startup();
