@@ -63,6 +63,7 @@ $state = [
     'cwd' => [static fn () => chdir('/'), static fn () => getcwd()],
     'umask' => [static fn () => umask(0o077 ^ umask()), static fn () => umask()],
     'putenv' => [static fn () => putenv('EXTRA=x'), static fn () => [getenv('EXTRA'), getenv()['EXTRA'] ?? null]],
+    'temp_dir' => [static fn () => putenv('TMPDIR=/var/tmp'), static fn () => sys_get_temp_dir()],
     'putenv_path' => [static fn () => putenv('PATH=/nowhere'), static fn () => getenv('PATH')],
     'error_handler' => [
         static fn () => set_error_handler(static fn (): bool => true),

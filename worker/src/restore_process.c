@@ -12,6 +12,7 @@
 #include <ext/date/php_date.h>
 #include <ext/standard/basic_functions.h>
 
+#include "coroutine/coroutine.h"
 #include "coroutine/swap.h"
 #include "cwd.h"
 #include "log.h"
@@ -166,6 +167,11 @@ void howdah_restore_env(void)
 	if (UNEXPECTED(zend_hash_num_elements(&BG(putenv_ht)))) {
 		zend_hash_destroy(&BG(putenv_ht)); /* its destructor puts the values back */
 		zend_hash_init(&BG(putenv_ht), 1, NULL, putenv_destructor, false);
+	}
+	/* PHP keeps what TMPDIR said when it was first asked, as long as a request; tasks share it. */
+	if (PG(php_sys_temp_dir) && !howdah_concurrent) {
+		efree(PG(php_sys_temp_dir));
+		PG(php_sys_temp_dir) = NULL;
 	}
 	zval *variable = find_env();
 	if (Z_ISUNDEF(environment)) {

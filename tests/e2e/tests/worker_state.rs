@@ -66,7 +66,7 @@ put_back! {
     get post cookie files request server env
     session
     ini memory_limit display_errors include_path error_reporting time_limit user_abort gc assert
-    locale intl_locale timezone cwd umask putenv putenv_path
+    locale intl_locale timezone cwd umask putenv putenv_path temp_dir
     error_handler exception_handler autoload shutdown tick header_callback
     headers output_buffer rewrite_var last_error
     stream_wrapper stream_wrapper_gone stream_filter stream_context streams
