@@ -64,6 +64,11 @@ static enum howdah_ending drain(bool use_handler)
 	return ending;
 }
 
+void howdah_ending_drain(void)
+{
+	(void)drain(true);
+}
+
 static void raise_to(volatile enum howdah_ending *ending, enum howdah_ending to)
 {
 	if (to > *ending) {

@@ -35,6 +35,9 @@ void howdah_ending_recover(void);
 /* The same as howdah_ending_of_script() for one request among others, whose objects it leaves alone. */
 void howdah_ending_of_task(HashTable *boot);
 
+/* Handles what was thrown while PHP itself did something, so that it can go on. May bail out. */
+void howdah_ending_drain(void);
+
 /* Runs a step that may run PHP code. False: it ended in a fatal error. */
 bool howdah_ending_guard(void (*step)(void));
 

@@ -4,10 +4,14 @@
  *
  * Not restorable, and so not here: constants, classes, functions, included files, static and global
  * variables.
+ *
+ * Rules: an item finds no exception when it begins. What it drops may throw, so an item that calls PHP's functions
+ * after that calls howdah_ending_drain() first.
  */
 #include "restore.h"
 
 #include "coroutine/swap.h"
+#include "ending.h"
 #include "howdah_shm.h"
 #include "leftovers.h"
 #include "restore_functions.h"
@@ -79,6 +83,7 @@ void howdah_restore(void)
 	howdah_release_temporary_streams();
 	for (size_t i = 0; i < restore_count; i++) {
 		restores[i]();
+		howdah_ending_drain(); /* a destructor's exception: PHP's functions give no result while one is there */
 	}
 	howdah_restore_functions_forget();
 }

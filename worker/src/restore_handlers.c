@@ -6,6 +6,7 @@
 
 #include <zend_exceptions.h>
 
+#include "ending.h"
 #include "log.h"
 #include "restore_functions.h"
 #include "restore_values.h"
@@ -147,14 +148,21 @@ void howdah_restore_autoload(void)
 	}
 	zval list;
 	howdah_function_call(HOWDAH_FUNCTION_spl_autoload_functions, &list, 0, NULL);
+	if (UNEXPECTED(Z_TYPE(list) != IS_ARRAY)) {
+		return; /* an exception was there */
+	}
 	if (zend_is_identical(&list, &autoloaders)) {
 		zval_ptr_dtor(&list);
 		return;
 	}
 	unregister(&list, false);
 	zval_ptr_dtor(&list);
+	howdah_ending_drain(); /* of the destructors of those that went */
 
 	howdah_function_call(HOWDAH_FUNCTION_spl_autoload_functions, &list, 0, NULL);
+	if (UNEXPECTED(Z_TYPE(list) != IS_ARRAY)) {
+		return;
+	}
 	if (!zend_is_identical(&list, &autoloaders)) {
 		/* The request took one of boot's away, or changed their order. */
 		zval *callable;
