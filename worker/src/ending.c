@@ -149,21 +149,29 @@ enum howdah_ending howdah_ending_call(zend_fcall_info *callback, zend_fcall_info
 
 /* --- the end of a request -------------------------------------------------------------------------- */
 
-bool howdah_ending_guard(void (*step)(void))
+enum howdah_ending howdah_ending_step(void (*step)(void))
 {
-	volatile bool alive = true;
+	volatile enum howdah_ending ending = HOWDAH_ENDING_RETURN;
 	zend_try
 	{
 		step();
-		alive = !memory_exhausted();
-		drain(true);
+		bool exhausted = memory_exhausted();
+		ending = drain(true);
+		if (UNEXPECTED(exhausted)) {
+			ending = HOWDAH_ENDING_FATAL;
+		}
 	}
 	zend_catch
 	{
-		alive = false;
+		ending = HOWDAH_ENDING_FATAL;
 	}
 	zend_end_try();
-	return alive;
+	return ending;
+}
+
+bool howdah_ending_guard(void (*step)(void))
+{
+	return howdah_ending_step(step) != HOWDAH_ENDING_FATAL;
 }
 
 /* filter keeps copies of the request's input, and has nothing to start a request with. */

@@ -38,7 +38,10 @@ void howdah_ending_of_task(HashTable *boot);
 /* Handles what was thrown while PHP itself did something, so that it can go on. May bail out. */
 void howdah_ending_drain(void);
 
-/* Runs a step that may run PHP code. False: it ended in a fatal error. */
+/* Runs a step that may run PHP code, handles what it throws, and says how it ended. */
+enum howdah_ending howdah_ending_step(void (*step)(void));
+
+/* The same; false: it ended in a fatal error. */
 bool howdah_ending_guard(void (*step)(void));
 
 #endif

@@ -87,11 +87,11 @@ _Noreturn static void leave_with_request(struct howdah_request *request, enum ho
 static void run(struct howdah_request *request, zend_fcall_info *callback, zend_fcall_info_cache *cache)
 {
 	const struct howdah_pool *pool = howdah_boot_pool();
-	enum howdah_ending ending;
 
 	in_request = true;
 	zend_memory_reset_peak_usage();
-	if (EXPECTED(howdah_begin(request))) {
+	enum howdah_ending ending = howdah_begin(request);
+	if (EXPECTED(ending == HOWDAH_ENDING_RETURN)) {
 		if (EG(timeout_seconds)) {
 			zend_set_timeout(EG(timeout_seconds), 0);
 		}
@@ -100,8 +100,6 @@ static void run(struct howdah_request *request, zend_fcall_info *callback, zend_
 		if (howdah_request_forked) {
 			_exit(EG(exit_status)); /* not ours: the worker itself answers */
 		}
-	} else {
-		ending = HOWDAH_ENDING_FATAL;
 	}
 	bool restart = ending == HOWDAH_ENDING_EXIT && request->origin == HOWDAH_ORIGIN_CLIENT &&
 				   (pool->options.flags & HOWDAH_POOL_FLAG_EXIT_RESTARTS);

@@ -84,14 +84,15 @@ static void end_fatally(struct howdah_task *task)
 
 static enum howdah_ending call(struct howdah_task *task)
 {
-	if (!howdah_begin(&task->request)) {
-		return HOWDAH_ENDING_FATAL;
+	enum howdah_ending ending = howdah_begin(&task->request);
+	if (UNEXPECTED(ending != HOWDAH_ENDING_RETURN)) {
+		return ending;
 	}
 	howdah_aborted_begun(task);
 	if (EG(timeout_seconds) > 0) {
 		atomic_store_explicit(&task->limit_ns, (uint64_t)EG(timeout_seconds) * 1000000000u, memory_order_relaxed);
 	}
-	enum howdah_ending ending = howdah_ending_call(&task->callback, &task->cache);
+	ending = howdah_ending_call(&task->callback, &task->cache);
 	if (howdah_request_forked) {
 		_exit(EG(exit_status)); /* not ours: the worker itself answers */
 	}

@@ -77,7 +77,7 @@ static void run(void *argument)
 	struct piece *piece = argument;
 	zend_try
 	{
-		if (!howdah_begin(&piece->task->request)) {
+		if (howdah_begin(&piece->task->request) != HOWDAH_ENDING_RETURN) {
 			zend_bailout();
 		}
 		evaluate(piece);
