@@ -12,6 +12,7 @@
 #include <main/php_variables.h>
 
 #include "boot.h"
+#include "extensions.h"
 #include "session.h"
 
 /* --- superglobals ---------------------------------------------------------------------------------- */
@@ -110,6 +111,7 @@ static void read_input(void)
 		sapi_add_header(SAPI_PHP_VERSION_HEADER, sizeof(SAPI_PHP_VERSION_HEADER) - 1, 1);
 	}
 	import_superglobals();
+	howdah_extensions_begin();
 }
 
 /*

@@ -13,6 +13,7 @@
 #include <zend_exceptions.h>
 
 #include "coroutine/coroutine.h"
+#include "extensions.h"
 #include "session.h"
 
 static void swap_in_handler(zval *handler)
@@ -174,26 +175,12 @@ bool howdah_ending_guard(void (*step)(void))
 	return howdah_ending_step(step) != HOWDAH_ENDING_FATAL;
 }
 
-/* filter keeps copies of the request's input, and has nothing to start a request with. */
-static void end_filter(void)
-{
-	static zend_module_entry *filter;
-	static bool looked;
-	if (!looked) {
-		looked = true;
-		filter = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("filter"));
-	}
-	if (filter && filter->request_shutdown_func) {
-		filter->request_shutdown_func(filter->type, filter->module_number);
-	}
-}
-
 enum howdah_ending howdah_ending_finish(enum howdah_ending ending)
 {
 	static void (*const steps[])(void) = {
 		php_output_end_all,
 		howdah_session_end,
-		end_filter,
+		howdah_extensions_end,
 		php_output_deactivate, /* sends the headers if nothing has */
 		sapi_deactivate,
 	};

@@ -1,0 +1,14 @@
+/*
+ * Extensions that keep something of a request. PHP starts and ends them with its own requests, of which worker mode has
+ * one for all.
+ */
+#ifndef HOWDAH_EXTENSIONS_H
+#define HOWDAH_EXTENSIONS_H
+
+/* When the superglobals of the request are there. */
+void howdah_extensions_begin(void);
+
+/* When its output buffers have ended, before the headers are sent. */
+void howdah_extensions_end(void);
+
+#endif
