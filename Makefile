@@ -6,8 +6,10 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 CARGO ?= cargo
 LISTEN ?= :8080
 # What the release is optimised by was counted with this compiler; another one, as a distribution's, cannot read it.
+# That functions have changed since is no matter of whoever builds.
 PINNED := $(shell sed -n 's/^channel = "\(.*\)"/\1/p' rust-toolchain.toml)
-PROFILED = $(if $(findstring $(PINNED),$(shell PATH="$(PATH)" rustc --version)),--config 'build.rustflags=["-Cprofile-use=$(CURDIR)/pgo/howdah.profdata"]')
+PROFILE := "-Cprofile-use=$(CURDIR)/pgo/howdah.profdata", "-Cllvm-args=-no-pgo-warn-mismatch"
+PROFILED = $(if $(findstring $(PINNED),$(shell PATH="$(PATH)" rustc --version)),--config 'build.rustflags=[$(PROFILE)]')
 # The PHP process: a hundred files in C.
 WORKER := $(MAKE) -j$(shell nproc) -C worker
 
