@@ -12,7 +12,7 @@
 #include <ext/date/php_date.h>
 #include <ext/standard/basic_functions.h>
 
-#include "coroutine/coroutine.h"
+#include "boot.h"
 #include "coroutine/swap.h"
 #include "cwd.h"
 #include "log.h"
@@ -168,8 +168,9 @@ void howdah_restore_env(void)
 		zend_hash_destroy(&BG(putenv_ht)); /* its destructor puts the values back */
 		zend_hash_init(&BG(putenv_ht), 1, NULL, putenv_destructor, false);
 	}
-	/* PHP keeps what TMPDIR said when it was first asked, as long as a request; tasks share it. */
-	if (PG(php_sys_temp_dir) && !howdah_concurrent) {
+	/* PHP keeps what TMPDIR said when it was first asked, as long as a request. Tasks share it, those of the self-test
+	 * too, which runs before a worker is called concurrent. */
+	if (PG(php_sys_temp_dir) && howdah_boot_pool()->options.concurrency <= 1) {
 		efree(PG(php_sys_temp_dir));
 		PG(php_sys_temp_dir) = NULL;
 	}
