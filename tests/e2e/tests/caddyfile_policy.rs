@@ -101,7 +101,9 @@ fn the_last_one_without_a_look() {
          handle {{\ntry_files {{path}} /index.php?{{query}}&p={{path}} {fallback}\nphp_server\n}}\n"
     ));
     server.get("/small.txt?q").assert(200, "small");
-    server.get("/other?q=1").assert(200, "script q=1&p=/other");
+    server
+        .get("/other?q=1")
+        .assert(200, "script q=1&p=%2Fother");
     server.get("/code/x").assert_status(410);
     // It is taken though it is not there.
     server.get("/file/x").assert_status(404);
