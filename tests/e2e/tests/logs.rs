@@ -88,7 +88,7 @@ fn no_text_of_a_client_asks_the_front_for_anything() {
         ("post", RELOAD.to_owned()),
         ("raw", format!("%0a{RELOAD}%0a")),
     ] {
-        let request = Request::new("POST", &format!("/log.php?how={how}&mark=forged"))
+        let request = Request::new("POST", format!("/log.php?how={how}&mark=forged"))
             .header("Content-Type", "application/x-www-form-urlencoded")
             .body(format!("text={text}"));
         server.send(&request).assert_status(200);
