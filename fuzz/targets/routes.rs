@@ -160,7 +160,7 @@ fn run(data: &[u8]) -> Option<()> {
             query: None,
             path_info: String::new(),
             root: Rc::clone(&thread.root),
-            headers: Vec::new(),
+            headers: header::Changes,
             encodings: encode::Encodings,
             notes: notes::Notes::default(),
             intercepts: Vec::new(),

@@ -109,7 +109,8 @@ pub(crate) mod error {
 }
 
 pub(crate) mod header {
-    pub(crate) struct Pending;
+    #[derive(Default)]
+    pub(crate) struct Changes;
 }
 
 pub(crate) mod intercept {
