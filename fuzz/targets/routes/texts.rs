@@ -94,8 +94,12 @@ fn pieces(context: &Context<'_>, own: &str) {
         of(Placeholder::FileBase) + &of(Placeholder::FileExtension),
         of(Placeholder::File)
     );
-    let original = of(Placeholder::OrigDir) + &of(Placeholder::OrigFile);
-    assert_eq!(original, context.original.uri.path());
+    let sent = context.original.uri.path();
+    let whole = of(Placeholder::OrigDir) + &of(Placeholder::OrigFile);
+    assert_eq!(path::normalise(sent).as_deref(), Ok(&*whole));
+    let in_uri = |placeholder| evaluate(vec![Part::Placeholder(placeholder)], context, Use::Uri);
+    let original = in_uri(Placeholder::OrigDir) + &in_uri(Placeholder::OrigFile);
+    assert_eq!(original, sent);
     assert_eq!(
         original + &of(Placeholder::OrigPrefixedQuery),
         of(Placeholder::OrigUri)
