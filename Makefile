@@ -5,11 +5,6 @@ SHELL := /bin/bash
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 CARGO ?= cargo
 LISTEN ?= :8080
-# What the release is optimised by was counted with this compiler; another one, as a distribution's, cannot read it.
-# That functions have changed since is no matter of whoever builds.
-PINNED := $(shell sed -n 's/^channel = "\(.*\)"/\1/p' rust-toolchain.toml)
-PROFILE := "-Cprofile-use=$(CURDIR)/pgo/howdah.profdata", "-Cllvm-args=-no-pgo-warn-mismatch"
-PROFILED = $(if $(findstring $(PINNED),$(shell PATH="$(PATH)" rustc --version)),--config 'build.rustflags=[$(PROFILE)]')
 # The PHP process: a hundred files in C.
 WORKER := $(MAKE) -j$(shell nproc) -C worker
 
@@ -24,7 +19,7 @@ serve: build ## Build, then serve the demo application at http://localhost:8080
 
 build: ## Build target/release/howdah and target/release/howdah-php
 	@scripts/setup.sh build
-	$(CARGO) build --release --locked -p howdah $(PROFILED)
+	CARGO=$(CARGO) scripts/release.sh
 	$(WORKER) OUT=$(CURDIR)/target/release
 
 debug:
