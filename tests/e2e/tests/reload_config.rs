@@ -44,15 +44,16 @@ fn no_request_fails_while_a_header_changes() {
     let (server, admin, file) = start(&site(0));
     let (done, answered) = (AtomicBool::new(false), AtomicU32::new(0));
     let seen = Mutex::new(std::collections::BTreeSet::new());
-    let check = |connection: &mut Connection, latest: &mut u32| {
+    // Front threads change over one after another: while they do, another connection may get what was before.
+    let check = |connection: &mut Connection, latest: &mut u32, behind: u32| {
         let response = connection.exchange(&Request::get("/")).expect("a response");
         response.assert(200, "ok");
         let version: u32 = response
             .header("X-Version")
             .and_then(|version| version.parse().ok())
             .expect("a number");
-        assert!(version >= *latest, "{version} after {latest}");
-        *latest = version;
+        assert!(version + behind >= *latest, "{version} after {latest}");
+        *latest = version.max(*latest);
         seen.lock().expect("no panic").insert(version);
         answered.fetch_add(1, Ordering::Relaxed);
     };
@@ -66,7 +67,7 @@ fn no_request_fails_while_a_header_changes() {
                     if !kept {
                         connection = server.connect();
                     }
-                    check(&mut connection, &mut latest);
+                    check(&mut connection, &mut latest, u32::from(!kept));
                 }
             });
         }
@@ -82,7 +83,7 @@ fn no_request_fails_while_a_header_changes() {
             }
             reloaded.assert_status(200);
             let mut connection = server.connect();
-            check(&mut connection, &mut version.clone());
+            check(&mut connection, &mut version.clone(), 0);
             let more = || answered.load(Ordering::Relaxed) > before + 6;
             assert!(process::wait_until(PATIENCE, more) || done.load(Ordering::Relaxed));
         }
