@@ -66,7 +66,7 @@ impl Harness {
     }
 
     /// Starts a worker that claims one request and dies with it, before or after PHP would have begun.
-    /// Returns when it is dead.
+    /// The thread ends when it is dead.
     fn dying_worker(&mut self, started: bool) -> (WorkerId, JoinHandle<()>) {
         let id = WorkerId(self.workers.len() as u16);
         let indices = self.pool.segment.enlist(id).expect("a place");
@@ -79,6 +79,13 @@ impl Harness {
             }
         });
         (id, thread)
+    }
+
+    /// Waits for the end of a dying worker, whose place nobody else gets.
+    async fn see_dead(&mut self, thread: JoinHandle<()>) {
+        let joined = tokio::task::spawn_blocking(move || thread.join()).await;
+        joined.expect("joined").expect("no panic");
+        self.workers.push(std::thread::spawn(|| {}));
     }
 
     pub(super) fn run<T>(mut self, test: impl AsyncFnOnce(&mut Self, PoolFront) -> T) -> T {
@@ -358,11 +365,7 @@ fn a_request_that_its_worker_had_not_begun_goes_to_another() {
     harness.run(async |harness, front| {
         let call = front.call(request(5));
         let help = async {
-            tokio::task::spawn_blocking(move || thread.join())
-                .await
-                .expect("joined")
-                .expect("no panic");
-            harness.workers.push(std::thread::spawn(|| {}));
+            harness.see_dead(thread).await;
             harness.worker(answer);
             harness.pool.fronts[0]
                 .send(ToFront::WorkerGone(dead))
@@ -386,11 +389,7 @@ fn a_request_that_had_begun_is_run_again_once_and_only_if_it_is_safe() {
                 ..request(5)
             });
             let help = async {
-                tokio::task::spawn_blocking(move || thread.join())
-                    .await
-                    .expect("joined")
-                    .expect("no panic");
-                harness.workers.push(std::thread::spawn(|| {}));
+                harness.see_dead(thread).await;
                 harness.worker(answer);
                 harness.pool.fronts[0]
                     .send(ToFront::WorkerGone(dead))
@@ -417,11 +416,7 @@ fn the_time_in_a_dead_workers_hand_is_no_time_of_waiting() {
             ..request(5)
         });
         let help = async {
-            tokio::task::spawn_blocking(move || thread.join())
-                .await
-                .expect("joined")
-                .expect("no panic");
-            harness.workers.push(std::thread::spawn(|| {}));
+            harness.see_dead(thread).await;
             tokio::time::sleep(max_wait + 4 * SWEEP).await;
             harness.pool.fronts[0]
                 .send(ToFront::WorkerGone(dead))

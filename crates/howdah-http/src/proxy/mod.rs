@@ -61,18 +61,15 @@ struct Host {
 
 impl Host {
     fn of(upstream: &Upstream, is_encrypted: bool) -> Self {
-        let (name, is_fixed) = match upstream {
-            // As in Caddy: who has certificates for names wants to be asked by one of them.
-            Upstream::Tcp { .. } => (upstream.to_string(), is_encrypted),
+        let own = match upstream {
+            Upstream::Tcp { .. } => HeaderValue::try_from(upstream.to_string()).ok(),
             // A socket has no name.
-            Upstream::Unix(_) => (String::new(), false),
+            Upstream::Unix(_) => None,
         };
-        match HeaderValue::try_from(name) {
-            Ok(name) if !name.is_empty() => Self { name, is_fixed },
-            _ => Self {
-                name: HeaderValue::from_static("localhost"),
-                is_fixed: false,
-            },
+        Self {
+            // As in Caddy: who has certificates for names wants to be asked by one of them.
+            is_fixed: is_encrypted && own.is_some(),
+            name: own.unwrap_or(HeaderValue::from_static("localhost")),
         }
     }
 }

@@ -57,7 +57,7 @@ pub(crate) struct Changes {
 
 impl Changes {
     /// Behind what there is.
-    pub(crate) fn add(&mut self, changes: impl Iterator<Item = Pending>) {
+    pub(crate) fn add(&mut self, changes: Vec<Pending>) {
         self.immediate.extend(changes);
     }
 

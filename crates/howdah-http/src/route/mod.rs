@@ -492,7 +492,7 @@ impl Handler {
             },
             Self::Header(changes) => {
                 let pending = prepare(changes, context);
-                context.headers.add(pending.into_iter());
+                context.headers.add(pending);
                 Outcome::Next
             }
             Self::DeferredHeader(changes) => {

@@ -174,8 +174,7 @@ impl FakeRoot {
             plan.zygotes.push(pid);
             take_one(&mut plan.unwatched_zygotes)
         };
-        let fds = [pidfd.as_fd()];
-        let fds = if unwatched { &[][..] } else { &fds };
+        let fds: &[_] = if unwatched { &[] } else { &[pidfd.as_fd()] };
         root.report((Kind::PoolStarted, number), (pid, 0), b"", fds)
             .await
             .expect("sent");
@@ -252,8 +251,7 @@ impl FakeRoot {
         let (mut child, pidfd) = process();
         let pid = child.id().cast_signed();
         let kind = (Kind::Spawned, message.worker);
-        let fds = [pidfd.as_fd()];
-        let fds = if unwatched { &[][..] } else { &fds };
+        let fds: &[_] = if unwatched { &[] } else { &[pidfd.as_fd()] };
         control
             .report(kind, (pid, 0), b"", fds)
             .await

@@ -171,15 +171,23 @@ fn unjoined(
 }
 
 /// As a server starts: no front thread runs yet.
+async fn launched(
+    supervisor: &mut Supervisor,
+    seeds: &mut [FrontSeeds],
+    fake: &FakeRoot,
+) -> Result<(), StartError> {
+    let launch = supervisor.launch(fake.root(), seeds);
+    let started = tokio::time::timeout(Duration::from_secs(60), launch).await;
+    started.expect("not to hang")
+}
+
 #[test]
 fn workers_that_all_end_before_they_are_ready_end_the_start() {
     let options = worker_pool(2, |_, worker| worker.boot_each = true);
     let text = "no vendor/autoload.php";
     runtime().block_on(async {
         let (mut supervisor, mut seeds, fake) = unjoined(options, &[Boot::BadWorkers(text)], 2);
-        let launch = supervisor.launch(fake.root(), &mut seeds);
-        let started = tokio::time::timeout(Duration::from_secs(60), launch).await;
-        match started.expect("not to hang") {
+        match launched(&mut supervisor, &mut seeds, &fake).await {
             Err(StartError::Boot { failures, text, .. }) => {
                 assert_eq!((failures, &*text), (6, "no vendor/autoload.php"));
             }
@@ -193,9 +201,8 @@ fn a_place_that_was_recovered_before_the_start_was_done_serves() {
     runtime().block_on(async {
         let (mut supervisor, mut seeds, fake) = unjoined(worker_pool(1, |_, _| {}), &[], 1);
         fake.plan.lock().expect("no panic").unwatched_workers = 1;
-        let launch = supervisor.launch(fake.root(), &mut seeds);
-        let started = tokio::time::timeout(Duration::from_secs(60), launch).await;
-        started.expect("not to hang").expect("started");
+        let started = launched(&mut supervisor, &mut seeds, &fake).await;
+        started.expect("started");
         let server = joined(&supervisor, &mut seeds, &fake);
         let test = async {
             let status = server.status().await;
@@ -234,9 +241,8 @@ fn a_start_without_room_for_descriptors_says_so() {
     runtime().block_on(async {
         let (mut supervisor, mut seeds, fake) = unjoined(options, &[], 1);
         fake.plan.lock().expect("no panic").unwatched_workers = usize::MAX;
-        let launch = supervisor.launch(fake.root(), &mut seeds);
-        let started = tokio::time::timeout(Duration::from_secs(60), launch).await;
-        let error = started.expect("not to hang").expect_err("no room");
+        let started = launched(&mut supervisor, &mut seeds, &fake).await;
+        let error = started.expect_err("no room");
         let text = error.to_string();
         assert!(
             text.contains("2 times in a row") && text.contains("ulimit -n"),
