@@ -254,7 +254,7 @@ pub struct Php {
     /// `max_idle_time`: a PHP process above `workers` that had nothing to do for so long ends.
     /// Default 5 s.
     pub max_idle_time: Duration,
-    /// `front_threads`: threads that serve connections. Default: half the cores, 1 to 16.
+    /// `front_threads`: threads that serve connections. Default: one for each core, 1 to 16.
     pub front_threads: Option<usize>,
     /// `php_ini NAME VALUE`: settings on top of the distribution's php.ini.
     pub ini: Vec<(String, String)>,

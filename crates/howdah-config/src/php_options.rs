@@ -109,7 +109,7 @@ pub(crate) const PHP: Table<Php> = Table {
             Entry {
                 name: "front_threads",
                 syntax: "front_threads NUMBER",
-                default: "half the cores, 1 to 16",
+                default: "one for each core, 1 to 16",
                 about: "Threads that serve connections.",
                 differs: "Not in FrankenPHP.",
                 example: "front_threads 2",

@@ -159,10 +159,10 @@ pub fn front_threads(config: &Config) -> usize {
         .clamp(1, FRONT_THREADS_MAX)
 }
 
-/// Front threads when nobody said a number: half the cores, 1 to 16. One thread keeps up with several
-/// PHP processes, and an idle core is better used by PHP.
+/// Front threads when nobody said a number: one for each core, 1 to 16. Half as many keep up with PHP, but
+/// encryption, compression and files may need every core, and a thread that has nothing to do costs nothing.
 fn default_threads(cores: usize) -> usize {
-    (cores / 2).clamp(1, FRONT_THREADS_MAX)
+    cores.clamp(1, FRONT_THREADS_MAX)
 }
 
 impl Server {
@@ -493,7 +493,7 @@ mod tests {
 
     #[test]
     fn the_default_follows_the_cores() {
-        for (cores, threads) in [(1, 1), (2, 1), (4, 2), (8, 4), (64, 16), (512, 16)] {
+        for (cores, threads) in [(1, 1), (2, 2), (8, 8), (16, 16), (512, 16)] {
             assert_eq!(default_threads(cores), threads, "{cores}");
         }
     }

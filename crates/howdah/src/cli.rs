@@ -95,7 +95,7 @@ pub(crate) struct PhpServer {
     /// four; with --worker: one]
     #[arg(long, value_name = "N", value_parser = processes)]
     pub(crate) workers: Option<usize>,
-    /// Threads that serve connections [default: half the cores, 1 to 16]
+    /// Threads that serve connections [default: one for each core, 1 to 16]
     #[arg(long, value_name = "N", value_parser = front_threads)]
     pub(crate) front_threads: Option<usize>,
     /// Replace a PHP process after so many requests; 0: never
