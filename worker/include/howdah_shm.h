@@ -19,12 +19,13 @@
 #define HOWDAH_SHM_H
 
 #include <assert.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define HOWDAH_SHM_MAGIC 0x4d48534841445748ull /* "HWDAHSHM" */
-#define HOWDAH_SHM_VERSION 6u
+#define HOWDAH_SHM_VERSION 7u
 
 #define HOWDAH_FRONTS_MAX 16u
 #define HOWDAH_WORKERS_MAX 512u
@@ -104,8 +105,21 @@ struct howdah_worker {
 	_Atomic uint32_t in_flight; /* requests of which this worker is the owner; not concurrent: 0 or 1 */
 	_Atomic uint64_t looked_ns; /* CLOCK_MONOTONIC at a look at the queue: the last one before a sleep; concurrent pool: not
 	                             * long ago, and 0 if it claims nothing */
+	/*
+	 * A robust mutex that the process locks when it starts and never unlocks, so that the kernel tells of its end as
+	 * soon as that begins, milliseconds before the pidfd does when there is much memory to give back: it sets
+	 * HOWDAH_LIFE_ENDED in the first word and wakes one who waits there, if HOWDAH_LIFE_AWAITED (the front) is set.
+	 */
+	union {
+		_Alignas(64) _Atomic uint32_t life; /* the thread's id and HOWDAH_LIFE_*; 0: not started */
+		pthread_mutex_t life_mutex;
+	};
 };
-static_assert(sizeof(struct howdah_worker) == 128, "layout");
+static_assert(sizeof(struct howdah_worker) == 192, "layout");
+static_assert(sizeof(pthread_mutex_t) <= 64, "layout");
+
+#define HOWDAH_LIFE_AWAITED 0x80000000u /* FUTEX_WAITERS */
+#define HOWDAH_LIFE_ENDED 0x40000000u   /* FUTEX_OWNER_DIED */
 
 /* --- a slot: one request on its way ------------------------------------------------------------ */
 

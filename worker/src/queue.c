@@ -165,6 +165,22 @@ const char *howdah_queue_map(struct howdah_queue *queue, int segment_fd, const i
 	return NULL;
 }
 
+/* The kernel tells the front when this process begins to end. Without it the front learns of the end all the same. */
+static void hold_life(struct howdah_worker *words)
+{
+	static_assert(offsetof(pthread_mutex_t, __data.__lock) == 0, "the word is the first of a mutex");
+	pthread_mutexattr_t attributes;
+	if (pthread_mutexattr_init(&attributes) != 0) {
+		return;
+	}
+	if (pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED) == 0 &&
+		pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST) == 0 &&
+		pthread_mutex_init(&words->life_mutex, &attributes) == 0) {
+		(void)pthread_mutex_trylock(&words->life_mutex); /* nobody else has it: never to be waited for */
+	}
+	pthread_mutexattr_destroy(&attributes);
+}
+
 void howdah_queue_attach(struct howdah_queue *queue, uint32_t worker, const uint32_t *write_index)
 {
 	struct howdah_worker *words;
@@ -185,6 +201,7 @@ void howdah_queue_attach(struct howdah_queue *queue, uint32_t worker, const uint
 	atomic_store_explicit(&words->hog_ns, 0, memory_order_relaxed);
 	atomic_store_explicit(&words->in_flight, 0, memory_order_relaxed);
 	atomic_store_explicit(&words->looked_ns, 0, memory_order_relaxed);
+	hold_life(words);
 }
 
 /* C1 to C5 on one ring. True: the slot `index`, queued at `position`, is this worker's. */

@@ -18,6 +18,7 @@
 mod blocked;
 mod control;
 mod encode;
+mod ends;
 mod exchange;
 #[cfg(test)]
 mod fake_concurrent;

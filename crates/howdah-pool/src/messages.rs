@@ -98,6 +98,11 @@ pub(crate) enum Event {
         serial: u64,
         state: StateRecord,
     },
+    /// The kernel has begun to end a worker, or so it looks.
+    Ending {
+        pool: usize,
+        worker: WorkerId,
+    },
     /// A pidfd is readable.
     Gone {
         pool: usize,

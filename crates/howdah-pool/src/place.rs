@@ -19,6 +19,9 @@ use crate::messages::InHand;
 use crate::signal;
 use crate::tail::Tail;
 
+/// A process that lived this long did not fail at its start.
+const YOUNG: Duration = Duration::from_secs(1);
+
 /// One process, from the moment it was asked for.
 #[derive(Debug)]
 #[expect(
@@ -42,6 +45,8 @@ pub(crate) struct Occupant {
     pub(crate) retiring: bool,
     /// It was told to leave.
     pub(crate) stopping: bool,
+    /// Its end has begun, and a successor may be forked.
+    pub(crate) ending: bool,
     /// We ended it: its exit is no news.
     pub(crate) killed: bool,
     /// The request that a backtrace was asked for; it is killed for that when the trace is there.
@@ -71,7 +76,12 @@ impl Occupant {
 
     /// It counts towards the number of workers that there should be.
     pub(crate) fn counts(&self) -> bool {
-        !self.retiring && !self.stopping
+        !self.retiring && !self.stopping && !self.ending
+    }
+
+    /// If it ended now, after so many requests, it would have failed at its start.
+    pub(crate) fn failed(&self, served: u64) -> bool {
+        !self.ready || (served == 0 && self.since.elapsed() < YOUNG)
     }
 
     /// Its end is no news.

@@ -8,6 +8,7 @@ use tokio::sync::mpsc;
 
 use crate::blocked::BlockedMeter;
 use crate::encode::{self, EncodeError};
+use crate::ends::Ends;
 use crate::front::FrontSeed;
 use crate::generation::{Generation, Phase};
 use crate::load::{Joined, Load};
@@ -25,6 +26,7 @@ pub(crate) struct Pool {
     pub(crate) name: Arc<str>,
     pub(crate) options: Arc<PoolOptions>,
     pub(crate) segment: Arc<Segment>,
+    pub(crate) ends: Ends,
     pub(crate) load: Arc<Load>,
     /// Oldest first.
     pub(crate) generations: Vec<Generation>,
@@ -130,6 +132,7 @@ impl Pool {
             blocked: BlockedMeter::default(),
             options,
             segment,
+            ends: Ends::default(),
             load,
             generations: Vec::new(),
             last_generation: 0,

@@ -27,6 +27,7 @@ use tokio::process::Child;
 use tokio::sync::mpsc;
 
 use crate::control::Link;
+use crate::ends::Ends;
 use crate::front::FrontSeed;
 use crate::handle::Handle;
 use crate::messages::{Event, ToFront, ToSupervisor};
@@ -120,8 +121,12 @@ impl Supervisor {
         let mut seeds: Vec<FrontSeeds> = (0..options.fronts).map(|_| Vec::new()).collect();
         let mut states = Vec::new();
         for (index, pool_options) in pools.into_iter().enumerate() {
-            let (pool, fronts) = Pool::new(index, pool_options, options.fronts, &to_supervisor)
+            let (mut pool, fronts) = Pool::new(index, pool_options, options.fronts, &to_supervisor)
                 .map_err(|error| StartError::Refused(error.to_string()))?;
+            // One that serves a single request has had its successor forked before.
+            if !pool.options.one_request() {
+                pool.ends = Ends::watch(index, &pool.name, &pool.segment, &sender);
+            }
             states.push(pool);
             for (seed, front) in seeds.iter_mut().zip(fronts) {
                 seed.push(front);
@@ -343,6 +348,7 @@ impl Supervisor {
                 serial,
                 state,
             } => self.state_record(pool, worker, serial, state).await,
+            Event::Ending { pool, worker } => self.worker_ending(pool, worker).await,
             Event::Gone {
                 pool,
                 worker,

@@ -7,7 +7,7 @@ use std::mem::size_of;
 /// `magic` of the header, "HWDAHSHM" in memory order.
 pub const MAGIC: u64 = 0x4d48_5348_4144_5748;
 /// Version of the contract. A segment of another version is refused by the worker.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 
 /// Front threads that one segment can serve.
 pub const FRONTS_MAX: u32 = 16;
@@ -47,6 +47,11 @@ pub const ABORTED_TIME: u32 = 2;
 pub const STARTED_EFFECTS: u32 = 1;
 /// `started`: also, the worker ends itself since the request is over its processor time.
 pub const STARTED_TOO_LONG: u32 = 2;
+
+/// `life` of a worker: the front waits for its end.
+pub const LIFE_AWAITED: u32 = 0x8000_0000;
+/// `life` of a worker: the kernel has begun to end the process.
+pub const LIFE_ENDED: u32 = 0x4000_0000;
 
 /// Request flag: no body is to be sent.
 pub const REQUEST_HEAD: u32 = 1;
@@ -94,7 +99,7 @@ pub const EXIT_FATAL: u32 = 1;
 /// Size of the header of a front thread's request ring; its cells follow.
 pub const FRONT_RING_SIZE: usize = 128;
 /// Size of a worker's words.
-pub const WORKER_SIZE: usize = 128;
+pub const WORKER_SIZE: usize = 192;
 /// Size of a slot.
 pub const SLOT_SIZE: usize = 192;
 
@@ -240,12 +245,13 @@ pub(crate) mod words {
         pub(crate) looked_ns: AtomicU64,
     }
 
-    /// `struct howdah_worker`.
+    /// `struct howdah_worker`. Of its mutex only the first word is looked at.
     #[repr(C)]
     #[derive(Debug, Default)]
     pub(crate) struct Worker {
         pub(crate) front: WorkerFront,
         pub(crate) own: WorkerOwn,
+        pub(crate) life: Line32,
     }
 
     // Fields that are plain integers in C are atomics here, used relaxed: same layout, and a peer
@@ -300,6 +306,7 @@ pub(crate) mod words {
             assert!(size_of::<Worker>() == crate::layout::WORKER_SIZE);
             assert!(offset_of!(Worker, front.stop) == 4);
             assert!(offset_of!(Worker, own) == 64);
+            assert!(offset_of!(Worker, life) == 128);
             assert!(offset_of!(WorkerOwn, requests) == 8);
             assert!(offset_of!(WorkerOwn, memory) == 16);
             assert!(offset_of!(WorkerOwn, started_ns) == 24);
@@ -349,6 +356,7 @@ pub(crate) mod words {
             ("howdah_worker.hog_ns", offset_of!(Worker, own.hog_ns)),
             ("howdah_worker.in_flight", offset_of!(Worker, own.in_flight)),
             ("howdah_worker.looked_ns", offset_of!(Worker, own.looked_ns)),
+            ("howdah_worker.life", offset_of!(Worker, life)),
             ("howdah_slot.state", offset_of!(Slot, request.state)),
             (
                 "howdah_slot.request_id",

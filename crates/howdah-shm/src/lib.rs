@@ -36,6 +36,8 @@ mod frame;
 mod front;
 mod geometry;
 pub mod layout;
+#[cfg(not(any(loom, miri)))]
+mod life;
 #[cfg(not(loom))]
 mod memory;
 #[cfg(loom)]
@@ -62,6 +64,8 @@ pub use errors::{EnlistError, Fault, FillError, QueueError, ReadError, RecoverEr
 pub use frame::{End, Exit, Frame, Head, Headers};
 pub use front::{Cancel, Event, Front, Recovery, Torn};
 pub use geometry::{Geometry, GeometryError};
+#[cfg(not(any(loom, miri)))]
+pub use life::LifeWatch;
 pub use response::ResponseReader;
 pub use segment::{Segment, SegmentError, WriteIndices};
 pub use slot::{Body, Hold, SlotId, WorkerId};

@@ -3,7 +3,7 @@
 use crate::errors::EnlistError;
 use crate::front::Front;
 use crate::geometry::Geometry;
-use crate::layout::{FRONTS_MAX, PARKED_WORDS};
+use crate::layout::{FRONTS_MAX, LIFE_ENDED, PARKED_WORDS};
 use crate::memory::Memory;
 use crate::sleep::Sleep;
 use crate::slot::{Hold, WorkerId};
@@ -171,6 +171,7 @@ impl Segment {
         words.own.hog_ns.store(0, Ordering::Relaxed);
         words.own.in_flight.store(0, Ordering::Relaxed);
         words.own.looked_ns.store(0, Ordering::Relaxed);
+        words.life.0.store(0, Ordering::Relaxed);
         Ok(indices)
     }
 
@@ -195,6 +196,13 @@ impl Segment {
     /// What a worker says of itself. For display: a broken worker can write anything here.
     pub fn worker(&self, worker: WorkerId) -> Option<WorkerStatus> {
         (worker.index() < self.places.workers).then(|| WorkerStatus::read(&self.memory, worker))
+    }
+
+    /// Whether the kernel has begun to end the process in a place. It may still write: its death is confirmed
+    /// by its pidfd alone.
+    pub fn is_ending(&self, worker: WorkerId) -> bool {
+        worker.index() < self.places.workers
+            && self.memory.worker(worker.0).life.0.load(Ordering::Acquire) & LIFE_ENDED != 0
     }
 
     /// The longest that a request of a concurrent worker has kept the others waiting, in nanoseconds, since

@@ -66,13 +66,31 @@ impl Worker {
     /// The same with the indices as they travel in a SPAWN message.
     pub fn attach_at(segment: &Arc<Segment>, id: WorkerId, write: &[u32]) -> Self {
         let write = write.to_vec();
-        Self {
+        let worker = Self {
             segment: Arc::clone(segment),
             id,
             write,
             rotate: id.index(),
             token: false,
-        }
+        };
+        #[cfg(not(loom))]
+        worker.life().store(u32::from(id.0) + 1, Ordering::SeqCst);
+        worker
+    }
+
+    #[cfg(not(loom))]
+    fn life(&self) -> &crate::sync::AtomicU32 {
+        &self.segment.memory.worker(self.id.0).life.0
+    }
+
+    /// Says that its process has begun to end, as the kernel does for a real one.
+    #[cfg(not(any(loom, miri)))]
+    pub fn begin_end(&self) {
+        use crate::layout::LIFE_ENDED;
+        use rustix::thread::futex;
+        self.life().fetch_or(LIFE_ENDED, Ordering::SeqCst);
+        let woken = futex::wake(self.life(), futex::Flags::empty(), 1);
+        debug_assert!(woken.is_ok(), "futex wake: {woken:?}");
     }
 
     /// Waits for a request. `None`: the front asked the worker to leave.

@@ -354,6 +354,11 @@ fn serve(
                 wait_for(dead);
                 return 0;
             }
+            "dying" => {
+                worker.begin_end();
+                wait_for(dead);
+                return 0;
+            }
             "fatal" => {
                 answer(&mut worker, claim);
                 return 255;

@@ -1,5 +1,7 @@
 //! The supervisor against a fake root: generations, replacements, failures.
 
+mod losses;
+
 use std::collections::HashMap;
 use std::future::Future;
 use std::sync::{Arc, Mutex};
@@ -218,24 +220,6 @@ fn a_place_that_was_recovered_before_the_start_was_done_serves() {
 }
 
 #[test]
-fn a_worker_whose_death_would_not_be_noticed_is_replaced() {
-    run(worker_pool(1, |_, _| {}), &[], async |server| {
-        server.plan(|plan| plan.unwatched_workers = 1);
-        assert!(server.get("fatal").await.is_ok());
-        let status = server
-            .until("replaced", |status| {
-                status.ready == 1 && status.counters.spawned == 3
-            })
-            .await;
-        let counters = &status.counters;
-        assert_eq!((status.workers.len(), counters.crashed), (1, 0));
-        assert_eq!(counters.boots_failed, 1);
-        assert_eq!(server.get("").await, Ok("generation 1".into()));
-    })
-    .expect("started");
-}
-
-#[test]
 fn a_start_without_room_for_descriptors_says_so() {
     let options = worker_pool(2, |_, worker| worker.max_failures = 2);
     runtime().block_on(async {
@@ -249,19 +233,6 @@ fn a_start_without_room_for_descriptors_says_so() {
             "{text}"
         );
     });
-}
-
-#[test]
-fn a_zygote_that_could_not_be_ended_is_not_kept() {
-    run(worker_pool(1, |_, _| {}), &[], async |server| {
-        server.plan(|plan| plan.unwatched_zygotes = 1);
-        let error = server.handle.reload(None).await.expect_err("not kept");
-        assert!(error.text.contains("ulimit -n"), "{error}");
-        assert_eq!(server.get("").await, Ok("generation 1".into()));
-        server.handle.reload(None).await.expect("reloaded");
-        assert_eq!(server.get("").await, Ok("generation 3".into()));
-    })
-    .expect("started");
 }
 
 #[test]
@@ -751,22 +722,6 @@ fn a_worker_is_replaced_at_its_age() {
             .await;
         assert_eq!(status.counters.crashed, 0);
         assert!(server.get("").await.is_ok());
-    })
-    .expect("started");
-}
-
-#[test]
-fn a_zygote_that_dies_is_replaced_with_its_workers() {
-    run(worker_pool(1, |_, _| {}), &[], async |server| {
-        let pid = server.plan(|plan| plan.zygotes[0]);
-        let pid = rustix::process::Pid::from_raw(pid).expect("a pid");
-        rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("killed");
-        server
-            .until("a second generation", |status| {
-                status.generation == 2 && status.ready == 1
-            })
-            .await;
-        assert_eq!(server.get("").await, Ok("generation 2".into()));
     })
     .expect("started");
 }

@@ -25,8 +25,6 @@ use crate::signal;
 use crate::tail::Tail;
 use crate::worker_log;
 
-/// A process that lived this long did not fail at its start.
-const YOUNG: Duration = Duration::from_secs(1);
 /// After the system refused a pipe or a fork.
 const REFUSED: Duration = Duration::from_secs(1);
 /// Exit status of a worker that a fatal error ended, its response complete.
@@ -139,6 +137,7 @@ impl Supervisor {
             ready: false,
             retiring: false,
             stopping: false,
+            ending: false,
             killed: false,
             traced: None,
             expires: pool.jitter.expiry(&pool.options, now),
@@ -259,6 +258,7 @@ impl Supervisor {
                 let id = occupant.generation;
                 let millis = occupant.since.elapsed().as_millis() as u64;
                 tracing::debug!(target: "howdah::pool", pool = &*pool.name, worker = worker.0, millis, "worker ready");
+                pool.ends.add(worker);
                 pool.counters.ready += 1;
                 pool.failure = None;
                 if let Some(generation) = pool.generation_mut(id) {
@@ -314,6 +314,29 @@ impl Supervisor {
         pool.publish();
     }
 
+    /// A worker's end has begun: the successor need not wait until its memory is given back.
+    pub(super) async fn worker_ending(&mut self, index: usize, worker: WorkerId) {
+        let pool = &mut self.pools[index];
+        // What was seen may have been the process before.
+        if !pool.segment.is_ending(worker) {
+            return;
+        }
+        let served = pool
+            .segment
+            .worker(worker)
+            .map_or(0, |words| words.requests);
+        let Some(occupant) = pool.places[worker.index()].occupant_mut() else {
+            return;
+        };
+        if occupant.failed(served) {
+            return; // the next one is to wait, which begins when it is gone
+        }
+        occupant.ending = true;
+        if pool.vacant().is_some() {
+            self.fill(index).await;
+        }
+    }
+
     pub(super) async fn worker_gone(&mut self, index: usize, worker: WorkerId, serial: u64) {
         let sender = self.sender.clone();
         let stopping = self.stopping;
@@ -332,6 +355,7 @@ impl Supervisor {
             expected,
             retiring: occupant.retiring,
         };
+        let failed = occupant.failed(served);
         let (id, begun, was_ready) = (occupant.generation, occupant.since, occupant.ready);
         if !was_ready && !expected {
             let (tail, reader) = (occupant.tail.clone(), occupant.reader.take());
@@ -345,7 +369,6 @@ impl Supervisor {
             });
         }
         pool.places[worker.index()].last = Some(last);
-        let failed = !was_ready || (served == 0 && begun.elapsed() < YOUNG);
         if failed && !expected {
             let wait = pool.back_off.fail(begun, Instant::now());
             self.later(wait, Event::Fill(index));

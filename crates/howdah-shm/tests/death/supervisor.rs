@@ -5,7 +5,7 @@ use crate::build;
 use crate::driver::{Counts, Driver, Order, Report};
 use crate::job::mix;
 use crate::statistics::Statistics;
-use howdah_shm::{Front, Segment, WorkerId};
+use howdah_shm::{Front, LifeWatch, Segment, WorkerId};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
@@ -29,6 +29,8 @@ const STEPS_MAX: u64 = 6000;
 struct Process {
     child: Child,
     pidfd: OwnedFd,
+    /// It has served, and its end is waited for by its word.
+    watched: bool,
 }
 
 enum Place {
@@ -50,6 +52,9 @@ pub(crate) struct Supervisor<'a> {
     deaths: u64,
     killed: u64,
     stopped: u64,
+    watch: Arc<LifeWatch>,
+    /// Ends of processes that were watched.
+    awaited: u64,
 }
 
 pub(crate) struct Summary {
@@ -57,6 +62,8 @@ pub(crate) struct Summary {
     deaths: u64,
     killed: u64,
     stopped: u64,
+    awaited: u64,
+    told: u64,
     by_step: Vec<(u64, u64)>,
     corrupt: u64,
     twice: u64,
@@ -95,6 +102,11 @@ impl<'a> Supervisor<'a> {
             deaths: 0,
             killed: 0,
             stopped: 0,
+            watch: LifeWatch::of(segment)
+                .next()
+                .expect("there are workers")
+                .into(),
+            awaited: 0,
         }
     }
 
@@ -102,6 +114,11 @@ impl<'a> Supervisor<'a> {
         let begin = Instant::now();
         let (report, reports) = channel();
         let (orders, threads) = self.start_fronts(fronts, &report);
+        let watch = self.watch.clone();
+        let told = std::thread::spawn(move || {
+            let ends = std::iter::from_fn(|| watch.next().expect("futex_waitv"));
+            ends.count() as u64
+        });
         let mut finished = 0;
         let mut finishing = false;
         while finished < threads.len() {
@@ -124,6 +141,8 @@ impl<'a> Supervisor<'a> {
         }
         let reached_end = self.deaths >= deaths;
         self.end_all();
+        self.watch.close();
+        let told = told.join().expect("the watch panicked");
         assert!(
             reached_end,
             "a front thread gave up after {} deaths",
@@ -134,6 +153,8 @@ impl<'a> Supervisor<'a> {
             deaths: self.deaths,
             killed: self.killed,
             stopped: self.stopped,
+            awaited: self.awaited,
+            told,
             by_step: self.statistics.deaths(),
             corrupt: self.statistics.corrupt(),
             twice: self.statistics.twice(),
@@ -216,11 +237,16 @@ impl<'a> Supervisor<'a> {
         let pid = Pid::from_raw(child.id().cast_signed()).expect("a process id");
         // Not reaped yet, so the id is still this process'.
         let pidfd = pidfd_open(pid, PidfdFlags::empty()).expect("a pidfd");
-        Process { child, pidfd }
+        Process {
+            child,
+            pidfd,
+            watched: false,
+        }
     }
 
     /// Waits for deaths, but not so long that places stay empty.
     fn wait_for_deaths(&mut self, orders: &[Sender<Order>]) {
+        self.watch_who_serves();
         let alive: Vec<_> = (0..self.places.len())
             .filter(|&worker| matches!(self.places[worker], Place::Alive(_)))
             .collect();
@@ -254,7 +280,28 @@ impl<'a> Supervisor<'a> {
                 "a worker left with {status}"
             );
             self.deaths += u64::from(died.is_some());
+            if process.watched {
+                self.awaited += 1;
+                let ended = self.segment.is_ending(WorkerId(worker as u16));
+                assert!(ended, "the kernel did not mark the end of worker {worker}");
+            }
             self.send_all(orders, || Order::Dead(WorkerId(worker as u16)));
+        }
+    }
+
+    fn watch_who_serves(&mut self) {
+        for (worker, place) in self.places.iter_mut().enumerate() {
+            let worker = WorkerId(worker as u16);
+            if let Place::Alive(process) = place
+                && !process.watched
+                && self
+                    .segment
+                    .worker(worker)
+                    .is_some_and(|words| words.requests > 0)
+            {
+                process.watched = true;
+                self.watch.add(worker);
+            }
         }
     }
 
@@ -301,6 +348,7 @@ impl<'a> Supervisor<'a> {
     fn end_all(&mut self) {
         for place in &mut self.places {
             if let Place::Alive(process) = place {
+                self.awaited += u64::from(process.watched);
                 process.child.kill().expect("a worker of ours");
                 process.child.wait().expect("the worker is reaped");
             }
@@ -324,8 +372,15 @@ impl Summary {
             "each request is answered exactly once"
         );
         assert!(
-            counts.complete > 0 && counts.retried > 0,
+            counts.complete > 0 && counts.retried > 0 && self.awaited > 0,
             "the test did not test much"
+        );
+        // One whose successor has begun before the watch looked is not told of.
+        assert!(
+            self.told <= self.awaited && self.told >= self.awaited / 2,
+            "of {} ends {} were told",
+            self.awaited,
+            self.told
         );
         if self.long {
             for step in STEPS.map(u64::from) {
@@ -343,12 +398,14 @@ impl fmt::Display for Summary {
         let c = &self.counts;
         write!(
             out,
-            "deaths {} (killed {}, stopped {}), requests {}, complete {}, retried {}, torn {}, \
+            "deaths {} (killed {}, stopped {}; {} of {} watched told), requests {}, complete {}, retried {}, torn {}, \
              complete though torn {}, cancelled {}, aborted {} (cut short {}), lost {}, wrong {}, \
              faults {}, stalls {}, corrupt {}, twice {}, {:.1} s; deaths by step",
             self.deaths,
             self.killed,
             self.stopped,
+            self.told,
+            self.awaited,
             c.queued,
             c.complete,
             c.retried,
