@@ -24,14 +24,28 @@
  * first, and where children come and go all the time each is forked when it is asked for. */
 #define SPARE_DELAY_MS 5
 
-static const int foreign_signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+/* Ignored, and SIGCHLD, without whose default nobody could be reaped. */
+static const int own_signals[] = {SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+#define OWN_SIGNALS (sizeof(own_signals) / sizeof(*own_signals))
 
-static void set_signals(void (*handler)(int))
+/* What children start with; all zero is what the system gives a process. */
+static struct sigaction child_actions[OWN_SIGNALS];
+static sigset_t child_mask;
+
+static void ignore_signals(void)
 {
-	struct sigaction action = {.sa_handler = handler};
-	for (size_t i = 0; i < sizeof(foreign_signals) / sizeof(*foreign_signals); i++) {
-		sigaction(foreign_signals[i], &action, NULL);
+	for (size_t i = 0; i < OWN_SIGNALS; i++) {
+		struct sigaction action = {.sa_handler = own_signals[i] == SIGCHLD ? SIG_DFL : SIG_IGN};
+		sigaction(own_signals[i], &action, NULL);
 	}
+}
+
+void howdah_zygote_keep_signals(void)
+{
+	for (size_t i = 0; i < OWN_SIGNALS; i++) {
+		sigaction(own_signals[i], NULL, &child_actions[i]);
+	}
+	sigprocmask(SIG_SETMASK, NULL, &child_mask);
 }
 
 bool howdah_zygote_init(struct howdah_zygote *zygote, int control)
@@ -40,7 +54,7 @@ bool howdah_zygote_init(struct howdah_zygote *zygote, int control)
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
 	sigprocmask(SIG_SETMASK, &child, NULL);
-	set_signals(SIG_IGN);
+	ignore_signals();
 	signal(SIGPIPE, SIG_IGN);
 
 	memset(zygote, 0, sizeof(*zygote));
@@ -56,11 +70,11 @@ bool howdah_zygote_init(struct howdah_zygote *zygote, int control)
 
 void howdah_zygote_reset_signals(void)
 {
-	sigset_t none;
-	set_signals(SIG_DFL);
+	for (size_t i = 0; i < OWN_SIGNALS; i++) {
+		sigaction(own_signals[i], &child_actions[i], NULL);
+	}
 	signal(SIGPIPE, SIG_IGN);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	sigprocmask(SIG_SETMASK, &child_mask, NULL);
 }
 
 static void forget_spare(struct howdah_zygote *zygote)

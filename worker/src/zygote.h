@@ -53,7 +53,11 @@ int howdah_zygote_fork(struct howdah_zygote *zygote, uint32_t number, uint32_t k
  */
 bool howdah_zygote_use_spare(struct howdah_zygote *zygote, const struct howdah_message *message, uint32_t kind);
 
-/* What a process that runs PHP code expects: default signals, none blocked, SIGPIPE ignored. */
+/* To be called before a zygote begins: its children start with the signals' handlers and mask of this moment. */
+void howdah_zygote_keep_signals(void);
+
+/* What a process that runs PHP code expects: default signals or those that were kept, none else blocked, SIGPIPE
+ * ignored. */
 void howdah_zygote_reset_signals(void);
 
 #endif

@@ -97,6 +97,10 @@ static void command(struct howdah_zygote *self, struct howdah_message *message)
 void howdah_zygote_pool_serve(struct howdah_pool *pool, int status, const char *sentence)
 {
 	struct howdah_control booted = {.kind = HOWDAH_CONTROL_BOOTED, .status = status};
+	bool has_booted = pool->options.mode == HOWDAH_POOL_WORKER && status == HOWDAH_BOOTED_ONCE;
+	if (has_booted) {
+		howdah_zygote_keep_signals(); /* the script may have handlers of its own */
+	}
 	if (!howdah_zygote_init(&zygote, control_socket)) {
 		_exit(1);
 	}
@@ -104,7 +108,7 @@ void howdah_zygote_pool_serve(struct howdah_pool *pool, int status, const char *
 	zygote.signal_children = true;
 	zygote.command = command;
 	/* To fork what has booted takes milliseconds: a successor is not to wait for that, and it is to be less. */
-	if (pool->options.mode == HOWDAH_POOL_WORKER && status == HOWDAH_BOOTED_ONCE) {
+	if (has_booted) {
 		static char title[sizeof(pool->name) + sizeof("howdah:  spare")];
 		snprintf(title, sizeof(title), "howdah: %s spare", pool->name);
 		zygote.spare_title = title;
