@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
 
 /// Sockets to be used in place of new ones where they have the address that is asked for.
 #[derive(Debug, Default)]
@@ -11,37 +13,42 @@ pub struct Inherited(Vec<Given>);
 #[derive(Debug)]
 struct Given {
     name: String,
-    address: SocketAddr,
     socket: Kind,
 }
 
+/// Sockets with their addresses.
 #[derive(Debug)]
 enum Kind {
-    Tcp(TcpListener),
-    Udp(UdpSocket),
+    Tcp(SocketAddr, TcpListener),
+    Udp(SocketAddr, UdpSocket),
+    /// Without a path: an abstract one or none.
+    Unix(Option<PathBuf>, UnixListener),
 }
 
 impl Inherited {
     /// Adds a listening TCP socket. `name` is what messages call it.
     pub fn add_tcp(&mut self, name: impl Into<String>, socket: TcpListener) -> io::Result<()> {
         let address = socket.local_addr()?;
-        self.add(name.into(), address, Kind::Tcp(socket));
+        self.add(name.into(), Kind::Tcp(address, socket));
         Ok(())
     }
 
     /// Adds a bound UDP socket, for HTTP/3. `name` is what messages call it.
     pub fn add_udp(&mut self, name: impl Into<String>, socket: UdpSocket) -> io::Result<()> {
         let address = socket.local_addr()?;
-        self.add(name.into(), address, Kind::Udp(socket));
+        self.add(name.into(), Kind::Udp(address, socket));
         Ok(())
     }
 
-    fn add(&mut self, name: String, address: SocketAddr, socket: Kind) {
-        self.0.push(Given {
-            name,
-            address,
-            socket,
-        });
+    /// Adds a listening Unix socket. `name` is what messages call it.
+    pub fn add_unix(&mut self, name: impl Into<String>, socket: UnixListener) -> io::Result<()> {
+        let path = socket.local_addr()?.as_pathname().map(Path::to_owned);
+        self.add(name.into(), Kind::Unix(path, socket));
+        Ok(())
+    }
+
+    fn add(&mut self, name: String, socket: Kind) {
+        self.0.push(Given { name, socket });
     }
 
     /// Those that nobody took.
@@ -51,36 +58,46 @@ impl Inherited {
 
     /// The TCP socket with this address; without an IP the one for all addresses.
     pub(crate) fn take_tcp(&mut self, ip: Option<IpAddr>, port: u16) -> Option<TcpListener> {
-        let fits = |given: &Given| {
-            let own = given.address.ip();
-            let same_ip = ip.map_or(own.is_unspecified(), |ip| ip == own);
-            matches!(given.socket, Kind::Tcp(_)) && given.address.port() == port && same_ip
+        let fits = |own: &SocketAddr| {
+            own.port() == port && ip.map_or(own.ip().is_unspecified(), |ip| ip == own.ip())
         };
-        let at = self.0.iter().position(fits)?;
-        match self.0.remove(at).socket {
-            Kind::Tcp(socket) => Some(socket),
-            Kind::Udp(_) => None,
+        match self.take(|socket| matches!(socket, Kind::Tcp(own, _) if fits(own)))? {
+            Kind::Tcp(_, socket) => Some(socket),
+            _ => None,
         }
     }
 
     /// The UDP socket with this address.
     pub(crate) fn take_udp(&mut self, address: SocketAddr) -> Option<UdpSocket> {
-        let fits = |given: &Given| matches!(given.socket, Kind::Udp(_)) && given.address == address;
-        let at = self.0.iter().position(fits)?;
-        match self.0.remove(at).socket {
-            Kind::Udp(socket) => Some(socket),
-            Kind::Tcp(_) => None,
+        match self.take(|socket| matches!(socket, Kind::Udp(own, _) if *own == address))? {
+            Kind::Udp(_, socket) => Some(socket),
+            _ => None,
         }
+    }
+
+    /// The Unix socket at this path.
+    pub fn take_unix(&mut self, path: &Path) -> Option<UnixListener> {
+        match self.take(|socket| matches!(socket, Kind::Unix(Some(own), _) if own == path))? {
+            Kind::Unix(_, socket) => Some(socket),
+            _ => None,
+        }
+    }
+
+    fn take(&mut self, fits: impl Fn(&Kind) -> bool) -> Option<Kind> {
+        let at = self.0.iter().position(|given| fits(&given.socket))?;
+        Some(self.0.remove(at).socket)
     }
 }
 
 impl fmt::Display for Given {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let protocol = match self.socket {
-            Kind::Tcp(_) => "tcp",
-            Kind::Udp(_) => "udp",
-        };
-        write!(f, "{} ({}/{protocol})", self.name, self.address)
+        let name = &self.name;
+        match &self.socket {
+            Kind::Tcp(address, _) => write!(f, "{name} ({address}/tcp)"),
+            Kind::Udp(address, _) => write!(f, "{name} ({address}/udp)"),
+            Kind::Unix(Some(path), _) => write!(f, "{name} (unix/{})", path.display()),
+            Kind::Unix(None, _) => write!(f, "{name} (a Unix socket without a path)"),
+        }
     }
 }
 
@@ -116,5 +133,19 @@ mod tests {
         assert_eq!(left, [format!("quic ({address}/udp)")]);
         assert!(given.take_udp(address).is_some());
         assert_eq!(given.left().count(), 0);
+    }
+    #[test]
+    fn unix_sockets_are_found_by_path() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let (path, other) = (directory.path().join("a"), directory.path().join("b"));
+        let mut given = Inherited::default();
+        let socket = UnixListener::bind(&path).expect("bound");
+        given.add_unix("web", socket).expect("added");
+        assert!(given.take_unix(&other).is_none());
+        assert!(given.take_tcp(None, 80).is_none());
+        let left: Vec<_> = given.left().map(|given| given.to_string()).collect();
+        assert_eq!(left, [format!("web (unix/{})", path.display())]);
+        assert!(given.take_unix(&path).is_some());
+        assert!(given.take_unix(&path).is_none());
     }
 }

@@ -131,11 +131,16 @@ pub(crate) fn bind(
                 (address, None)
             }
             (None, Place::Unix(socket)) => {
-                let (file, own) = unix::listen(socket, threads)?;
+                let (file, own) = if let Some(given) = inherited.take_unix(&socket.path) {
+                    (None, unix::adopt(given, socket, threads)?)
+                } else {
+                    let (file, own) = unix::listen(socket, threads)?;
+                    (Some(Arc::new(file)), own)
+                };
                 for (thread, socket) in sockets.iter_mut().zip(own) {
                     thread.unix.push((number, socket));
                 }
-                (unix::ADDRESS, Some(Arc::new(file)))
+                (unix::ADDRESS, file)
             }
         };
         let acceptor = match (wanted.tls, tls) {

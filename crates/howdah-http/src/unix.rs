@@ -98,6 +98,25 @@ pub(crate) fn listen(
     Ok((file, listeners))
 }
 
+/// The same with a socket that listens already, whose file is its maker's.
+pub(crate) fn adopt(
+    first: UnixListener,
+    socket: &UnixSocket,
+    threads: usize,
+) -> Result<Vec<UnixListener>, BindError> {
+    let prepare = || {
+        first.set_nonblocking(true)?;
+        (1..threads).map(|_| first.try_clone()).collect()
+    };
+    let clones: io::Result<Vec<_>> = prepare();
+    let mut listeners = clones.map_err(|source| BindError::Unix {
+        path: socket.path.clone(),
+        source,
+    })?;
+    listeners.push(first);
+    Ok(listeners)
+}
+
 /// See the module.
 pub(crate) fn as_tcp(stream: UnixStream) -> io::Result<TcpStream> {
     let descriptor = OwnedFd::from(stream.into_std()?);

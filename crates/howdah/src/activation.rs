@@ -1,8 +1,5 @@
 //! Sockets that a service manager hands over: systemd's `LISTEN_PID`, `LISTEN_FDS` and `LISTEN_FDNAMES`.
 
-use std::os::unix::net::UnixListener;
-use std::path::{Path, PathBuf};
-
 use howdah_config::model;
 use howdah_http::Inherited;
 use howdah_observe::admin::Admin;
@@ -14,10 +11,7 @@ use crate::control;
 /// What was handed over and has not been used yet.
 #[derive(Debug, Default)]
 pub(crate) struct Activation {
-    /// For sites.
-    pub(crate) sites: Inherited,
-    /// For the admin API: what messages call it, its path.
-    unix: Vec<(String, PathBuf, UnixListener)>,
+    pub(crate) sockets: Inherited,
 }
 
 impl Activation {
@@ -52,16 +46,13 @@ impl Activation {
         name: String,
     ) -> std::io::Result<()> {
         if let Ok(Some(socket)) = descriptors.take_udp_socket(index) {
-            return self.sites.add_udp(name, socket);
+            return self.sockets.add_udp(name, socket);
         }
         if let Ok(Some(socket)) = descriptors.take_unix_listener(index) {
-            let address = socket.local_addr()?;
-            let path = address.as_pathname().unwrap_or(Path::new("")).to_owned();
-            self.unix.push((name, path, socket));
-            return Ok(());
+            return self.sockets.add_unix(name, socket);
         }
         match descriptors.take_tcp_listener(index)? {
-            Some(socket) => self.sites.add_tcp(name, socket),
+            Some(socket) => self.sockets.add_tcp(name, socket),
             None => Ok(()),
         }
     }
@@ -71,10 +62,9 @@ impl Activation {
         let model::Admin::On(address @ model::AdminAddress::Unix(path)) = configured else {
             return Ok(None);
         };
-        let Some(at) = self.unix.iter().position(|(_, own, _)| own == path) else {
+        let Some(socket) = self.sockets.take_unix(path) else {
             return Ok(None);
         };
-        let (_, _, socket) = self.unix.remove(at);
         let admin = Admin::adopt(&control::address(address), socket);
         admin
             .map(Some)
@@ -83,20 +73,13 @@ impl Activation {
 
     /// A socket that nobody uses is a mistake: clients would connect and never be answered.
     pub(crate) fn check_used(&self) -> Result<(), Failure> {
-        let unix = self.unix.iter();
-        let unix = unix.map(|(name, path, _)| format!("{name} (unix/{})", path.display()));
-        let left: Vec<_> = self
-            .sites
-            .left()
-            .map(|given| given.to_string())
-            .chain(unix)
-            .collect();
+        let left: Vec<_> = self.sockets.left().map(|given| given.to_string()).collect();
         if left.is_empty() {
             return Ok(());
         }
         Err(Failure::Setup(format!(
             "the service manager handed over sockets that the configuration has no address for: {}; give a site \
-             (a Unix socket: `admin`) this address, or take them out of the socket unit",
+             or `admin` this address, or take them out of the socket unit",
             left.join(", ")
         )))
     }

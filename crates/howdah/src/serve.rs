@@ -56,7 +56,7 @@ async fn run(
     let signals = Signals::new().map_err(|error| Failure::Runtime(error.to_string()))?;
     let (mut signals, reload_signals) = (signals.stop, signals.reload);
     let tls = Tls::new(config).map_err(|error| Failure::Setup(error.to_string()))?;
-    let server = Server::bind_with(config, tls.as_ref(), &mut activation.sites)
+    let server = Server::bind_with(config, tls.as_ref(), &mut activation.sockets)
         .map_err(|error| Failure::Setup(error.to_string()))?;
     let server = Arc::new(server);
     let hubs = hubs::hubs(config)?;

@@ -1,9 +1,11 @@
 //! Sockets that a service manager hands over, and what it is told. A shell plays the service manager: what
 //! tests pass as standard input and output becomes descriptors 3 and 4.
 
+use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::os::fd::OwnedFd;
-use std::os::unix::net::{UnixDatagram, UnixListener};
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -163,6 +165,36 @@ fn sites_and_the_admin_api_are_served_on_sockets_that_were_there() {
         .output()
         .expect("run");
     assert!(command.status.success(), "{command:?}");
+    server.stop();
+    assert!(path.exists(), "the socket's file is its maker's");
+}
+
+#[test]
+fn a_site_is_served_on_a_unix_socket_that_was_there() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("web.sock");
+    let unix = UnixListener::bind(&path).expect("bound");
+    let mode = || std::fs::metadata(&path).expect("it is there").mode();
+    let before = mode();
+    let (socket, address) = tcp();
+    let sites = format!(
+        "{}http:// {{\nbind unix/{}|0222\nrespond \"by the file\"\n}}\n",
+        site(address, &www()),
+        path.display()
+    );
+    let server = start([socket, unix.into()], "web:web", "admin off", &sites);
+    server.wait_ready();
+    for _ in 0..4 {
+        let mut stream = UnixStream::connect(&path).expect("accepted");
+        stream.set_read_timeout(Some(PATIENCE)).expect("set");
+        stream
+            .write_all(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            .expect("sent");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer");
+        assert!(answer.ends_with("by the file"), "{answer}");
+    }
+    assert_eq!(mode(), before, "the permissions are its maker's");
     server.stop();
     assert!(path.exists(), "the socket's file is its maker's");
 }
