@@ -124,6 +124,23 @@ async fn cookies_in_pieces_are_one_header() {
 }
 
 #[tokio::test]
+async fn an_upstream_gets_the_body_of_any_method() {
+    let back = back();
+    let harness = front(&back.address(), "", "reverse_proxy UP");
+    let (mut client, _driver) = connect(&harness, 65_535).await;
+    for method in ["POST", "GET"] {
+        for (body, length) in [("abcde", "length=5"), ("", "length=0")] {
+            let sent = send(&mut client, request(method, "/"), body.as_bytes());
+            let (_, text) = within(sent).await;
+            assert!(
+                text.lines().any(|line| line == length),
+                "{method} {body:?}: {text}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
 async fn php_sees_the_host_that_directives_set() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("index.php"), "<?php").unwrap();

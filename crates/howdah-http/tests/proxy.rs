@@ -474,7 +474,7 @@ fn what_cannot_be_sent_to_anybody_is_no_failure() {
 #[test]
 fn slow_uploads_are_not_the_upstreams() {
     let back = back();
-    let options = "{\nfail_duration 1h\ntransport http {\nresponse_header_timeout 1s\n}\n}";
+    let options = "{\nfail_duration 1h\nunhealthy_latency 1s\ntransport http {\nresponse_header_timeout 1s\n}\n}";
     let to_back = front(&back.address(), "", &format!("reverse_proxy UP {options}"));
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let to_silent = front(

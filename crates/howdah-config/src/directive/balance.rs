@@ -118,7 +118,7 @@ pub(super) const UNHEALTHY_LATENCY: Entry = Entry {
     syntax: "unhealthy_latency DURATION",
     default: "however long it takes",
     about: "An answer whose header takes so long is a failure.",
-    differs: "",
+    differs: "The time in which the client sends its body does not count.",
     example: "unhealthy_latency 5s",
 };
 

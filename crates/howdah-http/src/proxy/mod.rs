@@ -211,7 +211,7 @@ pub(crate) async fn send(
             let (index, start) = (active.index(), Instant::now());
             match upstreams.attempt(index, &job, &source).await {
                 Ok(response) => {
-                    balancer.answered(index, response.status(), start.elapsed());
+                    balancer.answered(index, response.status(), source.latency(start));
                     return Ok(upstreams.respond(response, active, (&job, id)));
                 }
                 Err(failure) => {

@@ -75,6 +75,12 @@ impl Source {
         }
     }
 
+    /// How long an upstream that was asked at `start` has had the whole body, or the last part of it.
+    pub(super) fn latency(&self, start: std::time::Instant) -> Duration {
+        let handed = self.with(|inner| inner.handed).map(Instant::into_std);
+        handed.map_or(start, |handed| handed.max(start)).elapsed()
+    }
+
     /// Why the client's body is refused, if it is.
     pub(super) fn refusal(&self) -> Option<BodyError> {
         self.with(|inner| inner.refused.take())
@@ -87,9 +93,12 @@ impl Source {
         headers.remove(TRANSFER_ENCODING);
         let (length, is_chunked) = self.with(|inner| match &inner.body {
             None => (Some(0), false),
-            // HTTP/1 has one without a length only if it says so. HTTP/2 and HTTP/3 do not tell before it
+            // HTTP/1 and HTTP/2 have one without a length only if they say so. HTTP/3 does not tell before it
             // ends that there is none.
-            Some(body) => (body.size_hint().exact(), matches!(body, Incoming::Http1(_))),
+            Some(body) => (
+                body.size_hint().exact(),
+                !matches!(body, Incoming::Http3(_)),
+            ),
         });
         match length {
             // Methods that have no body tell of none, unless the client did.
