@@ -17,6 +17,8 @@ use crate::connection::state::ConnectionState;
 
 /// Bytes of one read.
 const CHUNK: usize = 128 << 10;
+/// The kernel reads ahead and forgets in pieces larger than this: where both ends are cached, all is.
+const PIECE: u64 = 256 << 10;
 
 /// A part of a file on its way to the client.
 pub(crate) struct FileStream {
@@ -120,17 +122,30 @@ impl FileStream {
     /// The next part as a stand-in, if there is somebody to send it who would not wait for the disk.
     fn hand_over(&mut self) -> Option<Bytes> {
         let taker = self.taker.as_ref()?;
-        let length = usize::try_from(self.remaining).unwrap_or(PART).min(PART);
-        // The kernel reads ahead and forgets in pieces larger than this, so both ends tell.
-        let ends = [self.offset, self.offset + length as u64 - 1];
-        let cached = |end| read_cached(&self.file, &mut [0], end) == Ok(1);
-        if !ends.into_iter().all(cached) {
+        let length = self.cached(self.remaining.min(PART as u64));
+        if length == 0 {
             return None;
         }
-        let stand_in = taker.files.push(&self.file, self.offset, length);
-        self.offset += length as u64;
-        self.remaining -= length as u64;
+        let stand_in = taker.files.push(&self.file, self.offset, length as usize);
+        self.offset += length;
+        self.remaining -= length;
         Some(stand_in)
+    }
+
+    /// How many of so many bytes are in the page cache, in whole pieces.
+    fn cached(&self, limit: u64) -> u64 {
+        let has = |at: u64| read_cached(&self.file, &mut [0], self.offset + at) == Ok(1);
+        let mut length = 0;
+        if has(0) {
+            while length < limit {
+                let end = limit.min(length + PIECE);
+                if !has(end - 1) {
+                    break;
+                }
+                length = end;
+            }
+        }
+        length
     }
 }
 
