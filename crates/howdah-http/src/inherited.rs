@@ -134,6 +134,7 @@ mod tests {
         assert!(given.take_udp(address).is_some());
         assert_eq!(given.left().count(), 0);
     }
+
     #[test]
     fn unix_sockets_are_found_by_path() {
         let directory = tempfile::tempdir().expect("a directory");

@@ -92,10 +92,7 @@ pub(crate) fn listen(
     };
     let first = unix_socket::listen(&socket.path, socket.mode, BACKLOG).map_err(failed)?;
     let file = SocketFile::new(socket.path.clone());
-    let clones: io::Result<Vec<_>> = (1..threads).map(|_| first.try_clone()).collect();
-    let mut listeners = clones.map_err(failed)?;
-    listeners.push(first);
-    Ok((file, listeners))
+    Ok((file, adopt(first, socket, threads)?))
 }
 
 /// The same with a socket that listens already, whose file is its maker's.

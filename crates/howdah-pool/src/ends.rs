@@ -1,6 +1,7 @@
 //! Threads that wait for the end of a pool's workers to begin, so that successors are forked while the kernel
 //! gives back the memory of what was lost. The pidfd, which is readable afterwards, is what counts for all else.
 
+use std::io;
 use std::sync::Arc;
 
 use howdah_shm::{LifeWatch, Segment, WorkerId};
@@ -18,33 +19,21 @@ impl Ends {
     /// Has [`Event::Ending`] sent for workers of the pool.
     pub(crate) fn watch(
         pool: usize,
-        name: &str,
+        name: &Arc<str>,
         segment: &Arc<Segment>,
         sender: &mpsc::UnboundedSender<Event>,
     ) -> Self {
         let mut watches = Vec::new();
         for watch in LifeWatch::of(segment).map(Arc::new) {
-            let (watching, sender) = (watch.clone(), sender.clone());
+            let (watching, sender, named) = (watch.clone(), sender.clone(), name.clone());
             let wait = move || {
-                loop {
-                    match watching.next() {
-                        Ok(Some(worker)) => {
-                            // An error means that the supervisor is gone, which closes the watch.
-                            let _ = sender.send(Event::Ending { pool, worker });
-                        }
-                        Ok(None) => break,
-                        Err(error) => {
-                            tracing::debug!(target: "howdah::pool", "lost workers are noticed by their pidfds alone: {error}");
-                            break;
-                        }
-                    }
+                if let Err(error) = tell(&watching, pool, &sender) {
+                    without(&named, &error);
                 }
             };
             match std::thread::Builder::new().name("ends".into()).spawn(wait) {
                 Ok(_) => watches.push(watch),
-                Err(error) => {
-                    tracing::debug!(target: "howdah::pool", pool = name, "lost workers are noticed by their pidfds alone: {error}");
-                }
+                Err(error) => without(name, &error),
             }
         }
         Self { watches }
@@ -64,4 +53,17 @@ impl Drop for Ends {
             watch.close();
         }
     }
+}
+
+/// Until the watch is closed.
+fn tell(watch: &LifeWatch, pool: usize, sender: &mpsc::UnboundedSender<Event>) -> io::Result<()> {
+    while let Some(worker) = watch.next()? {
+        // An error means that the supervisor is gone, which closes the watch.
+        let _ = sender.send(Event::Ending { pool, worker });
+    }
+    Ok(())
+}
+
+fn without(pool: &str, error: &io::Error) {
+    tracing::debug!(target: "howdah::pool", pool, "lost workers are noticed by their pidfds alone: {error}");
 }

@@ -135,15 +135,16 @@ impl FileStream {
     /// How many of so many bytes are in the page cache, in whole pieces.
     fn cached(&self, limit: u64) -> u64 {
         let has = |at: u64| read_cached(&self.file, &mut [0], self.offset + at) == Ok(1);
+        if !has(0) {
+            return 0;
+        }
         let mut length = 0;
-        if has(0) {
-            while length < limit {
-                let end = limit.min(length + PIECE);
-                if !has(end - 1) {
-                    break;
-                }
-                length = end;
+        while length < limit {
+            let end = limit.min(length + PIECE);
+            if !has(end - 1) {
+                break;
             }
+            length = end;
         }
         length
     }

@@ -76,8 +76,8 @@ impl Source {
     }
 
     /// How long an upstream that was asked at `start` has had the whole body, or the last part of it.
-    pub(super) fn latency(&self, start: std::time::Instant) -> Duration {
-        let handed = self.with(|inner| inner.handed).map(Instant::into_std);
+    pub(super) fn latency(&self, start: Instant) -> Duration {
+        let handed = self.with(|inner| inner.handed);
         handed.map_or(start, |handed| handed.max(start)).elapsed()
     }
 

@@ -332,6 +332,7 @@ impl Supervisor {
             return; // the next one is to wait, which begins when it is gone
         }
         occupant.ending = true;
+        // Otherwise the place of this one is the next that is filled.
         if pool.vacant().is_some() {
             self.fill(index).await;
         }
