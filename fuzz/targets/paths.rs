@@ -24,6 +24,9 @@ mod parameters;
 
 use parameters::Parameters;
 
+/// The longest query that `http` takes behind `/?`, in bytes: offsets in a URI are `u16`.
+const MAX_QUERY: usize = (u16::MAX - 1) as usize - "/?".len();
+
 /// Its kind, a name and a value.
 type Change<'t> = (char, &'t str, &'t str);
 
@@ -144,10 +147,12 @@ fn check_query(query: &str, changes: &[Change<'_>]) {
         let sent: Vec<&str> = query.split('&').filter(|pair| !pair.is_empty()).collect();
         assert_eq!(text, sent.join("&"));
     }
-    // What could stand in a request's line still can.
+    // What could stand in a request's line still can, unless the changes made more of it than `http` takes.
     if PathAndQuery::try_from(format!("/?{query}")).is_ok() && !query.contains('#') {
-        let target = PathAndQuery::try_from(format!("/?{text}")).expect("a query");
-        assert_eq!(target.query(), Some(&*text));
+        match PathAndQuery::try_from(format!("/?{text}")) {
+            Ok(target) => assert_eq!(target.query(), Some(&*text)),
+            Err(error) => assert!(text.len() > MAX_QUERY, "{error}: {text}"),
+        }
     }
 }
 
