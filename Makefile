@@ -40,6 +40,7 @@ deny: ## Check licences and sources of dependencies with cargo-deny, which takes
 
 fmt: ## Format Rust, C and Python
 	$(CARGO) fmt --all
+	$(CARGO) fmt --manifest-path fuzz/Cargo.toml
 	find worker/src worker/tests -name '*.[ch]' ! -name '*_arginfo.h' -exec clang-format -i {} +
 	$(MAKE) -C bench fmt
 

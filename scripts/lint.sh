@@ -5,6 +5,7 @@ cd "$(dirname "$0")/.."
 export PATH="$HOME/.cargo/bin:$PATH"
 
 cargo fmt --all --check
+cargo fmt --manifest-path fuzz/Cargo.toml --check
 cargo clippy --locked --workspace --all-targets -- -D warnings
 # Building it takes as long as building the server, and what it looks at changes with Cargo.lock alone.
 if [ -x target/bin/cargo-deny ]; then

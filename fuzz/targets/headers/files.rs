@@ -50,7 +50,10 @@ fn wanted(text: &str, total: u64) -> Option<Wanted> {
             parts.push((*first, *last));
         }
     }
-    let all: Vec<u64> = parts.iter().flat_map(|(first, last)| *first..=*last).collect();
+    let all: Vec<u64> = parts
+        .iter()
+        .flat_map(|(first, last)| *first..=*last)
+        .collect();
     let different: BTreeSet<u64> = all.iter().copied().collect();
     Some(match parts[..] {
         [] => Wanted::None,
