@@ -1,11 +1,14 @@
 <?php
 
 // In worker mode the connection of the first request serves the later ones as well.
-if (!isset($GLOBALS['database'])) {
+$shared ??= new stdClass();
+if (!isset($shared->database)) {
     $service = require dirname(__DIR__).'/services.php';
-    $GLOBALS['database'] = new PDO(...$service['pdo']);
+    $database = new PDO(...$service['pdo']);
+    // Requests that run at the same time connect at the same time.
+    $shared->database ??= $database;
 }
-$database = $GLOBALS['database'];
+$database = $shared->database;
 $one = $database->prepare('SELECT name, price FROM article WHERE id = ?');
 $one->execute([417]);
 $many = $database->prepare('SELECT id, name, price FROM article WHERE department = ? ORDER BY price, id LIMIT 20');
