@@ -228,16 +228,21 @@ fn killed_workers_lose_what_they_had_in_hand() {
 #[test]
 fn killed_zygotes_lose_what_their_workers_had_in_hand() {
     killed(many("HOWDAH_FAULTS", 40) / 10, 4, |server, n| {
-        // A boot that was killed is a boot that failed: until the next one requests are answered 503.
-        let serves = |process: &process::Process| process.command.contains("app worker");
+        // A boot that was killed is a boot that failed: until the next one requests are answered 503. Workers
+        // of a zygote that is gone are others' children until they end.
         let family = server.processes();
-        if family.iter().filter(|process| serves(process)).count() < 4 {
-            return None;
-        }
-        let zygote = family.iter().find(|process| match n % 2 {
-            0 => process.command.contains("pool app"),
-            _ => process.parent == server.pid(),
-        });
+        let named = |name| {
+            family
+                .iter()
+                .filter(move |process| process.command.contains(name))
+        };
+        let workers_of =
+            |zygote: u32| named("app worker").filter(move |worker| worker.parent == zygote);
+        let complete = named("pool app").find(|zygote| workers_of(zygote.pid).count() == 4)?;
+        let zygote = match n % 2 {
+            0 => Some(complete),
+            _ => family.iter().find(|process| process.parent == server.pid()),
+        };
         Some(zygote?.pid)
     });
 }

@@ -13,7 +13,7 @@ while (frankenphp_handle_request(static function () use (&$got) {
     posix_kill(getmypid(), SIGHUP);
     posix_kill(getmypid(), SIGUSR1);
     pcntl_signal_dispatch();
-    echo json_encode([$got, pcntl_sigtimedwait([SIGUSR1], $info), pcntl_signal_get_handler(SIGCHLD)]);
+    echo json_encode([$got, pcntl_sigtimedwait([SIGUSR1], $info, 1), pcntl_signal_get_handler(SIGCHLD)]);
 })) {
 }
 --HOWDAH--

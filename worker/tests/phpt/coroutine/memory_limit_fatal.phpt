@@ -17,7 +17,7 @@ while (frankenphp_handle_request(static function () use ($gate) {
             }
             echo 'shutdown';
         });
-        trigger_error('wanted', E_USER_ERROR);
+        trigger_error('wanted', E_USER_ERROR); // deprecated since 8.4, hence the setting
     }
     $held = [str_repeat('x', 10 << 20)];
     echo 'holds ';
@@ -33,6 +33,7 @@ while (frankenphp_handle_request(static function () use ($gate) {
     echo array_sum(array_map(strlen(...), $held)) >> 20;
 })) {}
 --INI--
+error_reporting=8191
 output_buffering=0
 memory_limit=48M
 --HOWDAH--
