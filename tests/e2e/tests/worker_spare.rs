@@ -98,6 +98,40 @@ fn without_a_spare_the_successor_is_forked() {
 }
 
 #[test]
+fn a_successor_that_is_killed_before_it_is_ready_refuses_no_request() {
+    let held = "howdah_after_fork(static function (): void {
+        while (file_exists(__DIR__.'/held')) {
+            usleep(1000);
+        }
+    });";
+    let www = Www::new().file("app.php", SCRIPT.replace("usleep(50_000);", held));
+    let text = worker_caddyfile(&www.path().join("app.php"), "num 1\nname app");
+    let server = Server::caddyfile(text).start();
+    server.expect_log("worker died");
+    server.expect_log("a worker ended before it was ready");
+    let worker = answering(&server);
+    std::fs::write(www.path().join("held"), "").expect("a file");
+    if let Some(spare) = find_spare(&server) {
+        kill(spare.pid);
+        assert!(spare.wait_gone(PATIENCE));
+    }
+    kill(worker);
+    let mut successor = None;
+    let forked = process::wait_until(PATIENCE, || {
+        let mut workers = server.workers().into_iter();
+        successor = workers.find(|process| {
+            process.command.starts_with("howdah: app worker") && process.pid != worker
+        });
+        successor.is_some()
+    });
+    assert!(forked, "{:#?}", server.processes());
+    kill(successor.expect("it is there").pid);
+    std::fs::remove_file(www.path().join("held")).expect("it is there");
+    server.wait_log("a worker ended before it was ready");
+    answering(&server);
+}
+
+#[test]
 fn no_spare_where_each_worker_boots() {
     let (_www, server) = serve("boot each");
     server.expect_log("worker died");

@@ -397,13 +397,17 @@ impl Supervisor {
             self.boot_failed(index, id, text);
             return;
         }
+        // One of a generation that serves may have been killed from outside: requests wait for the next.
+        let refuses = !generation.complete || pool.back_off.failures() > 1;
         let wait = pool.back_off.wait(Instant::now()).as_millis();
         tracing::error!(
             target: "howdah::pool", pool = &*pool.name, generation = id,
             "a worker ended before it was ready, the next is started in {wait} ms: {text}"
         );
         pool.counters.boots_failed += 1;
-        pool.failure = Some(text);
+        if refuses {
+            pool.failure = Some(text);
+        }
         self.note_failure(index);
     }
 
