@@ -18,7 +18,11 @@ while (frankenphp_handle_request(static function (): void {
 ";
 
 fn serve(lines: &str) -> (Www, Server) {
-    let www = Www::new().file("app.php", SCRIPT);
+    serve_script(SCRIPT, lines)
+}
+
+fn serve_script(script: &str, lines: &str) -> (Www, Server) {
+    let www = Www::new().file("app.php", script);
     let lines = format!("num 1\nname app\n{lines}");
     let server = Server::caddyfile(worker_caddyfile(&www.path().join("app.php"), &lines)).start();
     (www, server)
@@ -104,9 +108,7 @@ fn a_successor_that_is_killed_before_it_is_ready_refuses_no_request() {
             usleep(1000);
         }
     });";
-    let www = Www::new().file("app.php", SCRIPT.replace("usleep(50_000);", held));
-    let text = worker_caddyfile(&www.path().join("app.php"), "num 1\nname app");
-    let server = Server::caddyfile(text).start();
+    let (www, server) = serve_script(&SCRIPT.replace("usleep(50_000);", held), "");
     server.expect_log("worker died");
     server.expect_log("a worker ended before it was ready");
     let worker = answering(&server);

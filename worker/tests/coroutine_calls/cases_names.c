@@ -89,9 +89,10 @@ static void hosts_are_looked_up(void)
 		CHECK(host.h_name >= buffer && host.h_name < end && strcmp(host.h_name, "localhost") == 0);
 		CHECK((char *)host.h_addr_list > buffer && (char *)host.h_addr_list < end);
 		CHECK((char *)host.h_aliases >= buffer && (char *)host.h_aliases < end);
+		CHECK(host.h_addr_list[0]);
 		in_addr_t address = 0;
 		/* Where /etc/hosts has a line of ::1 for it as well, glibc makes of that the same address once more. */
-		for (char **one = host.h_addr_list; *one || one == host.h_addr_list; one++) {
+		for (char **one = host.h_addr_list; *one; one++) {
 			CHECK(*one >= buffer && *one < end);
 			memcpy(&address, *one, sizeof(address));
 			CHECK_EQUAL(ntohl(address), INADDR_LOOPBACK);
