@@ -6,11 +6,10 @@
 //! ```
 
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::Arc;
-use std::sync::atomic::AtomicI32;
 use std::time::Instant;
 
 use rustix::process::Signal;
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::control::Link;
@@ -42,7 +41,8 @@ pub(crate) struct Generation {
     pub(crate) boot_each: bool,
     /// The zygote's control socket; `None` when it is gone.
     pub(crate) link: Option<Link>,
-    pub(crate) pid: Arc<AtomicI32>,
+    /// 0 until the root has said it; its log's reader waits for it.
+    pub(crate) pid: watch::Sender<i32>,
     pub(crate) pidfd: Option<OwnedFd>,
     pub(crate) since: Instant,
     /// Workers that it may have while a later generation needs their places.

@@ -8,11 +8,11 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use tokio::io::unix::AsyncFd;
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::messages::InHand;
@@ -33,8 +33,8 @@ pub(crate) struct Occupant {
     pub(crate) serial: u64,
     /// The generation of its pool that it was forked from.
     pub(crate) generation: u32,
-    /// 0 until the zygote has said it; its log's reader knows it too.
-    pub(crate) pid: Arc<AtomicI32>,
+    /// 0 until the zygote has said it; its log's reader waits for it.
+    pub(crate) pid: watch::Sender<i32>,
     /// Once the zygote has announced it; `None` too if it got lost, and then the process is killed at once.
     pub(crate) pidfd: Option<Arc<AsyncFd<OwnedFd>>>,
     /// When it was asked for.
@@ -66,7 +66,7 @@ pub(crate) struct Occupant {
 
 impl Occupant {
     pub(crate) fn pid(&self) -> i32 {
-        self.pid.load(Ordering::Relaxed)
+        *self.pid.borrow()
     }
 
     /// It takes requests and was not told to leave.
@@ -148,8 +148,6 @@ pub(crate) struct LastProcess {
     pub(crate) request_id: u64,
     /// Its end is no news: we ended it, or it had been told to leave.
     pub(crate) expected: bool,
-    /// It had said that it would leave: with whatever exit status, that is no crash.
-    pub(crate) retiring: bool,
 }
 
 /// The largest of what was noted lately: for a minute at least, so that who looks once a minute sees it, and for

@@ -2,11 +2,11 @@
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, Ordering};
 
 use howdah_shm::{Segment, WorkerId};
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
+use tokio::sync::watch;
 
 use crate::log_pipe::{Level, LogParser, Message, Output, StateRecord};
 use crate::tail::Tail;
@@ -19,8 +19,8 @@ pub(crate) struct Source {
     pub(crate) worker: Option<(WorkerId, Arc<Segment>)>,
     /// What records of the process's state carry; `None`: it has none to tell.
     pub(crate) state_key: Option<u64>,
-    /// 0 until the zygote, or the root, has said it.
-    pub(crate) pid: Arc<AtomicI32>,
+    /// 0 until the zygote, or the root, has said it; nothing is read before.
+    pub(crate) pid: watch::Receiver<i32>,
     /// What it writes before it is ready.
     pub(crate) tail: Tail,
 }
@@ -29,14 +29,25 @@ pub(crate) struct Source {
 const BUFFER_SIZE: usize = 16 << 10;
 
 /// Reads until the pipe is closed by the process and all of its children.
-pub(crate) async fn forward(pipe: OwnedFd, source: Source, mut report: impl FnMut(StateRecord)) {
+pub(crate) async fn forward(
+    pipe: OwnedFd,
+    mut source: Source,
+    mut report: impl FnMut(StateRecord),
+) {
     let Ok(mut pipe) = Receiver::from_owned_fd(pipe) else {
         return;
     };
+    // An error: it never came to be known, and what the process wrote may say why.
+    let pid = source
+        .pid
+        .wait_for(|pid| *pid != 0)
+        .await
+        .ok()
+        .map(|pid| *pid);
     let mut parser = LogParser::new(source.state_key);
     let mut buffer = Vec::with_capacity(BUFFER_SIZE);
     let mut sink = |output: Output| match output {
-        Output::Message(message) => log(&source, &message),
+        Output::Message(message) => log(&source, pid, &message),
         Output::State(state) => report(state),
     };
     loop {
@@ -60,11 +71,10 @@ fn current_request(source: &Source) -> Option<u64> {
     segment.worker(*worker)?.request_id.map(u64::from)
 }
 
-fn log(source: &Source, message: &Message) {
+fn log(source: &Source, pid: Option<i32>, message: &Message) {
     source.tail.push(&message.text);
     let (pool, text) = (&*source.pool, &*message.text);
     let worker = source.worker.as_ref().map(|(worker, _)| worker.0);
-    let pid = Some(source.pid.load(Ordering::Relaxed)).filter(|pid| *pid != 0);
     let request_id = message.request_id.map(|id| format!("{id:016x}"));
     let request_id = request_id.as_deref();
     macro_rules! at {

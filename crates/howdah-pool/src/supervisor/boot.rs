@@ -2,11 +2,10 @@
 //! workers or ends, with what it wrote as the reason.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::Arc;
-use std::sync::atomic::AtomicI32;
 use std::time::Instant;
 
 use howdah_shm::layout::{BOOTED_EACH, BOOTED_ONCE, BOOTED_UNFIT};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::{LAST_WORDS, ORPHAN_TIME, Supervisor};
@@ -34,7 +33,7 @@ impl Supervisor {
         let pool = &mut self.pools[index];
         pool.last_generation += 1;
         let id = pool.last_generation;
-        let pid = Arc::new(AtomicI32::new(0));
+        let (pid, told) = watch::channel(0);
         let tail = Tail::new();
         let mut generation = Generation {
             id,
@@ -44,7 +43,7 @@ impl Supervisor {
             readied: 0,
             boot_each: pool.boot_each,
             link: None,
-            pid: pid.clone(),
+            pid,
             pidfd: None,
             since: Instant::now(),
             cap: usize::MAX,
@@ -57,7 +56,7 @@ impl Supervisor {
                     pool: self.pools[index].name.clone(),
                     worker: None,
                     state_key: None,
-                    pid,
+                    pid: told,
                     tail,
                 };
                 // Without a key no record is one of a state.

@@ -363,6 +363,10 @@ fn serve(
                 answer(&mut worker, claim);
                 return 255;
             }
+            "exit" => {
+                answer(&mut worker, claim);
+                return 3;
+            }
             "reload" => {
                 log.state("reload");
                 answer(&mut worker, claim);

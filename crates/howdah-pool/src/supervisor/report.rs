@@ -1,7 +1,5 @@
 //! The answer to "what are you doing?".
 
-use std::sync::atomic::Ordering;
-
 use howdah_shm::WorkerId;
 use rustix::time::{ClockId, clock_gettime};
 
@@ -53,7 +51,7 @@ fn report(pool: &Pool, now_ns: u64) -> PoolStatus {
                     Phase::Serving => "serving",
                     Phase::Draining => "draining",
                 },
-                pid: generation.pid.load(Ordering::Relaxed),
+                pid: *generation.pid.borrow(),
                 boot_each: generation.boot_each,
                 workers: pool.count(generation.id, |_| true),
             })

@@ -2,7 +2,6 @@
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use howdah_shm::layout::{EXIT_STATUS_BOOT, WORKERS_MAX};
@@ -104,7 +103,7 @@ impl Supervisor {
                 let Some(own) = pool.generation_mut(generation) else {
                     return;
                 };
-                own.pid.store(message.pid, Ordering::Relaxed);
+                own.pid.send_replace(message.pid);
                 own.pidfd = message.fds.pop();
                 if own.pidfd.is_none() && !self.stopping {
                     // Later it could not be ended, however long its boot takes.

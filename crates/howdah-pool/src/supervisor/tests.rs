@@ -571,6 +571,21 @@ fn a_worker_that_ends_after_a_fatal_error_is_no_crash() {
     .expect("started");
 }
 
+/// With `exit restart` the status is the application's own, whether or not the worker's word that it leaves has come.
+#[test]
+fn a_worker_that_exits_after_its_response_is_no_crash() {
+    run(worker_pool(1, |_, _| {}), &[], async |server| {
+        for word in ["exit", "fatal", ""] {
+            assert!(server.get(word).await.is_ok());
+        }
+        let status = server
+            .until("told", |status| status.counters.fatal == 1)
+            .await;
+        assert_eq!(status.counters.crashed, 0);
+    })
+    .expect("started");
+}
+
 #[test]
 fn a_request_that_runs_too_long_costs_its_worker_alone() {
     let options = worker_pool(2, |options, _| {

@@ -5,12 +5,12 @@ use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 
 use howdah_shm::WorkerId;
 use howdah_shm::layout::EXIT_STATUS_BOOT;
 use tokio::io::Interest;
+use tokio::sync::watch;
 
 use super::Supervisor;
 use super::boot::last_words;
@@ -111,12 +111,12 @@ impl Supervisor {
         let state_key = RandomState::new().hash_one(serial).max(1);
         let data = encode::spawn(lifetime, state_key, &indices);
 
-        let (pid, tail) = (Arc::new(AtomicI32::new(0)), Tail::new());
+        let ((pid, told), tail) = (watch::channel(0), Tail::new());
         let source = worker_log::Source {
             pool: pool.name.clone(),
             worker: Some((worker, pool.segment.clone())),
             state_key: Some(state_key),
-            pid: pid.clone(),
+            pid: told,
             tail: tail.clone(),
         };
         let sender = self.sender.clone();
@@ -172,7 +172,7 @@ impl Supervisor {
         else {
             return;
         };
-        occupant.pid.store(message.pid, Ordering::Relaxed);
+        occupant.pid.send_replace(message.pid);
         let pidfd = match message.fds.pop() {
             Some(fd) => register(fd, Interest::READABLE).map_err(|error| error.to_string()),
             None => Err(NO_DESCRIPTOR.into()),
@@ -354,7 +354,6 @@ impl Supervisor {
                 .and_then(|status| status.request_id)
                 .map_or(0, u64::from),
             expected,
-            retiring: occupant.retiring,
         };
         let failed = occupant.failed(served);
         let (id, begun, was_ready) = (occupant.generation, occupant.since, occupant.ready);
@@ -435,16 +434,15 @@ impl Supervisor {
         let Some(place) = pool.places.get(worker_id.index()) else {
             return;
         };
-        let (request_id, expected, retiring) = match (place.occupant(), place.last) {
+        let (request_id, expected) = match (place.occupant(), place.last) {
             (Some(occupant), _) if occupant.pid() == pid => {
                 let words = pool.segment.worker(worker_id);
                 let request_id = words.and_then(|words| words.request_id);
                 let expected = occupant.ends_as_told() || self.stopping;
-                let retiring = occupant.retiring;
-                (request_id.map_or(0, u64::from), expected, retiring)
+                (request_id.map_or(0, u64::from), expected)
             }
-            (_, Some(last)) if last.pid == pid => (last.request_id, last.expected, last.retiring),
-            _ => (0, self.stopping, false),
+            (_, Some(last)) if last.pid == pid => (last.request_id, last.expected),
+            _ => (0, self.stopping),
         };
         let (name, worker, text) = (&*pool.name, worker_id.0, status.to_string());
         match status.code() {
@@ -456,8 +454,8 @@ impl Supervisor {
             Some(0 | EXIT_STATUS_BOOT) => {
                 tracing::debug!(target: "howdah::pool", pool = name, worker, pid, status = text, "worker left");
             }
-            // With `exit restart` the status is the application's own.
-            code if expected || (retiring && code.is_some()) => {
+            // With `exit restart` the status is the application's own, and the response was complete.
+            code if expected || (request_id == 0 && code.is_some()) => {
                 tracing::debug!(target: "howdah::pool", pool = name, worker, pid, status = text, "worker left");
             }
             _ => {
