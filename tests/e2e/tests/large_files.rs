@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use howdah_testkit::load::at_once;
@@ -120,6 +120,48 @@ fn pipelined_requests_are_answered_in_order() {
     assert!(connection.receive("GET").expect("all of it").body == whole);
     let page = connection.receive("GET").expect("a response");
     page.assert(200, "hello");
+}
+
+/// Small files are kept once they have been left alone for a while, as those of this repository have.
+#[test]
+fn kept_files_arrive_whole_and_in_parts() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let text = format!("root * {}\nfile_server", docs.display());
+    let server = Server::caddyfile(caddyfile("", &text)).start();
+    let paths = ["/guides/operations.md", "/guides/admin.md"];
+    let contents = paths.map(|path| std::fs::read(docs.join(&path[1..])).expect("a guide"));
+    let [large, small] = &contents;
+    assert!(
+        (8 << 10..64 << 10).contains(&large.len()),
+        "{}",
+        large.len()
+    );
+    assert!(small.len() < 8 << 10, "{}", small.len());
+    let part =
+        |first, last| Request::get(paths[0]).header("Range", format!("bytes={first}-{last}"));
+    at_once(4, |_| {
+        let mut connection = server.connect();
+        for _ in 0..3 {
+            let mut requests = Vec::new();
+            for path in paths {
+                requests.extend(Request::get(path).to_bytes());
+                requests.extend(Request::new("HEAD", path).to_bytes());
+            }
+            requests.extend(part(100, 9_999).to_bytes());
+            requests.extend(part(5, 7).to_bytes());
+            requests.extend(Request::get(paths[0]).to_bytes());
+            connection.send_bytes(&requests).expect("sent");
+            for whole in &contents {
+                assert!(&connection.receive("GET").expect("all of it").body == whole);
+                connection.receive("HEAD").expect("a head").assert(200, "");
+            }
+            assert!(connection.receive("GET").expect("a part").body == large[100..=9_999]);
+            assert!(connection.receive("GET").expect("a part").body == large[5..=7]);
+            assert!(&connection.receive("GET").expect("all of it").body == large);
+        }
+        // HTTP/1.0: the connection ends with the body.
+        assert!(&server.send(&Request::get(paths[0]).http10()).body == large);
+    });
 }
 
 #[test]
