@@ -9,8 +9,8 @@ use tempfile::TempDir;
 const LISTENING: &str = r#"echo '{"level":"info","msg":"listening","address":"127.0.0.1:9"}' >&2"#;
 const READY: &str = r#"echo '{"level":"info","msg":"ready"}' >&2"#;
 /// Waits for SIGTERM as a server does. `wait` is interrupted by it, a foreground command is not.
-/// Before READY, since the signal may come at once then.
-const SERVE: &str = "trap 'kill $child; exit 0' TERM; sleep 1000 & child=$!";
+/// Before READY, since the signal may come at once then: the child may be a shell yet, and would lose a SIGTERM.
+const SERVE: &str = "trap 'kill -KILL $child; exit 0' TERM; sleep 1000 & child=$!";
 const WAIT: &str = "wait";
 
 struct Fake {
@@ -87,7 +87,7 @@ fn stops_standard_output() {
 fn stops_a_wrong_exit_code() {
     let fake = Fake::new(&[
         LISTENING,
-        "trap 'kill $child; exit 3' TERM; sleep 1000 & child=$!",
+        "trap 'kill -KILL $child; exit 3' TERM; sleep 1000 & child=$!",
         READY,
         WAIT,
     ]);
