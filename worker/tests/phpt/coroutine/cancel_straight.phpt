@@ -19,6 +19,7 @@ while (frankenphp_handle_request(static function () {
     echo 'begin ';
     flush();
     [$ours, $theirs] = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0);
+    // Each way is written out: after a jump or in a function of PHP the engine looks anyway whether to go on.
     if ($how === 'sleep') {
         $rest = sleep(3600);
         error_log("never runs with $rest");
