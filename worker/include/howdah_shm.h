@@ -25,7 +25,7 @@
 #include <stdint.h>
 
 #define HOWDAH_SHM_MAGIC 0x4d48534841445748ull /* "HWDAHSHM" */
-#define HOWDAH_SHM_VERSION 7u
+#define HOWDAH_SHM_VERSION 8u
 
 #define HOWDAH_FRONTS_MAX 16u
 #define HOWDAH_WORKERS_MAX 512u
@@ -142,6 +142,7 @@ struct howdah_slot {
 	_Atomic uint32_t waiting;  /* 1: sleeps on `space` */
 	_Atomic uint32_t notified; /* 1: a PROGRESS cell of this slot is under way */
 	uint64_t claimed_ns;       /* CLOCK_MONOTONIC at the claim, for measurements only; 0: not claimed */
+	uint64_t served_ns;        /* from the claim to DONE; concurrent pool: not */
 };
 static_assert(sizeof(struct howdah_slot) == 192, "layout");
 static_assert(offsetof(struct howdah_slot, consumed) == 64, "layout");

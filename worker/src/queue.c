@@ -412,14 +412,12 @@ bool howdah_queue_get(struct howdah_queue *queue, struct howdah_claim *claim)
 	struct howdah_worker *words = howdah_queue_worker(queue);
 	_Atomic uint64_t *parked = parked_word(queue, queue->worker);
 	uint64_t bit = 1ull << (queue->worker % 64);
-	bool woken = false;
 
 	for (;;) {
-		/* Before the search: a worker that is to leave claims nothing more. */
+		/* Before the search: a worker that is to leave claims nothing more. It may have been woken for a
+		 * request, or one was left to it since it was awake. */
 		if (atomic_load(&words->stop) != 0) {
-			if (woken) {
-				howdah_queue_hand_wake_on(queue);
-			}
+			howdah_queue_hand_wake_on(queue);
 			return false;
 		}
 		if (howdah_queue_try(queue, claim)) {
@@ -438,7 +436,7 @@ bool howdah_queue_get(struct howdah_queue *queue, struct howdah_claim *claim)
 			sleep_on(queue, &words->wake, seen);
 		}
 		HOWDAH_STEP(9);
-		woken = (atomic_fetch_and(parked, ~bit) & bit) == 0;
+		atomic_fetch_and(parked, ~bit);
 		HOWDAH_STEP(10);
 	}
 }
@@ -530,6 +528,10 @@ void howdah_queue_done(struct howdah_queue *queue, struct howdah_claim *claim, u
 	atomic_store_explicit(&words->requests, requests + 1, memory_order_relaxed);
 	atomic_store_explicit(&words->request_id, 0, memory_order_relaxed);
 	atomic_store_explicit(&words->in_flight, --queue->in_flight, memory_order_relaxed);
+	/* Of several requests at a time none tells when its worker is there for the next. */
+	if (!queue->concurrent) {
+		claim->slot->served_ns = monotonic_ns() - claim->slot->claimed_ns;
+	}
 	HOWDAH_STEP(16);
 	atomic_store_explicit(&claim->slot->committed, committed, memory_order_release);
 	HOWDAH_STEP(17);

@@ -6,6 +6,8 @@ use std::fs::File;
 use std::io::Read;
 use std::time::{Duration, Instant};
 
+use crate::schedstat::Schedstat;
+
 /// A shorter look says nothing: what runs has its turns of some milliseconds.
 const SAMPLE: Duration = Duration::from_millis(40);
 
@@ -94,10 +96,10 @@ fn share(before: &[Look], after: &[Look], elapsed: Duration) -> u64 {
 fn look(serial: u64, pid: i32) -> Option<Look> {
     // First: who falls asleep after this look is taken for one that wanted a processor.
     let runnable = is_runnable(&read(pid, "stat")?)?;
-    let wanted_ns = parse_wanted(&read(pid, "schedstat")?)?;
+    let turns = Schedstat::parse(&read(pid, "schedstat")?)?;
     Some(Look {
         serial,
-        wanted_ns,
+        wanted_ns: turns.ran_ns.saturating_add(turns.waited_ns),
         runnable,
     })
 }
@@ -105,7 +107,7 @@ fn look(serial: u64, pid: i32) -> Option<Look> {
 /// Of its main thread, which PHP runs on.
 fn read(pid: i32, name: &str) -> Option<Vec<u8>> {
     // Either is shorter.
-    let mut bytes = vec![0; 512];
+    let mut bytes = vec![0; Schedstat::SIZE_MAX];
     let size = File::open(format!("/proc/{pid}/{name}"))
         .ok()?
         .read(&mut bytes)
@@ -118,16 +120,6 @@ fn read(pid: i32, name: &str) -> Option<Vec<u8>> {
 fn is_runnable(text: &[u8]) -> Option<bool> {
     let end = text.iter().rposition(|&byte| byte == b')')?;
     text.get(end + 2).map(|&state| state == b'R')
-}
-
-/// `TIME-ON-A-PROCESSOR TIME-WAITING-FOR-ONE TIMES`, all 0 where the kernel does not count.
-fn parse_wanted(text: &[u8]) -> Option<u64> {
-    let mut numbers = str::from_utf8(text)
-        .ok()?
-        .split_ascii_whitespace()
-        .map(|number| number.parse::<u64>().ok());
-    let (ran, waited) = (numbers.next()??, numbers.next()??);
-    (numbers.next()?? > 0).then(|| ran.saturating_add(waited))
 }
 
 #[cfg(test)]
@@ -207,9 +199,6 @@ mod tests {
         assert_eq!(is_runnable(b"7 (a) R) S 1 2"), Some(false));
         assert_eq!(is_runnable(b"7 (php) R 1 2"), Some(true));
         assert_eq!(is_runnable(b"7 (php)"), None);
-        assert_eq!(parse_wanted(b"1200 34 5\n"), Some(1234));
-        assert_eq!(parse_wanted(b"0 0 0\n"), None, "it does not count");
-        assert_eq!(parse_wanted(b"1 x 5"), None);
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 mod deaths;
 mod limits;
+mod patience;
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -23,6 +24,8 @@ use tokio::io::unix::AsyncFd;
 use tokio::sync::{Notify, mpsc};
 use tokio::task::AbortHandle;
 
+use self::patience::Crowding;
+use crate::alarm::Alarm;
 use crate::exchange::{Exchange, ExchangeState};
 use crate::load::{Joined, Load};
 use crate::messages::{KillReason, ToFront, ToSupervisor};
@@ -113,6 +116,10 @@ pub(crate) struct Inner {
     _eventfd: AsyncFd<OwnedFd>,
     sweeping: Cell<bool>,
     sweeper: Notify,
+    crowding: RefCell<Crowding>,
+    /// Requests that were left to workers that are awake are looked after.
+    watching: Cell<bool>,
+    watcher: Notify,
     /// There is no worker any more, and will be none.
     ended: Cell<bool>,
 }
@@ -181,11 +188,19 @@ impl PoolFront {
             _eventfd: register(eventfd, Interest::READABLE)?,
             sweeping: Cell::new(false),
             sweeper: Notify::new(),
+            crowding: RefCell::new(Crowding::new()),
+            watching: Cell::new(false),
+            watcher: Notify::new(),
             ended: Cell::new(false),
         });
         FRONTS.with_borrow_mut(|fronts| fronts.push(inner.clone()));
-        let sweeping = tokio::task::spawn_local(sweep(inner.clone())).abort_handle();
-        tokio::task::spawn_local(listen(inner.clone(), seed.receiver, sweeping));
+        inner.be_patient();
+        let looking = [
+            tokio::task::spawn_local(sweep(inner.clone())).abort_handle(),
+            tokio::task::spawn_local(patience::look_again(inner.clone(), Alarm::new()?))
+                .abort_handle(),
+        ];
+        tokio::task::spawn_local(listen(inner.clone(), seed.receiver, looking));
         Ok(Self {
             inner,
             _joined: Rc::new(seed.joined),
@@ -406,6 +421,7 @@ impl Inner {
             state: RefCell::new(state),
         });
         table.exchanges[slot.index()] = Some(exchange.clone());
+        self.watch(&table.shm);
         Ok(exchange)
     }
 
@@ -598,14 +614,14 @@ impl Drop for WaiterGuard<'_> {
 async fn listen(
     inner: Rc<Inner>,
     mut receiver: mpsc::UnboundedReceiver<ToFront>,
-    sweeping: AbortHandle,
+    looking: [AbortHandle; 2],
 ) {
     while let Some(message) = receiver.recv().await {
         match message {
             ToFront::WorkerGone(worker) => inner.recover(worker),
             ToFront::Room => inner.grant(&mut inner.table.borrow_mut()),
             ToFront::Ended => {
-                sweeping.abort();
+                looking.iter().for_each(AbortHandle::abort);
                 FRONTS.with_borrow_mut(|fronts| fronts.retain(|own| !Rc::ptr_eq(own, &inner)));
                 inner.end();
                 return;
@@ -620,6 +636,7 @@ async fn sweep(inner: Rc<Inner>) {
         inner.sweeper.notified().await;
         loop {
             tokio::time::sleep(SWEEP).await;
+            inner.be_patient();
             if !inner.enforce_limits() {
                 break;
             }

@@ -1,5 +1,6 @@
 //! A pool's front thread against workers that are threads of the test.
 
+use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -630,3 +631,49 @@ fn an_observer_hears_of_the_claim_and_the_end_once() {
         assert_eq!(Rc::strong_count(&noted), 1, "it is kept after the end");
     });
 }
+
+#[test]
+fn a_fast_request_does_not_wait_behind_a_slow_one() {
+    let mut harness = Harness::new(|_| {});
+    let (open, gate): (Sender<()>, Receiver<()>) = channel();
+    let (gate, (started, waits)) = (Arc::new(Mutex::new(gate)), channel());
+    for _ in 0..2 {
+        let (gate, started) = (gate.clone(), started.clone());
+        harness.worker(move |response| {
+            if response.claim().request_id == SLOW {
+                started.send(()).expect("the test waits");
+                gate.lock()
+                    .expect("no panic")
+                    .recv()
+                    .expect("the test opens");
+            }
+            answer(response);
+        });
+    }
+    harness.run(async |_, front| {
+        // Workers that are so fast are left requests, whichever of the two they are.
+        for id in 1..=2000 {
+            let (_, body) = front.call(request(id)).await.expect("a response");
+            text(body).await;
+        }
+        let slow = tokio::task::spawn_local({
+            let front = front.clone();
+            async move {
+                let (_, body) = front.call(request(SLOW)).await.expect("a response");
+                text(body).await
+            }
+        });
+        while waits.try_recv().is_err() {
+            tokio::task::yield_now().await;
+        }
+        // The worker that has it is awake and was fast: the first of these is left to it.
+        for id in 2001..=2010 {
+            let (_, body) = front.call(request(id)).await.expect("a response");
+            assert_eq!(text(body).await, format!("request {id}"));
+        }
+        open.send(()).expect("a worker waits");
+        assert_eq!(slow.await.expect("no panic"), format!("request {SLOW}"));
+    });
+}
+
+const SLOW: u64 = 5000;

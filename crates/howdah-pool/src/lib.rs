@@ -15,6 +15,7 @@
 //! This crate must not know PHP's headers, HTTP connections or configuration files.
 #![deny(unsafe_code)]
 
+mod alarm;
 mod blocked;
 mod control;
 mod encode;
@@ -36,6 +37,7 @@ mod recycle;
 mod response;
 mod root;
 mod scaling;
+mod schedstat;
 mod scheduling;
 mod signal;
 mod status;

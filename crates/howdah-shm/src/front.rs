@@ -1,12 +1,14 @@
 //! The front's side: one [`Front`] per pool and front thread.
 
 mod completion;
+mod patience;
 mod queue;
 mod recovery;
 
 pub use completion::Event;
 pub use recovery::{Recovery, Torn};
 
+use self::patience::Patience;
 use crate::buffers::Buffers;
 use crate::errors::{FillError, SlotError};
 use crate::layout::{
@@ -55,6 +57,7 @@ pub struct Front {
     /// For what is read of responses.
     pub(crate) buffers: Buffers,
     /// `Send`, but not `Sync`.
+    patience: Patience,
     one_thread: PhantomData<Cell<()>>,
 }
 
@@ -73,6 +76,7 @@ impl Front {
             distrusted: Default::default(),
             cursor: 0,
             buffers: Buffers::default(),
+            patience: Patience::new(),
             one_thread: PhantomData,
         }
     }
@@ -180,6 +184,7 @@ impl Front {
         slot.worker.waiting.store(0, Ordering::Relaxed);
         slot.worker.notified.store(0, Ordering::Relaxed);
         slot.worker.claimed_ns.store(0, Ordering::Relaxed);
+        slot.worker.served_ns.store(0, Ordering::Relaxed);
     }
 
     /// Tells the worker that the client is gone. The request goes on to its end or is ended by PHP;

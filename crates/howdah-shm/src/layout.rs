@@ -7,7 +7,7 @@ use std::mem::size_of;
 /// `magic` of the header, "HWDAHSHM" in memory order.
 pub const MAGIC: u64 = 0x4d48_5348_4144_5748;
 /// Version of the contract. A segment of another version is refused by the worker.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 
 /// Front threads that one segment can serve.
 pub const FRONTS_MAX: u32 = 16;
@@ -284,6 +284,7 @@ pub(crate) mod words {
         pub(crate) waiting: AtomicU32,
         pub(crate) notified: AtomicU32,
         pub(crate) claimed_ns: AtomicU64,
+        pub(crate) served_ns: AtomicU64,
     }
 
     /// `struct howdah_slot`: line 0 is the request, line 1 the front's, line 2 the worker's.
@@ -328,6 +329,7 @@ pub(crate) mod words {
             assert!(offset_of!(SlotWorker, waiting) == 20);
             assert!(offset_of!(SlotWorker, notified) == 24);
             assert!(offset_of!(SlotWorker, claimed_ns) == 32);
+            assert!(offset_of!(SlotWorker, served_ns) == 40);
         };
     }
 
@@ -378,6 +380,7 @@ pub(crate) mod words {
                 "howdah_slot.claimed_ns",
                 offset_of!(Slot, worker.claimed_ns),
             ),
+            ("howdah_slot.served_ns", offset_of!(Slot, worker.served_ns)),
         ]
     }
 }

@@ -74,6 +74,44 @@ fn mutant_push_without_barrier_is_caught() {
     assert!(catches(Mutant::PushWithoutBarrier, push_and_park));
 }
 
+/// A front thread that leaves all it can to workers that are awake, without looking again.
+fn patient(workers: u32, slots: u32) -> (Arc<Segment>, Front, Vec<Worker>) {
+    let (segment, mut front, workers) = pool(workers, slots);
+    front.set_patience(std::time::Duration::MAX);
+    front.trust_workers();
+    (segment, front, workers)
+}
+
+/// A request that is left to a worker that is awake is seen by it before it sleeps.
+fn push_and_leave() {
+    model(3, || {
+        let (_segment, mut front, mut workers) = patient(1, 2);
+        let mut worker = workers.remove(0);
+        let thread = thread::spawn(move || {
+            let mut sum = 0;
+            for _ in 0..2 {
+                let claim = worker.get().unwrap();
+                sum += claim.request_id;
+                finish(&mut worker, claim);
+            }
+            sum
+        });
+        push(&mut front, 1);
+        push(&mut front, 2);
+        assert_eq!(thread.join().unwrap(), 3);
+    });
+}
+
+#[test]
+fn a_request_that_is_left_reaches_a_worker_that_parks() {
+    push_and_leave();
+}
+
+#[test]
+fn mutant_leave_without_barrier_is_caught() {
+    assert!(catches(Mutant::PushWithoutBarrier, push_and_leave));
+}
+
 /// Two requests, two workers: each gets one, with the bytes that belong to it.
 #[test]
 fn two_workers_claim_two_requests() {
@@ -419,6 +457,28 @@ fn stop_and_push() {
 #[test]
 fn a_worker_that_leaves_hands_its_wake_on() {
     stop_and_push();
+}
+
+/// A request that is left to a worker that leaves reaches another, at the latest when the first is gone.
+#[test]
+fn a_request_is_left_to_a_worker_that_leaves() {
+    model(3, || {
+        let (segment, mut front, mut workers) = patient(2, 1);
+        let mut staying = workers.remove(1);
+        let mut leaving = workers.remove(0);
+        let stay = thread::spawn(move || staying.get().unwrap().request_id);
+        let leave = thread::spawn(move || drop(leaving.get()));
+        segment.stop(WorkerId(0));
+        push(&mut front, 1);
+        leave.join().unwrap();
+        for torn in front.recover(WorkerId(0)).unwrap().torn {
+            front.requeue(torn.slot).unwrap();
+        }
+        while front.look_again() {
+            thread::yield_now();
+        }
+        assert_eq!(stay.join().unwrap(), 1);
+    });
 }
 
 #[test]

@@ -134,7 +134,7 @@ pub(crate) enum Mutant {
     NoRewake,
     /// Recovery looks for owned slots before it has drained the completion ring.
     ScanBeforeDrain,
-    /// A worker that leaves keeps the wake that was meant for a request.
+    /// A worker that leaves keeps the wake that was meant for a request, or a request that was left to it.
     StopKeepsWake,
     /// A concurrent worker without a free place sets its parked bit.
     ParkedWhenFull,

@@ -98,10 +98,9 @@ impl Worker {
         let segment = Arc::clone(&self.segment);
         let front = &segment.memory.worker(self.id.0).front;
         let parked = segment.memory.parked(self.id.word());
-        let mut token = false;
         loop {
             if front.stop.load(Ordering::SeqCst) != 0 {
-                if token && !mutant!(StopKeepsWake) {
+                if !mutant!(StopKeepsWake) {
                     self.hand_on();
                 }
                 return None;
@@ -122,7 +121,7 @@ impl Worker {
             } else if !self.peek() && front.stop.load(Ordering::SeqCst) == 0 {
                 front.wake.wait(seen);
             }
-            token = parked.fetch_and(!self.id.bit(), Ordering::SeqCst) & self.id.bit() == 0;
+            parked.fetch_and(!self.id.bit(), Ordering::SeqCst);
         }
     }
 
@@ -190,7 +189,8 @@ impl Worker {
         })
     }
 
-    /// The wake that this worker got may have been meant for a request, which it will not take.
+    /// The wake that this worker got may have been meant for a request, which it will not take; or one was
+    /// left to it, since it was awake.
     fn hand_on(&self) {
         if !self.peek() {
             return;

@@ -66,6 +66,7 @@ impl Inner {
             drop(state);
             self.release(table, torn.slot);
         }
+        self.watch(&table.shm);
         if recovery.vacant {
             self.send(ToSupervisor::Recovered {
                 pool: self.pool,

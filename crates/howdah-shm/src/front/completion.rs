@@ -112,6 +112,8 @@ impl Front {
             }
             return Ok(Event::Progress { slot, worker });
         }
+        self.patience
+            .served(worker, words.worker.served_ns.load(Ordering::Relaxed));
         self.records[usize::from(slot_index)].phase = Phase::Done;
         Ok(Event::Done { slot, worker })
     }

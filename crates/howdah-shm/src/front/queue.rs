@@ -8,7 +8,8 @@ use crate::slot::{Phase, SlotId, WorkerId};
 use crate::sync::{Ordering, mutant, store_load_barrier};
 
 impl Front {
-    /// Queues a filled slot and wakes a worker if one sleeps. A fault means that a worker has
+    /// Queues a filled slot and wakes a worker if one sleeps, unless it is left to those that are awake
+    /// ([`Front::set_patience`]). A fault means that a worker has
     /// overwritten the ring: the slot was not queued and the pool has to start anew.
     pub fn push(&mut self, slot: SlotId) -> Result<(), QueueError> {
         self.expect(slot, Phase::Filled)?;
@@ -70,13 +71,17 @@ impl Front {
         if !mutant!(PushWithoutBarrier) {
             store_load_barrier();
         }
-        self.wake_one();
+        if !self.is_left()
+            && let Some(woken) = self.wake_one()
+        {
+            self.patience.woken(woken);
+        }
         Ok(())
     }
 
     /// Wakes one parked worker, the lowest: it is the one whose memory is warm. The bit is the token:
     /// who clears it does the waking.
-    pub(super) fn wake_one(&self) -> bool {
+    pub(super) fn wake_one(&self) -> Option<WorkerId> {
         if matches!(self.segment.sleep, Sleep::OnEvent(_)) {
             return self.wake_idlest();
         }
@@ -94,16 +99,16 @@ impl Front {
                 // A bit of a worker that does not exist was written by a broken one.
                 if before & bit != 0 && worker.index() < geometry.workers() as usize {
                     self.segment.wake_worker(worker);
-                    return true;
+                    return Some(worker);
                 }
             }
         }
-        false
+        None
     }
 
     /// The same in a concurrent pool, where a worker that sleeps may have many requests that wait for
     /// something: of the parked ones that with the fewest, of these the lowest.
-    fn wake_idlest(&self) -> bool {
+    fn wake_idlest(&self) -> Option<WorkerId> {
         let memory = &self.segment.memory;
         while let Some(worker) = self.idlest() {
             let before = memory
@@ -111,10 +116,10 @@ impl Front {
                 .fetch_and(!worker.bit(), Ordering::SeqCst);
             if before & worker.bit() != 0 {
                 self.segment.wake_worker(worker);
-                return true;
+                return Some(worker);
             }
         }
-        false
+        None
     }
 
     fn idlest(&self) -> Option<WorkerId> {

@@ -70,6 +70,7 @@ impl Front {
             .memory
             .parked(worker.word())
             .fetch_and(!worker.bit(), Ordering::SeqCst);
+        self.patience.gone(worker);
         // R3
         if !mutant!(ScanBeforeDrain) {
             recovery.torn = self.take_torn(worker);
@@ -122,18 +123,14 @@ impl Front {
     }
 
     /// Wakes as many workers as there may be requests queued. Recovery does it; a pool that suspects
-    /// a lost wake-up may do it at any time.
-    pub fn rewake(&mut self) {
+    /// a lost wake-up may do it at any time. True: it has woken one.
+    pub fn rewake(&mut self) -> bool {
         store_load_barrier();
         // A broken ring is reported by the next push. Here it only means not knowing how many.
         if matches!(self.help(), Ok(false)) {
-            return;
+            return false;
         }
-        for _ in 0..self.queued() {
-            if !self.wake_one() {
-                return;
-            }
-        }
+        (0..self.queued()).map_while(|_| self.wake_one()).count() > 0
     }
 
     fn clear_completions(&self, worker: WorkerId) {

@@ -1,7 +1,10 @@
 //! The life of a slot without deaths.
 
+use std::time::Duration;
+
 use super::{WORKER, done, frames, pool, push, serve, worker};
 use crate::slot::Body;
+use crate::sync::Ordering;
 use crate::{
     Cancel, End, EnlistError, Event, Exit, FillError, Frame, Geometry, GeometryError, QueueError,
     SlotError, SlotState, WorkerId,
@@ -248,4 +251,50 @@ fn impossible_geometries_are_refused() {
         Geometry::new(1, 1, 1, 4096, 2048),
         Err(GeometryError::ResponseSize(2048))
     );
+}
+
+#[test]
+fn a_request_that_is_left_and_not_taken_wakes_a_worker() {
+    let (segment, mut front) = pool(4);
+    let mut worker = worker(&segment, WORKER);
+    front.set_patience(Duration::from_millis(1));
+    let parked = segment.memory.parked(0);
+    let asleep = || parked.load(Ordering::Relaxed) != 0;
+    // Worker 1 sleeps; worker 0 is awake, and says of its requests that they take no time.
+    for id in 1..=1200 {
+        parked.store(WorkerId(1).bit(), Ordering::Relaxed);
+        let slot = push(&mut front, id);
+        serve(&mut worker);
+        assert_eq!(front.poll(), Some(done(slot, WORKER)));
+        front.release(slot).unwrap();
+    }
+    assert!(asleep(), "the last one was left");
+    assert!(!front.has_left(), "none is queued");
+    assert!(!front.look_again());
+
+    push(&mut front, 5000);
+    assert!(asleep() && front.has_left());
+    assert!(front.look_again(), "it is queued");
+    assert!(asleep(), "it was not there at the last look");
+    assert!(front.look_again());
+    assert!(!asleep(), "it has waited too long");
+    // Nobody is trusted now: each request wakes a worker.
+    parked.store(WorkerId(1).bit(), Ordering::Relaxed);
+    push(&mut front, 5001);
+    assert!(!asleep());
+}
+
+#[test]
+fn without_patience_each_request_wakes_a_worker() {
+    let (segment, mut front) = pool(4);
+    let mut worker = worker(&segment, WORKER);
+    let parked = segment.memory.parked(0);
+    for id in 1..=1200 {
+        parked.store(WorkerId(1).bit(), Ordering::Relaxed);
+        let slot = push(&mut front, id);
+        assert_eq!(parked.load(Ordering::Relaxed), 0, "{id}");
+        serve(&mut worker);
+        assert_eq!(front.poll(), Some(done(slot, WORKER)));
+        front.release(slot).unwrap();
+    }
 }

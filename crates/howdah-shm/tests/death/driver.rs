@@ -8,6 +8,8 @@ use std::ops::AddAssign;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 use std::time::{Duration, Instant};
 
+/// How often requests that were left to workers that are awake are looked after.
+const LOOK: Duration = Duration::from_millis(1);
 /// A sleep that is longer although requests are under way is a lost wake-up.
 const STALL_SECONDS: i64 = 20;
 /// A request that is under way for longer was forgotten.
@@ -83,6 +85,8 @@ pub(crate) struct Driver {
     random: u64,
     next_id: u64,
     counts: Counts,
+    /// When requests that were left to others were looked after.
+    looked: Instant,
     orders: Receiver<Order>,
     reports: Sender<Report>,
 }
@@ -113,6 +117,7 @@ impl Driver {
             random: mix(next_id),
             next_id,
             counts: Counts::default(),
+            looked: Instant::now(),
             orders,
             reports,
         }
@@ -342,16 +347,21 @@ impl Driver {
     }
 
     fn sleep(&mut self) {
+        let has_left = self.front.has_left();
+        if has_left && self.looked.elapsed() >= LOOK {
+            self.looked = Instant::now();
+            self.front.look_again();
+        }
         if self.front.prepare_sleep() {
             return;
         }
         let mut wait = [PollFd::new(&self.eventfd, PollFlags::IN)];
         let limit = Timespec {
-            tv_sec: STALL_SECONDS,
-            tv_nsec: 0,
+            tv_sec: if has_left { 0 } else { STALL_SECONDS },
+            tv_nsec: if has_left { LOOK.as_nanos() as i64 } else { 0 },
         };
         let ready = poll(&mut wait, Some(&limit)).expect("poll");
-        if ready == 0 && self.under_way != 0 {
+        if ready == 0 && self.under_way != 0 && !has_left {
             eprintln!("asleep with {} requests: {:?}", self.under_way, self.front);
             self.counts.stalls += 1;
         }

@@ -37,6 +37,8 @@ struct Scenario {
     killer: bool,
     /// Whether workers have several requests at a time, and sleep on eventfds.
     several: bool,
+    /// Whether front threads leave requests to workers that are awake, as far as they can.
+    patient: bool,
 }
 
 fn run(scenario: &Scenario) {
@@ -58,7 +60,12 @@ fn run(scenario: &Scenario) {
     } else {
         Segment::create
     };
-    let (segment, fronts) = create(geometry).unwrap();
+    let (segment, mut fronts) = create(geometry).unwrap();
+    if scenario.patient {
+        for front in &mut fronts {
+            front.set_patience(Duration::MAX);
+        }
+    }
     let summary = Supervisor::new(&segment, scenario).run(fronts, total / 4);
     println!("{}: {summary}", scenario.name);
     summary.check();
@@ -74,6 +81,7 @@ fn one_front_thread_respawn_at_once() {
         respawn_delay: Duration::ZERO,
         killer: true,
         several: false,
+        patient: false,
     });
 }
 
@@ -88,6 +96,7 @@ fn one_front_thread_respawn_delayed() {
         respawn_delay: Duration::from_millis(15),
         killer: false,
         several: false,
+        patient: false,
     });
 }
 
@@ -101,6 +110,7 @@ fn two_front_threads_respawn_at_once() {
         respawn_delay: Duration::ZERO,
         killer: true,
         several: false,
+        patient: false,
     });
 }
 
@@ -114,6 +124,21 @@ fn two_front_threads_respawn_delayed() {
         respawn_delay: Duration::from_millis(15),
         killer: true,
         several: false,
+        patient: false,
+    });
+}
+
+#[test]
+fn requests_are_left_to_workers_that_die() {
+    run(&Scenario {
+        name: "requests are left to workers that die",
+        fronts: 2,
+        slots: 32,
+        concurrency: 12,
+        respawn_delay: Duration::from_millis(15),
+        killer: true,
+        several: false,
+        patient: true,
     });
 }
 
@@ -127,6 +152,7 @@ fn several_requests_at_a_time_respawn_at_once() {
         respawn_delay: Duration::ZERO,
         killer: true,
         several: true,
+        patient: false,
     });
 }
 
@@ -140,5 +166,6 @@ fn several_requests_at_a_time_respawn_delayed() {
         respawn_delay: Duration::from_millis(15),
         killer: true,
         several: true,
+        patient: false,
     });
 }
