@@ -110,7 +110,7 @@ impl Front {
         let queued = self.queued();
         if queued == 0 {
             self.patience.left = false;
-        } else if self.tail - queued < kept_waiting && self.rewake() {
+        } else if self.tail.saturating_sub(queued) < kept_waiting && self.rewake() {
             // Somebody slept. Where nobody does, leaving it was no mistake.
             self.patience.disappointed();
         }

@@ -54,6 +54,17 @@ fn completions_are_checked() {
 }
 
 #[test]
+fn an_overwritten_head_does_not_harm_the_second_look() {
+    let (segment, mut front) = pool(8);
+    push(&mut front, 1);
+    for head in [u64::MAX, 3, 1 << 40, 0] {
+        let word = &segment.memory.ring(0).head.0;
+        word.store(head, Ordering::SeqCst);
+        assert!(front.look_again(), "{head}: something seems to be queued");
+    }
+}
+
+#[test]
 fn an_overwritten_ring_is_a_fault_and_no_hang() {
     let (segment, mut front) = pool(2);
     for id in 1..=2 {
