@@ -90,7 +90,8 @@ bool howdah_queue_above_mean(const struct howdah_queue *queue, uint64_t now_ns);
 bool howdah_queue_park(struct howdah_queue *queue);
 bool howdah_queue_unpark(struct howdah_queue *queue);
 
-/* The worker was woken for a request that it does not take: the wake goes to another worker. */
+/* The worker leaves, and may have been woken for a request or one may be left to it: if any is queued, another
+ * worker is woken. */
 void howdah_queue_hand_wake_on(struct howdah_queue *queue);
 
 /* Names the request that runs from now on, for the front and the log. */

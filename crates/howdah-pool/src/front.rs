@@ -21,11 +21,12 @@ use std::time::{Duration, Instant};
 use howdah_shm::{Cancel, Event, FillError, Front, SlotId, Update, WorkerId};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
 use self::patience::Crowding;
 use crate::alarm::Alarm;
+use crate::chore::Chore;
 use crate::exchange::{Exchange, ExchangeState};
 use crate::load::{Joined, Load};
 use crate::messages::{KillReason, ToFront, ToSupervisor};
@@ -114,12 +115,10 @@ pub(crate) struct Inner {
     table: RefCell<Table>,
     /// Wakes the reactor when workers write it; edge-triggered, so nobody has to read it.
     _eventfd: AsyncFd<OwnedFd>,
-    sweeping: Cell<bool>,
-    sweeper: Notify,
-    crowding: RefCell<Crowding>,
-    /// Requests that were left to workers that are awake are looked after.
-    watching: Cell<bool>,
-    watcher: Notify,
+    sweep: Chore,
+    /// None: no request is left to workers that are awake.
+    crowding: Option<RefCell<Crowding>>,
+    second_look: Chore,
     /// There is no worker any more, and will be none.
     ended: Cell<bool>,
 }
@@ -173,6 +172,7 @@ impl PoolFront {
         if seed.options.max_in_flight.is_none() {
             others.clear();
         }
+        let alarm = seed.options.may_leave().then(Alarm::new).transpose()?;
         let inner = Rc::new(Inner {
             pool: seed.pool,
             scales: seed.options.serving_max() > seed.options.serving_min(),
@@ -186,20 +186,18 @@ impl PoolFront {
                 waiting: VecDeque::new(),
             }),
             _eventfd: register(eventfd, Interest::READABLE)?,
-            sweeping: Cell::new(false),
-            sweeper: Notify::new(),
-            crowding: RefCell::new(Crowding::new()),
-            watching: Cell::new(false),
-            watcher: Notify::new(),
+            sweep: Chore::default(),
+            crowding: alarm.is_some().then(|| RefCell::new(Crowding::new())),
+            second_look: Chore::default(),
             ended: Cell::new(false),
         });
         FRONTS.with_borrow_mut(|fronts| fronts.push(inner.clone()));
         inner.be_patient();
-        let looking = [
-            tokio::task::spawn_local(sweep(inner.clone())).abort_handle(),
-            tokio::task::spawn_local(patience::look_again(inner.clone(), Alarm::new()?))
-                .abort_handle(),
-        ];
+        let mut looking = vec![tokio::task::spawn_local(sweep(inner.clone())).abort_handle()];
+        if let Some(alarm) = alarm {
+            let second = patience::look_again(inner.clone(), alarm);
+            looking.push(tokio::task::spawn_local(second).abort_handle());
+        }
         tokio::task::spawn_local(listen(inner.clone(), seed.receiver, looking));
         Ok(Self {
             inner,
@@ -316,9 +314,7 @@ impl Inner {
         if self.scales && self.load.press(before) {
             self.send(ToSupervisor::Pressure { pool: self.pool });
         }
-        if !self.sweeping.replace(true) {
-            self.sweeper.notify_one();
-        }
+        self.sweep.want();
         Ok(admission)
     }
 
@@ -614,7 +610,7 @@ impl Drop for WaiterGuard<'_> {
 async fn listen(
     inner: Rc<Inner>,
     mut receiver: mpsc::UnboundedReceiver<ToFront>,
-    looking: [AbortHandle; 2],
+    looking: Vec<AbortHandle>,
 ) {
     while let Some(message) = receiver.recv().await {
         match message {
@@ -633,7 +629,7 @@ async fn listen(
 /// Looks at limits while requests are under way; sleeps otherwise, so that an idle server is idle.
 async fn sweep(inner: Rc<Inner>) {
     loop {
-        inner.sweeper.notified().await;
+        inner.sweep.wanted().await;
         loop {
             tokio::time::sleep(SWEEP).await;
             inner.be_patient();
@@ -641,7 +637,7 @@ async fn sweep(inner: Rc<Inner>) {
                 break;
             }
         }
-        inner.sweeping.set(false);
+        inner.sweep.done();
     }
 }
 

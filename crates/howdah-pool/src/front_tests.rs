@@ -634,6 +634,7 @@ fn an_observer_hears_of_the_claim_and_the_end_once() {
 
 #[test]
 fn a_fast_request_does_not_wait_behind_a_slow_one() {
+    const SLOW: u64 = 5000;
     let mut harness = Harness::new(|_| {});
     let (open, gate): (Sender<()>, Receiver<()>) = channel();
     let (gate, (started, waits)) = (Arc::new(Mutex::new(gate)), channel());
@@ -675,5 +676,3 @@ fn a_fast_request_does_not_wait_behind_a_slow_one() {
         assert_eq!(slow.await.expect("no panic"), format!("request {SLOW}"));
     });
 }
-
-const SLOW: u64 = 5000;

@@ -17,6 +17,7 @@
 
 mod alarm;
 mod blocked;
+mod chore;
 mod control;
 mod encode;
 mod ends;

@@ -236,6 +236,12 @@ impl PoolOptions {
         self.worker().is_some_and(|worker| worker.one_request)
     }
 
+    /// A worker that is done with a request looks for the next one, so requests may be left to those that are
+    /// awake. A fork that has one request does not, and coroutines have their own way.
+    pub(crate) fn may_leave(&self) -> bool {
+        !self.one_request() && self.concurrency().is_none()
+    }
+
     /// Several requests at a time in each worker.
     pub(crate) fn concurrency(&self) -> Option<&Concurrency> {
         self.worker()?.concurrency.as_ref()

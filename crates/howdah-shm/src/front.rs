@@ -56,8 +56,8 @@ pub struct Front {
     cursor: usize,
     /// For what is read of responses.
     pub(crate) buffers: Buffers,
-    /// `Send`, but not `Sync`.
     patience: Patience,
+    /// `Send`, but not `Sync`.
     one_thread: PhantomData<Cell<()>>,
 }
 

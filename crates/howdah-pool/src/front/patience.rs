@@ -62,12 +62,12 @@ fn waits(last: Schedstat, now: Schedstat) -> bool {
 }
 
 impl Inner {
-    /// Leaves as much to workers that are awake as is good with the processors as they are. A fork that has
-    /// one request does not look for another.
+    /// Leaves as much to workers that are awake as is good with the processors as they are.
     pub(super) fn be_patient(&self) {
-        let limit = if self.options.one_request() {
-            Duration::ZERO
-        } else if self.crowding.borrow_mut().is_crowded() {
+        let Some(crowding) = &self.crowding else {
+            return;
+        };
+        let limit = if crowding.borrow_mut().is_crowded() {
             CROWDED
         } else {
             FREE
@@ -77,9 +77,8 @@ impl Inner {
 
     /// A request was queued: if it was left, it is looked after.
     pub(super) fn watch(&self, shm: &Front) {
-        if !self.watching.get() && shm.has_left() {
-            self.watching.set(true);
-            self.watcher.notify_one();
+        if shm.has_left() {
+            self.second_look.want();
         }
     }
 }
@@ -87,14 +86,14 @@ impl Inner {
 /// Looks at requests that were left until none is queued; sleeps otherwise.
 pub(super) async fn look_again(inner: Rc<Inner>, alarm: Alarm) {
     loop {
-        inner.watcher.notified().await;
+        inner.second_look.wanted().await;
         while inner.table.borrow_mut().shm.look_again() {
             if let Err(error) = alarm.sleep(LOOK).await {
                 tracing::error!(target: "howdah::pool", pool = inner.options.name, %error, "a timer failed");
                 tokio::time::sleep(LOOK).await;
             }
         }
-        inner.watching.set(false);
+        inner.second_look.done();
     }
 }
 

@@ -95,7 +95,9 @@ impl Front {
     /// [`Front::look_again`] every few milliseconds while [`Front::has_left`]. Concurrent pools have
     /// their own way and take no notice.
     pub fn set_patience(&mut self, limit: Duration) {
-        self.patience.limit_ns = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
+        if matches!(self.segment.sleep, Sleep::OnFutex) {
+            self.patience.limit_ns = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
+        }
     }
 
     /// Whether requests that woke nobody may still be queued.
@@ -129,7 +131,7 @@ impl Front {
     /// Whether a request that was just queued is left to workers that are awake. To be called after the
     /// barrier: a worker that is about to sleep is seen to be, or sees the request.
     pub(super) fn is_left(&mut self) -> bool {
-        if self.patience.limit_ns == 0 || matches!(self.segment.sleep, Sleep::OnEvent(_)) {
+        if self.patience.limit_ns == 0 {
             return false;
         }
         let memory = &self.segment.memory;
