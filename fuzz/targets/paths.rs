@@ -22,7 +22,12 @@ mod path;
 #[path = "../../crates/howdah-http/src/route/parameters.rs"]
 mod parameters;
 
+#[allow(dead_code, reason = "private to its crate")]
+#[path = "../../crates/howdah-http/src/route/replacement.rs"]
+mod replacement;
+
 use parameters::Parameters;
+use replacement::Replacement;
 
 /// The longest query that `http` takes behind `/?`, in bytes: offsets in a URI are `u16`.
 const MAX_QUERY: usize = (u16::MAX - 1) as usize - "/?".len();
@@ -136,7 +141,11 @@ fn check_query(query: &str, changes: &[Change<'_>]) {
             'r' => parameters.rename(name, value),
             _ => {
                 let name = (!name.is_empty()).then_some(*name);
-                WORDS.with(|words| parameters.replace(name, words, value));
+                let mut value = Replacement::new(*value);
+                WORDS.with(|words| parameters.replace(name, words, &mut value));
+                if value.is_too_long() {
+                    return;
+                }
             }
         }
         apply(&mut expected, (*kind, name, value));

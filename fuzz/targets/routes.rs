@@ -61,6 +61,9 @@ mod policy;
 #[path = "../../crates/howdah-http/src/route/proxies.rs"]
 mod proxies;
 #[allow(dead_code, reason = "private to its crate")]
+#[path = "../../crates/howdah-http/src/route/replacement.rs"]
+mod replacement;
+#[allow(dead_code, reason = "private to its crate")]
 #[path = "../../crates/howdah-http/src/route/root.rs"]
 mod root;
 #[allow(dead_code, reason = "private to its crate")]
@@ -84,8 +87,8 @@ mod texts;
 
 use context::{Context, LogChoice};
 use neighbours::{
-    Outcome, Refusal, RouteError, RouteErrorKind, answer, application, auth, clock, copy, encode,
-    error, header, intercept, trace,
+    Refusal, RouteError, RouteErrorKind, answer, application, auth, clock, copy, encode, error,
+    header, intercept, trace,
 };
 
 /// What is the same for all requests, as on a front thread.
@@ -181,6 +184,7 @@ fn run(data: &[u8]) -> Option<()> {
         for order in orders {
             changes::run(order, &thread.words, &mut context)?;
             assert!(texts::is_clean(&context.path), "{:?}", context.path);
+            assert!(context.path.len() + context.query().len() <= replacement::MAX_LEN);
         }
         texts::check(&context);
         Some(())

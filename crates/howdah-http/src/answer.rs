@@ -45,6 +45,10 @@ pub(crate) fn bad_request(reason: &str) -> Response<Content> {
     explain(StatusCode::BAD_REQUEST, reason)
 }
 
+pub(crate) fn uri_too_long(reason: &str) -> Response<Content> {
+    explain(StatusCode::URI_TOO_LONG, reason)
+}
+
 pub(crate) fn not_found() -> Response<Content> {
     let body = Bytes::from_static(b"404 Not Found\n");
     failure(text(StatusCode::NOT_FOUND, body), Cow::Borrowed(""))

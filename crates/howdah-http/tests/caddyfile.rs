@@ -339,6 +339,61 @@ fn changes_of_the_uri() {
     );
 }
 
+/// What is replaced and what takes its place can both be the client's: the product of their lengths would be
+/// tens of megabytes here.
+#[test]
+fn changes_that_multiply_are_refused() {
+    let directory = tree();
+    let long = "{query}".repeat(20);
+    let harness = serve(
+        directory.path(),
+        &format!(
+            "uri /text/* replace k {{query}}\nuri /one/* replace k {{query}} 1\n\
+             uri /path/* path_regexp k {{query}}\n\
+             uri /query/* query * k {{http.request.header.x}}\nrewrite /many/* /{long}\n\
+             header /few/* X-A yes\nheader /few/* X-A e {{query}}\n\
+             header /all/* X-A aaaaa\nheader /all/* X-A a {long}\nroute {{\nrespond {{path}}\n}}"
+        ),
+    );
+    let many = "k".repeat(4000);
+    let parameters = "k=k&".repeat(1000);
+    let field = format!("X: {many}\r\n");
+    for (target, field) in [
+        (format!("/text/{many}?{many}"), ""),
+        (format!("/path/{many}?{many}"), ""),
+        (format!("/query/?{parameters}"), &*field),
+        (format!("/many/?{many}"), ""),
+    ] {
+        let reply = harness.get_with(&target, field);
+        let refused = "the configuration made the URI too long\n";
+        assert_eq!((reply.status, reply.text()), (414, refused));
+    }
+
+    // One find of many, and a byte for each.
+    let others = "b".repeat(4000);
+    for (target, expected) in [
+        (
+            format!("/one/k{others}?{others}"),
+            format!("/one/{others}{others}"),
+        ),
+        (format!("/text/{many}?b"), format!("/text/{others}")),
+        (format!("/path/{many}?b"), format!("/path/{others}")),
+    ] {
+        let reply = harness.get(&target);
+        assert!(
+            reply.text() == expected,
+            "{} {}",
+            reply.status,
+            &target[..7]
+        );
+    }
+
+    let reply = harness.get(&format!("/few/?{others}"));
+    assert!(reply.header("x-a") == Some(&format!("y{others}s")));
+    let reply = harness.get(&format!("/all/?{others}"));
+    assert_eq!((reply.status, reply.header("x-a")), (200, None));
+}
+
 #[test]
 fn escaped_and_timed() {
     let directory = tree();

@@ -4,12 +4,12 @@ use std::rc::Rc;
 
 use howdah_config::model::{Matcher as Model, Part, QueryChange, Template, UriChange as Change};
 
+use crate::LETTERS;
 use crate::context::Context;
 use crate::matcher::Matcher;
 use crate::notes::Regexp;
 use crate::texts::placeholder;
 use crate::uri::{Rewrite, UriChange};
-use crate::{LETTERS, Outcome};
 
 /// Carries out one change; `None`: the request is refused.
 pub(crate) fn run(order: &str, words: &Rc<Regexp>, context: &mut Context<'_>) -> Option<()> {
@@ -52,14 +52,11 @@ pub(crate) fn run(order: &str, words: &Rc<Regexp>, context: &mut Context<'_>) ->
         Change::StripPrefix(_) | Change::StripSuffix(_) => Some(context.path.len()),
         _ => None,
     };
-    match UriChange::compile(&change).expect("a change").run(context) {
-        Outcome::Answer => None,
-        Outcome::Next => {
-            // Nothing comes to it but the slash that a path has.
-            assert!(stripped.is_none_or(|before| context.path.len() <= before));
-            Some(())
-        }
-    }
+    let change = UriChange::compile(&change).expect("a change");
+    change.run(context).ok()?;
+    // Nothing comes to it but the slash that a path has.
+    assert!(stripped.is_none_or(|before| context.path.len() <= before));
+    Some(())
 }
 
 /// `{p}` and others become placeholders, the rest is text.

@@ -31,17 +31,6 @@ impl From<RouteErrorKind> for RouteError {
 /// The answer to a request that cannot be what the configuration makes of it.
 pub(crate) type Refusal = Box<answer::Refused>;
 
-pub(crate) enum Outcome {
-    Next,
-    Answer,
-}
-
-impl Outcome {
-    pub(crate) fn answer(_: answer::Refused) -> Self {
-        Self::Answer
-    }
-}
-
 /// `howdah_http::answer`.
 pub(crate) mod answer {
     #[derive(Debug)]
@@ -50,6 +39,10 @@ pub(crate) mod answer {
     pub(crate) fn bad_request(reason: &str) -> Refused {
         assert!(!reason.is_empty());
         Refused
+    }
+
+    pub(crate) fn uri_too_long(reason: &str) -> Refused {
+        bad_request(reason)
     }
 }
 

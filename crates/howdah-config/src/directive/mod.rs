@@ -227,7 +227,8 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                         block has one change on each line. Those with `-`, `?` or `>` in front (`>NAME \
                         VALUE` sets a field too) are made after the others, and of several `header` with \
                         them the last first, so that one for a longer path has the last word.",
-                differs: "No `match`.",
+                differs: "No `match`. A field for which replacements make more than 65,534 bytes is left \
+                          out.",
                 example: "header X-Frame-Options DENY",
             },
             header::read,
@@ -306,7 +307,7 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 syntax: "uri [MATCHER] strip_prefix|strip_suffix TEXT  or  uri [MATCHER] replace FIND REPLACE [LIMIT]  or  uri [MATCHER] path_regexp FIND REPLACE  or  uri [MATCHER] query CHANGE|{ CHANGE … }",
                 default: "",
                 about: "Changes the path: takes TEXT off its start or end (case does not matter), replaces a text in path and query, or what a regular expression finds in the path (`$1` is its first group). A CHANGE of the query is `NAME VALUE` (set), `+NAME VALUE` (add), `-NAME` (delete), `OLD>NEW` (rename) or `NAME REGEXP REPLACEMENT` (in the value; `*` for all names).",
-                differs: "With `query`, parameters that are not changed stay as they were sent, in their order.",
+                differs: "With `query`, parameters that are not changed stay as they were sent, in their order. A URI that gets longer than 65,534 bytes is answered 414, by `rewrite` too.",
                 example: "uri strip_prefix /api",
             },
             request::uri,

@@ -5,10 +5,11 @@ use std::rc::Rc;
 use howdah_config::model::HeaderChange;
 use http::HeaderMap;
 use http::header::{HeaderName, HeaderValue};
-use regex::bytes::Regex;
+use regex::bytes::{Regex, Replacer};
 
 use super::context::Context;
 use super::pattern::Pattern;
+use super::replacement::Replacement;
 use super::template::{Text, Use};
 use super::{RouteError, RouteErrorKind};
 
@@ -187,15 +188,10 @@ impl Pending {
             }
             Change::Replace(name, regex, _) => {
                 let replacement = self.value.as_ref().map_or(&b""[..], HeaderValue::as_bytes);
-                let Some(values) = headers.get_all(name).iter().next().map(|_| {
-                    headers
-                        .get_all(name)
-                        .iter()
-                        .map(|value| replace(value, regex, replacement))
-                }) else {
-                    return;
-                };
-                let values: Vec<HeaderValue> = values.collect();
+                let values = headers.get_all(name).iter();
+                let values: Vec<HeaderValue> = values
+                    .filter_map(|value| replace(value, regex, replacement))
+                    .collect();
                 headers.remove(name);
                 for value in values {
                     headers.append(name, value);
@@ -205,10 +201,16 @@ impl Pending {
     }
 }
 
-fn replace(value: &HeaderValue, regex: &Regex, replacement: &[u8]) -> HeaderValue {
-    let replaced = regex.replace_all(value.as_bytes(), replacement);
+/// `None`: the value would be too long.
+fn replace(value: &HeaderValue, regex: &Regex, replacement: &[u8]) -> Option<HeaderValue> {
+    let mut replacement = Replacement::new(replacement);
+    let replaced = regex.replace_all(value.as_bytes(), replacement.by_ref());
+    if replacement.is_too_long() {
+        tracing::warn!("a header was left out: what replaces text in its value is too long");
+        return None;
+    }
     // Both texts are valid values, so what is made of them is one too.
-    HeaderValue::from_bytes(&replaced).unwrap_or_else(|_| value.clone())
+    Some(HeaderValue::from_bytes(&replaced).unwrap_or_else(|_| value.clone()))
 }
 
 fn pick(constant: &Value, evaluated: Option<HeaderValue>) -> HeaderValue {

@@ -21,6 +21,7 @@ mod php;
 mod policy;
 pub(crate) mod proxies;
 pub(crate) mod proxy;
+mod replacement;
 mod root;
 mod template;
 mod uri;
@@ -115,6 +116,11 @@ type Refusal = Box<Response<Content>>;
 impl Outcome {
     fn answer(response: Response<Content>) -> Self {
         Self::Answer(Box::new(response))
+    }
+
+    /// Of a change of the request.
+    fn of(change: Result<(), Refusal>) -> Self {
+        change.map_or_else(Self::Answer, |()| Self::Next)
     }
 }
 
@@ -508,10 +514,7 @@ impl Handler {
                 let location = to.evaluate(context, Use::Uri);
                 Outcome::answer(answer::redirect(*status, &location))
             }
-            Self::Rewrite(rewrite) => match rewrite.run(context) {
-                Ok(()) => Outcome::Next,
-                Err(refusal) => Outcome::Answer(refusal),
-            },
+            Self::Rewrite(rewrite) => Outcome::of(rewrite.run(context)),
             Self::StripPrefix(prefix) => {
                 strip_prefix(prefix, context);
                 Outcome::Next
@@ -614,7 +617,7 @@ impl Handler {
                 }
                 Err(refusal) => Outcome::Answer(refusal),
             },
-            Self::Uri(change) => change.run(context),
+            Self::Uri(change) => Outcome::of(change.run(context)),
             Self::RequestHeader(changes) => {
                 change_request(changes, context);
                 Outcome::Next

@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
-use regex::Regex;
+use regex::{Regex, Replacer};
 
+use super::replacement::Replacement;
 use crate::path;
 
 /// Escaped in a name or value.
@@ -87,12 +88,18 @@ impl<'q> Parameters<'q> {
         self.pairs.push(Pair::new(name, value));
     }
 
-    /// Replaces what is found in values; `None`: in those of all names.
-    pub(super) fn replace(&mut self, name: Option<&str>, find: &Regex, replace: &str) {
+    /// Replaces what is found in values; `None`: in those of all names. To be refused if the replacement
+    /// is too long then.
+    pub(super) fn replace(
+        &mut self,
+        name: Option<&str>,
+        find: &Regex,
+        replace: &mut Replacement<'_, str>,
+    ) {
         let wanted = |pair: &&mut Pair<'_>| name.is_none_or(|name| pair.name == name);
         for pair in self.pairs.iter_mut().filter(wanted) {
             let value = pair.value();
-            if let Cow::Owned(replaced) = find.replace_all(&value, replace) {
+            if let Cow::Owned(replaced) = find.replace_all(&value, replace.by_ref()) {
                 *pair = Pair::new(&pair.name, &replaced);
             }
         }

@@ -1,14 +1,15 @@
 //! `rewrite` and `uri`: changes of path and query.
 
 use howdah_config::model;
-use regex::Regex;
+use regex::{Regex, Replacer};
 
 use super::candidate::split_query;
 use super::context::Context;
 use super::notes;
+use super::replacement::{MAX_LEN, Replacement};
 use super::template::{Text, Use};
 use super::uri_query::{self, QueryChange};
-use super::{Outcome, Refusal, RouteError};
+use super::{Refusal, RouteError};
 use crate::{answer, path};
 
 /// A compiled `rewrite`.
@@ -43,10 +44,7 @@ impl Rewrite {
             None => (evaluated.as_str(), None),
         };
         if !new_path.is_empty() {
-            match path::normalise(new_path) {
-                Ok(path) => context.set_path(path.into_owned()),
-                Err(error) => return Err(Box::new(answer::bad_request(&error.to_string()))),
-            }
+            set_path(new_path, context)?;
         }
         let query = match own_query {
             Some(own) if !self.has_query() => Some(own.to_owned()),
@@ -55,7 +53,7 @@ impl Rewrite {
         if query.is_some() {
             context.query = query;
         }
-        Ok(())
+        check_len(context)
     }
 }
 
@@ -101,7 +99,7 @@ impl UriChange {
         })
     }
 
-    pub(super) fn run(&self, context: &mut Context<'_>) -> Outcome {
+    pub(super) fn run(&self, context: &mut Context<'_>) -> Result<(), Refusal> {
         match self {
             Self::StripPrefix(prefix) => {
                 let prefix = prefix.evaluate(context, Use::File);
@@ -129,29 +127,34 @@ impl UriChange {
                 let target = context.target();
                 let find = find.evaluate(context, Use::Uri);
                 let replace = replace.evaluate(context, Use::Uri);
-                if !find.is_empty() && target.contains(&*find) {
-                    let replaced = target.replacen(&*find, &replace, limit.unwrap_or(usize::MAX));
-                    return set_target(&replaced, context);
+                let found = match (find.is_empty(), *limit) {
+                    (true, _) => 0,
+                    (false, None) => target.matches(&*find).count(),
+                    (false, Some(limit)) => target.matches(&*find).take(limit).count(),
+                };
+                if found > 0 {
+                    if found.saturating_mul(replace.len()) > MAX_LEN {
+                        return Err(too_long());
+                    }
+                    set_target(&target.replacen(&*find, &replace, found), context)?;
                 }
             }
             Self::Regexp { find, replace } => {
                 let path = path::encode(&context.path);
                 let replace = replace.evaluate(context, Use::Uri);
-                let replaced = find.replace_all(&path, &*replace);
+                let mut replace = Replacement::new(&*replace);
+                let replaced = find.replace_all(&path, replace.by_ref());
+                if replace.is_too_long() {
+                    return Err(too_long());
+                }
                 if replaced != path {
-                    return match path::normalise(&replaced) {
-                        Ok(path) => {
-                            let path = path.into_owned();
-                            context.set_path(path);
-                            Outcome::Next
-                        }
-                        Err(error) => Outcome::answer(answer::bad_request(&error.to_string())),
-                    };
+                    let replaced = replaced.into_owned();
+                    set_path(&replaced, context)?;
                 }
             }
-            Self::Query(changes) => uri_query::run(changes, context),
+            Self::Query(changes) => uri_query::run(changes, context)?,
         }
-        Outcome::Next
+        check_len(context)
     }
 }
 
@@ -178,15 +181,35 @@ fn is_same(one: char, other: char) -> bool {
     one == other || one.to_lowercase().eq(other.to_lowercase())
 }
 
-fn set_target(target: &str, context: &mut Context<'_>) -> Outcome {
-    let (new_path, query) = target.split_once('?').unwrap_or((target, ""));
-    let path = match path::normalise(new_path) {
-        Ok(path) => path.into_owned(),
-        Err(error) => return Outcome::answer(answer::bad_request(&error.to_string())),
-    };
-    context.set_path(path);
+fn set_path(escaped: &str, context: &mut Context<'_>) -> Result<(), Refusal> {
+    match path::normalise(escaped) {
+        Ok(path) => {
+            context.set_path(path.into_owned());
+            Ok(())
+        }
+        Err(error) => Err(Box::new(answer::bad_request(&error.to_string()))),
+    }
+}
+
+fn set_target(target: &str, context: &mut Context<'_>) -> Result<(), Refusal> {
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    set_path(path, context)?;
     if query != context.query() {
         context.query = Some(query.to_owned());
     }
-    Outcome::Next
+    Ok(())
+}
+
+/// A configuration may have many changes; each can make a multiple of what it finds.
+fn check_len(context: &Context<'_>) -> Result<(), Refusal> {
+    if context.path.len() + context.query().len() > MAX_LEN {
+        return Err(too_long());
+    }
+    Ok(())
+}
+
+pub(super) fn too_long() -> Refusal {
+    Box::new(answer::uri_too_long(
+        "the configuration made the URI too long",
+    ))
 }

@@ -5,8 +5,10 @@ use regex::Regex;
 
 use super::context::Context;
 use super::parameters::Parameters;
+use super::replacement::Replacement;
 use super::template::{Text, Use};
-use super::{RouteError, notes};
+use super::uri::too_long;
+use super::{Refusal, RouteError, notes};
 
 /// A compiled [`model::QueryChange`].
 #[derive(Debug)]
@@ -61,7 +63,7 @@ impl QueryChange {
         })
     }
 
-    fn apply(&self, parameters: &mut Parameters<'_>, context: &Context<'_>) {
+    fn apply(&self, parameters: &mut Parameters<'_>, context: &Context<'_>) -> Result<(), Refusal> {
         let text = |text: &Text| text.evaluate(context, Use::File).into_owned();
         match self {
             Self::Rename { old, new } => parameters.rename(&text(old), &text(new)),
@@ -73,22 +75,29 @@ impl QueryChange {
                 replace,
             } => {
                 let name = name.as_ref().map(text);
-                parameters.replace(name.as_deref(), find, &text(replace));
+                let replace = text(replace);
+                let mut replace = Replacement::new(&*replace);
+                parameters.replace(name.as_deref(), find, &mut replace);
+                if replace.is_too_long() {
+                    return Err(too_long());
+                }
             }
             Self::Delete(name) => parameters.delete(&text(name)),
         }
+        Ok(())
     }
 }
 
 /// Makes the changes one after another.
-pub(super) fn run(changes: &[QueryChange], context: &mut Context<'_>) {
+pub(super) fn run(changes: &[QueryChange], context: &mut Context<'_>) -> Result<(), Refusal> {
     let sent = context.query();
     let mut parameters = Parameters::sent(sent);
     for change in changes {
-        change.apply(&mut parameters, context);
+        change.apply(&mut parameters, context)?;
     }
     let query = parameters.text();
     if query != sent {
         context.query = Some(query);
     }
+    Ok(())
 }
