@@ -61,16 +61,23 @@ def new_folder(wanted: Path | None, begin: str = "") -> Path:
     return folder
 
 
+def place_of(more: Path, name: str) -> Path:
+    """Where a run that is taken along is kept: behind those before it, and once."""
+    kept = list(more.iterdir()) if more.exists() else []
+    same = (place for place in kept if place.name.partition("-")[2] == name)
+    return next(same, more / f"{len(kept) + 1}-{name}")
+
+
 def write_reports(folder: Path, faults: Path | None = None, more: Sequence[Path] = ()) -> None:
     """Writes report.md and report.html into the folder of a run."""
     if faults is not None:
         shutil.copytree(faults, folder / "faults", dirs_exist_ok=True)
-    for number, other in enumerate(more, 1):
+    for other in more:
         # Read first: what is no run is not copied.
         load_run(other)
         shutil.copytree(
             other,
-            folder / MORE / f"{number}-{other.name}",
+            place_of(folder / MORE, other.name),
             # The report of the whole has all of it.
             ignore=shutil.ignore_patterns("report.*"),
             dirs_exist_ok=True,

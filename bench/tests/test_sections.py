@@ -327,8 +327,11 @@ class MoreTest(unittest.TestCase):
             )
             for name in ("report.md", "report.html"):
                 self.assertIn("Something else: a run of its own", (first / name).read_text())
+            write_reports(first, more=[second])
+            self.assertEqual(len(load_run(first).more), 1, "once, however often it is named")
             recorded(Path(scratch) / "half", three_rounds(), complete=False)
             write_reports(first, more=[Path(scratch) / "half"])
+            self.assertEqual(len(load_run(first).more), 2, "beside the one from before")
             with self.assertRaisesRegex(BenchError, "interrupted"):
                 publish(first, "x", Path(scratch) / "results", Path(scratch) / "page.md")
             with self.assertRaisesRegex(BenchError, r"run\.json is missing"):
