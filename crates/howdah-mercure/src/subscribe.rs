@@ -53,8 +53,11 @@ pub(crate) fn subscribe(hub: &Arc<Hub>, request: &Request<'_>) -> Response<Body>
     }
     let since = since(hub, request);
     let claims = claims.unwrap_or_default();
-    let left = claims.expires.map(|expires| {
-        let expires = UNIX_EPOCH + Duration::from_secs(expires);
+    // Of a token: it may say any number.
+    let expires = claims
+        .expires
+        .and_then(|expires| UNIX_EPOCH.checked_add(Duration::from_secs(expires)));
+    let left = expires.map(|expires| {
         expires
             .duration_since(SystemTime::now())
             .unwrap_or_default()

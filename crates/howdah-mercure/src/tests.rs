@@ -434,6 +434,15 @@ async fn a_connection_ends_with_its_token() {
     assert!(available(&mut own).await.1);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_token_may_end_after_all_time() {
+    let hub = Hub::new(options());
+    let never = token(&json!({}), Some(u64::MAX));
+    let mut own = subscribe(&hub, "topic=t", &[bearer(&never)]);
+    tokio::time::advance(Duration::from_secs(101)).await;
+    assert!(!available(&mut own).await.1);
+}
+
 #[tokio::test]
 async fn a_hub_that_closes_ends_its_subscriptions() {
     let hub = Hub::new(options());

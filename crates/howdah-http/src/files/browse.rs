@@ -7,6 +7,7 @@ use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use http::request::Parts;
 use http::{Response, StatusCode};
 
+use super::conditional::date;
 use crate::response::Content;
 use crate::route::FileJob;
 use crate::{answer, path};
@@ -130,8 +131,8 @@ fn as_html(shown: &str, entries: &[Entry]) -> String {
         } else {
             entry.size.to_string()
         };
-        let time = UNIX_EPOCH + std::time::Duration::from_secs(entry.modified);
-        let time = httpdate::fmt_http_date(time);
+        let time = i64::try_from(entry.modified).ok().and_then(date);
+        let time = time.unwrap_or_default();
         // A `String` takes all that is written to it.
         let _ = writeln!(
             page,
@@ -187,4 +188,28 @@ fn json_text(text: &str) -> String {
         }
     }
     escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_may_be_of_any_time() {
+        for (modified, shown) in [
+            (0, "<td>Thu, 01 Jan 1970 00:00:00 GMT</td>"),
+            (253_402_300_799, "<td>Fri, 31 Dec 9999 23:59:59 GMT</td>"),
+            (253_402_300_800, "<td>7</td><td></td>"),
+            (u64::MAX, "<td>7</td><td></td>"),
+        ] {
+            let entry = Entry {
+                name: "a".into(),
+                is_directory: false,
+                size: 7,
+                modified,
+            };
+            let page = as_html("/", &[entry]);
+            assert!(page.contains(shown), "{modified}: {page}");
+        }
+    }
 }

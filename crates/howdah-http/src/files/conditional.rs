@@ -37,7 +37,7 @@ impl Version {
         Self {
             identity,
             etag,
-            last_modified: date(seconds),
+            last_modified: date(seconds).and_then(|date| HeaderValue::try_from(date).ok()),
         }
     }
 
@@ -84,14 +84,15 @@ pub(super) fn range_applies(headers: &HeaderMap, version: &Version) -> bool {
     parse_date(value) == Some(version.modified())
 }
 
-fn date(seconds: i64) -> Option<HeaderValue> {
+/// Seconds since 1970 as HTTP writes them; `None`: it cannot. A file system may have kept any number.
+pub(super) fn date(seconds: i64) -> Option<String> {
     let seconds = u64::try_from(seconds).ok()?;
     // The last second of the year 9999, where HTTP's dates end.
     if seconds > 253_402_300_799 {
         return None;
     }
     let date = UNIX_EPOCH + Duration::from_secs(seconds);
-    HeaderValue::try_from(httpdate::fmt_http_date(date)).ok()
+    Some(httpdate::fmt_http_date(date))
 }
 
 fn parse_date(value: &HeaderValue) -> Option<i64> {
