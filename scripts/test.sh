@@ -29,7 +29,8 @@ export HOWDAH_FAULTY_PHP=$PWD/target/debug/faults/howdah-php
 # nohup and some supervisors have SIGHUP ignored, by which the tests reload.
 step "end to end, conformance" tests/databases.sh env --default-signal=HUP cargo test --locked -p howdah-tests
 step "bench harness" make -s -C bench test
-step "fuzz, 10 s each" fuzz/run.sh all 10 -seed=1
+# As many inputs on each machine, and mostly the same ones.
+step "fuzz, 50,000 inputs each" fuzz/run.sh all 30 -seed=1 -runs=50000
 step "release build" make -s build
 step "real applications" sh -c 'python3 -m unittest discover -q tests/apps && python3 tests/apps/run.py'
 printf '\nall tests passed in %d s\n' $((SECONDS - began))
