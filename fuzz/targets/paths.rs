@@ -27,7 +27,6 @@ mod parameters;
 mod replacement;
 
 use parameters::Parameters;
-use replacement::Replacement;
 
 /// The longest query that `http` takes behind `/?`, in bytes: offsets in a URI are `u16`.
 const MAX_QUERY: usize = (u16::MAX - 1) as usize - "/?".len();
@@ -141,9 +140,10 @@ fn check_query(query: &str, changes: &[Change<'_>]) {
             'r' => parameters.rename(name, value),
             _ => {
                 let name = (!name.is_empty()).then_some(*name);
-                let mut value = Replacement::new(*value);
-                WORDS.with(|words| parameters.replace(name, words, &mut value));
-                if value.is_too_long() {
+                if WORDS
+                    .with(|words| parameters.replace(name, words, value))
+                    .is_err()
+                {
                     return;
                 }
             }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use howdah_config::model::HeaderChange;
 use http::HeaderMap;
 use http::header::{HeaderName, HeaderValue};
-use regex::bytes::{Regex, Replacer};
+use regex::bytes::Regex;
 
 use super::context::Context;
 use super::pattern::Pattern;
@@ -203,12 +203,10 @@ impl Pending {
 
 /// `None`: the value would be too long.
 fn replace(value: &HeaderValue, regex: &Regex, replacement: &[u8]) -> Option<HeaderValue> {
-    let mut replacement = Replacement::new(replacement);
-    let replaced = regex.replace_all(value.as_bytes(), replacement.by_ref());
-    if replacement.is_too_long() {
+    let Ok(replaced) = Replacement::new(replacement).put(regex, value.as_bytes()) else {
         tracing::warn!("a header was left out: what replaces text in its value is too long");
         return None;
-    }
+    };
     // Both texts are valid values, so what is made of them is one too.
     Some(HeaderValue::from_bytes(&replaced).unwrap_or_else(|_| value.clone()))
 }

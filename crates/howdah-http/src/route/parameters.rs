@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
-use regex::{Regex, Replacer};
+use regex::Regex;
 
-use super::replacement::Replacement;
+use super::replacement::{Replacement, TooLong};
 use crate::path;
 
 /// Escaped in a name or value.
@@ -88,21 +88,22 @@ impl<'q> Parameters<'q> {
         self.pairs.push(Pair::new(name, value));
     }
 
-    /// Replaces what is found in values; `None`: in those of all names. To be refused if the replacement
-    /// is too long then.
+    /// Replaces what is found in values; `None`: in those of all names.
     pub(super) fn replace(
         &mut self,
         name: Option<&str>,
         find: &Regex,
-        replace: &mut Replacement<'_, str>,
-    ) {
+        replace: &str,
+    ) -> Result<(), TooLong> {
+        let mut replacement = Replacement::new(replace);
         let wanted = |pair: &&mut Pair<'_>| name.is_none_or(|name| pair.name == name);
         for pair in self.pairs.iter_mut().filter(wanted) {
             let value = pair.value();
-            if let Cow::Owned(replaced) = find.replace_all(&value, replace.by_ref()) {
+            if let Cow::Owned(replaced) = replacement.put(find, &value)? {
                 *pair = Pair::new(&pair.name, &replaced);
             }
         }
+        Ok(())
     }
 
     /// All of that name.

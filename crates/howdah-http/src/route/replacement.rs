@@ -1,14 +1,19 @@
 //! What a regular expression's finds are replaced by, when text and replacement can both be a client's:
 //! the result is as long as their lengths multiplied, gigabytes of two fields of 32 KiB.
 
-use regex::{Captures, Replacer, bytes};
+use std::borrow::Cow;
+
+use regex::{Captures, Regex, Replacer, bytes};
 
 /// Bytes of a URI that was changed, and of what a replacement may bring: no URI that is sent is longer,
 /// nor is it passed on if it is.
 pub(super) const MAX_LEN: usize = 65_534;
 
-/// A replacement with `$1` and `$name` for groups, which brings [`MAX_LEN`] bytes at most, and what one
-/// more find is replaced by. The result is of no use once it [is too long](Self::is_too_long).
+/// More than [`MAX_LEN`].
+#[derive(Debug)]
+pub(super) struct TooLong;
+
+/// A replacement with `$1` and `$name` for groups, which brings [`MAX_LEN`] bytes at most in all texts together.
 pub(super) struct Replacement<'t, T: ?Sized> {
     text: &'t T,
     brought: usize,
@@ -19,8 +24,33 @@ impl<'t, T: ?Sized> Replacement<'t, T> {
         Self { text, brought: 0 }
     }
 
-    pub(super) fn is_too_long(&self) -> bool {
+    fn is_too_long(&self) -> bool {
         self.brought > MAX_LEN
+    }
+
+    fn checked<R>(&self, replaced: R) -> Result<R, TooLong> {
+        if self.is_too_long() {
+            return Err(TooLong);
+        }
+        Ok(replaced)
+    }
+}
+
+impl Replacement<'_, str> {
+    pub(super) fn put<'h>(&mut self, find: &Regex, text: &'h str) -> Result<Cow<'h, str>, TooLong> {
+        let replaced = find.replace_all(text, self.by_ref());
+        self.checked(replaced)
+    }
+}
+
+impl Replacement<'_, [u8]> {
+    pub(super) fn put<'h>(
+        &mut self,
+        find: &bytes::Regex,
+        text: &'h [u8],
+    ) -> Result<Cow<'h, [u8]>, TooLong> {
+        let replaced = find.replace_all(text, bytes::Replacer::by_ref(self));
+        self.checked(replaced)
     }
 }
 

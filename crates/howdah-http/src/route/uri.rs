@@ -1,12 +1,12 @@
 //! `rewrite` and `uri`: changes of path and query.
 
 use howdah_config::model;
-use regex::{Regex, Replacer};
+use regex::Regex;
 
 use super::candidate::split_query;
 use super::context::Context;
 use super::notes;
-use super::replacement::{MAX_LEN, Replacement};
+use super::replacement::{MAX_LEN, Replacement, TooLong};
 use super::template::{Text, Use};
 use super::uri_query::{self, QueryChange};
 use super::{Refusal, RouteError};
@@ -127,14 +127,15 @@ impl UriChange {
                 let target = context.target();
                 let find = find.evaluate(context, Use::Uri);
                 let replace = replace.evaluate(context, Use::Uri);
-                let found = match (find.is_empty(), *limit) {
-                    (true, _) => 0,
-                    (false, None) => target.matches(&*find).count(),
-                    (false, Some(limit)) => target.matches(&*find).take(limit).count(),
+                let found = if find.is_empty() {
+                    0
+                } else {
+                    let found = target.matches(&*find);
+                    found.take(limit.unwrap_or(usize::MAX)).count()
                 };
                 if found > 0 {
                     if found.saturating_mul(replace.len()) > MAX_LEN {
-                        return Err(too_long());
+                        return Err(TooLong.into());
                     }
                     set_target(&target.replacen(&*find, &replace, found), context)?;
                 }
@@ -142,11 +143,7 @@ impl UriChange {
             Self::Regexp { find, replace } => {
                 let path = path::encode(&context.path);
                 let replace = replace.evaluate(context, Use::Uri);
-                let mut replace = Replacement::new(&*replace);
-                let replaced = find.replace_all(&path, replace.by_ref());
-                if replace.is_too_long() {
-                    return Err(too_long());
-                }
+                let replaced = Replacement::new(&*replace).put(find, &path)?;
                 if replaced != path {
                     let replaced = replaced.into_owned();
                     set_path(&replaced, context)?;
@@ -203,13 +200,15 @@ fn set_target(target: &str, context: &mut Context<'_>) -> Result<(), Refusal> {
 /// A configuration may have many changes; each can make a multiple of what it finds.
 fn check_len(context: &Context<'_>) -> Result<(), Refusal> {
     if context.path.len() + context.query().len() > MAX_LEN {
-        return Err(too_long());
+        return Err(TooLong.into());
     }
     Ok(())
 }
 
-pub(super) fn too_long() -> Refusal {
-    Box::new(answer::uri_too_long(
-        "the configuration made the URI too long",
-    ))
+impl From<TooLong> for Refusal {
+    fn from(_: TooLong) -> Self {
+        Self::new(answer::uri_too_long(
+            "the configuration made the URI too long",
+        ))
+    }
 }

@@ -5,9 +5,7 @@ use regex::Regex;
 
 use super::context::Context;
 use super::parameters::Parameters;
-use super::replacement::Replacement;
 use super::template::{Text, Use};
-use super::uri::too_long;
 use super::{Refusal, RouteError, notes};
 
 /// A compiled [`model::QueryChange`].
@@ -75,12 +73,7 @@ impl QueryChange {
                 replace,
             } => {
                 let name = name.as_ref().map(text);
-                let replace = text(replace);
-                let mut replace = Replacement::new(&*replace);
-                parameters.replace(name.as_deref(), find, &mut replace);
-                if replace.is_too_long() {
-                    return Err(too_long());
-                }
+                parameters.replace(name.as_deref(), find, &text(replace))?;
             }
             Self::Delete(name) => parameters.delete(&text(name)),
         }
