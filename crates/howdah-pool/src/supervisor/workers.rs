@@ -68,7 +68,7 @@ impl Supervisor {
         let pool = &mut self.pools[index];
         let leaving = pool.places.iter().any(|place| match &place.state {
             State::Vacant => false,
-            State::Occupied(occupant) => occupant.stopping,
+            State::Occupied(occupant) => occupant.stopping || occupant.ending,
             State::Recovering => true,
         });
         let older = pool.serving().map(|generation| generation.id).next();

@@ -2,7 +2,8 @@
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::{run, worker_pool};
+use super::{Supervisor, run, run_with, worker_pool};
+use crate::status::WorkerStatus;
 
 fn kill(pid: i32) {
     let pid = Pid::from_raw(pid).expect("a pid");
@@ -30,6 +31,36 @@ fn a_successor_does_not_wait_until_the_lost_process_is_gone() {
             .await;
         assert_eq!((status.ready, status.counters.spawned), (1, 2));
         assert_eq!(status.counters.crashed, 1);
+    })
+    .expect("started");
+}
+
+#[test]
+fn without_room_nobody_leaves_for_a_reload_beside_a_lost_process() {
+    let narrow = |supervisor: &mut Supervisor| supervisor.pools[0].places.truncate(2);
+    run_with(worker_pool(1, |_, _| {}), &[], narrow, async |server| {
+        assert_eq!(server.get("").await, Ok("generation 1".into()));
+        let lost = server.status().await.workers[0].pid;
+        let dies = async {
+            // The successor has the last place.
+            assert_eq!(server.get("").await, Ok("generation 1".into()));
+            let gone = async {
+                let status = server
+                    .until("a second generation", |status| {
+                        let mut states = status.generations.iter().map(|it| it.state);
+                        states.len() == 2 && states.all(|state| state == "serving")
+                    })
+                    .await;
+                let stay = |it: &&WorkerStatus| it.generation == 1 && it.state != "stopping";
+                assert_eq!(status.workers.iter().filter(stay).count(), 2, "{status:?}");
+                kill(lost);
+            };
+            let (reloaded, ()) = tokio::join!(server.handle.reload(None), gone);
+            reloaded.expect("reloaded");
+        };
+        let (answer, ()) = tokio::join!(server.get("dying"), dies);
+        assert!(answer.is_err(), "{answer:?}");
+        assert_eq!(server.get("").await, Ok("generation 2".into()));
     })
     .expect("started");
 }
