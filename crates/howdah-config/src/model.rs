@@ -269,6 +269,8 @@ pub struct Php {
     pub request_timeout: Option<Duration>,
     /// `response_buffer`: bytes of a response held for a slow client before PHP has to wait. Default 1 MiB.
     pub response_buffer: usize,
+    /// `response_spool`: bytes of a response that a file takes for a slow client; `None`: `off`. Default 1 GiB.
+    pub response_spool: Option<u64>,
     /// `user`: of all PHP processes but those of workers with one of their own. Default: the server's.
     pub user: Option<User>,
     /// `no_new_privs`: programs that PHP starts gain no rights. Default false.
@@ -289,6 +291,7 @@ impl Default for Php {
             max_wait_time: Duration::from_secs(30),
             request_timeout: None,
             response_buffer: 1 << 20,
+            response_spool: Some(1 << 30),
             user: None,
             no_new_privs: false,
         }

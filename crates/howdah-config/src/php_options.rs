@@ -5,7 +5,7 @@ use crate::model::{FRONT_THREADS_MAX, Php};
 use crate::privileges;
 use crate::table::{Call, Context, Entry, Item, Table, bad_value};
 use crate::template::literal;
-use crate::value::{duration, memory_size, number, optional_duration};
+use crate::value::{duration, memory_size, number, optional_duration, size};
 use crate::worker;
 
 /// Names of `frankenphp` and `howdah`.
@@ -96,12 +96,29 @@ pub(crate) const PHP: Table<Php> = Table {
                 name: "response_buffer",
                 syntax: "response_buffer SIZE",
                 default: "`1MiB`",
-                about: "Bytes of a response that are held for a slow client before PHP has to wait.",
+                about: "Bytes of a response that are held in memory for a slow client. PHP waits then for a second in \
+                        all, or a tenth while other requests wait for PHP, before `response_spool` takes the rest.",
                 differs: "Not in FrankenPHP.",
                 example: "response_buffer 4MiB",
             },
             |_, call, php| {
                 php.response_buffer = memory_size(call)?;
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "response_spool",
+                syntax: "response_spool SIZE|off",
+                default: "`1GiB`",
+                about: "Bytes of a response that a file under `TMPDIR` takes for a slow client, so that PHP is free for \
+                        others. When it is full, or the disk, PHP waits for the client. `off`: it always does.",
+                differs: "Not in FrankenPHP, where PHP waits for every slow client.",
+                example: "response_spool 100MiB",
+            },
+            |_, call, php| {
+                let off = call.one()?.text == "off";
+                php.response_spool = if off { None } else { Some(size(call)?) };
                 Ok(())
             },
         ),

@@ -29,7 +29,7 @@ fn global_options() {
          timeouts {\nread_header 1s\nread_body 2s\nwrite 3s\nidle 4s\n}\nmax_header_size 16KiB\n\
          max_body_size 1GB\nmemory_body_size 4096\nmax_connections 7\n}\nfrankenphp {\n\
          num_threads 3\nmax_threads 9\nmax_idle_time 1m\nmax_requests 100\nmax_wait_time 5s\nqueue_length 6\nrequest_timeout 1m30s\n\
-         response_buffer 2MiB\nfront_threads 2\nphp /opt/php\nphp_ini memory_limit 1G\nphp_ini {\n\
+         response_buffer 2MiB\nresponse_spool 9MiB\nfront_threads 2\nphp /opt/php\nphp_ini memory_limit 1G\nphp_ini {\n\
          display_errors 0\nmemory_limit 2G\n}\n}\n}\n",
     )
     .global;
@@ -75,6 +75,7 @@ fn global_options() {
             max_wait_time: Duration::from_secs(5),
             request_timeout: Some(Duration::from_secs(90)),
             response_buffer: 2 << 20,
+            response_spool: Some(9 << 20),
             user: None,
             no_new_privs: false,
         }

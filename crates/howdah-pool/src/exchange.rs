@@ -4,14 +4,15 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
-use std::time::Instant;
+use std::task::{Context, Poll, Waker, ready};
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use howdah_shm::{Exit, Fault, Frame, Front, Part, SlotId, Updates, WorkerId};
 
 use crate::front::{Inner, Observer, Publisher};
 use crate::response::{Body, CallError, Finished, Head};
+use crate::spool::Spool;
 
 /// Interim responses of one request that may wait to be passed on.
 const INTERIMS_MAX: usize = 64;
@@ -48,6 +49,10 @@ pub(crate) struct ExchangeState {
     buffered: usize,
     /// There is more in the ring than the buffer may hold.
     paused: bool,
+    /// How long that has been so.
+    held: Duration,
+    /// Takes the body instead of the client, who reads it from there.
+    pub(crate) spool: Option<Spool>,
     outcome: Option<Result<Finished, CallError>>,
     waker: Option<Waker>,
     /// Until the worker is done.
@@ -75,6 +80,8 @@ impl ExchangeState {
             chunks: VecDeque::new(),
             buffered: 0,
             paused: false,
+            held: Duration::ZERO,
+            spool: None,
             outcome: None,
             waker: None,
             observer: None,
@@ -184,6 +191,20 @@ impl ExchangeState {
         matches!(self.outcome, Some(Ok(_)))
     }
 
+    /// To be called after each `time` in a worker's hand. True, once: the worker has waited for the client as
+    /// long as it may, in all.
+    pub(crate) fn is_held(&mut self, time: Duration, max: Duration) -> bool {
+        if !self.paused || !self.head_taken || self.spool.is_some() || self.outcome.is_some() {
+            return false;
+        }
+        self.held += time;
+        if self.held < max {
+            return false;
+        }
+        self.held = Duration::ZERO;
+        true
+    }
+
     /// Whether the request can be given to another worker: nothing of a response was passed on.
     pub(crate) fn can_start_over(&self) -> bool {
         !self.head_taken && !self.client_gone && self.outcome.is_none()
@@ -200,6 +221,7 @@ impl ExchangeState {
         self.chunks.clear();
         self.buffered = 0;
         self.paused = false;
+        self.held = Duration::ZERO;
         self.claim_told = false;
         self.updates = Updates::default();
     }
@@ -209,6 +231,7 @@ impl ExchangeState {
         self.interims.clear();
         self.chunks.clear();
         self.buffered = 0;
+        self.spool = None;
         self.waker = None;
     }
 
@@ -261,9 +284,17 @@ impl Exchange {
     /// The next piece of the body.
     pub(crate) fn poll_chunk(
         &self,
-        context: &Context<'_>,
+        context: &mut Context<'_>,
     ) -> Poll<Option<Result<Bytes, CallError>>> {
         let mut state = self.state.borrow_mut();
+        if let Some(spool) = &mut state.spool {
+            let next = ready!(spool.poll_next(context));
+            let next = next.inspect_err(|error| self.front.spool_failed(error));
+            if let Some(next) = next.map_err(|_| CallError::Spool).transpose() {
+                return Poll::Ready(Some(next));
+            }
+            state.spool = None;
+        }
         if state.chunks.is_empty() && state.paused {
             drop(state);
             self.front.resume(self);
@@ -285,6 +316,32 @@ impl Exchange {
                 state.wait(context);
                 Poll::Pending
             }
+        }
+    }
+
+    /// All of the body that has come and was not passed on; `None`: nothing follows.
+    pub(crate) fn poll_chunks(&self, context: &Context<'_>) -> Poll<Option<VecDeque<Bytes>>> {
+        let mut state = self.state.borrow_mut();
+        if state.chunks.is_empty() && state.paused {
+            drop(state);
+            self.front.resume(self);
+            state = self.state.borrow_mut();
+        }
+        if !state.chunks.is_empty() {
+            state.buffered = 0;
+            return Poll::Ready(Some(std::mem::take(&mut state.chunks)));
+        }
+        if state.outcome.is_some() {
+            return Poll::Ready(None);
+        }
+        state.wait(context);
+        Poll::Pending
+    }
+
+    /// Its spool, unless the client has left.
+    pub(crate) fn with_spool(&self, change: impl FnOnce(&mut Spool)) {
+        if let Some(spool) = &mut self.state.borrow_mut().spool {
+            change(spool);
         }
     }
 

@@ -44,6 +44,8 @@ const FLAG_HUB: u32 = 2;
 
 /// How often limits are looked at while requests are under way.
 const SWEEP: Duration = Duration::from_millis(50);
+/// After a failure no response is put into a file for this time.
+const SPOOL_AGAIN: Duration = Duration::from_secs(10);
 
 /// What a front thread needs of a pool; made by the supervisor, taken to the thread.
 #[derive(Debug)]
@@ -119,6 +121,8 @@ pub(crate) struct Inner {
     /// None: no request is left to workers that are awake.
     crowding: Option<RefCell<Crowding>>,
     second_look: Chore,
+    /// Until then no response is put into a file.
+    no_spool: Cell<Option<Instant>>,
     /// There is no worker any more, and will be none.
     ended: Cell<bool>,
 }
@@ -189,6 +193,7 @@ impl PoolFront {
             sweep: Chore::default(),
             crowding: alarm.is_some().then(|| RefCell::new(Crowding::new())),
             second_look: Chore::default(),
+            no_spool: Cell::new(None),
             ended: Cell::new(false),
         });
         FRONTS.with_borrow_mut(|fronts| fronts.push(inner.clone()));
@@ -551,6 +556,17 @@ impl Inner {
         if let Err(fault) = state.absorb(&mut table.shm, Some(self.options.response_buffer)) {
             tracing::error!(target: "howdah::pool", pool = self.options.name, "{fault}");
         }
+    }
+
+    /// A file could not take a response, or give it back: the workers wait for their clients for a while.
+    pub(crate) fn spool_failed(&self, error: &std::io::Error) {
+        self.no_spool.set(Some(Instant::now() + SPOOL_AGAIN));
+        let (pool, folder) = (&*self.options.name, std::env::temp_dir());
+        tracing::warn!(
+            target: "howdah::pool", pool, folder = %folder.display(), %error,
+            "a response for a slow client was not put into a file: PHP waits for such clients now; \
+             see to TMPDIR, or lower `response_spool`"
+        );
     }
 
     /// Takes the request back if no worker has it, else tells the worker; what it still sends is dropped.

@@ -266,6 +266,7 @@ fn a_client_that_does_not_read_stops_the_worker_and_not_the_memory() {
     let mut harness = Harness::new(|options| {
         options.response_size = 64 << 10;
         options.response_buffer = 128 << 10;
+        options.response_spool = None;
     });
     let total = 4 << 20;
     let (written, progress) = channel();
@@ -290,6 +291,93 @@ fn a_client_that_does_not_read_stops_the_worker_and_not_the_memory() {
         let body = body.collect().await.expect("a whole body").to_bytes();
         assert_eq!(body.len(), total);
         assert!(body.iter().all(|&byte| byte == 7));
+    });
+}
+
+/// Bytes of a response that differ from place to place.
+const LARGE: usize = 4 << 20;
+
+fn large() -> Vec<u8> {
+    (0..LARGE).map(|place| (place / 1000 % 251) as u8).collect()
+}
+
+/// A pool whose worker writes [`large`] and says how far it is, and in the end that it was all.
+fn spooling(spool: u64) -> (Harness, Receiver<usize>) {
+    let mut harness = Harness::new(|options| {
+        options.response_size = 64 << 10;
+        options.response_buffer = 128 << 10;
+        options.response_spool = Some(spool);
+    });
+    let (written, progress) = channel();
+    harness.worker(move |mut response| {
+        assert!(response.headers(200, &[]));
+        let mut held = 0;
+        for part in large().chunks(4096) {
+            if !response.body(part) {
+                break;
+            }
+            held += part.len();
+            let _ = written.send(held);
+        }
+        response.end(Exit::Normal, 0);
+        let _ = written.send(usize::MAX);
+    });
+    (harness, progress)
+}
+
+/// Waits until the worker has written as much.
+async fn written(progress: Receiver<usize>, bytes: usize) -> Receiver<usize> {
+    let wait = move || {
+        while progress.recv().expect("the worker goes on") < bytes {}
+        progress
+    };
+    tokio::task::spawn_blocking(wait).await.expect("no panic")
+}
+
+#[test]
+fn a_file_takes_what_a_slow_client_does_not() {
+    let (harness, progress) = spooling(1 << 30);
+    harness.run(async |_, front| {
+        let (_, body) = front.call(request(1)).await.expect("a response");
+        // Nothing was read, and the worker is free.
+        written(progress, usize::MAX).await;
+        let (_, other) = front.call(request(2)).await.expect("a response");
+        for body in [body, other] {
+            let bytes = body.collect().await.expect("a whole body").to_bytes();
+            assert!(bytes == large(), "{} bytes", bytes.len());
+        }
+        assert_eq!(front.in_flight(), 0);
+    });
+}
+
+#[test]
+fn a_file_takes_no_more_than_it_may() {
+    let (harness, progress) = spooling(1 << 20);
+    harness.run(async |_, front| {
+        let (_, mut body) = front.call(request(1)).await.expect("a response");
+        let progress = written(progress, 1 << 20).await;
+        let first = body.frame().await.expect("a frame").expect("data");
+        let mut bytes = first.into_data().expect("data").to_vec();
+        let held = progress.try_iter().last().unwrap_or(0);
+        assert!(held < 2 << 20, "{held} bytes were taken");
+        // What follows comes from the file, from memory and from the worker.
+        bytes.extend_from_slice(&body.collect().await.expect("a whole body").to_bytes());
+        assert!(bytes == large(), "{} bytes", bytes.len());
+    });
+}
+
+#[test]
+fn a_client_that_leaves_ends_its_file() {
+    let (harness, progress) = spooling(1 << 20);
+    harness.run(async |_, front| {
+        let (_, body) = front.call(request(1)).await.expect("a response");
+        let progress = written(progress, 1 << 20).await;
+        drop(body);
+        // The worker is told; it takes the next request.
+        written(progress, usize::MAX).await;
+        let (_, body) = front.call(request(2)).await.expect("a response");
+        let bytes = body.collect().await.expect("a whole body").to_bytes();
+        assert!(bytes == large(), "{} bytes", bytes.len());
     });
 }
 

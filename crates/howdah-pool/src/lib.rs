@@ -41,6 +41,7 @@ mod scaling;
 mod schedstat;
 mod scheduling;
 mod signal;
+mod spool;
 mod status;
 mod supervisor;
 mod tail;

@@ -144,6 +144,11 @@ impl Load {
             .store(refused.not_booted, Ordering::Relaxed);
     }
 
+    /// Whether there are more requests than the workers have room for.
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.in_flight() > self.supervisor.room.load(Ordering::Relaxed)
+    }
+
     /// Nobody waits any longer.
     pub(crate) fn relieved(&self) {
         self.supervisor.pressure.store(false, Ordering::Relaxed);
@@ -202,6 +207,19 @@ mod tests {
         assert_eq!(load.waiting(), 1);
         assert!(load.take_slot(Some(2)));
         assert!(load.give_slot(Some(2)), "somebody waits");
+    }
+
+    #[test]
+    fn more_requests_than_workers_are_a_crowd() {
+        let load = Load::default();
+        load.publish(2, false);
+        load.arrive();
+        load.arrive();
+        assert!(!load.is_crowded(), "each has a worker");
+        load.arrive();
+        assert!(load.is_crowded());
+        load.depart();
+        assert!(!load.is_crowded());
     }
 
     #[test]

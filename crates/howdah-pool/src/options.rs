@@ -60,6 +60,9 @@ pub struct PoolOptions {
     pub end_grace: Duration,
     /// Bytes of one response that are held for a slow client before its worker has to wait. Default 1 MiB.
     pub response_buffer: usize,
+    /// Bytes of one response that a file under `TMPDIR` takes for a slow client after its worker has waited for
+    /// a second. `None`: the worker waits. Default 1 GiB.
+    pub response_spool: Option<u64>,
     /// Bytes for the variables of a request and a small body, a multiple of 4,096. Untouched pages cost
     /// nothing, so there is room for the largest header that the front lets through. Default 256 KiB.
     pub request_size: usize,
@@ -216,6 +219,7 @@ impl PoolOptions {
             request_timeout: None,
             end_grace: Duration::from_secs(5),
             response_buffer: 1 << 20,
+            response_spool: Some(1 << 30),
             request_size: 256 << 10,
             response_size: 256 << 10,
             user: None,

@@ -130,6 +130,9 @@ pub enum CallError {
     /// There is no worker since its boot failed; it is tried again: 503.
     #[error("the application did not start; its boot is tried again")]
     NotBooted,
+    /// The rest of the response was in a file that cannot be read.
+    #[error("the file with the rest of the response cannot be read")]
+    Spool,
     /// The variables do not fit a slot: 431.
     #[error("the request's header is too large")]
     TooLarge,

@@ -117,6 +117,7 @@ fn aspects(pool: &PoolOptions) -> Vec<Setting> {
         request_timeout,
         end_grace,
         response_buffer,
+        response_spool,
         // Follows from limits of requests.
         request_size: _,
         response_size,
@@ -145,6 +146,7 @@ fn aspects(pool: &PoolOptions) -> Vec<Setting> {
         ("request_timeout", shown(request_timeout.as_ref())),
         ("end_grace", format!("{end_grace:?}")),
         ("response_buffer", response_buffer.to_string()),
+        ("response_spool", shown(response_spool.as_ref())),
         ("response_size", response_size.to_string()),
         ("user", shown(user.as_ref().map(|user| &user.name))),
         (

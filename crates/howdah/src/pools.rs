@@ -118,6 +118,7 @@ fn common(options: &mut PoolOptions, config: &Config) {
     options.max_wait = settings.max_wait_time;
     options.request_timeout = settings.request_timeout;
     options.response_buffer = settings.response_buffer;
+    options.response_spool = settings.response_spool;
     // The path of a request stands in up to seven variables, and each field gets a record.
     let sizes = config.global.all_limits();
     let sizes = sizes.map(|limits| 8 * limits.max_header_size + limits.memory_body_size + 16_384);

@@ -1,7 +1,8 @@
 //! Clients that send or receive a byte at a time, and those beside them.
 
-use howdah_testkit::{Connection, Request, Server};
-use howdah_tests::www;
+use howdah_testkit::{Connection, PATIENCE, Request, Server, process};
+use howdah_tests::worker::{Mode, Site};
+use howdah_tests::{caddyfile, small_disk, www};
 
 fn lines(count: usize) -> Vec<u8> {
     (0..count)
@@ -84,9 +85,53 @@ fn a_reader_that_stalls_does_not_hold_php() {
     }
 }
 
+/// Readers of more than memory is for, beside the one process that writes it all.
+#[track_caller]
+fn readers_that_stall_leave_the_rest_in_files(mode: Mode) {
+    let letters = |kb: usize| -> Vec<u8> {
+        (0..kb)
+            .flat_map(|line| [b'a' + (line % 26) as u8; 1024])
+            .collect()
+    };
+    let site = Site::start(mode, "large.php");
+    let target = site.target("?kb=20000");
+    let mut slow: Vec<_> = (0..2).map(|_| stalled(&site.server, &target)).collect();
+    for _ in 0..10 {
+        assert!(site.get("?kb=1").body == letters(1));
+    }
+    for reader in &mut slow {
+        assert!(reader.receive("GET").expect("a response").body == letters(20_000));
+    }
+}
+
+#[test]
+fn files_take_what_stalled_readers_do_not_in_classic_mode() {
+    readers_that_stall_leave_the_rest_in_files(Mode::Classic);
+}
+
+#[test]
+fn files_take_what_stalled_readers_do_not_in_worker_mode() {
+    readers_that_stall_leave_the_rest_in_files(Mode::Worker);
+}
+
+#[test]
+fn on_a_full_disk_nothing_of_a_response_is_lost() {
+    let Some(disk) = small_disk() else { return };
+    let server = Server::builder(www()).workers(1).through(disk).start();
+    let warning = "a response for a slow client was not put into a file";
+    server.expect_log(warning);
+    let mut slow = stalled(&server, "/stream.php?lines=20000");
+    let warned = || !server.log().containing(warning).is_empty();
+    assert!(process::wait_until(PATIENCE, warned));
+    assert!(slow.receive("GET").expect("a response").body == lines(20_000));
+    server.get("/hello.php").assert(200, "hello");
+}
+
 #[test]
 fn a_large_response_waits_for_its_reader() {
-    let server = Server::builder(www()).workers(2).start();
+    let global = "admin off\nfrankenphp {\nnum_threads 2\nresponse_spool off\n}";
+    let site = format!("root * {}\nphp_server", www().display());
+    let server = Server::caddyfile(caddyfile(global, &site)).start();
     // 40 MiB do not fit anywhere: PHP has to wait, and the other process serves.
     let mut slow = stalled(&server, "/stream.php?lines=40000&flush=50");
     slow.begin("GET").expect("a head");

@@ -2,7 +2,7 @@
 
 use howdah_testkit::load::at_once;
 use howdah_testkit::{Request, Server};
-use howdah_tests::{caddyfile, encode, www};
+use howdah_tests::{caddyfile, encode, small_disk, www};
 
 const BOUNDARY: &str = "XhowdahX";
 
@@ -197,19 +197,8 @@ fn a_client_that_leaves_in_the_middle_leaves_nothing() {
 
 #[test]
 fn a_full_disk_is_answered_507_and_nothing_is_left() {
-    // The server has a temporary directory of 1 MiB that nobody else sees.
-    let mount = "mount -t tmpfs -o size=1m tmpfs \"$TMPDIR\" && exec \"$0\" \"$@\"";
-    let unshare = ["unshare", "-m", "--fork", "sh", "-c", mount];
-    let permitted = std::process::Command::new(unshare[0])
-        .args(&unshare[1..])
-        .arg("true")
-        .env("TMPDIR", "/tmp")
-        .output();
-    if !permitted.is_ok_and(|output| output.status.success()) {
-        println!("skipped: mounting a file system is not permitted here");
-        return;
-    }
-    let server = Server::builder(www()).workers(2).through(unshare).start();
+    let Some(disk) = small_disk() else { return };
+    let server = Server::builder(www()).workers(2).through(disk).start();
     server.expect_log("a request body cannot be stored");
     let temporary = std::path::PathBuf::from(format!(
         "/proc/{}/root{}",

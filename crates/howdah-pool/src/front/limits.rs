@@ -1,13 +1,19 @@
-//! Requests that wait or run too long.
+//! Requests that wait or run too long, or wait too long for their clients.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use howdah_shm::{Cancel, Front, SlotId, SlotState, WorkerId};
 
-use super::{Inner, WaiterState};
+use super::{Inner, SWEEP, WaiterState};
 use crate::exchange::ExchangeState;
 use crate::messages::{InHand, KillReason, ToSupervisor};
 use crate::response::CallError;
+use crate::spool;
+
+/// How long a worker waits for a slow client, in all, before a file takes the rest of the response.
+const HELD_MAX: Duration = Duration::from_secs(1);
+/// The same while other requests wait for a worker.
+const HELD_MAX_CROWDED: Duration = Duration::from_millis(100);
 
 impl Inner {
     /// Ends what has waited or run too long. Says whether anything is under way.
@@ -28,6 +34,13 @@ impl Inner {
         table
             .waiting
             .retain(|waiter| matches!(*waiter.state.borrow(), WaiterState::Waiting(_)));
+        let may_spool = self.no_spool.get().is_none_or(|until| until <= now);
+        let spool_max = self.options.response_spool.filter(|_| may_spool);
+        let held_max = if self.load.is_crowded() {
+            HELD_MAX_CROWDED
+        } else {
+            HELD_MAX
+        };
         let mut busy = !table.waiting.is_empty();
         for index in 0..table.exchanges.len() {
             let Some(exchange) = table.exchanges[index].clone() else {
@@ -46,6 +59,12 @@ impl Inner {
                 }
                 Some(SlotState::Running { worker, .. }) => {
                     self.enforce_timeout(&mut table.shm, &mut state, (slot, worker), now);
+                    if let Some(max) = spool_max
+                        && state.is_held(SWEEP, held_max)
+                    {
+                        drop(state);
+                        spool::begin(&exchange, max);
+                    }
                 }
                 _ => {}
             }

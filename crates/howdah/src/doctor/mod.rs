@@ -202,7 +202,7 @@ fn files(config: &Config, roots: &[PathBuf], report: &mut Report) {
             Expected::ReadableFile,
         );
     }
-    // Large request bodies are written here.
+    // Large request bodies are written here, and responses for slow clients.
     let spool = std::env::temp_dir();
     report.path("request bodies", &spool, Expected::WritableFolder);
 }
