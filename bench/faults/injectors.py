@@ -116,9 +116,10 @@ class SlowClients(Injector):
 
     pause = BYTE_SECONDS
 
-    def __init__(self, server: Server, count: int) -> None:
+    def __init__(self, server: Server, count: int, path: str = "/big.php") -> None:
         super().__init__(server)
         self.count = count
+        self.path = path
         self._writers: list[socket.socket] = []
         self._readers: list[socket.socket] = []
 
@@ -129,7 +130,7 @@ class SlowClients(Injector):
             f"POST /body.php HTTP/1.1\r\n{host}\r\nContent-Type: text/plain\r\n"
             f"Content-Length: {SLOW_BODY_BYTES}\r\n\r\n"
         )
-        get = f"GET /big.php HTTP/1.1\r\n{host}\r\n\r\n"
+        get = f"GET {self.path} HTTP/1.1\r\n{host}\r\n\r\n"
         for _ in range(self.count):
             self._writers.append(self._connect(post))
             self._readers.append(self._connect(get))

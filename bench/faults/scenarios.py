@@ -72,6 +72,11 @@ SCENARIOS = (
         lambda server, sizes: SlowClients(server, sizes.workers),
     ),
     Scenario(
+        "slow-clients-large",
+        "as many such clients of each kind as there are PHP processes, and answers of 20 MiB",
+        lambda server, sizes: SlowClients(server, sizes.workers, "/large.php"),
+    ),
+    Scenario(
         "idle",
         "idle keep-alive connections",
         lambda server, sizes: IdleConnections(server, sizes.idle_connections),

@@ -30,6 +30,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
+        self.server.paths.append(self.path)  # type: ignore[attr-defined]
         if self.path == "/segv.php":
             self.close_connection = True
             return
@@ -55,6 +56,7 @@ class HttpServer(http.server.ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__((HOST, 0), Handler)
         self.body_bytes: list[bytes] = []
+        self.paths: list[str] = []
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Quiet."""
@@ -95,6 +97,11 @@ class InjectorTest(unittest.TestCase):
             self.until(injector, "bytes read")
         self.assertEqual(injector.outcomes["bytes sent"], 2)
         self.assertLessEqual(set(self.http.body_bytes), {b"x"})
+
+    def test_slow_clients_ask_for_the_page_of_their_scenario(self) -> None:
+        with SlowClients(self.server, 1, "/large.php") as injector:
+            self.until(injector, "bytes read")
+        self.assertIn("/large.php", self.http.paths)
 
     def test_idle_connections_are_counted_at_the_end(self) -> None:
         self.group.pss_bytes.side_effect = [1_000_000, 1_000_000 + 5 * 2048]
