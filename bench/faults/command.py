@@ -23,6 +23,7 @@ from bench.harness.choose import choose_peers
 from bench.harness.errors import BenchError
 from bench.harness.http_check import fetch
 from bench.harness.load import Load, run_wrk
+from bench.harness.peers import absent_peers
 from bench.harness.progress import Progress
 from bench.harness.server import Server, Setup, plain_site, serve
 
@@ -38,7 +39,7 @@ POLL_SECONDS = 0.02
 WRK_THREADS = 1
 SPARE_FILES = 500
 INTERRUPTED = 130
-DEFAULT_PEERS = ("howdah", "nginx-fpm")
+DEFAULT_PEERS = ("howdah", "nginx-fpm", "caddy-fpm", "frankenphp")
 
 
 @dataclass(frozen=True)
@@ -125,6 +126,12 @@ def measure(
     )
 
 
+def default_peers() -> list[str]:
+    """Those of a run without `--peer` that are installed."""
+    absent = absent_peers()
+    return [name for name in DEFAULT_PEERS if name not in absent]
+
+
 def choose(wanted: list[str] | None) -> tuple[list[Scenario], bool]:
     """Scenarios by name, and whether workers are to be replaced; all by default."""
     known = {scenario.name: scenario for scenario in SCENARIOS}
@@ -165,7 +172,7 @@ def measure_replacements(
 def measure_faults(arguments: argparse.Namespace, folder: Path) -> int:
     """The whole command; prints the table and leaves it with the raw data in `folder`."""
     scenarios, replaces = choose(arguments.fault)
-    peers = choose_peers(arguments.peer or DEFAULT_PEERS) if scenarios else []
+    peers = choose_peers(arguments.peer or default_peers()) if scenarios else []
     replacing = replacing_peers(arguments.peer) if replaces else []
     if not peers and not replacing:
         raise BenchError("none of these peers has a worker mode")

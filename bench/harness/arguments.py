@@ -152,8 +152,8 @@ def parser() -> argparse.ArgumentParser:
     faults.add_argument(
         "--peer",
         type=names,
-        help="comma-separated (default howdah,nginx-fpm; for the fault `replace` all with a worker "
-        "mode)",
+        help="comma-separated (default: of howdah, nginx-fpm, caddy-fpm and frankenphp what is "
+        "installed; for the fault `replace` all with a worker mode)",
     )
     faults.add_argument("--fault", type=names, help="comma-separated (default: all)")
     faults.add_argument("--duration", type=positive, default=5, help="seconds (default 5)")
