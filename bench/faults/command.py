@@ -19,7 +19,7 @@ from bench.faults.injectors import IdleConnections
 from bench.faults.report import faults_report
 from bench.faults.scenarios import SCENARIOS, Scenario, Sizes
 from bench.harness import machine, phpini
-from bench.harness.choose import choose_peers
+from bench.harness.choose import choose_peers, without
 from bench.harness.errors import BenchError
 from bench.harness.http_check import fetch
 from bench.harness.load import Load, run_wrk
@@ -126,12 +126,6 @@ def measure(
     )
 
 
-def default_peers() -> list[str]:
-    """Those of a run without `--peer` that are installed."""
-    absent = absent_peers()
-    return [name for name in DEFAULT_PEERS if name not in absent]
-
-
 def choose(wanted: list[str] | None) -> tuple[list[Scenario], bool]:
     """Scenarios by name, and whether workers are to be replaced; all by default."""
     known = {scenario.name: scenario for scenario in SCENARIOS}
@@ -172,7 +166,8 @@ def measure_replacements(
 def measure_faults(arguments: argparse.Namespace, folder: Path) -> int:
     """The whole command; prints the table and leaves it with the raw data in `folder`."""
     scenarios, replaces = choose(arguments.fault)
-    peers = choose_peers(arguments.peer or default_peers()) if scenarios else []
+    names = arguments.peer or without(DEFAULT_PEERS, absent_peers())
+    peers = choose_peers(names) if scenarios else []
     replacing = replacing_peers(arguments.peer) if replaces else []
     if not peers and not replacing:
         raise BenchError("none of these peers has a worker mode")

@@ -74,7 +74,7 @@ SCENARIOS = (
     Scenario(
         "slow-clients-large",
         "as many such clients of each kind as there are PHP processes, and answers of 20 MiB",
-        lambda server, sizes: SlowClients(server, sizes.workers, "/large.php"),
+        lambda server, sizes: SlowClients(server, sizes.workers, "/big.php?mib=20"),
     ),
     Scenario(
         "idle",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import os
+import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from bench.harness.errors import BenchError
 from bench.harness.peers import absent_peers, load_peers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from bench.harness.cases import Case
     from bench.harness.peers import Peer
@@ -27,6 +28,17 @@ def default_peers() -> list[Peer]:
     """Those of a run without `--peer` that are installed: ours first, then the others."""
     peers = [peer for peer in load_peers().values() if peer.share != "no" and not peer.missing()]
     return sorted(peers, key=lambda peer: (not peer.ours, peer.share != "all"))
+
+
+def without(names: Iterable[str], missing: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """The names that are not missing; says why it leaves out the others."""
+    kept = []
+    for name in names:
+        if name in missing:
+            print(f"left out: {name}: {missing[name]['reason']}", file=sys.stderr)
+        else:
+            kept.append(name)
+    return kept
 
 
 def choose_peers(wanted: Iterable[str]) -> list[Peer]:

@@ -23,6 +23,7 @@ from bench.harness.choose import (
     choose_peers,
     default_peers,
     describe,
+    without,
 )
 from bench.harness.compare import compare
 from bench.harness.errors import BenchError
@@ -40,7 +41,7 @@ from bench.harness.runner import Runner
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Sequence
 
     from bench.harness.cases import Case
     from bench.harness.peers import Peer
@@ -143,17 +144,6 @@ def cases_again(arguments: argparse.Namespace, recorder: Recorder) -> list[Case]
     first = next(iter(load_run(recorder.folder).starts), None)
     length = None if first is None else first.body_bytes
     return [application(arguments.app, **begun, length=length)]
-
-
-def without(names: Iterable[str], missing: Mapping[str, Mapping[str, str]]) -> list[str]:
-    """The names that are not missing; says why it leaves out the others."""
-    kept = []
-    for name in names:
-        if name in missing:
-            print(f"left out: {name}: {missing[name]['reason']}", file=sys.stderr)
-        else:
-            kept.append(name)
-    return kept
 
 
 def begin(arguments: argparse.Namespace) -> tuple[Recorder, Options, list[Peer], list[Case]]:

@@ -1,6 +1,7 @@
 <?php
 
 $line = str_repeat('0123456789abcde', 68)."abc\n";
-for ($i = 0; $i < 1024; ++$i) {
+$lines = 1024 * (int) ($_GET['mib'] ?? 1);
+for ($i = 0; $i < $lines; ++$i) {
     echo $line;
 }
