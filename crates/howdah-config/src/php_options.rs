@@ -5,7 +5,7 @@ use crate::model::{FRONT_THREADS_MAX, Php};
 use crate::privileges;
 use crate::table::{Call, Context, Entry, Item, Table, bad_value};
 use crate::template::literal;
-use crate::value::{duration, memory_size, number, optional_duration, size};
+use crate::value::{duration, memory_size, number, optional_duration, optional_size};
 use crate::worker;
 
 /// Names of `frankenphp` and `howdah`.
@@ -117,8 +117,7 @@ pub(crate) const PHP: Table<Php> = Table {
                 example: "response_spool 100MiB",
             },
             |_, call, php| {
-                let off = call.one()?.text == "off";
-                php.response_spool = if off { None } else { Some(size(call)?) };
+                php.response_spool = optional_size(call)?;
                 Ok(())
             },
         ),

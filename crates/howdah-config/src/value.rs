@@ -98,6 +98,14 @@ pub(crate) fn size(call: &Call<'_>) -> Result<u64, Error> {
     }
 }
 
+/// A size, or `None` for `off`.
+pub(crate) fn optional_size(call: &Call<'_>) -> Result<Option<u64>, Error> {
+    if call.one()?.text == "off" {
+        return Ok(None);
+    }
+    size(call).map(Some)
+}
+
 /// A size that this machine can address.
 pub(crate) fn memory_size(call: &Call<'_>) -> Result<usize, Error> {
     let size = size(call)?;

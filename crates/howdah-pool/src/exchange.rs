@@ -1,6 +1,6 @@
 //! One request on its way: what has come of its response and has not been passed on.
 
-use std::cell::RefCell;
+use std::cell::{RefCell, RefMut};
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -295,11 +295,8 @@ impl Exchange {
             }
             state.spool = None;
         }
-        if state.chunks.is_empty() && state.paused {
-            drop(state);
-            self.front.resume(self);
-            state = self.state.borrow_mut();
-        }
+        drop(state);
+        let mut state = self.refilled();
         if let Some(chunk) = state.chunks.pop_front() {
             state.buffered -= chunk.len();
             // Half empty is soon enough: the worker is woken once for many bytes.
@@ -319,14 +316,20 @@ impl Exchange {
         }
     }
 
+    /// The state, with more of a response that was paused if all before it was passed on.
+    fn refilled(&self) -> RefMut<'_, ExchangeState> {
+        let state = self.state.borrow_mut();
+        if !state.chunks.is_empty() || !state.paused {
+            return state;
+        }
+        drop(state);
+        self.front.resume(self);
+        self.state.borrow_mut()
+    }
+
     /// All of the body that has come and was not passed on; `None`: nothing follows.
     pub(crate) fn poll_chunks(&self, context: &Context<'_>) -> Poll<Option<VecDeque<Bytes>>> {
-        let mut state = self.state.borrow_mut();
-        if state.chunks.is_empty() && state.paused {
-            drop(state);
-            self.front.resume(self);
-            state = self.state.borrow_mut();
-        }
+        let mut state = self.refilled();
         if !state.chunks.is_empty() {
             state.buffered = 0;
             return Poll::Ready(Some(std::mem::take(&mut state.chunks)));

@@ -59,8 +59,7 @@ pub(crate) fn begin(exchange: &Rc<Exchange>, max: u64) {
 
 /// The task that writes.
 async fn write(exchange: Rc<Exchange>, max: u64) {
-    let result = write_to(&exchange, tempfile::tempfile, max).await;
-    if let Err(error) = result {
+    if let Err(error) = append_all(&exchange, max).await {
         exchange.front.spool_failed(&error);
     }
     exchange.with_spool(|spool| {
@@ -69,12 +68,8 @@ async fn write(exchange: Rc<Exchange>, max: u64) {
     });
 }
 
-async fn write_to(
-    exchange: &Exchange,
-    create: impl FnOnce() -> io::Result<File> + Send + 'static,
-    max: u64,
-) -> io::Result<()> {
-    let file = Arc::new(blocking(create).await?);
+async fn append_all(exchange: &Exchange, max: u64) -> io::Result<()> {
+    let file = Arc::new(blocking(tempfile::tempfile).await?);
     exchange.with_spool(|spool| spool.file = Some(file.clone()));
     let mut written = 0;
     while written < max {
