@@ -289,7 +289,7 @@ impl Exchange {
         let mut state = self.state.borrow_mut();
         if let Some(spool) = &mut state.spool {
             let next = ready!(spool.poll_next(context));
-            let next = next.inspect_err(|error| self.front.spool_failed(error));
+            let next = next.inspect_err(|error| self.front.spool_lost(error));
             if let Some(next) = next.map_err(|_| CallError::Spool).transpose() {
                 return Poll::Ready(Some(next));
             }

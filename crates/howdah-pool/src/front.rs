@@ -558,15 +558,29 @@ impl Inner {
         }
     }
 
-    /// A file could not take a response, or give it back: the workers wait for their clients for a while.
+    /// A file could not take a response: the workers wait for their clients for a while.
     pub(crate) fn spool_failed(&self, error: &std::io::Error) {
-        self.no_spool.set(Some(Instant::now() + SPOOL_AGAIN));
+        self.avoid_spools();
         let (pool, folder) = (&*self.options.name, std::env::temp_dir());
         tracing::warn!(
             target: "howdah::pool", pool, folder = %folder.display(), %error,
             "a response for a slow client was not put into a file: PHP waits for such clients now; \
              see to TMPDIR, or lower `response_spool`"
         );
+    }
+
+    /// A file could not give back what it took of a response: that one is cut.
+    pub(crate) fn spool_lost(&self, error: &std::io::Error) {
+        self.avoid_spools();
+        let (pool, folder) = (&*self.options.name, std::env::temp_dir());
+        tracing::error!(
+            target: "howdah::pool", pool, folder = %folder.display(), %error,
+            "a response for a slow client was cut off: its file cannot be read; see to the disk of TMPDIR"
+        );
+    }
+
+    fn avoid_spools(&self) {
+        self.no_spool.set(Some(Instant::now() + SPOOL_AGAIN));
     }
 
     /// Takes the request back if no worker has it, else tells the worker; what it still sends is dropped.

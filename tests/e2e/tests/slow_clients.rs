@@ -1,5 +1,8 @@
 //! Clients that send or receive a byte at a time, and those beside them.
 
+use std::fs::OpenOptions;
+use std::path::PathBuf;
+
 use howdah_testkit::{Connection, PATIENCE, Request, Server, process};
 use howdah_tests::worker::{Mode, Site};
 use howdah_tests::{caddyfile, small_disk, www};
@@ -140,6 +143,44 @@ fn a_large_response_waits_for_its_reader() {
     }
     let mut body = Vec::new();
     while let Some(part) = slow.next_part().expect("a part") {
+/// The one file of a server's front that has no name any longer.
+fn nameless_file(server: &Server) -> Option<PathBuf> {
+    let files = std::fs::read_dir(format!("/proc/{}/fd", server.pid())).expect("its files");
+    files.flatten().map(|file| file.path()).find(|file| {
+        // One that was closed in the meantime has none either.
+        let target = std::fs::read_link(file).unwrap_or_default();
+        target.starts_with(server.temp_dir()) && target.to_string_lossy().ends_with("(deleted)")
+    })
+}
+
+#[test]
+fn a_response_whose_file_is_lost_is_cut_off() {
+    let server = Server::builder(www()).workers(1).start();
+    let error = "a response for a slow client was cut off: its file cannot be read";
+    server.expect_log(error);
+    let mut slow = stalled(&server, "/stream.php?lines=20000");
+    slow.begin("GET").expect("a head");
+    assert!(process::wait_until(PATIENCE, || nameless_file(&server).is_some()));
+    let file = nameless_file(&server).expect("the rest of the response");
+    let cut = loop {
+        // Again and again: what is appended after it brings the length back.
+        if let Ok(file) = OpenOptions::new().write(true).open(&file) {
+            file.set_len(0).expect("it is emptied");
+        }
+        match slow.next_part() {
+            Ok(Some(_)) => {}
+            Ok(None) => break false,
+            Err(_) => break true,
+        }
+    };
+    assert!(cut, "a shorter response is not passed off as the whole");
+    assert!(process::wait_until(PATIENCE, || !server
+        .log()
+        .containing(error)
+        .is_empty()));
+    server.get("/hello.php").assert(200, "hello");
+}
+
         body.extend_from_slice(&part);
     }
     assert!(body == lines(40_000));
