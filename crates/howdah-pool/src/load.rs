@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use crate::response::CallError;
-use crate::status::Refused;
+use crate::status::{PoolStatus, Refused};
 
 /// One pool's numbers. Counters are hints for limits and for scaling; no memory is published by them.
 #[derive(Debug, Default)]
@@ -16,6 +16,8 @@ pub(crate) struct Load {
     slots: AtomicUsize,
     /// Requests without a slot.
     waiting: AtomicUsize,
+    /// Responses that a file took for slow clients.
+    spooled: AtomicU64,
     /// Requests that PHP was not asked for: 503.
     refused: Refusals,
     supervisor: Told,
@@ -117,6 +119,16 @@ impl Load {
         }
     }
 
+    /// Counts a response that a file takes for a slow client.
+    pub(crate) fn spool(&self) {
+        self.spooled.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Those that were counted so.
+    pub(crate) fn spooled(&self) -> u64 {
+        self.spooled.load(Ordering::Relaxed)
+    }
+
     /// Whether the supervisor is to be told that requests wait: true once until [`Load::relieved`].
     pub(crate) fn press(&self, before: usize) -> bool {
         before >= self.supervisor.room.load(Ordering::Relaxed)
@@ -131,8 +143,9 @@ impl Load {
     }
 
     /// Begins with what was counted in the pool's name before.
-    pub(crate) fn count_on(&self, refused: &Refused) {
-        let counters = &self.refused;
+    pub(crate) fn count_on(&self, before: &PoolStatus) {
+        self.spooled.store(before.spooled, Ordering::Relaxed);
+        let (counters, refused) = (&self.refused, &before.refused);
         counters
             .queue_full
             .store(refused.queue_full, Ordering::Relaxed);

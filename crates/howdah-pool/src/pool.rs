@@ -155,7 +155,7 @@ impl Pool {
     /// Goes on counting where the pool of this name did that served before.
     pub(crate) fn count_on(&mut self, before: &PoolStatus) {
         self.counters = before.counters;
-        self.load.count_on(&before.refused);
+        self.load.count_on(before);
         let generations = before.generations.iter();
         let newest = generations.map(|generation| generation.generation).max();
         self.last_generation = newest.unwrap_or(0).max(before.generation);

@@ -52,6 +52,8 @@ pub struct PoolStatus {
     pub slots: usize,
     /// Requests that were answered 503.
     pub refused: Refused,
+    /// Responses that a file took for slow clients, since the server started.
+    pub spooled: u64,
     /// The processes.
     pub workers: Vec<WorkerStatus>,
     /// Since the server started.

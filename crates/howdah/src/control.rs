@@ -438,6 +438,7 @@ mod tests {
             waiters: 0,
             slots: 0,
             refused: howdah_pool::Refused::default(),
+            spooled: 0,
             workers: workers.clone(),
             counters: Counters::default(),
         });

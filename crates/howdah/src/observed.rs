@@ -215,6 +215,7 @@ fn pool(status: &PoolStatus) -> Pool {
             ("wait_timeout", status.refused.wait_timeout),
             ("not_booted", status.refused.not_booted),
         ],
+        spooled: status.spooled,
     }
 }
 

@@ -4,6 +4,7 @@ use std::fs::OpenOptions;
 use std::path::PathBuf;
 
 use howdah_testkit::{Connection, PATIENCE, Request, Server, process};
+use howdah_tests::admin::{Admin, ON};
 use howdah_tests::worker::{Mode, Site};
 use howdah_tests::{caddyfile, small_disk, www};
 
@@ -118,6 +119,18 @@ fn files_take_what_stalled_readers_do_not_in_worker_mode() {
 }
 
 #[test]
+fn responses_in_files_are_counted() {
+    let site = format!("root * {}\nphp_server", www().display());
+    let server = Server::caddyfile(caddyfile(ON, &site)).start();
+    let admin = Admin::of(&server);
+    let line = |count| format!("howdah_php_responses_spooled_total{{pool=\"php\"}} {count}");
+    assert!(admin.get("/metrics").text().contains(&line(0)));
+    let _slow = stalled(&server, "/stream.php?lines=20000");
+    let counted = || admin.get("/metrics").text().contains(&line(1));
+    assert!(process::wait_until(PATIENCE, counted));
+}
+
+#[test]
 fn on_a_full_disk_nothing_of_a_response_is_lost() {
     let Some(disk) = small_disk() else { return };
     let server = Server::builder(www()).workers(1).through(disk).start();
@@ -130,19 +143,6 @@ fn on_a_full_disk_nothing_of_a_response_is_lost() {
     server.get("/hello.php").assert(200, "hello");
 }
 
-#[test]
-fn a_large_response_waits_for_its_reader() {
-    let global = "admin off\nfrankenphp {\nnum_threads 2\nresponse_spool off\n}";
-    let site = format!("root * {}\nphp_server", www().display());
-    let server = Server::caddyfile(caddyfile(global, &site)).start();
-    // 40 MiB do not fit anywhere: PHP has to wait, and the other process serves.
-    let mut slow = stalled(&server, "/stream.php?lines=40000&flush=50");
-    slow.begin("GET").expect("a head");
-    for _ in 0..50 {
-        server.get("/hello.php").assert(200, "hello");
-    }
-    let mut body = Vec::new();
-    while let Some(part) = slow.next_part().expect("a part") {
 /// The one file of a server's front that has no name any longer.
 fn nameless_file(server: &Server) -> Option<PathBuf> {
     let files = std::fs::read_dir(format!("/proc/{}/fd", server.pid())).expect("its files");
@@ -181,6 +181,19 @@ fn a_response_whose_file_is_lost_is_cut_off() {
     server.get("/hello.php").assert(200, "hello");
 }
 
+#[test]
+fn a_large_response_waits_for_its_reader() {
+    let global = "admin off\nfrankenphp {\nnum_threads 2\nresponse_spool off\n}";
+    let site = format!("root * {}\nphp_server", www().display());
+    let server = Server::caddyfile(caddyfile(global, &site)).start();
+    // 40 MiB do not fit anywhere: PHP has to wait, and the other process serves.
+    let mut slow = stalled(&server, "/stream.php?lines=40000&flush=50");
+    slow.begin("GET").expect("a head");
+    for _ in 0..50 {
+        server.get("/hello.php").assert(200, "hello");
+    }
+    let mut body = Vec::new();
+    while let Some(part) = slow.next_part().expect("a part") {
         body.extend_from_slice(&part);
     }
     assert!(body == lines(40_000));

@@ -124,6 +124,8 @@ pub struct Pool {
     pub reloads: (u64, u64),
     /// Requests answered 503, by reason.
     pub refused: Vec<(&'static str, u64)>,
+    /// Responses that a file took for slow clients.
+    pub spooled: u64,
 }
 
 /// One PHP process.
@@ -494,6 +496,11 @@ fn workers(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
         "howdah_php_requests_refused",
         "Requests answered 503 because no worker took them, by reason.",
         by_reason(page, |pool| &pool.refused),
+    )?;
+    writer.counters(
+        "howdah_php_responses_spooled",
+        "Responses that a file took because their clients were slow.",
+        each(|pool| pool.spooled),
     )?;
     writer.counters(
         "howdah_php_boots_failed",

@@ -57,6 +57,7 @@ fn page() -> Page {
         boots_failed: 1,
         reloads: (2, 1),
         refused: vec![("queue_full", 6)],
+        spooled: 13,
     };
     Page {
         config: super::ConfigReloads {
@@ -218,6 +219,10 @@ fn pools_are_shown_in_both_vocabularies() {
     has(
         &text,
         &format!(r#"howdah_php_reloads_total{{pool="{pool}",result="failed"}} 1"#),
+    );
+    has(
+        &text,
+        &format!(r#"howdah_php_responses_spooled_total{{pool="{pool}"}} 13"#),
     );
     has(&text, "frankenphp_total_threads 3");
     has(&text, "frankenphp_busy_threads 1");

@@ -63,6 +63,7 @@ impl Inner {
                         && state.is_held(SWEEP, held_max)
                     {
                         drop(state);
+                        self.load.spool();
                         spool::begin(&exchange, max);
                     }
                 }

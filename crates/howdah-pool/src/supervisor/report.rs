@@ -69,6 +69,7 @@ fn report(pool: &Pool, now_ns: u64) -> PoolStatus {
         waiters: pool.load.waiting(),
         slots: (pool.segment.geometry().slots() * pool.segment.geometry().fronts()) as usize,
         refused: pool.load.refusals(),
+        spooled: pool.load.spooled(),
         workers,
         counters: pool.counters,
     }
