@@ -4,6 +4,7 @@ mod support;
 
 use std::fs;
 use std::path::Path;
+use std::time::{Duration, UNIX_EPOCH};
 
 use howdah_config::{NoFiles, parse};
 use support::Harness;
@@ -644,6 +645,25 @@ fn folders_are_listed() {
     let at = |name: &str| text.find(name).unwrap();
     assert!(at("\"b.txt\"") < at("\"<i>.txt\""), "{text}");
     assert_eq!(harness.get("/sub/none").status, 404);
+    let file = std::fs::File::open(directory.path().join("sub/b.txt")).unwrap();
+    file.set_modified(UNIX_EPOCH + Duration::from_secs(1_704_164_645))
+        .unwrap();
+    let reply = harness.get_with("/sub/?offset=1&limit=1", "Accept: application/json\r\n");
+    assert_eq!(
+        reply.text(),
+        "[{\"name\":\"b.txt\",\"size\":1,\"url\":\"./b.txt\",\
+         \"mod_time\":\"2024-01-02T03:04:05Z\",\"is_dir\":false,\"is_symlink\":false}]\n"
+    );
+    for (query, names) in [
+        ("limit=1", 1),
+        ("offset=9", 0),
+        ("offset=1&limit=9", 1),
+        ("limit=x", 2),
+    ] {
+        let target = format!("/sub/?{query}");
+        let reply = harness.get_with(&target, "Accept: application/json\r\n");
+        assert_eq!(reply.text().matches("\"name\"").count(), names, "{query}");
+    }
 }
 
 #[test]

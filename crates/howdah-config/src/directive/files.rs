@@ -84,7 +84,8 @@ pub(crate) const FILE_SERVER: Table<FileServer> = Table {
                 syntax: "browse",
                 default: "off",
                 about: "Lists folders that have no index file, as HTML, or as JSON for clients that ask \
-                        for it by `Accept`. `?sort=name|size|time` and `?order=asc|desc` sort the list.",
+                        for it by `Accept`. `?sort=name|size|time` and `?order=asc|desc` sort the list, `?offset=N` and \
+                        `?limit=N` take a part of it.",
                 differs: "No template of one's own, and no options.",
                 example: "browse",
             },

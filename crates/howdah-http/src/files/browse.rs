@@ -1,8 +1,9 @@
 //! `browse`: the list of a folder, as HTML or JSON.
 
 use std::fmt::Write as _;
-use std::time::UNIX_EPOCH;
+use std::time::{Duration, UNIX_EPOCH};
 
+use howdah_observe::access::rfc3339;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use http::request::Parts;
 use http::{Response, StatusCode};
@@ -18,6 +19,7 @@ const ENTRIES_MAX: usize = 10_000;
 struct Entry {
     name: String,
     is_directory: bool,
+    is_symlink: bool,
     size: u64,
     /// Seconds since 1970.
     modified: u64,
@@ -47,16 +49,16 @@ pub(super) async fn list(job: &FileJob, full: String, parts: &Parts) -> Response
         let path = format!("{}{}", &full[prefix.len()..], entry.name);
         !job.options.hides(prefix, &path)
     });
-    sort(&mut entries, &query);
+    let entries = page(&mut entries, &query);
     let (kind, text) = if json {
-        ("application/json", as_json(&entries))
+        ("application/json", as_json(entries))
     } else {
         let shown = if job.path.ends_with('/') {
             job.path.clone()
         } else {
             format!("{}/", job.path)
         };
-        ("text/html; charset=utf-8", as_html(&shown, &entries))
+        ("text/html; charset=utf-8", as_html(&shown, entries))
     };
     let mut response = answer::text(StatusCode::OK, text.into());
     let headers = response.headers_mut();
@@ -83,6 +85,7 @@ fn read(folder: &str) -> std::io::Result<Vec<Entry>> {
         entries.push(Entry {
             name,
             is_directory: metadata.is_dir(),
+            is_symlink: entry.file_type().is_ok_and(|kind| kind.is_symlink()),
             size: metadata.len(),
             modified: modified.map_or(0, |time| time.as_secs()),
         });
@@ -90,7 +93,8 @@ fn read(folder: &str) -> std::io::Result<Vec<Entry>> {
     Ok(entries)
 }
 
-fn sort(entries: &mut [Entry], query: &str) {
+/// The entries that the query asks for, in its order.
+fn page<'e>(entries: &'e mut [Entry], query: &str) -> &'e [Entry] {
     let value = |name: &str| {
         let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
         pairs
@@ -106,6 +110,10 @@ fn sort(entries: &mut [Entry], query: &str) {
     if value("order") == Some("desc") {
         entries.reverse();
     }
+    let number = |name| value(name).and_then(|value| value.parse().ok());
+    let from = number("offset").unwrap_or(0).min(entries.len());
+    let to = number("limit").map_or(entries.len(), |limit: usize| from.saturating_add(limit));
+    &entries[from..to.min(entries.len())]
 }
 
 fn as_html(shown: &str, entries: &[Entry]) -> String {
@@ -150,11 +158,13 @@ fn as_json(entries: &[Entry]) -> String {
         let name = json_text(&entry.name);
         let url = json_text(&path::encode(&entry.name));
         let slash = if entry.is_directory { "/" } else { "" };
+        let time = UNIX_EPOCH.checked_add(Duration::from_secs(entry.modified));
+        let time = rfc3339(time.unwrap_or(UNIX_EPOCH));
         let _ = write!(
             text,
             "{comma}{{\"name\":\"{name}{slash}\",\"size\":{},\"url\":\"./{url}{slash}\",\
-             \"mod_time\":{},\"is_dir\":{}}}",
-            entry.size, entry.modified, entry.is_directory
+             \"mod_time\":\"{time}\",\"is_dir\":{},\"is_symlink\":{}}}",
+            entry.size, entry.is_directory, entry.is_symlink
         );
     }
     text.push_str("]\n");
@@ -205,6 +215,7 @@ mod tests {
             let entry = Entry {
                 name: "a".into(),
                 is_directory: false,
+                is_symlink: false,
                 size: 7,
                 modified,
             };

@@ -100,6 +100,13 @@ pub(super) fn push_time(line: &mut String, at: SystemTime, format: TimeFormat, q
     };
 }
 
+/// A moment as RFC 3339 writes it, to the second: `2006-01-02T15:04:05Z`.
+pub fn rfc3339(at: SystemTime) -> String {
+    let mut text = String::new();
+    push_time(&mut text, at, TimeFormat::Rfc3339, false);
+    text
+}
+
 /// As Go writes durations: `1.5ms`, `2m3s` as `123s`.
 pub(super) fn duration_text(duration: Duration) -> String {
     let nanos = duration.as_nanos();
