@@ -698,6 +698,27 @@ fn what_is_not_found_goes_on() {
 }
 
 #[test]
+#[test]
+fn a_response_of_json_says_so() {
+    let directory = tree();
+    let harness = serve(
+        directory.path(),
+        "respond /json `{\"a\": [1]}`\nheader /other Content-Type text/html\nrespond /other `[]`\n\
+         respond /not `[a}`\nrespond {query.body}",
+    );
+    for (target, kind) in [
+        ("/json", "application/json"),
+        ("/other", "text/html"),
+        ("/not", "text/plain; charset=utf-8"),
+        ("/?body=[1,2]", "application/json"),
+        ("/?body=1", "text/plain; charset=utf-8"),
+        ("/?body=[1", "text/plain; charset=utf-8"),
+    ] {
+        let reply = harness.get(target);
+        assert_eq!(reply.header("content-type"), Some(kind), "{target}");
+    }
+}
+
 fn statuses_may_be_placeholders() {
     let directory = tree();
     let harness = serve(directory.path(), "respond body {query.code}");

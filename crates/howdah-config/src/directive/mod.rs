@@ -517,7 +517,8 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 name: "respond",
                 syntax: "respond [MATCHER] CODE|BODY [CODE] [{ … }]",
                 default: "CODE is `200`; in `handle_errors` that of the error",
-                about: "Answers at once.",
+                about: "Answers at once: as text, or as `application/json` where the body is an object or an array of it, \
+                        unless `header` sets `Content-Type`.",
                 differs: "",
                 example: "respond /health ok 200",
             },

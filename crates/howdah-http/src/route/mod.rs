@@ -22,6 +22,7 @@ mod policy;
 pub(crate) mod proxies;
 pub(crate) mod proxy;
 mod replacement;
+mod respond;
 mod root;
 mod template;
 mod uri;
@@ -32,7 +33,6 @@ use std::borrow::Cow;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use howdah_config::model::{self, TryPolicy};
 use howdah_observe::access::Log;
 use http::header::HOST;
@@ -50,6 +50,7 @@ use self::matcher::{HostPattern, Matcher};
 use self::php::{PhpScript, PhpServer};
 use self::policy::choose;
 use self::proxy::{Proxy, ProxyJob};
+use self::respond::Body;
 use self::root::RootText;
 use self::template::{Text, Use};
 use self::uri::{Rewrite, UriChange};
@@ -209,7 +210,7 @@ enum Handler {
     Chain(Box<[Route]>),
     HandleErrors(Rc<[ErrorRoutes]>),
     Respond {
-        body: RespondBody,
+        body: Body,
         status: Status,
         close: bool,
     },
@@ -279,12 +280,6 @@ impl Status {
             }
         }
     }
-}
-
-#[derive(Debug)]
-enum RespondBody {
-    Constant(Bytes),
-    Text(Text),
 }
 
 /// The sites of one listener by host.
@@ -427,10 +422,7 @@ impl Handler {
                 status,
                 close,
             } => Self::Respond {
-                body: match body.as_text() {
-                    Some(text) => RespondBody::Constant(Bytes::copy_from_slice(text.as_bytes())),
-                    None => RespondBody::Text(Text::new(body)),
-                },
+                body: Body::compile(body),
                 status: Status::compile(status)?,
                 close: *close,
             },
@@ -541,15 +533,8 @@ impl Handler {
                 status,
                 close,
             } => {
-                let body = match body {
-                    RespondBody::Constant(bytes) => bytes.clone(),
-                    RespondBody::Text(text) => match text.evaluate(context, Use::Uri) {
-                        Cow::Borrowed(text) => Bytes::copy_from_slice(text.as_bytes()),
-                        Cow::Owned(text) => text.into(),
-                    },
-                };
                 let status = status.evaluate(context).unwrap_or(StatusCode::OK);
-                let mut response = answer::text(status, body);
+                let mut response = body.answer(context, status);
                 if *close {
                     answer::close(&mut response);
                 }
