@@ -144,8 +144,11 @@ impl UriChange {
                 let path = path::encode(&context.path);
                 let replace = replace.evaluate(context, Use::Uri);
                 let replaced = Replacement::new(&*replace).put(find, &path)?;
-                if replaced != path {
+                // Slashes are merged in here, but not in what is sent on: `/{2,}` is written for that.
+                let merges = !context.rewritten && find.is_match(context.original.uri.path());
+                if replaced != path || merges {
                     let replaced = replaced.into_owned();
+                    context.rewritten |= merges;
                     set_path(&replaced, context)?;
                 }
             }
