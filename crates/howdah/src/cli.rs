@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use howdah_config::model::{CONCURRENCY_MAX, FRONT_THREADS_MAX, User, WORKERS_MAX};
 use howdah_observe::admin::AdminAddress;
 
@@ -145,6 +145,21 @@ pub(crate) struct ConfigFile {
     /// The Caddyfile
     #[arg(short, long, value_name = "FILE", default_value = "Caddyfile")]
     pub(crate) config: PathBuf,
+    #[command(flatten)]
+    format: Format,
+}
+
+/// Caddy's option, which commands written for it and for `FrankenPHP` have.
+#[derive(Debug, Args)]
+struct Format {
+    /// The format of the configuration: a Caddyfile, the one that there is
+    #[arg(short, long, value_name = "NAME")]
+    adapter: Option<Adapter>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Adapter {
+    Caddyfile,
 }
 
 #[derive(Debug, Args)]
@@ -191,6 +206,9 @@ pub(crate) struct Run {
     /// without `watch`; and reload when the Caddyfile changes
     #[arg(short, long)]
     pub(crate) watch: bool,
+    /// Print the environment first, with what is secret in it, as Caddy does
+    #[arg(long)]
+    pub(crate) environ: bool,
 }
 
 /// Which running server.
@@ -209,6 +227,8 @@ pub(crate) struct Remote {
 pub(crate) struct Reload {
     #[command(flatten)]
     pub(crate) server: Remote,
+    #[command(flatten)]
+    format: Format,
     /// Only PHP in this pool
     #[arg(long, value_name = "NAME")]
     pub(crate) pool: Option<String>,
@@ -390,6 +410,21 @@ mod tests {
         assert!(parse(&["--watch"]).is_err());
         assert!(parse(&["--watch", "-w", "a.php"]).is_ok());
         assert!(parse(&["--mercurial"]).is_err());
+    }
+
+    #[test]
+    fn commands_for_caddy_are_understood() {
+        for line in [
+            "run --config /etc/caddy/Caddyfile --adapter caddyfile",
+            "run --environ --config /etc/frankenphp/Caddyfile",
+            "validate -c Caddyfile -a caddyfile",
+            "reload --config /etc/frankenphp/Caddyfile --adapter caddyfile --force",
+            "fmt --overwrite Caddyfile",
+        ] {
+            let words = std::iter::once("howdah").chain(line.split(' '));
+            assert!(Cli::try_parse_from(words).is_ok(), "{line}");
+        }
+        assert!(Cli::try_parse_from(["howdah", "run", "--adapter", "json"]).is_err());
     }
 
     #[test]

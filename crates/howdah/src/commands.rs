@@ -6,6 +6,7 @@ pub(crate) mod trust;
 
 use std::fmt;
 use std::io::{Read, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -59,11 +60,25 @@ pub(crate) fn run(options: &cli::Run) -> Outcome {
         // to set it that is safe whatever threads a library may have started.
         return restart_with(&env_lines(&text, file)?, options);
     }
+    if options.environ {
+        print_environment().map_err(setup)?;
+    }
     let read = Source::read(&options.file.config, options.watch).map_err(setup)?;
     for warning in &read.warnings {
         eprintln!("howdah: warning: {warning}");
     }
     serve::serve(&read.config, Some(read.source))
+}
+
+fn print_environment() -> std::io::Result<()> {
+    let mut stdout = std::io::stdout().lock();
+    for (name, value) in std::env::vars_os() {
+        stdout.write_all(name.as_bytes())?;
+        stdout.write_all(b"=")?;
+        stdout.write_all(value.as_bytes())?;
+        stdout.write_all(b"\n")?;
+    }
+    stdout.flush()
 }
 
 /// `howdah validate`.
@@ -187,8 +202,10 @@ fn restart_with(variables: &[(String, String)], options: &cli::Run) -> Outcome {
     for file in options.envfile.iter().skip(1) {
         command.arg("--envfile").arg(file);
     }
-    if options.watch {
-        command.arg("--watch");
+    for (given, name) in [(options.watch, "--watch"), (options.environ, "--environ")] {
+        if given {
+            command.arg(name);
+        }
     }
     if called_as_frankenphp() {
         command.arg0(FRANKENPHP);
