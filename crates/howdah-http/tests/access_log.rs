@@ -5,6 +5,7 @@ mod support;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::path::Path;
+use std::sync::atomic::Ordering::SeqCst;
 use std::thread;
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use howdah_config::model::{
 };
 use serde_json::Value;
 use support::front::front;
-use support::{Harness, php_site, route, wait_until};
+use support::{Client, Harness, php_site, route, wait_until};
 
 fn log_to(file: &Path) -> AccessLog {
     AccessLog {
@@ -89,6 +90,50 @@ fn every_request_is_one_line() {
     client.rest();
     let line = one(&file, "torn");
     assert_eq!((&line["status"], &line["cut"]), (&200.into(), &true.into()));
+}
+
+#[test]
+fn requests_that_come_with_the_end_of_their_connection_are_logged() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("a.txt"), "text").unwrap();
+    let file = directory.path().join("access.log");
+    let mut config = logged(directory.path(), log_to(&file));
+    config.global.php.front_threads = Some(1);
+    let harness = Harness::start(&config);
+    let targets = ["/a.txt?x", "/echo.php?n=1", "/echo.php?mode=hang"];
+    let connect = |_| {
+        let mut client = harness.connect();
+        client.write(b"GET /a.txt HTTP/1.1\r\nHost: a\r\n\r\n");
+        assert_eq!(client.reply(true).status, 200);
+        client
+    };
+    let mut waiting = targets.map(connect);
+    let gone = targets.map(connect);
+    let mut blocks = harness.connect();
+    blocks.write(b"GET /echo.php?mode=block HTTP/1.1\r\nHost: a\r\n\r\n");
+    wait_until("the thread is kept", || {
+        harness.seen.calls.load(SeqCst) == 1
+    });
+    // Nothing is read meanwhile, so each request is found together with the end.
+    let ask = |client: &mut Client, target: &str| {
+        client.write(format!("GET {target} HTTP/1.1\r\nHost: a\r\n\r\n").as_bytes());
+        client.end();
+    };
+    for (client, target) in waiting.iter_mut().zip(targets) {
+        ask(client, target);
+    }
+    for (mut client, target) in gone.into_iter().zip(targets) {
+        ask(&mut client, &format!("{target}&gone"));
+    }
+    harness.seen.open_gate();
+    for client in &mut waiting[..2] {
+        assert_eq!(client.reply(true).status, 200);
+    }
+    assert!(waiting[2].is_closed());
+    for (target, status) in targets.into_iter().zip([200, 200, 499]) {
+        wait_until("both are logged", || matching(&file, target).len() == 2);
+        assert_eq!(matching(&file, target)[0]["status"], status, "{target}");
+    }
 }
 
 #[test]

@@ -93,8 +93,14 @@ impl AsyncRead for Io {
             return Poll::Ready(Err(io::ErrorKind::InvalidData.into()));
         }
         let before = buffer.filled().len();
-        ready!(Pin::new(&mut this.stream).poll_read(cx, buffer))?;
+        let result = ready!(Pin::new(&mut this.stream).poll_read(cx, buffer));
         let read = buffer.filled().len() - before;
+        if read == 0 && this.state.holds_end() {
+            // It is found again in the next turn.
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        result?;
         let passed = match this.state.read(&buffer.filled()[before..]) {
             Cow::Borrowed(passed) => passed.len(),
             Cow::Owned(changed) => {

@@ -36,6 +36,8 @@ pub(crate) struct ConnectionState {
     line_ended: Cell<bool>,
     /// Several requests at a time, on streams: HTTP/2 and HTTP/3.
     multiplexed: Cell<bool>,
+    /// Whether the end of the client's bytes was held back since the last request began.
+    end_held: Cell<bool>,
     refusal: Cell<Option<StatusCode>>,
     linger: Cell<bool>,
     /// What the connection goes over to.
@@ -59,6 +61,7 @@ impl ConnectionState {
             header_bytes: Cell::new(0),
             line_ended: Cell::new(false),
             multiplexed: Cell::new(false),
+            end_held: Cell::new(false),
             refusal: Cell::new(None),
             linger: Cell::new(false),
             tunnel: RefCell::default(),
@@ -112,6 +115,7 @@ impl ConnectionState {
     pub(crate) fn begin(&self) {
         self.active.set(self.active.get() + 1);
         self.requests.set(self.requests.get() + 1);
+        self.end_held.set(false);
         self.phase.set(Phase::Busy);
     }
 
@@ -155,6 +159,14 @@ impl ConnectionState {
     /// Whether what comes of a body cannot be read.
     pub(super) fn is_broken(&self) -> bool {
         !self.multiplexed.get() && self.framing.borrow().is_broken()
+    }
+
+    /// Whether the end of the client's bytes is to wait for a turn: true once for each request. HTTP/1.
+    ///
+    /// hyper looks for the end as soon as it has the header, and drops the request there before anybody
+    /// has seen it: it would be neither answered nor logged.
+    pub(super) fn holds_end(&self) -> bool {
+        !self.multiplexed.get() && self.active.get() > 0 && !self.end_held.replace(true)
     }
 
     /// Bytes that may be of a header; those that hyper gives back are counted again.

@@ -11,7 +11,7 @@ pub mod front;
 use std::cell::Cell;
 use std::fmt::Write as _;
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{self, SocketAddr, TcpStream};
 use std::path::Path;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -248,6 +248,11 @@ impl Reply {
 }
 
 impl Client {
+    /// Says that nothing more is written.
+    pub fn end(&self) {
+        self.stream.shutdown(net::Shutdown::Write).unwrap();
+    }
+
     pub fn write(&mut self, bytes: &[u8]) {
         self.stream.write_all(bytes).unwrap();
     }
@@ -377,6 +382,12 @@ impl Application for Fake {
             Some("hang") => {
                 std::future::pending::<()>().await;
                 unreachable!("a pending future was ready");
+            }
+            Some("block") => {
+                // The front thread itself waits.
+                let gate = self.seen.gate.lock().unwrap();
+                drop(self.seen.opened.wait_while(gate, |open| !*open).unwrap());
+                Response::new(FakeBody::new(Script::Done, guard))
             }
             Some("panic") => panic!("asked for"),
             Some("endless") => Response::new(FakeBody::new(Script::Endless, guard)),
