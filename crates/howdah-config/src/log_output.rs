@@ -1,4 +1,4 @@
-//! `output` of a site's `log`.
+//! `output` of a `log`.
 
 use crate::error::Error;
 use crate::model::{LogFile, LogOutput, Roll};
@@ -117,7 +117,7 @@ pub(crate) const FILE: Table<Draft> = Table {
     ],
 };
 
-/// `output` of a site's `log`.
+/// Reads `output`, of the server's own log or of a site's.
 pub(crate) fn output(cx: &mut Context, call: &Call<'_>) -> Result<LogOutput, Error> {
     let hint = "outputs are `stderr`, `stdout`, `discard` and `file PATH`";
     let plain = |output| {

@@ -6,7 +6,7 @@ use crate::log_output::output;
 use crate::model::{AccessLog, LineFormat, LogFormat, LogLevel, LogOptions};
 use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
 
-const SUBDIRECTIVES_HINT: &str = "`log` knows `level`, `format` and `output stderr`";
+const SUBDIRECTIVES_HINT: &str = "`log` knows `level`, `format` and `output`";
 const ACCESS_HINT: &str = "a `log` of a site knows `level`, `format`, `hostnames` and `output`";
 
 /// Inside the global `log`.
@@ -47,34 +47,16 @@ pub(crate) const GLOBAL: Table<LogOptions> = Table {
         Item::Supported(
             Entry {
                 name: "output",
-                syntax: "output stderr",
+                syntax: "output stderr|stdout|discard  or  output file PATH [{ … }]",
                 default: "`stderr`",
-                about: "Where the log goes.",
-                differs: "The server's own log always goes to standard error, which service managers and \
-                          containers collect.",
-                example: "output stderr",
+                about: "Where the log goes: with `file` as the access log of a site, whose options it has. A line \
+                        that a file cannot take goes to standard error.",
+                differs: "No `net`. What keeps the server from starting is told on standard error.",
+                example: "output stdout",
             },
-            |_, call, _| {
-                let hint = "the server's own log goes to `stderr`; redirect that, or collect it with \
-                            the service manager. The `log` of a site can go to a file";
-                match call.arguments {
-                    [word, ..]
-                        if matches!(word.text.as_str(), "stdout" | "discard" | "file" | "net") =>
-                    {
-                        Err(unsupported(word, hint))
-                    }
-                    _ => {
-                        let word = call.one()?;
-                        if word.text == "stderr" {
-                            return call.no_block();
-                        }
-                        Err(bad_value(
-                            &word.position,
-                            format!("unknown log output `{}`", word.text),
-                            hint,
-                        ))
-                    }
-                }
+            |cx, call, log| {
+                log.output = output(cx, call)?;
+                Ok(())
             },
         ),
         Item::Unsupported("include", SUBDIRECTIVES_HINT),

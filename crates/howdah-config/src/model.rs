@@ -211,13 +211,15 @@ impl Default for Limits {
     }
 }
 
-/// `log { level … format … }` of the global block: the server's own log, always on stderr.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// `log { level … format … output … }` of the global block: the server's own log.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LogOptions {
     /// Default: info, debug with the global `debug`.
     pub level: Option<LogLevel>,
     /// Default: readable on a terminal, JSON otherwise.
     pub format: Option<LogFormat>,
+    /// Default: standard error.
+    pub output: LogOutput,
 }
 
 /// Levels as Caddy spells them.

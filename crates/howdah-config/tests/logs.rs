@@ -149,6 +149,25 @@ fn filters_stand_bare_or_in_fields() {
 }
 
 #[test]
+fn the_servers_own_log_has_the_outputs_of_a_site() {
+    let global = |output: &str| config(&format!("{{\nlog {{\n{output}\n}}\n}}\n:80 {{\nlog\n}}"));
+    let own = global("output stdout");
+    assert_eq!(own.global.log.output, LogOutput::Stdout);
+    assert_eq!(own.sites[0].access_logs[0].output, LogOutput::Stderr);
+    assert_eq!(global("level INFO").global.log.output, LogOutput::Stderr);
+    let file = global("output file own.log {\nmode 640\n}")
+        .global
+        .log
+        .output;
+    let LogOutput::File(file) = file else {
+        panic!("{file:?}");
+    };
+    assert_eq!((file.path.to_str(), file.mode), (Some("own.log"), 0o640));
+    let refused = errors("{\nlog {\noutput net localhost:1\n}\n}\n:80");
+    assert!(refused[0].contains("`net` is not supported"), "{refused:?}");
+}
+
+#[test]
 fn the_global_format_holds_for_sites_without_their_own() {
     let global = "{\nlog {\nformat filter {\nwrap console\nuri delete\n}\n}\n}\n";
     let config = config(&format!(

@@ -1,20 +1,24 @@
-//! The log on stderr: one event a line, readable on a terminal, JSON otherwise.
+//! The server's own log: one event a line, readable on a terminal, JSON otherwise.
 //!
 //! JSON lines have Caddy's names, because that is what the tools of this field read:
 //! `{"level":"warn","ts":1700000000.123,"logger":"howdah::pool","msg":"worker died","pid":42}`.
 //! `level` is one of debug, info, warn, error; `ts` is seconds since 1970; further fields are the event's.
 
 use std::fmt::{self, Write as _};
-use std::io::{IsTerminal, Write as _};
-use std::sync::OnceLock;
+use std::io::Write as _;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use howdah_config::model::LogOutput;
 use serde_json::Value;
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Metadata, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Registry, reload};
+
+use crate::access::OpenError;
+use crate::access::output::{self, Output};
 
 /// How lines look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,58 +29,62 @@ pub enum Format {
     Json,
 }
 
-impl Format {
-    /// [`Format::Console`] if stderr is a terminal.
-    pub fn for_stderr() -> Self {
-        if std::io::stderr().is_terminal() {
-            Self::Console
+/// What is logged, how, and where to.
+pub struct Settings {
+    level: Level,
+    format: Format,
+    colour: bool,
+    output: Mutex<Output>,
+}
+
+impl Settings {
+    /// Events below `level` are dropped where they occur. Without a `format` it is [`Format::Console`] on a terminal.
+    ///
+    /// # Errors
+    /// If the file cannot be opened for appending.
+    pub fn new(
+        level: Level,
+        format: Option<Format>,
+        output: &LogOutput,
+    ) -> Result<Self, OpenError> {
+        let is_terminal = output::is_terminal(output);
+        let usual = if is_terminal {
+            Format::Console
         } else {
-            Self::Json
-        }
+            Format::Json
+        };
+        Ok(Self {
+            level,
+            format: format.unwrap_or(usual),
+            colour: is_terminal && std::env::var_os("NO_COLOR").is_none(),
+            output: Mutex::new(Output::open(output)?),
+        })
     }
 }
 
 /// How the log can be changed while the program runs.
-static HANDLE: OnceLock<reload::Handle<Stderr, Registry>> = OnceLock::new();
+static HANDLE: OnceLock<reload::Handle<Settings, Registry>> = OnceLock::new();
 
-/// Starts logging to stderr. Events below `level` are dropped where they occur.
+/// Starts logging.
 ///
 /// # Panics
 /// When called twice in a process.
-pub fn init(format: Format, level: Level) {
-    let (layer, handle) = reload::Layer::new(Stderr::new(format, level));
+pub fn init(settings: Settings) {
+    let (layer, handle) = reload::Layer::new(settings);
     tracing_subscriber::registry().with(layer).init();
     // It was not called before, or the line above had panicked.
     let _ = HANDLE.set(handle);
 }
 
-/// Changes format and level from now on. Does nothing before [`init`].
-pub fn change(format: Format, level: Level) {
+/// Logs by other settings from now on. Does nothing before [`init`].
+pub fn change(settings: Settings) {
     if let Some(handle) = HANDLE.get() {
         // Fails only where there is no log any more.
-        let _ = handle.modify(|layer| *layer = Stderr::new(format, level));
+        let _ = handle.reload(settings);
     }
 }
 
-#[derive(Debug)]
-struct Stderr {
-    format: Format,
-    level: Level,
-    colour: bool,
-}
-
-impl Stderr {
-    fn new(format: Format, level: Level) -> Self {
-        let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-        Self {
-            format,
-            level,
-            colour,
-        }
-    }
-}
-
-impl<S: Subscriber> Layer<S> for Stderr {
+impl<S: Subscriber> Layer<S> for Settings {
     fn enabled(&self, metadata: &Metadata<'_>, _: Context<'_, S>) -> bool {
         *metadata.level() <= self.level.min(floor(metadata.target()))
     }
@@ -94,9 +102,13 @@ impl<S: Subscriber> Layer<S> for Stderr {
             Format::Json => json_line(event, now),
             Format::Console => console_line(event, now, self.colour),
         };
-        // One write for one line, so that lines of several threads never mix. Nothing can be done about
-        // a log that cannot be written.
-        let _ = std::io::stderr().lock().write_all(line.as_bytes());
+        // One line at a time, so that those of several threads never mix. A thread that panicked here has
+        // left an output that can be written to.
+        let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
+        if output.write(line.as_bytes()).is_err() {
+            // Nothing can be done about a log that cannot be written either.
+            let _ = std::io::stderr().lock().write_all(line.as_bytes());
+        }
     }
 }
 

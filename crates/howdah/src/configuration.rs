@@ -20,7 +20,7 @@ use tokio::sync::Mutex;
 use crate::certificates::Keeper;
 use crate::hubs::{self, HubEndpoint};
 use crate::observed::{MetricsPage, Observed};
-use crate::serve::{DEFAULT_GRACE, change_log, check_roots, start_watch, watched};
+use crate::serve::{DEFAULT_GRACE, check_roots, log_settings, start_watch, watched};
 use crate::source::{Read, Source};
 use crate::trees::Beside;
 use crate::watch::{Changed, Page, Watcher};
@@ -148,6 +148,7 @@ impl InForce {
         check_roots(&config).map_err(failed)?;
         pools::check_scripts(&config).map_err(failed)?;
         let watch = watched(&config, Some(&source)).map_err(failed)?;
+        let log = log_settings(&config).map_err(failed)?;
         let (hubs, gone) = self.hubs(&state.config, &config)?;
         // The storage may be on another machine.
         let own = config.clone();
@@ -181,7 +182,7 @@ impl InForce {
         for warning in warnings {
             tracing::warn!(target: "howdah", "{warning}");
         }
-        change_log(&config);
+        howdah_observe::log::change(log);
         for hub in gone {
             // Its subscribers come again, to the hub that there is now.
             hub.close();

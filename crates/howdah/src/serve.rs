@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use howdah_config::model::{Config, LogFormat, LogLevel};
 use howdah_http::{Hooks, Server, Shutdown};
-use howdah_observe::log::Format;
+use howdah_observe::log::{self, Format};
 use howdah_pool::{StartError, Supervisor, WORKERS_LEAVE};
 use howdah_tls::Tls;
 use tokio::task::JoinSet;
@@ -37,7 +37,7 @@ pub(crate) fn serve(config: &Config, source: Option<Source>) -> Outcome {
     check_roots(config)?;
     pools::check_scripts(config)?;
     let watch = watched(config, source.as_ref())?;
-    start_log(config);
+    log::init(log_settings(config)?);
     raise_file_limit();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -255,24 +255,13 @@ fn join(threads: Vec<JoinHandle<()>>) {
     }
 }
 
-fn start_log(config: &Config) {
-    let (format, level) = log_options(config);
-    howdah_observe::log::init(format, level);
-}
-
-/// The log of another configuration.
-pub(crate) fn change_log(config: &Config) {
-    let (format, level) = log_options(config);
-    howdah_observe::log::change(format, level);
-}
-
-fn log_options(config: &Config) -> (Format, tracing::Level) {
-    let options = config.global.log;
-    let format = match options.format {
-        Some(LogFormat::Console) => Format::Console,
-        Some(LogFormat::Json) => Format::Json,
-        None => Format::for_stderr(),
-    };
+/// The server's own log, as the configuration has it.
+pub(crate) fn log_settings(config: &Config) -> Result<log::Settings, Failure> {
+    let options = &config.global.log;
+    let format = options.format.map(|format| match format {
+        LogFormat::Console => Format::Console,
+        LogFormat::Json => Format::Json,
+    });
     let level = match options.level {
         Some(LogLevel::Warn) => tracing::Level::WARN,
         Some(LogLevel::Error) => tracing::Level::ERROR,
@@ -280,7 +269,8 @@ fn log_options(config: &Config) -> (Format, tracing::Level) {
         None if config.global.debug => tracing::Level::DEBUG,
         Some(LogLevel::Info) | None => tracing::Level::INFO,
     };
-    (format, level)
+    log::Settings::new(level, format, &options.output)
+        .map_err(|error| Failure::Setup(error.to_string()))
 }
 
 /// Each connection is a descriptor; the usual soft limit of 1,024 is for programs that use `select`.

@@ -255,10 +255,66 @@ fn an_access_log_that_cannot_be_opened_ends_the_start() {
     let ended = Server::caddyfile(text)
         .try_start()
         .expect_err("no such folder");
-    ended.assert(
-        2,
-        "access log /nowhere/access.log: No such file or directory",
+    ended.assert(2, "log /nowhere/access.log: No such file or directory");
+}
+
+/// The Caddyfile of a server whose own log goes to `output`.
+fn logging_to(output: &str) -> String {
+    let global = format!("{ON}\nlog {{\noutput {output}\n}}");
+    caddyfile(&global, &format!("root * {}\nphp_server", www().display()))
+}
+
+/// Has the server log to `output` from now on.
+fn log_to(server: &Server, output: &str) -> howdah_testkit::Response {
+    let file = server.temp_dir().with_file_name("Caddyfile");
+    std::fs::write(file, logging_to(output)).expect("written");
+    Admin::of(server).post("/reload")
+}
+
+#[test]
+fn the_servers_own_log_goes_to_standard_output() {
+    let quiet = ["sh", "-c", "\"$0\" \"$@\" 2>/dev/null; exit $?"];
+    let server = Server::caddyfile(logging_to("stdout"))
+        .through(quiet)
+        .start();
+    server
+        .get("/log.php?how=error_log&mark=one")
+        .assert_status(200);
+    server.wait_log("error_log one");
+}
+
+#[test]
+fn the_servers_own_log_goes_to_a_file_after_a_reload() {
+    let server = Server::caddyfile(logging_to("stderr")).start();
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("own.log");
+    log_to(&server, &format!("file {}", file.display())).assert_status(200);
+    server
+        .get("/log.php?how=error_log&mark=two")
+        .assert_status(200);
+    let logged = || std::fs::read_to_string(&file).unwrap_or_default();
+    assert!(process::wait_until(PATIENCE, || logged().contains("error_log two")));
+    for line in logged().lines() {
+        serde_json::from_str::<Value>(line).expect("a line of JSON");
+    }
+    assert!(server.log().containing("error_log two").is_empty());
+
+    let refused = log_to(&server, "file /nowhere/own.log");
+    refused.assert_status(400);
+    let error = refused.text();
+    assert!(
+        error.contains("log /nowhere/own.log: No such file"),
+        "{error}"
     );
+    assert!(logged().contains("the configuration is not reloaded"));
+
+    // What the file does not take is not lost.
+    let full = "file /dev/full {\nroll_disabled\n}";
+    log_to(&server, full).assert_status(200);
+    server
+        .get("/log.php?how=error_log&mark=three")
+        .assert_status(200);
+    server.wait_log("error_log three");
 }
 
 #[test]

@@ -12,7 +12,7 @@ mod encode;
 mod entry;
 mod fields;
 mod filter;
-mod output;
+pub(crate) mod output;
 mod queue;
 mod roll;
 #[cfg(test)]
@@ -21,7 +21,7 @@ mod time;
 mod writer;
 
 use std::collections::HashMap;
-use std::io::{self, IsTerminal};
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -39,9 +39,9 @@ use self::queue::Queue;
 /// How long the server waits at its end for lines that are still to be written.
 const FLUSH_LIMIT: Duration = Duration::from_secs(2);
 
-/// Why an access log cannot be written.
+/// Why a log cannot be written.
 #[derive(Debug, thiserror::Error)]
-#[error("access log {}: {source}", path.display())]
+#[error("log {}: {source}", path.display())]
 pub struct OpenError {
     /// The file.
     pub path: PathBuf,
@@ -165,12 +165,7 @@ impl Drop for Logs {
 
 impl Log {
     fn new(log: &AccessLog, writer: Arc<Writer>) -> Self {
-        let terminal = match log.output {
-            LogOutput::Stderr => io::stderr().is_terminal(),
-            LogOutput::Stdout => io::stdout().is_terminal(),
-            LogOutput::Discard | LogOutput::File(_) => false,
-        };
-        let default = if terminal {
+        let default = if output::is_terminal(&log.output) {
             LogFormat::Console
         } else {
             LogFormat::Json

@@ -1,7 +1,7 @@
 //! Where lines go: a stream, or a file that is rolled.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::os::unix::fs::OpenOptionsExt;
 
 use howdah_config::model::{LogFile, LogOutput};
@@ -10,13 +10,13 @@ use super::OpenError;
 use super::roll::Rolls;
 
 /// An open output.
-pub(super) enum Output {
+pub(crate) enum Output {
     Stream(Box<dyn Write + Send>),
     File(Box<Rolled>),
 }
 
 /// A file with its size.
-pub(super) struct Rolled {
+pub(crate) struct Rolled {
     options: LogFile,
     /// `None` after it was put aside and could not be made anew.
     file: Option<File>,
@@ -26,8 +26,17 @@ pub(super) struct Rolled {
     rolls: Rolls,
 }
 
+/// Whether a person reads what goes there.
+pub(crate) fn is_terminal(output: &LogOutput) -> bool {
+    match output {
+        LogOutput::Stderr => io::stderr().is_terminal(),
+        LogOutput::Stdout => io::stdout().is_terminal(),
+        LogOutput::Discard | LogOutput::File(_) => false,
+    }
+}
+
 impl Output {
-    pub(super) fn open(output: &LogOutput) -> Result<Self, OpenError> {
+    pub(crate) fn open(output: &LogOutput) -> Result<Self, OpenError> {
         Ok(match output {
             LogOutput::Stderr => Self::Stream(Box::new(io::stderr())),
             LogOutput::Stdout => Self::Stream(Box::new(io::stdout())),
@@ -61,7 +70,7 @@ impl Output {
     }
 
     /// Writes whole lines.
-    pub(super) fn write(&mut self, text: &[u8]) -> io::Result<()> {
+    pub(crate) fn write(&mut self, text: &[u8]) -> io::Result<()> {
         if text.is_empty() {
             return Ok(());
         }

@@ -55,7 +55,7 @@ impl Rolls {
         }
         let file = path.display().to_string();
         let failed = move |error: io::Error| {
-            tracing::warn!(target: "howdah", file, "old access logs are not tidied up: {error}");
+            tracing::warn!(target: "howdah", file, "old logs are not tidied up: {error}");
         };
         let (path, roll, tell) = (path.to_owned(), roll.clone(), failed.clone());
         let tidy = move || {

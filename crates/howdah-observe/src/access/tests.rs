@@ -336,9 +336,7 @@ fn a_file_that_cannot_be_opened_is_named() {
     };
     let error = Logs::start(&[site(LogOutput::File(nowhere))]).expect_err("no folder");
     assert!(
-        error
-            .to_string()
-            .starts_with("access log /nowhere/access.log: "),
+        error.to_string().starts_with("log /nowhere/access.log: "),
         "{error}"
     );
 }
