@@ -40,6 +40,7 @@ mod placeholder;
 mod pools;
 mod privileges;
 mod proxy;
+mod proxy_protocol;
 mod reference;
 mod roots;
 mod servers;

@@ -26,6 +26,7 @@ pub use crate::proxy::{
     Balance, CopyHeaders, FastCgi, ForwardAuth, HealthCheck, Intercept, InterceptAction,
     InterceptRule, Policy, ReverseProxy, Upstream, UpstreamTls,
 };
+pub use crate::proxy_protocol::{ProxyPolicy, ProxyProtocol};
 pub use crate::worker_pool::{
     Boot, CLASSIC_POOL, CONCURRENCY_MAX, CONCURRENT_WORKERS_MAX, Concurrency, Connections,
     Isolation, Keep, OnExit, PhpWorker, Statics, WORKERS_MAX, WorkerPool, WorkersMax,
@@ -169,6 +170,8 @@ pub struct Limits {
     pub http3: bool,
     /// Whose word about the client is believed. Default nobody's.
     pub proxies: TrustedProxies,
+    /// `listener_wrappers { proxy_protocol … }`: load balancers in front that pass on TCP. Default none.
+    pub proxy_protocol: Option<ProxyProtocol>,
 }
 
 /// `trusted_proxies` and its like: proxies in front of this server.
@@ -207,6 +210,7 @@ impl Default for Limits {
             log_credentials: false,
             http3: true,
             proxies: TrustedProxies::default(),
+            proxy_protocol: None,
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::directive::{
     REVERSE_PROXY, TRANSPORT, TRY_FILES,
 };
 use crate::directive::{mercure, observe};
+use crate::proxy_protocol::{PROXY_PROTOCOL, WRAPPERS};
 use crate::table::{Entry, Item, Table};
 use crate::template::{PLACEHOLDERS, UNSUPPORTED};
 use crate::worker::WORKER;
@@ -118,6 +119,8 @@ fn write_page(page: &mut String) -> fmt::Result {
     section(page, "`storage redis`", &https_storage::REDIS)?;
     section(page, "`servers`", &servers::SERVERS)?;
     section(page, "`servers { timeouts }`", &servers::TIMEOUTS)?;
+    section(page, "`servers { listener_wrappers }`", &WRAPPERS)?;
+    section(page, "`proxy_protocol`", &PROXY_PROTOCOL)?;
     section(page, "`frankenphp`, `howdah`", &php_options::PHP)?;
     section(page, "`worker`", &WORKER)?;
     page.write_str("\n## Directives\n")?;
@@ -338,6 +341,11 @@ mod tests {
         check(&servers::SERVERS, |inner| global(&nest("servers")(inner)));
         check(&servers::TIMEOUTS, |inner| {
             global(&nest("servers")(&nest("timeouts")(inner)))
+        });
+        let wrapper = |inner: &str| global(&nest("servers")(&nest("listener_wrappers")(inner)));
+        check(&WRAPPERS, wrapper);
+        check(&PROXY_PROTOCOL, |inner| {
+            wrapper(&nest("proxy_protocol")(inner))
         });
         check(&php_options::PHP, |inner| {
             global(&nest("frankenphp")(inner))

@@ -3,6 +3,7 @@
 use crate::bind::{self, ListenerAddress};
 use crate::error::{Error, ErrorKind, Position};
 use crate::model::{Global, Limits, Site};
+use crate::proxy_protocol::{WRAPPERS, Wrappers};
 use crate::site::split_port;
 use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
 use crate::tree::Word;
@@ -268,9 +269,22 @@ pub(crate) const SERVERS: Table<Block> = Table {
         Item::Unsupported("keepalive_count", KEEPALIVE),
         Item::Unsupported("keepalive_idle", KEEPALIVE),
         Item::Unsupported("keepalive_interval", KEEPALIVE),
-        Item::Unsupported(
-            "listener_wrappers",
-            "there is no PROXY protocol; `trusted_proxies` takes the client from `X-Forwarded-For`",
+        Item::Supported(
+            Entry {
+                name: "listener_wrappers",
+                syntax: "listener_wrappers { … }",
+                default: "",
+                about: "What is between a connection and HTTP.",
+                differs: "",
+                example: "listener_wrappers {\n\tproxy_protocol {\n\t\tallow 10.0.0.0/8\n\t}\n\ttls\n}",
+            },
+            |cx, call, block| {
+                call.count(0, 0)?;
+                let mut wrappers = Wrappers::default();
+                cx.read(&WRAPPERS, call.block()?, &mut wrappers);
+                block.limits.proxy_protocol = wrappers.proxy_protocol;
+                Ok(())
+            },
         ),
         Item::Supported(
             Entry {

@@ -299,6 +299,8 @@ impl Context {
 
 /// Options and subdirectives that add to what was given before.
 const REPEATABLE: &[&str] = &[
+    "allow",
+    "deny",
     "env",
     "php_ini",
     "servers",

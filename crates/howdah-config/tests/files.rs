@@ -5,10 +5,10 @@ mod common;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use common::{Memory, config, environment, full};
+use common::{Memory, config, environment, errors, full};
 use howdah_config::model::{
     Address, Config, Handler, Limits, ListenerAddress, LogFormat, LogLevel, Part, Php, Placeholder,
-    WorkersMax,
+    ProxyPolicy, ProxyProtocol, WorkersMax,
 };
 use howdah_config::{LoadError, load, parse};
 
@@ -295,6 +295,57 @@ fn loading_from_disk() {
             file.display()
         )
     );
+}
+
+#[test]
+fn load_balancers_are_named() {
+    let protocol = |block: &str| {
+        let text = format!("{{\nservers {{\nlistener_wrappers {{\n{block}\n}}\n}}\n}}\n:80");
+        config(&text).global.limits.proxy_protocol
+    };
+    assert_eq!(protocol("tls"), None);
+    let usual = ProxyProtocol::default();
+    assert_eq!(usual.timeout, Duration::from_secs(5));
+    assert_eq!(protocol("proxy_protocol\ntls"), Some(usual));
+    let own = protocol(
+        "proxy_protocol {\ntimeout 0\nallow 10.0.0.0/8 ::1\nallow 192.0.2.0/24\ndeny 10.0.9.0/24\n\
+         fallback_policy REQUIRE\n}",
+    );
+    let own = own.expect("it is on");
+    assert_eq!(own.timeout, Duration::MAX);
+    for (address, policy) in [
+        ("10.0.0.1", ProxyPolicy::Use),
+        ("::ffff:10.0.0.1", ProxyPolicy::Use),
+        ("::1", ProxyPolicy::Use),
+        ("192.0.2.9", ProxyPolicy::Use),
+        ("10.0.9.1", ProxyPolicy::Reject),
+        ("198.51.100.1", ProxyPolicy::Require),
+    ] {
+        assert_eq!(
+            own.policy(address.parse().expect("an address")),
+            policy,
+            "{address}"
+        );
+    }
+    for (block, expected) in [
+        (
+            "tls\nproxy_protocol",
+            "`proxy_protocol` stands behind `tls`",
+        ),
+        (
+            "proxy_protocol {\nfallback_policy maybe\n}",
+            "unknown policy `maybe`",
+        ),
+        (
+            "proxy_protocol {\nallow 10.0.0.0/99\n}",
+            "`10.0.0.0/99` is neither",
+        ),
+        ("http_redirect", "`http_redirect` is not supported"),
+    ] {
+        let text = format!("{{\nservers {{\nlistener_wrappers {{\n{block}\n}}\n}}\n}}\n:80");
+        let found = errors(&text);
+        assert!(found[0].contains(expected), "{found:?}");
+    }
 }
 
 #[test]

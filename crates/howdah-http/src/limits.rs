@@ -26,6 +26,7 @@ pub(crate) struct Limits {
     /// Access logs have header fields with passwords as they are.
     pub(crate) log_credentials: bool,
     pub(crate) proxies: Proxies,
+    pub(crate) proxy_protocol: Option<model::ProxyProtocol>,
     /// How its connections of HTTP/1 are served.
     pub(crate) http1: http1::Builder,
     /// The same of HTTP/2.
@@ -46,6 +47,7 @@ impl Limits {
             memory_body_size: limits.memory_body_size,
             log_credentials: limits.log_credentials,
             proxies: Proxies::compile(&limits.proxies)?,
+            proxy_protocol: limits.proxy_protocol.clone(),
             http1,
             http2: http2::builder(limits),
         }))

@@ -155,12 +155,23 @@ impl Client {
         address: SocketAddr,
         name: &str,
     ) -> io::Result<StreamOwned<ClientConnection, TcpStream>> {
+        self.connect_behind(address, name, b"")
+    }
+
+    /// The same by a load balancer, which sends its header first.
+    pub fn connect_behind(
+        &self,
+        address: SocketAddr,
+        name: &str,
+        header: &[u8],
+    ) -> io::Result<StreamOwned<ClientConnection, TcpStream>> {
         let name = ServerName::try_from(name.to_owned()).map_err(io::Error::other)?;
         let mut connection =
             ClientConnection::new(Arc::clone(&self.config), name).map_err(io::Error::other)?;
         let mut socket = TcpStream::connect(address)?;
         socket.set_read_timeout(Some(PATIENCE))?;
         socket.set_write_timeout(Some(PATIENCE))?;
+        socket.write_all(header)?;
         while connection.is_handshaking() {
             connection.complete_io(&mut socket)?;
         }

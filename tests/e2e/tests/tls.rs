@@ -38,6 +38,36 @@ fn root(directory: &Path) -> String {
 }
 
 #[test]
+fn a_load_balancer_says_who_the_client_is_before_tls() {
+    let directory = directory();
+    let authority = Authority::new();
+    let pair = authority.issue(directory.path(), "a", &["a.test"]);
+    let directives = format!("tls {pair}\nroot * {}\nphp_server", www().display());
+    let global = "servers {\nlistener_wrappers {\nproxy_protocol {\nallow 127.0.0.1\n}\ntls\n}\n}";
+    let site = site("https://a.test:0", &directives);
+    let server = start(directory.path(), global, &site);
+    let client = Client::trusting(&authority.pem());
+    let ask = |header: &[u8]| {
+        let connection = client.connect_behind(server.address(), "a.test", header);
+        let mut stream = connection.expect("a handshake");
+        stream
+            .write_all(b"GET /dump.php HTTP/1.0\r\nHost: a.test\r\n\r\n")
+            .expect("sent");
+        let mut text = String::new();
+        stream.read_to_string(&mut text).expect("an answer");
+        let (_, body) = text.split_once("\r\n\r\n").expect("a head");
+        let dump: serde_json::Value = serde_json::from_str(body).expect("JSON");
+        (
+            dump["server"]["REMOTE_ADDR"].clone(),
+            dump["server"]["REMOTE_PORT"].clone(),
+        )
+    };
+    let told = ask(b"PROXY TCP6 2001:db8::7 ::1 12345 443\r\n");
+    assert_eq!(told, ("2001:db8::7".into(), "12345".into()));
+    assert_eq!(ask(b"").0, "127.0.0.1");
+}
+
+#[test]
 fn php_knows_how_it_is_encrypted() {
     let directory = directory();
     let authority = Authority::new();

@@ -14,6 +14,7 @@ pub(crate) mod handshake;
 pub(crate) mod interim;
 mod io;
 pub(crate) mod lent;
+mod proxy_protocol;
 pub(crate) mod sendfile;
 pub(crate) mod state;
 mod stream;
@@ -63,8 +64,8 @@ const PLAIN_HTTP: &str = "This port speaks HTTPS: use https:// in the address.";
 /// Serves a connection until it ends.
 pub(crate) async fn serve<A: Application>(
     listener: Rc<Listener<A>>,
-    stream: TcpStream,
-    remote: SocketAddr,
+    mut stream: TcpStream,
+    mut remote: SocketAddr,
 ) {
     // What a connection has of the configuration that it was accepted in; the rest is each request's.
     let (thread, number) = listener.current();
@@ -88,6 +89,14 @@ pub(crate) async fn serve<A: Application>(
         force_at: u64::MAX,
         watch: Watch::new(),
     };
+    if let Some(protocol) = &limits.proxy_protocol {
+        // In memory of its own, as the handshake is.
+        let behind = Box::pin(driver.client_behind(protocol, &mut stream, remote)).await;
+        let Some(client) = behind else {
+            return;
+        };
+        remote = client;
+    }
     let mut tls = None;
     // By the handshake: what comes is HTTP/2, or a fault.
     let mut is_http2 = false;

@@ -1,0 +1,137 @@
+//! What the first bytes of a connection say about the client behind a load balancer. Pure.
+
+use std::net::SocketAddr;
+
+use proxy_header::{Error, ParseConfig, ProxyHeader};
+
+/// Bytes of a header at most. One of version 2 with addresses has 52, and more with what load balancers add,
+/// of which certificates are the longest.
+pub(super) const LENGTH_MAX: usize = 4096;
+/// The same of one of version 1.
+const LINE_MAX: usize = 107;
+
+const VERSION_1: &[u8] = b"PROXY ";
+const VERSION_2: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
+
+/// What is first on a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum First {
+    /// No header, but the client's own bytes.
+    Other,
+    Header {
+        /// Its bytes.
+        length: usize,
+        /// Who connected to the load balancer. `None`: the load balancer itself, or somebody without an address.
+        client: Option<SocketAddr>,
+    },
+}
+
+/// Looks at the first bytes; `None`: more are needed.
+///
+/// # Errors
+/// If they are a header that nobody can read, or a longer one than [`LENGTH_MAX`].
+pub(super) fn look(bytes: &[u8]) -> Result<Option<First>, Error> {
+    let begins = |signature: &[u8]| bytes.starts_with(signature);
+    if !begins(VERSION_1) && !begins(VERSION_2) {
+        let may_become = VERSION_1.starts_with(bytes) || VERSION_2.starts_with(bytes);
+        return Ok((!may_become).then_some(First::Other));
+    }
+    let config = ParseConfig {
+        include_tlvs: false,
+        ..ParseConfig::default()
+    };
+    match ProxyHeader::parse(bytes, config) {
+        // However it is cut into parts.
+        Ok((_, length)) if begins(VERSION_1) && length > LINE_MAX => Err(Error::HeaderTooBig),
+        Ok((header, length)) => Ok(Some(First::Header {
+            length,
+            client: header.proxied_address().map(|address| address.source),
+        })),
+        Err(Error::BufferTooShort) if bytes.len() < LENGTH_MAX => Ok(None),
+        Err(Error::BufferTooShort) => Err(Error::HeaderTooBig),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const V4: &[u8] =
+        b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c\xc0\0\x02\x07\x0a\0\0\x01\x30\x39\x01\xbb";
+
+    fn header(length: usize, client: &str) -> First {
+        First::Header {
+            length,
+            client: (!client.is_empty()).then(|| client.parse().unwrap()),
+        }
+    }
+
+    #[test]
+    fn headers_of_both_versions_are_read() {
+        for (bytes, expected) in [
+            (
+                &b"PROXY TCP4 192.0.2.7 10.0.0.1 12345 443\r\nGET /"[..],
+                header(41, "192.0.2.7:12345"),
+            ),
+            (
+                b"PROXY TCP6 2001:db8::7 ::1 1 2\r\n\x16\x03",
+                header(32, "[2001:db8::7]:1"),
+            ),
+            (b"PROXY UNKNOWN\r\n", header(15, "")),
+            (b"PROXY UNKNOWN ffff::1 ffff::2 1 2\r\n", header(35, "")),
+            (V4, header(28, "192.0.2.7:12345")),
+            // LOCAL: a health check of the load balancer's own.
+            (b"\r\n\r\n\0\r\nQUIT\n\x20\0\0\0", header(16, "")),
+            (b"GET / HTTP/1.1\r\n", First::Other),
+            (b"POST / HTTP/1.1\r\n", First::Other),
+            (b"PRI * HTTP/2.0\r\n", First::Other),
+            (b"\x16\x03\x01", First::Other),
+            (b"\r\nGET / HTTP/1.1", First::Other),
+        ] {
+            assert_eq!(look(bytes), Ok(Some(expected)), "{}", bytes.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn what_is_added_to_a_header_belongs_to_it() {
+        let mut bytes = V4.to_vec();
+        bytes[15] += 8;
+        bytes.extend_from_slice(b"\x02\0\x05a.b.cGET /");
+        assert_eq!(look(&bytes), Ok(Some(header(36, "192.0.2.7:12345"))));
+    }
+
+    #[test]
+    fn parts_of_a_header_are_waited_for() {
+        for whole in [
+            V4,
+            b"PROXY TCP4 192.0.2.7 10.0.0.1 12345 443\r\n",
+            b"PROXY UNKNOWN\r\n",
+        ] {
+            for length in 0..whole.len() {
+                assert_eq!(look(&whole[..length]), Ok(None), "{length} of {whole:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_header_that_cannot_be_read_is_an_error() {
+        let endless = [b"PROXY TCP4 ", &[b'1'; 200][..]].concat();
+        let mut long = V4.to_vec();
+        long[14] = 0xff;
+        long.resize(LENGTH_MAX, 0);
+        let mut version_3 = V4.to_vec();
+        version_3[12] = 0x31;
+        let line = format!("PROXY UNKNOWN {:100}\r\n", "");
+        for bytes in [
+            &b"PROXY TCP4 192.0.2.300 10.0.0.1 1 2\r\n"[..],
+            line.as_bytes(),
+            b"PROXY UDP4 192.0.2.7 10.0.0.1 1 2\r\n",
+            &endless,
+            &long,
+            &version_3,
+        ] {
+            assert!(look(bytes).is_err(), "{}", bytes.escape_ascii());
+        }
+    }
+}

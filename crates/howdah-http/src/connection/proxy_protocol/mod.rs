@@ -1,0 +1,98 @@
+//! The PROXY protocol: a load balancer that passes on bytes says first whose they are, before TLS and HTTP.
+//!
+//! Source: <https://www.haproxy.org/download/3.0/doc/proxy-protocol.txt>, versions 1 and 2; whose word
+//! counts is as in Caddy's `proxy_protocol`.
+
+mod header;
+
+use std::future::poll_fn;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::task::Poll;
+
+use howdah_config::model::{ProxyPolicy, ProxyProtocol};
+use rustix::net::RecvFlags;
+use tokio::io::{AsyncReadExt, Interest};
+use tokio::net::TcpStream;
+
+use self::header::{First, LENGTH_MAX, look};
+use super::Driver;
+use crate::{clock, unix};
+
+impl Driver<'_, '_> {
+    /// Takes a header off the connection, and answers who the client is. `None`: it is not to be served.
+    pub(super) async fn client_behind(
+        &mut self,
+        protocol: &ProxyProtocol,
+        stream: &mut TcpStream,
+        remote: SocketAddr,
+    ) -> Option<SocketAddr> {
+        let policy = if remote == unix::CLIENT {
+            // Who may connect there is said by the socket's permissions.
+            ProxyPolicy::Use
+        } else {
+            protocol.policy(remote.ip())
+        };
+        if policy == ProxyPolicy::Skip {
+            return Some(remote);
+        }
+        let limit = clock::milliseconds(protocol.timeout).min(self.limits.idle);
+        let deadline = clock::now().saturating_add(limit);
+        let mut first = pin!(first(stream));
+        let first = poll_fn(|cx| {
+            self.register(cx);
+            if self.drain.is_ordered() {
+                return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
+            }
+            if let Poll::Ready(first) = first.as_mut().poll(cx) {
+                return Poll::Ready(first);
+            }
+            self.watch
+                .poll(cx, deadline)
+                .map(|()| Err(io::ErrorKind::TimedOut.into()))
+        })
+        .await;
+        match (first, policy) {
+            (Ok(First::Other), ProxyPolicy::Require) => {
+                tracing::debug!(%remote, "a connection without a PROXY header was refused");
+                None
+            }
+            (Ok(First::Other), _) | (Ok(First::Header { .. }), ProxyPolicy::Ignore) => Some(remote),
+            (Ok(First::Header { .. }), ProxyPolicy::Reject) => {
+                tracing::debug!(%remote, "a connection with a PROXY header was refused");
+                None
+            }
+            (Ok(First::Header { client, .. }), _) => Some(client.unwrap_or(remote)),
+            (Err(error), _) => {
+                tracing::debug!(%remote, %error, "a PROXY header cannot be read");
+                None
+            }
+        }
+    }
+}
+
+/// Waits for what is first on the connection. A header is taken off it, and nothing else.
+async fn first(stream: &mut TcpStream) -> io::Result<First> {
+    let mut bytes = vec![0; LENGTH_MAX];
+    let first = loop {
+        let ready = stream.ready(Interest::READABLE).await?;
+        let looked = stream.try_io(Interest::READABLE, || {
+            let (_, length) = rustix::net::recv(&*stream, &mut bytes[..], RecvFlags::PEEK)?;
+            match look(&bytes[..length]).map_err(io::Error::other)? {
+                Some(first) => Ok(first),
+                None if ready.is_read_closed() => Err(io::ErrorKind::UnexpectedEof.into()),
+                // What has come stays there: only the next bytes are worth another look.
+                None => Err(io::ErrorKind::WouldBlock.into()),
+            }
+        });
+        match looked {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            other => break other?,
+        }
+    };
+    if let First::Header { length, .. } = first {
+        stream.read_exact(&mut bytes[..length]).await?;
+    }
+    Ok(first)
+}

@@ -1,0 +1,64 @@
+//! `howdah_http`: the header of the PROXY protocol against a plain reader of it.
+#![no_main]
+
+use std::net::{IpAddr, SocketAddr};
+
+use libfuzzer_sys::fuzz_target;
+
+#[allow(dead_code, reason = "private to its crate")]
+#[path = "../../crates/howdah-http/src/connection/proxy_protocol/header.rs"]
+mod header;
+
+use header::{First, LENGTH_MAX, look};
+
+fuzz_target!(|data: &[u8]| {
+    // What is looked at is never more.
+    let data = &data[..data.len().min(LENGTH_MAX)];
+    match look(data) {
+        Ok(Some(First::Header { length, client })) => {
+            let header = &data[..length];
+            assert_eq!(client, plain(header));
+            for end in 0..length {
+                assert_eq!(look(&header[..end]), Ok(None), "{end} of {length}");
+            }
+            assert_eq!(look(header), look(data));
+        }
+        // It is no header as soon as that shows, and more of it is none either.
+        Ok(Some(First::Other)) => {
+            let begun = (0..data.len()).find(|end| look(&data[..*end]) != Ok(None));
+            for end in begun.unwrap_or(data.len())..data.len() {
+                assert_eq!(look(&data[..end]), Ok(Some(First::Other)));
+            }
+        }
+        Ok(None) => assert!(data.len() < LENGTH_MAX),
+        Err(_) => {}
+    }
+});
+
+/// The client of a whole header.
+fn plain(header: &[u8]) -> Option<SocketAddr> {
+    if header.starts_with(b"PROXY") {
+        let line = str::from_utf8(header).ok()?;
+        let words: Vec<&str> = line.trim_end_matches("\r\n").split(' ').collect();
+        if words[1].starts_with("UNKNOWN") {
+            return None;
+        }
+        let ip: IpAddr = words[2].parse().expect("an address");
+        return Some(SocketAddr::new(ip, words[4].parse().expect("a port")));
+    }
+    if header[12] == 0x20 {
+        return None;
+    }
+    let port = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
+    match header[13] >> 4 {
+        1 => {
+            let ip: [u8; 4] = header[16..20].try_into().expect("four bytes");
+            Some(SocketAddr::new(ip.into(), port(24)))
+        }
+        2 => {
+            let ip: [u8; 16] = header[16..32].try_into().expect("sixteen bytes");
+            Some(SocketAddr::new(ip.into(), port(48)))
+        }
+        _ => None,
+    }
+}
