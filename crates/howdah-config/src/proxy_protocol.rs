@@ -82,7 +82,7 @@ pub(crate) const WRAPPERS: Table<Wrappers> = Table {
                 default: "off",
                 about: "Load balancers that pass on TCP say by the PROXY protocol, version 1 or 2, who the client \
                         is: `REMOTE_ADDR`, `{remote_host}`, logs and matchers have that address then.",
-                differs: "`SERVER_ADDR` and `{http.request.local}` stay this server's. A connection on which \
+                differs: "`SERVER_ADDR` and `{http.request.local.host}` stay this server's. A connection on which \
                           nothing comes within `timeout` is closed. Not for HTTP/3.",
                 example: "proxy_protocol {\n\tallow 10.0.0.0/8\n}",
             },
