@@ -5,7 +5,8 @@
 //! `level` is one of debug, info, warn, error; `ts` is seconds since 1970; further fields are the event's.
 
 use std::fmt::{self, Write as _};
-use std::io::Write as _;
+use std::io::{self, Write as _};
+use std::path::PathBuf;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -17,7 +18,7 @@ use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Registry, reload};
 
-use crate::access::OpenError;
+use crate::access;
 use crate::access::output::{self, Output};
 
 /// How lines look.
@@ -27,6 +28,17 @@ pub enum Format {
     Console,
     /// One JSON object a line.
     Json,
+}
+
+/// Why the log cannot be written.
+#[derive(Debug, thiserror::Error)]
+#[error("log {}: {source}", path.display())]
+pub struct OpenError {
+    /// The file.
+    pub path: PathBuf,
+    /// The system's reason.
+    #[source]
+    pub source: io::Error,
 }
 
 /// What is logged, how, and where to.
@@ -53,13 +65,21 @@ impl Settings {
         } else {
             Format::Json
         };
+        let output = Output::open(output, tell)
+            .map_err(|access::OpenError { path, source }| OpenError { path, source })?;
         Ok(Self {
             level,
             format: format.unwrap_or(usual),
             colour: is_terminal && std::env::var_os("NO_COLOR").is_none(),
-            output: Mutex::new(Output::open(output)?),
+            output: Mutex::new(output),
         })
     }
+}
+
+/// Past the log: it is being written meanwhile, and would wait for itself.
+fn tell(file: &str, error: &io::Error) {
+    let line = format!("howdah: old logs of {file} are not tidied up: {error}\n");
+    let _ = io::stderr().lock().write_all(line.as_bytes());
 }
 
 /// How the log can be changed while the program runs.
@@ -76,12 +96,15 @@ pub fn init(settings: Settings) {
     let _ = HANDLE.set(handle);
 }
 
-/// Logs by other settings from now on. Does nothing before [`init`].
-pub fn change(settings: Settings) {
+/// Logs by other settings from now on, and gives those of before: dropping them waits until old files are
+/// tidied up. Does nothing before [`init`].
+#[must_use = "dropping it may take seconds"]
+pub fn change(mut settings: Settings) -> Settings {
     if let Some(handle) = HANDLE.get() {
-        // Fails only where there is no log any more.
-        let _ = handle.reload(settings);
+        // Fails only where there is no log any more. Nothing is dropped here, where all who log would wait.
+        let _ = handle.modify(|own| std::mem::swap(own, &mut settings));
     }
+    settings
 }
 
 impl<S: Subscriber> Layer<S> for Settings {
@@ -107,7 +130,7 @@ impl<S: Subscriber> Layer<S> for Settings {
         let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
         if output.write(line.as_bytes()).is_err() {
             // Nothing can be done about a log that cannot be written either.
-            let _ = std::io::stderr().lock().write_all(line.as_bytes());
+            let _ = io::stderr().lock().write_all(line.as_bytes());
         }
     }
 }

@@ -182,7 +182,8 @@ impl InForce {
         for warning in warnings {
             tracing::warn!(target: "howdah", "{warning}");
         }
-        howdah_observe::log::change(log);
+        let log = howdah_observe::log::change(log);
+        tokio::task::spawn_blocking(move || drop(log));
         for hub in gone {
             // Its subscribers come again, to the hub that there is now.
             hub.close();

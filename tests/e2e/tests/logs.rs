@@ -255,7 +255,10 @@ fn an_access_log_that_cannot_be_opened_ends_the_start() {
     let ended = Server::caddyfile(text)
         .try_start()
         .expect_err("no such folder");
-    ended.assert(2, "log /nowhere/access.log: No such file or directory");
+    ended.assert(
+        2,
+        "access log /nowhere/access.log: No such file or directory",
+    );
 }
 
 /// The Caddyfile of a server whose own log goes to `output`.
@@ -315,6 +318,32 @@ fn the_servers_own_log_goes_to_a_file_after_a_reload() {
         .get("/log.php?how=error_log&mark=three")
         .assert_status(200);
     server.wait_log("error_log three");
+}
+
+#[test]
+fn old_files_of_the_servers_own_log_that_stay_do_not_stop_it() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("own.log");
+    // It has the name of an old file, and cannot be compressed.
+    let stays = dir.path().join("own-2006-01-02T15-04-05.000.log");
+    std::fs::create_dir(stays).expect("made");
+    let server = Server::caddyfile(logging_to("stderr")).start();
+    let output = format!("file {} {{\nroll_size 4KiB\n}}", file.display());
+    log_to(&server, &output).assert_status(200);
+    let told = "are not tidied up";
+    server.allow_log(told);
+    let rolled = || {
+        server
+            .get("/log.php?how=error_log&mark=some_text_that_fills_the_file")
+            .assert_status(200);
+        !server.log().containing(told).is_empty()
+    };
+    assert!(process::wait_until(PATIENCE, rolled));
+    log_to(&server, "stderr").assert_status(200);
+    server
+        .get("/log.php?how=error_log&mark=five")
+        .assert_status(200);
+    server.wait_log("error_log five");
 }
 
 #[test]

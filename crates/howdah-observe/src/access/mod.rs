@@ -39,9 +39,9 @@ use self::queue::Queue;
 /// How long the server waits at its end for lines that are still to be written.
 const FLUSH_LIMIT: Duration = Duration::from_secs(2);
 
-/// Why a log cannot be written.
+/// Why an access log cannot be written.
 #[derive(Debug, thiserror::Error)]
-#[error("log {}: {source}", path.display())]
+#[error("access log {}: {source}", path.display())]
 pub struct OpenError {
     /// The file.
     pub path: PathBuf,
@@ -114,7 +114,7 @@ impl Logs {
     }
 
     fn open(&self, output: &LogOutput) -> Result<Writer, OpenError> {
-        let sink = Output::open(output)?;
+        let sink = Output::open(output, tell)?;
         let queue = Queue::start(sink, Arc::clone(&self.lost)).map_err(|source| OpenError {
             path: PathBuf::from("writer thread"),
             source,
@@ -131,6 +131,10 @@ impl Logs {
     pub fn losses(&self) -> Losses {
         Losses(Arc::clone(&self.lost))
     }
+}
+
+fn tell(file: &str, error: &io::Error) {
+    tracing::warn!(target: "howdah", file, "old access logs are not tidied up: {error}");
 }
 
 /// How many lines were lost.

@@ -7,7 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use howdah_config::model::{LogFile, LogOutput};
 
 use super::OpenError;
-use super::roll::Rolls;
+use super::roll::{Rolls, Tell};
 
 /// An open output.
 pub(crate) enum Output {
@@ -36,7 +36,7 @@ pub(crate) fn is_terminal(output: &LogOutput) -> bool {
 }
 
 impl Output {
-    pub(crate) fn open(output: &LogOutput) -> Result<Self, OpenError> {
+    pub(crate) fn open(output: &LogOutput, tell: Tell) -> Result<Self, OpenError> {
         Ok(match output {
             LogOutput::Stderr => Self::Stream(Box::new(io::stderr())),
             LogOutput::Stdout => Self::Stream(Box::new(io::stdout())),
@@ -52,7 +52,7 @@ impl Output {
                     file: Some(file),
                     size,
                     torn: false,
-                    rolls: Rolls::default(),
+                    rolls: Rolls::new(tell),
                 }))
             }
         })

@@ -19,12 +19,22 @@ const STAMP: usize = 23;
 const PART: &str = ".part";
 
 /// What is done with old files, by a thread of its own: compressing 100 MiB takes seconds.
-#[derive(Default)]
 pub(super) struct Rolls {
     tidying: Option<JoinHandle<()>>,
+    tell: Tell,
 }
 
+/// Says why the old files of a path are not tidied up. Called while the file is written, or by another thread.
+pub(crate) type Tell = fn(&str, &io::Error);
+
 impl Rolls {
+    pub(super) fn new(tell: Tell) -> Self {
+        Self {
+            tidying: None,
+            tell,
+        }
+    }
+
     /// Renames the file, and tidies up. One that somebody took away needs neither.
     pub(super) fn put_aside(&mut self, path: &Path, roll: &Roll) -> io::Result<()> {
         let mut at = SystemTime::now();
@@ -53,21 +63,17 @@ impl Rolls {
         if running {
             return;
         }
-        let file = path.display().to_string();
-        let failed = move |error: io::Error| {
-            tracing::warn!(target: "howdah", file, "old logs are not tidied up: {error}");
-        };
-        let (path, roll, tell) = (path.to_owned(), roll.clone(), failed.clone());
+        let (own, roll, tell) = (path.to_owned(), roll.clone(), self.tell);
         let tidy = move || {
-            if let Err(error) = tidy(&path, &roll, SystemTime::now()) {
-                tell(error);
+            if let Err(error) = tidy(&own, &roll, SystemTime::now()) {
+                tell(&own.to_string_lossy(), &error);
             }
         };
         let thread = std::thread::Builder::new().name("access-log-old".into());
         match thread.spawn(tidy) {
             Ok(tidying) => self.tidying = Some(tidying),
             // Lines count more than the room of old ones.
-            Err(error) => failed(error),
+            Err(error) => tell(&path.to_string_lossy(), &error),
         }
     }
 }

@@ -336,7 +336,9 @@ fn a_file_that_cannot_be_opened_is_named() {
     };
     let error = Logs::start(&[site(LogOutput::File(nowhere))]).expect_err("no folder");
     assert!(
-        error.to_string().starts_with("log /nowhere/access.log: "),
+        error
+            .to_string()
+            .starts_with("access log /nowhere/access.log: "),
         "{error}"
     );
 }
@@ -428,7 +430,7 @@ fn a_file_that_cannot_be_made_anew_is_tried_again() {
     let folder = dir.path().join("logs");
     std::fs::create_dir(&folder).expect("created");
     let file = rolled(folder.join("access.log"), 10);
-    let mut output = Output::open(&LogOutput::File(file.clone())).expect("it opens");
+    let mut output = Output::open(&LogOutput::File(file.clone()), super::tell).expect("it opens");
     output.write(b"first line\n").expect("written");
     std::fs::remove_dir_all(&folder).expect("removed");
     for _ in 0..2 {
