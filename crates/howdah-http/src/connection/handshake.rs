@@ -44,21 +44,11 @@ impl Driver<'_, '_> {
         let mut place = self.life.handshakes.place();
         let deadline = clock::now().saturating_add(self.limits.read_header);
         let mut shake = pin!(shake(acceptor, stream, local));
-        let result = poll_fn(|cx| {
-            self.register(cx);
-            if self.drain.is_ordered() {
-                return Poll::Ready(None);
-            }
-            if let Poll::Ready(result) = shake.as_mut().poll(cx) {
-                return Poll::Ready(Some(result));
-            }
-            if place.is_taken(cx) {
-                return Poll::Ready(None);
-            }
-            self.watch.poll(cx, deadline).map(|()| None)
-        })
-        .await;
-        match result {
+        let in_its_place = poll_fn(|cx| match shake.as_mut().poll(cx) {
+            Poll::Pending if place.is_taken(cx) => Poll::Ready(None),
+            result => result.map(Some),
+        });
+        match self.in_time(deadline, in_its_place).await.flatten() {
             Some(Ok(shaken)) => {
                 if let Shaken::Done(stream) = &shaken {
                     let version = stream.get_ref().1.protocol_version();

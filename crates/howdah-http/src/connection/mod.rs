@@ -285,6 +285,22 @@ impl Driver<'_, '_> {
         .await;
     }
 
+    /// What the work gives, unless the connection is to end or the deadline passes before.
+    async fn in_time<T>(&mut self, deadline: u64, work: impl Future<Output = T>) -> Option<T> {
+        let mut work = pin!(work);
+        std::future::poll_fn(|cx| {
+            self.register(cx);
+            if self.drain.is_ordered() {
+                return Poll::Ready(None);
+            }
+            if let Poll::Ready(result) = work.as_mut().poll(cx) {
+                return Poll::Ready(Some(result));
+            }
+            self.watch.poll(cx, deadline).map(|()| None)
+        })
+        .await
+    }
+
     /// True once, when the connection is to end.
     fn must_tell(&mut self) -> bool {
         let now = self.drain.is_ordered() && !self.told;

@@ -5,11 +5,8 @@
 
 mod header;
 
-use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
-use std::pin::pin;
-use std::task::Poll;
 
 use howdah_config::model::{ProxyPolicy, ProxyProtocol};
 use rustix::net::RecvFlags;
@@ -39,20 +36,8 @@ impl Driver<'_, '_> {
         }
         let limit = clock::milliseconds(protocol.timeout).min(self.limits.idle);
         let deadline = clock::now().saturating_add(limit);
-        let mut first = pin!(first(stream));
-        let first = poll_fn(|cx| {
-            self.register(cx);
-            if self.drain.is_ordered() {
-                return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
-            }
-            if let Poll::Ready(first) = first.as_mut().poll(cx) {
-                return Poll::Ready(first);
-            }
-            self.watch
-                .poll(cx, deadline)
-                .map(|()| Err(io::ErrorKind::TimedOut.into()))
-        })
-        .await;
+        let first = self.in_time(deadline, first(stream)).await;
+        let first = first.unwrap_or_else(|| Err(io::ErrorKind::TimedOut.into()));
         match (first, policy) {
             (Ok(First::Other), ProxyPolicy::Require) => {
                 tracing::debug!(%remote, "a connection without a PROXY header was refused");
