@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Makes pgo/howdah.profdata anew: builds Howdah with counters in it, has it serve what front threads are busy with, and
 # keeps what was counted. `make build` optimises by it (profile-guided optimisation). Run it when the compiler in
-# rust-toolchain.toml changes, or much of the request's path; functions that changed since are built without it.
+# rust-toolchain.toml changes, or much of the request's path: functions that changed since are built without it, and
+# fits.sh tells when too many have.
 #   pgo/measure.sh            ten minutes, most of it the build
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -16,7 +17,8 @@ rm -rf "$counted"
 
 # Of whole crates and not of the linked whole, which takes the time of a second release build: counters are put in before
 # code moves between crates. Build scripts have counters too; theirs are not wanted.
-LLVM_PROFILE_FILE=$out/builds.profraw RUSTFLAGS="-Cprofile-generate=$counted -Clinker-plugin-lto=off -Clto=off" \
+LLVM_PROFILE_FILE=$out/builds.profraw RUSTC_WRAPPER=$PWD/pgo/rustc \
+	RUSTFLAGS="-Cprofile-generate=$counted -Clinker-plugin-lto=off -Clto=off" \
 	cargo build --release --locked -p howdah --target-dir "$out"
 make -s -j"$(nproc)" -C worker OUT="$out/release"
 
@@ -93,4 +95,8 @@ kill "$server"
 wait "$server" || { cat "$dir/server.log" >&2; exit 1; }
 server=
 "$tools/llvm-profdata" merge --sparse -o pgo/howdah.profdata "$counted"
+# The symbols of the busiest functions, by which fits.sh knows whether a release was optimised by them. What is before a
+# semicolon is where a function without a name of its own is.
+"$tools/llvm-profdata" show --topn=300 pgo/howdah.profdata |
+	sed -n 's/^  \(.*;\)\{0,1\}\(.*\), max count = [0-9]*$/\2/p' | LC_ALL=C sort -u >pgo/busiest.txt
 ls -l pgo/howdah.profdata

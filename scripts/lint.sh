@@ -19,7 +19,7 @@ if clang-format --version | grep -q 'version 14\.'; then
 else
 	echo "lint: C formatting not checked, it needs clang-format 14"
 fi
-shellcheck .ci/run scripts/*.sh pgo/*.sh fuzz/*.sh tests/*.sh tests/apps/*/*.sh
+shellcheck .ci/run scripts/*.sh pgo/rustc pgo/*.sh fuzz/*.sh tests/*.sh tests/apps/*/*.sh
 scripts/lint-php.sh
 # The generated reference is that of this code.
 cargo run -q --locked -p howdah-config --example reference | diff -u docs/reference/caddyfile.md -

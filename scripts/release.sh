@@ -8,7 +8,11 @@ export PATH="$HOME/.cargo/bin:$PATH"
 channel=$(sed -n 's/^channel = "\(.*\)"/\1/p' rust-toolchain.toml)
 profile=()
 if [[ $(rustc --version) == *" $channel "* ]]; then
-	# That functions have changed since is no matter of whoever builds.
-	profile=(--config "build.rustflags=[\"-Cprofile-use=$PWD/pgo/howdah.profdata\", \"-Cllvm-args=-no-pgo-warn-mismatch\"]")
+	counts=$PWD/pgo/howdah.profdata
+	export RUSTC_WRAPPER=$PWD/pgo/rustc
+	# The sum is for cargo, which builds anew when a flag changes, but not when the file that it names does. That functions
+	# have changed since they were counted is no matter of whoever builds.
+	profile=(--config "build.rustflags=[\"-Cprofile-use=$counts\", \"-Cllvm-args=-no-pgo-warn-mismatch\",
+		'--cfg=counts=\"$(sha256sum "$counts" | cut -c-16)\"']")
 fi
 exec "${CARGO:-cargo}" build --release --locked -p howdah "${profile[@]}"
