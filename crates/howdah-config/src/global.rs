@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::bind::Binding;
 use crate::directive::order;
 use crate::error::{Error, ErrorKind};
-use crate::https_options;
+use crate::https_options::{self, ON_DEMAND};
 use crate::https_storage;
 use crate::logs;
 use crate::model::{Admin, AdminAddress, Global};
@@ -240,6 +240,22 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
         ),
         Item::Supported(
             Entry {
+                name: "on_demand_tls",
+                syntax: "on_demand_tls { … }",
+                default: "names get certificates that are written down",
+                about: "Which names of sites with `tls { on_demand }` may have a certificate.",
+                differs: "",
+                example: "on_demand_tls {\n\task http://localhost:8000/is-a-shop\n}",
+            },
+            |cx, call, draft| {
+                call.count(0, 0)?;
+                let ask = &mut draft.global.https.ask;
+                cx.read(&ON_DEMAND, call.block()?, ask);
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
                 name: "local_certs",
                 syntax: "local_certs",
                 default: "off",
@@ -394,7 +410,6 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
             "ocsp_interval",
             "a response is fetched anew at half of its life",
         ),
-        Item::Unsupported("on_demand_tls", "name each host in a site's address"),
         Item::Unsupported("pki", "there is one internal authority, with its defaults"),
         Item::Unsupported("preferred_chains", ""),
         Item::Unsupported("renew_interval", ""),

@@ -32,6 +32,9 @@ pub struct Https {
     /// `ocsp_stapling`: handshakes carry what the authority says about the certificate, where it says
     /// it. Default true.
     pub ocsp_stapling: bool,
+    /// `on_demand_tls { ask }`: the URL that is asked whether a name of a site with `on_demand` may have a
+    /// certificate. Default none: such names have one of the internal authority, or are written down.
+    pub ask: Option<String>,
     /// `storage file_system`: where certificates and keys are kept; with `redis`, where their local
     /// copies are. Default: see the certificates' crate.
     pub storage: Option<PathBuf>,
@@ -50,6 +53,7 @@ impl Default for Https {
             default_sni: None,
             fallback_sni: None,
             ocsp_stapling: true,
+            ask: None,
             storage: None,
             redis: None,
         }
@@ -63,6 +67,8 @@ pub struct SiteTls {
     pub files: Option<CertificateFiles>,
     /// `tls internal`, `tls EMAIL` and `issuer`. `None`: by the name, see [`source`].
     pub issuer: Option<Issuer>,
+    /// `on_demand`: there is no certificate until a client comes for it. Default false.
+    pub on_demand: bool,
     /// `protocols MIN`. Default TLS 1.2.
     pub min_version: TlsVersion,
     /// `protocols MIN MAX`: nothing above TLS 1.2. Default false.
@@ -174,6 +180,8 @@ pub enum Source<'a> {
     Internal(Duration),
     /// It is asked for.
     Acme(&'a Acme),
+    /// As [`demanded`] says, once a client has come for a name.
+    OnDemand,
 }
 
 /// Why there is no certificate for a name.
@@ -193,6 +201,9 @@ pub enum NoSource {
     /// A public authority has nothing for this name.
     #[error("no public authority issues certificates for this name")]
     NotPublic,
+    /// Anybody could have this server ask for any number of certificates.
+    #[error("with `on_demand` any name would get one that a client invents")]
+    NotAsked,
 }
 
 /// The policy: which source a host of a site with this `tls` has.
@@ -207,14 +218,40 @@ pub fn source<'a>(
     if let Some(files) = &tls.files {
         return Ok(Source::Files(files));
     }
+    if tls.on_demand {
+        let internal = match &tls.issuer {
+            Some(issuer) => matches!(issuer, Issuer::Internal { .. }),
+            None => global.local_certs,
+        };
+        let written = host.is_some_and(|host| !host.starts_with("*."));
+        return match &global.ask {
+            None if !internal && !written => Err(NoSource::NotAsked),
+            _ => Ok(Source::OnDemand),
+        };
+    }
     let host = host.ok_or(NoSource::NoName)?;
+    match &tls.issuer {
+        None if !global.certificates => Err(NoSource::Off),
+        _ => demanded(host, tls, global),
+    }
+}
+
+/// The policy for a name that a client has come for, at a site with `on_demand`, and for those that are
+/// written down at others.
+///
+/// # Errors
+/// There is no certificate for it.
+pub fn demanded<'a>(
+    host: &str,
+    tls: &'a SiteTls,
+    global: &'a Https,
+) -> Result<Source<'a>, NoSource> {
     match &tls.issuer {
         Some(Issuer::Internal { lifetime }) => Ok(Source::Internal(*lifetime)),
         Some(Issuer::Acme(acme)) if is_local(host) && acme.directory.is_none() => {
             Err(NoSource::NotPublic)
         }
         Some(Issuer::Acme(acme)) => acme_source(host, acme),
-        None if !global.certificates => Err(NoSource::Off),
         None if global.local_certs || is_local(host) => Ok(Source::Internal(INTERNAL_LIFETIME)),
         None => acme_source(host, &global.acme),
     }

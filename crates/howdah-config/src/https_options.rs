@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::error::{Error, ErrorKind};
 use crate::model::Https;
-use crate::table::{Call, Context, bad_value, unsupported};
+use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
 use crate::tree::Word;
 use crate::value::port;
 
@@ -106,6 +106,68 @@ pub(crate) fn acme_eab(call: &Call<'_>, https: &mut Https) -> Result<(), Error> 
             ErrorKind::Arguments,
             "`acme_eab` needs `key_id` and `mac_key`".into(),
             format!("write `{}`", call.entry.syntax),
+        )),
+    }
+}
+
+/// Inside of `on_demand_tls`.
+pub(crate) const ON_DEMAND: Table<Option<String>> = Table {
+    kind: "option of `on_demand_tls`",
+    items: &[
+        Item::Supported(
+            Entry {
+                name: "ask",
+                syntax: "ask URL",
+                default: "",
+                about: "Asked with `domain=NAME` in its query before a name gets a certificate. Any status \
+                        from 200 to 299 allows it, every other one refuses it, as does no answer within \
+                        ten seconds. It may be a site of this server, `http://` or `https://`.",
+                differs: "A refusal is remembered for ten seconds.",
+                example: "ask http://localhost:8000/is-a-shop",
+            },
+            |_, call, ask| {
+                *ask = Some(question(call.one()?)?);
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "permission",
+                syntax: "permission http URL",
+                default: "",
+                about: "The same as `ask`.",
+                differs: "Only `http`.",
+                example: "permission http http://localhost:8000/is-a-shop",
+            },
+            |_, call, ask| {
+                let words = call.arguments(2, 2)?;
+                if words[0].text != "http" {
+                    return Err(unsupported(&words[0], "write `ask URL`"));
+                }
+                *ask = Some(question(&words[1])?);
+                Ok(())
+            },
+        ),
+        Item::Unsupported("interval", "how often is what `ask` decides"),
+        Item::Unsupported("burst", "how often is what `ask` decides"),
+    ],
+};
+
+/// The URL of a program of the user's that is asked something.
+fn question(word: &Word) -> Result<String, Error> {
+    let rest = ["http://", "https://"]
+        .iter()
+        .find_map(|scheme| word.text.strip_prefix(scheme));
+    let odd = |char: char| !char.is_ascii_graphic() || "#\"<>\\^`{|}".contains(char);
+    let authority = rest.and_then(|rest| rest.split(['/', '?']).next());
+    match authority {
+        Some(host) if !host.is_empty() && !host.contains('@') && !word.text.contains(odd) => {
+            Ok(word.text.clone())
+        }
+        _ => Err(bad_value(
+            &word.position,
+            format!("`{}` is not the URL of a program to ask", word.text),
+            "write for example `http://localhost:8000/is-a-shop`",
         )),
     }
 }

@@ -108,6 +108,10 @@ pub(crate) fn check(cx: &mut Context, sites: &[Site], listed: &[Listed]) {
             NoSource::NoName => "name the hosts in the address, or give `tls CERT KEY`".to_owned(),
             NoSource::Wildcard => "give `tls CERT KEY` or `tls internal`".to_owned(),
             NoSource::NotPublic => "write `tls internal`".to_owned(),
+            NoSource::NotAsked => {
+                "say who knows the names, in the global options: `on_demand_tls { ask URL }`"
+                    .to_owned()
+            }
         };
         cx.errors.push(Error::new(
             ErrorKind::Conflict,

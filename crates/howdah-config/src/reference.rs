@@ -11,6 +11,7 @@ use crate::directive::{
     REVERSE_PROXY, TRANSPORT, TRY_FILES,
 };
 use crate::directive::{mercure, observe};
+use crate::https_options::ON_DEMAND;
 use crate::proxy_protocol::{PROXY_PROTOCOL, WRAPPERS};
 use crate::table::{Entry, Item, Table};
 use crate::template::{PLACEHOLDERS, UNSUPPORTED};
@@ -116,6 +117,7 @@ fn write_page(page: &mut String) -> fmt::Result {
     page.write_str("\n## Global options\n")?;
     section(page, "", &global::OPTIONS)?;
     section(page, "`log` (global)", &logs::GLOBAL)?;
+    section(page, "`on_demand_tls`", &ON_DEMAND)?;
     section(page, "`storage redis`", &https_storage::REDIS)?;
     section(page, "`servers`", &servers::SERVERS)?;
     section(page, "`servers { timeouts }`", &servers::TIMEOUTS)?;
@@ -335,6 +337,7 @@ mod tests {
         let nest = |name: &'static str| move |inner: &str| format!("{name} {{\n{inner}\n}}");
         check(&global::OPTIONS, global);
         check(&logs::GLOBAL, |inner| global(&nest("log")(inner)));
+        check(&ON_DEMAND, |inner| global(&nest("on_demand_tls")(inner)));
         check(&https_storage::REDIS, |inner| {
             global(&nest("storage redis")(inner))
         });

@@ -8,7 +8,7 @@ use common::{config, errors};
 use howdah_config::Config;
 use howdah_config::model::{
     Acme, Alpn, CertificateFiles, CipherSuite, ClientAuth, Handler, INTERNAL_LIFETIME, Issuer,
-    Placeholder, Redis, SiteTls, Source, TlsVersion, source,
+    Placeholder, Redis, SiteTls, Source, TlsVersion, demanded, source,
 };
 
 /// `host:port`, with `+` for HTTPS, of all sites; those that redirect have an arrow.
@@ -335,8 +335,24 @@ fn mistakes_are_told() {
             "3:1: unknown subdirective of `tls` `protocls`; did you mean `protocols`?",
         ),
         (
-            "a.example {\ntls {\non_demand\n}\n}",
-            "3:1: `on_demand` is not supported in this version; name each host in the site's address",
+            "https:// {\ntls {\non_demand\n}\n}",
+            "1:1: there is no certificate for the address `https://`: with `on_demand` any name would get one that a client invents; say who knows the names, in the global options: `on_demand_tls { ask URL }`",
+        ),
+        (
+            "a.example {\ntls a.pem a.key {\non_demand\n}\n}",
+            "2:1: the certificate is given, and `on_demand` too; take one of them out",
+        ),
+        (
+            "{\non_demand_tls {\nask localhost/ask\n}\n}\n:80 {\n}",
+            "3:5: `localhost/ask` is not the URL of a program to ask; write for example `http://localhost:8000/is-a-shop`",
+        ),
+        (
+            "{\non_demand_tls {\npermission tailscale a\n}\n}\n:80 {\n}",
+            "3:12: `tailscale` is not supported in this version; write `ask URL`",
+        ),
+        (
+            "{\non_demand_tls {\ninterval 2m\n}\n}\n:80 {\n}",
+            "3:1: `interval` is not supported in this version; how often is what `ask` decides",
         ),
         (
             "a.example {\nhandle {\ntls internal\n}\n}",
@@ -361,6 +377,52 @@ fn mistakes_are_told() {
     ] {
         assert_eq!(errors(text), [format!("Caddyfile:{expected}")], "{text}");
     }
+}
+
+#[test]
+fn certificates_on_demand() {
+    let asked = "{\non_demand_tls {\nask http://localhost:8000/ask?a=1\n}\n}\n";
+    let on_demand = "tls {\non_demand\n}";
+    let found = config(&format!("{asked}https:// {{\n{on_demand}\n}}"));
+    let https = &found.global.https;
+    assert_eq!(https.ask.as_deref(), Some("http://localhost:8000/ask?a=1"));
+    let tls = &found.sites[0].tls;
+    assert_eq!(source(None, tls, https), Ok(Source::OnDemand));
+    // Each name as if it was written down.
+    assert_eq!(
+        demanded("a.example", tls, https),
+        Ok(Source::Acme(&https.acme))
+    );
+    let internal = Ok(Source::Internal(INTERNAL_LIFETIME));
+    assert_eq!(demanded("a.test", tls, https), internal);
+    // Plain requests for any name are redirected, as for those that are written down.
+    let redirect = &found.sites[1].addresses[0];
+    assert_eq!(
+        (&redirect.host, redirect.port, redirect.tls),
+        (&None, 80, false)
+    );
+
+    // Nobody has to be asked for names that are written down, or by an authority of one's own.
+    for text in [
+        format!("a.example {{\n{on_demand}\n}}"),
+        "https://*.a.example {\ntls internal {\non_demand\n}\n}".to_owned(),
+        format!("{{\nlocal_certs\n}}\nhttps:// {{\n{on_demand}\n}}"),
+    ] {
+        let found = config(&text);
+        let (site, https) = (&found.sites[0], &found.global.https);
+        let host = site.addresses[0].host.as_deref();
+        assert_eq!(
+            source(host, &site.tls, https),
+            Ok(Source::OnDemand),
+            "{text}"
+        );
+    }
+    let other = "{\non_demand_tls {\npermission http https://a.example/ask\n}\n}\n";
+    let found = config(&format!("{other}https://*.a.example {{\n{on_demand}\n}}"));
+    assert_eq!(
+        found.global.https.ask.as_deref(),
+        Some("https://a.example/ask")
+    );
 }
 
 #[test]

@@ -9,6 +9,7 @@ use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 
 use crate::challenge::Challenges;
+use crate::demand::Demand;
 use crate::server_config::ACME_TLS;
 use crate::slot::Slot;
 
@@ -16,9 +17,27 @@ use crate::slot::Slot;
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
     pub(crate) config: Arc<ServerConfig>,
-    pub(crate) slot: Arc<Slot>,
+    pub(crate) supply: Supply,
     /// Clients are asked for certificates.
     pub(crate) client_auth: bool,
+}
+
+/// Where handshakes find certificates.
+#[derive(Debug, Clone)]
+pub(crate) enum Supply {
+    /// There is one.
+    Slot(Arc<Slot>),
+    /// Each name has its own, once a client has come for it.
+    Demand(Arc<Demand>),
+}
+
+impl Supply {
+    pub(crate) fn resolver(&self) -> Arc<dyn ResolvesServerCert> {
+        match self {
+            Self::Slot(slot) => Arc::clone(slot) as _,
+            Self::Demand(demand) => Arc::clone(demand) as _,
+        }
+    }
 }
 
 /// The hosts of one listener.
@@ -47,6 +66,25 @@ pub enum Choice {
     Config(Arc<ServerConfig>),
     /// An authority checks this name: ask [`Acceptor::challenge`].
     Challenge(String),
+    /// The certificate is to be got first.
+    Demand(Demanded),
+}
+
+/// A name that a client is the first to come for.
+#[derive(Debug)]
+pub struct Demanded {
+    demand: Arc<Demand>,
+    name: String,
+    config: Arc<ServerConfig>,
+}
+
+impl Demanded {
+    /// Waits until there is a certificate for the name, or will be none for now: then the configuration
+    /// ends the handshake. Whoever stops waiting stops nothing.
+    pub async fn config(self) -> Arc<ServerConfig> {
+        self.demand.obtain(&self.name).await;
+        self.config
+    }
 }
 
 impl Acceptor {
@@ -80,7 +118,7 @@ impl Acceptor {
         }
     }
 
-    /// Takes no lock. `local` is the address that the client connected to: one that names no host
+    /// Takes no lock, but one to read for a host with `on_demand`. `local` is the address that the client connected to: one that names no host
     /// means the site with this address.
     pub fn choose(&self, hello: &ClientHello<'_>, local: IpAddr) -> Choice {
         let name = hello.server_name();
@@ -92,11 +130,22 @@ impl Acceptor {
         {
             return Choice::Challenge(name.to_ascii_lowercase());
         }
-        let config = self
-            .hosts
-            .find(name, Some(local))
-            .map_or(&self.refusal, |entry| &entry.config);
-        Choice::Config(Arc::clone(config))
+        let Some(entry) = self.hosts.find(name, Some(local)) else {
+            return Choice::Config(Arc::clone(&self.refusal));
+        };
+        let config = Arc::clone(&entry.config);
+        if let (Supply::Demand(demand), Some(name)) = (&entry.supply, name) {
+            let name = name.to_ascii_lowercase();
+            if !demand.has(&name) {
+                let demand = Arc::clone(demand);
+                return Choice::Demand(Demanded {
+                    demand,
+                    name,
+                    config,
+                });
+            }
+        }
+        Choice::Config(config)
     }
 
     /// The answer to an authority that checks `name`; a refusal, if it was not asked to.
@@ -135,7 +184,10 @@ impl ResolvesServerCert for Acceptor {
         if entry.client_auth {
             return None;
         }
-        entry.slot.get()
+        match &entry.supply {
+            Supply::Slot(slot) => slot.get(),
+            Supply::Demand(demand) => demand.resolve(hello),
+        }
     }
 }
 
@@ -181,7 +233,7 @@ mod tests {
             let config = server_config::build(&SiteTls::default(), &provider, slot.clone());
             let entry = Entry {
                 config: Arc::new(config.expect("valid")),
-                slot,
+                supply: Supply::Slot(slot),
                 client_auth: *name == "auth.test",
             };
             ((!name.is_empty()).then(|| (*name).to_owned()), entry)

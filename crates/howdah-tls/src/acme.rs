@@ -422,7 +422,8 @@ fn identifier(certificate: &Certificate) -> Option<CertificateIdentifier<'static
         .map(CertificateIdentifier::into_owned)
 }
 
-fn url(acme: &Acme) -> &str {
+/// The directory of the authority.
+pub(crate) fn url(acme: &Acme) -> &str {
     acme.directory.as_deref().unwrap_or(LETS_ENCRYPT)
 }
 

@@ -13,17 +13,19 @@
 //! - [`Tls::maintain`] renews, certificates and what is stapled to them, until it is dropped: on a thread
 //!   of its own, since the storage may be on another machine.
 //! - A handshake takes no lock: [`Acceptor::choose`] looks up a map that never changes, and the slot is
-//!   an atomic pointer.
+//!   an atomic pointer. Only names that nobody wrote down (`on_demand`) are in a map under a lock.
 #![forbid(unsafe_code)]
 
 mod acceptor;
 mod account;
 mod acme;
+mod ask;
 mod authority;
 #[cfg(test)]
 mod caddy_files;
 mod certificate;
 mod challenge;
+mod demand;
 mod directory;
 mod file_lock;
 mod kept;
@@ -31,6 +33,7 @@ mod layout;
 mod lease;
 mod lock;
 mod maintain;
+mod means;
 mod ocsp;
 mod remote;
 mod schedule;
@@ -41,7 +44,7 @@ mod storage;
 mod tls;
 mod upstream;
 
-pub use acceptor::{Acceptor, Choice};
+pub use acceptor::{Acceptor, Choice, Demanded};
 pub use authority::AuthorityError;
 pub use certificate::CertificateError;
 pub use challenge::{HttpProofs, SharedProofs};

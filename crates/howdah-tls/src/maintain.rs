@@ -1,5 +1,7 @@
 //! Renews certificates while the server runs.
 
+mod demanded;
+
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::path::Path;
@@ -16,7 +18,7 @@ use crate::authority::Authority;
 use crate::certificate::{Certificate, date};
 use crate::schedule;
 use crate::storage::spread;
-use crate::tls::{Kind, Managed, Tls, load_files};
+use crate::tls::{Desk, Kind, Managed, Tls, load_files};
 
 /// For how many names an authority is asked at a time.
 const ORDERS: usize = 8;
@@ -58,26 +60,29 @@ impl Tls {
             std::mem::take(&mut *self.managed.lock().unwrap_or_else(PoisonError::into_inner));
         let slots = managed.iter().map(|managed| Arc::clone(&managed.slot));
         let slots: Vec<_> = slots.collect();
-        // An authority may take minutes for a certificate, a responder seconds.
-        match &self.stapler {
-            Some(stapler) => {
-                tokio::join!(self.renew(managed), Arc::clone(stapler).keep(slots));
+        // What clients come for, and where they say it.
+        let desk = self
+            .desk
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        let renewer = Arc::new(Renewer::new(
+            self,
+            &managed,
+            desk.as_ref().map(|(desk, _)| desk),
+        ));
+        let demanded = async {
+            if let Some((desk, wanted)) = desk {
+                Arc::clone(&renewer).serve(desk, wanted).await;
             }
-            None => self.renew(managed).await,
-        }
-    }
-
-    /// A task for each: one that waits for its authority holds up no other.
-    async fn renew(&self, managed: Vec<Managed>) {
-        let renewer = Arc::new(Renewer::new(self, &managed));
-        let mut tasks = JoinSet::new();
-        for managed in managed {
-            let own = Arc::clone(&renewer);
-            tasks.spawn(async move { own.keep_one(Job::new(managed)).await });
-        }
-        // They never end by themselves.
-        while tasks.join_next().await.is_some() {}
-        std::future::pending::<()>().await;
+        };
+        let stapled = async {
+            if let Some(stapler) = &self.stapler {
+                Arc::clone(stapler).keep(slots).await;
+            }
+        };
+        // An authority may take minutes for a certificate, a responder seconds.
+        tokio::join!(Arc::clone(&renewer).renew(managed), demanded, stapled);
     }
 }
 
@@ -90,16 +95,30 @@ struct Renewer {
 }
 
 impl Renewer {
-    fn new(tls: &Tls, managed: &[Managed]) -> Self {
+    fn new(tls: &Tls, managed: &[Managed], desk: Option<&Desk>) -> Self {
         let urls = managed.iter().filter_map(|managed| match &managed.kind {
             Kind::Acme(subject) => Some(subject.url().to_owned()),
             Kind::Files(_) | Kind::Internal { .. } => None,
         });
+        let demanded = desk.into_iter().flat_map(|desk| desk.authorities.clone());
+        let turns = |url| (url, Semaphore::new(ORDERS));
         Self {
             provider: Arc::clone(&tls.provider),
             authority: tls.authority.clone(),
-            orders: urls.map(|url| (url, Semaphore::new(ORDERS))).collect(),
+            orders: urls.chain(demanded).map(turns).collect(),
         }
+    }
+
+    /// A task for each: one that waits for its authority holds up no other. Never ends.
+    async fn renew(self: Arc<Self>, managed: Vec<Managed>) {
+        let mut tasks = JoinSet::new();
+        for managed in managed {
+            let own = Arc::clone(&self);
+            tasks.spawn(async move { own.keep_one(Job::new(managed)).await });
+        }
+        // They never end by themselves.
+        while tasks.join_next().await.is_some() {}
+        std::future::pending::<()>().await;
     }
 
     async fn keep_one(&self, mut job: Job) -> Infallible {

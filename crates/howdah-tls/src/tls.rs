@@ -2,18 +2,24 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
-use howdah_config::model::{Acme, CertificateFiles, Config, Https, Site, Source, source};
+use howdah_config::model::{
+    Acme, CertificateFiles, Config, Https, Issuer, Site, SiteTls, Source, source,
+};
 use rustls::ServerConfig;
 use rustls::crypto::CryptoProvider;
+use tokio::sync::mpsc;
 
-use crate::acceptor::{Acceptor, Entry};
-use crate::acme::{Proof, Subject};
+use crate::acceptor::{Acceptor, Entry, Supply};
+use crate::acme::{self, Proof, Subject};
+use crate::ask::Asker;
 use crate::authority::{Authority, AuthorityError};
 use crate::certificate::{Certificate, CertificateError, covers};
 use crate::challenge::{Challenges, HttpProofs};
+use crate::demand::{Demand, Wanted};
+use crate::means::Means;
 use crate::ocsp::Stapler;
 use crate::remote::Remote;
 use crate::server_config;
@@ -53,6 +59,14 @@ pub enum TlsError {
     )]
     SystemRoots {
         /// Why there are none.
+        reason: String,
+    },
+    /// `on_demand_tls { ask }`.
+    #[error("`on_demand_tls {{ ask {url} }}`: {reason}")]
+    Ask {
+        /// Which one.
+        url: String,
+        /// What is wrong.
         reason: String,
     },
     /// Options that exclude each other.
@@ -106,6 +120,17 @@ pub(crate) enum Kind {
     Acme(Subject),
 }
 
+/// What the certificates of names are got with that nobody wrote down.
+#[derive(Debug)]
+pub(crate) struct Desk {
+    pub(crate) means: Means,
+    pub(crate) https: Https,
+    /// Who decides; `None`: each name may have one.
+    pub(crate) asker: Option<Asker>,
+    /// The directories of the authorities by ACME.
+    pub(crate) authorities: Vec<String>,
+}
+
 /// See the module.
 #[derive(Debug)]
 pub struct Tls {
@@ -117,7 +142,9 @@ pub struct Tls {
     challenges: Option<Challenges>,
     pub(crate) authority: Option<Authority>,
     pub(crate) provider: Arc<CryptoProvider>,
-    pub(crate) managed: std::sync::Mutex<Vec<Managed>>,
+    pub(crate) managed: Mutex<Vec<Managed>>,
+    /// Where clients come for names that nobody wrote down; `None`: no site has `on_demand`.
+    pub(crate) desk: Mutex<Option<(Desk, mpsc::UnboundedReceiver<Wanted>)>>,
     /// `None`: `ocsp_stapling off`.
     pub(crate) stapler: Option<Arc<Stapler>>,
 }
@@ -137,29 +164,35 @@ impl Tls {
         let _ = (*provider).clone().install_default();
         let mut builder = Builder {
             https: &config.global.https,
-            storage: None,
-            authority: None,
+            means: None,
             challenges: None,
             proofs: proofs(config),
             managed: Vec::new(),
+            demands: Vec::new(),
+            keeper: mpsc::unbounded_channel(),
             provider,
         };
         let entries = builder.entries(&config.sites)?;
         let https = &config.global.https;
         let stapler = https.ocsp_stapling.then(|| builder.stapler());
+        let expiries = entries.iter().filter_map(|((site, address), entry)| {
+            let host = &config.sites[*site].addresses[*address].host;
+            let host = host.clone().unwrap_or_else(|| "*".to_owned());
+            match &entry.supply {
+                Supply::Slot(slot) => Some((host, Arc::clone(slot))),
+                Supply::Demand(_) => None,
+            }
+        });
         Ok(Some(Self {
-            expiries: Expiries::of(entries.iter().map(|((site, address), entry)| {
-                let host = &config.sites[*site].addresses[*address].host;
-                let host = host.clone().unwrap_or_else(|| "*".to_owned());
-                (host, Arc::clone(&entry.slot))
-            })),
+            expiries: Expiries::of(expiries),
             entries,
             refusal: Arc::new(server_config::refusal(&builder.provider)?),
             names: (https.default_sni.clone(), https.fallback_sni.clone()),
-            challenges: builder.challenges,
-            authority: builder.authority,
-            provider: builder.provider,
-            managed: builder.managed.into(),
+            challenges: builder.challenges.clone(),
+            authority: builder.means.as_ref().map(|means| means.authority.clone()),
+            provider: Arc::clone(&builder.provider),
+            managed: Mutex::new(std::mem::take(&mut builder.managed)),
+            desk: Mutex::new(builder.desk()?),
             stapler,
         }))
     }
@@ -212,11 +245,18 @@ fn open(https: &Https) -> Result<Storage, TlsError> {
 
 struct Builder<'c> {
     https: &'c Https,
-    storage: Option<Storage>,
-    authority: Option<Authority>,
+    /// As soon as a certificate is to be made.
+    means: Option<Means>,
+    /// As soon as one comes by ACME.
     challenges: Option<Challenges>,
     proofs: Vec<Proof>,
     managed: Vec<Managed>,
+    /// By who issues the certificates.
+    demands: Vec<(Option<Issuer>, Arc<Demand>)>,
+    keeper: (
+        mpsc::UnboundedSender<Wanted>,
+        mpsc::UnboundedReceiver<Wanted>,
+    ),
     provider: Arc<CryptoProvider>,
 }
 
@@ -236,13 +276,13 @@ impl Builder<'_> {
                 if !address.tls {
                     continue;
                 }
-                let Some(slot) = self.slot(address.host.as_deref(), site)? else {
+                let Some(supply) = self.supply(address.host.as_deref(), site)? else {
                     continue;
                 };
-                let config = server_config::build(&site.tls, &self.provider, slot.clone())?;
+                let config = server_config::build(&site.tls, &self.provider, supply.resolver())?;
                 let entry = Entry {
                     config: Arc::new(config),
-                    slot,
+                    supply,
                     client_auth: site.tls.client_auth.is_some(),
                 };
                 entries.insert((number, index), entry);
@@ -251,15 +291,15 @@ impl Builder<'_> {
         Ok(entries)
     }
 
-    /// The slot of a host; `None` if it has no certificate of its own.
-    fn slot(&mut self, host: Option<&str>, site: &Site) -> Result<Option<Arc<Slot>>, TlsError> {
+    /// Where a host finds its certificate; `None` if it has none of its own.
+    fn supply(&mut self, host: Option<&str>, site: &Site) -> Result<Option<Supply>, TlsError> {
         if let (None, None, Some(host)) = (&site.tls.files, &site.tls.issuer, host) {
             let covering = self.managed.iter().find(|managed| {
                 matches!(managed.kind, Kind::Files(_))
                     && managed.current.as_ref().is_some_and(|own| own.covers(host))
             });
             if let Some(managed) = covering {
-                return Ok(Some(Arc::clone(&managed.slot)));
+                return Ok(Some(Supply::Slot(Arc::clone(&managed.slot))));
             }
         }
         match (source(host, &site.tls, self.https), host) {
@@ -274,10 +314,13 @@ impl Builder<'_> {
                         "the certificate is not for this host: clients will refuse it",
                     );
                 }
-                Ok(Some(slot))
+                Ok(Some(Supply::Slot(slot)))
             }
-            (Ok(Source::Internal(lifetime)), Some(host)) => self.internal(host, lifetime).map(Some),
-            (Ok(Source::Acme(acme)), Some(host)) => self.acme(host, acme).map(Some),
+            (Ok(Source::OnDemand), _) => Ok(Some(Supply::Demand(self.demand(&site.tls)?))),
+            (Ok(Source::Internal(lifetime)), Some(host)) => {
+                Ok(Some(Supply::Slot(self.internal(host, lifetime)?)))
+            }
+            (Ok(Source::Acme(acme)), Some(host)) => Ok(Some(Supply::Slot(self.acme(host, acme)?))),
             // A site for all hosts beside others that have certificates.
             (Ok(_), None) | (Err(_), _) => Ok(None),
         }
@@ -303,12 +346,7 @@ impl Builder<'_> {
         if let Some(slot) = self.known(same) {
             return Ok(slot);
         }
-        let storage = self.storage()?;
-        let provider = Arc::clone(&self.provider);
-        let authority = self
-            .authority
-            .get_or_insert_with(|| Authority::new(storage, provider));
-        let issued = match authority.issue(host, lifetime) {
+        let issued = match self.means()?.authority.issue(host, lifetime) {
             // It is made when the storage answers.
             Err(error) if error.is_storage_away() => None,
             result => Some(result?),
@@ -322,33 +360,54 @@ impl Builder<'_> {
         if let Some(slot) = self.known(same) {
             return Ok(slot);
         }
+        self.use_acme(acme)?;
+        let (subject, stored) = self.means()?.subject(host, acme);
+        Ok(self.add(Kind::Acme(subject), stored))
+    }
+
+    /// Handshakes are looked at for this authority's checks from now on.
+    fn use_acme(&mut self, acme: &Acme) -> Result<(), TlsError> {
         if let Some(root) = &acme.root {
             std::fs::read(root).map_err(|source| TlsError::AcmeRoot {
                 file: root.clone(),
                 source,
             })?;
         }
-        let storage = self.storage()?;
-        let provider = Arc::clone(&self.provider);
-        let challenges = self
-            .challenges
-            .get_or_insert_with(|| Challenges::new(storage.clone(), provider));
-        let mut proofs = self.proofs.clone();
-        proofs.retain(|proof| match proof {
-            Proof::Http => !acme.no_http,
-            // For an address it goes by a name of the reverse DNS, which few authorities ask for.
-            Proof::TlsAlpn => !acme.no_tls_alpn && host.parse::<std::net::IpAddr>().is_err(),
-        });
-        let stored = crate::acme::stored(&storage, acme, host, &self.provider);
-        let subject = Subject {
-            host: host.to_owned(),
-            acme: acme.clone(),
-            storage,
-            challenges: challenges.clone(),
-            provider: Arc::clone(&self.provider),
-            proofs,
+        self.challenges = Some(self.means()?.challenges.clone());
+        Ok(())
+    }
+
+    fn demand(&mut self, tls: &SiteTls) -> Result<Arc<Demand>, TlsError> {
+        let known = self
+            .demands
+            .iter()
+            .find(|(issuer, _)| *issuer == tls.issuer);
+        if let Some((_, demand)) = known {
+            return Ok(Arc::clone(demand));
+        }
+        if let Some(acme) = acme_of(tls, self.https) {
+            self.use_acme(acme)?;
+        }
+        let demand = Arc::new(Demand::new(tls.clone(), self.keeper.0.clone()));
+        self.demands.push((tls.issuer.clone(), Arc::clone(&demand)));
+        Ok(demand)
+    }
+
+    /// See [`Tls`].
+    fn desk(mut self) -> Result<Option<(Desk, mpsc::UnboundedReceiver<Wanted>)>, TlsError> {
+        if self.demands.is_empty() {
+            return Ok(None);
+        }
+        let acme = self.demands.iter();
+        let acme = acme.filter_map(|(_, demand)| acme_of(&demand.tls, self.https));
+        let authorities = acme.map(|acme| acme::url(acme).to_owned()).collect();
+        let desk = Desk {
+            authorities,
+            means: self.means()?.clone(),
+            https: self.https.clone(),
+            asker: self.https.ask.as_deref().map(Asker::new).transpose()?,
         };
-        Ok(self.add(Kind::Acme(subject), stored))
+        Ok(Some((desk, self.keeper.1)))
     }
 
     fn known(&self, same: impl Fn(&Kind) -> bool) -> Option<Arc<Slot>> {
@@ -372,7 +431,7 @@ impl Builder<'_> {
     /// What the storage has is stapled before the first handshake.
     fn stapler(&mut self) -> Arc<Stapler> {
         // Without a storage, given certificates can be served all the same.
-        let storage = self.storage().ok();
+        let storage = self.means().ok().map(|means| means.storage.clone());
         let stapler = Stapler::new(storage, Arc::clone(&self.provider));
         for managed in &self.managed {
             stapler.restore(&managed.slot);
@@ -380,11 +439,25 @@ impl Builder<'_> {
         Arc::new(stapler)
     }
 
-    fn storage(&mut self) -> Result<Storage, TlsError> {
-        if self.storage.is_none() {
-            self.storage = Some(open(self.https)?);
-        }
-        self.storage.clone().ok_or(TlsError::NoStorage)
+    fn means(&mut self) -> Result<&Means, TlsError> {
+        let means = match self.means.take() {
+            Some(means) => means,
+            None => Means::new(
+                open(self.https)?,
+                self.proofs.clone(),
+                Arc::clone(&self.provider),
+            ),
+        };
+        Ok(self.means.insert(means))
+    }
+}
+
+/// The authority by ACME that a site asks for names which no authority of the server's own is for.
+fn acme_of<'a>(tls: &'a SiteTls, https: &'a Https) -> Option<&'a Acme> {
+    match &tls.issuer {
+        Some(Issuer::Acme(acme)) => Some(acme),
+        Some(Issuer::Internal { .. }) => None,
+        None => (!https.local_certs).then_some(&https.acme),
     }
 }
 

@@ -39,7 +39,8 @@ pub fn upstream_config(tls: &UpstreamTls) -> Result<ClientConfig, TlsError> {
     Ok(config)
 }
 
-fn roots(tls: &UpstreamTls) -> Result<RootCertStore, TlsError> {
+/// The authorities that are named, or those of the system.
+pub(crate) fn roots(tls: &UpstreamTls) -> Result<RootCertStore, TlsError> {
     if !tls.roots.is_empty() {
         return authorities(&tls.roots, |file, reason| TlsError::UpstreamRoots {
             file,

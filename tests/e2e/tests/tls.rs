@@ -189,6 +189,44 @@ fn the_internal_authority_issues_for_local_names() {
         .assert(200, "local");
 }
 
+#[test]
+fn the_internal_authority_issues_for_names_that_clients_come_for() {
+    let directory = directory();
+    let [port] = free_ports();
+    let global = format!("on_demand_tls {{\nask http://127.0.0.1:{port}/\n}}");
+    let shops = site(
+        "https://*.shops.test:0",
+        "tls internal {\non_demand\n}\nrespond {http.request.host.labels.2}",
+    );
+    let server = start(directory.path(), &global, &shops);
+    // The authority has no root before it is needed for the first time.
+    let trusting = || Client::trusting(&root(directory.path()));
+    let anybody = Client::trusting(&Authority::new().pem());
+    // Nobody answers yet.
+    anybody
+        .get(server.address(), "a.shops.test", "/")
+        .expect_err("nobody says that it may");
+    server.expect_log("what is asked about names does not answer");
+    let decides = format!(
+        "http://127.0.0.1:{port} {{\n@known query domain=b.shops.test\nrespond @known yes\nrespond no 404\n}}\n"
+    );
+    let _decides = Server::caddyfile(&decides).start();
+    anybody
+        .get(server.address(), "b.shops.test", "/")
+        .expect_err("it is not trusted");
+    let answer = trusting().get(server.address(), "b.shops.test", "/");
+    answer.expect("an answer").assert(200, "b");
+    // In capitals it is the same name.
+    let answer = trusting().get(server.address(), "B.Shops.Test", "/");
+    answer.expect("an answer").assert(200, "B");
+    trusting()
+        .get(server.address(), "c.shops.test", "/")
+        .expect_err("it may have none");
+    trusting()
+        .get(server.address(), "x.y.shops.test", "/")
+        .expect_err("it is no site's");
+}
+
 /// A script that sends back what it got.
 fn echo() -> Www {
     Www::new().file("echo.php", "<?php readfile('php://input');")

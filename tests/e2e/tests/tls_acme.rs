@@ -199,6 +199,61 @@ fn a_certificate_is_obtained_over_tls() {
 }
 
 #[test]
+fn a_client_that_comes_for_a_name_waits_for_its_certificate() {
+    let setup = Setup::new();
+    // Who is asked is a site of the same server.
+    let [port] = free_ports();
+    let text = format!(
+        "{{\nhttp_port 0\nhttps_port 0\nacme_ca {}\nacme_ca_root {1}/root.pem\nstorage file_system {1}/storage\n\
+         on_demand_tls {{\nask http://127.0.0.1:{port}/may\n}}\n}}\n\
+         https://:0 {{\nbind 127.0.0.1\ntls {{\non_demand\n}}\nrespond \"shop of {{host}}\"\n}}\n\
+         http://127.0.0.1:{port} {{\n@known query domain=shop.example.com domain=other.example.com\n\
+         respond @known yes\nrespond no 403\n}}\n",
+        setup.acme.directory(),
+        setup.path().display()
+    );
+    let server = Server::caddyfile(&text).start();
+    let https = server.address();
+    setup.acme.check_at(Ports {
+        http: None,
+        https: Some(https),
+    });
+    let client = Client::trusting(&setup.acme.root());
+    // Several that come at once wait for one certificate.
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let answer = client.get(https, HOST, "/").expect("an answer");
+                answer.assert(200, "shop of shop.example.com");
+            });
+        }
+    });
+    assert_eq!(setup.acme.tried(), [Some("tls-alpn-01".to_owned())]);
+    client
+        .get(https, "stranger.example.com", "/")
+        .expect_err("it may have none");
+    // No public authority has one for this name, so nobody is asked but who decides.
+    client
+        .get(https, "localhost", "/")
+        .expect_err("it may have none");
+    client
+        .get(https, "other.example.com", "/")
+        .expect("an answer")
+        .assert(200, "shop of other.example.com");
+    assert_eq!(setup.acme.tried().len(), 2);
+    server.stop();
+
+    // Another start has them, and asks the authority nothing.
+    let server = Server::caddyfile(&text).start();
+    let client = Client::trusting(&setup.acme.root());
+    client
+        .get(server.address(), HOST, "/")
+        .expect("an answer")
+        .assert(200, "shop of shop.example.com");
+    assert_eq!(setup.acme.tried().len(), 2);
+}
+
+#[test]
 fn an_authority_that_has_enough_is_left_alone() {
     let setup = Setup::new();
     setup.acme.refuse("rateLimited");

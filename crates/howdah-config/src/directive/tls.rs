@@ -190,6 +190,26 @@ pub(crate) const TLS: Table<Draft> = Table {
                 Ok(())
             },
         ),
+        Item::Supported(
+            Entry {
+                name: "on_demand",
+                syntax: "on_demand",
+                default: "a certificate is there before a client comes",
+                about: "Gets the certificate of a name when the first client comes for it, which waits for \
+                        it. For sites whose names are not known before, `https://` and \
+                        `https://*.example.com`: each name that a client asks for has a certificate of its \
+                        own, if `on_demand_tls` allows it.",
+                differs: "A name that nobody has come for in a day is forgotten until somebody does, and \
+                          whether a name is still allowed is asked again at least every six hours. HTTP/3 \
+                          does not get certificates, and finds those that there are; there is no OCSP for \
+                          them.",
+                example: "on_demand",
+            },
+            |_, call, draft| {
+                draft.tls.on_demand = true;
+                call.arguments(0, 0).map(drop)
+            },
+        ),
         Item::Unsupported("curves", "X25519, P-256 and P-384 are always on"),
         Item::Unsupported("load", "give each pair of files with `tls CERT KEY`"),
         Item::Unsupported("key_type", "keys are ECDSA on P-256"),
@@ -199,7 +219,6 @@ pub(crate) const TLS: Table<Draft> = Table {
         Item::Unsupported("propagation_delay", DNS),
         Item::Unsupported("propagation_timeout", DNS),
         Item::Unsupported("resolvers", DNS),
-        Item::Unsupported("on_demand", "name each host in the site's address"),
         Item::Unsupported("get_certificate", ""),
         Item::Unsupported("reuse_private_keys", "each certificate has a new key"),
         Item::Unsupported(
@@ -470,6 +489,8 @@ pub(super) fn read(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Resu
         Some("`ca`, `ca_root` and `eab` are for `tls` without an issuer")
     } else if given && (draft.tls.issuer.is_some() || draft.asks_acme) {
         Some("the certificate is given, and an issuer too")
+    } else if given && draft.tls.on_demand {
+        Some("the certificate is given, and `on_demand` too")
     } else {
         None
     };

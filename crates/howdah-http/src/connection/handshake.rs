@@ -86,6 +86,7 @@ async fn shake(acceptor: &Acceptor, stream: TcpStream, local: SocketAddr) -> io:
     let config = match acceptor.choose(&start.client_hello(), local.ip()) {
         Choice::Config(config) => config,
         Choice::Challenge(name) => acceptor.challenge(name).await,
+        Choice::Demand(demanded) => demanded.config().await,
     };
     let stream = start.into_stream(config).await?;
     Ok(Shaken::Done(Box::new(stream)))

@@ -79,7 +79,7 @@ fn files_that_were_refused_are_looked_at_again() {
     let directory = tempfile::tempdir().expect("a directory");
     let (site, files) = with_files(&directory, "a.test");
     let tls = of_sites(&directory, vec![site]);
-    let renewer = Renewer::new(&tls, &[]);
+    let renewer = Renewer::new(&tls, &[], None);
     let mut job = Job::new(managed(&tls, 0));
     let slot = Arc::clone(&job.managed.slot);
     let served = || slot.get().expect("there is one").cert[0].clone();

@@ -1,6 +1,5 @@
 //! One question to one responder, over HTTP as OCSP has it: what comes back is signed.
 
-use std::error::Error;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -9,6 +8,8 @@ use hyper::header::{ACCEPT, CONTENT_TYPE};
 use hyper::{Method, Request, StatusCode, Uri};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
+
+use crate::ask::cause;
 
 /// For all of it: to find the responder, to connect, to ask and to read.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -57,12 +58,4 @@ async fn exchange(responder: &Uri, question: Vec<u8>) -> Result<Vec<u8>, FetchEr
         .await
         .map_err(|error| FetchError::Body(cause(&*error)))?;
     Ok(body.to_bytes().into())
-}
-
-/// What is at the bottom of an error of the client, which itself says only at which step it was.
-fn cause(mut error: &dyn Error) -> String {
-    while let Some(source) = error.source() {
-        error = source;
-    }
-    error.to_string()
 }

@@ -1,0 +1,209 @@
+//! Whether a name may have a certificate, by a program of the user's: `on_demand_tls { ask URL }`.
+
+use std::error::Error;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+
+use bytes::Bytes;
+use howdah_config::model::UpstreamTls;
+use http_body_util::Empty;
+use hyper::{Request, StatusCode, Uri};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use rustls::{ClientConfig, RootCertStore};
+
+use crate::{TlsError, server_config, upstream};
+
+/// For all of it: to connect, to ask and to hear the status.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// Connections are kept for so long, for names that come together.
+const IDLE: Duration = Duration::from_secs(10);
+
+/// What the program says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Permission {
+    Given,
+    Refused,
+    /// It does not answer.
+    Unknown,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Asker {
+    url: String,
+    client: Client<HttpsConnector<HttpConnector>, Empty<Bytes>>,
+    /// It did not answer the last time.
+    silent: AtomicBool,
+}
+
+impl Asker {
+    /// `url`: `http://` or `https://`, without a fragment.
+    pub(crate) fn new(url: &str) -> Result<Self, TlsError> {
+        let wrong = |reason: String| TlsError::Ask {
+            url: url.to_owned(),
+            reason,
+        };
+        url.parse::<Uri>()
+            .map_err(|error| wrong(error.to_string()))?;
+        let roots = if url.starts_with("https:") {
+            let roots = upstream::roots(&UpstreamTls::default());
+            roots.map_err(|error| wrong(error.to_string()))?
+        } else {
+            RootCertStore::empty()
+        };
+        let config = ClientConfig::builder_with_provider(server_config::provider())
+            .with_safe_default_protocol_versions()?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        let connector = HttpsConnectorBuilder::new()
+            .with_tls_config(config)
+            .https_or_http()
+            .enable_http1()
+            .build();
+        Ok(Self {
+            url: url.to_owned(),
+            client: Client::builder(TokioExecutor::new())
+                .pool_timer(TokioTimer::new())
+                .pool_idle_timeout(IDLE)
+                .build(connector),
+            silent: AtomicBool::new(false),
+        })
+    }
+
+    /// Asks about a host, which has nothing in it that a query would have encoded.
+    pub(crate) async fn ask(&self, host: &str) -> Permission {
+        let answer = match tokio::time::timeout(TIMEOUT, self.exchange(host)).await {
+            Ok(answer) => answer,
+            Err(_) => Err(format!(
+                "it has not answered within {} s",
+                TIMEOUT.as_secs()
+            )),
+        };
+        match answer {
+            Ok(status) => {
+                if self.silent.swap(false, Relaxed) {
+                    tracing::info!(target: "howdah::tls", url = self.url, "what is asked about names answers again");
+                }
+                if status.is_success() {
+                    return Permission::Given;
+                }
+                tracing::debug!(target: "howdah::tls", host, %status, "this name may not have a certificate");
+                Permission::Refused
+            }
+            Err(error) => {
+                // Once, and not for each name that a client can think of.
+                if !self.silent.swap(true, Relaxed) {
+                    tracing::warn!(
+                        target: "howdah::tls",
+                        url = self.url,
+                        host,
+                        error,
+                        "`on_demand_tls`: what is asked about names does not answer, so no further name gets a certificate until it does",
+                    );
+                }
+                Permission::Unknown
+            }
+        }
+    }
+
+    async fn exchange(&self, host: &str) -> Result<StatusCode, String> {
+        let separator = if self.url.contains('?') { '&' } else { '?' };
+        let request = Request::get(format!("{}{separator}domain={host}", self.url))
+            .body(Empty::new())
+            .map_err(|error| error.to_string())?;
+        let response = self.client.request(request).await;
+        Ok(response.map_err(|error| cause(&error))?.status())
+    }
+}
+
+/// What is at the bottom of an error of the client, which itself says only at which step it was.
+pub(crate) fn cause(mut error: &dyn Error) -> String {
+    while let Some(source) = error.source() {
+        error = source;
+    }
+    error.to_string()
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    /// Answers one question with this status line; gives what was asked.
+    pub(crate) async fn answer(listener: &TcpListener, status: &str) -> String {
+        let (mut stream, _) = listener.accept().await.expect("a connection");
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            head.push(stream.read_u8().await.expect("a byte"));
+        }
+        let answer = format!("HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+        stream.write_all(answer.as_bytes()).await.expect("sent");
+        let head = String::from_utf8(head).expect("text");
+        head.lines().next().unwrap_or_default().to_owned()
+    }
+
+    #[tokio::test]
+    async fn the_status_says_it() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("bound");
+        for (path, status, asked, expected) in [
+            (
+                "/ask",
+                "200 OK",
+                "GET /ask?domain=a.test HTTP/1.1",
+                Permission::Given,
+            ),
+            (
+                "/?key=1",
+                "204 No Content",
+                "GET /?key=1&domain=a.test HTTP/1.1",
+                Permission::Given,
+            ),
+            (
+                "",
+                "404 Not Found",
+                "GET /?domain=a.test HTTP/1.1",
+                Permission::Refused,
+            ),
+            // Wherever it leads to: what it says is not yes.
+            (
+                "/ask",
+                "302 Found",
+                "GET /ask?domain=a.test HTTP/1.1",
+                Permission::Refused,
+            ),
+            (
+                "/ask",
+                "500 Oops",
+                "GET /ask?domain=a.test HTTP/1.1",
+                Permission::Refused,
+            ),
+        ] {
+            let asker = Asker::new(&format!("http://{address}{path}")).expect("valid");
+            let (answer, said) = tokio::join!(asker.ask("a.test"), answer(&listener, status));
+            assert_eq!(
+                (said.as_str(), answer),
+                (asked, expected),
+                "{path} {status}"
+            );
+        }
+        drop(listener);
+        let asker = Asker::new(&format!("http://{address}/")).expect("valid");
+        assert_eq!(asker.ask("a.test").await, Permission::Unknown);
+        assert!(asker.silent.load(Relaxed));
+    }
+
+    #[test]
+    fn a_url_that_is_none_is_told() {
+        let error = Asker::new("http://[::1/").expect_err("no URL").to_string();
+        assert!(
+            error.starts_with("`on_demand_tls { ask http://[::1/ }`: "),
+            "{error}"
+        );
+    }
+}

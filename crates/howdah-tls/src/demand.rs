@@ -1,0 +1,371 @@
+//! Certificates of names that nobody wrote down, `on_demand`: what handshakes know of them. One for a name
+//! that has none waits until the keeper of certificates, on its own thread, has got one or has not.
+//!
+//! ```text
+//! handshake ── Demand::obtain ──Wanted──> keeper (maintain::demanded): asks who decides, gets, renews
+//!     └───────────── Names <── Wanted::got, or dropped: there is none for now
+//! ```
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use howdah_config::model::SiteTls;
+use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
+use tokio::sync::{mpsc, watch};
+
+use crate::slot::Slot;
+
+/// Names that have a certificate. Beyond it the one that was used longest ago gives way, and is got from
+/// the storage when somebody comes for it again.
+const NAMES_MAX: usize = 10_000;
+/// Names that clients wait for at a time; clients of others are refused at once.
+const PENDING_MAX: usize = 1_000;
+/// Names that are known to have none; beyond it all of them are forgotten.
+const REFUSED_MAX: usize = 10_000;
+/// How long a name is known to have none.
+const REFUSED: Duration = Duration::from_secs(10);
+
+/// The names of one or more sites with the same issuer.
+#[derive(Debug)]
+pub(crate) struct Demand {
+    /// Says who issues the certificates.
+    pub(crate) tls: SiteTls,
+    names: RwLock<Names>,
+    keeper: mpsc::UnboundedSender<Wanted>,
+}
+
+#[derive(Debug, Default)]
+struct Names {
+    got: HashMap<String, Arc<Certified>>,
+    /// What waits is woken when the sender is dropped.
+    pending: HashMap<String, watch::Receiver<()>>,
+    refused: HashMap<String, Instant>,
+}
+
+/// A name that has a certificate.
+#[derive(Debug)]
+pub(crate) struct Certified {
+    slot: Arc<Slot>,
+    /// By the last handshake, in seconds since 1970.
+    used: AtomicU64,
+}
+
+/// A name that a client has come for and that is nobody else's to get. Dropping it says that there is no
+/// certificate for now.
+#[derive(Debug)]
+pub(crate) struct Wanted {
+    pub(crate) demand: Arc<Demand>,
+    pub(crate) name: String,
+    _waiting: watch::Sender<()>,
+}
+
+impl Demand {
+    pub(crate) fn new(tls: SiteTls, keeper: mpsc::UnboundedSender<Wanted>) -> Self {
+        Self {
+            tls,
+            names: RwLock::default(),
+            keeper,
+        }
+    }
+
+    /// Whether a handshake for this name, in lower case, can go on without waiting.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.read().got.contains_key(name)
+    }
+
+    /// Waits until there is a certificate for this name, in lower case, or will be none for now.
+    pub(crate) async fn obtain(self: &Arc<Self>, name: &str) {
+        if let Some(mut waiting) = self.want(name) {
+            // An error: nobody is at it any more.
+            let _ = waiting.changed().await;
+        }
+    }
+
+    fn want(self: &Arc<Self>, name: &str) -> Option<watch::Receiver<()>> {
+        if !is_host(name) {
+            return None;
+        }
+        let (sender, receiver) = watch::channel(());
+        {
+            let mut names = self.write();
+            if names.got.contains_key(name) || names.is_refused(name, Instant::now()) {
+                return None;
+            }
+            if let Some(waiting) = names.pending.get(name) {
+                return Some(waiting.clone());
+            }
+            if names.pending.len() >= PENDING_MAX {
+                return None;
+            }
+            names.pending.insert(name.to_owned(), receiver.clone());
+        }
+        let wanted = Wanted {
+            demand: Arc::clone(self),
+            name: name.to_owned(),
+            _waiting: sender,
+        };
+        // What cannot be sent is dropped, which says that there is none.
+        let _ = self.keeper.send(wanted);
+        Some(receiver)
+    }
+
+    /// Whether handshakes still find `certified` under this name.
+    pub(crate) fn is_current(&self, name: &str, certified: &Arc<Certified>) -> bool {
+        let names = self.read();
+        names
+            .got
+            .get(name)
+            .is_some_and(|own| Arc::ptr_eq(own, certified))
+    }
+
+    /// The next client that comes for this name has to wait again.
+    pub(crate) fn forget(&self, name: &str) {
+        self.write().got.remove(name);
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Names> {
+        self.names.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Names> {
+        self.names.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Names {
+    fn is_refused(&self, name: &str, now: Instant) -> bool {
+        self.refused
+            .get(name)
+            .is_some_and(|since| now.duration_since(*since) < REFUSED)
+    }
+
+    fn refuse(&mut self, name: &str, now: Instant) {
+        if self.refused.len() >= REFUSED_MAX {
+            self.refused
+                .retain(|_, since| now.duration_since(*since) < REFUSED);
+            if self.refused.len() >= REFUSED_MAX {
+                self.refused.clear();
+            }
+        }
+        self.refused.insert(name.to_owned(), now);
+    }
+
+    fn make_room(&mut self) {
+        if self.got.len() < NAMES_MAX {
+            return;
+        }
+        let oldest = self
+            .got
+            .iter()
+            .min_by_key(|(_, certified)| certified.used.load(Relaxed));
+        if let Some(oldest) = oldest.map(|(name, _)| name.clone()) {
+            self.got.remove(&oldest);
+        }
+    }
+}
+
+impl Certified {
+    fn new(slot: Arc<Slot>, used: SystemTime) -> Self {
+        Self {
+            slot,
+            used: AtomicU64::new(seconds(used)),
+        }
+    }
+
+    /// A client comes for it at `now`.
+    pub(crate) fn set_used(&self, now: SystemTime) {
+        self.used.store(seconds(now), Relaxed);
+    }
+
+    /// Whether a client came for it in the time before `now`.
+    pub(crate) fn is_used_within(&self, time: Duration, now: SystemTime) -> bool {
+        seconds(now).saturating_sub(self.used.load(Relaxed)) <= time.as_secs()
+    }
+}
+
+impl Wanted {
+    /// Handshakes find the certificate of `slot` from now on.
+    pub(crate) fn got(self, slot: Arc<Slot>) -> Arc<Certified> {
+        let certified = Arc::new(Certified::new(slot, SystemTime::now()));
+        let mut names = self.demand.write();
+        names.make_room();
+        names.got.insert(self.name.clone(), Arc::clone(&certified));
+        drop(names);
+        certified
+    }
+}
+
+impl Drop for Wanted {
+    fn drop(&mut self) {
+        let mut names = self.demand.write();
+        names.pending.remove(&self.name);
+        if !names.got.contains_key(&self.name) {
+            names.refuse(&self.name, Instant::now());
+        }
+    }
+}
+
+impl ResolvesServerCert for Demand {
+    fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        let name = hello.server_name()?.to_ascii_lowercase();
+        let names = self.read();
+        let certified = names.got.get(&name)?;
+        certified.set_used(SystemTime::now());
+        certified.slot.get()
+    }
+}
+
+fn seconds(time: SystemTime) -> u64 {
+    time.duration_since(UNIX_EPOCH)
+        .unwrap_or_default()
+        .as_secs()
+}
+
+/// What may become the name of a file and of a certificate: labels of letters, digits and hyphens, in
+/// lower case.
+fn is_host(name: &str) -> bool {
+    let label = |label: &str| {
+        let valid = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        (1..=63).contains(&label.len())
+            && label.bytes().all(valid)
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+    };
+    name.len() <= 253 && name.split('.').all(label) && name.parse::<std::net::IpAddr>().is_err()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn demand() -> (Arc<Demand>, mpsc::UnboundedReceiver<Wanted>) {
+        let (keeper, wanted) = mpsc::unbounded_channel();
+        let demand = Demand::new(SiteTls::default(), keeper);
+        (Arc::new(demand), wanted)
+    }
+
+    /// Whoever wants `name` asks the keeper for it.
+    fn next(
+        demand: &Arc<Demand>,
+        keeper: &mut mpsc::UnboundedReceiver<Wanted>,
+        name: &str,
+    ) -> (Option<watch::Receiver<()>>, Option<Wanted>) {
+        (demand.want(name), keeper.try_recv().ok())
+    }
+
+    #[test]
+    fn names_of_hosts() {
+        for good in ["a", "a.example", "xn--bcher-kva.example", "1.a-b.example"] {
+            assert!(is_host(good), "{good}");
+        }
+        let long = "a.".repeat(126) + "ab";
+        assert_eq!(long.len(), 254);
+        for bad in [
+            "",
+            ".",
+            "a.",
+            ".a",
+            "a..b",
+            "A.b",
+            "a_b",
+            "-a.b",
+            "a-.b",
+            "*.a",
+            "a/b",
+            "127.0.0.1",
+            "::1",
+            &"a".repeat(64),
+            &long,
+        ] {
+            assert!(!is_host(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_name_is_got_once() {
+        let (demand, mut keeper) = demand();
+        let (first, wanted) = next(&demand, &mut keeper, "a.test");
+        let (second, no) = next(&demand, &mut keeper, "a.test");
+        let (first, second, wanted) = (
+            first.expect("it waits"),
+            second.expect("it waits"),
+            wanted.expect("one"),
+        );
+        assert!(no.is_none());
+        assert!(first.has_changed().is_ok() && second.has_changed().is_ok());
+        let certified = wanted.got(Slot::empty());
+        assert!(
+            first.has_changed().is_err() && second.has_changed().is_err(),
+            "woken"
+        );
+        assert!(demand.has("a.test") && demand.is_current("a.test", &certified));
+        assert!(demand.want("a.test").is_none());
+        demand.forget("a.test");
+        assert!(!demand.is_current("a.test", &certified));
+        assert!(demand.want("a.test").is_some());
+    }
+
+    #[test]
+    fn a_refusal_is_remembered_for_a_while() {
+        let (demand, mut keeper) = demand();
+        let (waiting, wanted) = next(&demand, &mut keeper, "a.test");
+        drop(wanted);
+        assert!(waiting.expect("it waited").has_changed().is_err(), "woken");
+        assert!(!demand.has("a.test"));
+        assert!(demand.want("a.test").is_none());
+        let later = Instant::now() + REFUSED;
+        assert!(!demand.read().is_refused("a.test", later));
+        for number in 0..=REFUSED_MAX {
+            let mut names = demand.write();
+            names.refuse(&format!("{number}.test"), later);
+            assert!(names.refused.len() <= REFUSED_MAX);
+        }
+    }
+
+    #[test]
+    fn a_keeper_that_is_gone_holds_up_nobody() {
+        let (demand, keeper) = demand();
+        drop(keeper);
+        let waiting = demand.want("a.test").expect("it asked");
+        assert!(waiting.has_changed().is_err());
+        assert!(demand.read().pending.is_empty());
+    }
+
+    #[test]
+    fn few_names_wait_and_few_are_kept() {
+        let (demand, mut keeper) = demand();
+        let mut all = Vec::new();
+        for number in 0..PENDING_MAX {
+            let (_, wanted) = next(&demand, &mut keeper, &format!("{number}.test"));
+            all.push(wanted.expect("there is room"));
+        }
+        assert!(demand.want("more.test").is_none());
+        drop(all);
+        for number in 0..=NAMES_MAX {
+            let name = format!("{number}.kept.test");
+            let (_, wanted) = next(&demand, &mut keeper, &name);
+            let certified = wanted.expect("there is room").got(Slot::empty());
+            // The second one was used longest ago.
+            let used = if number == 1 { 5 } else { 10 };
+            certified.used.store(used, Relaxed);
+        }
+        assert_eq!(demand.read().got.len(), NAMES_MAX);
+        assert!(demand.has("0.kept.test") && !demand.has("1.kept.test"));
+    }
+
+    #[test]
+    fn use_is_known_by_the_second() {
+        let at = |seconds| UNIX_EPOCH + Duration::from_secs(seconds);
+        let certified = Certified::new(Slot::empty(), at(100));
+        let day = Duration::from_secs(86_400);
+        assert!(certified.is_used_within(day, at(86_500)));
+        assert!(!certified.is_used_within(day, at(86_501)));
+        assert!(
+            certified.is_used_within(day, at(5)),
+            "a clock that was ahead"
+        );
+    }
+}

@@ -1,0 +1,284 @@
+//! Names that clients come for: who decides is asked, then each is got and renewed like those that are
+//! written down, for as long as clients come and it may have a certificate.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use howdah_config::model::{Source, demanded};
+use tokio::sync::{Semaphore, mpsc};
+use tokio::task::JoinSet;
+
+use super::{Job, LOOK, Renewer};
+use crate::ask::Permission;
+use crate::demand::{Certified, Demand, Wanted};
+use crate::slot::Slot;
+use crate::tls::{Desk, Kind, Managed};
+
+/// How many names are asked about and looked for in the storage at a time.
+const AT_A_TIME: usize = 64;
+/// How long a name may be without clients before it is forgotten.
+const UNUSED: Duration = Duration::from_secs(86_400);
+/// How often at least it is asked whether a name may still have a certificate.
+const ASK_AGAIN: Duration = Duration::from_secs(6 * 3600);
+
+/// What the tasks of all names share.
+struct Clerk {
+    renewer: Arc<Renewer>,
+    desk: Desk,
+    places: Semaphore,
+}
+
+impl Renewer {
+    /// A task for each name; never ends.
+    pub(super) async fn serve(
+        self: Arc<Self>,
+        desk: Desk,
+        mut wanted: mpsc::UnboundedReceiver<Wanted>,
+    ) {
+        let clerk = Arc::new(Clerk {
+            renewer: self,
+            desk,
+            places: Semaphore::new(AT_A_TIME),
+        });
+        let mut tasks = JoinSet::new();
+        loop {
+            tokio::select! {
+                Some(wanted) = wanted.recv() => {
+                    let clerk = Arc::clone(&clerk);
+                    tasks.spawn(async move { clerk.serve(wanted).await });
+                }
+                Some(_) = tasks.join_next() => {}
+                else => std::future::pending().await,
+            }
+        }
+    }
+}
+
+impl Clerk {
+    async fn serve(&self, wanted: Wanted) {
+        let (demand, name) = (Arc::clone(&wanted.demand), wanted.name.clone());
+        if let Some((job, certified)) = self.begin(wanted).await {
+            self.keep(job, &demand, &name, &certified).await;
+        }
+    }
+
+    /// `None`: it has no certificate for now.
+    async fn begin(&self, wanted: Wanted) -> Option<(Job, Arc<Certified>)> {
+        let place = self.places.acquire().await;
+        if self.permission(&wanted.name).await != Permission::Given {
+            return None;
+        }
+        let mut job = Job::new(self.managed(&wanted)?);
+        // An order takes seconds, in which the storage has others.
+        drop(place);
+        if job.next <= SystemTime::now() {
+            self.renewer.turn(&mut job).await;
+        }
+        job.managed.current.as_ref()?;
+        let slot = Arc::clone(&job.managed.slot);
+        Some((job, wanted.got(slot)))
+    }
+
+    async fn keep(&self, mut job: Job, demand: &Demand, name: &str, certified: &Arc<Certified>) {
+        let mut ask_at = SystemTime::now() + ASK_AGAIN;
+        loop {
+            let now = SystemTime::now();
+            let left = job.next.min(ask_at).duration_since(now);
+            tokio::time::sleep(left.unwrap_or_default().min(LOOK)).await;
+            let now = SystemTime::now();
+            job.heed_clock(now);
+            ask_at = ask_at.min(now + ASK_AGAIN);
+            if !demand.is_current(name, certified) {
+                return;
+            }
+            if job.next.min(ask_at) > now {
+                continue;
+            }
+            if !certified.is_used_within(UNUSED, now) {
+                demand.forget(name);
+                return;
+            }
+            match self.permission(name).await {
+                Permission::Given => {
+                    ask_at = SystemTime::now() + ASK_AGAIN;
+                    if job.next <= now {
+                        self.renewer.turn(&mut job).await;
+                    }
+                }
+                Permission::Refused => {
+                    tracing::info!(target: "howdah::tls", host = name, "this name may have no certificate any more");
+                    demand.forget(name);
+                    return;
+                }
+                // What there is stays.
+                Permission::Unknown => {
+                    ask_at = now + LOOK;
+                    job.next = job.next.max(ask_at);
+                }
+            }
+        }
+    }
+
+    async fn permission(&self, name: &str) -> Permission {
+        match &self.desk.asker {
+            Some(asker) => asker.ask(name).await,
+            None => Permission::Given,
+        }
+    }
+
+    /// The name with what the storage has of it; `None`: nobody issues a certificate for it.
+    fn managed(&self, wanted: &Wanted) -> Option<Managed> {
+        let name = &wanted.name;
+        let (kind, current) = match demanded(name, &wanted.demand.tls, &self.desk.https) {
+            Ok(Source::Internal(lifetime)) => (
+                Kind::Internal {
+                    host: name.clone(),
+                    lifetime,
+                },
+                None,
+            ),
+            Ok(Source::Acme(acme)) => {
+                let (subject, stored) = self.desk.means.subject(name, acme);
+                (Kind::Acme(subject), stored)
+            }
+            Ok(Source::Files(_) | Source::OnDemand) | Err(_) => return None,
+        };
+        let slot = Slot::empty();
+        if let Some(current) = &current {
+            slot.set(current);
+        }
+        Some(Managed {
+            kind,
+            slot,
+            current,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use howdah_config::model::{Address, Config, Issuer, Site};
+    use tempfile::TempDir;
+    use tokio::net::TcpListener;
+
+    use super::*;
+    use crate::Tls;
+    use crate::ask::tests::answer;
+
+    struct Setup {
+        _storage: TempDir,
+        /// Where it is asked.
+        asked: TcpListener,
+        clerk: Clerk,
+        demand: Arc<Demand>,
+        wanted: mpsc::UnboundedReceiver<Wanted>,
+    }
+
+    impl Setup {
+        /// A site for all names, with certificates of the internal authority.
+        async fn new() -> Self {
+            let storage = tempfile::tempdir().expect("a directory");
+            let asked = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+            let mut site = Site::default();
+            site.addresses.push(Address {
+                host: None,
+                port: 0,
+                tls: true,
+            });
+            site.tls.issuer = Some(Issuer::internal());
+            site.tls.on_demand = true;
+            let mut config = Config::default();
+            let https = &mut config.global.https;
+            https.storage = Some(storage.path().to_owned());
+            https.ask = Some(format!("http://{}/", asked.local_addr().expect("bound")));
+            let tls = site.tls.clone();
+            config.sites.push(site);
+            let whole = Tls::new(&config).expect("valid").expect("it has HTTPS");
+            let desk = whole.desk.lock().expect("not poisoned").take();
+            let (desk, _) = desk.expect("a site has `on_demand`");
+            let (keeper, wanted) = mpsc::unbounded_channel();
+            let clerk = Clerk {
+                renewer: Arc::new(Renewer::new(&whole, &[], Some(&desk))),
+                desk,
+                places: Semaphore::new(1),
+            };
+            Self {
+                _storage: storage,
+                asked,
+                clerk,
+                demand: Arc::new(Demand::new(tls, keeper)),
+                wanted,
+            }
+        }
+
+        /// A client comes for the name, and who decides says so.
+        async fn begin(&mut self, name: &str, status: &str) -> Option<(Job, Arc<Certified>)> {
+            let demand = Arc::clone(&self.demand);
+            let (wanted, asked, clerk) = (&mut self.wanted, &self.asked, &self.clerk);
+            let keeper = async {
+                let wanted = wanted.recv().await.expect("it is wanted");
+                tokio::join!(clerk.begin(wanted), answer(asked, status)).0
+            };
+            tokio::join!(keeper, demand.obtain(name)).0
+        }
+    }
+
+    #[tokio::test]
+    async fn a_name_has_a_certificate_as_long_as_it_may() {
+        let mut setup = Setup::new().await;
+        assert!(setup.begin("no.test", "403 Forbidden").await.is_none());
+        assert!(!setup.demand.has("no.test"));
+        let begun = setup.begin("a.test", "200 OK").await;
+        let (mut job, certified) = begun.expect("it may have one");
+        let first = job.managed.slot.get().expect("a certificate");
+        assert!(setup.demand.has("a.test"));
+        // Due for renewal, which it is not allowed, while it is used.
+        job.next = SystemTime::UNIX_EPOCH;
+        let slot = Arc::clone(&job.managed.slot);
+        let (demand, clerk) = (&setup.demand, &setup.clerk);
+        tokio::join!(
+            clerk.keep(job, demand, "a.test", &certified),
+            answer(&setup.asked, "404 Not Found"),
+        );
+        assert!(!demand.has("a.test"));
+        let last = slot.get().expect("handshakes may still be at it");
+        assert!(Arc::ptr_eq(&first, &last), "not renewed");
+    }
+
+    #[tokio::test]
+    async fn a_name_that_is_allowed_again_is_renewed() {
+        let mut setup = Setup::new().await;
+        let begun = setup.begin("a.test", "200 OK").await;
+        let (mut job, certified) = begun.expect("it may have one");
+        job.next = SystemTime::UNIX_EPOCH;
+        let slot = Arc::clone(&job.managed.slot);
+        let first = slot.get().expect("a certificate");
+        let (demand, clerk) = (&setup.demand, &setup.clerk);
+        let renewed = async {
+            answer(&setup.asked, "200 OK").await;
+            slot.changed().await;
+            while Arc::ptr_eq(&first, &slot.get().expect("always one")) {
+                slot.changed().await;
+            }
+        };
+        tokio::select! {
+            () = clerk.keep(job, demand, "a.test", &certified) => panic!("it is given up"),
+            () = renewed => {}
+        }
+        assert!(demand.is_current("a.test", &certified));
+    }
+
+    #[tokio::test]
+    async fn a_name_without_clients_is_forgotten_unasked() {
+        let mut setup = Setup::new().await;
+        let begun = setup.begin("a.test", "200 OK").await;
+        let (mut job, certified) = begun.expect("it may have one");
+        job.next = SystemTime::UNIX_EPOCH;
+        certified.set_used(SystemTime::UNIX_EPOCH);
+        setup
+            .clerk
+            .keep(job, &setup.demand, "a.test", &certified)
+            .await;
+        assert!(!setup.demand.has("a.test"));
+    }
+}

@@ -1,0 +1,55 @@
+//! What certificates are made with: where they are kept, the internal authority, and what proves names.
+
+use std::sync::Arc;
+
+use howdah_config::model::Acme;
+use rustls::crypto::CryptoProvider;
+
+use crate::acme::{self, Proof, Subject};
+use crate::authority::Authority;
+use crate::certificate::Certificate;
+use crate::challenge::Challenges;
+use crate::storage::Storage;
+
+/// See the module.
+#[derive(Debug, Clone)]
+pub(crate) struct Means {
+    pub(crate) storage: Storage,
+    pub(crate) authority: Authority,
+    pub(crate) challenges: Challenges,
+    proofs: Vec<Proof>,
+    provider: Arc<CryptoProvider>,
+}
+
+impl Means {
+    /// `proofs`: what this server can answer.
+    pub(crate) fn new(storage: Storage, proofs: Vec<Proof>, provider: Arc<CryptoProvider>) -> Self {
+        Self {
+            authority: Authority::new(storage.clone(), Arc::clone(&provider)),
+            challenges: Challenges::new(storage.clone(), Arc::clone(&provider)),
+            storage,
+            proofs,
+            provider,
+        }
+    }
+
+    /// A name at its authority, with the certificate that was issued before.
+    pub(crate) fn subject(&self, host: &str, acme: &Acme) -> (Subject, Option<Certificate>) {
+        let mut proofs = self.proofs.clone();
+        proofs.retain(|proof| match proof {
+            Proof::Http => !acme.no_http,
+            // For an address it goes by a name of the reverse DNS, which few authorities ask for.
+            Proof::TlsAlpn => !acme.no_tls_alpn && host.parse::<std::net::IpAddr>().is_err(),
+        });
+        let subject = Subject {
+            host: host.to_owned(),
+            acme: acme.clone(),
+            storage: self.storage.clone(),
+            challenges: self.challenges.clone(),
+            provider: Arc::clone(&self.provider),
+            proofs,
+        };
+        let stored = acme::stored(&self.storage, acme, host, &self.provider);
+        (subject, stored)
+    }
+}
