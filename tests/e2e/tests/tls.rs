@@ -1,7 +1,7 @@
 //! HTTPS with given certificates and with those of the internal authority.
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 
 use bytes::Bytes;
@@ -199,11 +199,9 @@ fn the_internal_authority_issues_for_names_that_clients_come_for() {
         "tls internal {\non_demand\n}\nrespond {http.request.host.labels.2}",
     );
     let server = start(directory.path(), &global, &shops);
-    // The authority has no root before it is needed for the first time.
-    let trusting = || Client::trusting(&root(directory.path()));
-    let anybody = Client::trusting(&Authority::new().pem());
+    let client = Client::trusting_anyone();
     // Nobody answers yet.
-    anybody
+    client
         .get(server.address(), "a.shops.test", "/")
         .expect_err("nobody says that it may");
     server.expect_log("what is asked about names does not answer");
@@ -211,20 +209,44 @@ fn the_internal_authority_issues_for_names_that_clients_come_for() {
         "http://127.0.0.1:{port} {{\n@known query domain=b.shops.test\nrespond @known yes\nrespond no 404\n}}\n"
     );
     let _decides = Server::caddyfile(&decides).start();
-    anybody
-        .get(server.address(), "b.shops.test", "/")
-        .expect_err("it is not trusted");
-    let answer = trusting().get(server.address(), "b.shops.test", "/");
+    let answer = client.get(server.address(), "b.shops.test", "/");
     answer.expect("an answer").assert(200, "b");
-    // In capitals it is the same name.
-    let answer = trusting().get(server.address(), "B.Shops.Test", "/");
+    // It is the authority's, and in capitals it is the same name.
+    let trusting = Client::trusting(&root(directory.path()));
+    let answer = trusting.get(server.address(), "B.Shops.Test", "/");
     answer.expect("an answer").assert(200, "B");
-    trusting()
+    client
         .get(server.address(), "c.shops.test", "/")
         .expect_err("it may have none");
-    trusting()
+    client
         .get(server.address(), "x.y.shops.test", "/")
         .expect_err("it is no site's");
+}
+
+#[test]
+fn a_client_that_waits_for_its_certificate_is_not_slow() {
+    let directory = directory();
+    let asked = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let global = format!(
+        "on_demand_tls {{\nask http://{}/\n}}\nservers {{\ntimeouts {{\nread_header 200ms\n}}\n}}",
+        asked.local_addr().expect("bound")
+    );
+    let shop = site(
+        "https://shop.test:0",
+        "tls internal {\non_demand\n}\nrespond shop",
+    );
+    let server = start(directory.path(), &global, &shop);
+    let address = server.address();
+    let client =
+        std::thread::spawn(move || Client::trusting_anyone().get(address, "shop.test", "/"));
+    let (mut question, _) = asked.accept().expect("it is asked");
+    // By the time that this one is given up the other one would be too.
+    let mut idle = Connection::open(address).expect("it connects");
+    idle.wait_closed().expect("it is given up");
+    let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+    question.write_all(answer).expect("sent");
+    let answer = client.join().expect("no panic");
+    answer.expect("an answer").assert(200, "shop");
 }
 
 /// A script that sends back what it got.

@@ -13,8 +13,8 @@ use howdah_tls::{Acceptor, Choice};
 use rustls::{CipherSuite, ProtocolVersion, ServerConnection};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
-use tokio_rustls::LazyConfigAcceptor;
 use tokio_rustls::server::TlsStream;
+use tokio_rustls::{LazyConfigAcceptor, StartHandshake};
 
 use super::Driver;
 use crate::application::Tls;
@@ -24,6 +24,10 @@ use crate::clock;
 /// up for a new one: slow clients cannot keep others out.
 const UNDER_WAY_MAX: usize = 1024;
 
+/// How long a client waits at most for a certificate that is got for it, in milliseconds: an authority that
+/// has not finished by then is slower than any browser is patient.
+const CERTIFICATE_MAX: u64 = 90_000;
+
 /// How a handshake ended.
 pub(super) enum Shaken {
     Done(Box<TlsStream<TcpStream>>),
@@ -32,8 +36,15 @@ pub(super) enum Shaken {
     Failed,
 }
 
+/// What a client wants, by its first words.
+enum Greeted {
+    Tls(Box<StartHandshake<TcpStream>>, Choice),
+    PlainHttp(TcpStream),
+}
+
 impl Driver<'_, '_> {
-    /// Takes no longer than a request's header may.
+    /// What the client does takes no longer than a request's header may; a certificate that is to be got
+    /// first is not its fault.
     pub(super) async fn handshake(
         &mut self,
         acceptor: &Acceptor,
@@ -42,13 +53,7 @@ impl Driver<'_, '_> {
         remote: SocketAddr,
     ) -> Shaken {
         let mut place = self.life.handshakes.place();
-        let deadline = clock::now().saturating_add(self.limits.read_header);
-        let mut shake = pin!(shake(acceptor, stream, local));
-        let in_its_place = poll_fn(|cx| match shake.as_mut().poll(cx) {
-            Poll::Pending if place.is_taken(cx) => Poll::Ready(None),
-            result => result.map(Some),
-        });
-        match self.in_time(deadline, in_its_place).await.flatten() {
+        match self.shake(&mut place, acceptor, stream, local).await {
             Some(Ok(shaken)) => {
                 if let Shaken::Done(stream) = &shaken {
                     let version = stream.get_ref().1.protocol_version();
@@ -75,21 +80,65 @@ impl Driver<'_, '_> {
             }
         }
     }
+
+    /// `None`: it was given up.
+    async fn shake(
+        &mut self,
+        place: &mut Place<'_>,
+        acceptor: &Acceptor,
+        stream: TcpStream,
+        local: SocketAddr,
+    ) -> Option<io::Result<Shaken>> {
+        let mut deadline = clock::now().saturating_add(self.limits.read_header);
+        let greeted = greet(acceptor, stream, local);
+        let (start, choice) = match self.in_its_place(place, deadline, greeted).await? {
+            Ok(Greeted::Tls(start, choice)) => (start, choice),
+            Ok(Greeted::PlainHttp(stream)) => return Some(Ok(Shaken::PlainHttp(stream))),
+            Err(error) => return Some(Err(error)),
+        };
+        let config = match choice {
+            Choice::Config(config) => config,
+            Choice::Challenge(name) => {
+                let config = acceptor.challenge(name);
+                self.in_its_place(place, deadline, config).await?
+            }
+            Choice::Demand(demanded) => {
+                let since = clock::now();
+                let latest = since.saturating_add(CERTIFICATE_MAX);
+                let config = self.in_its_place(place, latest, demanded.config()).await?;
+                deadline = deadline.saturating_add(clock::now().saturating_sub(since));
+                config
+            }
+        };
+        let stream = start.into_stream(config);
+        let done = self.in_its_place(place, deadline, stream).await?;
+        Some(done.map(|stream| Shaken::Done(Box::new(stream))))
+    }
+
+    /// `None`: its place is another's, its time is over, or the server leaves.
+    async fn in_its_place<T>(
+        &mut self,
+        place: &mut Place<'_>,
+        deadline: u64,
+        work: impl Future<Output = T>,
+    ) -> Option<T> {
+        let mut work = pin!(work);
+        let work = poll_fn(|cx| match work.as_mut().poll(cx) {
+            Poll::Pending if place.is_taken(cx) => Poll::Ready(None),
+            result => result.map(Some),
+        });
+        self.in_time(deadline, work).await.flatten()
+    }
 }
 
-async fn shake(acceptor: &Acceptor, stream: TcpStream, local: SocketAddr) -> io::Result<Shaken> {
+async fn greet(acceptor: &Acceptor, stream: TcpStream, local: SocketAddr) -> io::Result<Greeted> {
     let mut first = [0];
     if stream.peek(&mut first).await? == 1 && first[0].is_ascii_uppercase() {
-        return Ok(Shaken::PlainHttp(stream));
+        return Ok(Greeted::PlainHttp(stream));
     }
     let start = LazyConfigAcceptor::new(rustls::server::Acceptor::default(), stream).await?;
-    let config = match acceptor.choose(&start.client_hello(), local.ip()) {
-        Choice::Config(config) => config,
-        Choice::Challenge(name) => acceptor.challenge(name).await,
-        Choice::Demand(demanded) => demanded.config().await,
-    };
-    let stream = start.into_stream(config).await?;
-    Ok(Shaken::Done(Box::new(stream)))
+    let choice = acceptor.choose(&start.client_hello(), local.ip());
+    Ok(Greeted::Tls(Box::new(start), choice))
 }
 
 /// What requests are told about their connection.
