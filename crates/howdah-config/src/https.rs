@@ -219,13 +219,9 @@ pub fn source<'a>(
         return Ok(Source::Files(files));
     }
     if tls.on_demand {
-        let internal = match &tls.issuer {
-            Some(issuer) => matches!(issuer, Issuer::Internal { .. }),
-            None => global.local_certs,
-        };
         let written = host.is_some_and(|host| !host.starts_with("*."));
         return match &global.ask {
-            None if !internal && !written => Err(NoSource::NotAsked),
+            None if acme_authority(tls, global).is_some() && !written => Err(NoSource::NotAsked),
             _ => Ok(Source::OnDemand),
         };
     }
@@ -254,6 +250,17 @@ pub fn demanded<'a>(
         Some(Issuer::Acme(acme)) => acme_source(host, acme),
         None if global.local_certs || is_local(host) => Ok(Source::Internal(INTERNAL_LIFETIME)),
         None => acme_source(host, &global.acme),
+    }
+}
+
+/// The authority by ACME of the names of a site with this `tls`, but for local ones; `None`: they have their
+/// certificates from the internal authority.
+#[must_use]
+pub fn acme_authority<'a>(tls: &'a SiteTls, global: &'a Https) -> Option<&'a Acme> {
+    match &tls.issuer {
+        Some(Issuer::Acme(acme)) => Some(acme),
+        Some(Issuer::Internal { .. }) => None,
+        None => (!global.local_certs).then_some(&global.acme),
     }
 }
 

@@ -12,7 +12,8 @@ pub use crate::bind::{ListenerAddress, UnixSocket};
 pub use crate::compression::{Compression, ContentCoding, Encode, ResponseMatcher};
 pub use crate::https::{
     Acme, Alpn, CertificateFiles, CipherSuite, ClientAuth, Https, INTERNAL_LIFETIME, Issuer,
-    NoSource, SiteTls, Source, TlsVersion, demanded, is_local, redirect_to_https, source,
+    NoSource, SiteTls, Source, TlsVersion, acme_authority, demanded, is_local, redirect_to_https,
+    source,
 };
 pub use crate::https_storage::Redis;
 pub use crate::hub::{HotReload, JwtKey, Mercure};

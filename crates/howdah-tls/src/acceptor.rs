@@ -118,8 +118,8 @@ impl Acceptor {
         }
     }
 
-    /// Takes no lock, but one to read for a host with `on_demand`. `local` is the address that the client connected to: one that names no host
-    /// means the site with this address.
+    /// Takes no lock, but one to read for a host with `on_demand`. `local` is the address that the client
+    /// connected to: one that names no host means the site with this address.
     pub fn choose(&self, hello: &ClientHello<'_>, local: IpAddr) -> Choice {
         let name = hello.server_name();
         if self.challenges.is_some()

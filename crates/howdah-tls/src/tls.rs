@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use howdah_config::model::{
-    Acme, CertificateFiles, Config, Https, Issuer, Site, SiteTls, Source, source,
+    Acme, CertificateFiles, Config, Https, Issuer, Site, SiteTls, Source, acme_authority, source,
 };
 use rustls::ServerConfig;
 use rustls::crypto::CryptoProvider;
@@ -110,6 +110,21 @@ pub(crate) struct Managed {
     pub(crate) slot: Arc<Slot>,
     /// What is in the slot.
     pub(crate) current: Option<Certificate>,
+}
+
+impl Managed {
+    /// One that handshakes find if there is one.
+    pub(crate) fn new(kind: Kind, current: Option<Certificate>) -> Self {
+        let slot = Slot::empty();
+        if let Some(certificate) = &current {
+            slot.set(certificate);
+        }
+        Self {
+            kind,
+            slot,
+            current,
+        }
+    }
 }
 
 /// Where it comes from.
@@ -385,7 +400,7 @@ impl Builder<'_> {
         if let Some((_, demand)) = known {
             return Ok(Arc::clone(demand));
         }
-        if let Some(acme) = acme_of(tls, self.https) {
+        if let Some(acme) = acme_authority(tls, self.https) {
             self.use_acme(acme)?;
         }
         let demand = Arc::new(Demand::new(tls.clone(), self.keeper.0.clone()));
@@ -399,7 +414,7 @@ impl Builder<'_> {
             return Ok(None);
         }
         let acme = self.demands.iter();
-        let acme = acme.filter_map(|(_, demand)| acme_of(&demand.tls, self.https));
+        let acme = acme.filter_map(|(_, demand)| acme_authority(&demand.tls, self.https));
         let authorities = acme.map(|acme| acme::url(acme).to_owned()).collect();
         let desk = Desk {
             authorities,
@@ -416,15 +431,9 @@ impl Builder<'_> {
     }
 
     fn add(&mut self, kind: Kind, current: Option<Certificate>) -> Arc<Slot> {
-        let slot = Slot::empty();
-        if let Some(certificate) = &current {
-            slot.set(certificate);
-        }
-        self.managed.push(Managed {
-            kind,
-            slot: Arc::clone(&slot),
-            current,
-        });
+        let managed = Managed::new(kind, current);
+        let slot = Arc::clone(&managed.slot);
+        self.managed.push(managed);
         slot
     }
 
@@ -449,15 +458,6 @@ impl Builder<'_> {
             ),
         };
         Ok(self.means.insert(means))
-    }
-}
-
-/// The authority by ACME that a site asks for names which no authority of the server's own is for.
-fn acme_of<'a>(tls: &'a SiteTls, https: &'a Https) -> Option<&'a Acme> {
-    match &tls.issuer {
-        Some(Issuer::Acme(acme)) => Some(acme),
-        Some(Issuer::Internal { .. }) => None,
-        None => (!https.local_certs).then_some(&https.acme),
     }
 }
 

@@ -11,7 +11,6 @@ use tokio::task::JoinSet;
 use super::{Job, LOOK, Renewer};
 use crate::ask::Permission;
 use crate::demand::{Certified, Demand, Wanted};
-use crate::slot::Slot;
 use crate::tls::{Desk, Kind, Managed};
 
 /// How many names are asked about and looked for in the storage at a time.
@@ -143,15 +142,7 @@ impl Clerk {
             }
             Ok(Source::Files(_) | Source::OnDemand) | Err(_) => return None,
         };
-        let slot = Slot::empty();
-        if let Some(current) = &current {
-            slot.set(current);
-        }
-        Some(Managed {
-            kind,
-            slot,
-            current,
-        })
+        Some(Managed::new(kind, current))
     }
 }
 
@@ -221,6 +212,14 @@ mod tests {
             };
             tokio::join!(keeper, demand.obtain(name)).0
         }
+
+        /// `a.test` has a certificate, and its next turn is at once.
+        async fn due(&mut self) -> (Job, Arc<Certified>) {
+            let begun = self.begin("a.test", "200 OK").await;
+            let (mut job, certified) = begun.expect("it may have one");
+            job.next = SystemTime::UNIX_EPOCH;
+            (job, certified)
+        }
     }
 
     #[tokio::test]
@@ -228,12 +227,10 @@ mod tests {
         let mut setup = Setup::new().await;
         assert!(setup.begin("no.test", "403 Forbidden").await.is_none());
         assert!(!setup.demand.has("no.test"));
-        let begun = setup.begin("a.test", "200 OK").await;
-        let (mut job, certified) = begun.expect("it may have one");
+        // Due for renewal, which it is not allowed, while it is used.
+        let (job, certified) = setup.due().await;
         let first = job.managed.slot.get().expect("a certificate");
         assert!(setup.demand.has("a.test"));
-        // Due for renewal, which it is not allowed, while it is used.
-        job.next = SystemTime::UNIX_EPOCH;
         let slot = Arc::clone(&job.managed.slot);
         let (demand, clerk) = (&setup.demand, &setup.clerk);
         tokio::join!(
@@ -248,9 +245,7 @@ mod tests {
     #[tokio::test]
     async fn a_name_that_is_allowed_again_is_renewed() {
         let mut setup = Setup::new().await;
-        let begun = setup.begin("a.test", "200 OK").await;
-        let (mut job, certified) = begun.expect("it may have one");
-        job.next = SystemTime::UNIX_EPOCH;
+        let (job, certified) = setup.due().await;
         let slot = Arc::clone(&job.managed.slot);
         let first = slot.get().expect("a certificate");
         let (demand, clerk) = (&setup.demand, &setup.clerk);
@@ -271,9 +266,7 @@ mod tests {
     #[tokio::test]
     async fn a_name_without_clients_is_forgotten_unasked() {
         let mut setup = Setup::new().await;
-        let begun = setup.begin("a.test", "200 OK").await;
-        let (mut job, certified) = begun.expect("it may have one");
-        job.next = SystemTime::UNIX_EPOCH;
+        let (job, certified) = setup.due().await;
         certified.set_used(SystemTime::UNIX_EPOCH);
         setup
             .clerk
