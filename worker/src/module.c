@@ -11,6 +11,7 @@
 #include "coroutine/clients.h"
 #include "coroutine/api.h"
 #include "functions.h"
+#include "getenv.h"
 #include "request.h"
 #include "restore.h"
 #include "session.h"
@@ -87,6 +88,7 @@ int howdah_module_startup(sapi_module_struct *sapi)
 			howdah_clients_startup();
 		}
 		howdah_functions_wrap();
+		howdah_getenv_wrap();
 	}
 	return result;
 }

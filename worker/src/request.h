@@ -11,6 +11,7 @@
 
 #include "coroutine/coroutine.h"
 #include "howdah_vars.h"
+#include "names.h"
 #include "queue.h"
 #include "response.h"
 
@@ -36,6 +37,8 @@ struct howdah_request {
 	char *area;                          /* private copy of the variables, claim.vars_size bytes */
 	size_t area_capacity;                /* bytes of it that may be used again */
 	const char *known[HOWDAH_VAR_COUNT]; /* values in `area` by HOWDAH_VAR_*, NUL-terminated; NULL: not sent */
+	bool has_names;                      /* `names` is filled: howdah_variables_names() */
+	struct howdah_names names;           /* of all variables */
 };
 
 /* True in a process that PHP code forked off a worker: it has no request and must not touch the slot. */

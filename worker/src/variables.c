@@ -12,6 +12,7 @@
 #include <main/php_variables.h>
 
 #include "coroutine/swap.h"
+#include "getenv.h"
 
 struct name {
 	const char *text;
@@ -88,6 +89,8 @@ bool howdah_variables_parse(struct howdah_request *request)
 {
 	filter_filled = false;
 	memset(request->known, 0, sizeof(request->known));
+	request->has_names = false;
+	howdah_getenv_begin();
 	for (size_t offset = 0; offset < request->claim.vars_size;) {
 		if (!valid_record(request->area, offset, request->claim.vars_size)) {
 			return false;
@@ -99,6 +102,21 @@ bool howdah_variables_parse(struct howdah_request *request)
 		offset = record.next;
 	}
 	return true;
+}
+
+const struct howdah_names *howdah_variables_names(struct howdah_request *request)
+{
+	if (EXPECTED(request->has_names)) {
+		return &request->names;
+	}
+	memset(&request->names, 0, sizeof(request->names));
+	for (size_t offset = 0; offset < request->claim.vars_size;) {
+		struct record record = record_at(request->area, offset);
+		howdah_names_add(&request->names, record.name, record.name_size);
+		offset = record.next;
+	}
+	request->has_names = true;
+	return &request->names;
 }
 
 void howdah_variables_each(const struct howdah_request *request, howdah_variable_visitor visit, void *argument)

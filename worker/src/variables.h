@@ -18,6 +18,9 @@ void howdah_variables_startup(void);
 /* Checks the records of a claim and fills request->known. False: they are not well-formed. */
 bool howdah_variables_parse(struct howdah_request *request);
 
+/* The names of the variables, put together when they are first asked for. */
+const struct howdah_names *howdah_variables_names(struct howdah_request *request);
+
 typedef void (*howdah_variable_visitor)(
 	const char *name, size_t name_size, const char *value, size_t value_size, void *argument);
 

@@ -1,0 +1,17 @@
+/*
+ * getenv() that knows at once what is not there.
+ *
+ * Frameworks ask the environment for whatever their settings might be called there: CodeIgniter 4.7 calls getenv() more
+ * than a thousand times in each request, nearly always in vain. PHP's own looks through the variables of the request
+ * and libc's through the environment, name by name.
+ */
+#ifndef HOWDAH_GETENV_H
+#define HOWDAH_GETENV_H
+
+/* Once after PHP's start-up, when disable_functions has taken functions away. */
+void howdah_getenv_wrap(void);
+
+/* At the beginning of each request: PHP has freed what the one before put into the environment. */
+void howdah_getenv_begin(void);
+
+#endif
