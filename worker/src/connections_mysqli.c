@@ -9,6 +9,7 @@
 
 #include "connections_kind.h"
 #include "connections_track.h"
+#include "internal.h"
 
 struct link_head {
 	void *server; /* MYSQLND */
@@ -55,22 +56,13 @@ static ZEND_FUNCTION(watched_connect)
 	track_result(return_value);
 }
 
-/* These make their object without create_object. */
-static void watch(const char *name, zif_handler *original, zif_handler watched)
-{
-	zend_function *function = zend_hash_str_find_ptr(CG(function_table), name, strlen(name));
-	if (function && function->type == ZEND_INTERNAL_FUNCTION) {
-		*original = function->internal_function.handler;
-		function->internal_function.handler = watched;
-	}
-}
-
 static const char *mysqli_startup(zend_class_entry *ce)
 {
 	const char *wrong = howdah_mysqlnd_startup("mysqli");
 	if (!wrong) {
-		watch("mysqli_init", &original_init, ZEND_FN(watched_init));
-		watch("mysqli_connect", &original_connect, ZEND_FN(watched_connect));
+		/* These make their object without create_object. */
+		howdah_internal_wrap("mysqli_init", &original_init, ZEND_FN(watched_init));
+		howdah_internal_wrap("mysqli_connect", &original_connect, ZEND_FN(watched_connect));
 	}
 	return wrong;
 }

@@ -13,6 +13,7 @@
 
 #include "boot.h"
 #include "handle.h"
+#include "internal.h"
 #include "log.h"
 #include "output.h"
 #include "request.h"
@@ -38,11 +39,7 @@ static ZEND_NAMED_FUNCTION(opcache_reset_wrapper)
 
 void howdah_functions_wrap(void)
 {
-	zend_function *function = zend_hash_str_find_ptr(CG(function_table), ZEND_STRL("opcache_reset"));
-	if (function && function->type == ZEND_INTERNAL_FUNCTION) {
-		opcache_reset = function->internal_function.handler;
-		function->internal_function.handler = opcache_reset_wrapper;
-	}
+	howdah_internal_wrap("opcache_reset", &opcache_reset, opcache_reset_wrapper);
 }
 
 /* --- registration ---------------------------------------------------------------------------------- */

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compat.h"
+#include "internal.h"
 #include "names.h"
 #include "request.h"
 #include "variables.h"
@@ -99,17 +99,8 @@ void howdah_getenv_begin(void)
 	}
 }
 
-static void wrap(const char *name, zif_handler *original, zif_handler wrapper)
-{
-	zend_function *function = zend_hash_str_find_ptr(CG(function_table), name, strlen(name));
-	if (function && function->type == ZEND_INTERNAL_FUNCTION) {
-		*original = function->internal_function.handler;
-		function->internal_function.handler = wrapper;
-	}
-}
-
 void howdah_getenv_wrap(void)
 {
-	wrap("putenv", &original_putenv, putenv_wrapper);
-	wrap("getenv", &original_getenv, getenv_wrapper);
+	howdah_internal_wrap("putenv", &original_putenv, putenv_wrapper);
+	howdah_internal_wrap("getenv", &original_getenv, getenv_wrapper);
 }

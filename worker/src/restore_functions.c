@@ -6,6 +6,8 @@
  */
 #include "restore_functions.h"
 
+#include "internal.h"
+
 bool howdah_watch_changed[HOWDAH_WATCH_COUNT];
 
 /* --- watched --------------------------------------------------------------------------------------- */
@@ -63,26 +65,16 @@ static const char *const called_names[HOWDAH_FUNCTION_COUNT] = {
 
 static zend_function called[HOWDAH_FUNCTION_COUNT]; /* handler NULL: absent */
 
-static zend_function *find_internal(const char *name)
-{
-	zend_function *function = zend_hash_str_find_ptr(CG(function_table), name, strlen(name));
-	return function && function->type == ZEND_INTERNAL_FUNCTION ? function : NULL;
-}
-
 bool howdah_restore_functions_startup(void)
 {
 	for (size_t i = 0; i < HOWDAH_FUNCTION_COUNT; i++) {
-		const zend_function *function = find_internal(called_names[i]);
+		const zend_function *function = howdah_internal_find(called_names[i]);
 		if (function) {
 			called[i].internal_function = function->internal_function;
 		}
 	}
 	for (size_t i = 0; i < sizeof(watches) / sizeof(watches[0]); i++) {
-		zend_function *function = find_internal(watches[i].name);
-		if (function) {
-			*watches[i].original = function->internal_function.handler;
-			function->internal_function.handler = watches[i].watched;
-		}
+		howdah_internal_wrap(watches[i].name, watches[i].original, watches[i].watched);
 	}
 	return howdah_function_exists(HOWDAH_FUNCTION_spl_autoload_functions);
 }

@@ -13,6 +13,7 @@
 
 #include "coroutine/swap.h"
 #include "getenv.h"
+#include "internal.h"
 
 struct name {
 	const char *text;
@@ -378,11 +379,7 @@ static void wrap_filter(void)
 {
 	static const zif_handler wrapper[FILTER_FUNCTIONS] = {filter_wrapper_0, filter_wrapper_1, filter_wrapper_2};
 	for (int i = 0; i < FILTER_FUNCTIONS; i++) {
-		zend_function *function = zend_hash_str_find_ptr(CG(function_table), filter_names[i], strlen(filter_names[i]));
-		if (function && function->type == ZEND_INTERNAL_FUNCTION) {
-			filter_original[i] = function->internal_function.handler;
-			function->internal_function.handler = wrapper[i];
-		}
+		howdah_internal_wrap(filter_names[i], &filter_original[i], wrapper[i]);
 	}
 }
 
