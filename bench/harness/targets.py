@@ -149,6 +149,12 @@ def targets() -> Iterator[Target]:
     cpu = against(CLASSIC, (NGINX,), "hello", 4, "cpu_ratio")
     yield Target(f"{hello}: CPU per request, times less", "4x", basic, cpu)
     yield Target(
+        "Hello world, worker, against nginx + php-fpm: req/s",
+        "4.5x",
+        "howdah-worker and nginx-fpm in the case hello",
+        against(WORKER, (NGINX,), "hello", 4.5),
+    )
+    yield Target(
         "Hello world, worker, against Swoole's own handler: req/s",
         "1.3x",
         "Swoole",
