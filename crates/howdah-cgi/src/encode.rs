@@ -47,7 +47,8 @@ pub struct Input<'a> {
     /// `SSL_CIPHER`, the suite's IANA name; empty without TLS.
     pub tls_cipher: &'a str,
     /// `REMOTE_USER`: the user that the server authenticated. Never taken from a header, since an
-    /// application that reads it relies on the server's check.
+    /// application that reads it relies on the server's check. `None`: there is no such variable, as applications
+    /// ask whether it is set.
     pub remote_user: Option<&'a str>,
     /// Further variables; they override all others, the last of one name wins.
     pub env: &'a [(String, String)],
@@ -199,7 +200,9 @@ impl<'a> Encoder<'a, '_> {
         self.put(vars::HTTPS, https)?;
         self.text(vars::SSL_PROTOCOL, input.tls_protocol)?;
         self.text(vars::SSL_CIPHER, input.tls_cipher)?;
-        self.text(vars::REMOTE_USER, input.remote_user.unwrap_or_default())?;
+        if let Some(user) = input.remote_user {
+            self.text(vars::REMOTE_USER, user)?;
+        }
         put_named(
             self.out,
             REQUEST_ID.len(),

@@ -139,7 +139,6 @@ pub fn nginx_params(query: &Query<'_>) -> Vec<(String, String)> {
         ("SERVER_SOFTWARE", "nginx/1.22.1"),
         ("REMOTE_ADDR", "127.0.0.1"),
         ("REMOTE_PORT", "40000"),
-        ("REMOTE_USER", ""),
         ("SERVER_ADDR", "127.0.0.1"),
         ("SERVER_PORT", "80"),
         ("SERVER_NAME", server_name),
