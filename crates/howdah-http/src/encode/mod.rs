@@ -26,7 +26,7 @@ use bytes::Bytes;
 use howdah_config::model;
 use http::header::{CONTENT_LENGTH, IF_NONE_MATCH};
 use http::response::Parts;
-use http::{HeaderMap, HeaderValue, Method};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use http_body::Body;
 
 pub(crate) use self::accept::Accepted;
@@ -83,7 +83,8 @@ impl Encodings {
 
     /// With what the request says about it; `None` without any `encode`.
     pub(crate) fn wanted(self, method: &Method, headers: &HeaderMap) -> Option<Wanted> {
-        (!self.is_empty()).then(|| Wanted {
+        // A request may say, too, that nothing is to be changed (RFC 9111 §5.2.1.6).
+        (!self.is_empty() && !header::is_untransformed(headers)).then(|| Wanted {
             encodings: self,
             accepted: Accepted::new(headers),
             head: *method == Method::HEAD,
@@ -113,6 +114,15 @@ impl Wanted {
     {
         let origin = head.extensions.remove::<Origin>();
         header::revalidated(head, self.if_none_match.as_ref());
+        match head.status {
+            // As the whole response does (RFC 9110 §15.4.5); its type is not there to ask.
+            StatusCode::NOT_MODIFIED => vary(&mut head.headers),
+            StatusCode::PARTIAL_CONTENT if !header::is_untransformed(&head.headers) => {
+                // Says so if the whole could have been compressed.
+                self.choose(head, None);
+            }
+            _ => {}
+        }
         if header::is_final(head) {
             return source;
         }
