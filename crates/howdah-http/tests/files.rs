@@ -96,7 +96,10 @@ fn a_directory_is_redirected_to_its_slash() {
         assert_eq!(reply.header("location"), Some(location), "{target}");
     }
     let name = format!("{}/\\evil.example", directory.path().display());
-    fs::create_dir(name).unwrap();
+    fs::create_dir(&name).unwrap();
+    // Nobody learns which folders there are.
+    assert_eq!(harness.get("/%5Cevil.example").status, 404);
+    fs::write(format!("{name}/index.html"), "").unwrap();
     let reply = harness.get("/%5Cevil.example");
     assert_eq!(reply.header("location"), Some("/%5Cevil.example/"));
 }

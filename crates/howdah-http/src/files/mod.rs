@@ -206,10 +206,12 @@ async fn serve_file(
 }
 
 async fn directory(job: &FileJob, mut full: String, asked: Asked<'_>) -> Response<Content> {
-    if let Some(redirect) = &job.redirect {
+    // Only where there is something to see: which folders exist is nobody's business.
+    let redirect = || {
+        let redirect = job.redirect.as_ref()?;
         let path = redirect.path.as_deref().unwrap_or(&job.path);
-        return answer::directory_redirect(path, &redirect.query);
-    }
+        Some(answer::directory_redirect(path, &redirect.query))
+    };
     if !full.ends_with('/') {
         full.push('/');
     }
@@ -224,10 +226,16 @@ async fn directory(job: &FileJob, mut full: String, asked: Asked<'_>) -> Respons
             continue;
         }
         if let Some((version, contents)) = asked.cache.get(&full) {
-            return found(Source::Kept(contents), version, &full, asked).await;
+            return match redirect() {
+                Some(redirect) => redirect,
+                None => found(Source::Kept(contents), version, &full, asked).await,
+            };
         }
         match open(&full) {
             Ok(Opened::File(file)) => {
+                if let Some(redirect) = redirect() {
+                    return redirect;
+                }
                 let version = Version::new(file.identity);
                 return found(Source::File(file.file), version, &full, asked).await;
             }
@@ -237,6 +245,9 @@ async fn directory(job: &FileJob, mut full: String, asked: Asked<'_>) -> Respons
         }
     }
     if job.options.browse {
+        if let Some(redirect) = redirect() {
+            return redirect;
+        }
         full.truncate(length);
         return browse::list(job, full, asked.parts).await;
     }
