@@ -41,7 +41,7 @@ pub(crate) struct Later {
     original: Parts,
     changed: Option<Box<Parts>>,
     path: String,
-    rewritten: bool,
+    escaped: Option<String>,
     query: Option<String>,
     root: Rc<Root>,
     notes: Notes,
@@ -66,7 +66,7 @@ impl Later {
             original: context.original.clone(),
             changed: context.changed.clone(),
             path: context.path.clone().into_owned(),
-            rewritten: context.rewritten,
+            escaped: context.escaped.clone(),
             query: context.query.clone(),
             root: Rc::clone(&context.root),
             notes: context.notes.clone(),
@@ -169,7 +169,7 @@ impl Later {
         // As Caddy: the request is that of the client again, with the variables of its routes.
         context.changed = None;
         context.query = None;
-        context.rewritten = false;
+        context.escaped = None;
         if let Ok(path) = path::normalise(self.original.uri.path()) {
             context.path = path;
         }
@@ -222,7 +222,7 @@ impl Later {
             id: performer.id,
             original_host: host,
             path: Cow::Borrowed(&self.path),
-            rewritten: self.rewritten,
+            escaped: self.escaped.clone(),
             query: self.query.clone(),
             path_info: String::new(),
             root: Rc::clone(&self.root),

@@ -74,6 +74,27 @@ pub(crate) fn encode(decoded: &str) -> Cow<'_, str> {
     utf8_percent_encode(decoded, PATH).into()
 }
 
+/// Whether a text can be the path of a URI as it is. One with two slashes at its start would lead to another host
+/// where it is a link.
+pub(crate) fn is_escaped(text: &str) -> bool {
+    const WRITTEN: &AsciiSet = &PATH.remove(b'%');
+    let encoded = Cow::from(utf8_percent_encode(text, WRITTEN));
+    text.starts_with('/') && !text.starts_with("//") && matches!(encoded, Cow::Borrowed(_))
+}
+
+/// Where an escaped path has had `count` bytes of what it stands for.
+pub(crate) fn split_escaped(escaped: &str, count: usize) -> Option<(&str, &str)> {
+    let mut at = 0;
+    for _ in 0..count {
+        at += if *escaped.as_bytes().get(at)? == b'%' {
+            3
+        } else {
+            1
+        };
+    }
+    escaped.split_at_checked(at)
+}
+
 /// Decodes a value of a query: `+` is a space, bad escapes stay as they are.
 pub(crate) fn decode_query(value: &str) -> String {
     let spaced = value.replace('+', " ");

@@ -339,7 +339,7 @@ fn route(
         id,
         original_host: host,
         path,
-        rewritten: false,
+        escaped: None,
         query: None,
         path_info: String::new(),
         root: Rc::clone(&core.default_root),

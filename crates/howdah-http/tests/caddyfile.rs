@@ -341,6 +341,31 @@ fn changes_of_the_uri() {
     );
 }
 
+#[test]
+fn variables_hold_what_is_compared_and_what_a_uri_has() {
+    let directory = tree();
+    fs::write(directory.path().join("a b.txt"), "found").unwrap();
+    let harness = serve(
+        directory.path(),
+        "vars p {path}\nvars c {http.request.cookie.c}\n@file file {vars.p}\n@same vars p \"/a c\"\n\
+         @re path_regexp ^/re\nrewrite @re /x?{vars.p}\nroute {\nrespond @file file\nrespond @same same\nrespond /l* \"{vars.p} {vars.c} {query.a}\"\n\
+         respond {uri}\n}",
+    );
+    bodies(
+        &harness,
+        &[
+            ("/a%20b.txt", "", "file"),
+            ("/a%20c", "", "same"),
+            ("/re%3Fw", "", "/x?%2Fre%3Fw"),
+            (
+                "/l%20x?a=1&b=3&a=2",
+                "Cookie: b=1; c=\"quoted\"\r\n",
+                "/l%20x quoted 1,2",
+            ),
+        ],
+    );
+}
+
 /// What is replaced and what takes its place can both be the client's: the product of their lengths would be
 /// tens of megabytes here.
 #[test]

@@ -51,8 +51,8 @@ pub(crate) struct Context<'r> {
     pub(crate) original_host: Option<Host<'r>>,
     /// Decoded and normalised.
     pub(crate) path: Cow<'r, str>,
-    /// Whether `path` is no longer that of the request.
-    pub(crate) rewritten: bool,
+    /// The path as a URI has it, once it is no longer that of the request; `None`: as sent.
+    pub(crate) escaped: Option<String>,
     /// `None`: as sent.
     pub(crate) query: Option<String>,
     /// What `try_files` cut off behind the script.
@@ -111,6 +111,11 @@ impl Context<'_> {
             .client_ip(self.connection.remote.ip(), &self.original.headers)
     }
 
+    /// Whether who is connected is one of the trusted proxies.
+    pub(crate) fn trusts_remote(&self) -> bool {
+        self.proxies.trust(self.connection.remote.ip())
+    }
+
     /// Joins the caller's trace, or begins one. Once.
     pub(crate) fn begin_trace(&mut self) {
         let Some(sampler) = self.sampler.filter(|_| self.trace.is_none()) else {
@@ -138,17 +143,47 @@ impl Context<'_> {
         }
     }
 
+    /// Whether the path is no longer that of the request.
+    pub(crate) fn is_rewritten(&self) -> bool {
+        self.escaped.is_some()
+    }
+
+    /// Another path, decoded and normalised.
     pub(crate) fn set_path(&mut self, path: String) {
         if path != self.path {
+            self.escaped = Some(crate::path::encode(&path).into_owned());
             self.path = Cow::Owned(path);
-            self.rewritten = true;
+        }
+    }
+
+    /// As [`Context::set_path`] with the path as a URI is to have it: an escaped slash is none between segments
+    /// for who is asked next. What does not mean the same path, or cannot be in a URI, is made anew from it.
+    pub(crate) fn set_escaped_path(&mut self, path: String, escaped: &str) {
+        if escaped == self.escaped_path() {
+            return;
+        }
+        let is_same = crate::path::is_escaped(escaped)
+            && crate::path::normalise(escaped).is_ok_and(|meant| meant == path);
+        self.escaped = Some(if is_same {
+            escaped.to_owned()
+        } else {
+            crate::path::encode(&path).into_owned()
+        });
+        self.path = Cow::Owned(path);
+    }
+
+    /// The path as a URI has it.
+    pub(crate) fn escaped_path(&self) -> &str {
+        match &self.escaped {
+            Some(escaped) => escaped,
+            None => self.original.uri.path(),
         }
     }
 
     /// The client's path where a directory's is to get its slash: it has none, and its last segment is
     /// still that of the path.
     pub(crate) fn slashless_path(&self) -> Option<Cow<'_, str>> {
-        let own = if self.rewritten {
+        let own = if self.is_rewritten() {
             let own = crate::path::normalise(self.original.uri.path()).ok()?;
             Some(own).filter(|own| last_segment(own) == last_segment(&self.path))?
         } else {
@@ -164,14 +199,10 @@ impl Context<'_> {
 
     /// Path and query as a URI has them.
     pub(crate) fn target(&self) -> String {
-        let path = if self.rewritten {
-            crate::path::encode(&self.path)
-        } else {
-            Cow::Borrowed(self.original.uri.path())
-        };
+        let path = self.escaped_path();
         let query = self.query();
         let mut target = String::with_capacity(path.len() + query.len() + 1);
-        target.push_str(&path);
+        target.push_str(path);
         if !query.is_empty() {
             target.push('?');
             target.push_str(query);

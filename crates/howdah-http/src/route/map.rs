@@ -7,7 +7,7 @@ use regex::{Captures, Regex};
 
 use super::RouteError;
 use super::context::Context;
-use super::notes;
+use super::notes::{self, Var};
 use super::template::{Text, Use};
 
 /// A compiled [`model::Map`].
@@ -89,7 +89,7 @@ impl Map {
 
 impl Row {
     /// The value of a variable, if the row fits and says something of it.
-    fn output(&self, index: usize, source: &str, context: &Context<'_>) -> Option<String> {
+    fn output(&self, index: usize, source: &str, context: &Context<'_>) -> Option<Var> {
         let output = self.outputs.get(index)?.as_ref()?;
         match &self.input {
             Input::Text(text) => (text == source).then(|| output.evaluate(context, None)),
@@ -110,20 +110,25 @@ impl Output {
         Self(output.parts.iter().map(part).collect())
     }
 
-    fn evaluate(&self, context: &Context<'_>, captures: Option<&Captures<'_>>) -> String {
-        let mut value = String::new();
-        for part in &self.0 {
-            match part {
-                Part::Text(text) => value.push_str(&text.evaluate(context, Use::Uri)),
-                Part::Group(name) => {
-                    let group = captures.and_then(|captures| match name.parse::<usize>() {
-                        Ok(index) => captures.get(index),
-                        Err(_) => captures.name(name),
-                    });
-                    value.push_str(group.map_or("", |group| group.as_str()));
+    fn evaluate(&self, context: &Context<'_>, captures: Option<&Captures<'_>>) -> Var {
+        Var::new(|purpose| {
+            let mut value = String::new();
+            for part in &self.0 {
+                match part {
+                    Part::Text(text) => value.push_str(&text.evaluate(context, purpose)),
+                    Part::Group(name) => value.push_str(group(captures, name)),
                 }
             }
-        }
-        value
+            value
+        })
     }
+}
+
+/// What a group matched, if anything.
+fn group<'t>(captures: Option<&Captures<'t>>, name: &str) -> &'t str {
+    let group = captures.and_then(|captures| match name.parse::<usize>() {
+        Ok(index) => captures.get(index),
+        Err(_) => captures.name(name),
+    });
+    group.map_or("", |group| group.as_str())
 }

@@ -47,6 +47,7 @@ use self::header::{Change, Pending};
 use self::intercept::Intercept;
 use self::map::Map;
 use self::matcher::{HostPattern, Matcher};
+use self::notes::Var;
 use self::php::{PhpScript, PhpServer};
 use self::policy::choose;
 use self::proxy::{Proxy, ProxyJob};
@@ -64,7 +65,6 @@ use crate::fastcgi::FastCgiJob;
 use crate::files::FileOptions;
 use crate::listener::SiteAddress;
 use crate::lookup::{Kind, Root};
-use crate::path;
 use crate::response::Content;
 use crate::upstream::tls::EncryptionError;
 
@@ -148,7 +148,7 @@ impl FileJob {
     fn new(root: Rc<Root>, options: Rc<FileOptions>, context: &Context<'_>) -> Self {
         let asked = options.canonical.then(|| context.slashless_path());
         let redirect = asked.flatten().map(|path| DirectoryRedirect {
-            path: context.rewritten.then(|| path.into_owned()),
+            path: context.is_rewritten().then(|| path.into_owned()),
             query: context.query().to_owned(),
         });
         Self {
@@ -508,7 +508,7 @@ impl Handler {
             }
             Self::Rewrite(rewrite) => Outcome::of(rewrite.run(context)),
             Self::StripPrefix(prefix) => {
-                strip_prefix(prefix, context);
+                uri::strip_prefix(prefix, context);
                 Outcome::Next
             }
             Self::TryFiles {
@@ -590,7 +590,7 @@ impl Handler {
             }
             Self::Vars(vars) => {
                 for (name, value) in vars {
-                    let value = value.evaluate(context, Use::Uri).into_owned();
+                    let value = Var::new(|purpose| value.evaluate(context, purpose).into_owned());
                     context.notes.set_var(name, value);
                 }
                 Outcome::Next
@@ -702,14 +702,6 @@ fn exists(root: &Root, options: &FileOptions, context: &Context<'_>) -> bool {
 fn method(text: &Text, context: &Context<'_>) -> Result<Method, Refusal> {
     let method = text.evaluate(context, Use::Uri).to_ascii_uppercase();
     Method::from_bytes(method.as_bytes()).map_err(|_| Box::new(answer::bad_request("bad method")))
-}
-
-fn strip_prefix(prefix: &str, context: &mut Context<'_>) {
-    let rest = uri::without_prefix(&context.path, prefix);
-    if let Some(rest) = rest.filter(|_| !prefix.is_empty()) {
-        let rest = path::clean(rest).into_owned();
-        context.set_path(rest);
-    }
 }
 
 fn try_files(

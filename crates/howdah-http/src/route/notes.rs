@@ -7,12 +7,13 @@ use std::rc::Rc;
 use howdah_config::model;
 use regex::Regex;
 
+use super::template::Use;
 use super::{RouteError, RouteErrorKind};
 
 /// The notes of one request.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Notes {
-    vars: Vec<(Rc<str>, String)>,
+    vars: Vec<(Rc<str>, Var)>,
     /// The name that `basic_auth` has checked.
     pub(crate) user: Option<Rc<str>>,
     /// Matchers write while the request is only read.
@@ -24,6 +25,30 @@ struct Found {
     /// The last that matched comes last.
     groups: Vec<Groups>,
     file: Option<FoundFile>,
+}
+
+/// The value of a variable.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Var {
+    /// As it is compared, or names a file.
+    text: String,
+    /// As a URI has it, where that differs.
+    escaped: Option<String>,
+}
+
+impl Var {
+    pub(crate) fn new(mut evaluate: impl FnMut(Use) -> String) -> Self {
+        let text = evaluate(Use::File);
+        let escaped = Some(evaluate(Use::Uri)).filter(|escaped| *escaped != text);
+        Self { text, escaped }
+    }
+
+    pub(crate) fn of(&self, purpose: Use) -> &str {
+        match (purpose, &self.escaped) {
+            (Use::Uri, Some(escaped)) => escaped,
+            _ => &self.text,
+        }
+    }
 }
 
 /// What the groups of a regular expression matched.
@@ -90,18 +115,17 @@ pub(crate) fn compile(pattern: &str) -> Result<Regex, RouteError> {
 }
 
 impl Notes {
-    pub(crate) fn set_var(&mut self, name: &Rc<str>, value: String) {
+    pub(crate) fn set_var(&mut self, name: &Rc<str>, value: Var) {
         match self.vars.iter_mut().find(|(known, _)| known == name) {
             Some((_, old)) => *old = value,
             None => self.vars.push((Rc::clone(name), value)),
         }
     }
 
-    pub(crate) fn var(&self, name: &str) -> &str {
-        self.vars
-            .iter()
-            .find(|(known, _)| **known == *name)
-            .map_or("", |(_, value)| value)
+    pub(crate) fn var(&self, name: &str) -> Option<&Var> {
+        let mut vars = self.vars.iter();
+        let (_, value) = vars.find(|(known, _)| **known == *name)?;
+        Some(value)
     }
 
     pub(crate) fn set_file(&self, file: FoundFile) {

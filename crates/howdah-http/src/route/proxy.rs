@@ -122,18 +122,18 @@ impl Proxy {
         };
         let own = (
             context.path.clone(),
-            context.rewritten,
+            context.escaped.clone(),
             context.query.clone(),
         );
         let result = rewrite.run(context);
         let target = context.target();
-        (context.path, context.rewritten, context.query) = own;
+        (context.path, context.escaped, context.query) = own;
         result.map(|()| target)
     }
 
     fn trusts(&self, remote: IpAddr, context: &Context<'_>) -> bool {
         match &self.trusted {
-            None => context.proxies.trust(remote),
+            None => context.trusts_remote(),
             Some(ranges) => ranges.iter().any(|range| range.contains(remote)),
         }
     }

@@ -236,15 +236,21 @@ fn push(text: &mut String, placeholder: &Placeholder, context: &Context<'_>, pur
                 .flat_map(|value| value.split(';'))
                 .filter_map(|pair| pair.trim().split_once('='))
                 .find(|(known, _)| known == name);
-            text.push_str(value.map_or("", |(_, value)| value));
+            let value = value.map_or("", |(_, value)| value);
+            let quoted = value
+                .strip_prefix('"')
+                .and_then(|rest| rest.strip_suffix('"'));
+            text.push_str(quoted.unwrap_or(value));
         }
         Placeholder::QueryValue(name) => {
-            let value = context
-                .query()
-                .split('&')
+            let pairs = context.query().split('&');
+            let values = pairs
                 .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
-                .find(|(known, _)| path::decode_query(known) == *name);
-            if let Some((_, value)) = value {
+                .filter(|(known, _)| path::decode_query(known) == *name);
+            for (index, (_, value)) in values.enumerate() {
+                if index > 0 {
+                    text.push(',');
+                }
                 text.push_str(&path::decode_query(value));
             }
         }
@@ -305,7 +311,11 @@ fn push(text: &mut String, placeholder: &Placeholder, context: &Context<'_>, pur
 /// Placeholders that are known once something was done with the request.
 fn push_more(text: &mut String, placeholder: &Placeholder, context: &Context<'_>, purpose: Use) {
     match placeholder {
-        Placeholder::Var(name) => text.push_str(context.notes.var(name)),
+        Placeholder::Var(name) => {
+            if let Some(var) = context.notes.var(name) {
+                text.push_str(var.of(purpose));
+            }
+        }
         Placeholder::User => text.push_str(context.notes.user.as_deref().unwrap_or("")),
         Placeholder::Group(name, group) => {
             context.notes.with_group(name, group, |found, of_path| {
@@ -409,8 +419,7 @@ fn since_1970() -> Duration {
 
 fn path_text<'c>(context: &'c Context<'_>, purpose: Use) -> Cow<'c, str> {
     match purpose {
-        Use::Uri if context.rewritten => path::encode(&context.path),
-        Use::Uri => Cow::Borrowed(context.original.uri.path()),
+        Use::Uri => Cow::Borrowed(context.escaped_path()),
         Use::File => Cow::Borrowed(&*context.path),
     }
 }

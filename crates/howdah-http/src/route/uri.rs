@@ -107,8 +107,8 @@ impl UriChange {
                 let prefix = prefix.trim_start_matches('/');
                 let rest = without_prefix(&context.path[1..], prefix);
                 if let Some(rest) = rest.filter(|_| !prefix.is_empty()) {
-                    let rest = path::clean(rest).into_owned();
-                    context.set_path(rest);
+                    let cut = context.path.len() - rest.len();
+                    cut_head(cut, context);
                 }
             }
             Self::StripSuffix(suffix) => {
@@ -116,7 +116,9 @@ impl UriChange {
                 let rest = without_suffix(&context.path, &suffix);
                 if let Some(rest) = rest.filter(|_| !suffix.is_empty()) {
                     let rest = path::clean(rest).into_owned();
-                    context.set_path(rest);
+                    let escaped = path::split_escaped(context.escaped_path(), rest.len());
+                    let escaped = escaped.map_or("", |(rest, _)| rest).to_owned();
+                    context.set_escaped_path(rest, &escaped);
                 }
             }
             Self::Replace {
@@ -141,16 +143,10 @@ impl UriChange {
                 }
             }
             Self::Regexp { find, replace } => {
-                let path = path::encode(&context.path);
                 let replace = replace.evaluate(context, Use::Uri);
+                let path = context.escaped_path().to_owned();
                 let replaced = Replacement::new(&*replace).put(find, &path)?;
-                // Slashes are merged in here, but not in what is sent on: `/{2,}` is written for that.
-                let merges = !context.rewritten && find.is_match(context.original.uri.path());
-                if replaced != path || merges {
-                    let replaced = replaced.into_owned();
-                    context.rewritten |= merges;
-                    set_path(&replaced, context)?;
-                }
+                set_path(&replaced, context)?;
             }
             Self::Query(changes) => uri_query::run(changes, context)?,
         }
@@ -158,8 +154,26 @@ impl UriChange {
     }
 }
 
+/// `handle_path`: cuts off a prefix.
+pub(super) fn strip_prefix(prefix: &str, context: &mut Context<'_>) {
+    let rest = without_prefix(&context.path, prefix);
+    if let Some(rest) = rest.filter(|_| !prefix.is_empty()) {
+        let cut = context.path.len() - rest.len();
+        cut_head(cut, context);
+    }
+}
+
+/// Leaves what is behind so many bytes of the path, with what is escaped in it as it was sent.
+fn cut_head(bytes: usize, context: &mut Context<'_>) {
+    let rest = path::clean(&context.path[bytes..]).into_owned();
+    let escaped = path::split_escaped(context.escaped_path(), bytes);
+    let escaped = escaped.map_or("", |(_, rest)| rest.trim_start_matches('/'));
+    let escaped = format!("/{escaped}");
+    context.set_escaped_path(rest, &escaped);
+}
+
 /// What follows `prefix`. Case does not matter, as in path matchers.
-pub(super) fn without_prefix<'p>(path: &'p str, prefix: &str) -> Option<&'p str> {
+fn without_prefix<'p>(path: &'p str, prefix: &str) -> Option<&'p str> {
     let mut rest = path.chars();
     let found = prefix
         .chars()
@@ -184,7 +198,7 @@ fn is_same(one: char, other: char) -> bool {
 fn set_path(escaped: &str, context: &mut Context<'_>) -> Result<(), Refusal> {
     match path::normalise(escaped) {
         Ok(path) => {
-            context.set_path(path.into_owned());
+            context.set_escaped_path(path.into_owned(), escaped);
             Ok(())
         }
         Err(error) => Err(Box::new(answer::bad_request(&error.to_string()))),
