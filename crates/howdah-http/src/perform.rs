@@ -112,7 +112,8 @@ impl<A: Application> Performer<'_, A> {
                     // An upstream may answer before the body is read: the client is not to lose that.
                     self.state.set_linger();
                 }
-                proxy::send(*job, body, limits, self.id)
+                let interim = Interim::new(self.state, asked.parts.version);
+                proxy::send(*job, body, limits, (self.id, interim))
                     .await
                     .unwrap_or_else(|error| asked.refuse(&error, self.id))
             }

@@ -30,7 +30,7 @@ use crate::perform::{Asked, Performer};
 use crate::response::{Content, Exchange, ResponseBody, Source};
 use crate::route::Outcome;
 use crate::route::context::{Context, LogChoice, TRACEPARENT, Trace};
-use crate::route::header::Changes;
+use crate::route::header::{Changes, Foreign};
 use crate::route::notes::Notes;
 use crate::thread::{Core, Thread};
 
@@ -204,7 +204,8 @@ pub(crate) async fn handle<A: Application>(
         }
         other => other,
     };
-    finish(&mut head_parts.headers, headers);
+    let is_foreign = head_parts.extensions.remove::<Foreign>().is_some();
+    finish(&mut head_parts.headers, headers, is_foreign);
     if let Source::Content(Content::Tunnel(tunnel)) = source {
         state.set_tunnel(tunnel);
         source = Source::Content(Content::Empty);
@@ -386,9 +387,9 @@ fn route(
     }
 }
 
-fn finish(headers: &mut HeaderMap, changes: Changes) {
+fn finish(headers: &mut HeaderMap, changes: Changes, is_foreign: bool) {
     headers.entry(SERVER).or_insert(NAME);
-    changes.apply(headers);
+    changes.apply(headers, is_foreign);
 }
 
 /// The application's response. Where HTTP has no body, the application still runs to its end:
@@ -404,7 +405,7 @@ where
     B: Body<Data = Bytes, Error = io::Error> + Unpin + 'static,
 {
     let (mut parts, body) = response.into_parts();
-    finish(&mut parts.headers, changes);
+    finish(&mut parts.headers, changes, true);
     exchange.answered(parts.status, &parts.headers);
     executor::note_response();
     let bodiless = matches!(

@@ -463,12 +463,132 @@ fn what_cannot_be_sent_to_anybody_is_no_failure() {
     let front = front(
         &back.address(),
         "",
-        "handle_path /api/* {\nreverse_proxy UP {\nfail_duration 1h\n}\n}",
+        "uri strip_suffix .x\nreverse_proxy UP {\nfail_duration 1h\n}",
     );
     // Three bytes become one, which is no UTF-8 and becomes nine: no URI is that long.
-    let target = format!("/api/{}", "%FF".repeat(9_000));
+    let target = format!("/{}.x", "%FF".repeat(9_000));
     assert_eq!(front.get(&target).status, 400);
     assert_eq!(front.get("/api/").status, 200);
+}
+
+#[test]
+fn what_is_escaped_outlives_a_changed_path() {
+    let back = back();
+    let front = front(
+        &back.address(),
+        "",
+        "handle_path /api/* {\nreverse_proxy UP\n}\nuri /strip/* strip_prefix strip\nuri /b/* strip_suffix .x\n\
+         uri /r/* replace /r/ /new/\nuri /re/* path_regexp ^/re/ /\nrewrite /w/* /to{path}\nreverse_proxy UP",
+    );
+    for (target, expected) in [
+        ("/api/a%2Fb%40c?q=%2F", "/a%2Fb%40c?q=%2F"),
+        ("/api/@scope%2Fname//x", "/@scope%2Fname//x"),
+        ("/api/caf%E9", "/caf%E9"),
+        ("/%61pi/a%2Fb", "/a%2Fb"),
+        ("/api", "/api"),
+        ("/strip/a%3Bb", "/a%3Bb"),
+        ("/b/a%2Fb.x", "/b/a%2Fb"),
+        ("/b/a%2Fb%2Ex", "/b/a%2Fb"),
+        ("/r/a%2Fb", "/new/a%2Fb"),
+        ("/re/a%2Fb", "/a%2Fb"),
+        ("/w/a%2Fb", "/to/w/a%2Fb"),
+        // No link may lead from here to another host.
+        ("/api//evil.example/x", "/evil.example/x"),
+        ("/api/%2Fevil.example/x", "/%2Fevil.example/x"),
+        // What is merged before it is compared is sent as it was compared.
+        ("//api/a%2Fb", "/a/b"),
+        ("/x/../api/a%2Fb", "/a/b"),
+    ] {
+        assert_eq!(front.get(target).value("uri"), expected, "{target}");
+    }
+}
+
+#[test]
+fn what_an_upstream_says_stands_beside_a_header() {
+    let back = back();
+    let front = front(
+        &back.address(),
+        "",
+        "header Cache-Control public\nheader Set-Cookie front=1\nheader Content-Type text/css\nheader +X-Add front\n\
+         header X-Own front\nheader >X-Last front\nreverse_proxy UP {\nheader_down X-Down changed\n}",
+    );
+    let reply = front.get(
+        "/?mode=answer&h=cache-control:no-store&h=set-cookie:a&h=set-cookie:b&h=content-type:text/html\
+         &h=x-add:up&h=x-last:up&h=x-down:up",
+    );
+    for (name, expected) in [
+        // Who keeps responses for others goes by the strictest.
+        ("cache-control", &["public", "no-store"][..]),
+        ("set-cookie", &["front=1", "a", "b"]),
+        // There is one of these.
+        ("content-type", &["text/css"]),
+        ("x-add", &["front", "up"]),
+        ("x-own", &["front"]),
+        ("x-last", &["front"]),
+        ("x-down", &["changed"]),
+    ] {
+        let lines = reply.head.lines().filter_map(|line| line.split_once(": "));
+        let values: Vec<_> = lines
+            .filter(|(known, _)| *known == name)
+            .map(|(_, value)| value)
+            .collect();
+        assert_eq!(values, expected, "{name}");
+    }
+}
+
+#[test]
+fn requests_are_clear_to_any_upstream() {
+    let back = back();
+    let front = front(&back.address(), "", "reverse_proxy UP");
+    let reply = front.get_with(
+        "/",
+        "Remote_User: admin\r\nX_Forwarded_For: 6.6.6.6\r\nX-Ok: 1\r\n",
+    );
+    assert_eq!(reply.value("h.x-ok"), "1");
+    for gone in ["h.remote_user", "h.x_forwarded_for"] {
+        assert!(!reply.text().contains(gone), "{reply:?}");
+    }
+    for method in ["POST", "PUT", "PATCH"] {
+        let reply = front.send(&format!("{method} / HTTP/1.1\r\nHost: a\r\n\r\n"));
+        assert_eq!(reply.value("h.content-length"), "0", "{method}");
+    }
+}
+
+/// An upstream that answers one request with these bytes.
+fn scripted(answer: &'static [u8]) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut byte = [0];
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            stream.read_exact(&mut byte).unwrap();
+            head.push(byte[0]);
+        }
+        stream.write_all(answer).unwrap();
+    });
+    address
+}
+
+#[test]
+fn hints_and_trailers_of_an_upstream_pass() {
+    let up = scripted(
+        b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n\
+          HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n3\r\nabc\r\n0\r\nX-Sum: 17\r\n\r\n",
+    );
+    let front = front(&up, "", "reverse_proxy UP");
+    let mut client = front.connect();
+    client.write(b"GET / HTTP/1.1\r\nHost: a\r\nTE: trailers\r\nConnection: TE\r\n\r\n");
+    let hint = client.reply(false);
+    assert_eq!(hint.status, 103);
+    assert_eq!(hint.header("link"), Some("</a.css>; rel=preload"));
+    let head = String::from_utf8(client.read_until(b"\r\n\r\n")).unwrap();
+    assert!(head.contains("trailer: X-Sum"), "{head}");
+    let body = String::from_utf8(client.read_until(b"0\r\n")).unwrap();
+    assert_eq!(body, "3\r\nabc\r\n0\r\n");
+    let trailers = String::from_utf8(client.read_until(b"\r\n\r\n")).unwrap();
+    assert_eq!(trailers.to_ascii_lowercase(), "x-sum: 17\r\n\r\n");
 }
 
 #[test]

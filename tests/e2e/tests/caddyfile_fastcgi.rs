@@ -30,6 +30,11 @@ fn application() -> Www {
             "send.php",
             "<?php header('X-Accel-Redirect: /a.txt'); header('X-Kept: 1'); header('X-Gone: 1'); echo 'php';",
         )
+        .file(
+            "who.php",
+            "<?php foreach (['HTTP_X_FORWARDED_FOR', 'HTTP_X_FORWARDED_PROTO', 'HTTP_X_FORWARDED_HOST', 'HTTPS', \
+             'REMOTE_USER'] as $name) { echo $_SERVER[$name] ?? 'none', ' '; }",
+        )
         .file("a.txt", "text")
 }
 
@@ -41,6 +46,29 @@ fn serve(www: &Www, fpm: &Fpm, block: &str) -> Server {
         fpm.socket().display()
     );
     Server::caddyfile(caddyfile("frankenphp {\nfront_threads 1\n}", &site)).start()
+}
+
+#[test]
+fn scripts_are_told_about_the_client() {
+    let (www, fpm) = (application(), Fpm::start(&Options::default()));
+    let forged = Request::get("/who.php")
+        .header("X-Forwarded-For", "6.6.6.6")
+        .header("X-Forwarded-Proto", "https")
+        .header("X-Forwarded-Host", "shop.example");
+    let server = serve(&www, &fpm, "");
+    server
+        .send(&forged)
+        .assert(200, "127.0.0.1 http localhost none none ");
+    let site = format!(
+        "root * {}\n php_fastcgi unix/{}",
+        www.path().display(),
+        fpm.socket().display()
+    );
+    let global = "servers {\n trusted_proxies static private_ranges\n}";
+    let trusting = Server::caddyfile(caddyfile(global, &site)).start();
+    trusting
+        .send(&forged)
+        .assert(200, "6.6.6.6, 127.0.0.1 https shop.example none none ");
 }
 
 #[test]

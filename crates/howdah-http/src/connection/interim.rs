@@ -60,6 +60,9 @@ pub enum InterimError {
 }
 
 impl<'c> Interim<'c> {
+    /// Of a request that nobody waits for.
+    pub(crate) const NONE: Self = Self(None);
+
     pub(crate) fn new(connection: &'c ConnectionState, version: Version) -> Self {
         Self((version >= Version::HTTP_11).then_some(connection))
     }

@@ -29,6 +29,8 @@ use crate::application::{AppRequest, RequestBody};
 use crate::balance::{Active, Balancer, Hint};
 use crate::health::Checks;
 use crate::response::Content;
+use crate::route::header::Foreign;
+use crate::route::proxy::Forwarded;
 use crate::upstream::{Stream, connect};
 
 /// Why an upstream refuses: it takes one request a connection, or has too much to do.
@@ -54,6 +56,7 @@ pub(crate) struct FastCgiJob {
     pub(crate) upstreams: Rc<FastCgi>,
     /// What the choice of an upstream depends on.
     pub(crate) hint: Hint,
+    pub(crate) forwarded: Forwarded,
 }
 
 /// Why there is no response.
@@ -123,8 +126,13 @@ impl Failure {
 
 impl FastCgiJob {
     /// Errors are responses too; their cause is logged.
-    pub(crate) async fn run(self, request: AppRequest) -> Response<Content> {
-        let Self { upstreams, hint } = self;
+    pub(crate) async fn run(self, mut request: AppRequest) -> Response<Content> {
+        let Self {
+            upstreams,
+            hint,
+            forwarded,
+        } = self;
+        forwarded.put(&mut request.headers);
         let request_id = request.id;
         upstreams
             .root
@@ -179,6 +187,7 @@ impl FastCgi {
                         if let Some(cookie) = self.balancer.cookie(index, hint) {
                             response.headers_mut().append(SET_COOKIE, cookie);
                         }
+                        response.extensions_mut().insert(Foreign);
                         return response;
                     }
                     Err(failure) => {
@@ -283,9 +292,12 @@ fn opening(input: &Input<'_>) -> Result<Vec<u8>, OpeningError> {
     let variables = howdah_cgi::decode(&encoded)?;
     let mut out = Vec::with_capacity(encoded.len() + 64);
     record::begin(&mut out);
+    // As nginx and Caddy have it: applications ask whether it is set.
+    let is_off = |name: &[u8], value: &[u8]| name == b"HTTPS" && value.is_empty();
     let pairs = variables
         .iter()
-        .map(|variable| (variable.name, variable.value));
+        .map(|variable| (variable.name, variable.value))
+        .filter(|(name, value)| !is_off(name, value));
     record::params(pairs, &mut out);
     Ok(out)
 }

@@ -8,20 +8,22 @@ mod upload;
 
 use std::error::Error as _;
 use std::io;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
 use howdah_config::model::{Policy, ReverseProxy, Upstream};
-use http::header::{CONNECTION, HOST, HeaderValue, SET_COOKIE, UPGRADE};
+use http::header::{CONNECTION, HOST, HeaderValue, SET_COOKIE, TRAILER, UPGRADE};
 use http::{HeaderMap, Request, Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
+use hyper::ext::on_informational;
 use hyper::upgrade::OnUpgrade;
 use hyper_util::client::legacy::{Client, Error as ClientError};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
+use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 pub(crate) use self::tunnel::Tunnel;
@@ -29,11 +31,16 @@ use self::upload::{Source, Upload};
 use crate::answer;
 use crate::balance::{Active, Balancer};
 use crate::body::BodyError;
+use crate::connection::interim::Interim;
 use crate::health::Checks;
 use crate::response::Content;
+use crate::route::header::Foreign;
 use crate::route::proxy::{ProxyJob, remove_hops};
 use crate::upstream::Connector;
 use crate::upstream::tls::{Encryption, EncryptionError, TlsClients, explain};
+
+/// Interim responses of one request that wait to be passed on.
+const INTERIMS_MAX: usize = 16;
 
 /// The upstreams of a `reverse_proxy`, as one front thread knows them.
 pub(crate) struct Upstreams {
@@ -127,6 +134,7 @@ impl Upstreams {
         index: usize,
         job: &ProxyJob,
         source: &Source,
+        interim: Interim<'_>,
     ) -> Result<Response<Incoming>, Failure> {
         let mut headers = job.headers.clone();
         if let Some(protocol) = &job.upgrade {
@@ -143,22 +151,42 @@ impl Upstreams {
         for change in &job.header_up {
             change.apply_for(&name, &mut headers);
         }
-        source.frame(&mut headers);
+        source.frame(&job.method, &mut headers);
         let mut request = Request::builder()
             .method(job.method.clone())
             .uri(format!("http://u{index}{}", job.target))
             .body(Upload(source.clone()))
             .map_err(Failure::Request)?;
         *request.headers_mut() = headers;
-        let sending = self.client.request(request);
-        let result = match self.header_timeout {
-            None => sending.await,
-            Some(limit) => tokio::select! {
-                biased;
-                result = sending => result,
-                () = source.silence(limit) => return Err(Failure::HeaderTimeout),
-            },
+        // Where the client's protocol has none, the upstream's are left where they are.
+        let (arrived, mut interims) = mpsc::channel(INTERIMS_MAX);
+        on_informational(&mut request, move |response| {
+            // One too many is lost, as hints may be.
+            let _ = arrived.try_send((response.status(), response.headers().clone()));
+        });
+        let mut sending = pin!(self.client.request(request));
+        let pass = |(status, headers): (StatusCode, HeaderMap)| {
+            if let Err(error) = interim.send(status, &headers) {
+                tracing::debug!(target: "howdah::proxy", "an interim response is not passed on: {error}");
+            }
         };
+        let mut silence = pin!(async {
+            match self.header_timeout {
+                None => std::future::pending().await,
+                Some(limit) => source.silence(limit).await,
+            }
+        });
+        let result = loop {
+            tokio::select! {
+                biased;
+                result = &mut sending => break result,
+                Some(one) = interims.recv() => pass(one),
+                () = &mut silence => return Err(Failure::HeaderTimeout),
+            }
+        };
+        while let Ok(one) = interims.try_recv() {
+            pass(one);
+        }
         result.map_err(|error| failure(&error))
     }
 }
@@ -192,12 +220,12 @@ pub(crate) struct UploadLimits {
     pub(crate) wait: Duration,
 }
 
-/// Has an upstream answer the request `id`. `Err`: the body of the request is refused.
+/// Has an upstream answer the request `id`; its interim responses are passed on. `Err`: the body of the request is refused.
 pub(crate) async fn send(
     job: ProxyJob,
     body: Option<crate::incoming::Incoming>,
     limits: UploadLimits,
-    id: u64,
+    (id, interim): (u64, Interim<'_>),
 ) -> Result<Response<Content>, BodyError> {
     let upstreams = &job.upstreams;
     upstreams.checks.start(upstreams);
@@ -210,7 +238,7 @@ pub(crate) async fn send(
     loop {
         let (refusal, again) = if let Some(active) = attempts.begin() {
             let (index, start) = (active.index(), Instant::now());
-            match upstreams.attempt(index, &job, &source).await {
+            match upstreams.attempt(index, &job, &source, interim).await {
                 Ok(response) => {
                     balancer.answered(index, response.status(), source.latency(start));
                     return Ok(upstreams.respond(response, active, (&job, id)));
@@ -280,10 +308,16 @@ impl Upstreams {
             return self.switch(response, upstream, active, (job, id));
         }
         let (mut head, body) = response.into_parts();
+        // Without it hyper sends no trailers over HTTP/1.
+        let trailer = head.headers.remove(TRAILER);
         remove_hops(&mut head.headers);
+        if let Some(trailer) = trailer {
+            head.headers.insert(TRAILER, trailer);
+        }
         // hyper's own notes about the upstream's connection are not for the client's.
         let reason = head.extensions.remove::<hyper::ext::ReasonPhrase>();
         head.extensions.clear();
+        head.extensions.insert(Foreign);
         if let Some(reason) = reason {
             head.extensions.insert(reason);
         }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
-use http::{HeaderMap, HeaderValue};
+use http::{HeaderMap, HeaderValue, Method};
 use http_body::{Body, Frame, SizeHint};
 use tokio::time::{Instant, Sleep};
 
@@ -89,7 +89,7 @@ impl Source {
     /// Makes the header tell the length of what is sent, whatever client and directives wrote into it. hyper
     /// believes the header: a length without its body would have the upstream take the next request on
     /// the connection for it.
-    pub(super) fn frame(&self, headers: &mut HeaderMap) {
+    pub(super) fn frame(&self, method: &Method, headers: &mut HeaderMap) {
         headers.remove(TRANSFER_ENCODING);
         let (length, is_chunked) = self.with(|inner| match &inner.body {
             None => (Some(0), false),
@@ -101,8 +101,10 @@ impl Source {
             ),
         });
         match length {
-            // Methods that have no body tell of none, unless the client did.
-            Some(0) if !headers.contains_key(CONTENT_LENGTH) => {}
+            // Methods that have no body tell of none, unless the client did (RFC 9110 §8.6).
+            Some(0)
+                if !headers.contains_key(CONTENT_LENGTH)
+                    && !matches!(*method, Method::POST | Method::PUT | Method::PATCH) => {}
             Some(length) => {
                 headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
             }

@@ -14,6 +14,7 @@ use super::worker::WorkerFiles;
 use super::{Outcome, RouteError, RouteErrorKind};
 use crate::answer::Failure;
 use crate::auth::Verdict;
+use crate::connection::interim::Interim;
 use crate::limits::Limits;
 use crate::proxy::{self, UploadLimits};
 use crate::response::Content;
@@ -103,7 +104,7 @@ impl Question {
             wait: limits.read_body,
         };
         // There is no body that could be refused.
-        let answer = proxy::send(*self.job, None, limits, id).await;
+        let answer = proxy::send(*self.job, None, limits, (id, Interim::NONE)).await;
         let answer = answer.unwrap_or_else(|_| crate::answer::plain(http::StatusCode::BAD_GATEWAY));
         let is_failure = answer.extensions().get::<Failure>().is_some();
         if is_failure || !answer.status().is_success() {

@@ -4,7 +4,10 @@ use std::rc::Rc;
 
 use howdah_config::model::HeaderChange;
 use http::HeaderMap;
-use http::header::{HeaderName, HeaderValue};
+use http::header::{
+    AGE, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, DATE, ETAG, EXPIRES,
+    HeaderName, HeaderValue, LAST_MODIFIED, LOCATION, RETRY_AFTER, SERVER,
+};
 use regex::bytes::Regex;
 
 use super::context::Context;
@@ -50,11 +53,35 @@ pub(crate) struct Pending {
 /// The changes of one response.
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
-    /// Made first.
+    /// Of an upstream's response, made first.
+    down: Vec<Pending>,
+    /// As if made before there was a response: what the application says stands beside it.
     immediate: Vec<Pending>,
-    /// Made then, in this order: that of `header` from the last to the first.
+    /// Of routes that were taken later, when the response was there.
+    later: Vec<Pending>,
+    /// Made last, in this order: that of `header` from the last to the first.
     deferred: Vec<Pending>,
 }
+
+/// In the extensions of a response: its header is an application's, or an upstream's.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Foreign;
+
+/// Fields of which a response has one: that of `header` stands in place of the application's.
+const SINGLE: [HeaderName; 12] = [
+    AGE,
+    CONTENT_DISPOSITION,
+    CONTENT_ENCODING,
+    CONTENT_LENGTH,
+    CONTENT_TYPE,
+    DATE,
+    ETAG,
+    EXPIRES,
+    LAST_MODIFIED,
+    LOCATION,
+    RETRY_AFTER,
+    SERVER,
+];
 
 impl Changes {
     /// Behind what there is.
@@ -62,9 +89,9 @@ impl Changes {
         self.immediate.extend(changes);
     }
 
-    /// Those of an upstream's response come before all.
-    pub(crate) fn add_first(&mut self, changes: Vec<Pending>) {
-        self.immediate.splice(0..0, changes);
+    /// `header_down`.
+    pub(crate) fn add_down(&mut self, changes: Vec<Pending>) {
+        self.down.extend(changes);
     }
 
     /// Those of one `header`.
@@ -73,13 +100,27 @@ impl Changes {
     }
 
     /// Those of routes that were taken later.
-    pub(crate) fn append(&mut self, mut later: Self) {
-        self.immediate.append(&mut later.immediate);
+    pub(crate) fn append(&mut self, later: Self) {
+        self.down.extend(later.down);
+        self.later.extend(later.immediate);
         self.defer(later.deferred);
     }
 
-    pub(crate) fn apply(self, headers: &mut HeaderMap) {
-        for change in self.immediate.into_iter().chain(self.deferred) {
+    /// `is_foreign`: as [`Foreign`].
+    pub(crate) fn apply(self, headers: &mut HeaderMap, is_foreign: bool) {
+        for change in self.down {
+            change.apply(headers);
+        }
+        let mut beside = HeaderMap::new();
+        for change in self.immediate {
+            if is_foreign && change.stands_beside() {
+                change.apply(&mut beside);
+            } else {
+                change.apply(headers);
+            }
+        }
+        put_first(&beside, headers);
+        for change in self.later.into_iter().chain(self.deferred) {
             change.apply(headers);
         }
     }
@@ -146,6 +187,14 @@ impl Change {
 }
 
 impl Pending {
+    /// Whether its field may be there along with one of the application.
+    fn stands_beside(&self) -> bool {
+        match &*self.change {
+            Change::Set(name, _) | Change::Add(name, _) => !SINGLE.contains(name),
+            _ => false,
+        }
+    }
+
     /// As [`Pending::apply`], with `upstream` for `{upstream_hostport}`.
     pub(crate) fn apply_for(&self, upstream: &HeaderValue, headers: &mut HeaderMap) {
         let value = if self.change.is_of_upstream() {
@@ -197,6 +246,17 @@ impl Pending {
                     headers.append(name, value);
                 }
             }
+        }
+    }
+}
+
+/// Puts fields in front of those of the same name.
+fn put_first(fields: &HeaderMap, headers: &mut HeaderMap) {
+    for name in fields.keys() {
+        let behind: Vec<HeaderValue> = headers.get_all(name).iter().cloned().collect();
+        headers.remove(name);
+        for value in fields.get_all(name).iter().cloned().chain(behind) {
+            headers.append(name, value);
         }
     }
 }

@@ -9,7 +9,7 @@ use http::StatusCode;
 use super::candidate::{Candidate, find};
 use super::context::Context;
 use super::intercept::Intercept;
-use super::proxy::hint;
+use super::proxy::{Forwarded, hint};
 use super::root::RootText;
 use super::template::{Text, Use};
 use super::worker::{CLASSIC, WorkerFiles, Workers};
@@ -142,7 +142,7 @@ impl PhpScript {
         let env = self
             .env
             .iter()
-            .map(|(name, text)| (name.clone(), text.evaluate(context, Use::Uri).into_owned()))
+            .map(|(name, text)| (name.clone(), text.evaluate(context, Use::File).into_owned()))
             .collect();
         Outcome::Script(ScriptJob {
             pool,
@@ -151,6 +151,7 @@ impl PhpScript {
             fastcgi: self.fastcgi.as_ref().map(|upstreams| FastCgiJob {
                 upstreams: Rc::clone(upstreams),
                 hint: hint(upstreams.policy(), context),
+                forwarded: Forwarded::of(context, context.trusts_remote()),
             }),
             hub: self.hub,
             learns_hints: self.learns_hints,

@@ -1,6 +1,5 @@
 //! `reverse_proxy`: which request goes to an upstream, and with which header.
 
-use std::net::IpAddr;
 use std::rc::Rc;
 
 use howdah_config::model::{self, Network};
@@ -83,13 +82,12 @@ impl Proxy {
             .iter()
             .filter_map(|change| change.prepare(context))
             .collect();
-        // The upstream's response is changed first, then come the changes of `header`.
         let down: Vec<Pending> = self
             .header_down
             .iter()
             .filter_map(|change| change.prepare(context))
             .collect();
-        context.headers.add_first(down);
+        context.headers.add_down(down);
         if !self.intercept.is_empty() {
             context.intercepts.push(Rc::clone(&self.intercept));
         }
@@ -101,8 +99,8 @@ impl Proxy {
         if !has_body {
             headers.remove(CONTENT_LENGTH);
         }
-        let remote = context.connection.remote.ip();
-        forward(&mut headers, context, self.trusts(remote, context));
+        remove_ambiguous(&mut headers);
+        Forwarded::of(context, self.trusts(context)).put(&mut headers);
         Ok(ProxyJob {
             upstreams: Rc::clone(&self.upstreams),
             method: method.unwrap_or_else(|| context.parts().method.clone()),
@@ -131,10 +129,13 @@ impl Proxy {
         result.map(|()| target)
     }
 
-    fn trusts(&self, remote: IpAddr, context: &Context<'_>) -> bool {
+    fn trusts(&self, context: &Context<'_>) -> bool {
         match &self.trusted {
             None => context.trusts_remote(),
-            Some(ranges) => ranges.iter().any(|range| range.contains(remote)),
+            Some(ranges) => {
+                let remote = context.connection.remote.ip();
+                ranges.iter().any(|range| range.contains(remote))
+            }
         }
     }
 }
@@ -211,31 +212,53 @@ pub(crate) fn remove_hops(headers: &mut HeaderMap) {
     }
 }
 
-/// Tells the upstream about the client. What the client itself said is believed of trusted proxies only.
-fn forward(headers: &mut HeaderMap, context: &Context<'_>, trusted: bool) {
-    let remote = context.connection.remote.ip();
-    let mut addresses = String::new();
-    if trusted {
-        for value in headers.get_all(FORWARDED_FOR) {
-            if let Ok(value) = value.to_str() {
-                addresses.push_str(value);
-                addresses.push_str(", ");
+/// Takes out fields with an underscore, for which CGI has the same name as for one with a hyphen: a client could
+/// forge `X-Forwarded-For` and what directives set.
+fn remove_ambiguous(headers: &mut HeaderMap) {
+    let is_ambiguous = |name: &&HeaderName| name.as_str().contains('_');
+    let doomed: Vec<HeaderName> = headers.keys().filter(is_ambiguous).cloned().collect();
+    for name in doomed {
+        headers.remove(name);
+    }
+}
+
+/// What an upstream is told about the client. What the client itself said is believed of trusted proxies only.
+/// Each field with its value; `None`: there is none.
+pub(crate) struct Forwarded(Vec<(HeaderName, Option<HeaderValue>)>);
+
+impl Forwarded {
+    pub(super) fn of(context: &Context<'_>, trusted: bool) -> Self {
+        let headers = &context.parts().headers;
+        let mut addresses = String::new();
+        if trusted {
+            for value in headers.get_all(FORWARDED_FOR) {
+                if let Ok(value) = value.to_str() {
+                    addresses.push_str(value);
+                    addresses.push_str(", ");
+                }
             }
         }
+        addresses.push_str(&context.connection.remote.ip().to_string());
+        // Text of valid values and an address.
+        let mut fields = vec![(FORWARDED_FOR, HeaderValue::try_from(addresses).ok())];
+        let is_told = |name: &HeaderName| trusted && headers.contains_key(name);
+        if !is_told(&FORWARDED_PROTO) {
+            let scheme = HeaderValue::from_static(context.scheme());
+            fields.push((FORWARDED_PROTO, Some(scheme)));
+        }
+        if !is_told(&FORWARDED_HOST) {
+            let host = context.original.headers.get(HOST).cloned();
+            fields.push((FORWARDED_HOST, host));
+        }
+        Self(fields)
     }
-    addresses.push_str(&remote.to_string());
-    // Text of valid values and an address.
-    if let Ok(value) = HeaderValue::try_from(addresses) {
-        headers.insert(FORWARDED_FOR, value);
-    }
-    if !trusted || !headers.contains_key(FORWARDED_PROTO) {
-        let scheme = HeaderValue::from_static(context.scheme());
-        headers.insert(FORWARDED_PROTO, scheme);
-    }
-    if !trusted || !headers.contains_key(FORWARDED_HOST) {
-        match context.original.headers.get(HOST) {
-            Some(host) => headers.insert(FORWARDED_HOST, host.clone()),
-            None => headers.remove(FORWARDED_HOST),
-        };
+
+    pub(crate) fn put(self, headers: &mut HeaderMap) {
+        for (name, value) in self.0 {
+            match value {
+                Some(value) => headers.insert(name, value),
+                None => headers.remove(name),
+            };
+        }
     }
 }
