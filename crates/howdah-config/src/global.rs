@@ -393,6 +393,7 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
                 Ok(())
             },
         ),
+        Item::Elsewhere("workers", "put it in `howdah { … }`"),
         Item::Elsewhere(
             "worker",
             "put it in `frankenphp { … }` or `php_server { … }`",

@@ -91,6 +91,7 @@ pub fn parse(
     env: &dyn Fn(&str) -> Option<String>,
     files: &dyn Files,
 ) -> Result<Parsed, Errors> {
+    refuse_json(text, name)?;
     let mut stream = import::Stream::new(text, name, env, files)?;
     let mut tree = tree::parse(&mut stream)?;
     let outline = outline::Outline::new(&tree);
@@ -136,11 +137,7 @@ pub fn parse(
     cx.warnings.sort_by_key(|warning| place(&warning.position));
     if sites.is_empty() {
         cx.warnings.push(Warning {
-            position: Position {
-                file: name.into(),
-                line: 1,
-                column: 1,
-            },
+            position: start(name),
             message: "there is no site, so nothing is served".into(),
         });
     }
@@ -160,6 +157,29 @@ pub fn parse(
         outline,
         files: stream.files,
     })
+}
+
+/// Where a file begins.
+fn start(name: &str) -> Position {
+    Position {
+        file: name.into(),
+        line: 1,
+        column: 1,
+    }
+}
+
+/// Caddy takes its configuration as JSON too; as a Caddyfile its braces would make no sense.
+fn refuse_json(text: &str, name: &str) -> Result<(), Errors> {
+    let object = text.trim_start().strip_prefix('{').map(str::trim_start);
+    if object.is_none_or(|rest| !rest.starts_with('"')) {
+        return Ok(());
+    }
+    Err(Errors(vec![Error::new(
+        ErrorKind::Value,
+        &start(name),
+        "this is JSON".to_owned(),
+        "write a Caddyfile: JSON is not read",
+    )]))
 }
 
 /// Reads a configuration file, with the environment of this process and imports from disk.

@@ -94,7 +94,8 @@ asked to be is an error. More in [the guide](../guides/https.md).
 A site applies its directives in the order of the list below, whatever their order in the file, and \
 of several with the same name the one with the longest path first. Of several `root`, `rewrite` or \
 `handle` in one block only the first that matches is taken; of `vars` the longest path comes last. A \
-`route` block keeps the order of the file.
+`route` block keeps the order of the file. What no directive answers is 404, where Caddy answers 200 \
+without a body.
 
 ## Matchers of directives
 

@@ -75,6 +75,14 @@ fn names_have_hints() {
             "2:4: unknown matcher `pth`; did you mean `path`?",
         ),
         ("@a tls", "2:4: `tls` is not supported in this version"),
+        (
+            "path_regexp ^/a$",
+            "2:1: `path_regexp` is not a directive; it is a matcher: give it a name, `@NAME path …`, and put `@NAME` behind a directive",
+        ),
+        (
+            "servers {\n}",
+            "2:1: `servers` is not a directive; put it into the global options, the block without a name at the top of the file",
+        ),
     ] {
         assert_eq!(site(directive), expected, "{directive}");
     }
@@ -731,5 +739,22 @@ fn text_of_a_variable_has_the_place_of_the_variable() {
     assert_eq!(
         errors(":80 {\n  {$NONE:php_servr}\n}"),
         ["Caddyfile:2:3: unknown directive `php_servr`; did you mean `php_server`?"]
+    );
+}
+
+#[test]
+fn json_is_told_from_a_caddyfile() {
+    assert_eq!(
+        errors("{\n\t\"apps\": {\"http\": {}}\n}"),
+        ["Caddyfile:1:1: this is JSON; write a Caddyfile: JSON is not read"]
+    );
+    assert!(
+        howdah_config::parse(
+            "{\n}\n:80\n",
+            "Caddyfile",
+            &|_| None,
+            &howdah_config::NoFiles
+        )
+        .is_ok()
     );
 }

@@ -49,8 +49,8 @@ pub(crate) const FILE_SERVER: Table<FileServer> = Table {
                 default: "the configuration's own files",
                 about: "Files that are answered 404: without a slash a name or a pattern of names in \
                         any folder, with one a path. May be given several times.",
-                differs: "",
-                example: "hide .git *.bak",
+                differs: "What starts with a dot is hidden anyway, apart from `.well-known`.",
+                example: "hide *.bak",
             },
             |_, call, files| {
                 let hidden = names(call.arguments(1, usize::MAX)?, "a file to hide")?;

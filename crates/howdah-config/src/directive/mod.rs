@@ -226,8 +226,12 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                         and `NAME FIND REPLACE` replaces what a regular expression finds in it. A \
                         block has one change on each line. Those with `-`, `?` or `>` in front (`>NAME \
                         VALUE` sets a field too) are made after the others, and of several `header` with \
-                        them the last first, so that one for a longer path has the last word.",
-                differs: "No `match`. A field for which replacements make more than 65,534 bytes is left \
+                        them the last first, so that one for a longer path has the last word. What \
+                        PHP or an upstream sends stands beside what is set or added without a `>`: \
+                        `Cache-Control: no-store` of a session and cookies are never lost by that.",
+                differs: "No `match`. A field that a response has once (`Content-Type`, `Location`, \
+                          `Expires` and their like) takes the place of PHP's or the upstream's instead \
+                          of standing beside it. A field for which replacements make more than 65,534 bytes is left \
                           out.",
                 example: "header X-Frame-Options DENY",
             },
@@ -450,7 +454,7 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 name: "handle_path",
                 syntax: "handle_path PATH { … }",
                 default: "",
-                about: "As `handle`, and takes the path of the matcher off the request's.",
+                about: "As `handle`, and takes the path of the matcher off the request's. What is escaped in the rest stays as it was sent.",
                 differs: "",
                 example: "handle_path /app/* {\n\trespond {path}\n}",
             },
@@ -541,7 +545,7 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 name: "reverse_proxy",
                 syntax: "reverse_proxy [MATCHER] [UPSTREAM…] [{ … }]",
                 default: "",
-                about: "Passes requests on to other servers: `HOST:PORT`, `http://HOST`, `https://HOST`, or `unix//PATH` for a Unix socket. Bodies are streamed both ways. An upstream with `https://` is asked with its own address as the `Host`, all others with the client's; `header_up Host {hostport}` keeps that here too. `X-Forwarded-For`, `-Proto` and `-Host` are set; what the client sent in them is kept only behind a trusted proxy (`trusted_proxies`).",
+                about: "Passes requests on to other servers: `HOST:PORT`, `http://HOST`, `https://HOST`, or `unix//PATH` for a Unix socket. Bodies are streamed both ways. An upstream with `https://` is asked with its own address as the `Host`, all others with the client's; `header_up Host {hostport}` keeps that here too. `X-Forwarded-For`, `-Proto` and `-Host` are set; what the client sent in them is kept only behind a trusted proxy (`trusted_proxies`). Fields with an underscore in their name are left out, for which CGI and WSGI have the same name as for one with a hyphen. Early hints and trailers of the upstream are passed on.",
                 differs: "HTTP/1.1 to the upstreams, with and without TLS, of upgrades only WebSocket, from clients with HTTP/1.1, no placeholders in UPSTREAM.",
                 example: "reverse_proxy /api/* localhost:9000",
             },
@@ -552,7 +556,7 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 name: "php_fastcgi",
                 syntax: "php_fastcgi [MATCHER] [UPSTREAM…] [{ … }]",
                 default: "",
-                about: "Has PHP-FPM (or another FastCGI server) run the PHP of an application: `HOST:PORT`, or `unix//PATH` for a Unix socket. Of several upstreams one after the other is taken, unless `lb_policy` says otherwise; one that cannot be reached is passed over. Scripts are found as by `php_server`; static files are left to `file_server`.",
+                about: "Has PHP-FPM (or another FastCGI server) run the PHP of an application: `HOST:PORT`, or `unix//PATH` for a Unix socket. Of several upstreams one after the other is taken, unless `lb_policy` says otherwise; one that cannot be reached is passed over. Scripts are found as by `php_server`; static files are left to `file_server`. `X-Forwarded-For`, `-Proto` and `-Host` are set as by `reverse_proxy`.",
                 differs: "Of the options of `reverse_proxy` only those below.",
                 example: "php_fastcgi unix//run/php/php-fpm.sock",
             },
@@ -598,8 +602,8 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 name: "file_server",
                 syntax: "file_server [MATCHER] [browse] [{ … }]",
                 default: "",
-                about: "Serves static files below the root, with validators and ranges. The configuration's own files are hidden.",
-                differs: "",
+                about: "Serves static files below the root, with validators and ranges. The configuration's own files are hidden, and so is all whose name starts with a dot, apart from `.well-known`. A folder without an index file, and without `browse`, is 404. Symbolic links are followed.",
+                differs: "Files with a dot in front are never sent. A path that is no UTF-8 names no file.",
                 example: "file_server",
             },
             files::file_server,
@@ -612,8 +616,27 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
             "worker",
             "put it in `php_server { … }`, or in `frankenphp { … }` in the global options",
         ),
+        Item::Elsewhere(
+            "servers",
+            "put it into the global options, the block without a name at the top of the file",
+        ),
+        Item::Elsewhere("path", MATCHER),
+        Item::Elsewhere("path_regexp", MATCHER),
+        Item::Elsewhere("host", MATCHER),
+        Item::Elsewhere("not", MATCHER),
+        Item::Elsewhere("query", MATCHER),
+        Item::Elsewhere("protocol", MATCHER),
+        Item::Elsewhere("remote_ip", MATCHER),
+        Item::Elsewhere("client_ip", MATCHER),
+        Item::Elsewhere("expression", MATCHER),
+        Item::Elsewhere("header_regexp", MATCHER),
+        Item::Elsewhere("vars_regexp", MATCHER),
     ],
 };
+
+/// What to do with a matcher that stands where a directive does.
+const MATCHER: &str =
+    "it is a matcher: give it a name, `@NAME path …`, and put `@NAME` behind a directive";
 
 fn bind(_: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(), Error> {
     let Some(site) = &mut scope.site else {
