@@ -115,6 +115,15 @@ impl Subject {
         url(&self.acme)
     }
 
+    /// The certificate that was issued before, if it is there and whole.
+    pub(crate) fn stored(&self) -> Option<Certificate> {
+        self.kept().load()
+    }
+
+    fn kept(&self) -> Kept<'_> {
+        Kept::new(&self.storage, self.url(), &self.host, &self.provider)
+    }
+
     /// Gets a certificate, or takes the one that another server got meanwhile: one whose
     /// `is_good` is true. `attempt` counts the failures before.
     pub(crate) async fn obtain(
@@ -125,7 +134,7 @@ impl Subject {
     ) -> Result<(Certificate, bool), AcmeError> {
         let name = format!("{}-{}", self.url(), self.host);
         let lock = lock::lock(&self.storage, &name).await?;
-        let kept = Kept::new(&self.storage, self.url(), &self.host, &self.provider);
+        let kept = self.kept();
         if let Some(certificate) = kept.load()
             && is_good(&certificate)
         {
@@ -425,14 +434,4 @@ fn identifier(certificate: &Certificate) -> Option<CertificateIdentifier<'static
 /// The directory of the authority.
 pub(crate) fn url(acme: &Acme) -> &str {
     acme.directory.as_deref().unwrap_or(LETS_ENCRYPT)
-}
-
-/// The certificate that was issued before, if it is there and whole.
-pub(crate) fn stored(
-    storage: &Storage,
-    acme: &Acme,
-    host: &str,
-    provider: &CryptoProvider,
-) -> Option<Certificate> {
-    Kept::new(storage, url(acme), host, provider).load()
 }

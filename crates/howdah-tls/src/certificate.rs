@@ -153,6 +153,17 @@ impl Certificate {
         })
     }
 
+    /// One that is in use already.
+    pub(crate) fn of_key(key: Arc<CertifiedKey>) -> Option<Self> {
+        let facts = Facts::of(key.cert.first()?).ok()?;
+        Some(Self {
+            key,
+            not_before: facts.not_before,
+            not_after: facts.not_after,
+            names: facts.names,
+        })
+    }
+
     /// Is it valid now?
     pub(crate) fn check_time(&self, file: &Path, now: SystemTime) -> Result<(), CertificateError> {
         if now > self.not_after {

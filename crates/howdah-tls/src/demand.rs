@@ -121,6 +121,30 @@ impl Demand {
             .is_some_and(|own| Arc::ptr_eq(own, certified))
     }
 
+    /// The names that are served and that `chosen` is true of, each with the second of the last handshake.
+    pub(crate) fn names(&self, chosen: impl Fn(&str) -> bool) -> Vec<(String, Arc<Slot>, u64)> {
+        let names = self.read();
+        let got = names.got.iter().filter(|(name, _)| chosen(name));
+        got.map(|(name, certified)| {
+            let used = certified.used.load(Relaxed);
+            (name.clone(), Arc::clone(&certified.slot), used)
+        })
+        .collect()
+    }
+
+    /// Handshakes find the certificate of `slot` from the first one on; `used` is the second of the last
+    /// one before.
+    pub(crate) fn take_over(&self, name: &str, slot: Arc<Slot>, used: u64) -> Arc<Certified> {
+        let certified = Arc::new(Certified {
+            slot,
+            used: AtomicU64::new(used),
+        });
+        let mut names = self.write();
+        names.make_room();
+        names.got.insert(name.to_owned(), Arc::clone(&certified));
+        certified
+    }
+
     /// The next client that comes for this name has to wait again.
     pub(crate) fn forget(&self, name: &str) {
         self.write().got.remove(name);

@@ -12,6 +12,7 @@
 //!   an error that names the file.
 //! - [`Tls::maintain`] renews, certificates and what is stapled to them, until it is dropped: on a thread
 //!   of its own, since the storage may be on another machine.
+//! - [`Tls::after`] is the same while another configuration is served: its certificates stay in use.
 //! - A handshake takes no lock: [`Acceptor::choose`] looks up a map that never changes, and the slot is
 //!   an atomic pointer. Only names that nobody wrote down (`on_demand`) are in a map under a lock.
 #![forbid(unsafe_code)]
@@ -28,6 +29,7 @@ mod challenge;
 mod demand;
 mod directory;
 mod file_lock;
+mod in_use;
 mod kept;
 mod layout;
 mod lease;
@@ -48,6 +50,7 @@ pub use acceptor::{Acceptor, Choice, Demanded};
 pub use authority::AuthorityError;
 pub use certificate::CertificateError;
 pub use challenge::{HttpProofs, SharedProofs};
+pub use in_use::InUse;
 pub use slot::Expiries;
 pub use tls::{Tls, TlsError, authority_root};
 pub use upstream::upstream_config;

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use howdah_config::model::Acme;
 use rustls::crypto::CryptoProvider;
 
-use crate::acme::{self, Proof, Subject};
+use crate::acme::{Proof, Subject};
 use crate::authority::Authority;
-use crate::certificate::Certificate;
 use crate::challenge::Challenges;
 use crate::storage::Storage;
 
@@ -33,23 +32,21 @@ impl Means {
         }
     }
 
-    /// A name at its authority, with the certificate that was issued before.
-    pub(crate) fn subject(&self, host: &str, acme: &Acme) -> (Subject, Option<Certificate>) {
+    /// A name at its authority.
+    pub(crate) fn subject(&self, host: &str, acme: &Acme) -> Subject {
         let mut proofs = self.proofs.clone();
         proofs.retain(|proof| match proof {
             Proof::Http => !acme.no_http,
             // For an address it goes by a name of the reverse DNS, which few authorities ask for.
             Proof::TlsAlpn => !acme.no_tls_alpn && host.parse::<std::net::IpAddr>().is_err(),
         });
-        let subject = Subject {
+        Subject {
             host: host.to_owned(),
             acme: acme.clone(),
             storage: self.storage.clone(),
             challenges: self.challenges.clone(),
             provider: Arc::clone(&self.provider),
             proofs,
-        };
-        let stored = acme::stored(&self.storage, acme, host, &self.provider);
-        (subject, stored)
+        }
     }
 }

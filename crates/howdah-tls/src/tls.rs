@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use howdah_config::model::{
-    Acme, CertificateFiles, Config, Https, Issuer, Site, SiteTls, Source, acme_authority, source,
+    Acme, CertificateFiles, Config, Https, Issuer, Site, SiteTls, Source, acme_authority, demanded,
+    source,
 };
 use rustls::ServerConfig;
 use rustls::crypto::CryptoProvider;
@@ -18,7 +19,8 @@ use crate::ask::Asker;
 use crate::authority::{Authority, AuthorityError};
 use crate::certificate::{Certificate, CertificateError, covers};
 use crate::challenge::{Challenges, HttpProofs};
-use crate::demand::{Demand, Wanted};
+use crate::demand::{Certified, Demand, Wanted};
+use crate::in_use::InUse;
 use crate::means::Means;
 use crate::ocsp::Stapler;
 use crate::remote::Remote;
@@ -144,6 +146,19 @@ pub(crate) struct Desk {
     pub(crate) asker: Option<Asker>,
     /// The directories of the authorities by ACME.
     pub(crate) authorities: Vec<String>,
+    /// Names that clients came for before this configuration was loaded.
+    pub(crate) taken: Vec<Taken>,
+    /// The program that decides is the one that was asked before.
+    pub(crate) same_asker: bool,
+}
+
+/// A name that is served as it was before this configuration was loaded.
+#[derive(Debug)]
+pub(crate) struct Taken {
+    pub(crate) demand: Arc<Demand>,
+    pub(crate) name: String,
+    pub(crate) managed: Managed,
+    pub(crate) certified: Arc<Certified>,
 }
 
 /// See the module.
@@ -162,6 +177,7 @@ pub struct Tls {
     pub(crate) desk: Mutex<Option<(Desk, mpsc::UnboundedReceiver<Wanted>)>>,
     /// `None`: `ocsp_stapling off`.
     pub(crate) stapler: Option<Arc<Stapler>>,
+    in_use: InUse,
 }
 
 impl Tls {
@@ -169,6 +185,12 @@ impl Tls {
     /// authority. A storage in Redis may be away: what it has is fetched later. `None` if no address
     /// has HTTPS.
     pub fn new(config: &Config) -> Result<Option<Self>, TlsError> {
+        Self::after(config, &InUse::default())
+    }
+
+    /// The same while another configuration is served. What is in use of it stays until there is
+    /// something newer: certificates that the storage cannot give, and names that clients came for.
+    pub fn after(config: &Config, before: &InUse) -> Result<Option<Self>, TlsError> {
         let encrypted = |site: &Site| site.addresses.iter().any(|address| address.tls);
         if !config.sites.iter().any(encrypted) {
             return Ok(None);
@@ -184,6 +206,8 @@ impl Tls {
             proofs: proofs(config),
             managed: Vec::new(),
             demands: Vec::new(),
+            taken: Vec::new(),
+            before,
             keeper: mpsc::unbounded_channel(),
             provider,
         };
@@ -198,7 +222,11 @@ impl Tls {
                 Supply::Demand(_) => None,
             }
         });
+        let demands = builder.demands.iter();
+        let demands = demands.map(|(_, demand)| Arc::clone(demand)).collect();
+        let in_use = InUse::new(&builder.managed, demands, https);
         Ok(Some(Self {
+            in_use,
             expiries: Expiries::of(expiries),
             entries,
             refusal: Arc::new(server_config::refusal(&builder.provider)?),
@@ -235,6 +263,11 @@ impl Tls {
         self.expiries.clone()
     }
 
+    /// What handshakes find, for the configuration that takes this one's place. Follows renewals.
+    pub fn in_use(&self) -> InUse {
+        self.in_use.clone()
+    }
+
     /// What answers requests for `/.well-known/acme-challenge/TOKEN`; `None` if no authority will ask.
     pub fn http_proofs(&self) -> Option<HttpProofs> {
         self.challenges.as_ref().map(Challenges::http)
@@ -268,6 +301,9 @@ struct Builder<'c> {
     managed: Vec<Managed>,
     /// By who issues the certificates.
     demands: Vec<(Option<Issuer>, Arc<Demand>)>,
+    taken: Vec<Taken>,
+    /// What was served until now.
+    before: &'c InUse,
     keeper: (
         mpsc::UnboundedSender<Wanted>,
         mpsc::UnboundedReceiver<Wanted>,
@@ -361,13 +397,15 @@ impl Builder<'_> {
         if let Some(slot) = self.known(same) {
             return Ok(slot);
         }
-        let issued = match self.means()?.authority.issue(host, lifetime) {
+        let issued = self.means()?.authority.issue(host, lifetime);
+        let host = host.to_owned();
+        let kind = Kind::Internal { host, lifetime };
+        let issued = match issued {
             // It is made when the storage answers.
-            Err(error) if error.is_storage_away() => None,
+            Err(error) if error.is_storage_away() => self.before.certificate(&kind),
             result => Some(result?),
         };
-        let host = host.to_owned();
-        Ok(self.add(Kind::Internal { host, lifetime }, issued))
+        Ok(self.add(kind, issued))
     }
 
     fn acme(&mut self, host: &str, acme: &Acme) -> Result<Arc<Slot>, TlsError> {
@@ -376,8 +414,11 @@ impl Builder<'_> {
             return Ok(slot);
         }
         self.use_acme(acme)?;
-        let (subject, stored) = self.means()?.subject(host, acme);
-        Ok(self.add(Kind::Acme(subject), stored))
+        let subject = self.means()?.subject(host, acme);
+        let stored = subject.stored();
+        let kind = Kind::Acme(subject);
+        let current = self.before.or_stored(&kind, stored);
+        Ok(self.add(kind, current))
     }
 
     /// Handshakes are looked at for this authority's checks from now on.
@@ -405,6 +446,24 @@ impl Builder<'_> {
         }
         let demand = Arc::new(Demand::new(tls.clone(), self.keeper.0.clone()));
         self.demands.push((tls.issuer.clone(), Arc::clone(&demand)));
+        for (name, certificate, used) in self.before.names(tls, self.https) {
+            let kind = match demanded(&name, tls, self.https) {
+                Ok(Source::Internal(lifetime)) => Kind::Internal {
+                    host: name.clone(),
+                    lifetime,
+                },
+                Ok(Source::Acme(acme)) => Kind::Acme(self.means()?.subject(&name, acme)),
+                Ok(Source::Files(_) | Source::OnDemand) | Err(_) => continue,
+            };
+            let managed = Managed::new(kind, Some(certificate));
+            let certified = demand.take_over(&name, Arc::clone(&managed.slot), used);
+            self.taken.push(Taken {
+                demand: Arc::clone(&demand),
+                name,
+                managed,
+                certified,
+            });
+        }
         Ok(demand)
     }
 
@@ -418,6 +477,8 @@ impl Builder<'_> {
         let authorities = acme.map(|acme| acme::url(acme).to_owned()).collect();
         let desk = Desk {
             authorities,
+            taken: std::mem::take(&mut self.taken),
+            same_asker: self.before.ask() == self.https.ask.as_deref(),
             means: self.means()?.clone(),
             https: self.https.clone(),
             asker: self.https.ask.as_deref().map(Asker::new).transpose()?,

@@ -13,7 +13,7 @@ use howdah_http::Server;
 use howdah_http::endpoint::Endpoints;
 use howdah_mercure::Hub;
 use howdah_observe::admin::{ConfigFile, Configuration};
-use howdah_tls::Tls;
+use howdah_tls::{InUse, Tls};
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
@@ -36,6 +36,8 @@ struct State {
     config: Config,
     source: Option<Source>,
     keeper: Option<Keeper>,
+    /// The certificates of it.
+    in_use: InUse,
     watcher: Option<Watcher>,
 }
 
@@ -89,6 +91,7 @@ impl InForce {
             config: config.clone(),
             source,
             keeper: None,
+            in_use: InUse::default(),
             watcher,
         };
         Self {
@@ -101,7 +104,9 @@ impl InForce {
 
     /// Starts to look after certificates, once addresses are listened on: authorities ask back.
     pub(crate) async fn keep(&self, tls: Option<Tls>) -> std::io::Result<()> {
-        self.state.lock().await.keeper = tls.map(Keeper::start).transpose()?;
+        let mut state = self.state.lock().await;
+        state.in_use = tls.as_ref().map(Tls::in_use).unwrap_or_default();
+        state.keeper = tls.map(Keeper::start).transpose()?;
         Ok(())
     }
 
@@ -151,8 +156,8 @@ impl InForce {
         let log = log_settings(&config).map_err(failed)?;
         let (hubs, gone) = self.hubs(&state.config, &config)?;
         // The storage may be on another machine.
-        let own = config.clone();
-        let tls = tokio::task::spawn_blocking(move || Tls::new(&own)).await;
+        let (own, in_use) = (config.clone(), state.in_use.clone());
+        let tls = tokio::task::spawn_blocking(move || Tls::after(&own, &in_use)).await;
         let tls = tls
             .map_err(|error| error.to_string())?
             .map_err(|error| error.to_string())?;
@@ -209,6 +214,7 @@ impl InForce {
             // It gives back its locks.
             let _ = tokio::task::spawn_blocking(|| old.stop()).await;
         }
+        state.in_use = tls.as_ref().map(Tls::in_use).unwrap_or_default();
         match tls.map(Keeper::start).transpose() {
             Ok(keeper) => state.keeper = keeper,
             Err(error) => {

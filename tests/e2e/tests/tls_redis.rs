@@ -152,7 +152,17 @@ fn what_redis_has_is_served_while_it_is_away_even_after_a_start() {
     let first = serves(&client, &server);
     setup.redis.stop();
     assert_eq!(serves(&client, &server), first, "it stays in use");
+    // Even over a reload without the copies.
+    let [copies, hidden] = ["one", "hidden"].map(|name| setup.path().join(name));
+    std::fs::rename(&copies, &hidden).expect("moved");
+    server.expect_log(AWAY);
+    server.expect_log("the storage gives no certificate of this host");
+    server.signal(howdah_testkit::Signal::USR1);
+    server.wait_log("configuration loaded");
+    assert_eq!(serves(&client, &server), first, "it stays in use");
     server.stop();
+    std::fs::remove_dir_all(&copies).ok();
+    std::fs::rename(&hidden, &copies).expect("moved back");
 
     let server = setup.server("one", SITES).start();
     server.expect_log(AWAY);

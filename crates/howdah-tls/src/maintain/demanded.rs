@@ -11,7 +11,8 @@ use tokio::task::JoinSet;
 use super::{Job, LOOK, Renewer};
 use crate::ask::Permission;
 use crate::demand::{Certified, Demand, Wanted};
-use crate::tls::{Desk, Kind, Managed};
+use crate::storage::spread;
+use crate::tls::{Desk, Kind, Managed, Taken};
 
 /// How many names are asked about and looked for in the storage at a time.
 const AT_A_TIME: usize = 64;
@@ -31,15 +32,20 @@ impl Renewer {
     /// A task for each name; never ends.
     pub(super) async fn serve(
         self: Arc<Self>,
-        desk: Desk,
+        mut desk: Desk,
         mut wanted: mpsc::UnboundedReceiver<Wanted>,
     ) {
+        let taken = std::mem::take(&mut desk.taken);
         let clerk = Arc::new(Clerk {
             renewer: self,
             desk,
             places: Semaphore::new(AT_A_TIME),
         });
         let mut tasks = JoinSet::new();
+        for taken in taken {
+            let clerk = Arc::clone(&clerk);
+            tasks.spawn(async move { clerk.take_over(taken).await });
+        }
         loop {
             tokio::select! {
                 Some(wanted) = wanted.recv() => {
@@ -57,8 +63,27 @@ impl Clerk {
     async fn serve(&self, wanted: Wanted) {
         let (demand, name) = (Arc::clone(&wanted.demand), wanted.name.clone());
         if let Some((job, certified)) = self.begin(wanted).await {
-            self.keep(job, &demand, &name, &certified).await;
+            self.keep(job, &demand, &name, &certified, ASK_AGAIN).await;
         }
+    }
+
+    /// Goes on with a name that was served before this configuration.
+    async fn take_over(&self, taken: Taken) {
+        let Taken {
+            demand,
+            name,
+            managed,
+            certified,
+        } = taken;
+        // Not all at once; and soon, if there is another one that decides.
+        let within = if self.desk.same_asker {
+            ASK_AGAIN
+        } else {
+            LOOK
+        };
+        let ask_in = within.mul_f64(spread());
+        let job = Job::new(managed);
+        self.keep(job, &demand, &name, &certified, ask_in).await;
     }
 
     /// `None`: it has no certificate for now.
@@ -78,8 +103,15 @@ impl Clerk {
         Some((job, wanted.got(slot)))
     }
 
-    async fn keep(&self, mut job: Job, demand: &Demand, name: &str, certified: &Arc<Certified>) {
-        let mut ask_at = SystemTime::now() + ASK_AGAIN;
+    async fn keep(
+        &self,
+        mut job: Job,
+        demand: &Demand,
+        name: &str,
+        certified: &Arc<Certified>,
+        ask_in: Duration,
+    ) {
+        let mut ask_at = SystemTime::now() + ask_in;
         loop {
             let now = SystemTime::now();
             let left = job.next.min(ask_at).duration_since(now);
@@ -137,7 +169,8 @@ impl Clerk {
                 None,
             ),
             Ok(Source::Acme(acme)) => {
-                let (subject, stored) = self.desk.means.subject(name, acme);
+                let subject = self.desk.means.subject(name, acme);
+                let stored = subject.stored();
                 (Kind::Acme(subject), stored)
             }
             Ok(Source::Files(_) | Source::OnDemand) | Err(_) => return None,
@@ -234,7 +267,7 @@ mod tests {
         let slot = Arc::clone(&job.managed.slot);
         let (demand, clerk) = (&setup.demand, &setup.clerk);
         tokio::join!(
-            clerk.keep(job, demand, "a.test", &certified),
+            clerk.keep(job, demand, "a.test", &certified, ASK_AGAIN),
             answer(&setup.asked, "404 Not Found"),
         );
         assert!(!demand.has("a.test"));
@@ -257,7 +290,7 @@ mod tests {
             }
         };
         tokio::select! {
-            () = clerk.keep(job, demand, "a.test", &certified) => panic!("it is given up"),
+            () = clerk.keep(job, demand, "a.test", &certified, ASK_AGAIN) => panic!("it is given up"),
             () = renewed => {}
         }
         assert!(demand.is_current("a.test", &certified));
@@ -270,7 +303,7 @@ mod tests {
         certified.set_used(SystemTime::UNIX_EPOCH);
         setup
             .clerk
-            .keep(job, &setup.demand, "a.test", &certified)
+            .keep(job, &setup.demand, "a.test", &certified, ASK_AGAIN)
             .await;
         assert!(!setup.demand.has("a.test"));
     }

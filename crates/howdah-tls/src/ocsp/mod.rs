@@ -114,7 +114,9 @@ impl Stapler {
         question: &Question,
     ) -> Infallible {
         let name = question.name.as_str();
-        let mut current = self.kept(question);
+        // The storage may be away, and the certificate have been in use before this configuration.
+        let stapled = || key.ocsp.clone().and_then(|der| self.good(der, question));
+        let mut current = self.kept(question).or_else(stapled);
         let mut next = SystemTime::now();
         let mut failures = 0;
         if let Some(kept) = &current {
@@ -213,8 +215,12 @@ impl Stapler {
     /// A good answer of before that is still valid.
     fn kept(&self, question: &Question) -> Option<Answer> {
         let der = self.storage.as_ref()?.read(file(question)).ok()??;
-        let kept = self.check(der, question).ok()?;
-        (kept.verdict == Verdict::Good).then_some(kept)
+        self.good(der, question)
+    }
+
+    fn good(&self, der: Vec<u8>, question: &Question) -> Option<Answer> {
+        let answer = self.check(der, question).ok()?;
+        (answer.verdict == Verdict::Good).then_some(answer)
     }
 
     fn store(&self, question: &Question, der: Option<&[u8]>) {
