@@ -16,12 +16,13 @@ use rcgen::{CertificateParams, KeyPair};
 use rustls::crypto::CryptoProvider;
 
 use crate::account::{Credentials, KeptAccount};
+use crate::authority_client::{AuthorityClient, ClientError};
 use crate::certificate::{Certificate, CertificateError};
 use crate::challenge::{Challenges, Shown};
 use crate::kept::{Issued, Kept};
 use crate::remote::is_away;
 use crate::storage::Storage;
-use crate::{layout, lock, schedule};
+use crate::{TlsError, authority_client, layout, lock, schedule};
 
 /// The directory of the authority that is asked when no other is named.
 const LETS_ENCRYPT: &str = "https://acme-v02.api.letsencrypt.org/directory";
@@ -37,6 +38,8 @@ const POLL: RetryPolicy = RetryPolicy::new()
 pub(crate) enum AcmeError {
     #[error("{0}")]
     Protocol(#[from] instant_acme::Error),
+    #[error("{0}")]
+    Roots(#[from] TlsError),
     #[error("the authority could not check the name: {0}")]
     Refused(String),
     #[error(
@@ -58,10 +61,22 @@ pub(crate) enum AcmeError {
 }
 
 impl AcmeError {
-    /// Whether the authority was asked too often.
-    pub(crate) fn is_rate_limit(&self) -> bool {
-        self.problem_type()
-            .is_some_and(|kind| kind.ends_with(":rateLimited"))
+    /// How long the authority wants to be left alone; `None`: it has not said so.
+    pub(crate) fn wait(&self) -> Option<Duration> {
+        if let Some(ClientError::Later { after, .. }) = self.client() {
+            return Some((*after).clamp(schedule::RATE_LIMITED.0, schedule::RATE_LIMITED.1));
+        }
+        let limited = self
+            .problem_type()
+            .is_some_and(|kind| kind.ends_with(":rateLimited"));
+        limited.then_some(schedule::RATE_LIMITED.0)
+    }
+
+    fn client(&self) -> Option<&ClientError> {
+        match self {
+            Self::Protocol(instant_acme::Error::Other(error)) => error.downcast_ref(),
+            _ => None,
+        }
     }
 
     /// Whether it was the storage that did not answer, so that nobody was asked.
@@ -227,10 +242,16 @@ impl Subject {
             Err(_) => Identifier::Dns(self.host.clone()),
         }];
         let new = || NewOrder::new(&identifiers);
-        if let Some(id) = replaced.and_then(identifier)
-            && let Ok(order) = account.new_order(&new().replaces(id)).await
-        {
-            return Ok((account, order));
+        if let Some(id) = replaced.and_then(identifier) {
+            match account
+                .new_order(&new().replaces(id))
+                .await
+                .map_err(AcmeError::from)
+            {
+                Ok(order) => return Ok((account, order)),
+                Err(error) if error.wait().is_some() => return Err(error),
+                Err(_) => {}
+            }
         }
         // There is nothing to replace, or the authority knows no such thing, or it is replaced.
         let order = account.new_order(&new()).await?;
@@ -353,10 +374,9 @@ impl Subject {
     }
 
     fn builder(&self) -> Result<instant_acme::AccountBuilder, AcmeError> {
-        Ok(match &self.acme.root {
-            Some(root) => Account::builder_with_root(root)?,
-            None => Account::builder()?,
-        })
+        let roots = authority_client::roots(self.acme.root.as_deref())?;
+        let client = AuthorityClient::new(self.url(), roots).map_err(TlsError::from)?;
+        Ok(Account::builder_with_http(Box::new(client)))
     }
 
     /// How often in a row this name had no certificate, and until when nobody asks again. Kept in the

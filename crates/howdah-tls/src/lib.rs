@@ -22,6 +22,7 @@ mod account;
 mod acme;
 mod ask;
 mod authority;
+mod authority_client;
 #[cfg(test)]
 mod caddy_files;
 mod certificate;

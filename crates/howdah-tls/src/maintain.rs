@@ -241,7 +241,7 @@ async fn renew_acme(job: &mut Job, subject: &Subject) {
             }
             if renewal <= now {
                 // One of the clocks is wrong. Asking for another would go on for ever.
-                let next = put_off(job, subject, failures, false);
+                let next = put_off(job, subject, failures, None);
                 tracing::warn!(
                     target: "howdah::tls",
                     host,
@@ -256,7 +256,7 @@ async fn renew_acme(job: &mut Job, subject: &Subject) {
         Err(error) if error.is_storage_away() => job.wait_for_storage(),
         Err(error) => {
             job.away = 0;
-            let next = put_off(job, subject, failures, error.is_rate_limit());
+            let next = put_off(job, subject, failures, error.wait());
             tracing::warn!(
                 target: "howdah::tls",
                 host,
@@ -271,9 +271,9 @@ async fn renew_acme(job: &mut Job, subject: &Subject) {
 }
 
 /// Counts a failure more; answers when the next attempt is.
-fn put_off(job: &mut Job, subject: &Subject, failures: u32, rate_limited: bool) -> SystemTime {
+fn put_off(job: &mut Job, subject: &Subject, failures: u32, least: Option<Duration>) -> SystemTime {
     let failures = failures.saturating_add(1);
-    let wait = schedule::retry_after(failures, rate_limited, spread());
+    let wait = schedule::retry_after(failures, least, spread());
     job.next = SystemTime::now() + wait;
     subject.set_failures(failures, job.next);
     job.next

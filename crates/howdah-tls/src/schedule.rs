@@ -23,8 +23,9 @@ const OCSP_RETRY: u64 = 5;
 const OCSP_SOON: Duration = Duration::from_secs(10);
 /// How long at most an OCSP answer goes unchecked, however long it is valid.
 const OCSP_LATEST: Duration = Duration::from_secs(7 * 24 * HOUR);
-/// What an authority that says it was asked too often is given at least.
-const RATE_LIMITED: Duration = Duration::from_secs(HOUR);
+/// What an authority that says it was asked too often is given at least, and at most, whatever it says.
+pub(crate) const RATE_LIMITED: (Duration, Duration) =
+    (Duration::from_secs(HOUR), Duration::from_secs(24 * HOUR));
 
 /// After two thirds of its life.
 pub(crate) fn renew_at(not_before: SystemTime, not_after: SystemTime) -> SystemTime {
@@ -32,21 +33,18 @@ pub(crate) fn renew_at(not_before: SystemTime, not_after: SystemTime) -> SystemT
     not_before + life / 3 * 2
 }
 
-/// How long to wait after so many failures in a row. `spread`, from 0 to 1, lengthens it by up to a
+/// How long to wait after so many failures in a row, for `least` at least. `spread`, from 0 to 1, lengthens it by up to a
 /// tenth, so that servers that began together do not stay together.
-pub(crate) fn retry_after(failures: u32, rate_limited: bool, spread: f64) -> Duration {
+pub(crate) fn retry_after(failures: u32, least: Option<Duration>, spread: f64) -> Duration {
     let index = usize::try_from(failures.saturating_sub(1)).unwrap_or(usize::MAX);
     let seconds = RETRIES[index.min(RETRIES.len() - 1)];
-    let mut wait = Duration::from_secs(seconds);
-    if rate_limited {
-        wait = wait.max(RATE_LIMITED);
-    }
+    let wait = Duration::from_secs(seconds).max(least.unwrap_or_default());
     wait.mul_f64(1.0 + spread.clamp(0.0, 1.0) / 10.0)
 }
 
 /// The longest that [`retry_after`] has anybody wait.
 pub(crate) fn longest_retry() -> Duration {
-    retry_after(u32::MAX, true, 1.0)
+    retry_after(u32::MAX, Some(RATE_LIMITED.1), 1.0)
 }
 
 /// How long to wait for a storage that did not answer so many times in a row: from a second to a minute,
@@ -136,22 +134,22 @@ mod tests {
 
     #[test]
     fn waits_grow_and_end_growing() {
-        let waits: Vec<_> = (1..12)
-            .map(|count| retry_after(count, false, 0.0))
-            .collect();
+        let waits: Vec<_> = (1..12).map(|count| retry_after(count, None, 0.0)).collect();
         assert!(waits.is_sorted());
         assert_eq!(waits[0], Duration::from_secs(60));
         assert_eq!(waits.last(), Some(&Duration::from_secs(12 * HOUR)));
         assert_eq!(
-            retry_after(u32::MAX, false, 0.0),
+            retry_after(u32::MAX, None, 0.0),
             Duration::from_secs(12 * HOUR)
         );
-        assert_eq!(retry_after(1, true, 0.0), RATE_LIMITED);
-        assert_eq!(retry_after(1, false, 1.0), Duration::from_secs(66));
-        assert_eq!(retry_after(0, false, 5.0), Duration::from_secs(66));
+        let day = Duration::from_secs(24 * HOUR);
+        assert_eq!(retry_after(1, Some(day), 0.0), day);
+        assert_eq!(retry_after(1, Some(Duration::ZERO), 0.0), waits[0]);
+        assert_eq!(retry_after(1, None, 1.0), Duration::from_secs(66));
+        assert_eq!(retry_after(0, None, 5.0), Duration::from_secs(66));
         let longest = longest_retry();
-        assert!((1..12).all(|count| retry_after(count, true, 1.0) <= longest));
-        assert_eq!(longest, Duration::from_secs(12 * HOUR).mul_f64(1.1));
+        assert!((1..12).all(|count| retry_after(count, Some(day), 1.0) <= longest));
+        assert_eq!(longest, day.mul_f64(1.1));
         let first_hour: Duration = waits[..4].iter().sum();
         assert!(
             first_hour >= Duration::from_secs(50 * MINUTE),

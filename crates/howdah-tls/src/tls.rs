@@ -17,6 +17,7 @@ use crate::acceptor::{Acceptor, Entry, Supply};
 use crate::acme::{self, Proof, Subject};
 use crate::ask::Asker;
 use crate::authority::{Authority, AuthorityError};
+use crate::authority_client;
 use crate::certificate::{Certificate, CertificateError, covers};
 use crate::challenge::{Challenges, HttpProofs};
 use crate::demand::{Certified, Demand, Wanted};
@@ -96,12 +97,12 @@ pub enum TlsError {
         name: String,
     },
     /// `acme_ca_root` and the like.
-    #[error("{}: {source}; `acme_ca_root` is a PEM file with a certificate", file.display())]
+    #[error("{}: {reason}; `acme_ca_root` is a PEM file with a certificate", file.display())]
     AcmeRoot {
         /// Which one.
         file: PathBuf,
-        /// The system's reason.
-        source: std::io::Error,
+        /// What is wrong.
+        reason: String,
     },
 }
 
@@ -424,10 +425,7 @@ impl Builder<'_> {
     /// Handshakes are looked at for this authority's checks from now on.
     fn use_acme(&mut self, acme: &Acme) -> Result<(), TlsError> {
         if let Some(root) = &acme.root {
-            std::fs::read(root).map_err(|source| TlsError::AcmeRoot {
-                file: root.clone(),
-                source,
-            })?;
+            authority_client::roots(Some(root))?;
         }
         self.challenges = Some(self.means()?.challenges.clone());
         Ok(())
