@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime};
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
@@ -19,6 +19,7 @@ use crate::account::{Credentials, KeptAccount};
 use crate::authority_client::{AuthorityClient, ClientError};
 use crate::certificate::{Certificate, CertificateError};
 use crate::challenge::{Challenges, Shown};
+use crate::failures::Failures;
 use crate::kept::{Issued, Kept};
 use crate::remote::is_away;
 use crate::storage::Storage;
@@ -379,31 +380,23 @@ impl Subject {
         Ok(Account::builder_with_http(Box::new(client)))
     }
 
-    /// How often in a row this name had no certificate, and until when nobody asks again. Kept in the
-    /// storage, so that a server that is started again and again does not ask each time. A time that is
-    /// further ahead than any wait is of a clock that was wrong, and is over.
-    pub(crate) fn failures(&self) -> (u32, SystemTime) {
-        let latest = SystemTime::now() + schedule::longest_retry();
-        let kept = self.storage.read(self.failures_file()).ok().flatten();
-        let read = || {
-            let text = String::from_utf8(kept?).ok()?;
-            let (count, until) = text.trim().split_once(' ')?;
-            let until = Duration::from_secs(until.parse().ok()?);
-            Some((count.parse().ok()?, UNIX_EPOCH.checked_add(until)?))
-        };
-        let (count, until) = read().unwrap_or((0, UNIX_EPOCH));
-        (count, if until > latest { UNIX_EPOCH } else { until })
+    /// Of this name in a row.
+    pub(crate) fn failures(&self) -> Failures {
+        let kept = self.storage.read(layout::failures(self.url(), &self.host));
+        let text = kept
+            .ok()
+            .flatten()
+            .and_then(|kept| String::from_utf8(kept).ok());
+        text.and_then(|text| Failures::parse(&text, SystemTime::now()))
+            .unwrap_or_default()
     }
 
-    /// Keeps the number of failures; none forgets them.
-    pub(crate) fn set_failures(&self, count: u32, until: SystemTime) {
-        let file = self.failures_file();
-        let since = until.duration_since(UNIX_EPOCH).unwrap_or_default();
-        let result = if count == 0 {
-            self.storage.remove(&file)
-        } else {
-            let text = format!("{count} {}\n", since.as_secs());
-            self.storage.write(&file, text.as_bytes())
+    /// Keeps them; none forgets them.
+    pub(crate) fn set_failures(&self, failures: Option<&Failures>) {
+        let file = layout::failures(self.url(), &self.host);
+        let result = match failures {
+            None => self.storage.remove(&file),
+            Some(failures) => self.storage.write(&file, failures.text().as_bytes()),
         };
         // Of one that is away it was said.
         if let Err(error) = result
@@ -414,8 +407,9 @@ impl Subject {
         }
     }
 
-    fn failures_file(&self) -> PathBuf {
-        layout::failures(self.url(), &self.host)
+    /// Where they are, for messages.
+    pub(crate) fn failures_path(&self) -> PathBuf {
+        self.storage.path(layout::failures(self.url(), &self.host))
     }
 }
 

@@ -7,7 +7,7 @@
 //! certificates/ISSUER/NAME/NAME.json     for which names it is, and who issued it
 //! acme/ISSUER/users/EMAIL/USER.key       the key of the account
 //! acme/ISSUER/users/EMAIL/USER.json      the account, as the authority knows it
-//! acme/ISSUER/NAME.failed                this server's own: see `Subject::failures`
+//! acme/ISSUER/NAME.failed                this server's own: see `failures`
 //! ```
 
 use std::path::{Path, PathBuf};

@@ -29,6 +29,7 @@ mod certificate;
 mod challenge;
 mod demand;
 mod directory;
+mod failures;
 mod file_lock;
 mod in_use;
 mod kept;

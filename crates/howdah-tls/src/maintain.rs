@@ -16,6 +16,7 @@ use tokio::task::JoinSet;
 use crate::acme::Subject;
 use crate::authority::Authority;
 use crate::certificate::{Certificate, date};
+use crate::failures::Failures;
 use crate::schedule;
 use crate::storage::spread;
 use crate::tls::{Desk, Kind, Managed, Tls, load_files};
@@ -47,6 +48,8 @@ struct Job {
     away: u32,
     /// The authority has revoked it, so another is due.
     revoked: bool,
+    /// It was said that it waits.
+    told: bool,
 }
 
 /// When files were changed, and their sizes.
@@ -92,6 +95,8 @@ struct Renewer {
     authority: Option<Authority>,
     /// By the authority's directory: one that does not answer does not take the turns of another.
     orders: HashMap<String, Semaphore>,
+    /// When the server was started or its configuration loaded.
+    since: SystemTime,
 }
 
 impl Renewer {
@@ -106,6 +111,7 @@ impl Renewer {
             provider: Arc::clone(&tls.provider),
             authority: tls.authority.clone(),
             orders: urls.chain(demanded).map(turns).collect(),
+            since: SystemTime::now(),
         }
     }
 
@@ -122,6 +128,7 @@ impl Renewer {
     }
 
     async fn keep_one(&self, mut job: Job) -> Infallible {
+        job.tell_expired();
         loop {
             job.heed_clock(SystemTime::now());
             job.heed_revocation();
@@ -149,7 +156,7 @@ impl Renewer {
                     Some(orders) => orders.acquire().await.ok(),
                     None => None,
                 };
-                renew_acme(job, &subject).await;
+                renew_acme(job, &subject, self.since).await;
             }
         }
     }
@@ -199,13 +206,16 @@ impl Renewer {
     }
 }
 
-async fn renew_acme(job: &mut Job, subject: &Subject) {
+async fn renew_acme(job: &mut Job, subject: &Subject, since: SystemTime) {
     let now = SystemTime::now();
-    let (failures, until) = subject.failures();
-    if until > now {
-        job.next = until.min(now + LOOK);
+    let before = subject.failures();
+    let free_at = before.free_at(since);
+    if free_at > now {
+        job.tell_waiting(subject, &before, free_at);
+        job.next = free_at.min(now + LOOK);
         return;
     }
+    let failures = before.count;
     if let Some(current) = job.managed.current.clone() {
         if job.advice_at <= now {
             take_advice(job, subject, &current).await;
@@ -230,6 +240,7 @@ async fn renew_acme(job: &mut Job, subject: &Subject) {
             let now = SystemTime::now();
             let renewal = renewal(Some(&certificate));
             job.away = 0;
+            job.told = false;
             job.advised = None;
             job.advice_at = now + ADVICE;
             job.next = renewal.min(job.advice_at);
@@ -241,7 +252,9 @@ async fn renew_acme(job: &mut Job, subject: &Subject) {
             }
             if renewal <= now {
                 // One of the clocks is wrong. Asking for another would go on for ever.
-                let next = put_off(job, subject, failures, None);
+                // Nor does a start, since this is as if the authority had said so.
+                let reason = "the new certificate was to be renewed already".to_owned();
+                let next = put_off(job, subject, failures, Some(Duration::ZERO), reason);
                 tracing::warn!(
                     target: "howdah::tls",
                     host,
@@ -249,14 +262,14 @@ async fn renew_acme(job: &mut Job, subject: &Subject) {
                     "the new certificate is to be renewed already: check this machine's clock",
                 );
             } else if failures > 0 {
-                subject.set_failures(0, now);
+                subject.set_failures(None);
             }
         }
         // That was said, and no authority has refused anything.
         Err(error) if error.is_storage_away() => job.wait_for_storage(),
         Err(error) => {
             job.away = 0;
-            let next = put_off(job, subject, failures, error.wait());
+            let next = put_off(job, subject, failures, error.wait(), error.to_string());
             tracing::warn!(
                 target: "howdah::tls",
                 host,
@@ -270,12 +283,26 @@ async fn renew_acme(job: &mut Job, subject: &Subject) {
     }
 }
 
-/// Counts a failure more; answers when the next attempt is.
-fn put_off(job: &mut Job, subject: &Subject, failures: u32, least: Option<Duration>) -> SystemTime {
-    let failures = failures.saturating_add(1);
-    let wait = schedule::retry_after(failures, least, spread());
-    job.next = SystemTime::now() + wait;
-    subject.set_failures(failures, job.next);
+/// Counts a failure more; answers when the next attempt is. `least`: so long the authority wants to be left
+/// alone.
+fn put_off(
+    job: &mut Job,
+    subject: &Subject,
+    failures: u32,
+    least: Option<Duration>,
+    reason: String,
+) -> SystemTime {
+    let count = failures.saturating_add(1);
+    let at = SystemTime::now();
+    job.next = at + schedule::retry_after(count, least, spread());
+    job.told = true;
+    subject.set_failures(Some(&Failures {
+        count,
+        until: job.next,
+        at,
+        limited: least.is_some(),
+        reason,
+    }));
     job.next
 }
 
@@ -311,14 +338,10 @@ impl Job {
                 now + LOOK_AT_FILES
             }
             Kind::Internal { .. } => renewal(managed.current.as_ref()),
-            Kind::Acme(subject) => {
-                let (_, until) = subject.failures();
-                let due = match &managed.current {
-                    Some(current) => renewal(Some(current)).min(advice_at),
-                    None => renewal(None),
-                };
-                due.max(until)
-            }
+            Kind::Acme(_) => match &managed.current {
+                Some(current) => renewal(Some(current)).min(advice_at),
+                None => renewal(None),
+            },
         };
         Self {
             managed,
@@ -329,6 +352,7 @@ impl Job {
             advice_at,
             away: 0,
             revoked: false,
+            told: false,
         }
     }
 
@@ -352,6 +376,36 @@ impl Job {
         if self.managed.slot.take_revocation() {
             self.revoked = true;
             self.next = SystemTime::now();
+        }
+    }
+
+    /// Before its first turn.
+    fn tell_expired(&self) {
+        if let (Kind::Acme(subject), Some(current)) = (&self.managed.kind, &self.managed.current)
+            && current.not_after < SystemTime::now()
+        {
+            tracing::warn!(
+                target: "howdah::tls",
+                host = subject.host,
+                until = date(current.not_after),
+                "the kept certificate has expired, and is served until there is another",
+            );
+        }
+    }
+
+    /// Once: the log may be of another start than what failed.
+    fn tell_waiting(&mut self, subject: &Subject, failures: &Failures, next: SystemTime) {
+        if !std::mem::replace(&mut self.told, true) {
+            tracing::warn!(
+                target: "howdah::tls",
+                host = subject.host,
+                authority = subject.url(),
+                failures = failures.count,
+                error = failures.reason,
+                next = date(next),
+                file = %subject.failures_path().display(),
+                "the authority is not asked for a certificate before `next`, as it failed before; to have it asked at once, remove `file` and reload",
+            );
         }
     }
 

@@ -253,6 +253,17 @@ fn a_client_that_comes_for_a_name_waits_for_its_certificate() {
     assert_eq!(setup.acme.tried().len(), 2);
 }
 
+/// The authority comes to this server, over HTTP.
+fn check_over_http(setup: &Setup, server: &Server) {
+    let [_, http] = *server.addresses() else {
+        panic!("two listeners: {:?}", server.addresses())
+    };
+    setup.acme.check_at(Ports {
+        http: Some(http),
+        https: None,
+    });
+}
+
 #[test]
 fn an_authority_that_has_enough_is_left_alone() {
     let setup = Setup::new();
@@ -269,15 +280,35 @@ fn an_authority_that_has_enough_is_left_alone() {
     server.stop();
     let failed = std::fs::read_to_string(setup.kept("acme").join("shop.example.com.failed"));
     let failed = failed.expect("it is kept");
-    let (count, until) = failed.trim().split_once(' ').expect("two numbers");
+    let first = failed.lines().next().expect("a line");
+    let (count, until) = first.split_once(' ').expect("two numbers");
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let left = until.parse::<u64>().expect("a time") - now.expect("after 1970").as_secs();
     assert_eq!(count, "1");
     assert!((3000..4000).contains(&left), "{left} s");
-    // A start within this time does not ask.
+    // A start within this time does not ask, and says so.
     let server = setup.server(&sites).start();
+    let line = server.wait_log("the authority is not asked for a certificate before");
+    assert!(
+        line.raw.contains("rateLimited") && line.raw.contains(".failed"),
+        "{}",
+        line.raw
+    );
     server.stop();
     assert_eq!(setup.acme.tried(), [None]);
+}
+
+#[test]
+fn a_start_asks_for_what_failed_before() {
+    let setup = Setup::new();
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let now = now.expect("after 1970").as_secs();
+    // An even number, so that the first proof has its turn.
+    let text = format!("6 {}\n{} failed no route\n", now + 14_000, now - 3600);
+    put(&setup.kept("acme").join("shop.example.com.failed"), &text);
+    let server = setup.server(&format!("{SECRET}{OPEN}")).start();
+    check_over_http(&setup, &server);
+    server.wait_log("certificate obtained");
 }
 
 #[test]

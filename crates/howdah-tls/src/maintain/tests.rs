@@ -130,11 +130,51 @@ fn a_time_in_the_storage_that_is_too_far_ahead_is_over() {
         panic!("{managed:?}");
     };
     let now = SystemTime::now();
-    subject.set_failures(9, now + 12 * HOUR);
-    let (count, until) = subject.failures();
-    assert!(count == 9 && until > now + 11 * HOUR);
-    subject.set_failures(9, now + 365 * 24 * HOUR);
-    assert_eq!(subject.failures(), (9, SystemTime::UNIX_EPOCH));
+    let set = |until| {
+        subject.set_failures(Some(&Failures {
+            count: 9,
+            until,
+            ..Failures::default()
+        }));
+        subject.failures()
+    };
+    let kept = set(now + 12 * HOUR);
+    assert!(kept.count == 9 && kept.until > now + 11 * HOUR);
+    assert_eq!(set(now + 365 * 24 * HOUR).until, SystemTime::UNIX_EPOCH);
+    subject.set_failures(None);
+    assert_eq!(subject.failures(), Failures::default());
+}
+
+#[tokio::test]
+async fn a_start_waits_for_the_authority_only_if_it_said_so() {
+    let directory = tempfile::tempdir().expect("a directory");
+    // Nobody is there.
+    let by_acme = acme("b.test", "https://127.0.0.1:1/dir".to_owned());
+    let tls = of_sites(&directory, vec![by_acme]);
+    let mut job = Job::new(managed(&tls, 0));
+    let Kind::Acme(subject) = &job.managed.kind else {
+        panic!("{:?}", job.managed);
+    };
+    let subject = subject.clone();
+    let now = SystemTime::now();
+    let mut failures = Failures {
+        count: 7,
+        until: now + 2 * HOUR,
+        at: now - HOUR,
+        limited: true,
+        reason: "not now".to_owned(),
+    };
+    subject.set_failures(Some(&failures));
+    renew_acme(&mut job, &subject, now).await;
+    assert!(job.told && job.next > now, "it waits, and says so");
+    assert_eq!(subject.failures().count, 7);
+    failures.limited = false;
+    subject.set_failures(Some(&failures));
+    renew_acme(&mut job, &subject, now).await;
+    let now = subject.failures();
+    assert_eq!(now.count, 8);
+    let reason = "https://127.0.0.1:1/dir: Connection refused";
+    assert!(now.reason.starts_with(reason), "{}", now.reason);
 }
 
 #[test]
