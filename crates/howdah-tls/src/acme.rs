@@ -165,15 +165,14 @@ impl Subject {
             return Err(AcmeError::LockLost);
         }
         let certificate = kept.check(&issued)?;
-        match kept.store(&issued) {
+        if let Err(error) = kept.store(&issued) {
             // It was hard to come by, and this machine has it.
-            Err(error) if is_away(&error) => tracing::warn!(
+            tracing::warn!(
                 target: "howdah::tls",
                 host = self.host,
                 %error,
-                "a new certificate is served here, but others do not find it in the storage",
-            ),
-            result => result?,
+                "a new certificate is served, but it is not in the storage: neither others nor another start find it there",
+            );
         }
         Ok((certificate, true))
     }
@@ -403,7 +402,7 @@ impl Subject {
             && !is_away(&error)
         {
             let file = self.storage.path(&file);
-            tracing::warn!(target: "howdah::tls", file = %file.display(), %error, "cannot be written");
+            tracing::warn!(target: "howdah::tls", file = %file.display(), error = %crate::directory::reason(&error), "cannot be written");
         }
     }
 

@@ -16,6 +16,7 @@ use rustls::pki_types::pem::PemObject;
 use time::OffsetDateTime;
 
 use crate::certificate::{Certificate, CertificateError};
+use crate::directory::reason;
 use crate::remote::is_away;
 use crate::schedule;
 use crate::storage::Storage;
@@ -35,7 +36,7 @@ const BACKDATED: Duration = Duration::from_secs(60);
 #[non_exhaustive]
 pub enum AuthorityError {
     /// Its files cannot be read or written.
-    #[error("{}: {source}; the internal authority keeps its keys there: set `storage file_system PATH`", file.display())]
+    #[error("{}: {}; the internal authority keeps its keys there: set `storage file_system PATH`", file.display(), reason(source))]
     Storage {
         /// Which one.
         file: PathBuf,
@@ -211,10 +212,14 @@ impl Authority {
     }
 
     fn broken(&self, file: &str, reason: String) -> AuthorityError {
-        AuthorityError::Broken {
-            file: self.storage.path(file),
-            reason,
-        }
+        let file = self.storage.path(file);
+        // What is wrong with a certificate may be told with its file.
+        let twice = format!("{}: ", file.display());
+        let reason = match reason.strip_prefix(&twice) {
+            Some(rest) => rest.to_owned(),
+            None => reason,
+        };
+        AuthorityError::Broken { file, reason }
     }
 }
 
@@ -362,9 +367,8 @@ mod tests {
         let file = directory.path().join(ROOT);
         std::fs::write(&file, "nonsense").expect("written");
         let error = authority.issue("a.test", HOUR).expect_err("broken");
-        assert!(
-            error.to_string().contains(&file.display().to_string()),
-            "{error}"
-        );
+        let told = error.to_string();
+        let file = file.display().to_string();
+        assert_eq!(told.matches(&file).count(), 1, "{told}");
     }
 }

@@ -37,7 +37,7 @@ impl Drop for Shown {
     fn drop(&mut self) {
         if let Err(error) = self.storage.remove(&self.file) {
             let file = self.storage.path(&self.file);
-            tracing::warn!(file = %file.display(), %error, "an old proof cannot be removed");
+            tracing::warn!(file = %file.display(), error = %crate::directory::reason(&error), "an old proof cannot be removed");
         }
     }
 }

@@ -26,6 +26,28 @@ impl Readers {
     }
 }
 
+/// An error with the place where it was. The storage is passed on by many, and few of them know it.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {error}", path.display())]
+struct At {
+    path: PathBuf,
+    error: io::Error,
+}
+
+impl At {
+    /// Of the same kind.
+    fn of(path: &Path, error: io::Error) -> io::Error {
+        let path = path.to_owned();
+        io::Error::new(error.kind(), Self { path, error })
+    }
+}
+
+/// An error without the place where it was, for messages that have that already.
+pub(crate) fn reason(error: &io::Error) -> &(dyn std::error::Error + 'static) {
+    let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<At>());
+    inner.map_or(error, |at| &at.error)
+}
+
 /// See the module.
 #[derive(Debug, Clone)]
 pub(crate) struct Directory {
@@ -43,10 +65,11 @@ impl Directory {
 
     /// The file's bytes; `None` if there is no such file.
     pub(crate) fn read(&self, relative: impl AsRef<Path>) -> io::Result<Option<Vec<u8>>> {
-        match fs::read(self.path(relative)) {
+        let path = self.path(relative);
+        match fs::read(&path) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
+            Err(error) => Err(At::of(&path, error)),
         }
     }
 
@@ -59,7 +82,9 @@ impl Directory {
     ) -> io::Result<()> {
         let path = self.path(relative);
         let temporary = Self::temporary(&path, bytes, readers)?;
-        fs::rename(&temporary, &path).inspect_err(|_| drop(fs::remove_file(&temporary)))
+        fs::rename(&temporary, &path)
+            .inspect_err(|_| drop(fs::remove_file(&temporary)))
+            .map_err(|error| At::of(&path, error))
     }
 
     /// Creates a file unless there is one; answers whether it did.
@@ -70,16 +95,19 @@ impl Directory {
         let linked = fs::hard_link(&temporary, &path);
         let removed = fs::remove_file(&temporary);
         match linked {
-            Ok(()) => removed.map(|()| true),
+            Ok(()) => removed
+                .map(|()| true)
+                .map_err(|error| At::of(&temporary, error)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
-            Err(error) => Err(error),
+            Err(error) => Err(At::of(&path, error)),
         }
     }
 
     /// Removes a file; it may be gone already.
     pub(crate) fn remove(&self, relative: impl AsRef<Path>) -> io::Result<()> {
-        match fs::remove_file(self.path(relative)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        let path = self.path(relative);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(At::of(&path, error)),
             _ => Ok(()),
         }
     }
@@ -88,7 +116,8 @@ impl Directory {
     fn temporary(path: &Path, bytes: &[u8], readers: Readers) -> io::Result<PathBuf> {
         if let Some(directory) = path.parent() {
             let mut builder = DirBuilder::new();
-            builder.recursive(true).mode(DIRECTORY).create(directory)?;
+            let made = builder.recursive(true).mode(DIRECTORY).create(directory);
+            made.map_err(|error| At::of(directory, error))?;
         }
         let mut name = path.as_os_str().to_owned();
         name.push(format!(".{}.new", unique()));
@@ -98,9 +127,12 @@ impl Directory {
             .write(true)
             .create_new(true)
             .mode(readers.mode())
-            .open(&temporary)?;
+            .open(&temporary)
+            .map_err(|error| At::of(path, error))?;
         let written = file.write_all(bytes).and_then(|()| file.sync_all());
-        written.inspect_err(|_| drop(fs::remove_file(&temporary)))?;
+        written
+            .inspect_err(|_| drop(fs::remove_file(&temporary)))
+            .map_err(|error| At::of(path, error))?;
         Ok(temporary)
     }
 }
@@ -144,5 +176,11 @@ mod tests {
         assert_eq!(left, 3, "no temporary file is left");
         directory.remove("a/d.pem").expect("removed");
         directory.remove("a/d.pem").expect("gone already");
+        // An error says where it was.
+        let wrong = directory.write("a/b.pem/c", b"six", Readers::Owner);
+        let error = wrong.expect_err("that is a file");
+        let path = directory.path("a/b.pem").display().to_string();
+        assert!(error.to_string().starts_with(&path), "{error}");
+        assert!(!reason(&error).to_string().contains(&path), "{error}");
     }
 }

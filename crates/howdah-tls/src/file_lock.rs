@@ -116,7 +116,7 @@ impl Lock {
                         // A disk that is full or gone for a moment; others wait for long.
                         Err(error) => tracing::warn!(
                             file = %storage.path(&file).display(),
-                            %error,
+                            error = %crate::directory::reason(&error),
                             "a lock cannot be kept up",
                         ),
                     }
@@ -163,7 +163,7 @@ impl Drop for Lock {
         if let Err(error) = removed {
             tracing::warn!(
                 file = %self.storage.path(&self.file).display(),
-                %error,
+                error = %crate::directory::reason(&error),
                 "a lock cannot be released; others wait until it is stale",
             );
         }

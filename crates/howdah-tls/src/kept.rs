@@ -233,7 +233,7 @@ impl<'a> Kept<'a> {
             && !is_away(&error)
         {
             let file = self.storage.path(&old);
-            tracing::warn!(target: "howdah::tls", file = %file.display(), %error, "an old certificate cannot be removed");
+            tracing::warn!(target: "howdah::tls", file = %file.display(), error = %crate::directory::reason(&error), "an old certificate cannot be removed");
         }
     }
 }

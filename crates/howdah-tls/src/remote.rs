@@ -214,7 +214,12 @@ impl Remote {
 
     /// Notes that it does not answer, and says so once.
     fn silent(&self, state: &mut State, error: &RedisError) -> io::Error {
-        let reason = error.to_string();
+        let reason = if error.is_timeout() {
+            // The system calls it "temporarily unavailable".
+            format!("no answer within {} s", self.timeout.as_secs_f32())
+        } else {
+            error.to_string()
+        };
         let silence = Silence {
             until: Instant::now() + REST,
             reason: reason.clone(),
@@ -270,6 +275,21 @@ mod tests {
     use howdah_testkit::Redis as Server;
 
     use super::*;
+
+    #[test]
+    fn a_server_that_says_nothing_is_told_so() {
+        let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let config = Redis {
+            port: silent.local_addr().expect("bound").port(),
+            timeout: Duration::from_millis(100),
+            ..Redis::default()
+        };
+        let remote = Remote::new(&config).expect("valid");
+        let error = remote.get("x").expect_err("silent");
+        assert!(is_away(&error));
+        let told = error.to_string();
+        assert!(told.contains("no answer within 0.1 s"), "{told}");
+    }
 
     #[test]
     fn values_are_kept_below_the_prefix() {

@@ -128,7 +128,7 @@ impl Shared {
             tracing::warn!(
                 target: "howdah::tls",
                 file = %copies.path(relative).display(),
-                %error,
+                error = %crate::directory::reason(&error),
                 "no copy of certificates can be kept here, so a start while Redis is away has none; name a \
                  directory with `root` in `storage redis`",
             );

@@ -312,6 +312,24 @@ fn a_start_asks_for_what_failed_before() {
 }
 
 #[test]
+fn a_certificate_that_cannot_be_kept_is_served() {
+    let setup = Setup::new();
+    // Where the folder of the host's certificate would be.
+    put(&setup.kept("certificates").join(HOST), "a file");
+    let server = setup.server(&format!("{SECRET}{OPEN}")).start();
+    server.expect_log("a kept certificate cannot be used");
+    check_over_http(&setup, &server);
+    let line = server.wait_log("it is not in the storage");
+    let folder = setup.kept("certificates").join(HOST);
+    let folder = folder.display().to_string();
+    assert!(line.raw.contains(&folder), "{}", line.raw);
+    server.wait_log("certificate obtained");
+    let client = Client::trusting(&setup.acme.root());
+    let answer = client.get(server.address(), HOST, "/").expect("an answer");
+    answer.assert(200, "secret");
+}
+
+#[test]
 fn a_name_that_cannot_be_checked_has_no_certificate() {
     let setup = Setup::new();
     let server = setup.server(&format!("{SECRET}{OPEN}")).start();

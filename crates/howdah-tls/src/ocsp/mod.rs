@@ -239,7 +239,7 @@ impl Stapler {
         };
         if let Err(error) = stored {
             let file = storage.path(&file);
-            tracing::debug!(target: "howdah::tls", file = %file.display(), %error, "the OCSP response is not kept for the next start");
+            tracing::debug!(target: "howdah::tls", file = %file.display(), error = %crate::directory::reason(&error), "the OCSP response is not kept for the next start");
         }
     }
 }
