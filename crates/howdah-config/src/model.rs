@@ -21,7 +21,7 @@ pub use crate::map::{Map, MapInput, MapOutput, MapPart, MapRow};
 pub use crate::matching::{
     Comparison, Expression, Network, NetworkError, Operand, Protocol, Regexp, TextTest,
 };
-pub use crate::placeholder::{FileMatch, Part, Placeholder, Template};
+pub use crate::placeholder::{ClientPart, FileMatch, Part, Placeholder, Template};
 pub use crate::privileges::{User, UserError};
 pub use crate::proxy::{
     Balance, CopyHeaders, FastCgi, ForwardAuth, HealthCheck, Intercept, InterceptAction,

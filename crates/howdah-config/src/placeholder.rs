@@ -84,6 +84,8 @@ pub enum Placeholder {
     TlsVersion,
     /// `{tls_cipher}`: the suite by its IANA name; empty without encryption and over HTTP/3.
     TlsCipher,
+    /// `{tls_client_subject}` and the like: empty where no client certificate was asked for or shown.
+    TlsClient(ClientPart),
     /// `{http.vars.trace_id}`: empty without `tracing`.
     TraceId,
     /// `{http.vars.span_id}`: empty without `tracing`.
@@ -130,6 +132,23 @@ pub enum Placeholder {
     ResponseHeader(String),
     /// `{upstream_hostport}`: only in `header_up`.
     Upstream,
+}
+
+/// Of a client's certificate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClientPart {
+    /// Whom it is for, in the form of RFC 4514.
+    Subject,
+    /// Who issued it, in the same form.
+    Issuer,
+    /// Its serial number, in decimal.
+    Serial,
+    /// Its SHA-256, in hexadecimal.
+    Fingerprint,
+    /// The whole in PEM.
+    Pem,
+    /// The whole in base64, on one line.
+    Der,
 }
 
 /// `{file_match.*}`.

@@ -2,7 +2,7 @@
 
 use crate::contents;
 use crate::error::{Error, ErrorKind};
-use crate::model::{FileMatch, Part, Placeholder, Template};
+use crate::model::{ClientPart, FileMatch, Part, Placeholder, Template};
 use crate::table::{bad_value, nearest};
 use crate::tree::Word;
 
@@ -190,6 +190,42 @@ pub(crate) const PLACEHOLDERS: &[Known] = &[
         "The cipher suite, empty without encryption and over HTTP/3.",
         "tls_cipher",
         "http.request.tls.cipher_suite"
+    ),
+    plain!(
+        TlsClient(ClientPart::Subject),
+        "Whom the client's certificate is for, `CN=member,O=Club`; empty without `client_auth` and without one.",
+        "tls_client_subject",
+        "http.request.tls.client.subject"
+    ),
+    plain!(
+        TlsClient(ClientPart::Issuer),
+        "Who issued it, in the same form.",
+        "tls_client_issuer",
+        "http.request.tls.client.issuer"
+    ),
+    plain!(
+        TlsClient(ClientPart::Serial),
+        "Its serial number, in decimal.",
+        "tls_client_serial",
+        "http.request.tls.client.serial"
+    ),
+    plain!(
+        TlsClient(ClientPart::Fingerprint),
+        "Its SHA-256, in hexadecimal.",
+        "tls_client_fingerprint",
+        "http.request.tls.client.fingerprint"
+    ),
+    plain!(
+        TlsClient(ClientPart::Pem),
+        "All of it in PEM, on several lines.",
+        "tls_client_certificate_pem",
+        "http.request.tls.client.certificate_pem"
+    ),
+    plain!(
+        TlsClient(ClientPart::Der),
+        "All of it in base64, on one line: for a header field of an upstream.",
+        "tls_client_certificate_der_base64",
+        "http.request.tls.client.certificate_der_base64"
     ),
     plain!(
         TraceId,
@@ -408,12 +444,6 @@ pub(crate) const UNSUPPORTED: &[&str] = &[
     "system.wd",
     "time.now",
     "time.now.",
-    "tls_client_certificate_der_base64",
-    "tls_client_certificate_pem",
-    "tls_client_fingerprint",
-    "tls_client_issuer",
-    "tls_client_serial",
-    "tls_client_subject",
 ];
 
 /// Splits a word at its placeholders. Braces around anything that could not be a name (JSON, CSS)

@@ -59,8 +59,8 @@ fn names_have_hints() {
             "2:9: unknown placeholder `{something}`; write `\\{something\\}` for the text itself",
         ),
         (
-            "respond {tls_client_subject}",
-            "2:9: the placeholder `{tls_client_subject}` is not supported in this version",
+            "respond {http.request.tls.resumed}",
+            "2:9: the placeholder `{http.request.tls.resumed}` is not supported in this version",
         ),
         (
             "respond {path.x}",

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use howdah_cgi::Input;
+use howdah_tls::ClientCertificate;
 use http::{HeaderMap, Method, Response, Uri, Version};
 
 use crate::endpoint::Endpoint;
@@ -160,4 +161,46 @@ pub struct Tls {
     /// The host that requests must be for: the one that the client asked for when it connected,
     /// empty if it asked for none. `None`: any.
     pub host: Option<Box<str>>,
+    /// Who the client is, where the site asks; its certificate was verified.
+    pub client: TlsClient,
+}
+
+/// What a client has shown of itself.
+#[derive(Debug, Clone, Default)]
+pub enum TlsClient {
+    /// Nobody asked.
+    #[default]
+    Unasked,
+    /// No certificate, which the site allows.
+    Nobody,
+    /// A certificate.
+    Verified(Rc<ClientCertificate>),
+}
+
+impl TlsClient {
+    /// The certificate, if there is one.
+    #[must_use]
+    pub fn certificate(&self) -> Option<&ClientCertificate> {
+        match self {
+            Self::Verified(certificate) => Some(certificate),
+            Self::Unasked | Self::Nobody => None,
+        }
+    }
+
+    /// The CGI variables of it, by the names that they have in nginx and Apache, before `others`.
+    pub(crate) fn variables(&self, others: Vec<(String, String)>) -> Vec<(String, String)> {
+        let known = match self {
+            Self::Unasked => return others,
+            Self::Nobody => vec![("SSL_CLIENT_VERIFY", "NONE")],
+            Self::Verified(certificate) => vec![
+                ("SSL_CLIENT_VERIFY", "SUCCESS"),
+                ("SSL_CLIENT_S_DN", certificate.subject.as_str()),
+                ("SSL_CLIENT_I_DN", certificate.issuer.as_str()),
+                ("SSL_CLIENT_M_SERIAL", certificate.serial.as_str()),
+            ],
+        };
+        let known = known.into_iter();
+        let known = known.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        known.chain(others).collect()
+    }
 }

@@ -181,7 +181,10 @@ impl<A: Application> Performer<'_, A> {
             connection: Rc::clone(self.connection),
             pool: job.pool,
             script: job.script,
-            env: job.env,
+            env: match &self.connection.tls {
+                Some(tls) => tls.client.variables(job.env),
+                None => job.env,
+            },
             remote_user: asked.user.as_deref().map(str::to_owned),
             progress,
             hub: job

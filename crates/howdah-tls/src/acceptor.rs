@@ -157,6 +157,15 @@ impl Acceptor {
         answer.unwrap_or_else(|| Arc::clone(&self.refusal))
     }
 
+    /// Whether clients that ask for this name, at this address, are asked for certificates.
+    pub fn asks_clients(&self, name: Option<&str>, local: IpAddr) -> bool {
+        self.strict
+            && self
+                .hosts
+                .find(name, Some(local))
+                .is_some_and(|entry| entry.client_auth)
+    }
+
     /// Whether requests must be for the host that the connection was opened for, because some hosts
     /// ask for certificates and others do not.
     pub fn is_strict(&self) -> bool {
@@ -276,6 +285,10 @@ mod tests {
         finds(&fallback, Some("other.test"), "::1", Some("a.test"));
         finds(&hosts(&["a.test"], None, None), None, "::1", None);
         assert!(fallback.is_strict());
+        let local = IpAddr::from([127, 0, 0, 1]);
+        assert!(fallback.asks_clients(Some("Auth.test"), local));
+        assert!(!fallback.asks_clients(Some("a.test"), local));
+        assert!(!fallback.asks_clients(None, local));
     }
 
     #[test]

@@ -460,15 +460,28 @@ fn an_idle_connection_ends_with_a_word_when_the_server_stops() {
 fn client_certificates() {
     let directory = directory();
     let (authority, clients) = (Authority::new(), Authority::new());
-    let pair = authority.issue(directory.path(), "server", &["auth.test", "open.test"]);
+    let pair = authority.issue(
+        directory.path(),
+        "server",
+        &["auth.test", "open.test", "maybe.test"],
+    );
     let root = directory.path().join("clients.pem");
     std::fs::write(&root, clients.pem()).expect("written");
-    let auth = format!(
-        "tls {pair} {{\nclient_auth {{\ntrusted_ca_cert_file {}\n}}\n}}\nrespond members",
-        root.display()
-    );
+    let told = "respond /told {tls_client_subject}|{http.request.tls.client.issuer}|{tls_client_fingerprint}";
+    let php = format!("{told}\nroot * {}\nphp_server", www().display());
+    let asks = |mode: &str| {
+        let roots = root.display();
+        format!(
+            "tls {pair} {{\nclient_auth {{\nmode {mode}\ntrusted_ca_cert_file {roots}\n}}\n}}\n{php}"
+        )
+    };
+    let auth = format!("{}\nrespond / members", asks("require_and_verify"));
     let sites = site("https://auth.test:0", &auth)
-        + &site("https://open.test:0", &format!("tls {pair}\nrespond all"));
+        + &site(
+            "https://open.test:0",
+            &format!("tls {pair}\n{php}\nrespond / all"),
+        )
+        + &site("https://maybe.test:0", &asks("verify_if_given"));
     let server = start(directory.path(), "", &sites);
     let address = server.address();
     let pem = authority.pem();
@@ -491,6 +504,36 @@ fn client_certificates() {
         .get(address, "open.test", "/")
         .expect("an answer")
         .assert(200, "all");
+    // The same one shows itself where it is asked.
+    let subject = |host: &str| {
+        let dump = member.get(address, host, "/dump.php").expect("an answer");
+        let dump: serde_json::Value = serde_json::from_str(&dump.body).expect("JSON");
+        let of = |name: &str| dump["server"][name].as_str().map(str::to_owned);
+        let told = member.get(address, host, "/told").expect("an answer").body;
+        (
+            told,
+            ["VERIFY", "S_DN", "I_DN", "M_SERIAL"].map(|name| of(&format!("SSL_CLIENT_{name}"))),
+        )
+    };
+    let (told, variables) = subject("auth.test");
+    let [verify, name, issuer, serial] = variables.map(|value| value.expect("it is set"));
+    assert_eq!(verify, "SUCCESS");
+    let is_digit = |byte: u8| byte.is_ascii_digit() || (b'A'..=b'F').contains(&byte);
+    assert!(
+        !serial.is_empty() && serial.bytes().all(is_digit),
+        "{serial}"
+    );
+    let mut told = told.split('|');
+    let expected = [name.as_str(), issuer.as_str()];
+    assert_eq!([told.next(), told.next()], expected.map(Some));
+    let fingerprint = told.next().expect("three");
+    assert_eq!(fingerprint.len(), 64, "{fingerprint}");
+    let (told, variables) = subject("open.test");
+    assert_eq!((told.as_str(), variables), ("||", [const { None }; 4]));
+    let dump = nobody.get(address, "maybe.test", "/dump.php").expect("one");
+    let dump: serde_json::Value = serde_json::from_str(&dump.body).expect("JSON");
+    assert_eq!(dump["server"]["SSL_CLIENT_VERIFY"], "NONE");
+    assert_eq!(dump["server"]["SSL_CLIENT_S_DN"], serde_json::Value::Null);
     // What one host asks for is not evaded by a connection to the other.
     let evading = nobody.send(address, "open.test", "auth.test", "/", &[]);
     assert_eq!(evading.expect("an answer").status, 421);

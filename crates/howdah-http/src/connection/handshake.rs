@@ -6,10 +6,11 @@ use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
+use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use howdah_observe::metrics::Handshake;
-use howdah_tls::{Acceptor, Choice};
+use howdah_tls::{Acceptor, Choice, ClientCertificate};
 use rustls::{CipherSuite, ProtocolVersion, ServerConnection};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
@@ -17,7 +18,7 @@ use tokio_rustls::server::TlsStream;
 use tokio_rustls::{LazyConfigAcceptor, StartHandshake};
 
 use super::Driver;
-use crate::application::Tls;
+use crate::application::{Tls, TlsClient};
 use crate::clock;
 
 /// Handshakes of a front thread at a time. Beyond it the oldest, which has had the most time, is given
@@ -142,7 +143,11 @@ async fn greet(acceptor: &Acceptor, stream: TcpStream, local: SocketAddr) -> io:
 }
 
 /// What requests are told about their connection.
-pub(super) fn describe(connection: &ServerConnection, acceptor: &Acceptor) -> Tls {
+pub(super) fn describe(
+    connection: &ServerConnection,
+    acceptor: &Acceptor,
+    local: SocketAddr,
+) -> Tls {
     let host = acceptor
         .is_strict()
         .then(|| connection.server_name().unwrap_or_default().into());
@@ -155,6 +160,18 @@ pub(super) fn describe(connection: &ServerConnection, acceptor: &Acceptor) -> Tl
         },
         cipher: suite.map_or("", |suite| cipher(suite.suite())),
         host,
+        client: client(connection, acceptor, local),
+    }
+}
+
+fn client(connection: &ServerConnection, acceptor: &Acceptor, local: SocketAddr) -> TlsClient {
+    if !acceptor.asks_clients(connection.server_name(), local.ip()) {
+        return TlsClient::Unasked;
+    }
+    let chain = connection.peer_certificates().unwrap_or_default();
+    match ClientCertificate::of(chain) {
+        Some(certificate) => TlsClient::Verified(Rc::new(certificate)),
+        None => TlsClient::Nobody,
     }
 }
 

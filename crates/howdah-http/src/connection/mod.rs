@@ -108,7 +108,7 @@ pub(crate) async fn serve<A: Application>(
             match shaking.await {
                 Shaken::Done(stream) => {
                     is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-                    tls = Some(handshake::describe(stream.get_ref().1, &acceptor));
+                    tls = Some(handshake::describe(stream.get_ref().1, &acceptor, local));
                     Stream::Tls(stream)
                 }
                 Shaken::PlainHttp(stream) => {

@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep};
 
 use super::bounded::Quic;
 use super::stream::{self, Shared};
-use crate::application::{Application, Connection, Tls};
+use crate::application::{Application, Connection, Tls, TlsClient};
 use crate::clock;
 use crate::connection::state::{ConnectionState, Phase};
 use crate::executor::LocalExecutor;
@@ -66,6 +66,8 @@ pub(super) async fn serve<A: Application>(
             // quinn does not tell which one was agreed on.
             cipher: "",
             host: None,
+            // Sites that ask are not served over HTTP/3.
+            client: TlsClient::Unasked,
         }),
     };
     let state = Rc::new(ConnectionState::new(limits.max_header_size));

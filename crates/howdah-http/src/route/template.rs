@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::rc::Rc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use howdah_config::model::{FileMatch, Part, Placeholder, Template};
+use howdah_config::model::{ClientPart, FileMatch, Part, Placeholder, Template};
 use http::header::COOKIE;
 
 use super::context::Context;
@@ -361,6 +361,19 @@ fn push_more(text: &mut String, placeholder: &Placeholder, context: &Context<'_>
         Placeholder::TlsCipher => {
             let tls = context.connection.tls.as_ref();
             text.push_str(tls.map_or("", |tls| tls.cipher));
+        }
+        Placeholder::TlsClient(part) => {
+            let tls = context.connection.tls.as_ref();
+            if let Some(own) = tls.and_then(|tls| tls.client.certificate()) {
+                match part {
+                    ClientPart::Subject => text.push_str(&own.subject),
+                    ClientPart::Issuer => text.push_str(&own.issuer),
+                    ClientPart::Serial => text.push_str(&own.serial_decimal),
+                    ClientPart::Fingerprint => text.push_str(&own.fingerprint()),
+                    ClientPart::Pem => text.push_str(&own.pem()),
+                    ClientPart::Der => text.push_str(&own.der_base64()),
+                }
+            }
         }
         Placeholder::LocalHost => {
             let _ = write!(text, "{}", context.connection.local.ip());
