@@ -521,7 +521,7 @@ impl Builder<'_> {
 }
 
 /// An option that names a host names one that there is; a site for all hosts has them all.
-fn check_names(config: &Config) -> Result<(), TlsError> {
+pub(crate) fn check_names(config: &Config) -> Result<(), TlsError> {
     let https = &config.global.https;
     let addresses = || config.sites.iter().flat_map(|site| &site.addresses);
     let hosts: Vec<String> = addresses()

@@ -87,6 +87,17 @@ pub(crate) fn validate(options: &cli::ConfigFile) -> Outcome {
     for warning in &parsed.warnings {
         eprintln!("warning: {warning}");
     }
+    let mut wrong = Vec::new();
+    for error in howdah_tls::check(&parsed.config) {
+        if error.is_forbidden() {
+            eprintln!("warning: {error}; the server's user has to be allowed to");
+        } else {
+            wrong.push(error.to_string());
+        }
+    }
+    if !wrong.is_empty() {
+        return Err(setup(wrong.join("\n")));
+    }
     println!("{}: valid", options.config.display());
     Ok(ExitCode::SUCCESS)
 }

@@ -246,6 +246,19 @@ fn validate_accepts_what_runs() {
 }
 
 #[test]
+fn validate_looks_at_certificates() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("Caddyfile");
+    let text = "{\n\tdefault_sni nosuch.test\n}\n\na.test {\n\ttls /nope/c.pem /nope/k.pem\n\trespond a\n}\n";
+    std::fs::write(&file, text).expect("written");
+    let ended = ServerBuilder::command(["validate", "-c"]).arg(&file).run();
+    ended.assert(2, "cannot read /nope/c.pem");
+    assert!(ended.text().contains("default_sni"), "{}", ended.text());
+    let ended = ServerBuilder::command(["doctor", "-c"]).arg(&file).run();
+    ended.assert(1, "cannot read /nope/c.pem");
+}
+
+#[test]
 fn fmt_writes_the_usual_form() {
     let dir = tempfile::tempdir().expect("a directory");
     let file = dir.path().join("Caddyfile");

@@ -47,6 +47,7 @@ pub(crate) fn doctor(options: &cli::Doctor) -> Outcome {
     let script = config.workers.first().map(|pool| PathBuf::from(&pool.file));
     let application = application(script.as_deref(), &roots);
     let php = check_php(&config, application.as_deref(), &mut report);
+    certificates(&config, &mut report);
     network::check(&config, &mut report);
     system::check(&config, php.as_ref().map(|(_, facts)| facts), &mut report);
     let concurrent = config
@@ -162,6 +163,20 @@ fn flags(options: &cli::Doctor, report: &mut Report) -> Config {
         Err(error) => {
             report.error(Area::Configuration, error, "mend the flags");
             Config::default()
+        }
+    }
+}
+
+/// Files and names of HTTPS.
+fn certificates(config: &Config, report: &mut Report) {
+    for error in howdah_tls::check(config) {
+        if error.is_forbidden() {
+            let advice =
+                "run doctor as the user that runs the server, and let this user read the file";
+            report.warning(Area::Configuration, error.to_string(), advice);
+        } else {
+            let advice = "mend it; the server does not start otherwise";
+            report.error(Area::Configuration, error.to_string(), advice);
         }
     }
 }
