@@ -85,6 +85,33 @@ pub(crate) fn become_user(config: &Config) -> Result<(), Failure> {
     })
 }
 
+/// Does this with the rights of the server's user, if the configuration names one: what it makes is that
+/// user's. Whoever calls keeps its rights.
+pub(crate) fn as_user<T: Send>(
+    config: &Config,
+    work: impl FnOnce() -> T + Send,
+) -> Result<T, Failure> {
+    let Some(wanted) = &config.global.user else {
+        return Ok(work());
+    };
+    let user = checked(wanted)?;
+    if is_this(&user) {
+        return Ok(work());
+    }
+    if let Some(directory) = &config.global.https.storage {
+        make_directory(directory, &user).map_err(|error| {
+            let directory = directory.display();
+            Failure::Setup(format!("cannot create {directory}: {error}"))
+        })?;
+    }
+    let worker = || change_thread(&user).map(|()| work());
+    let done = std::thread::scope(|scope| scope.spawn(worker).join());
+    match done {
+        Ok(result) => result.map_err(|error| failure(wanted, &error)),
+        Err(panic) => std::panic::resume_unwind(panic),
+    }
+}
+
 /// Whose the processes of a pool are: its own user, or that of all PHP processes, or the server's.
 pub(crate) fn pool_user(
     config: &Config,
@@ -191,6 +218,16 @@ fn make_directory(directory: &Path, user: &User) -> io::Result<()> {
     }
     std::fs::DirBuilder::new().mode(0o700).create(directory)?;
     std::os::unix::fs::chown(directory, Some(user.uid), Some(user.gid))
+}
+
+/// Changes the user of this thread alone, which has no rights of its old one afterwards.
+fn change_thread(user: &User) -> Result<(), UserError> {
+    let refused = |call| move |source| UserError::Refused { call, source };
+    let (uid, gid) = (Uid::from_raw(user.uid), Gid::from_raw(user.gid));
+    let groups: Vec<Gid> = user.groups.iter().copied().map(Gid::from_raw).collect();
+    rustix::thread::set_thread_groups(&groups).map_err(refused("setgroups"))?;
+    rustix::thread::set_thread_res_gid(gid, gid, gid).map_err(refused("setresgid"))?;
+    rustix::thread::set_thread_res_uid(uid, uid, uid).map_err(refused("setresuid"))
 }
 
 /// Changes this process's user for good. It has one thread, whose rights those to come inherit.

@@ -3,32 +3,44 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use howdah_config::model::Https;
+use howdah_config::model::Config;
 
 use super::{Failure, Outcome, setup};
-use crate::cli;
+use crate::{cli, privileges};
 
 const FILE: &str = "howdah-local-authority.crt";
+/// What `update-ca-certificates` makes of it, among its links.
+const LINK: &str = "howdah-local-authority.pem";
 
 /// Where a system takes further authorities from, and what then makes its list anew.
 #[derive(Debug, Clone)]
 struct Store {
     directory: PathBuf,
     update: &'static str,
+    /// Where the command leaves links to what is gone.
+    links: Option<PathBuf>,
 }
 
-const STORES: [(&str, &str); 3] = [
-    ("/usr/local/share/ca-certificates", "update-ca-certificates"),
-    ("/etc/pki/ca-trust/source/anchors", "update-ca-trust"),
+const STORES: [(&str, &str, Option<&str>); 3] = [
+    (
+        "/usr/local/share/ca-certificates",
+        "update-ca-certificates",
+        Some("/etc/ssl/certs"),
+    ),
+    ("/etc/pki/ca-trust/source/anchors", "update-ca-trust", None),
     (
         "/etc/ca-certificates/trust-source/anchors",
         "update-ca-trust",
+        None,
     ),
 ];
 
 /// `howdah trust`.
 pub(crate) fn trust(options: &cli::Trust) -> Outcome {
-    let (file, pem) = howdah_tls::authority_root(&https(options)?).map_err(setup)?;
+    let config = config(options)?;
+    // If the authority is made now, it is to be the server's.
+    let root = privileges::as_user(&config, || howdah_tls::authority_root(&config.global.https));
+    let (file, pem) = root?.map_err(setup)?;
     if options.print {
         print!("{pem}");
         return Ok(ExitCode::SUCCESS);
@@ -60,21 +72,22 @@ pub(crate) fn untrust() -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-fn https(options: &cli::Trust) -> Result<Https, Failure> {
+fn config(options: &cli::Trust) -> Result<Config, Failure> {
     let default = Path::new("Caddyfile");
     let file = match &options.config {
         Some(file) => file,
         None if default.exists() => default,
-        None => return Ok(Https::default()),
+        None => return Ok(Config::default()),
     };
     let parsed = howdah_config::load(file).map_err(setup)?;
-    Ok(parsed.config.global.https)
+    Ok(parsed.config)
 }
 
 fn store() -> Result<Store, Failure> {
-    let stores = STORES.map(|(directory, update)| Store {
+    let stores = STORES.map(|(directory, update, links)| Store {
         directory: directory.into(),
         update,
+        links: links.map(PathBuf::from),
     });
     let found = stores.into_iter().find(|store| store.directory.is_dir());
     found.ok_or_else(|| {
@@ -96,8 +109,26 @@ impl Store {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             result => result.map_err(|error| failed(&file, &error))?,
         }
+        self.remove_links(&file)?;
         self.update()?;
         Ok(Some(file))
+    }
+
+    /// Those to the file, by its name and by its hash.
+    fn remove_links(&self, file: &Path) -> Result<(), Failure> {
+        let Some(links) = &self.links else {
+            return Ok(());
+        };
+        let entries = std::fs::read_dir(links).map_err(|error| failed(links, &error))?;
+        for entry in entries.flatten() {
+            let link = entry.path();
+            let is_ours = std::fs::read_link(&link)
+                .is_ok_and(|target| target == file || target.file_name() == Some(LINK.as_ref()));
+            if is_ours {
+                std::fs::remove_file(&link).map_err(|error| failed(&link, &error))?;
+            }
+        }
+        Ok(())
     }
 
     fn update(&self) -> Result<(), Failure> {
@@ -130,14 +161,25 @@ mod tests {
 
     #[test]
     fn what_is_installed_is_removed() {
-        let directory = tempfile::tempdir().expect("a directory");
+        let [directory, links] = [(); 2].map(|()| tempfile::tempdir().expect("a directory"));
         let store = Store {
             directory: directory.path().to_owned(),
             update: "true",
+            links: Some(links.path().to_owned()),
         };
         let file = store.install("PEM").expect("installed");
         assert_eq!(std::fs::read_to_string(&file).expect("readable"), "PEM");
+        // As `update-ca-certificates` does.
+        let link = |target: &Path, name: &str| {
+            std::os::unix::fs::symlink(target, links.path().join(name)).expect("made");
+        };
+        link(&file, LINK);
+        link(Path::new(LINK), "0a1b2c3d.0");
+        link(Path::new("other.pem"), "4e5f6071.0");
         assert_eq!(store.remove().expect("removed"), Some(file));
+        let left = std::fs::read_dir(links.path()).expect("readable").flatten();
+        let left: Vec<_> = left.map(|entry| entry.file_name()).collect();
+        assert_eq!(left, ["4e5f6071.0"]);
         assert_eq!(store.remove().expect("nothing there"), None);
     }
 
@@ -147,6 +189,7 @@ mod tests {
         let store = |update| Store {
             directory: directory.path().to_owned(),
             update,
+            links: None,
         };
         let failed = store("false").install("PEM").expect_err("it fails");
         assert!(failed.to_string().starts_with("false failed"), "{failed}");
