@@ -318,8 +318,8 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
                           `/var/lib/howdah`",
                 about: "Where certificates and keys are: in a directory, also written `storage file_system { \
                         root PATH }`, or in Redis. Several machines may share it.",
-                differs: "Files and keys are laid out in a way of their own. `redis` is a module in Caddy, \
-                          whose names of options these are.",
+                differs: "Certificates by ACME and accounts lie as Caddy has them, the internal authority does \
+                          not. `redis` is a module in Caddy, whose names of options these are.",
                 example: "storage file_system /var/lib/howdah",
             },
             |cx, call, draft| https_storage::storage(cx, call, &mut draft.global.https),

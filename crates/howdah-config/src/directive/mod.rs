@@ -106,7 +106,7 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                         server's own authority, from one that speaks ACME, or from two PEM files. A \
                         site with `tls` has HTTPS on every port but the HTTP port. Only directly in a \
                         site.",
-                differs: "No on-demand certificates and no DNS challenge.",
+                differs: "No DNS challenge.",
                 example: "tls internal",
             },
             tls::read,
