@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use howdah_testkit::{PATIENCE, Server, ServerBuilder, free_ports};
+use howdah_testkit::{PATIENCE, Server, ServerBuilder, Signal, free_ports};
 use howdah_tests::acme::{Acme, Ports};
 use howdah_tests::tls::{Authority, Client};
 use tempfile::TempDir;
@@ -251,6 +251,19 @@ fn a_client_that_comes_for_a_name_waits_for_its_certificate() {
         .expect("an answer")
         .assert(200, "shop of shop.example.com");
     assert_eq!(setup.acme.tried().len(), 2);
+    // A reload keeps it, though who is asked is gone.
+    let (without, _) = text.split_once("http://127.0.0.1:").expect("in `ask`");
+    let (_, after) = text.split_once("/may\n").expect("in `ask`");
+    let (sites, _) = after.rsplit_once("http://127.0.0.1:").expect("the site");
+    let text = format!("{without}http://127.0.0.1:{port}/may\n{sites}");
+    let file = server.temp_dir().with_file_name("Caddyfile");
+    std::fs::write(file, text).expect("written");
+    server.signal(Signal::USR1);
+    server.wait_log("configuration loaded");
+    client
+        .get(server.address(), HOST, "/")
+        .expect("an answer")
+        .assert(200, "shop of shop.example.com");
 }
 
 /// The authority comes to this server, over HTTP.
@@ -307,6 +320,26 @@ fn a_start_asks_for_what_failed_before() {
     let text = format!("6 {}\n{} failed no route\n", now + 14_000, now - 3600);
     put(&setup.kept("acme").join("shop.example.com.failed"), &text);
     let server = setup.server(&format!("{SECRET}{OPEN}")).start();
+    check_over_http(&setup, &server);
+    server.wait_log("certificate obtained");
+}
+
+#[test]
+fn a_certificate_that_has_expired_is_told() {
+    let setup = Setup::new();
+    let authority = setup.acme.authority();
+    let pair = authority.issue_with(setup.path(), "old", &[HOST], |params| {
+        let day = std::time::Duration::from_secs(86_400);
+        let now = std::time::SystemTime::now();
+        params.not_before = (now - 90 * day).into();
+        params.not_after = (now - day).into();
+    });
+    for (end, file) in [("key", &pair.key), ("crt", &pair.certificate)] {
+        let text = std::fs::read_to_string(file).expect("it was made");
+        put(&setup.certificate(end), &text);
+    }
+    let server = setup.server(&format!("{SECRET}{OPEN}")).start();
+    server.wait_log("the kept certificate has expired");
     check_over_http(&setup, &server);
     server.wait_log("certificate obtained");
 }
