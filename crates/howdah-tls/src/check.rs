@@ -1,28 +1,14 @@
 //! What is wrong with a configuration, as far as its text and the files that it names tell: the storage and
 //! the network are left alone.
 
-use std::io::ErrorKind;
-
 use howdah_config::model::{Config, Site, Source, acme_authority, source};
 
 use crate::ask::Asker;
 use crate::authority_client;
-use crate::certificate::CertificateError;
+use crate::error::TlsError;
 use crate::remote::Remote;
 use crate::server_config::{self, authorities};
-use crate::tls::{TlsError, check_names, load_files};
-
-impl TlsError {
-    /// Whether it is only that this user may not read a file, which the server's user may.
-    #[must_use]
-    pub fn is_forbidden(&self) -> bool {
-        matches!(
-            self,
-            Self::Certificate(CertificateError::Read { source, .. })
-                if source.kind() == ErrorKind::PermissionDenied
-        )
-    }
-}
+use crate::tls::{check_names, load_files};
 
 /// All that would keep this configuration from being served.
 pub fn check(config: &Config) -> Vec<TlsError> {

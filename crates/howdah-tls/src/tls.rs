@@ -16,11 +16,12 @@ use tokio::sync::mpsc;
 use crate::acceptor::{Acceptor, Entry, Supply};
 use crate::acme::{self, Proof, Subject};
 use crate::ask::Asker;
-use crate::authority::{Authority, AuthorityError};
+use crate::authority::Authority;
 use crate::authority_client;
 use crate::certificate::{Certificate, CertificateError, covers};
 use crate::challenge::{Challenges, HttpProofs};
 use crate::demand::{Certified, Demand, Wanted};
+use crate::error::TlsError;
 use crate::in_use::InUse;
 use crate::means::Means;
 use crate::ocsp::Stapler;
@@ -29,82 +30,6 @@ use crate::server_config;
 use crate::shared::Shared;
 use crate::slot::{Expiries, Slot};
 use crate::storage::{self, Storage};
-
-/// Why a configuration cannot be served with TLS on this machine.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum TlsError {
-    /// `tls CERT KEY`.
-    #[error(transparent)]
-    Certificate(#[from] CertificateError),
-    /// `tls internal`.
-    #[error(transparent)]
-    Authority(#[from] AuthorityError),
-    /// `client_auth`.
-    #[error("{}: {reason}; `client_auth` needs PEM files with certificates of authorities", file.display())]
-    ClientRoots {
-        /// Which one.
-        file: PathBuf,
-        /// What is wrong.
-        reason: String,
-    },
-    /// `tls_trust_pool` of a `reverse_proxy`.
-    #[error("{}: {reason}; `tls_trust_pool` needs PEM files with certificates of authorities", file.display())]
-    UpstreamRoots {
-        /// Which one.
-        file: PathBuf,
-        /// What is wrong.
-        reason: String,
-    },
-    /// An upstream with HTTPS, and nobody to say who it is.
-    #[error(
-        "the system trusts no authority, so no upstream with `https://` can be trusted: {reason}; install the package `ca-certificates`, or name the authority with `tls_trust_pool file FILE`"
-    )]
-    SystemRoots {
-        /// Why there are none.
-        reason: String,
-    },
-    /// `on_demand_tls { ask }`.
-    #[error("`on_demand_tls {{ ask {url} }}`: {reason}")]
-    Ask {
-        /// Which one.
-        url: String,
-        /// What is wrong.
-        reason: String,
-    },
-    /// Options that exclude each other.
-    #[error("TLS cannot be set up: {0}")]
-    Rustls(#[from] rustls::Error),
-    /// Options that exclude each other, with `client_auth`.
-    #[error("`client_auth` cannot be set up: {0}")]
-    ClientVerifier(#[from] rustls::server::VerifierBuilderError),
-    /// Neither `HOME` nor `XDG_DATA_HOME` is known.
-    #[error(
-        "there is no directory for certificates: set `storage file_system PATH` in the global options"
-    )]
-    NoStorage,
-    /// `storage redis`.
-    #[error(
-        "`storage redis` cannot be used: {0}; `tls_server_certs_path` is a PEM file with certificates of authorities"
-    )]
-    Redis(#[source] std::io::Error),
-    /// `default_sni` or `fallback_sni`.
-    #[error("`{option} {name}`: no site with HTTPS has this host")]
-    Sni {
-        /// Which option.
-        option: &'static str,
-        /// What it names.
-        name: String,
-    },
-    /// `acme_ca_root` and the like.
-    #[error("{}: {reason}; `acme_ca_root` is a PEM file with a certificate", file.display())]
-    AcmeRoot {
-        /// Which one.
-        file: PathBuf,
-        /// What is wrong.
-        reason: String,
-    },
-}
 
 /// A certificate that somebody looks after.
 #[derive(Debug)]

@@ -1,0 +1,95 @@
+//! What can be wrong with TLS in a configuration.
+
+use std::io::ErrorKind;
+use std::path::PathBuf;
+
+use crate::authority::AuthorityError;
+use crate::certificate::CertificateError;
+
+/// Why a configuration cannot be served with TLS on this machine.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TlsError {
+    /// `tls CERT KEY`.
+    #[error(transparent)]
+    Certificate(#[from] CertificateError),
+    /// `tls internal`.
+    #[error(transparent)]
+    Authority(#[from] AuthorityError),
+    /// `client_auth`.
+    #[error("{}: {reason}; `client_auth` needs PEM files with certificates of authorities", file.display())]
+    ClientRoots {
+        /// Which one.
+        file: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// `tls_trust_pool` of a `reverse_proxy`.
+    #[error("{}: {reason}; `tls_trust_pool` needs PEM files with certificates of authorities", file.display())]
+    UpstreamRoots {
+        /// Which one.
+        file: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// An upstream with HTTPS, and nobody to say who it is.
+    #[error(
+        "the system trusts no authority, so no upstream with `https://` can be trusted: {reason}; install the package `ca-certificates`, or name the authority with `tls_trust_pool file FILE`"
+    )]
+    SystemRoots {
+        /// Why there are none.
+        reason: String,
+    },
+    /// `on_demand_tls { ask }`.
+    #[error("`on_demand_tls {{ ask {url} }}`: {reason}")]
+    Ask {
+        /// Which one.
+        url: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// Options that exclude each other.
+    #[error("TLS cannot be set up: {0}")]
+    Rustls(#[from] rustls::Error),
+    /// Options that exclude each other, with `client_auth`.
+    #[error("`client_auth` cannot be set up: {0}")]
+    ClientVerifier(#[from] rustls::server::VerifierBuilderError),
+    /// Neither `HOME` nor `XDG_DATA_HOME` is known.
+    #[error(
+        "there is no directory for certificates: set `storage file_system PATH` in the global options"
+    )]
+    NoStorage,
+    /// `storage redis`.
+    #[error(
+        "`storage redis` cannot be used: {0}; `tls_server_certs_path` is a PEM file with certificates of authorities"
+    )]
+    Redis(#[source] std::io::Error),
+    /// `default_sni` or `fallback_sni`.
+    #[error("`{option} {name}`: no site with HTTPS has this host")]
+    Sni {
+        /// Which option.
+        option: &'static str,
+        /// What it names.
+        name: String,
+    },
+    /// `acme_ca_root` and the like.
+    #[error("{}: {reason}; `acme_ca_root` is a PEM file with a certificate", file.display())]
+    AcmeRoot {
+        /// Which one.
+        file: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+impl TlsError {
+    /// Whether it is only that this user may not read a file, which the server's user may.
+    #[must_use]
+    pub fn is_forbidden(&self) -> bool {
+        matches!(
+            self,
+            Self::Certificate(CertificateError::Read { source, .. })
+                if source.kind() == ErrorKind::PermissionDenied
+        )
+    }
+}
