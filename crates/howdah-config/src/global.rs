@@ -142,9 +142,12 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
             Entry {
                 name: "admin",
                 syntax: "admin off|ADDRESS",
-                default: "`localhost:2019`; with `howdah php-server` it is `off`",
+                default: "`localhost:2019`, or `unix//run/howdah/admin.sock` if the server stays root and PHP has \
+                          a `user`; with `howdah php-server` it is `off`",
                 about: "Where the server takes orders such as `howdah reload`, and tells about itself: \
-                        `HOST:PORT`, `HOST`, `:PORT`, or `unix//PATH` for a Unix socket.",
+                        `HOST:PORT`, `HOST`, `:PORT`, or `unix//PATH` for a Unix socket. Whoever reaches it has \
+                        the server's rights. Over TCP no file but the server's own is read, and if PHP has \
+                        another user than the server, no configuration is taken or shown.",
                 differs: "No block with `origins`; the configuration cannot be changed through it.",
                 example: "admin localhost:2020",
             },

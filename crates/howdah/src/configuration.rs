@@ -5,6 +5,8 @@
 //! cannot change, certificates, addresses, routes. Then the front threads take it over, and what belongs to
 //! the old one is put away.
 
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -54,6 +56,8 @@ pub(crate) struct InForce {
     observed: Observed,
     state: Mutex<State>,
     shown: RwLock<Shown>,
+    /// PHP has or had fewer rights than the server: what a reload replaces goes on for a while.
+    confined: AtomicBool,
 }
 
 impl std::fmt::Debug for InForce {
@@ -99,6 +103,7 @@ impl InForce {
             observed,
             state: Mutex::new(state),
             shown,
+            confined: AtomicBool::new(privileges::confined(config)),
         }
     }
 
@@ -123,14 +128,14 @@ impl InForce {
                 };
             };
             match &from {
-                Configuration::Same => source.again(),
-                Configuration::File(file) => source.other(file),
+                Configuration::Same => source.again().map_err(|error| error.to_string()),
+                Configuration::File(file) => source.other(file).map_err(|error| error.to_string()),
                 Configuration::Text(text) => source.with(text),
             }
         };
         let result = match read {
             Ok(read) => self.take(&mut state, read).await,
-            Err(error) => Err(error.to_string()),
+            Err(text) => Err(text),
         };
         self.observed.note_configuration(result.is_ok());
         if let Err(text) = &result {
@@ -161,6 +166,10 @@ impl InForce {
         let tls = tls
             .map_err(|error| error.to_string())?
             .map_err(|error| error.to_string())?;
+        // Before its PHP runs.
+        if privileges::confined(&config) {
+            self.confined.store(true, Ordering::Relaxed);
+        }
         let beside = self.beside(&state.config, &config).await?;
         let numbers = match &beside {
             // The classic one's is always the same.
@@ -273,6 +282,17 @@ impl InForce {
     pub(crate) fn file(&self) -> Option<ConfigFile> {
         let shown = self.shown.read().unwrap_or_else(PoisonError::into_inner);
         shown.source.as_ref().map(Source::check)
+    }
+
+    /// The same without a look at it.
+    pub(crate) fn path(&self) -> Option<PathBuf> {
+        let shown = self.shown.read().unwrap_or_else(PoisonError::into_inner);
+        shown.source.as_ref().map(Source::path)
+    }
+
+    /// Whether PHP has fewer rights than the server.
+    pub(crate) fn confined(&self) -> bool {
+        self.confined.load(Ordering::Relaxed)
     }
 
     /// As `/config` shows it.

@@ -122,6 +122,17 @@ pub(crate) fn pool_user(
     wanted.map(checked).transpose()
 }
 
+/// Whether PHP of some pool runs as another user than this process, which then has more rights. A user that
+/// cannot be looked up is another.
+pub(crate) fn confined(config: &Config) -> bool {
+    let own = geteuid().as_raw();
+    let of_pools = config.workers.iter().map(|pool| pool.user.as_ref());
+    let mut users = std::iter::once(None)
+        .chain(of_pools)
+        .map(|pool| pool_user(config, pool));
+    users.any(|user| user.map_or(true, |user| user.is_some_and(|user| user.uid != own)))
+}
+
 /// Has processes of other users find the request bodies that they are given, and says who runs as root
 /// although nobody asked for it.
 pub(crate) fn prepare(pools: &[PoolOptions], spool: &SpoolDir) -> Result<(), Failure> {
@@ -314,7 +325,9 @@ mod tests {
         assert_eq!(name(&config, Some(&this)), Some(own));
         config.global.php.user = Some(this.parse().expect("a user"));
         assert_eq!(name(&config, None), Some(own));
+        assert!(!confined(&config));
         config.global.php.user = Some("howdah-no-user".parse().expect("a user"));
+        assert!(confined(&config));
         assert_eq!(name(&config, Some(&this)), Some(own));
         let error = pool_user(&config, None)
             .expect_err("no such user")

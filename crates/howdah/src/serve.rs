@@ -69,7 +69,7 @@ async fn run(
 
     let admin = match activation.admin(&config.global.admin)? {
         Some(admin) => Some(admin),
-        None => control::bind_admin(&config.global.admin)?,
+        None => control::bind_admin(&config.global.admin, privileges::confined(config))?,
     };
     activation.check_used()?;
     // Before scripts are read, so that no change after that is missed.

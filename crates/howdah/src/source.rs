@@ -9,6 +9,9 @@ use serde_json::{Value, json};
 
 use crate::cli;
 
+/// What messages call a text that stands for the file.
+pub(crate) const BODY: &str = "request body";
+
 /// See the module.
 #[derive(Debug, Clone)]
 pub(crate) struct Source {
@@ -47,8 +50,17 @@ impl Source {
     }
 
     /// Reads a text as if it were in the file.
-    pub(crate) fn with(&self, text: &str) -> Result<Read, LoadError> {
-        let parsed = howdah_config::load_text(text, &self.given)?;
+    pub(crate) fn with(&self, text: &str) -> Result<Read, String> {
+        let parsed = howdah_config::load_text(text, &self.given).map_err(|error| {
+            // The file itself has other text in these places.
+            let own = format!("{}:", self.given.display());
+            let of_body = |line: &str| match line.strip_prefix(&own) {
+                Some(rest) => format!("{BODY}:{rest}"),
+                None => line.to_owned(),
+            };
+            let lines: Vec<_> = error.to_string().lines().map(of_body).collect();
+            lines.join("\n")
+        })?;
         Ok(Self::of(&self.given, Some(text), parsed, self.watch))
     }
 
@@ -92,6 +104,11 @@ impl Source {
                 std::fs::read(file).ok().as_ref() != posted.or(text.as_ref())
             }),
         }
+    }
+
+    /// The file, from the root.
+    pub(crate) fn path(&self) -> PathBuf {
+        absolute(&self.given)
     }
 
     /// The first of the files that has changed since they were read, whatever was served in its place.
@@ -165,6 +182,6 @@ mod tests {
         assert_eq!(read.source.changed_file(), None, "as it did before");
         let error = source.with("{\n\tadmni off\n}\n").map(drop);
         let error = error.expect_err("no such option").to_string();
-        assert!(error.contains("Caddyfile:2:"), "{error}");
+        assert!(error.starts_with("request body:2:2: "), "{error}");
     }
 }

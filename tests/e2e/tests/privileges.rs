@@ -265,6 +265,57 @@ fn pools_have_users_of_their_own() {
     server.stop();
 }
 
+/// PHP that gave the server a configuration without `user` would be root.
+#[test]
+fn php_of_another_user_does_not_configure_the_server() {
+    let Some(place) = Place::new() else { return };
+    let order = "<?php
+        $context = stream_context_create(['http' => ['method' => 'POST', 'ignore_errors' => true,
+            'header' => 'Content-Type: text/caddyfile', 'content' => $_GET['body'] ?? '']]);
+        echo file_get_contents('http://' . $_GET['to'], false, $context), $http_response_header[0];
+    ";
+    std::fs::write(place.path("www/order.php"), order).expect("written");
+    place.mode("www/order.php", 0o644);
+    let server = place.site("", "user www-data\nno_new_privs").start();
+    let admin = Admin::of(&server);
+    server.allow_log("refused");
+    for target in ["/load", "/reload?config=/etc/shadow"] {
+        let to = format!("{}{target}", admin.address).replace('?', "%3F");
+        let answer = server.get(&format!("/order.php?to={to}&body=:0"));
+        answer.assert_status(200);
+        let text = answer.text();
+        assert!(text.contains("403 Forbidden"), "{text}");
+        assert!(!text.contains("root:"), "{text}");
+    }
+    assert_is(&who(&server, "/who.php"), WEB);
+    server.stop();
+}
+
+/// The socket of servers that nobody chose an address for is one for the machine: nothing else here uses it.
+#[test]
+fn the_admin_api_is_out_of_reach_of_php_unless_one_asks_for_it() {
+    let Some(place) = Place::new() else { return };
+    let socket = "unix//run/howdah/admin.sock";
+    let text = format!(
+        "{{\nfrankenphp {{\nnum_threads 1\nuser www-data\n}}\n}}\n\
+         http://:0 {{\nbind 127.0.0.1\nroot * {}\nphp_server\n}}\n",
+        place.path("www").display()
+    );
+    let file = place.path("Caddyfile");
+    std::fs::write(&file, &text).expect("written");
+    let server = Server::caddyfile(text)
+        .env("TMPDIR", place.path("tmp"))
+        .start();
+    server.wait_log("at a Unix socket and not at localhost:2019");
+    assert_eq!(Admin::of(&server).address, socket);
+    let mode = std::fs::metadata(&socket[5..]).expect("it is there").mode();
+    assert_eq!(mode & 0o777, 0o600);
+    // The commands find it.
+    let command = ServerBuilder::command(["status", "--config"]);
+    command.arg(&file).run().assert(0, "php");
+    server.stop();
+}
+
 #[test]
 fn groups_are_the_users_or_the_one_that_is_named() {
     let Some(place) = Place::new() else { return };

@@ -264,12 +264,39 @@ fn a_configuration_from_elsewhere() {
     server.get("/").assert(200, "one");
     let other = file.with_file_name("Other");
     write(&other, &text("", "respond three"));
-    let command = ServerBuilder::command(["reload", "--address", &admin.address, "--config"]);
+    // Over TCP no other file is read: the command sends its text.
+    admin.post("/reload?config=/etc/passwd").assert_status(403);
+    let reload = || {
+        let command = ServerBuilder::command(["reload", "--address", &admin.address, "--config"]);
+        command.arg(&other).run()
+    };
+    let ended = reload();
+    ended.assert(0, "reloaded php");
+    ended.assert(0, "the server's own file");
+    server.get("/").assert(200, "three");
+    write(&other, "{\nnonsense\n}\n");
+    server.expect_log("nonsense");
+    let name = format!("{}:2:1: ", other.display());
+    reload().assert(1, &name);
+    write(&other, "import /dev/null\n");
+    reload().assert(2, "imports other files");
+    admin.post("/reload").assert_status(200);
+    server.get("/").assert(200, "one");
+}
+
+#[test]
+fn another_file_over_the_socket() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let socket = format!("unix/{}", dir.path().join("admin.sock").display());
+    let at_socket = |site: &str| text("", site).replace(ON, &format!("admin {socket}"));
+    let server = Server::caddyfile(at_socket("respond one")).start();
+    let other = dir.path().join("Other");
+    write(&other, &at_socket("respond three"));
+    let command = ServerBuilder::command(["reload", "--address", &socket, "--config"]);
     command.arg(&other).run().assert(0, "reloaded php");
     server.get("/").assert(200, "three");
-    let shown = admin.get("/config").json();
-    assert_eq!(shown["file"], other.display().to_string());
-    write(&other, &text("", "respond four"));
-    admin.post("/reload").assert_status(200);
+    write(&other, &at_socket("respond four"));
+    let command = ServerBuilder::command(["reload", "--address", &socket]);
+    command.run().assert(0, "reloaded php");
     server.get("/").assert(200, "four");
 }

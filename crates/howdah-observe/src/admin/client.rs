@@ -96,8 +96,26 @@ impl Client {
         target: &str,
         limit: Option<Duration>,
     ) -> Result<Reply, ClientError> {
+        self.exchange(method, target, "", limit)
+    }
+
+    /// Has the server serve a Caddyfile of this text, and waits as long as that takes.
+    ///
+    /// # Errors
+    /// As [`request`](Self::request).
+    pub fn load(&self, caddyfile: &str) -> Result<Reply, ClientError> {
+        self.exchange("POST", "/load", caddyfile, None)
+    }
+
+    fn exchange(
+        &self,
+        method: &str,
+        target: &str,
+        caddyfile: &str,
+        limit: Option<Duration>,
+    ) -> Result<Reply, ClientError> {
         let mut stream = self.connect(limit)?;
-        self.send(&mut *stream, method, target)?;
+        self.send(&mut *stream, method, target, caddyfile)?;
         self.receive(&mut *stream)
     }
 
@@ -147,17 +165,29 @@ impl Client {
         })
     }
 
-    fn send(&self, stream: &mut dyn Stream, method: &str, target: &str) -> Result<(), ClientError> {
+    fn send(
+        &self,
+        stream: &mut dyn Stream,
+        method: &str,
+        target: &str,
+        caddyfile: &str,
+    ) -> Result<(), ClientError> {
         let host = match &self.address {
             AdminAddress::Tcp { host, port } if host.is_empty() => format!("localhost:{port}"),
             AdminAddress::Tcp { .. } => self.address.to_string(),
             AdminAddress::Unix(_) => "localhost".to_owned(),
         };
-        let head = format!(
-            "{method} {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+        let kind = if caddyfile.is_empty() {
+            ""
+        } else {
+            "Content-Type: text/caddyfile\r\n"
+        };
+        let length = caddyfile.len();
+        let message = format!(
+            "{method} {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{kind}Content-Length: {length}\r\n\r\n{caddyfile}"
         );
         stream
-            .write_all(head.as_bytes())
+            .write_all(message.as_bytes())
             .map_err(|error| self.broken(error))
     }
 

@@ -39,6 +39,12 @@ pub trait Control: Send + Sync + 'static {
     /// What `/config/apps/frankenphp` shows.
     fn config(&self) -> Value;
 
+    /// The file that a reload reads again; `None` without one.
+    fn config_file(&self) -> Option<PathBuf>;
+
+    /// PHP has fewer rights than the server, so that it must not give the server another configuration.
+    fn confined(&self) -> bool;
+
     /// Whether requests are served.
     fn health(&self) -> impl Future<Output = Result<(), UnhealthyError>> + Send;
 

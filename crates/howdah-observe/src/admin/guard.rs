@@ -30,6 +30,11 @@ impl Guard {
         }
     }
 
+    /// Whether the system lets nobody but the server's user and root connect.
+    pub(super) fn is_private(&self) -> bool {
+        matches!(self, Self::Any)
+    }
+
     /// Answers what is wrong with the request.
     pub(super) fn check(&self, request: &Parts) -> Result<(), String> {
         if let Some(origin) = request.headers.get(ORIGIN) {

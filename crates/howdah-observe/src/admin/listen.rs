@@ -49,6 +49,17 @@ pub(super) enum Listener {
     Unix(UnixSocket),
 }
 
+impl Listener {
+    pub(super) fn is_local(&self) -> bool {
+        match self {
+            Self::Tcp(listener) => listener
+                .local_addr()
+                .is_ok_and(|address| address.ip().is_loopback()),
+            Self::Unix(_) => true,
+        }
+    }
+}
+
 /// A Unix socket. If the server made its file, that goes away with it.
 #[derive(Debug)]
 pub(super) struct UnixSocket {

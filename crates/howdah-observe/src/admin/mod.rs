@@ -18,7 +18,8 @@
 //! ```
 //!
 //! Errors are `{"error": "…"}`. Whoever reaches the address may do all of this, so the default is a
-//! loopback address; `guard` keeps web pages out, which reach loopback addresses through a browser.
+//! loopback address; `guard` keeps web pages out, which reach loopback addresses through a browser. What
+//! would give PHP more rights than it has is refused over TCP (`routes::permitted`).
 //!
 //! [`Admin`] serves, [`Client`] asks, and [`Control`] is what is behind it: this module knows neither
 //! pools nor configuration files.

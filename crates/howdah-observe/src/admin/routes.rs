@@ -78,6 +78,15 @@ where
         Ok(endpoint) => endpoint,
         Err(answer) => return *answer,
     };
+    if let Err(text) = permitted(control, guard, endpoint, parts.uri.query()) {
+        // `howdah reload --config` tries the file before it sends the text.
+        if endpoint == Endpoint::Reload {
+            tracing::info!(target: "howdah::admin", "refused: {text}");
+        } else {
+            tracing::warn!(target: "howdah::admin", path = parts.uri.path(), "refused: {text}");
+        }
+        return error(StatusCode::FORBIDDEN, &text);
+    }
     let body = match read_to_end(body).await {
         Ok(body) => body,
         Err(answer) => return *answer,
@@ -129,6 +138,39 @@ where
             "ThreadDebugStates": control.threads().await,
             "ReservedThreadCount": 0,
         })),
+    }
+}
+
+/// Whoever is on the machine reaches a TCP address, PHP too; a Unix socket only the server's user.
+///
+/// A configuration can run programs with the server's rights, and what is wrong with a file tells what is
+/// in it. So over TCP no other file is read, and a server whose PHP has fewer rights than itself neither
+/// takes a configuration nor shows its own, which has secrets.
+fn permitted<C: Control>(
+    control: &C,
+    guard: &Guard,
+    endpoint: Endpoint,
+    query: Option<&str>,
+) -> Result<(), String> {
+    const SOCKET: &str = "use a Unix socket: `admin unix//PATH` in the Caddyfile";
+    if guard.is_private() {
+        return Ok(());
+    }
+    match endpoint {
+        Endpoint::Load | Endpoint::WholeConfig if control.confined() => Err(format!(
+            "refused over TCP, since PHP runs as another user than the server and can reach this address; {SOCKET}"
+        )),
+        Endpoint::Reload => match wanted(query) {
+            Ok(Wanted::Configuration(Configuration::File(file)))
+                if control.config_file().as_ref() != Some(&file) =>
+            {
+                Err(format!(
+                    "no file but the server's own configuration is read by an order over TCP; {SOCKET}"
+                ))
+            }
+            _ => Ok(()),
+        },
+        _ => Ok(()),
     }
 }
 

@@ -68,6 +68,11 @@ impl Admin {
         &self.address
     }
 
+    /// Whether only programs on this machine reach it.
+    pub fn is_local(&self) -> bool {
+        self.listeners.iter().all(Listener::is_local)
+    }
+
     /// Serves until the future is dropped, which ends all connections.
     pub async fn serve<C: Control>(self, control: Arc<C>) {
         let guard = Arc::new(Guard::new(&self.address));

@@ -17,6 +17,7 @@ struct Fake {
     configured: Mutex<Vec<Configuration>>,
     stopped: AtomicBool,
     broken: AtomicBool,
+    confined: AtomicBool,
 }
 
 impl Control for Fake {
@@ -80,6 +81,14 @@ impl Control for Fake {
 
     fn config(&self) -> Value {
         json!({"workers": [{"name": "app"}]})
+    }
+
+    fn config_file(&self) -> Option<std::path::PathBuf> {
+        Some("/srv/Caddyfile".into())
+    }
+
+    fn confined(&self) -> bool {
+        self.confined.load(Ordering::Relaxed)
     }
 
     async fn health(&self) -> Result<(), UnhealthyError> {
@@ -528,4 +537,56 @@ fn configurations() {
     ];
     let configured = server.fake.configured.lock().expect("no panic").clone();
     assert_eq!(configured, expected);
+}
+
+#[test]
+fn what_php_may_not_order_over_tcp() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let socket = format!("unix/{}", dir.path().join("admin.sock").display());
+    for (address, confined, load, other) in [
+        ("localhost:0", false, 200, 403),
+        ("localhost:0", true, 403, 403),
+        (socket.as_str(), true, 200, 200),
+    ] {
+        let server = Server::start(address);
+        server.fake.confined.store(confined, Ordering::Relaxed);
+        let status = |method, target| server.request(method, target).status;
+        let loaded = server.client().load(":80").expect("a response");
+        assert_eq!(loaded.status, load, "{address}");
+        assert_eq!(
+            loaded.status == 403,
+            loaded.error().contains("admin unix//PATH")
+        );
+        assert_eq!(status("GET", "/config"), load, "{address}");
+        assert_eq!(
+            status("POST", "/reload?config=/etc/shadow"),
+            other,
+            "{address}"
+        );
+        let taken = server.fake.configured.lock().expect("no panic").len();
+        assert_eq!(taken, usize::from(load == 200) + usize::from(other == 200));
+        // What Octane and `howdah reload` need.
+        assert_eq!(status("POST", "/reload?config=/srv/Caddyfile"), 200);
+        assert_eq!(status("POST", "/reload"), 200);
+        assert_eq!(status("GET", "/config/apps/frankenphp"), 200);
+        assert_eq!(status("PATCH", "/config/apps/frankenphp"), 200);
+        assert_eq!(status("POST", "/stop"), 200);
+    }
+}
+
+#[test]
+fn addresses_that_other_machines_reach() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    let _inside = runtime.enter();
+    for (address, local) in [
+        ("localhost:0", true),
+        ("127.0.0.1:0", true),
+        ("0.0.0.0:0", false),
+    ] {
+        let admin = Admin::bind(&address.parse().expect("valid")).expect("a free port");
+        assert_eq!(admin.is_local(), local, "{address}");
+    }
 }

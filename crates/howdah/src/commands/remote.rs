@@ -1,5 +1,7 @@
 //! `reload`, `stop` and `status`: orders to a running server, through its admin API.
 
+use std::io::ErrorKind;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -8,7 +10,7 @@ use howdah_config::model::Admin;
 use howdah_observe::admin::{AdminAddress, Client, ClientError, Reloaded, Reply};
 
 use super::{Failure, Outcome, setup};
-use crate::{cli, control, report, source};
+use crate::{cli, control, privileges, report, source};
 
 /// The Caddyfile of `howdah run` without `--config`.
 const CADDYFILE: &str = "Caddyfile";
@@ -17,19 +19,14 @@ pub(super) const LIMIT: Duration = Duration::from_secs(10);
 
 /// `howdah reload`.
 pub(crate) fn reload(options: &cli::Reload) -> Outcome {
-    let target = match (&options.pool, &options.server.config) {
-        (Some(pool), _) => format!("/reload?pool={}", escaped(pool)),
-        (None, Some(file)) => {
-            let file = source::absolute(file);
-            let file = file
-                .to_str()
-                .ok_or_else(|| setup(format_args!("{}: not UTF-8", file.display())))?;
-            format!("/reload?config={}", escaped(file))
-        }
-        (None, None) => "/reload".to_owned(),
-    };
+    let client = client(&options.server)?;
     // A boot takes as long as the application takes.
-    let reply = success(client(&options.server)?.request("POST", &target, None))?;
+    let order = |target: &str| success(client.request("POST", target, None));
+    let reply = match (&options.pool, &options.server.config) {
+        (Some(pool), _) => order(&format!("/reload?pool={}", escaped(pool))),
+        (None, Some(file)) => reload_from(&client, file),
+        (None, None) => order("/reload"),
+    }?;
     let done: Reloaded = serde_json::from_slice(&reply.body).map_err(unexpected)?;
     for pool in &done.pools {
         println!(
@@ -45,6 +42,42 @@ pub(crate) fn reload(options: &cli::Reload) -> Outcome {
         );
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Has the server read this file from now on. Over TCP it reads none but its own, so that of another the text
+/// is sent.
+fn reload_from(client: &Client, file: &Path) -> Result<Reply, Failure> {
+    let path = source::absolute(file);
+    let path = path
+        .to_str()
+        .ok_or_else(|| setup(format_args!("{}: not UTF-8", file.display())))?;
+    let target = format!("/reload?config={}", escaped(path));
+    let reply = client.request("POST", &target, None);
+    if !matches!(&reply, Ok(reply) if reply.status == 403) {
+        return success(reply);
+    }
+    let cannot = |why: &dyn std::fmt::Display| setup(format_args!("{}: {why}", file.display()));
+    if howdah_config::load(file).is_ok_and(|parsed| parsed.files.len() > 1) {
+        return Err(cannot(
+            &"it imports other files, so it cannot be sent to a server that is reached over TCP: use \
+              `admin unix//PATH`, or have the server started with this file",
+        ));
+    }
+    let text = std::fs::read_to_string(file).map_err(|error| cannot(&error))?;
+    let reply = client.load(&text);
+    if let Ok(reply) = &reply
+        && reply.status != 200
+    {
+        let own = format!("{}:", file.display());
+        let body = format!("{}:", source::BODY);
+        return Err(Failure::Runtime(reply.error().replace(&body, &own)));
+    }
+    let reply = success(reply)?;
+    eprintln!(
+        "howdah: the text of {} was sent; a later reload reads the server's own file again",
+        file.display()
+    );
+    Ok(reply)
 }
 
 /// `howdah stop`: returns when the server has ended.
@@ -92,16 +125,30 @@ fn configured(file: Option<&Path>) -> Result<AdminAddress, Failure> {
     let file = match file {
         Some(file) => file.to_owned(),
         None if Path::new(CADDYFILE).is_file() => PathBuf::from(CADDYFILE),
-        None => return Ok(AdminAddress::default()),
+        None => return Ok(default_address(true)),
     };
-    let parsed = howdah_config::load(&file).map_err(setup)?;
-    match parsed.config.global.admin {
-        Admin::Default => Ok(AdminAddress::default()),
-        Admin::On(address) => Ok(control::address(&address)),
+    let config = howdah_config::load(&file).map_err(setup)?.config;
+    match &config.global.admin {
+        Admin::Default => Ok(default_address(privileges::confined(&config))),
+        Admin::On(address) => Ok(control::address(address)),
         Admin::Off => Err(setup(format_args!(
             "{}: `admin off`, so the server takes no orders; use signals: SIGUSR1 reloads, SIGTERM stops",
             file.display()
         ))),
+    }
+}
+
+/// Of a server that was told none: its socket, if that is how it may have been started and there is one.
+fn default_address(confined: bool) -> AdminAddress {
+    let socket = PathBuf::from(control::ADMIN_SOCKET);
+    let listens = || match UnixStream::connect(&socket) {
+        Ok(_) => true,
+        Err(error) => error.kind() == ErrorKind::PermissionDenied,
+    };
+    if confined && listens() {
+        AdminAddress::Unix(socket)
+    } else {
+        AdminAddress::default()
     }
 }
 

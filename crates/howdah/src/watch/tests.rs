@@ -55,6 +55,14 @@ impl Control for Fake {
         Value::Null
     }
 
+    fn config_file(&self) -> Option<std::path::PathBuf> {
+        None
+    }
+
+    fn confined(&self) -> bool {
+        false
+    }
+
     async fn health(&self) -> Result<(), UnhealthyError> {
         Ok(())
     }
