@@ -9,7 +9,7 @@ use bytes::Bytes;
 use http::header::{
     ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,
     ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ALLOW,
-    CONTENT_TYPE, HeaderValue, ORIGIN, VARY,
+    CONTENT_TYPE, HeaderValue, ORIGIN, VARY, WWW_AUTHENTICATE,
 };
 use http::{HeaderMap, Method, Response, StatusCode};
 use http_body::{Frame, SizeHint};
@@ -70,30 +70,28 @@ impl Hub {
         response
     }
 
-    /// Lets pages of allowed origins read the answer.
+    /// Lets pages of allowed origins read the answer: with the visitor's cookie those that are named, without
+    /// it all others if there is a `*`. A `*` with the cookie would give every page what the visitor may read.
     fn share(&self, request: &Request<'_>, response: &mut Response<Body>) {
-        if self.options.cors_origins.0.is_empty() {
-            return;
-        }
+        let origins = &self.options.cors_origins;
         let headers = response.headers_mut();
-        headers.append(VARY, HeaderValue::from_static("Origin"));
+        if origins.are_named() {
+            headers.append(VARY, HeaderValue::from_static("Origin"));
+        }
         let Some(origin) = request.headers.get(ORIGIN) else {
             return;
         };
-        let allowed = origin
-            .to_str()
-            .is_ok_and(|origin| self.options.cors_origins.allow(origin));
-        if !allowed {
+        if origin.to_str().is_ok_and(|origin| origins.name(origin)) {
+            headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
+            let yes = HeaderValue::from_static("true");
+            headers.insert(ACCESS_CONTROL_ALLOW_CREDENTIALS, yes);
+        } else if origins.are_all() {
+            headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+        } else {
             return;
         }
-        headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
-        let fixed = [
-            (ACCESS_CONTROL_ALLOW_CREDENTIALS, "true"),
-            (ACCESS_CONTROL_EXPOSE_HEADERS, "Last-Event-ID"),
-        ];
-        for (name, value) in fixed {
-            headers.insert(name, HeaderValue::from_static(value));
-        }
+        let exposed = HeaderValue::from_static("Last-Event-ID");
+        headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, exposed);
         if request.method == Method::OPTIONS {
             let fixed = [
                 (ACCESS_CONTROL_ALLOW_METHODS, "GET, HEAD, POST"),
@@ -161,7 +159,10 @@ pub(crate) fn unauthorized(
 ) -> Box<Response<Body>> {
     let why = refused.map_or_else(|| "there is no token".to_owned(), ToString::to_string);
     tracing::debug!(target: "howdah::mercure", method = %request.method, "refused: {why}");
-    Box::new(text(StatusCode::UNAUTHORIZED, "Unauthorized"))
+    let mut response = text(StatusCode::UNAUTHORIZED, "Unauthorized");
+    let scheme = HeaderValue::from_static("Bearer");
+    response.headers_mut().insert(WWW_AUTHENTICATE, scheme);
+    Box::new(response)
 }
 
 pub(crate) fn text(status: StatusCode, text: &str) -> Response<Body> {

@@ -4,6 +4,9 @@ use std::time::Duration;
 
 use jsonwebtoken::{Algorithm, DecodingKey};
 
+/// Bytes of a secret.
+const SECRET_MIN: usize = 32;
+
 /// See the module.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -63,8 +66,23 @@ pub struct Origins(pub Vec<String>);
 impl Origins {
     /// Whether this one is among them.
     pub fn allow(&self, origin: &str) -> bool {
-        let allows = |known: &String| known == "*" || known.eq_ignore_ascii_case(origin);
-        self.0.iter().any(allows)
+        self.are_all() || self.name(origin)
+    }
+
+    /// Whether `*` is among them.
+    pub(crate) fn are_all(&self) -> bool {
+        self.0.iter().any(|known| known == "*")
+    }
+
+    /// Whether one is among them that is not `*`.
+    pub(crate) fn are_named(&self) -> bool {
+        self.0.iter().any(|known| known != "*")
+    }
+
+    /// Whether this one is among them by its name.
+    pub(crate) fn name(&self, origin: &str) -> bool {
+        let names = |known: &String| known != "*" && known.eq_ignore_ascii_case(origin);
+        self.0.iter().any(names)
     }
 }
 
@@ -72,7 +90,8 @@ impl Origins {
 #[derive(Clone)]
 pub struct Key {
     pub(crate) algorithm: Algorithm,
-    pub(crate) key: DecodingKey,
+    pub(crate) decoding: DecodingKey,
+    short: Option<usize>,
 }
 
 impl std::fmt::Debug for Key {
@@ -106,6 +125,11 @@ pub enum KeyError {
 }
 
 impl Key {
+    /// The bytes of a secret that is shorter than the hash of HS256, and can be guessed (RFC 7518, 3.2).
+    pub fn is_short(&self) -> Option<usize> {
+        self.short
+    }
+
     /// A secret for HS256 and its like, a public key in PEM for the others. No algorithm is HS256.
     pub fn new(key: &str, algorithm: &str) -> Result<Self, KeyError> {
         if key.is_empty() {
@@ -120,8 +144,10 @@ impl Key {
             .parse()
             .map_err(|_| KeyError::Algorithm(name.to_owned()))?;
         let pem = key.as_bytes();
+        let mut short = None;
         let key = match algorithm {
             Algorithm::HS256 | Algorithm::HS384 | Algorithm::HS512 => {
+                short = Some(pem.len()).filter(|length| *length < SECRET_MIN);
                 Ok(DecodingKey::from_secret(pem))
             }
             Algorithm::ES256 | Algorithm::ES384 => DecodingKey::from_ec_pem(pem),
@@ -132,6 +158,10 @@ impl Key {
             algorithm: name.to_owned(),
             reason: error.to_string(),
         })?;
-        Ok(Self { algorithm, key })
+        Ok(Self {
+            algorithm,
+            decoding: key,
+            short,
+        })
     }
 }

@@ -34,7 +34,15 @@ pub(crate) fn subscribe(hub: &Arc<Hub>, request: &Request<'_>) -> Response<Body>
         .map(|(_, topic)| topic)
         .collect();
     if topics.is_empty() {
-        return text(StatusCode::BAD_REQUEST, "Missing \"topic\" parameter.");
+        let newer = form_urlencoded::parse(request.query.as_bytes())
+            .any(|(name, _)| name.starts_with("match"));
+        let problem = if newer {
+            "Missing \"topic\" parameter: this hub speaks version 8 of the protocol, whose subscribers name \
+             their topics in \"topic\" and not in \"match\"."
+        } else {
+            "Missing \"topic\" parameter."
+        };
+        return text(StatusCode::BAD_REQUEST, problem);
     }
     if topics.len() > TOPICS_MAX {
         return text(StatusCode::BAD_REQUEST, "Too many \"topic\" parameters.");

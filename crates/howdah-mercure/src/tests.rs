@@ -567,8 +567,69 @@ async fn pages_of_allowed_origins_may_read() {
     );
 }
 
+#[tokio::test]
+async fn pages_of_every_origin_may_read_without_the_cookie() {
+    let hub = Hub::new(Options {
+        cors_origins: Origins(vec!["*".into()]),
+        ..options()
+    });
+    let from = |origin: &str| [("origin", origin.to_owned())];
+    let any = subscribe(&hub, "topic=t", &from("https://evil"));
+    assert_eq!(any.headers()["access-control-allow-origin"], "*");
+    assert_eq!(
+        any.headers()["access-control-expose-headers"],
+        "Last-Event-ID"
+    );
+    assert!(
+        !any.headers()
+            .contains_key("access-control-allow-credentials")
+    );
+    assert!(!any.headers().contains_key("vary"));
+
+    let hub = Hub::new(Options {
+        cors_origins: Origins(vec!["*".into(), "https://good".into()]),
+        ..options()
+    });
+    let allowed = |origin| {
+        let answer = subscribe(&hub, "topic=t", &from(origin));
+        assert_eq!(answer.headers()["vary"], "Origin");
+        let credentials = answer
+            .headers()
+            .contains_key("access-control-allow-credentials");
+        let origin = answer.headers()["access-control-allow-origin"].clone();
+        (origin, credentials)
+    };
+    assert_eq!(
+        allowed("https://good"),
+        (HeaderValue::from_static("https://good"), true)
+    );
+    assert_eq!(
+        allowed("https://evil"),
+        (HeaderValue::from_static("*"), false)
+    );
+}
+
+#[tokio::test]
+async fn what_a_client_needs_to_know_of_a_refusal() {
+    let hub = Hub::new(options());
+    let refused = post(&hub, "topic=t", &[]);
+    assert_eq!(refused.status(), 401);
+    assert_eq!(refused.headers()["www-authenticate"], "Bearer");
+    let newer = (Method::GET, "?matchURLPattern=https://a/:id");
+    let mut newer = ask(&hub, newer, &[], "");
+    assert_eq!(newer.status(), 400);
+    let text = events(&mut newer).await;
+    assert!(
+        text.contains("version 8") && text.contains("match"),
+        "{text}"
+    );
+}
+
 #[test]
 fn keys() {
+    assert_eq!(Key::new("short", "").expect("a key").is_short(), Some(5));
+    let long = Key::new(&"k".repeat(32), "HS256").expect("a key");
+    assert_eq!(long.is_short(), None);
     assert!(Key::new("", "").is_err());
     let wrong = Key::new("x", "HS257").expect_err("no such algorithm");
     assert!(wrong.to_string().contains("`HS257`"), "{wrong}");

@@ -123,7 +123,7 @@ fn claims(token: &str, key: &Key) -> Result<Claims, Refused> {
     validation.validate_nbf = true;
     validation.validate_aud = false;
     validation.leeway = 0;
-    let raw = jsonwebtoken::decode::<Raw>(token, &key.key, &validation)
+    let raw = jsonwebtoken::decode::<Raw>(token, &key.decoding, &validation)
         .map_err(|error| Refused::Invalid(error.to_string()))?
         .claims;
     let own = raw.namespaced.or(raw.mercure).unwrap_or_default();

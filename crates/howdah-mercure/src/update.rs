@@ -77,7 +77,7 @@ impl Draft {
             Err(Problem::TooMany)
         } else if topics.any(|topic| topic.contains(char::is_control)) {
             Err(Problem::Topic)
-        } else if self.topics.iter().any(|topic| topic.contains(PATH)) {
+        } else if self.topics.iter().any(|topic| is_reserved(topic)) {
             Err(Problem::Reserved)
         } else if breaks(&self.id) || self.id.as_ref().is_some_and(|id| id.starts_with('#')) {
             Err(Problem::Id)
@@ -111,6 +111,46 @@ impl Draft {
             event: event.into(),
         }
     }
+}
+
+/// Whether a topic is the hub's URL or one below it, in whatever way it is written: of an absolute URL or
+/// path, as it is once `.`, `..` and escapes are resolved.
+fn is_reserved(topic: &str) -> bool {
+    let topic = topic.split(['?', '#']).next().unwrap_or_default();
+    let after_scheme = topic.split_once("://").map(|(_, rest)| rest);
+    let path = match after_scheme.or_else(|| topic.strip_prefix("//")) {
+        Some(rest) => rest.find('/').map_or("", |at| &rest[at..]),
+        None => topic,
+    };
+    if !path.starts_with('/') {
+        return false;
+    }
+    let mut resolved: Vec<&str> = Vec::new();
+    let path = decoded(path);
+    for segment in path.split('/').skip(1) {
+        match segment {
+            "." => {}
+            ".." => drop(resolved.pop()),
+            other => resolved.push(other),
+        }
+    }
+    let own: Vec<_> = PATH.split('/').skip(1).collect();
+    resolved.starts_with(&own)
+}
+
+/// A path with what is escaped in it.
+fn decoded(path: &str) -> String {
+    let bytes = path.as_bytes();
+    let digit = |at: usize| char::from(*bytes.get(at)?).to_digit(16);
+    let mut plain = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        let escaped = digit(at + 1).zip(digit(at + 2)).filter(|_| byte == b'%');
+        // Two digits of four bits are a byte.
+        plain.push(escaped.map_or(byte, |(high, low)| (high * 16 + low) as u8));
+        at += if escaped.is_some() { 3 } else { 1 };
+    }
+    String::from_utf8_lossy(&plain).into_owned()
 }
 
 impl Update {
@@ -177,6 +217,37 @@ mod tests {
             ..Draft::default()
         };
         assert_eq!(event(empty), "id: i\ndata: \n\n");
+    }
+
+    #[test]
+    fn topics_of_the_hub_itself() {
+        for topic in [
+            "/.well-known/mercure",
+            "/.well-known/mercure/",
+            "/.well-known/mercure?topic=x",
+            "/.well-known/mercure/subscriptions/a/b",
+            "/.well-known/./mercure/subscriptions",
+            "/x/../.well-known/mercure",
+            "/%2ewell-known/mercur%65/x",
+            "https://a/.well-known/mercure",
+            "https://a:8080/b/../.well-known/mercure#x",
+            "//a/.well-known/mercure",
+        ] {
+            assert!(is_reserved(topic), "{topic}");
+        }
+        for topic in [
+            "/.well-known/mercurex",
+            "/.well-known",
+            "/.well-known/mercure/../other",
+            "https://a/books/.well-known/mercure",
+            "https://a?x=/.well-known/mercure",
+            "https://.well-known/mercure",
+            "mercure",
+            "*",
+            "",
+        ] {
+            assert!(!is_reserved(topic), "{topic}");
+        }
     }
 
     #[test]

@@ -19,17 +19,30 @@ pub(crate) fn hubs(config: &model::Config) -> Result<Vec<Arc<Hub>>, Failure> {
 /// One of them.
 pub(crate) fn hub(hub: &model::Mercure) -> Result<Arc<Hub>, Failure> {
     let environment = |name: &str| std::env::var(name).ok();
-    options(hub, environment)
-        .map(Hub::new)
-        .map_err(|error| Failure::Setup(format!("mercure: {error}")))
+    let options =
+        options(hub, environment).map_err(|error| Failure::Setup(format!("mercure: {error}")))?;
+    for (name, key) in [
+        ("publisher_jwt", &options.publisher),
+        ("subscriber_jwt", &options.subscriber),
+    ] {
+        if let Some(bytes) = key.as_ref().and_then(Key::is_short) {
+            tracing::warn!(
+                target: "howdah::mercure",
+                "{name}: a secret of {bytes} bytes can be guessed by who has seen a token; take 32 random ones \
+                 or more"
+            );
+        }
+    }
+    Ok(Hub::new(options))
 }
 
 /// A key that cannot be used.
 #[derive(Debug, thiserror::Error)]
-#[error("{name}: {cause}")]
+#[error("{name}: {cause}{hint}")]
 struct KeyFailure {
     name: &'static str,
     cause: KeyError,
+    hint: String,
 }
 
 fn options(
@@ -41,7 +54,15 @@ fn options(
             text(&own.key, &environment),
             text(&own.algorithm, &environment),
         );
-        Key::new(&secret, &algorithm).map_err(|cause| KeyFailure { name, cause })
+        Key::new(&secret, &algorithm).map_err(|cause| {
+            let unset = unset(&own.key, &environment).filter(|_| cause == KeyError::Empty);
+            let hint = unset.map(|name| format!(": the environment variable {name} is not set"));
+            KeyFailure {
+                name,
+                cause,
+                hint: hint.unwrap_or_default(),
+            }
+        })
     };
     let optional = |name, own: &Option<model::JwtKey>| {
         let own = own.as_ref().map(|own| key(name, own));
@@ -72,6 +93,16 @@ fn text(template: &Template, environment: impl Fn(&str) -> Option<String>) -> St
         Part::Placeholder(_) => String::new(),
     });
     parts.collect()
+}
+
+/// The first of its environment variables that there is not.
+fn unset(template: &Template, environment: impl Fn(&str) -> Option<String>) -> Option<&str> {
+    template.parts.iter().find_map(|part| match part {
+        Part::Placeholder(Placeholder::Env(name)) if environment(name).is_none() => {
+            Some(name.as_str())
+        }
+        _ => None,
+    })
 }
 
 /// `mercure` in a site.
@@ -149,7 +180,10 @@ mod tests {
         let with = |name: &str| (name == "KEY").then(|| "secret".to_owned());
         assert!(options(&own, with).is_ok(), "no algorithm is HS256");
         let error = options(&own, |_| None).expect_err("no key");
-        assert_eq!(error.to_string(), "publisher_jwt: the key is empty");
+        assert_eq!(
+            error.to_string(),
+            "publisher_jwt: the key is empty: the environment variable KEY is not set"
+        );
         let wrong = |name: &str| Some(if name == "KEY" { "x" } else { "none" }.to_owned());
         let error = options(&own, wrong).expect_err("no such algorithm");
         assert!(error.to_string().contains("`none`"), "{error}");

@@ -87,7 +87,7 @@ impl Site {
             "{{\nadmin off\nauto_https disable_redirects\nstorage file_system {}\n\
              frankenphp {{\nnum_threads 3\n}}\n}}\n\
              {scheme}://localhost:0 {{\nbind 127.0.0.1\n{tls}\n\
-             mercure {{\npublisher_jwt secret\nsubscriber_jwt secret\nanonymous\n}}\n\
+             mercure {{\npublisher_jwt a-secret-of-more-than-32-bytes-for-HS256\nsubscriber_jwt a-secret-of-more-than-32-bytes-for-HS256\nanonymous\n}}\n\
              root * {}\nphp_server\n}}\n",
             directory.path().display(),
             www.path().display(),

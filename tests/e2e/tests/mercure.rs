@@ -4,16 +4,16 @@ use howdah_testkit::{Connection, PATIENCE, Request, Server, process};
 use howdah_tests::admin::{Admin, ON};
 use howdah_tests::{caddyfile, encode, www};
 
-/// HS256 with the key `secret`: may publish and subscribe to everything.
-const TOKEN: &str = "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJtZXJjdXJlIjogeyJwdWJsaXNoIjogWyIqIl0sICJzdWJzY3JpYmUiOiBbIioiXX19.LPNaAXRFWGH6l2ZxsybG-XKr1954ui6t7HioxnzWkyE";
+/// HS256 with the key below: may publish and subscribe to everything.
+const TOKEN: &str = "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJtZXJjdXJlIjogeyJwdWJsaXNoIjogWyIqIl0sICJzdWJzY3JpYmUiOiBbIioiXX19.lNNh1DVRcyvmPH1ZwItY6oGbAIiSfUaUsAgQOgg-Uw8";
 
 fn server(lines: &str) -> Server {
     let site = format!(
-        "encode gzip\nmercure {{\npublisher_jwt {{env.HUB_KEY}}\nsubscriber_jwt secret\nanonymous\n{lines}\n}}\nroot * {}\nphp_server",
+        "encode gzip\nmercure {{\npublisher_jwt {{env.HUB_KEY}}\nsubscriber_jwt a-secret-of-more-than-32-bytes-for-HS256\nanonymous\n{lines}\n}}\nroot * {}\nphp_server",
         www().display()
     );
     Server::caddyfile(caddyfile(&format!("{ON}\ngrace_period 1h"), &site))
-        .env("HUB_KEY", "secret")
+        .env("HUB_KEY", "a-secret-of-more-than-32-bytes-for-HS256")
         .start()
 }
 
@@ -153,5 +153,13 @@ fn a_key_that_is_missing_ends_the_start() {
     let ended = Server::caddyfile(caddyfile("", site))
         .try_start()
         .expect_err("no key");
-    ended.assert(2, "mercure: publisher_jwt: the key is empty");
+    ended.assert(2, "mercure: publisher_jwt: the key is empty: the environment variable HUB_KEY_THAT_IS_NOT_SET is not set");
+}
+
+#[test]
+fn a_key_that_can_be_guessed_is_told() {
+    let site = "mercure {\npublisher_jwt short\nanonymous\npublish_origins *\n}";
+    let server = Server::caddyfile(caddyfile("", site)).start();
+    server.expect_log("every web page can publish");
+    server.expect_log("publisher_jwt: a secret of 5 bytes can be guessed");
 }

@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use howdah_testkit::{Connection, Request, Server, Www};
 use howdah_tests::{caddyfile, encode};
 
-/// HS256 with the key `secret`: may publish and subscribe to everything.
-const TOKEN: &str = "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJtZXJjdXJlIjogeyJwdWJsaXNoIjogWyIqIl0sICJzdWJzY3JpYmUiOiBbIioiXX19.LPNaAXRFWGH6l2ZxsybG-XKr1954ui6t7HioxnzWkyE";
+/// HS256 with the key below: may publish and subscribe to everything.
+const TOKEN: &str = "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJtZXJjdXJlIjogeyJwdWJsaXNoIjogWyIqIl0sICJzdWJzY3JpYmUiOiBbIioiXX19.lNNh1DVRcyvmPH1ZwItY6oGbAIiSfUaUsAgQOgg-Uw8";
 
-const HUB: &str = "mercure {\npublisher_jwt secret\nsubscriber_jwt secret\nanonymous\n}";
+const HUB: &str = "mercure {\npublisher_jwt a-secret-of-more-than-32-bytes-for-HS256\nsubscriber_jwt a-secret-of-more-than-32-bytes-for-HS256\nanonymous\n}";
 
 /// Runs the code that it is sent, in whatever mode.
 const SCRIPT: &str = r"<?php
@@ -87,7 +87,10 @@ fn php_server_has_a_hub_too() {
     let start = |keys: &[&str]| {
         let mut server = Server::builder(www.path()).arg("--mercure");
         for key in keys {
-            server = server.env(format!("MERCURE_{key}_JWT_KEY"), "secret");
+            server = server.env(
+                format!("MERCURE_{key}_JWT_KEY"),
+                "a-secret-of-more-than-32-bytes-for-HS256",
+            );
         }
         server.try_start()
     };

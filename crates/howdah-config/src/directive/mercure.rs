@@ -115,7 +115,8 @@ pub(crate) const MERCURE: Table<Draft> = Table {
                 name: "cors_origins",
                 syntax: "cors_origins ORIGIN…",
                 default: "none",
-                about: "Origins of web pages that may subscribe; `*` for all.",
+                about: "Origins of web pages that may subscribe, with the visitor's cookie; `*` for all, \
+                        without it: with a cookie only those that are named.",
                 differs: "",
                 example: "cors_origins https://example.com",
             },
@@ -129,12 +130,20 @@ pub(crate) const MERCURE: Table<Draft> = Table {
                 name: "publish_origins",
                 syntax: "publish_origins ORIGIN…",
                 default: "none",
-                about: "Origins of web pages that may publish with a cookie; `*` for all.",
+                about: "Origins of web pages that may publish with a cookie; `*` for all, which lets every page \
+                        publish in the visitor's name, and is a warning.",
                 differs: "",
                 example: "publish_origins https://example.com",
             },
-            |_, call, hub| {
+            |cx, call, hub| {
                 hub.publish_origins = origins(call)?;
+                if hub.publish_origins.iter().any(|origin| origin == "*") {
+                    cx.warn(
+                        &call.name.position,
+                        "with `publish_origins *` every web page can publish in the name of a visitor who has \
+                         the hub's cookie; name the origins",
+                    );
+                }
                 Ok(())
             },
         ),
@@ -219,7 +228,8 @@ pub(crate) const MERCURE: Table<Draft> = Table {
                 syntax: "protocol_version_compatibility 7|8",
                 default: "`8`",
                 about: "With `7`, `Last-Event-ID` counts in the query too.",
-                differs: "The hub speaks version 8 of the protocol.",
+                differs: "The hub speaks version 8 of the protocol, whose subscribers send `topic`; the `match` \
+                          parameters of later drafts are answered 400.",
                 example: "protocol_version_compatibility 7",
             },
             |_, call, hub| {
