@@ -89,6 +89,12 @@ impl Occupant {
         self.killed || self.stopping || self.traced.is_some()
     }
 
+    /// Whether its end, if it is in order, is one for its requests, age or memory, or one that its script chose.
+    /// `expected`: it was told to.
+    pub(crate) fn recycles(&self, expected: bool) -> bool {
+        self.ready && !self.killed && (self.retiring || !expected)
+    }
+
     /// Ends the process. It may be gone already; then there is nothing to end.
     pub(crate) fn kill(&mut self) {
         if let Some(pidfd) = &self.pidfd {
@@ -148,6 +154,8 @@ pub(crate) struct LastProcess {
     pub(crate) request_id: u64,
     /// Its end is no news: we ended it, or it had been told to leave.
     pub(crate) expected: bool,
+    /// If it ends in order, then because its time had come.
+    pub(crate) recycles: bool,
 }
 
 /// The largest of what was noted lately: for a minute at least, so that who looks once a minute sees it, and for

@@ -134,7 +134,7 @@ pub struct Counters {
     pub crashed: u64,
     /// Workers that ended after a fatal error, their response complete.
     pub fatal: u64,
-    /// Workers that were replaced for their age or memory.
+    /// Workers that ended as planned: for their requests, age or memory, or because their script left its loop.
     pub recycled: u64,
     /// Workers that were killed for a limit or a broken contract.
     pub killed: u64,

@@ -180,3 +180,42 @@ fn a_hold_of_a_worker_with_several_requests_is_seen_by_a_later_scrape() {
         "its workers have one request at a time"
     );
 }
+
+#[test]
+fn workers_that_end_as_planned_are_counted() {
+    let script = "<?php
+        for ($left = 5; $left && frankenphp_handle_request(function () { echo 'served'; }); $left--);
+    ";
+    let root = Www::new()
+        .file("left.php", script)
+        .file("plain.php", "<?php echo 'served';");
+    let root = root.path().display();
+    let global = format!(
+        "{ON}\nfrankenphp {{\nnum_threads 2\nmax_requests 5\nworker {root}/left.php {{\nnum 2\nmax_requests 0\n}}\n}}"
+    );
+    let text = caddyfile(&global, &format!("root * {root}\nphp_server"));
+    let server = Server::caddyfile(text).start();
+    let admin = Admin::of(&server);
+    for _ in 0..60 {
+        server.get("/plain.php").assert(200, "served");
+        server.get("/left.php").assert(200, "served");
+    }
+    let counted = |pool: &str| {
+        let page = page(&admin);
+        let started = format!("howdah_php_workers_started_total{{pool=\"{pool}\"}} ");
+        let ended =
+            format!("howdah_php_workers_ended_total{{pool=\"{pool}\",reason=\"recycled\"}} ");
+        let value = |sample: &str| value(&page, sample).unwrap_or_default();
+        // Twelve lives are over at least, and who is gone has been counted.
+        (value(&started), value(&ended))
+    };
+    for pool in ["php", "left"] {
+        let all = || {
+            let (started, recycled) = counted(pool);
+            recycled >= 11.0 && recycled < started && recycled + 4.0 >= started
+        };
+        assert!(process::wait_until(PATIENCE, all), "{}", page(&admin));
+    }
+    let restarts = r#"frankenphp_worker_restarts{worker="left"} "#;
+    assert!(value(&page(&admin), restarts).is_some_and(|count| count >= 11.0));
+}

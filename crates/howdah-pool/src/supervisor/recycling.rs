@@ -23,7 +23,6 @@ impl Pool {
         let one_request = self.options.one_request();
         let (segment, options) = (self.segment.clone(), self.options.clone());
         let name = self.name.clone();
-        let mut recycled = 0;
         for (worker, occupant) in self.occupants_mut() {
             let Some(status) = segment.worker(worker).filter(|_| occupant.ready) else {
                 continue;
@@ -41,7 +40,6 @@ impl Pool {
                 continue;
             };
             occupant.retiring = true;
-            recycled += 1;
             let (pool, worker, pid, requests) = (&*name, worker.0, occupant.pid(), status.requests);
             match reason {
                 Reason::Age => {
@@ -55,7 +53,6 @@ impl Pool {
                 }
             }
         }
-        self.counters.recycled += recycled;
     }
 
     /// Ends workers that do not come to the end of their boot.

@@ -507,6 +507,16 @@ fn a_successor_is_ready_before_a_worker_retires() {
         let status = server.status().await;
         assert!(status.counters.spawned >= 5, "{status:#?}");
         assert_eq!(status.counters.crashed, 0);
+        // All but the one that serves, and one that may just be leaving.
+        let status = server
+            .until("counted", |status| {
+                status.counters.recycled + 2 >= status.counters.spawned
+            })
+            .await;
+        assert!(
+            status.counters.recycled < status.counters.spawned,
+            "{status:#?}"
+        );
         let lifetimes = server.plan(|plan| plan.lifetimes.clone());
         assert!(
             lifetimes.iter().all(|life| *life == (8, 5)),

@@ -354,6 +354,7 @@ impl Supervisor {
                 .and_then(|status| status.request_id)
                 .map_or(0, u64::from),
             expected,
+            recycles: occupant.recycles(expected),
         };
         let failed = occupant.failed(served);
         let (id, begun, was_ready) = (occupant.generation, occupant.since, occupant.ready);
@@ -434,15 +435,16 @@ impl Supervisor {
         let Some(place) = pool.places.get(worker_id.index()) else {
             return;
         };
-        let (request_id, expected) = match (place.occupant(), place.last) {
+        let (request_id, expected, recycles) = match (place.occupant(), place.last) {
             (Some(occupant), _) if occupant.pid() == pid => {
                 let words = pool.segment.worker(worker_id);
                 let request_id = words.and_then(|words| words.request_id);
                 let expected = occupant.ends_as_told() || self.stopping;
-                (request_id.map_or(0, u64::from), expected)
+                let recycles = occupant.recycles(expected);
+                (request_id.map_or(0, u64::from), expected, recycles)
             }
-            (_, Some(last)) if last.pid == pid => (last.request_id, last.expected),
-            _ => (0, self.stopping),
+            (_, Some(last)) if last.pid == pid => (last.request_id, last.expected, last.recycles),
+            _ => (0, self.stopping, false),
         };
         let (name, worker, text) = (&*pool.name, worker_id.0, status.to_string());
         match status.code() {
@@ -452,10 +454,12 @@ impl Supervisor {
             }
             // A failed boot is reported with what it wrote.
             Some(0 | EXIT_STATUS_BOOT) => {
+                pool.counters.recycled += u64::from(recycles);
                 tracing::debug!(target: "howdah::pool", pool = name, worker, pid, status = text, "worker left");
             }
             // With `exit restart` the status is the application's own, and the response was complete.
             code if expected || (request_id == 0 && code.is_some()) => {
+                pool.counters.recycled += u64::from(recycles && code.is_some());
                 tracing::debug!(target: "howdah::pool", pool = name, worker, pid, status = text, "worker left");
             }
             _ => {
