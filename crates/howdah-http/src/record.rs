@@ -7,12 +7,14 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use howdah_cgi::Host;
 use howdah_observe::metrics::{Measures, Phase};
 use howdah_observe::trace::{Attribute, Kind, Sampler, Span, TraceContext, Tracer};
 use http::request::Parts;
 use http::{HeaderValue, Method, Uri};
 use tokio::sync::{mpsc, oneshot};
 
+use crate::application::Connection;
 use crate::route::context::Trace;
 
 /// What is observed on a front thread.
@@ -106,6 +108,7 @@ pub(crate) struct Record {
     uri: Uri,
     host: Option<HeaderValue>,
     remote: SocketAddr,
+    encrypted: bool,
     pool: Cell<Option<usize>>,
     worker: Cell<Option<u16>>,
     received: Cell<u64>,
@@ -142,7 +145,12 @@ impl Observing {
     }
 
     /// A request's header was read.
-    pub(crate) fn begin(self: &Rc<Self>, id: u64, remote: SocketAddr, parts: &Parts) -> Rc<Record> {
+    pub(crate) fn begin(
+        self: &Rc<Self>,
+        id: u64,
+        connection: &Connection,
+        parts: &Parts,
+    ) -> Rc<Record> {
         let record = Rc::new(Record {
             observing: Rc::clone(self),
             place: Cell::new(None),
@@ -150,7 +158,8 @@ impl Observing {
             method: parts.method.clone(),
             uri: parts.uri.clone(),
             host: host(parts),
-            remote,
+            remote: connection.remote,
+            encrypted: connection.tls.is_some(),
             pool: Cell::new(None),
             worker: Cell::new(None),
             received: Cell::new(0),
@@ -337,8 +346,14 @@ impl Record {
 
     fn attributes(&self) -> Vec<(&'static str, Attribute)> {
         let text = |text: &str| Attribute::Text(text.to_owned());
+        let (scheme, usual_port) = if self.encrypted {
+            ("https", 443)
+        } else {
+            ("http", 80)
+        };
         let mut attributes = vec![
             ("http.request.method", text(self.method.as_str())),
+            ("url.scheme", text(scheme)),
             ("url.path", text(self.uri.path())),
             (
                 "client.address",
@@ -352,8 +367,12 @@ impl Record {
         if let Some(query) = self.uri.query() {
             attributes.push(("url.query", text(query)));
         }
-        if let Some(host) = self.host.as_ref().and_then(|host| host.to_str().ok()) {
-            attributes.push(("server.address", text(host)));
+        let host = self.host.as_ref().and_then(|host| host.to_str().ok());
+        if let Some(host) = host.and_then(Host::parse) {
+            let name = host.name.trim_start_matches('[').trim_end_matches(']');
+            let port = host.port.unwrap_or(usual_port);
+            attributes.push(("server.address", text(name)));
+            attributes.push(("server.port", Attribute::Number(port.into())));
         }
         if self.status.get() > 0 {
             let status = Attribute::Number(self.status.get().into());

@@ -29,7 +29,7 @@ use crate::path;
 use crate::perform::{Asked, Performer};
 use crate::response::{Content, Exchange, ResponseBody, Source};
 use crate::route::Outcome;
-use crate::route::context::{Context, LogChoice, TRACEPARENT, Trace};
+use crate::route::context::{Context, LogChoice, TRACEPARENT, TRACESTATE, Trace};
 use crate::route::header::{Changes, Foreign};
 use crate::route::notes::Notes;
 use crate::thread::{Core, Thread};
@@ -88,7 +88,7 @@ pub(crate) async fn handle<A: Application>(
     let id = core.life.next_id();
     let (mut parts, incoming) = request.into_parts();
     if let Some(observing) = &core.observing {
-        exchange.record = Some(observing.begin(id, connection.remote, &parts));
+        exchange.record = Some(observing.begin(id, &connection, &parts));
     }
     let checked = check(&mut parts, state.header_bytes(), limits.max_header_size);
     let refusal = state.framing_refusal();
@@ -147,12 +147,16 @@ pub(crate) async fn handle<A: Application>(
         received: Some(0),
     };
     if let Some(trace) = trace {
+        let headers = match &mut outcome {
+            Outcome::Proxy(job) => &mut job.headers,
+            _ => &mut asked.parts.headers,
+        };
         if let Ok(value) = HeaderValue::from_str(&trace.context.traceparent()) {
-            let headers = match &mut outcome {
-                Outcome::Proxy(job) => &mut job.headers,
-                _ => &mut asked.parts.headers,
-            };
             headers.insert(TRACEPARENT, value);
+        }
+        // It is of the caller's trace, and this is another.
+        if trace.context.parent.is_none() {
+            headers.remove(TRACESTATE);
         }
         if let Some(record) = &exchange.record {
             record.trace(trace);

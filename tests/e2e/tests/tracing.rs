@@ -136,6 +136,49 @@ fn a_trace_goes_from_the_caller_to_php_and_to_the_collector() {
 }
 
 #[test]
+fn a_trace_that_is_begun_has_nothing_of_the_callers() {
+    let collector = Collector::start();
+    let php = Www::new().file(
+        "trace.php",
+        "<?php echo $_SERVER['HTTP_TRACEPARENT'], ' ', $_SERVER['HTTP_TRACESTATE'] ?? 'none';",
+    );
+    let server = server(
+        &format!("root * {}\nphp_server", php.path().display()),
+        &collector,
+    );
+    let ask = |parents: &[&str]| {
+        let mut request = Request::get("/trace.php")
+            .host("shop.test:8080")
+            .header("tracestate", "vendor=1");
+        for parent in parents {
+            request = request.header("traceparent", parent);
+        }
+        let text = server.send(&request).text();
+        let (parent, state) = text.split_once(' ').expect("two words");
+        (
+            parent.contains("0af7651916cd43dd8448eb211c80319c"),
+            state.to_owned(),
+        )
+    };
+    assert_eq!(ask(&[PARENT]), (true, "vendor=1".into()));
+    for wrong in [vec![], vec!["00-nonsense"], vec![PARENT, PARENT]] {
+        assert_eq!(ask(&wrong), (false, "none".into()), "{wrong:?}");
+    }
+    let spans = collector.take(16);
+    let attributes = &named(&spans, "shop")["attributes"];
+    let value = |name: &str| {
+        let mut found = attributes.as_array().expect("a list").iter();
+        let found = found
+            .find(|one| one["key"] == name)
+            .unwrap_or_else(|| panic!("no {name}"));
+        found["value"].clone()
+    };
+    assert_eq!(value("url.scheme")["stringValue"], "http");
+    assert_eq!(value("server.address")["stringValue"], "shop.test");
+    assert_eq!(value("server.port")["intValue"], "8080");
+}
+
+#[test]
 fn a_caller_that_does_not_sample_is_followed() {
     let collector = Collector::start();
     let server = server("respond {http.vars.trace_id}", &collector);

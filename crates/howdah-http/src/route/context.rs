@@ -22,6 +22,7 @@ use crate::encode::Encodings;
 use crate::lookup::{Lookup, Root, Roots};
 
 /// The header of a trace.
+pub(crate) const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 pub(crate) const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
 /// What the routes say about the request's line in the access log.
@@ -121,8 +122,8 @@ impl Context<'_> {
         let Some(sampler) = self.sampler.filter(|_| self.trace.is_none()) else {
             return;
         };
-        let caller = self.parts().headers.get(TRACEPARENT);
-        let context = TraceContext::begin(caller.map(HeaderValue::as_bytes), sampler);
+        let callers = self.parts().headers.get_all(TRACEPARENT).iter();
+        let context = TraceContext::begin(callers.map(HeaderValue::as_bytes), sampler);
         let name = String::new();
         self.trace = Some(Trace { context, name });
     }

@@ -22,9 +22,15 @@ pub struct TraceContext {
 }
 
 impl TraceContext {
-    /// Goes on with the caller's trace, or begins one. A `traceparent` that is none is as good as none.
-    pub fn begin(traceparent: Option<&[u8]>, sampler: &Sampler) -> Self {
-        let caller = traceparent.and_then(parse);
+    /// Goes on with the caller's trace, or begins one. A `traceparent` that is none is as good as none, and so
+    /// are two. One that has a [`parent`](Self::parent) goes on; to all others the caller's `tracestate` does
+    /// not belong.
+    pub fn begin<'t>(traceparents: impl IntoIterator<Item = &'t [u8]>, sampler: &Sampler) -> Self {
+        let mut traceparents = traceparents.into_iter();
+        let caller = match (traceparents.next(), traceparents.next()) {
+            (Some(one), None) => parse(one),
+            _ => None,
+        };
         let span = Self::new_span();
         let trace = caller.map_or_else(|| TraceId(fastrand::u128(1..)), |(trace, ..)| trace);
         Self {
@@ -89,7 +95,7 @@ mod tests {
 
     #[test]
     fn a_callers_trace_goes_on() {
-        let context = TraceContext::begin(Some(VALID.as_bytes()), &Sampler::default());
+        let context = TraceContext::begin([VALID.as_bytes()], &Sampler::default());
         assert_eq!(
             context.trace.to_string(),
             "0af7651916cd43dd8448eb211c80319c"
@@ -119,10 +125,13 @@ mod tests {
             "00-+af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
         ] {
             assert_eq!(parse(wrong.as_bytes()), None, "{wrong}");
-            let context = TraceContext::begin(Some(wrong.as_bytes()), &Sampler::default());
+            let context = TraceContext::begin([wrong.as_bytes()], &Sampler::default());
             assert_eq!(context.parent, None, "{wrong}");
             assert_ne!((context.trace.0, context.span), (0, 0));
         }
+        let two = TraceContext::begin([VALID.as_bytes(); 2], &Sampler::default());
+        assert_eq!(two.parent, None);
+        assert_eq!(TraceContext::begin([], &Sampler::default()).parent, None);
         let later = "cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00-what-comes";
         assert!(parse(later.as_bytes()).is_some_and(|(_, _, sampled)| !sampled));
     }
