@@ -12,7 +12,7 @@ use howdah_http::{Counted, LiveRequest, LiveRequests, LostSpans, Stats};
 use howdah_mercure::Hub;
 use howdah_observe::access::Losses;
 use howdah_observe::metrics::{
-    ConfigReloads, HubCounts, Page, Pool, Process, Worker, WorkerState, media_type,
+    ConfigReloads, HubCounts, Page, Pool, Process, Worker, WorkerState, for_client,
 };
 use howdah_pool::{PoolStatus, WorkerStatus};
 use howdah_tls::Expiries;
@@ -240,18 +240,17 @@ pub(crate) struct MetricsPage(pub(crate) Observed);
 impl Endpoint for MetricsPage {
     fn call(self: Arc<Self>, request: EndpointRequest) -> EndpointFuture {
         Box::pin(async move {
-            let mut response = match request.parts.method {
-                Method::GET | Method::HEAD => Response::new(body(self.0.metrics().await)),
-                _ => {
-                    let mut refused = Response::new(body("only GET\n".into()));
-                    *refused.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
-                    let headers = refused.headers_mut();
-                    headers.insert(http::header::ALLOW, HeaderValue::from_static("GET, HEAD"));
-                    return refused;
-                }
-            };
+            if !matches!(request.parts.method, Method::GET | Method::HEAD) {
+                let mut refused = Response::new(body("only GET\n".into()));
+                *refused.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
+                let headers = refused.headers_mut();
+                headers.insert(http::header::ALLOW, HeaderValue::from_static("GET, HEAD"));
+                return refused;
+            }
             let accept = request.parts.headers.get(ACCEPT);
-            let kind = media_type(accept.and_then(|accept| accept.to_str().ok()));
+            let accept = accept.and_then(|accept| accept.to_str().ok());
+            let (kind, page) = for_client(accept, self.0.metrics().await);
+            let mut response = Response::new(body(page));
             let headers = response.headers_mut();
             headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
             headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));

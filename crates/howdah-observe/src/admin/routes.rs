@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::guard::Guard;
 use super::{Configuration, Control, ReloadError, Reloaded};
-use crate::metrics::media_type;
+use crate::metrics::for_client;
 
 /// Bytes of a request body. FrankenPHP's clients send the whole configuration back.
 const MAX_BODY: usize = 1 << 20;
@@ -96,8 +96,9 @@ where
         Endpoint::Config => json(&control.config()),
         Endpoint::Metrics => {
             let accept = parts.headers.get(ACCEPT);
-            let kind = media_type(accept.and_then(|accept| accept.to_str().ok()));
-            response(kind, control.metrics().await.into())
+            let accept = accept.and_then(|accept| accept.to_str().ok());
+            let (kind, page) = for_client(accept, control.metrics().await);
+            response(kind, page.into())
         }
         Endpoint::Requests => json(&control.requests().await),
         Endpoint::WholeConfig => json(&control.whole_config()),

@@ -11,6 +11,7 @@
 mod caddy;
 mod front;
 mod page;
+mod plain;
 mod process;
 #[cfg(test)]
 mod tests;
@@ -19,15 +20,15 @@ pub use front::{BOUNDS, Handshake, Measures, Phase, Protocol, Shard};
 pub use page::{ConfigReloads, Connections, FRONT, HubCounts, Page, Pool, Worker, WorkerState};
 pub use process::Process;
 
-/// The media type of the page for clients that ask for `OpenMetrics`.
+/// The media type of the page as it is rendered, for clients that ask for `OpenMetrics`.
 pub const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-/// The media type for all others: Prometheus' older format, whose parsers take the same lines.
+/// The media type for all others: Prometheus' older format.
 pub const PLAIN: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// The media type for a client that sent this `Accept`.
-pub fn media_type(accept: Option<&str>) -> &'static str {
+/// The media type and the text for a client that sent this `Accept`, of a [page](Page::render).
+pub fn for_client(accept: Option<&str>, page: String) -> (&'static str, String) {
     match accept {
-        Some(accept) if accept.contains("application/openmetrics-text") => OPENMETRICS,
-        _ => PLAIN,
+        Some(accept) if accept.contains("application/openmetrics-text") => (OPENMETRICS, page),
+        _ => (PLAIN, plain::plain(&page)),
     }
 }

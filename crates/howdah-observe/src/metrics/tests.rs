@@ -1,5 +1,6 @@
 //! The page, and that the dashboard asks for what is on it.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,7 +8,7 @@ use http::Method;
 
 use super::{
     Connections, FRONT, HubCounts, Measures, OPENMETRICS, PLAIN, Page, Phase, Pool, Process,
-    Worker, WorkerState, media_type,
+    Worker, WorkerState, for_client,
 };
 
 /// A page on which everything has a value.
@@ -289,11 +290,67 @@ fn without_counters_of_requests_the_rest_is_there() {
 }
 
 #[test]
-fn the_media_type_is_what_the_client_reads() {
-    let prometheus = "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5";
-    assert_eq!(media_type(Some(prometheus)), OPENMETRICS);
-    assert_eq!(media_type(Some("text/plain")), PLAIN);
-    assert_eq!(media_type(None), PLAIN);
+fn the_format_is_what_the_client_reads() {
+    let prometheus =
+        "application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.2,*/*;q=0.1";
+    let rendered = page().render();
+    let (kind, text) = for_client(Some(prometheus), rendered.clone());
+    assert_eq!((kind, &text), (OPENMETRICS, &rendered));
+    for accept in [Some("text/plain"), None] {
+        let (kind, text) = for_client(accept, rendered.clone());
+        assert_eq!(kind, PLAIN);
+        let families = strict(&text);
+        let kind = |name: &str| families.get(name).map(|(kind, _)| kind.as_str());
+        assert_eq!(kind("howdah_http_requests_total"), Some("counter"));
+        assert_eq!(kind("process_cpu_seconds_total"), Some("counter"));
+        assert_eq!(kind("howdah_http_connections"), Some("gauge"));
+        assert_eq!(kind("howdah_php_phase_duration_seconds"), Some("histogram"));
+        has(&text, "howdah_http_request_body_bytes_total 12");
+        // Nothing is lost.
+        let samples: usize = families.values().map(|(_, samples)| samples).sum();
+        let rendered = rendered.lines().filter(|line| !line.starts_with('#'));
+        assert_eq!(samples, rendered.count());
+    }
+}
+
+/// Families of the older text format with type and number of samples, by the letter of its description: a
+/// family's lines stand together, its help and type first and once, and each sample belongs to it.
+fn strict(text: &str) -> HashMap<String, (String, usize)> {
+    let mut families: HashMap<String, (String, usize)> = HashMap::new();
+    let (mut helped, mut current) = (HashSet::new(), String::new());
+    assert!(text.ends_with('\n'));
+    for line in text.lines() {
+        if let Some(comment) = line.strip_prefix("# ") {
+            let mut words = comment.splitn(3, ' ');
+            let (keyword, name) = (words.next(), words.next().expect("a name"));
+            let rest = words.next().expect("a text");
+            match keyword {
+                Some("HELP") => assert!(helped.insert(name.to_owned()), "twice: {line}"),
+                Some("TYPE") => {
+                    assert!(["counter", "gauge", "histogram"].contains(&rest), "{line}");
+                    assert!(helped.contains(name), "no help: {line}");
+                    let twice = families.insert(name.to_owned(), (rest.to_owned(), 0));
+                    assert_eq!(twice, None, "twice: {line}");
+                    name.clone_into(&mut current);
+                }
+                _ => panic!("no comment of this format: {line}"),
+            }
+            continue;
+        }
+        let name = line.split(['{', ' ']).next().expect("a name");
+        let (kind, samples) = families.get_mut(&current).expect("a type before samples");
+        let own = match kind.as_str() {
+            "histogram" => ["_bucket", "_sum", "_count"]
+                .iter()
+                .any(|part| name.strip_suffix(part) == Some(current.as_str())),
+            _ => name == current,
+        };
+        assert!(own, "of another family than {current}: {line}");
+        let value = line.rsplit_once(' ').expect("a value").1;
+        assert!(value.parse::<f64>().is_ok(), "{line}");
+        *samples += 1;
+    }
+    families
 }
 
 /// Names of metrics in an expression of a panel: words that begin as ours do.

@@ -1,0 +1,35 @@
+//! The page in Prometheus' older text format: <https://prometheus.io/docs/instrumenting/exposition_formats/>.
+//!
+//! In `OpenMetrics` a counter's family is named without `_total`, its samples with it. In the older format both
+//! have the same name, and a reader that looks for the one finds no type for the other.
+
+/// The same metrics. `openmetrics` is a page as `prometheus-client` writes it: of each family the help, then
+/// the type, then the samples.
+pub(super) fn plain(openmetrics: &str) -> String {
+    let mut text = String::with_capacity(openmetrics.len() + 2048);
+    let mut help = None;
+    for line in openmetrics.lines() {
+        let mut words = line.splitn(4, ' ');
+        match (words.next(), words.next(), words.next(), words.next()) {
+            (Some("#"), Some("HELP"), Some(name), about) => {
+                help = Some((name, about.unwrap_or_default()));
+            }
+            (Some("#"), Some("TYPE"), Some(name), kind) => {
+                let (suffix, kind) = match kind {
+                    Some("counter") => ("_total", "counter"),
+                    Some(kind @ ("gauge" | "histogram" | "summary")) => ("", kind),
+                    _ => ("", "untyped"),
+                };
+                // The help of another family is none of this one.
+                if let Some((_, about)) = help.take().filter(|(of, _)| *of == name) {
+                    text.extend(["# HELP ", name, suffix, " ", about, "\n"]);
+                }
+                text.extend(["# TYPE ", name, suffix, " ", kind, "\n"]);
+            }
+            // `# UNIT` and `# EOF` are not of this format.
+            (Some("#"), ..) => {}
+            _ => text.extend([line, "\n"]),
+        }
+    }
+    text
+}
