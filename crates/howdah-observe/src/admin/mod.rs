@@ -32,6 +32,7 @@ mod listen;
 mod routes;
 mod serve;
 #[cfg(test)]
+mod seats;
 mod tests;
 
 pub use address::{AddressError, AdminAddress};

@@ -64,8 +64,13 @@ const ENDPOINTS: &[(&str, &[(Method, Endpoint)])] = &[
     ("/stop", &[(Method::POST, Endpoint::Stop)]),
 ];
 
-/// The response to a request, whatever it is.
-pub(super) async fn answer<C: Control, B>(control: &C, guard: &Guard, request: Request<B>) -> Answer
+/// The response to a request, whatever it is. `begun` is called when all of it is there.
+pub(super) async fn answer<C: Control, B>(
+    control: &C,
+    guard: &Guard,
+    request: Request<B>,
+    begun: impl FnOnce(),
+) -> Answer
 where
     B: Body<Data: Send, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send,
 {
@@ -101,6 +106,7 @@ where
             response(kind, page.into())
         }
         Endpoint::Requests => json(&control.requests().await),
+    begun();
         Endpoint::WholeConfig => json(&control.whole_config()),
         Endpoint::Health => match control.health().await {
             Ok(()) => json(&json!({"status": "ok", "pid": std::process::id()})),

@@ -7,18 +7,19 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::Semaphore;
+use tokio::net::{TcpStream, UnixStream};
 use tokio::task::JoinSet;
 
 use super::guard::Guard;
 use super::listen::{Listener, adopt, listen};
 use super::routes::answer;
+use super::seats::{Seat, Seats};
 use super::{AdminAddress, BindError, Control};
 
-/// Connections at a time; further ones wait to be accepted.
+/// Connections at a time; a further one takes the place of one that waits.
 const MAX_CONNECTIONS: usize = 64;
 /// For the header of a request, and between two requests of a connection.
-const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
+const HEADER_TIMEOUT: Duration = Duration::from_secs(2);
 /// After an error of the system at accepting, such as too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_secs(1);
 
@@ -76,60 +77,74 @@ impl Admin {
     /// Serves until the future is dropped, which ends all connections.
     pub async fn serve<C: Control>(self, control: Arc<C>) {
         let guard = Arc::new(Guard::new(&self.address));
-        let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+        let seats = Seats::new(MAX_CONNECTIONS);
         let mut acceptors = JoinSet::new();
         for listener in self.listeners {
             acceptors.spawn(accept(
                 listener,
                 control.clone(),
                 guard.clone(),
-                permits.clone(),
+                seats.clone(),
             ));
         }
         while acceptors.join_next().await.is_some() {}
     }
 }
 
-async fn accept<C: Control>(
-    listener: Listener,
-    control: Arc<C>,
-    guard: Arc<Guard>,
-    permits: Arc<Semaphore>,
-) {
+async fn accept<C: Control>(listener: Listener, control: Arc<C>, guard: Arc<Guard>, seats: Seats) {
     let mut connections = JoinSet::new();
-    // The semaphore is never closed.
-    while let Ok(permit) = permits.clone().acquire_owned().await {
-        let (control, guard) = (control.clone(), guard.clone());
+    loop {
         let accepted = match &listener {
-            Listener::Tcp(listener) => listener.accept().await.map(|(stream, _)| {
-                connections.spawn(async move {
-                    connection(stream, control, guard).await;
-                    drop(permit);
-                });
-            }),
-            Listener::Unix(socket) => socket.listener.accept().await.map(|(stream, _)| {
-                connections.spawn(async move {
-                    connection(stream, control, guard).await;
-                    drop(permit);
-                });
-            }),
+            Listener::Tcp(listener) => listener
+                .accept()
+                .await
+                .map(|(stream, _)| Stream::Tcp(stream)),
+            Listener::Unix(socket) => {
+                let accepted = socket.listener.accept().await;
+                accepted.map(|(stream, _)| Stream::Unix(stream))
+            }
         };
-        if let Err(error) = accepted {
-            tracing::warn!(target: "howdah::admin", "a connection was not accepted: {error}");
-            tokio::time::sleep(ACCEPT_PAUSE).await;
+        match accepted {
+            Ok(stream) => {
+                let (control, guard) = (control.clone(), guard.clone());
+                let seat = seats.take().await;
+                let id = seat.id();
+                let task = connections.spawn(async move {
+                    match stream {
+                        Stream::Tcp(stream) => connection(stream, control, guard, seat).await,
+                        Stream::Unix(stream) => connection(stream, control, guard, seat).await,
+                    }
+                });
+                seats.seated(id, task);
+            }
+            Err(error) => {
+                tracing::warn!(target: "howdah::admin", "a connection was not accepted: {error}");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
         }
         while connections.try_join_next().is_some() {}
     }
+}
+
+enum Stream {
+    Tcp(TcpStream),
+    Unix(UnixStream),
 }
 
 async fn connection<C: Control>(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     control: Arc<C>,
     guard: Arc<Guard>,
+    seat: Seat,
 ) {
+    let seat = Arc::new(seat);
     let service = service_fn(|request| {
-        let (control, guard) = (control.clone(), guard.clone());
-        async move { Ok::<_, std::convert::Infallible>(answer(&*control, &guard, request).await) }
+        let (control, guard, seat) = (control.clone(), guard.clone(), seat.clone());
+        async move {
+            let answer = answer(&*control, &guard, request, || seat.begin()).await;
+            seat.end();
+            Ok::<_, std::convert::Infallible>(answer)
+        }
     });
     let served = http1::Builder::new()
         .timer(TokioTimer::new())

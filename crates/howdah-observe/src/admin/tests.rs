@@ -590,3 +590,33 @@ fn addresses_that_other_machines_reach() {
         assert_eq!(admin.is_local(), local, "{address}");
     }
 }
+
+/// Twice as many as there may be connections send half a request and no more.
+#[test]
+fn who_sends_nothing_keeps_nobody_out() {
+    let server = Server::start("127.0.0.1:0");
+    let mut silent: Vec<_> = (0..128)
+        .map(|_| {
+            let mut stream =
+                TcpStream::connect((Ipv4Addr::LOCALHOST, server.port())).expect("accepted");
+            // Of those that are dropped already it fails.
+            let _ = stream.write_all(
+                b"POST /reload HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n",
+            );
+            stream
+        })
+        .collect();
+    let began = std::time::Instant::now();
+    assert_eq!(server.request("GET", "/status").status, 200);
+    assert!(
+        began.elapsed() < Duration::from_secs(8),
+        "{:?}",
+        began.elapsed()
+    );
+    // The first gave way.
+    silent[0]
+        .set_read_timeout(Some(Duration::from_secs(30)))
+        .expect("set");
+    assert!(matches!(silent[0].read(&mut [0]), Ok(0) | Err(_)));
+    assert!(server.reloads().is_empty());
+}
