@@ -47,6 +47,7 @@ struct State {
 struct Shown {
     whole: Value,
     frankenphp: Value,
+    servers: Value,
     source: Option<Source>,
 }
 
@@ -88,6 +89,7 @@ impl InForce {
         let shown = RwLock::new(Shown {
             whole: whole(source.as_ref()),
             frankenphp: frankenphp_config(config),
+            servers: servers(config),
             source: source.clone(),
         });
         observed.note_configuration(true);
@@ -237,6 +239,7 @@ impl InForce {
         let mut shown = self.shown.write().unwrap_or_else(PoisonError::into_inner);
         shown.whole = whole(Some(&source));
         shown.frankenphp = frankenphp_config(&config);
+        shown.servers = servers(&config);
         shown.source = Some(source.clone());
         drop(shown);
         state.config = config;
@@ -307,6 +310,12 @@ impl InForce {
         shown.frankenphp.clone()
     }
 
+    /// In the words of Caddy.
+    pub(crate) fn servers(&self) -> Value {
+        let shown = self.shown.read().unwrap_or_else(PoisonError::into_inner);
+        shown.servers.clone()
+    }
+
     /// Stops what is of the configuration, and says how long requests may go on.
     pub(crate) async fn stop(&self) -> Duration {
         let Ok(mut state) = tokio::time::timeout(RELOAD_ENDS, self.state.lock()).await else {
@@ -353,6 +362,27 @@ fn whole(source: Option<&Source>) -> Value {
     source.map_or_else(|| json!({"file": null, "statements": null}), Source::shown)
 }
 
+/// In the words of Caddy's configuration: the one server that metrics name, with a route for the hosts of each
+/// site. Dashboards look for them.
+fn servers(config: &Config) -> Value {
+    let routes: Vec<_> = config
+        .sites
+        .iter()
+        .map(|site| {
+            let hosts = site.addresses.iter();
+            let hosts: Vec<_> = hosts
+                .filter_map(|address| address.host.as_deref())
+                .collect();
+            if hosts.is_empty() {
+                json!({})
+            } else {
+                json!({"match": [{"host": hosts}]})
+            }
+        })
+        .collect();
+    json!({"howdah": {"routes": routes}})
+}
+
 /// In the words of `FrankenPHP`'s own configuration.
 fn frankenphp_config(config: &Config) -> Value {
     let workers: Vec<_> = config
@@ -388,5 +418,11 @@ mod tests {
         let shown = frankenphp_config(&config);
         assert_eq!(shown["workers"][0]["name"], "app");
         assert_eq!(shown["workers"][0]["file_name"], "/srv/w.php");
+        let text = "http://a.test, http://b.test:8080 {\n}\n:8081 {\n}\n";
+        let none = |_: &str| None;
+        let parsed = howdah_config::parse(text, "Caddyfile", &none, &howdah_config::NoFiles);
+        let shown = servers(&parsed.expect("valid").config);
+        let expected = json!([{"match": [{"host": ["a.test", "b.test"]}]}, {}]);
+        assert_eq!(shown["howdah"]["routes"], expected);
     }
 }

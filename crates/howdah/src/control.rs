@@ -266,6 +266,14 @@ impl Control for ServerControl {
         self.0.in_force.confined()
     }
 
+    fn servers(&self) -> Value {
+        self.0.in_force.servers()
+    }
+
+    fn counts_requests(&self) -> bool {
+        self.0.observed.counts_requests()
+    }
+
     async fn health(&self) -> Result<(), UnhealthyError> {
         if self.is_stopping() {
             return Err(UnhealthyError::Stopping);

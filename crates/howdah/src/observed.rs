@@ -104,6 +104,11 @@ impl Observed {
         page.render()
     }
 
+    /// Whether requests are counted and timed.
+    pub(crate) fn counts_requests(&self) -> bool {
+        self.counted.measures().is_some()
+    }
+
     /// What the front threads do.
     pub(crate) fn front(&self) -> Value {
         json!({

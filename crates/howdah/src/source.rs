@@ -181,7 +181,7 @@ mod tests {
         assert!(read.source.check().changed, "the file says something else");
         assert_eq!(read.source.changed_file(), None, "as it did before");
         let error = source.with("{\n\tadmni off\n}\n").map(drop);
-        let error = error.expect_err("no such option").to_string();
+        let error = error.expect_err("no such option");
         assert!(error.starts_with("request body:2:2: "), "{error}");
     }
 }

@@ -45,6 +45,12 @@ pub trait Control: Send + Sync + 'static {
     /// PHP has fewer rights than the server, so that it must not give the server another configuration.
     fn confined(&self) -> bool;
 
+    /// What `/config/apps/http/servers` shows: the hosts of the sites, as Caddy has them.
+    fn servers(&self) -> Value;
+
+    /// Requests are counted.
+    fn counts_requests(&self) -> bool;
+
     /// Whether requests are served.
     fn health(&self) -> impl Future<Output = Result<(), UnhealthyError>> + Send;
 

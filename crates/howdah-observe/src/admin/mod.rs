@@ -11,6 +11,8 @@
 //! POST  /reload[?config=FILE]       reads the configuration anew, then PHP; answers when both serve
 //! POST  /reload?pool=NAME           answers when the new generation serves, or with the failed boot's output
 //! POST  /stop                       answers, then drains and ends the server
+//! GET   /config/apps/http/metrics   Caddy's: `null` unless requests are counted
+//! GET   /config/apps/http/servers   Caddy's, as far as the hosts of sites
 //! GET   /config/apps/frankenphp     FrankenPHP's: that it runs, and with which workers
 //! PATCH /config/apps/frankenphp     FrankenPHP's: reload
 //! POST  /frankenphp/workers/restart FrankenPHP's: reload
@@ -30,9 +32,9 @@ mod control;
 mod guard;
 mod listen;
 mod routes;
+mod seats;
 mod serve;
 #[cfg(test)]
-mod seats;
 mod tests;
 
 pub use address::{AddressError, AdminAddress};

@@ -26,6 +26,8 @@ enum Endpoint {
     Alive,
     Config,
     Health,
+    HttpMetrics,
+    HttpServers,
     Load,
     Metrics,
     Reload,
@@ -47,6 +49,14 @@ const ENDPOINTS: &[(&str, &[(Method, Endpoint)])] = &[
             (Method::GET, Endpoint::Config),
             (Method::PATCH, Endpoint::Restart),
         ],
+    ),
+    (
+        "/config/apps/http/metrics",
+        &[(Method::GET, Endpoint::HttpMetrics)],
+    ),
+    (
+        "/config/apps/http/servers",
+        &[(Method::GET, Endpoint::HttpServers)],
     ),
     ("/frankenphp/threads", &[(Method::GET, Endpoint::Threads)]),
     (
@@ -96,9 +106,12 @@ where
         Ok(body) => body,
         Err(answer) => return *answer,
     };
+    begun();
     match endpoint {
         Endpoint::Alive => json(&json!({"status": "ok", "pid": std::process::id()})),
         Endpoint::Config => json(&control.config()),
+        Endpoint::HttpMetrics => json(&control.counts_requests().then(|| json!({}))),
+        Endpoint::HttpServers => json(&control.servers()),
         Endpoint::Metrics => {
             let accept = parts.headers.get(ACCEPT);
             let accept = accept.and_then(|accept| accept.to_str().ok());
@@ -106,7 +119,6 @@ where
             response(kind, page.into())
         }
         Endpoint::Requests => json(&control.requests().await),
-    begun();
         Endpoint::WholeConfig => json(&control.whole_config()),
         Endpoint::Health => match control.health().await {
             Ok(()) => json(&json!({"status": "ok", "pid": std::process::id()})),

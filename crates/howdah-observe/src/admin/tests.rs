@@ -91,6 +91,14 @@ impl Control for Fake {
         self.confined.load(Ordering::Relaxed)
     }
 
+    fn servers(&self) -> Value {
+        json!({"howdah": {}})
+    }
+
+    fn counts_requests(&self) -> bool {
+        !self.confined.load(Ordering::Relaxed)
+    }
+
     async fn health(&self) -> Result<(), UnhealthyError> {
         if self.stopped.load(Ordering::Relaxed) {
             return Err(UnhealthyError::Stopping);
@@ -198,6 +206,8 @@ fn shows_state() {
         ),
         ("/requests", json!({"requests": [{"uri": "/slow"}]})),
         ("/config", json!({"file": "/srv/Caddyfile"})),
+        ("/config/apps/http/metrics", json!({})),
+        ("/config/apps/http/servers", json!({"howdah": {}})),
         ("/config/", json!({"file": "/srv/Caddyfile"})),
     ];
     for (path, expected) in table {

@@ -63,6 +63,14 @@ impl Control for Fake {
         false
     }
 
+    fn servers(&self) -> Value {
+        Value::Null
+    }
+
+    fn counts_requests(&self) -> bool {
+        false
+    }
+
     async fn health(&self) -> Result<(), UnhealthyError> {
         Ok(())
     }
