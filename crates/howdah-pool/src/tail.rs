@@ -8,6 +8,9 @@ const LINES: usize = 20;
 /// Characters of a message that are kept: a stack trace, not a dump.
 const LINE_SIZE: usize = 4096;
 
+/// What a worker script's end in its boot is told with (worker/src/boot.c), whether or not it wrote something.
+const ABOVE: &str = "its output and errors are above";
+
 /// Written by the reader of a log pipe, read by the supervisor.
 #[derive(Debug, Clone)]
 pub(crate) struct Tail(Arc<Mutex<Option<VecDeque<String>>>>);
@@ -35,8 +38,14 @@ impl Tail {
     /// The lines, joined by newlines.
     pub(crate) fn text(&self) -> String {
         let lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let lines = lines.iter().flatten().map(String::as_str);
-        lines.collect::<Vec<_>>().join("\n")
+        let lines: Vec<_> = lines.iter().flatten().map(String::as_str).collect();
+        match lines.as_slice() {
+            [only] => match only.strip_suffix(ABOVE) {
+                Some(ended) => format!("{ended}it printed nothing"),
+                None => (*only).to_owned(),
+            },
+            _ => lines.join("\n"),
+        }
     }
 }
 
@@ -55,5 +64,22 @@ mod tests {
         tail.close();
         tail.push("more");
         assert_eq!(tail.text(), "");
+    }
+
+    #[test]
+    fn nothing_is_above_of_a_script_that_wrote_nothing() {
+        let tail = Tail::new();
+        let end = "The worker script w.php ended before it called frankenphp_handle_request(); its output and \
+                   errors are above";
+        tail.push(end);
+        assert!(
+            tail.text().ends_with("; it printed nothing"),
+            "{}",
+            tail.text()
+        );
+        let tail = Tail::new();
+        tail.push("No database");
+        tail.push(end);
+        assert_eq!(tail.text(), format!("No database\n{end}"));
     }
 }
