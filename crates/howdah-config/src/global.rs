@@ -335,8 +335,8 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
                 about: "Counts and times requests for `/metrics` of the admin API, which shows processes \
                         and pools without it too.",
                 differs: "No `per_host` and `observe_catchall_hosts`: requests are labelled by pool, \
-                          method and class of status. The names are Howdah's own and FrankenPHP's, not \
-                          Caddy's.",
+                          method and class of status. The names are Howdah's own and FrankenPHP's, \
+                          and some of Caddy's.",
                 example: "metrics",
             },
             |_, call, draft| {

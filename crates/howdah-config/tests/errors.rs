@@ -116,6 +116,10 @@ fn arguments_are_counted() {
             "2:8: `a` is not a matcher; write `handle [MATCHER] { … }`; a path matcher starts with `/`, a named one with `@`",
         ),
         (
+            "@inside host a\nmetrics @inside /metrics",
+            "3:17: `/metrics` is one matcher too many; write `metrics [MATCHER] [{ … }]`; several conditions make a named matcher: `@name { … }`",
+        ),
+        (
             "handle_path a {\n}",
             "2:13: `handle_path` takes a path, not `a`; write for example `handle_path /app/* { … }`",
         ),

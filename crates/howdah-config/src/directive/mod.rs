@@ -702,6 +702,18 @@ fn no_more(call: &Call<'_>, rest: &[crate::tree::Word]) -> Result<(), Error> {
     let Some(extra) = rest.first() else {
         return Ok(());
     };
+    // It looks like a matcher, so there was one before.
+    if extra.text.starts_with(['/', '@']) {
+        return Err(Error::new(
+            ErrorKind::Arguments,
+            &extra.position,
+            format!("`{}` is one matcher too many", extra.text),
+            format!(
+                "write `{}`; several conditions make a named matcher: `@name {{ … }}`",
+                call.entry.syntax
+            ),
+        ));
+    }
     Err(Error::new(
         ErrorKind::Arguments,
         &extra.position,
