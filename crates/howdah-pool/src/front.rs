@@ -644,7 +644,8 @@ async fn listen(
 ) {
     while let Some(message) = receiver.recv().await {
         match message {
-            ToFront::WorkerGone(worker) => inner.recover(worker),
+            ToFront::WorkerGone(worker) => inner.recover(worker, true),
+            ToFront::WorkerOverdue(worker) => inner.recover(worker, false),
             ToFront::Room => inner.grant(&mut inner.table.borrow_mut()),
             ToFront::Ended => {
                 looking.iter().for_each(AbortHandle::abort);

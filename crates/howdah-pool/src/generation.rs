@@ -45,6 +45,8 @@ pub(crate) struct Generation {
     pub(crate) pid: watch::Sender<i32>,
     pub(crate) pidfd: Option<OwnedFd>,
     pub(crate) since: Instant,
+    /// When a later one took over.
+    pub(crate) replaced: Option<Instant>,
     /// Workers that it may have while a later generation needs their places.
     pub(crate) cap: usize,
     /// What the zygote wrote while it booted, and the task that reads it.

@@ -14,6 +14,8 @@ use crate::status::Status;
 pub(crate) enum ToFront {
     /// The process in this place is gone (its pidfd said so, or its zygote if it has none): recover what it held.
     WorkerGone(WorkerId),
+    /// The same, and it was ended with all its time used up: what it had begun is not run again.
+    WorkerOverdue(WorkerId),
     /// Under `max_in_flight`: another front thread gave a slot back while requests waited.
     Room,
     /// The pool has ended: what is left gets no answer, and nothing of it is kept.

@@ -49,6 +49,10 @@ pub(crate) struct Occupant {
     pub(crate) ending: bool,
     /// We ended it: its exit is no news.
     pub(crate) killed: bool,
+    /// Of a generation that drains: it was inside a request when it was last looked at.
+    pub(crate) lingers: bool,
+    /// It had all the time of its generation: what it has begun is not run again.
+    pub(crate) overdue: bool,
     /// The request that a backtrace was asked for; it is killed for that when the trace is there.
     pub(crate) traced: Option<InHand>,
     /// When it is to be replaced.

@@ -68,6 +68,10 @@ pub struct Supervisor {
     /// Another one serves meanwhile: the first boot that fails ends the start.
     beside: bool,
     stopping: bool,
+    /// How long a generation has for its last requests, at least.
+    drain_least: Duration,
+    /// Since when another one serves in its place.
+    left: Option<Instant>,
 }
 
 /// What one front thread needs of all pools, in the order of the options.
@@ -148,6 +152,8 @@ impl Supervisor {
             info,
             beside: false,
             stopping: false,
+            drain_least: reload::DRAIN_TIME,
+            left: None,
         };
         Ok((supervisor, seeds))
     }
@@ -186,7 +192,7 @@ impl Supervisor {
     async fn recover_for(&mut self, seeds: &mut [FrontSeeds]) {
         for seed in seeds.iter_mut().flatten() {
             while let Ok(message) = seed.receiver.try_recv() {
-                let ToFront::WorkerGone(worker) = message else {
+                let (ToFront::WorkerGone(worker) | ToFront::WorkerOverdue(worker)) = message else {
                     continue; // no request has been handed out yet
                 };
                 match seed.shm.recover(worker) {

@@ -53,8 +53,10 @@ impl Parts {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Order {
     Serve,
-    /// Another tree has taken over.
-    Leave,
+    /// Another tree has taken over, and maybe yet another since.
+    Leave {
+        followed: bool,
+    },
     /// The server stops: there are no requests, workers have so long to notice.
     Stop(Instant),
     Kill,
@@ -98,8 +100,8 @@ async fn look_after(mut supervisor: Supervisor, mut orders: watch::Receiver<Orde
         };
         order = match order {
             Order::Serve => supervisor.run_until(next).await,
-            Order::Leave => tokio::select! {
-                () = supervisor.leave() => {
+            Order::Leave { followed } => tokio::select! {
+                () = supervisor.leave(followed) => {
                     tracing::info!(target: "howdah", "PHP of the configuration before has ended");
                     return;
                 }
@@ -157,8 +159,11 @@ impl Beside {
         let Some(tree) = self.tree.take() else { return };
         let mut state = self.trees.write();
         let old = std::mem::replace(&mut state.current, tree);
-        old.order(Order::Leave);
+        old.order(Order::Leave { followed: false });
         state.older.retain(|tree| !tree.is_gone());
+        for older in &state.older {
+            older.order(Order::Leave { followed: true });
+        }
         state.older.push(old);
         state.pools = std::mem::take(&mut self.pools);
     }

@@ -25,7 +25,8 @@ impl Inner {
         }
     }
 
-    pub(super) fn recover(&self, worker: WorkerId) {
+    /// `repeats`: a request that it had begun may be run again, if its method allows that.
+    pub(super) fn recover(&self, worker: WorkerId, repeats: bool) {
         let mut table = self.table.borrow_mut();
         let table = &mut *table;
         let recovery = match table.shm.recover(worker) {
@@ -48,7 +49,8 @@ impl Inner {
             let mut state = exchange.state.borrow_mut();
             let silent = !torn.started && !torn.read;
             // It would compute as long in the next worker.
-            let again = !torn.too_long && state.can_start_over() && (silent || state.repeatable);
+            let repeatable = state.repeatable && repeats;
+            let again = !torn.too_long && state.can_start_over() && (silent || repeatable);
             if again {
                 // Once: a request that kills its worker must not go round and kill them all.
                 state.repeatable &= silent;

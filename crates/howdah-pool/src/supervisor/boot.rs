@@ -46,6 +46,7 @@ impl Supervisor {
             pid,
             pidfd: None,
             since: Instant::now(),
+            replaced: None,
             cap: usize::MAX,
             tail: tail.clone(),
             reader: None,
@@ -160,6 +161,7 @@ impl Supervisor {
                 let millis = generation.since.elapsed().as_millis() as u64;
                 tracing::debug!(target: "howdah::pool", pool = &*pool.name, generation = id, millis, "zygote booted");
                 self.root_failures = 0;
+                self.end_overdue(index);
                 self.fill(index).await;
             }
             BOOTED_UNFIT if !generation.boot_each => {

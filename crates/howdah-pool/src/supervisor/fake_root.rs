@@ -354,6 +354,11 @@ fn serve(
                 wait_for(dead);
                 return 0;
             }
+            "lame" => {
+                answer(&mut worker, claim);
+                wait_for(dead);
+                return 0;
+            }
             "dying" => {
                 worker.begin_end();
                 wait_for(dead);

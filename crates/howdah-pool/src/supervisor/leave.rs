@@ -3,40 +3,54 @@
 use std::time::{Duration, Instant};
 
 use super::Supervisor;
-use super::reload::drain_time;
 use crate::pool::Pool;
 
 /// How often it is looked whether the last request has ended.
 const LOOK: Duration = Duration::from_millis(100);
+/// The same of requests that take long.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// Once no request is left, workers only have to notice.
 pub const WORKERS_LEAVE: Duration = Duration::from_secs(5);
 
 impl Supervisor {
     /// Serves until no front thread can hand out a request any more and the last one has ended, then ends
-    /// all processes. Requests that go on when a reload of a pool would not wait for them any longer are
-    /// ended, too.
-    pub async fn leave(&mut self) {
-        let look = || tokio::time::sleep(LOOK);
-        while self.pools.iter().any(|pool| pool.load.joined() > 0) {
-            self.run_until(look()).await;
-        }
-        let pools = self.pools.iter();
-        let limit = pools.map(|pool| drain_time(pool.options.request_timeout));
-        let limit = limit.max().unwrap_or_default();
-        let deadline = Instant::now() + limit;
-        while self.pools.iter().any(|pool| pool.load.in_flight() > 0) {
-            if Instant::now() >= deadline {
-                let count: usize = self.pools.iter().map(|pool| pool.load.in_flight()).sum();
-                tracing::warn!(
-                    target: "howdah::pool", count,
-                    "requests ended: they were not done {} seconds after a reload", limit.as_secs()
-                );
-                self.kill().await;
+    /// all processes. `followed`: another one has taken over from the one that took over from this; requests
+    /// have as long then as those of a pool's generation in that place. Cancelled, it can be called again.
+    pub async fn leave(&mut self, followed: bool) {
+        let left = *self.left.get_or_insert_with(Instant::now);
+        let limit = self.pools.iter().map(|pool| self.drain_time(pool)).max();
+        let limit = limit.unwrap_or_default();
+        loop {
+            // A request whose response has not begun keeps its front thread's part.
+            let pools = || self.pools.iter().map(|pool| &pool.load);
+            let joined = pools().any(|load| load.joined() > 0);
+            if !joined && pools().all(|load| load.in_flight() == 0) {
+                break;
+            }
+            let over = left.elapsed() >= limit;
+            if followed && over {
+                self.end_requests(limit).await;
                 return;
             }
-            self.pools.iter_mut().for_each(Pool::shrink);
-            self.run_until(look()).await;
+            if !joined {
+                self.pools.iter_mut().for_each(Pool::shrink);
+            }
+            let look = tokio::time::sleep(if over { LOOK_AGAIN } else { LOOK });
+            self.run_until(look).await;
         }
         self.stop(Instant::now() + WORKERS_LEAVE).await;
+    }
+
+    async fn end_requests(&mut self, limit: Duration) {
+        let count: usize = self.pools.iter().map(|pool| pool.load.in_flight()).sum();
+        tracing::warn!(
+            target: "howdah::pool", count,
+            "requests ended: they were not done {} seconds after a reload, and another reload came",
+            limit.as_secs()
+        );
+        for (_, occupant) in self.pools.iter_mut().flat_map(Pool::occupants_mut) {
+            occupant.overdue = true;
+        }
+        self.kill().await;
     }
 }

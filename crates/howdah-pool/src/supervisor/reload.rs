@@ -7,11 +7,12 @@ use super::Supervisor;
 use crate::generation::Phase;
 use crate::handle::ReloadError;
 use crate::messages::{Event, Reply};
+use crate::pool::Pool;
 
 /// PHP code may ask for a reload as often as it likes; it gets one in this time.
 const BETWEEN_ASKED: Duration = Duration::from_secs(1);
-/// How long the last requests of an old generation may take, at least.
-const DRAIN_TIME: Duration = Duration::from_secs(30);
+/// How long the last requests of an old generation may take, at least, whatever comes after it.
+pub(super) const DRAIN_TIME: Duration = Duration::from_secs(30);
 /// The zygote has something to say of its last worker's end.
 const LET_GO_TIME: Duration = Duration::from_millis(200);
 
@@ -166,15 +167,20 @@ impl Supervisor {
         let pool = &mut self.pools[index];
         if let Some(generation) = pool.generation_mut(id) {
             generation.phase = Phase::Draining;
+            generation.replaced = Some(Instant::now());
         }
         pool.stop_workers(Some(id));
-        let limit = drain_time(pool.options.request_timeout);
+        self.look_at_drain(index, id);
+        self.check_drained(index, id);
+    }
+
+    fn look_at_drain(&self, index: usize, id: u32) {
+        let limit = self.drain_time(&self.pools[index]);
         let event = Event::DrainOver {
             pool: index,
             generation: id,
         };
         self.later(limit, event);
-        self.check_drained(index, id);
     }
 
     /// A worker of the generation is gone: the last one?
@@ -192,24 +198,91 @@ impl Supervisor {
         }
     }
 
+    /// The generation has had the time that each has for its last requests. The one before the present may
+    /// take longer; of an earlier one what is left is ended, so that processes do not pile up.
     pub(super) fn drain_over(&mut self, index: usize, id: u32) {
+        let seconds = self.drain_time(&self.pools[index]).as_secs();
         let pool = &mut self.pools[index];
-        let count = pool.kill_workers(Some(id));
+        if pool.generation(id).is_none() {
+            return;
+        }
+        let all = pool.is_followed_twice(id);
+        let count = pool.kill_drained(id, all);
         if count > 0 {
             pool.counters.killed += count as u64;
-            let seconds = drain_time(pool.options.request_timeout).as_secs();
+            let which = if all {
+                "another reload came"
+            } else {
+                "they had no request"
+            };
             tracing::warn!(
                 target: "howdah::pool", pool = &*pool.name, generation = id, count,
-                "workers killed: they were not done {seconds} seconds after a reload"
+                "workers killed: they were not gone {seconds} seconds after a reload, and {which}"
             );
         }
+        // One whose request ends late may hang then.
+        self.look_at_drain(index, id);
+    }
+
+    /// A further generation is to have its workers: those before that have had their time make room.
+    pub(super) fn end_overdue(&mut self, index: usize) {
+        let pool = &self.pools[index];
+        let limit = self.drain_time(pool);
+        let overdue: Vec<_> = pool
+            .generations
+            .iter()
+            .filter(|generation| {
+                let had = generation.replaced.map(|replaced| replaced.elapsed());
+                had.is_some_and(|had| had >= limit) && pool.is_followed_twice(generation.id)
+            })
+            .map(|generation| generation.id)
+            .collect();
+        for id in overdue {
+            self.drain_over(index, id);
+        }
+    }
+
+    /// A request that began just before the reload has all of its own time.
+    pub(super) fn drain_time(&self, pool: &Pool) -> Duration {
+        drain_time(self.drain_least, pool.options.request_timeout)
     }
 }
 
-/// A request that began just before the reload has all of its own time.
-pub(super) fn drain_time(request_timeout: Option<Duration>) -> Duration {
-    request_timeout.map_or(DRAIN_TIME, |limit| {
-        DRAIN_TIME.max(limit.saturating_add(Duration::from_secs(1)))
+impl Pool {
+    /// At least two later generations have come to serve.
+    fn is_followed_twice(&self, id: u32) -> bool {
+        let later = self
+            .generations
+            .iter()
+            .filter(|generation| generation.id > id && generation.phase != Phase::Booting);
+        later.count() >= 2
+    }
+
+    /// Ends what is left of a generation that drains: all of it, or those that are not inside a request and
+    /// were not when they were last looked at. Says how many there were.
+    fn kill_drained(&mut self, id: u32, all: bool) -> usize {
+        let segment = self.segment.clone();
+        let mut count = 0;
+        for (worker, occupant) in self.occupants_mut() {
+            if occupant.generation != id || occupant.killed || occupant.pidfd.is_none() {
+                continue;
+            }
+            let status = segment.worker(worker);
+            let busy = status.is_some_and(|status| status.is_busy());
+            let lingered = std::mem::replace(&mut occupant.lingers, busy);
+            if all || !(busy || lingered) {
+                occupant.overdue = true;
+                occupant.kill();
+                count += 1;
+            }
+        }
+        count
+    }
+}
+
+fn drain_time(least: Duration, request_timeout: Option<Duration>) -> Duration {
+    request_timeout.map_or(least, |limit| {
+        least.max(limit.saturating_add(Duration::from_secs(1)))
     })
 }
 
@@ -219,8 +292,10 @@ mod tests {
 
     #[test]
     fn draining_outlasts_the_longest_request() {
-        assert_eq!(drain_time(None).as_secs(), 30);
-        assert_eq!(drain_time(Some(Duration::from_secs(5))).as_secs(), 30);
-        assert_eq!(drain_time(Some(Duration::from_secs(60))).as_secs(), 61);
+        let seconds =
+            |limit: Option<u64>| drain_time(DRAIN_TIME, limit.map(Duration::from_secs)).as_secs();
+        assert_eq!(seconds(None), 30);
+        assert_eq!(seconds(Some(5)), 30);
+        assert_eq!(seconds(Some(60)), 61);
     }
 }

@@ -1,5 +1,6 @@
 //! The supervisor against a fake root: generations, replacements, failures.
 
+mod drains;
 mod losses;
 
 use std::collections::HashMap;
@@ -27,12 +28,16 @@ struct Server {
 
 impl Server {
     async fn get(&self, vars: &str) -> Result<String, CallError> {
+        self.ask(vars, false).await
+    }
+
+    async fn ask(&self, vars: &str, repeatable: bool) -> Result<String, CallError> {
         let request = Request {
             id: 7,
             vars: vars.as_bytes(),
             body: RequestBody::None,
             head: false,
-            repeatable: false,
+            repeatable,
             observer: None,
             publisher: None,
         };
@@ -269,7 +274,7 @@ fn leaving_waits_for_the_front_threads() {
             drop(front);
         };
         let left = async {
-            supervisor.leave().await;
+            supervisor.leave(false).await;
             assert!(!supervisor.any_process(), "no process is left");
         };
         let kept = async {

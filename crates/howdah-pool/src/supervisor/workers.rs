@@ -139,6 +139,8 @@ impl Supervisor {
             stopping: false,
             ending: false,
             killed: false,
+            lingers: false,
+            overdue: false,
             traced: None,
             expires: pool.jitter.expiry(&pool.options, now),
             memory_base: None,
@@ -413,10 +415,17 @@ impl Supervisor {
 
     pub(super) fn begin_recovery(&mut self, index: usize, worker: WorkerId) {
         let pool = &mut self.pools[index];
-        pool.places[worker.index()].state = State::Recovering;
+        let place = &mut pool.places[worker.index()];
+        let overdue = place.occupant().is_some_and(|occupant| occupant.overdue);
+        place.state = State::Recovering;
+        let message = if overdue {
+            ToFront::WorkerOverdue(worker)
+        } else {
+            ToFront::WorkerGone(worker)
+        };
         for front in &pool.fronts {
             // A front thread that is gone has nothing left to recover.
-            let _ = front.send(ToFront::WorkerGone(worker));
+            let _ = front.send(message);
         }
     }
 
