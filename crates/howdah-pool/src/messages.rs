@@ -150,6 +150,8 @@ pub(crate) enum Event {
     ReloadAsked(usize),
     /// A reload is over, and others were asked for meanwhile.
     ReloadNext(usize),
+    /// A reload that runs may have taken too long for those that were asked for meanwhile.
+    ReloadLong(usize),
     /// Of a [`crate::Handle`]; no name: all pools.
     Reload(Option<String>, Reply),
     Status(oneshot::Sender<Status>),

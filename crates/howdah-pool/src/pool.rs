@@ -65,6 +65,10 @@ pub(crate) struct Reload {
     pub(crate) again: bool,
     /// When the last one that PHP code asked for began, or will begin.
     pub(crate) asked: Option<Instant>,
+    /// How long the last boot took that came to serve.
+    pub(crate) last_boot: Duration,
+    /// Boots in a row that were ended for a later reload.
+    pub(crate) superseded: u32,
 }
 
 /// Why a pool cannot be made.

@@ -70,6 +70,8 @@ pub struct Supervisor {
     stopping: bool,
     /// How long a generation has for its last requests, at least.
     drain_least: Duration,
+    /// How long a boot may keep another reload waiting, at least.
+    boot_least: Duration,
     /// Since when another one serves in its place.
     left: Option<Instant>,
 }
@@ -153,6 +155,7 @@ impl Supervisor {
             beside: false,
             stopping: false,
             drain_least: reload::DRAIN_TIME,
+            boot_least: reload::BOOT_TIME,
             left: None,
         };
         Ok((supervisor, seeds))
@@ -379,6 +382,7 @@ impl Supervisor {
             Event::Scale(pool) => self.scale(pool).await,
             Event::Tick => self.tick().await,
             Event::ReloadAsked(pool) => self.reload_asked(pool, true).await,
+            Event::ReloadLong(pool) => self.reload_long(pool).await,
             Event::ReloadNext(pool) => self.reload_next(pool).await,
             Event::Reload(name, reply) => self.reload(name.as_deref(), &reply).await,
             Event::Status(reply) => {

@@ -10,6 +10,7 @@ mod tree;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -31,6 +32,8 @@ use crate::source::Source;
 const QUIET: Duration = Duration::from_millis(100);
 /// A reload is not put off for longer than this, however busy the files are.
 const LONGEST: Duration = Duration::from_secs(2);
+/// A reload that takes longer does not keep others waiting.
+const RELOAD_TIME: Duration = Duration::from_secs(5);
 
 /// In place of a pool's name: the files are those of the configuration.
 pub(crate) const CONFIGURATION: &str = "";
@@ -165,31 +168,69 @@ impl Changed {
     /// Reloads what changes, until the watcher ends: pools first, then the pages that they make. A pool that
     /// cannot be reloaded serves on as it was; the control reports it, and the next change is the next attempt.
     pub(crate) async fn reload(mut self, control: Arc<impl Control>, pages: Vec<Page>) {
-        while let Some(notice) = self.notices.recv().await {
-            let mut changes = Changes::default();
-            changes.add_notice(notice);
+        let mut changes = Changes::default();
+        loop {
+            if changes.is_empty() {
+                let Some(notice) = self.notices.recv().await else {
+                    return;
+                };
+                changes.add_notice(notice);
+            }
             // Those that came during the reload before.
             while let Ok(later) = self.notices.try_recv() {
                 changes.add_notice(later);
             }
-            if let Some(files) = self.configuration(&changes) {
-                let file = files.first().map_or(Path::new(""), PathBuf::as_path);
-                tracing::info!(target: "howdah::watch", file = %file.display(), "the configuration changed");
-                // With all pools. It has been logged how it went.
-                let _ = control.configure(Configuration::Same).await;
-                continue;
-            }
-            for (target, files) in &changes.targets {
-                let file = files.first().map_or(Path::new(""), PathBuf::as_path);
-                let file = file.display();
-                if let Some(pool) = self.pools.get(*target) {
-                    tracing::info!(target: "howdah::watch", pool, %file, "files changed");
-                    // The control has logged how it went.
-                    let _ = control.reload(Some(pool.clone())).await;
-                } else if let Some(page) = pages.get(*target - self.pools.len()) {
-                    tracing::info!(target: "howdah::watch", topic = page.topic, %file, "files changed");
-                    page.tell(files);
+            changes = self
+                .act(std::mem::take(&mut changes), &*control, &pages)
+                .await;
+        }
+    }
+
+    /// Gives back what is to be done next: a reload that takes long does not keep the ones after it.
+    async fn act(
+        &mut self,
+        mut changes: Changes,
+        control: &impl Control,
+        pages: &[Page],
+    ) -> Changes {
+        let mut later = Changes::default();
+        if let Some(files) = self.configuration(&changes) {
+            let file = files.first().map_or(Path::new(""), PathBuf::as_path);
+            tracing::info!(target: "howdah::watch", file = %file.display(), "the configuration changed");
+            // With all pools. It has been logged how it went.
+            let reload = control.configure(Configuration::Same);
+            self.wait(reload, &mut later).await;
+            return later;
+        }
+        while let Some((target, files)) = changes.targets.pop_first() {
+            let file = files.first().map_or(Path::new(""), PathBuf::as_path);
+            let file = file.display();
+            if let Some(pool) = self.pools.get(target).cloned() {
+                tracing::info!(target: "howdah::watch", pool, %file, "files changed");
+                // The control has logged how it went.
+                let reload = control.reload(Some(pool));
+                if !self.wait(reload, &mut later).await {
+                    changes.merge(later);
+                    return changes;
                 }
+            } else if let Some(page) = pages.get(target - self.pools.len()) {
+                tracing::info!(target: "howdah::watch", topic = page.topic, %file, "files changed");
+                page.tell(&files);
+            }
+        }
+        later
+    }
+
+    /// Waits for a reload, and no longer than [`RELOAD_TIME`] if files change meanwhile: it may hang, and be
+    /// what the change mends. It goes on by itself; whether it is ended is for the pool to say.
+    async fn wait<T>(&mut self, reload: impl Future<Output = T>, later: &mut Changes) -> bool {
+        let mut reload = pin!(reload);
+        let mut long = pin!(tokio::time::sleep(RELOAD_TIME));
+        loop {
+            tokio::select! {
+                _ = &mut reload => return true,
+                Some(notice) = self.notices.recv() => later.add_notice(notice),
+                () = &mut long, if !later.is_empty() => return false,
             }
         }
     }

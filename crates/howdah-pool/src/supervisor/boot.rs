@@ -262,24 +262,13 @@ impl Supervisor {
 
     /// A generation did not come to serve: what served before goes on, or another try is made.
     pub(super) fn boot_failed(&mut self, index: usize, id: u32, text: String) {
-        let pool = &mut self.pools[index];
-        let Some(mut generation) = pool.remove_generation(id) else {
+        let Some(generation) = self.end_boot(index, id) else {
             return;
         };
-        generation.kill();
-        // Its workers die with it.
-        for (_, occupant) in pool.occupants_mut() {
-            if occupant.generation == id {
-                occupant.stopping = true;
-            }
-        }
-        pool.kill_workers(Some(id));
+        let pool = &mut self.pools[index];
         pool.counters.boots_failed += 1;
         let name = &*pool.name;
-        let serving = pool.generations.iter_mut().rev();
-        let mut serving = serving.filter(|generation| generation.phase == Phase::Serving);
-        if let Some(serving) = serving.next() {
-            serving.cap = usize::MAX;
+        if let Some(serving) = pool.serving().next_back() {
             tracing::error!(
                 target: "howdah::pool", pool = name, generation = id,
                 "the boot failed; generation {} goes on serving: {text}", serving.id
@@ -298,8 +287,6 @@ impl Supervisor {
             self.later(wait, Event::StartPool(index));
             self.note_failure(index);
         }
-        self.dismiss(generation.number);
-        self.forget_later(index, id);
         self.pools[index].publish();
         if self.pools[index]
             .reload
@@ -310,6 +297,28 @@ impl Supervisor {
             self.finish_reload(index, Err(text));
         }
         self.later(std::time::Duration::ZERO, Event::Fill(index));
+    }
+
+    /// Ends a generation that has not come to serve; one that serves has its workers to itself again.
+    pub(super) fn end_boot(&mut self, index: usize, id: u32) -> Option<Generation> {
+        let pool = &mut self.pools[index];
+        let mut generation = pool.remove_generation(id)?;
+        generation.kill();
+        // Its workers die with it.
+        for (_, occupant) in pool.occupants_mut() {
+            if occupant.generation == id {
+                occupant.stopping = true;
+            }
+        }
+        pool.kill_workers(Some(id));
+        let serving = pool.generations.iter_mut().rev();
+        let mut serving = serving.filter(|generation| generation.phase == Phase::Serving);
+        if let Some(serving) = serving.next() {
+            serving.cap = usize::MAX;
+        }
+        self.dismiss(generation.number);
+        self.forget_later(index, id);
+        Some(generation)
     }
 
     /// A boot failed and nothing serves: before the start is done that may be the end of it.

@@ -13,6 +13,11 @@ use crate::pool::Pool;
 const BETWEEN_ASKED: Duration = Duration::from_secs(1);
 /// How long the last requests of an old generation may take, at least, whatever comes after it.
 pub(super) const DRAIN_TIME: Duration = Duration::from_secs(30);
+/// How long a boot may keep another reload waiting, at least: then it may hang, and be what the other one mends.
+pub(super) const BOOT_TIME: Duration = Duration::from_secs(5);
+/// Each boot that is ended for a later reload doubles the time of the next, up to so often: a boot that has
+/// become slow comes to its end although files change all the time.
+const DOUBLED_MOST: u32 = 5;
 /// The zygote has something to say of its last worker's end.
 const LET_GO_TIME: Duration = Duration::from_millis(200);
 
@@ -65,14 +70,25 @@ impl Supervisor {
         }
     }
 
-    async fn begin_reload(&mut self, index: usize, replies: Vec<Reply>) {
+    /// A boot has taken as long as one may keep others waiting: if one was asked for meanwhile, it is begun.
+    pub(super) async fn reload_long(&mut self, index: usize) {
+        if std::mem::take(&mut self.pools[index].reload.again) {
+            self.begin_reload(index, Vec::new()).await;
+        }
+    }
+
+    async fn begin_reload(&mut self, index: usize, mut replies: Vec<Reply>) {
         let no_root = self.root.is_none();
-        let pool = &mut self.pools[index];
-        if pool.reload.running.is_some() {
-            pool.reload.again = true;
-            pool.reload.queued.extend(replies);
+        if let Some(rest) = self.rest_of_boot(index) {
+            let reload = &mut self.pools[index].reload;
+            reload.queued.extend(replies);
+            if !std::mem::replace(&mut reload.again, true) {
+                self.later(rest, Event::ReloadLong(index));
+            }
             return;
         }
+        replies.extend(self.supersede(index));
+        let pool = &mut self.pools[index];
         pool.reload.running = Some((pool.last_generation + 1, replies));
         if self.stopping || no_root {
             let text = if self.stopping {
@@ -89,6 +105,40 @@ impl Supervisor {
         // A boot that is under way has read files that are old now.
         self.kill_booting(index);
         self.start_generation(index).await;
+    }
+
+    /// For how long the reload that runs, if one does, may still keep others waiting.
+    fn rest_of_boot(&self, index: usize) -> Option<Duration> {
+        let pool = &self.pools[index];
+        let (id, _) = pool.reload.running.as_ref()?;
+        let (last, before) = (pool.reload.last_boot, pool.reload.superseded);
+        let time = boot_time(self.boot_least, last, before);
+        let Some(generation) = pool.generation(*id) else {
+            return Some(time); // about to be told that it failed
+        };
+        let rest = time.saturating_sub(generation.since.elapsed());
+        (!rest.is_zero()).then_some(rest)
+    }
+
+    /// Ends the boot of the reload that runs. Who waits for it waits for the next: gives them back.
+    fn supersede(&mut self, index: usize) -> Vec<Reply> {
+        let reload = &mut self.pools[index].reload;
+        let Some((id, mut replies)) = reload.running.take() else {
+            return Vec::new();
+        };
+        replies.append(&mut reload.queued);
+        reload.again = false;
+        reload.superseded += 1;
+        if let Some(generation) = self.end_boot(index, id) {
+            let pool = &self.pools[index];
+            let seconds = generation.since.elapsed().as_secs();
+            tracing::warn!(
+                target: "howdah::pool", pool = &*pool.name, generation = id,
+                "the boot was ended after {seconds} seconds: another reload was asked for"
+            );
+            pool.publish();
+        }
+        replies
     }
 
     /// Tells those who wait.
@@ -134,7 +184,10 @@ impl Supervisor {
         };
         generation.complete = true;
         generation.tail.close();
-        let millis = generation.since.elapsed().as_millis() as u64;
+        let took = generation.since.elapsed();
+        let millis = took.as_millis() as u64;
+        pool.reload.last_boot = took;
+        pool.reload.superseded = 0;
         let workers = pool.desired;
         pool.up = true;
         pool.failure = None;
@@ -286,6 +339,12 @@ fn drain_time(least: Duration, request_timeout: Option<Duration>) -> Duration {
     })
 }
 
+/// How long a boot may keep another reload waiting, when the last good one took `last_good` and so many were ended
+/// for a later one since.
+fn boot_time(least: Duration, last_good: Duration, superseded: u32) -> Duration {
+    least.max(2 * last_good) * (1 << superseded.min(DOUBLED_MOST))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -297,5 +356,14 @@ mod tests {
         assert_eq!(seconds(None), 30);
         assert_eq!(seconds(Some(5)), 30);
         assert_eq!(seconds(Some(60)), 61);
+    }
+
+    #[test]
+    fn a_boot_has_twice_the_time_of_the_last_and_more_each_time() {
+        let seconds = |last, superseded| {
+            boot_time(BOOT_TIME, Duration::from_secs(last), superseded).as_secs()
+        };
+        assert_eq!((seconds(0, 0), seconds(4, 0)), (5, 8));
+        assert_eq!((seconds(4, 2), seconds(4, 100)), (32, 256));
     }
 }

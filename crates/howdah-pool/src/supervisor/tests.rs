@@ -2,6 +2,7 @@
 
 mod drains;
 mod losses;
+mod supersedes;
 
 use std::collections::HashMap;
 use std::future::Future;

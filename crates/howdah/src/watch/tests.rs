@@ -127,6 +127,32 @@ async fn reloads_what_changed_and_what_changed_meanwhile() {
     assert_eq!(reloads, ["a", "a", "b"]);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_reload_that_hangs_does_not_keep_the_next() {
+    let (sender, notices) = mpsc::unbounded_channel();
+    let pools = vec!["a".to_owned()];
+    let fake = Arc::new(Fake {
+        reloads: Mutex::default(),
+        begun: Semaphore::new(0),
+        permits: Semaphore::new(0),
+    });
+    let changed = Changed { pools, notices };
+    let reloading = tokio::spawn(changed.reload(fake.clone(), Vec::new()));
+    let change = || {
+        let mut found = Changes::default();
+        found.targets.insert(0, vec!["a.php".into()]);
+        sender.send(Notice::Changed(found)).expect("it listens");
+    };
+    change();
+    begun(&fake).await;
+    change();
+    begun(&fake).await;
+    fake.permits.add_permits(1);
+    drop(sender);
+    reloading.await.expect("no panic");
+    assert_eq!(fake.reloads.lock().expect("no panic").len(), 2);
+}
+
 #[tokio::test]
 async fn the_configuration_brings_all_pools_with_it() {
     let dir = tempfile::tempdir().expect("a directory");
