@@ -25,7 +25,7 @@
 #include <stdint.h>
 
 #define HOWDAH_SHM_MAGIC 0x4d48534841445748ull /* "HWDAHSHM" */
-#define HOWDAH_SHM_VERSION 8u
+#define HOWDAH_SHM_VERSION 9u
 
 #define HOWDAH_FRONTS_MAX 16u
 #define HOWDAH_WORKERS_MAX 512u
@@ -378,8 +378,11 @@ struct howdah_spawn {
 	uint32_t max_requests; /* the worker leaves after so many requests; 0: never */
 	uint32_t retire_after; /* it says "retiring" after so many, for its successor to be ready in time; 0: never */
 	uint64_t state_key;    /* random, not 0: what records of its state carry, so that no text can be taken for one */
+	/* Bytes of PHP's memory; 0: no limit. It says "outgrown" when it has more after a request, from the tenth on. */
+	uint64_t max_memory;
+	uint64_t max_growth; /* over what it had after the tenth */
 };
-static_assert(sizeof(struct howdah_spawn) == 16, "layout");
+static_assert(sizeof(struct howdah_spawn) == 32, "layout");
 
 /* A worker that receives SIGRTMIN + this logs the PHP backtrace of its request, then says "traced". */
 #define HOWDAH_SIGNAL_BACKTRACE 5
@@ -397,6 +400,7 @@ static_assert(sizeof(struct howdah_spawn) == 16, "layout");
  * howdah_spawn.state_key in place of a request id; with another number it is raw bytes. Its message is one of
  *   ready     a worker takes requests (classic: at once; worker mode: booted and warmed)
  *   retiring  it has served howdah_spawn.retire_after requests, or takes no more and ends those that it has
+ *   outgrown  it has more memory than howdah_spawn.max_memory or max_growth allow, and is to be replaced; once
  *   traced    the backtrace that was asked for has been logged, or there is none
  *   reload    PHP code called opcache_reset(): the pool is to be reloaded
  */

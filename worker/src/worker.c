@@ -15,6 +15,8 @@
 
 /* Exit status of a worker that PHP is no longer usable in. */
 #define EXIT_UNUSABLE 70
+/* Requests after which a worker holds what it needs: caches are filled, lazy services are made. */
+#define SETTLED 10
 
 void howdah_worker_yield_on_wake(void)
 {
@@ -23,11 +25,31 @@ void howdah_worker_yield_on_wake(void)
 	(void)sched_setscheduler(0, SCHED_BATCH | SCHED_RESET_ON_FORK, &none);
 }
 
+/* The front looks once a second; a worker that leaks may be at PHP's own limit by then. */
+static void check_memory(const struct howdah_spawn *limits, uint32_t served, size_t memory)
+{
+	static size_t settled;
+	static bool told;
+	if (told || served < SETTLED) {
+		return; /* a limit below what it needs anyway must not replace it at each request */
+	}
+	if (served == SETTLED) {
+		settled = memory;
+	}
+	bool grown = limits->max_growth && memory > settled && memory - settled > limits->max_growth;
+	if (grown || (limits->max_memory && memory > limits->max_memory)) {
+		told = true;
+		howdah_log_state("outgrown");
+	}
+}
+
 bool howdah_worker_served(struct howdah_pool *pool)
 {
 	static uint32_t served;
+	size_t memory = zend_memory_usage(true);
 	served++;
-	atomic_store_explicit(&howdah_queue_worker(&pool->queue)->memory, zend_memory_usage(true), memory_order_relaxed);
+	atomic_store_explicit(&howdah_queue_worker(&pool->queue)->memory, memory, memory_order_relaxed);
+	check_memory(&pool->limits, served, memory);
 	if (served == pool->limits.retire_after) {
 		howdah_log_state("retiring");
 	}

@@ -698,6 +698,10 @@ static void obey(char *line)
 		limits.max_requests = (uint32_t)strtoul(rest, NULL, 10);
 	} else if (strcmp(line, "retire-after") == 0) {
 		limits.retire_after = (uint32_t)strtoul(rest, NULL, 10);
+	} else if (strcmp(line, "max-memory") == 0) {
+		limits.max_memory = strtoull(rest, NULL, 10);
+	} else if (strcmp(line, "max-growth") == 0) {
+		limits.max_growth = strtoull(rest, NULL, 10);
 	} else if (strcmp(line, "worker") == 0) {
 		script = decode(rest, &size);
 		options.mode = HOWDAH_POOL_WORKER;

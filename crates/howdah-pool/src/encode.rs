@@ -158,6 +158,10 @@ pub(crate) struct Lifetime {
     pub(crate) max_requests: u32,
     /// It says so after so many; 0: never.
     pub(crate) retire_after: u32,
+    /// It says so when PHP holds more bytes; 0: never.
+    pub(crate) max_memory: u64,
+    /// The same of what it holds more than when it had settled.
+    pub(crate) max_growth: u64,
 }
 
 /// The data of SPAWN. `state_key` is what records of the worker's state carry.
@@ -166,7 +170,9 @@ pub(crate) fn spawn(lifetime: Lifetime, state_key: u64, indices: &WriteIndices) 
     for word in [lifetime.max_requests, lifetime.retire_after] {
         data.extend_from_slice(&word.to_le_bytes());
     }
-    data.extend_from_slice(&state_key.to_le_bytes());
+    for word in [state_key, lifetime.max_memory, lifetime.max_growth] {
+        data.extend_from_slice(&word.to_le_bytes());
+    }
     for word in indices.as_slice() {
         data.extend_from_slice(&word.to_le_bytes());
     }

@@ -41,6 +41,8 @@ pub(crate) enum StateRecord {
     Ready,
     /// It will leave after a few more requests.
     Retiring,
+    /// It holds more memory than it may.
+    Outgrown,
     /// The backtrace that was asked for has been logged, or there is none.
     Traced,
     /// PHP code asked for fresh files: the pool is to be reloaded.
@@ -52,6 +54,7 @@ impl StateRecord {
         Some(match text.trim_ascii_end() {
             b"ready" => Self::Ready,
             b"retiring" => Self::Retiring,
+            b"outgrown" => Self::Outgrown,
             b"traced" => Self::Traced,
             b"reload" => Self::Reload,
             _ => return None,

@@ -37,23 +37,25 @@ impl Jitter {
 
     /// How many requests the next worker is to serve.
     pub(crate) fn lifetime(&mut self, options: &PoolOptions) -> Lifetime {
-        if options.one_request() {
-            return Lifetime {
-                max_requests: 1,
-                retire_after: 0,
-            };
-        }
-        if options.max_requests == 0 {
-            return Lifetime {
-                max_requests: 0,
-                retire_after: 0,
-            };
-        }
-        let max_requests = self.below(options.max_requests.into()) as u32;
+        let (max_requests, retire_after) = self.requests(options);
         Lifetime {
             max_requests,
-            retire_after: max_requests.saturating_sub(NOTICE.max(max_requests / 50)),
+            retire_after,
+            max_memory: options.max_memory.unwrap_or(0),
+            max_growth: options.max_memory_growth.unwrap_or(0),
         }
+    }
+
+    fn requests(&mut self, options: &PoolOptions) -> (u32, u32) {
+        if options.one_request() {
+            return (1, 0);
+        }
+        if options.max_requests == 0 {
+            return (0, 0);
+        }
+        let max_requests = self.below(options.max_requests.into()) as u32;
+        let retire_after = max_requests.saturating_sub(NOTICE.max(max_requests / 50));
+        (max_requests, retire_after)
     }
 
     /// When the next worker is to be replaced for its age.
@@ -131,6 +133,8 @@ mod tests {
             let life = Lifetime {
                 max_requests,
                 retire_after,
+                max_memory: 0,
+                max_growth: 0,
             };
             assert_eq!(jitter.lifetime(&options), life);
         }

@@ -7,7 +7,7 @@ use std::mem::size_of;
 /// `magic` of the header, "HWDAHSHM" in memory order.
 pub const MAGIC: u64 = 0x4d48_5348_4144_5748;
 /// Version of the contract. A segment of another version is refused by the worker.
-pub const VERSION: u32 = 8;
+pub const VERSION: u32 = 9;
 
 /// Front threads that one segment can serve.
 pub const FRONTS_MAX: u32 = 16;
@@ -131,7 +131,7 @@ pub const POOL_OPTIONS_SIZE: usize = 60;
 /// Bytes of `struct howdah_identity`.
 pub const IDENTITY_SIZE: usize = 20;
 /// Size of the numbers in front of a SPAWN message's indices (`struct howdah_spawn`).
-pub const SPAWN_SIZE: usize = 16;
+pub const SPAWN_SIZE: usize = 32;
 /// Status of BOOTED: workers are forks of the booted script.
 pub const BOOTED_ONCE: i32 = 0;
 /// Status of BOOTED: workers run the script themselves, as the options said.

@@ -11,6 +11,7 @@ while (frankenphp_handle_request(static function () use (&$kept, $order): void {
     switch ($_GET['do'] ?? '') {
         case 'compute': while (true) { }
         case 'keep': $kept[] = str_repeat('x', 64 << 10); usleep(5000); break;
+        case 'leak': $kept[] = str_repeat('x', 1 << 20); break;
         case 'order':
             file_put_contents($order, '[', FILE_APPEND);
             usleep(1000);
@@ -62,6 +63,19 @@ fn memory_is_given_back(lines: &str, said: &str) {
 #[test]
 fn a_worker_that_holds_too_much_is_replaced() {
     memory_is_given_back("max_memory 4MiB", "it holds more than max_memory");
+}
+
+/// PHP's own limit, of 128 MB, is reached long before the server looks again.
+#[test]
+fn a_worker_that_leaks_fast_is_replaced_before_its_requests_fail() {
+    let (_www, server) = serve("num 1\nmax_memory 24MiB");
+    let mut connection = server.connect();
+    for _ in 0..400 {
+        let request = Request::get("/worker.php?do=leak");
+        let response = connection.exchange(&request).expect("a response");
+        response.assert_status(200);
+    }
+    server.wait_log("it holds more than max_memory");
 }
 
 #[test]

@@ -3,8 +3,11 @@
 
 use std::time::{Duration, Instant};
 
+use howdah_shm::WorkerId;
+
 use super::{Supervisor, TICK};
 use crate::messages::Event;
+use crate::place::Occupant;
 use crate::pool::Pool;
 use crate::recycle::{Reason, judge};
 
@@ -40,19 +43,34 @@ impl Pool {
                 continue;
             };
             occupant.retiring = true;
-            let (pool, worker, pid, requests) = (&*name, worker.0, occupant.pid(), status.requests);
-            match reason {
-                Reason::Age => {
-                    tracing::debug!(target: "howdah::pool", pool, worker, pid, requests, "worker is replaced: it is old");
-                }
-                Reason::Memory(bytes) => {
-                    tracing::info!(target: "howdah::pool", pool, worker, pid, requests, bytes, "worker is replaced: it holds more than max_memory");
-                }
-                Reason::Growth(bytes) => {
-                    tracing::info!(target: "howdah::pool", pool, worker, pid, requests, bytes, "worker is replaced: it has grown by more than max_memory_growth");
-                }
-            }
+            tell(&name, worker, occupant, status.requests, reason);
         }
+    }
+
+    /// A worker says that it holds more memory than it may.
+    pub(super) fn outgrown(&mut self, worker: WorkerId, serial: u64) {
+        let (segment, options) = (self.segment.clone(), self.options.clone());
+        let name = self.name.clone();
+        let Some(status) = segment.worker(worker) else {
+            return;
+        };
+        let Some(occupant) = self.occupant(worker, serial) else {
+            return;
+        };
+        occupant.retiring = true;
+        let above = options
+            .max_memory
+            .is_some_and(|limit| status.memory > limit);
+        let reason = if above {
+            Reason::Memory(status.memory)
+        } else {
+            Reason::Growth(
+                status
+                    .memory
+                    .saturating_sub(occupant.memory_base.unwrap_or(0)),
+            )
+        };
+        tell(&name, worker, occupant, status.requests, reason);
     }
 
     /// Ends workers that do not come to the end of their boot.
@@ -69,6 +87,21 @@ impl Pool {
             }
         }
         self.counters.killed += killed;
+    }
+}
+
+fn tell(pool: &str, worker: WorkerId, occupant: &Occupant, requests: u64, reason: Reason) {
+    let (worker, pid) = (worker.0, occupant.pid());
+    match reason {
+        Reason::Age => {
+            tracing::debug!(target: "howdah::pool", pool, worker, pid, requests, "worker is replaced: it is old");
+        }
+        Reason::Memory(bytes) => {
+            tracing::info!(target: "howdah::pool", pool, worker, pid, requests, bytes, "worker is replaced: it holds more than max_memory");
+        }
+        Reason::Growth(bytes) => {
+            tracing::info!(target: "howdah::pool", pool, worker, pid, requests, bytes, "worker is replaced: it has grown by more than max_memory_growth");
+        }
     }
 }
 

@@ -272,6 +272,10 @@ impl Supervisor {
                 occupant.retiring = true;
                 self.fill(index).await;
             }
+            StateRecord::Outgrown if !occupant.retiring => {
+                pool.outgrown(worker, serial);
+                self.fill(index).await;
+            }
             StateRecord::Traced if occupant.traced.is_some() => {
                 self.kill_traced(index, worker, serial);
             }

@@ -185,6 +185,8 @@ fn mirror() -> Vec<(String, u64)> {
         ("offsetof(struct howdah_spawn, max_requests)", 0),
         ("offsetof(struct howdah_spawn, retire_after)", 4),
         ("offsetof(struct howdah_spawn, state_key)", 8),
+        ("offsetof(struct howdah_spawn, max_memory)", 16),
+        ("offsetof(struct howdah_spawn, max_growth)", 24),
         (
             "HOWDAH_STATE(0x123456789abcull, 511, 2)",
             layout::state(0x1234_5678_9abc, 511, 2),
