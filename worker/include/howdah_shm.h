@@ -373,6 +373,8 @@ static_assert(sizeof(struct howdah_identity) == 20, "layout");
 
 /* Exit status of a zygote or worker whose script ended, or failed, before it asked for a request. */
 #define HOWDAH_EXIT_STATUS_BOOT 71
+/* Exit status of a worker whose request has used up howdah_pool_options.cpu_limit_ms. */
+#define HOWDAH_EXIT_STATUS_CPU 72
 
 struct howdah_spawn {
 	uint32_t max_requests; /* the worker leaves after so many requests; 0: never */

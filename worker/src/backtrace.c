@@ -185,13 +185,19 @@ static void put_frames(const zend_execute_data *next)
 
 /* --- the handler ----------------------------------------------------------------------------------------- */
 
-void howdah_backtrace_log_hog(uint64_t request_id, const zend_execute_data *frame, uint64_t held_ms)
+/* The text is the handler's too. */
+static void hold_off(sigset_t *before)
 {
-	sigset_t ours, before;
-	/* The text is the handler's too. */
+	sigset_t ours;
 	sigemptyset(&ours);
 	sigaddset(&ours, SIGRTMIN + HOWDAH_SIGNAL_BACKTRACE);
-	sigprocmask(SIG_BLOCK, &ours, &before);
+	sigprocmask(SIG_BLOCK, &ours, before);
+}
+
+void howdah_backtrace_log_hog(uint64_t request_id, const zend_execute_data *frame, uint64_t held_ms)
+{
+	sigset_t before;
+	hold_off(&before);
 	text_size = 0;
 	put_text("The request has kept the others of this worker waiting for ");
 	put_number((uint32_t)held_ms);
@@ -238,23 +244,36 @@ static void trace_task(uint64_t request_id, const zend_execute_data *frame)
 	write_trace(request_id, frame ? "PHP backtrace of the request:" : "PHP has not begun with the request", frame);
 }
 
+void howdah_backtrace_log_task(const struct howdah_task *task)
+{
+	sigset_t before;
+	hold_off(&before);
+	howdah_task_visit_frames(task, trace_task);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+void howdah_backtrace_log(void)
+{
+	struct howdah_request request;
+	memset(&request, 0, sizeof(request));
+	const struct howdah_request *current = SG(server_context);
+	bool known = current && READ(request, current);
+	if (howdah_concurrent) {
+		howdah_tasks_visit_frames(trace_task);
+	} else if (known && !(request.origin == HOWDAH_ORIGIN_BOOT && is_waiting())) {
+		write_trace(request.claim.request_id,
+			request.origin == HOWDAH_ORIGIN_CLIENT ? "PHP backtrace of the request:"
+												   : "PHP backtrace of the worker script:",
+			EG(current_execute_data));
+	}
+}
+
 static void trace(int signal_number)
 {
 	int saved = errno;
-	struct howdah_request request;
-	memset(&request, 0, sizeof(request));
 	/* A fork that PHP code made has the parent's handler and pipe, but is no worker. */
 	if (getpid() == self) {
-		const struct howdah_request *current = SG(server_context);
-		bool known = current && READ(request, current);
-		if (howdah_concurrent) {
-			howdah_tasks_visit_frames(trace_task);
-		} else if (known && !(request.origin == HOWDAH_ORIGIN_BOOT && is_waiting())) {
-			write_trace(request.claim.request_id,
-				request.origin == HOWDAH_ORIGIN_CLIENT ? "PHP backtrace of the request:"
-													   : "PHP backtrace of the worker script:",
-				EG(current_execute_data));
-		}
+		howdah_backtrace_log();
 		howdah_log_state("traced");
 		if (atomic_load_explicit(stop, memory_order_relaxed)) {
 			await_end();

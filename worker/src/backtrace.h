@@ -14,6 +14,13 @@
  */
 void howdah_backtrace_init(const struct howdah_queue *queue);
 
+/* Logs the backtrace at once. For signal handlers that no other signal interrupts. */
+void howdah_backtrace_log(void);
+
+/* In a concurrent worker: logs where the coroutines of a request are. */
+struct howdah_task;
+void howdah_backtrace_log_task(const struct howdah_task *task);
+
 /* In a concurrent worker: logs where a request is that has held the thread for so long. NULL: it has ended. */
 void howdah_backtrace_log_hog(uint64_t request_id, const zend_execute_data *frame, uint64_t held_ms);
 

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "backtrace.h"
 #include "log.h"
 
 static uint32_t limit_ms;
@@ -25,10 +26,11 @@ static void exceeded(int number)
 	struct howdah_slot *slot = in_hand;
 
 	howdah_log_write('e', message, strlen(message));
+	howdah_backtrace_log();
 	if (slot) {
 		atomic_store_explicit(&slot->started, HOWDAH_STARTED_TOO_LONG, memory_order_release);
 	}
-	kill(getpid(), SIGKILL);
+	_exit(HOWDAH_EXIT_STATUS_CPU);
 }
 
 void howdah_cpu_limit_init(uint32_t milliseconds)
@@ -38,6 +40,7 @@ void howdah_cpu_limit_init(uint32_t milliseconds)
 	}
 	struct sigaction action = {.sa_handler = exceeded, .sa_flags = SA_ONSTACK | SA_RESTART};
 	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGXCPU};
+	sigfillset(&action.sa_mask);
 	snprintf(message, sizeof(message), "The request took more than its %u ms of processor time", milliseconds);
 	if (sigaction(SIGXCPU, &action, NULL) != 0 || timer_create(CLOCK_PROCESS_CPUTIME_ID, &event, &timer) != 0) {
 		howdah_log_format('e', "No limit of processor time: %s", strerror(errno));

@@ -140,6 +140,8 @@ pub const BOOTED_EACH: i32 = 1;
 pub const BOOTED_UNFIT: i32 = 2;
 /// Exit status of a process whose script ended before it asked for a request.
 pub const EXIT_STATUS_BOOT: i32 = 71;
+/// Exit status of a worker whose request has used up its processor time.
+pub const EXIT_STATUS_CPU: i32 = 72;
 /// A worker that gets SIGRTMIN + this logs the backtrace of its request.
 pub const SIGNAL_BACKTRACE: i32 = 5;
 /// All bits of state that requests may change for later ones.

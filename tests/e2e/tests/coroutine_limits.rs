@@ -11,6 +11,7 @@ use howdah_tests::traffic::during;
 
 const ONE: &str = "num 1\nconcurrency 100";
 const TIMEOUT: &str = "the request took longer than";
+const TRACE: &str = "PHP backtrace of the request:";
 const KILLED: &str = "worker killed: request timed out";
 const REFUSED: &str = "requests answered 503";
 
@@ -28,6 +29,7 @@ fn time_out(op: &str, lines: &str) {
     let meeting = Meeting::new();
     let server = meeting.serve("", &format!("{ONE}\nrequest_timeout 5s\n{lines}"));
     server.allow_log(TIMEOUT);
+    server.expect_log(TRACE);
     let first = send(&server, "sleep", "first", "&us=1");
     let ((), _) = during(
         &server,
@@ -69,6 +71,7 @@ fn a_request_that_computes_too_long_is_named_and_ended() {
     let meeting = Meeting::new();
     let server = meeting.serve("", &format!("{ONE}\nrequest_timeout 5s"));
     server.allow_log(TIMEOUT);
+    server.expect_log(TRACE);
     server.expect_log("kept the others of this worker waiting");
     let first = send(&server, "sleep", "first", "&us=1");
     send(&server, "spin", "slow", "").assert_status(504);

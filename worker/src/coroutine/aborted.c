@@ -9,6 +9,8 @@
 
 #include <main/php_output.h>
 
+#include "backtrace.h"
+
 void howdah_aborted_client_left(struct howdah_task *task)
 {
 	if (!task->client_gone) {
@@ -31,6 +33,7 @@ static void time_over(struct howdah_task *task)
 		}
 	}
 	task->aborted = HOWDAH_ABORTED_TIME;
+	howdah_backtrace_log_task(task);
 	howdah_task_cancel(task, NULL);
 }
 

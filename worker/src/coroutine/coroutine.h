@@ -119,7 +119,12 @@ void howdah_memory_limit_restore(void);
  * Visits each coroutine of each request on its way, with its innermost frame; NULL: it has not begun. Safe in a
  * signal handler.
  */
-void howdah_tasks_visit_frames(void (*visit)(uint64_t request_id, const zend_execute_data *frame));
+typedef void (*howdah_visit_frame)(uint64_t request_id, const zend_execute_data *frame);
+void howdah_tasks_visit_frames(howdah_visit_frame visit);
+
+/* The same of one request. */
+struct howdah_task;
+void howdah_task_visit_frames(const struct howdah_task *task, howdah_visit_frame visit);
 
 /* --- what follows tasks -------------------------------------------------------------------------------
  *

@@ -197,19 +197,23 @@ void howdah_task_end(struct howdah_task *task)
 	free_tasks = task;
 }
 
-void howdah_tasks_visit_frames(void (*visit)(uint64_t request_id, const zend_execute_data *frame))
+void howdah_task_visit_frames(const struct howdah_task *task, howdah_visit_frame visit)
+{
+	/* The list may be about to change: more than there can be are not visited. */
+	uint32_t limit = HOWDAH_COROUTINES_MAX;
+	for (const struct howdah_coroutine *coroutine = task->coroutines; coroutine && limit > 0; limit--) {
+		bool runs = coroutine->state == HOWDAH_COROUTINE_RUNNING;
+		visit(task->request.claim.request_id, runs ? EG(current_execute_data) : coroutine->frame);
+		coroutine = coroutine->sibling;
+	}
+}
+
+void howdah_tasks_visit_frames(howdah_visit_frame visit)
 {
 	for (uint32_t i = 0; i < task_count; i++) {
 		const struct howdah_task *task = tasks[i];
-		if (!task->in_flight || task->over) {
-			continue;
-		}
-		/* The list may be about to change: more than there can be are not visited. */
-		uint32_t limit = HOWDAH_COROUTINES_MAX;
-		for (const struct howdah_coroutine *coroutine = task->coroutines; coroutine && limit > 0; limit--) {
-			bool runs = coroutine->state == HOWDAH_COROUTINE_RUNNING;
-			visit(task->request.claim.request_id, runs ? EG(current_execute_data) : coroutine->frame);
-			coroutine = coroutine->sibling;
+		if (task->in_flight && !task->over) {
+			howdah_task_visit_frames(task, visit);
 		}
 	}
 }

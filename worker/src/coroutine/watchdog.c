@@ -24,6 +24,7 @@
 #define TICK_NS (10 * HOWDAH_NS_PER_MS)
 #define STUCK 100       /* thresholds of a hog, before it is told that PHP cannot be interrupted */
 #define IDLE_TICKS 100  /* without a task that runs, before it sleeps */
+#define TRACE_MS 100    /* for the backtrace, before the end */
 #define TITLE_TICKS 100 /* between two looks at what the process's title is to say */
 
 static const struct howdah_pool *watched;
@@ -57,6 +58,15 @@ static void sleep_until_needed(void)
 	atomic_store(&asleep, 0);
 }
 
+/* A request has used up its processor time. The thread of PHP says where all are. */
+_Noreturn static void end_process(void)
+{
+	struct timespec trace_time = {.tv_nsec = TRACE_MS * 1000000L};
+	kill(getpid(), SIGRTMIN + HOWDAH_SIGNAL_BACKTRACE);
+	nanosleep(&trace_time, NULL);
+	_exit(HOWDAH_EXIT_STATUS_CPU);
+}
+
 static void charge(struct howdah_task *task, uint64_t cpu)
 {
 	uint64_t used = atomic_fetch_add_explicit(&task->cpu_ns, cpu, memory_order_relaxed) + cpu;
@@ -71,7 +81,7 @@ static void charge(struct howdah_task *task, uint64_t cpu)
 		snprintf(message, sizeof(message), "The request took more than its %u ms of processor time",
 			(unsigned)(cpu_limit_ns / 1000000));
 		howdah_log_write('e', message, strlen(message));
-		kill(getpid(), SIGKILL);
+		end_process();
 	}
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use howdah_shm::WorkerId;
-use howdah_shm::layout::EXIT_STATUS_BOOT;
+use howdah_shm::layout::{EXIT_STATUS_BOOT, EXIT_STATUS_CPU};
 use tokio::io::Interest;
 use tokio::sync::watch;
 
@@ -464,6 +464,12 @@ impl Supervisor {
             Some(EXIT_STATUS_FATAL) if request_id == 0 => {
                 pool.counters.fatal += 1;
                 tracing::info!(target: "howdah::pool", pool = name, worker, pid, "worker ended after a fatal error");
+            }
+            // The front answers, and says why.
+            Some(EXIT_STATUS_CPU) if request_id != 0 => {
+                pool.counters.killed += 1;
+                let request_id = format!("{request_id:016x}");
+                tracing::warn!(target: "howdah::pool", pool = name, worker, pid, request_id, "worker ended: its request used up `cpu_timeout`");
             }
             // A failed boot is reported with what it wrote.
             Some(0 | EXIT_STATUS_BOOT) => {

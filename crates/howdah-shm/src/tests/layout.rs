@@ -164,6 +164,7 @@ fn mirror() -> Vec<(String, u64)> {
         ("HOWDAH_BOOTED_ONCE", layout::BOOTED_ONCE as u64),
         ("HOWDAH_BOOTED_EACH", layout::BOOTED_EACH as u64),
         ("HOWDAH_BOOTED_UNFIT", layout::BOOTED_UNFIT as u64),
+        ("HOWDAH_EXIT_STATUS_CPU", layout::EXIT_STATUS_CPU as u64),
         ("HOWDAH_EXIT_STATUS_BOOT", layout::EXIT_STATUS_BOOT as u64),
         ("HOWDAH_SIGNAL_BACKTRACE", layout::SIGNAL_BACKTRACE as u64),
         // POOL and SPAWN are written word by word in this order.
