@@ -53,8 +53,8 @@ impl Asked {
             BodyError::Timeout => StatusCode::REQUEST_TIMEOUT,
             BodyError::Client => StatusCode::BAD_REQUEST,
             BodyError::Storage(cause) => {
-                let request = format_args!("{id:016x}");
-                tracing::error!(%request, error = %cause, "a request body cannot be stored");
+                let request_id = format_args!("{id:016x}");
+                tracing::error!(%request_id, error = %cause, "a request body cannot be stored");
                 StatusCode::INSUFFICIENT_STORAGE
             }
         };

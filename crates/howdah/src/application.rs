@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 use howdah_http::spool::SpoolFile;
@@ -17,6 +17,7 @@ use howdah_pool::{CallError, Observer, PoolFront, WorkerId};
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Method, Response, StatusCode};
 use http_body::{Frame, SizeHint};
+use tokio::time::Instant;
 
 use crate::hubs;
 use crate::trees::Parts;
@@ -89,17 +90,19 @@ impl PhpApplication {
             observer: request.progress.clone().map(watch),
             publisher: request.hub.clone().and_then(hubs::publisher),
         };
-        let send = |head| send_interim(request.id, interim, &head);
+        let send = |head| send_interim(request, interim, &head);
         Ok(pool.call_with(call, send).await?)
     }
 
-    fn refuse(&self, id: u64, failure: &Failure) -> Response<PhpBody> {
+    fn refuse(&self, request: &AppRequest, failure: &Failure) -> Response<PhpBody> {
         let status = failure.status();
         if status == StatusCode::SERVICE_UNAVAILABLE {
             self.refusals.log(failure);
         } else {
-            let request_id = format!("{id:016x}");
-            tracing::warn!(target: "howdah::php", request_id, status = status.as_u16(), "{failure}");
+            let request_id = format!("{:016x}", request.id);
+            // Without the query, which may hold what is not for this log.
+            let (method, uri) = (request.method.as_str(), request.original_uri.path());
+            tracing::warn!(target: "howdah::php", request_id, method, uri, status = status.as_u16(), "{failure}");
         }
         let text = format!("{status}\n");
         let mut response = Response::new(PhpBody::text(text));
@@ -142,7 +145,8 @@ impl Application for PhpApplication {
                 *response.status_mut() = head.status;
                 *response.headers_mut() = head.headers;
                 if request.method != Method::HEAD {
-                    drop_wrong_length(request.id, &mut response);
+                    let uri = request.original_uri.path();
+                    drop_wrong_length((request.id, uri), &mut response);
                 }
                 if !head.reason.is_empty()
                     && let Ok(reason) = hyper::ext::ReasonPhrase::try_from(head.reason)
@@ -151,7 +155,7 @@ impl Application for PhpApplication {
                 }
                 response
             }
-            Err(failure) => self.refuse(request.id, &failure),
+            Err(failure) => self.refuse(&request, &failure),
         }
     }
 
@@ -180,14 +184,15 @@ fn watch(progress: Progress) -> Rc<dyn Observer> {
 /// Interim responses are a help that a client can do without: what cannot be sent is left out, and what
 /// the script can mend is logged as a warning.
 #[cold]
-fn send_interim(id: u64, interim: Interim<'_>, head: &howdah_pool::Head) {
+fn send_interim(request: &AppRequest, interim: Interim<'_>, head: &howdah_pool::Head) {
     let Err(error) = interim.send(head.status, &head.headers) else {
         return;
     };
-    let (request_id, status) = (format!("{id:016x}"), head.status.as_u16());
+    let (request_id, status) = (format!("{:016x}", request.id), head.status.as_u16());
+    let uri = request.original_uri.path();
     match error {
         InterimError::Status(_) | InterimError::TooLarge => {
-            tracing::warn!(target: "howdah::php", request_id, status, "an interim response was not sent: {error}");
+            tracing::warn!(target: "howdah::php", request_id, uri, status, "an interim response was not sent: {error}");
         }
         _ => {
             tracing::debug!(target: "howdah::php", request_id, status, "an interim response was not sent: {error}");
@@ -198,7 +203,7 @@ fn send_interim(id: u64, interim: Interim<'_>, head: &howdah_pool::Head) {
 /// A script's `Content-Length` that is no number, or not the size of a body that is all there, goes: a
 /// client would wait for bytes that never come, or take what is left for the next response. While a body
 /// is still being made, its script is believed; the connection is cut if it was wrong.
-fn drop_wrong_length(id: u64, response: &mut Response<PhpBody>) {
+fn drop_wrong_length((id, uri): (u64, &str), response: &mut Response<PhpBody>) {
     let mut fields = response.headers().get_all(CONTENT_LENGTH).iter();
     let Some(claimed) = fields.next() else { return };
     let number = claimed
@@ -214,7 +219,7 @@ fn drop_wrong_length(id: u64, response: &mut Response<PhpBody>) {
         || exact.is_some_and(|size| number != Some(size));
     if wrong {
         let request_id = format!("{id:016x}");
-        tracing::warn!(target: "howdah::php", request_id, claimed = ?claimed, size = exact, "the script's Content-Length is wrong and was left out");
+        tracing::warn!(target: "howdah::php", request_id, uri, claimed = ?claimed, size = exact, "the script's Content-Length is wrong and was left out");
         response.headers_mut().remove(CONTENT_LENGTH);
     }
 }
@@ -250,24 +255,59 @@ impl Failure {
     }
 }
 
-/// Refusals under load come by the thousand; the log gets one line a second with their number.
+/// Refusals under load come by the thousand; the log gets one line a second with their number, and the last one
+/// when the second after them is over, or the server ends.
 #[derive(Debug, Default)]
-struct Refusals {
+struct Refusals(Rc<Refused>);
+
+#[derive(Debug, Default)]
+struct Refused {
+    /// When it was last logged.
     last: Cell<Option<Instant>>,
-    since: Cell<u64>,
+    /// What has come since, and why the first of it was refused.
+    count: Cell<u64>,
+    reason: RefCell<String>,
 }
 
 impl Refusals {
+    const QUIET: Duration = Duration::from_secs(1);
+
     fn log(&self, reason: &dyn Display) {
-        let count = self.since.get() + 1;
-        self.since.set(count);
-        let now = Instant::now();
-        let quiet = |last| now.duration_since(last) < Duration::from_secs(1);
-        if !self.last.get().is_some_and(quiet) {
-            self.last.set(Some(now));
-            self.since.set(0);
+        let refused = &self.0;
+        let count = refused.count.get() + 1;
+        refused.count.set(count);
+        if count > 1 {
+            return; // it will be told with those before
+        }
+        *refused.reason.borrow_mut() = reason.to_string();
+        let quiet = refused.last.get().map(|last| last + Self::QUIET);
+        match quiet.filter(|until| *until > Instant::now()) {
+            None => refused.tell(),
+            Some(until) => {
+                let refused = Rc::clone(refused);
+                tokio::task::spawn_local(async move {
+                    tokio::time::sleep_until(until).await;
+                    refused.tell();
+                });
+            }
+        }
+    }
+}
+
+impl Refused {
+    fn tell(&self) {
+        let count = self.count.take();
+        if count > 0 {
+            self.last.set(Some(Instant::now()));
+            let reason = self.reason.take();
             tracing::warn!(target: "howdah::php", count, "requests answered 503: {reason}");
         }
+    }
+}
+
+impl Drop for Refused {
+    fn drop(&mut self) {
+        self.tell();
     }
 }
 
@@ -318,5 +358,29 @@ impl http_body::Body for PhpBody {
                 SizeHint::with_exact(text.as_ref().map_or(0, |text| text.len() as u64))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn refusals_are_told_though_no_other_follows() {
+        let local = tokio::task::LocalSet::new();
+        local
+            .run_until(async {
+                let refusals = Refusals::default();
+                let held = || refusals.0.count.get();
+                refusals.log(&"full");
+                assert_eq!(held(), 0, "the first is told at once");
+                for _ in 0..3 {
+                    refusals.log(&"full");
+                }
+                assert_eq!(held(), 3);
+                tokio::time::sleep(2 * Refusals::QUIET).await;
+                assert_eq!(held(), 0);
+            })
+            .await;
     }
 }

@@ -287,6 +287,7 @@ fn running_too_long_is_answered_504() {
     let pid = server.get("/pid.php").text();
     server.expect_log("worker killed: request timed out");
     server.expect_log("the request took longer");
+    server.expect_log(r#""method":"GET","uri":"/gate.php""#);
     let hanging = format!("/gate.php?silent=1&gate={}", encode(gate.path()));
     hang_until_traced(&server, &hanging, "gate.php:");
     let next = server.get("/pid.php");
