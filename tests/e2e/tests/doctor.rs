@@ -98,6 +98,22 @@ fn faults_of_the_installation_are_errors_with_advice() {
 }
 
 #[test]
+fn a_worker_script_that_cannot_serve_is_told() {
+    let app = Www::new().file("public/index.php", "<?php");
+    let (ended, report) = doctor(&app, &worker(&app, "<?php\nfunction (;\n"), &[]);
+    assert_code(&ended, 1);
+    let wrong = finding(&report, "worker.php:2: syntax error");
+    assert_eq!(wrong["level"], "error", "{wrong}");
+    let (ended, report) = doctor(&app, &worker(&app, "<?php\nclass Worker {}\n"), &[]);
+    assert_code(&ended, 0);
+    let wrong = finding(&report, "does not call frankenphp_handle_request()");
+    assert_eq!(wrong["level"], "warning", "{wrong}");
+    let (ended, report) = doctor(&app, &worker(&app, LOOP), &[]);
+    assert_code(&ended, 0);
+    assert!(!report.to_string().contains("does not call"), "{report:#}");
+}
+
+#[test]
 fn a_wrong_configuration_is_named_by_its_line() {
     let app = Www::new();
     let (ended, report) = doctor(&app, "nonsense", &[]);
@@ -183,7 +199,7 @@ fn what_requests_would_share_is_named_with_its_place() {
              function set($r) {\n    $this->request = $r;\n    self::$cache = 1;\n  }\n  function go() {\n    \
              \\pcntl_fork();\n    new \\PDO('', '', '', [\\PDO::ATTR_PERSISTENT => true]);\n    \
              stream_select($a, $b, $c, 1);\n    pcntl_wait($s);\n    pcntl_signal(1, 2);\n    mysqli_report(1);\n    \
-             password_hash('', 1);\n    \\FFI::cdef('');\n  }\n}\nmysqli_report(0);\n",
+             password_hash('', 1); password_hash('', 1);\n    \\FFI::cdef('');\n  }\n}\nmysqli_report(0);\n",
         )
         .file("vendor/a/b.php", "<?php function f() { define('X', 1); }");
     let lines = worker(&app, script);

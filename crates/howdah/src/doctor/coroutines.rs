@@ -190,7 +190,11 @@ fn places(findings: Vec<Place>, statics: Statics, report: &mut Report) {
     for place in findings {
         if place.rule != Rule::StaticWrite || statics == Statics::Share {
             let list = rules.entry(place.rule).or_default();
-            list.push(format!("{}:{}", place.file, place.line));
+            let at = format!("{}:{}", place.file, place.line);
+            // Two calls may be on one line.
+            if list.last() != Some(&at) {
+                list.push(at);
+            }
         }
     }
     for (rule, places) in rules {

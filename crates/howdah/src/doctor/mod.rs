@@ -259,6 +259,12 @@ fn check_php(
             return None;
         }
     };
+    for pool in &config.workers {
+        let file = Path::new(&pool.file);
+        if fs::File::open(file).is_ok() {
+            php.worker_script(file, report);
+        }
+    }
     let facts = php.check(report)?;
     let count = application.map_or(0, php_files);
     php.opcache(&facts, count, report);

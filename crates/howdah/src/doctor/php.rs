@@ -33,6 +33,15 @@ pub(super) struct Facts {
     pub(super) time: u64,
 }
 
+/// What `script.php` says.
+#[derive(Debug, Deserialize)]
+struct WorkerScript {
+    error: Option<String>,
+    line: u64,
+    /// It names what takes requests.
+    serves: bool,
+}
+
 /// A script of ours did not give an answer.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ScriptError {
@@ -126,6 +135,33 @@ impl Php {
             ));
         }
         Ok(serde_json::from_slice(&output.stdout)?)
+    }
+
+    /// Whether PHP can compile a worker script, and whether it looks like one. Nothing of it is run.
+    pub(super) fn worker_script(&self, file: &Path, report: &mut Report) {
+        let found: WorkerScript = match self.ask(include_str!("script.php"), &[file]) {
+            Ok(found) => found,
+            Err(error) => {
+                let text = format!("worker script {} was not read: {error}", file.display());
+                report.warning(Area::Php, text, "mend what PHP says");
+                return;
+            }
+        };
+        let file = file.display();
+        if let Some(error) = found.error {
+            report.error(
+                Area::Php,
+                format!("worker script {file}:{}: {error}", found.line),
+                "mend it: no worker can boot",
+            );
+        } else if !found.serves {
+            report.warning(
+                Area::Php,
+                format!("worker script {file} does not call frankenphp_handle_request()"),
+                "unless something that it loads does, no worker is ever ready: \
+                 `howdah init` writes a worker script for your framework",
+            );
+        }
     }
 
     pub(super) fn check(&self, report: &mut Report) -> Option<Facts> {
