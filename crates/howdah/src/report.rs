@@ -13,6 +13,15 @@ pub(crate) struct Status {
     #[serde(default)]
     php: String,
     pools: Vec<Pool>,
+    /// Of configurations before this one.
+    #[serde(default)]
+    leaving: Vec<Leaving>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Leaving {
+    #[serde(default)]
+    in_flight: usize,
 }
 
 #[derive(Debug, Deserialize)]
@@ -79,6 +88,14 @@ pub(crate) fn table(status: &Status) -> String {
             }
         }
         rows(&mut text, pool);
+    }
+    let requests: usize = status.leaving.iter().map(|pool| pool.in_flight).sum();
+    if requests > 0 {
+        let plural = if requests == 1 { "" } else { "s" };
+        let _ = writeln!(
+            text,
+            "\n{requests} request{plural} of configurations before this one"
+        );
     }
     text
 }
@@ -244,6 +261,20 @@ app: worker /srv/w.php, generation 3 (reloading); 2 ready, 1 busy, 5 waiting; 4 
         let status: Status = serde_json::from_value(status).expect("it fits");
         let table = table(&status);
         assert!(table.contains("busy 42/100       12"), "{table}");
+    }
+
+    #[test]
+    fn requests_of_earlier_configurations_are_counted() {
+        let shown = |leaving: serde_json::Value| {
+            let status = serde_json::json!({
+                "version": "1.2.3", "pid": 99, "stopping": false, "pools": [], "leaving": leaving,
+            });
+            table(&serde_json::from_value(status).expect("it fits"))
+        };
+        let text = shown(serde_json::json!([{"in_flight": 2}, {"in_flight": 1}]));
+        assert!(text.ends_with("\n3 requests of configurations before this one\n"));
+        let text = shown(serde_json::json!([{"in_flight": 0}]));
+        assert_eq!(text, "howdah 1.2.3, process 99\n");
     }
 
     #[test]
