@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "compat.h"
@@ -92,20 +93,45 @@ static bool take_variables(struct howdah_request *request, struct howdah_variabl
 	return howdah_variables_parse(request);
 }
 
-static bool make_boot_request(const struct howdah_pool *pool)
+static void each_of_env(
+	const struct howdah_pool *pool, void (*visit)(const char *, const char *, void *), void *argument)
 {
-	struct howdah_variables_writer writer = {0};
-	put_common(&writer, pool, script_name(pool));
-	howdah_variables_put_literal(&writer, "FRANKENPHP_WORKER", "1");
-	howdah_variables_put_literal(&writer, "HOWDAH_WORKER", "1");
 	for (const char *at = pool->env, *end = at + pool->options.env_size; at < end;) {
 		const char *value = at + strlen(at) + 1;
 		if (value >= end) {
 			break; /* the front pairs them */
 		}
-		howdah_variables_put_literal(&writer, at, value);
+		visit(at, value, argument);
 		at = value + strlen(value) + 1;
 	}
+}
+
+static void export_one(const char *name, const char *value, void *unused)
+{
+	if (setenv(name, value, true) != 0) {
+		howdah_log_format('w', "The variable %s of the pool cannot be set: %s", name, strerror(errno));
+	}
+}
+
+void howdah_boot_export(const struct howdah_pool *pool)
+{
+	each_of_env(pool, export_one, NULL);
+	tzset(); /* libc has read TZ by now */
+}
+
+static void put_one(const char *name, const char *value, void *writer)
+{
+	howdah_variables_put_literal(writer, name, value);
+}
+
+static bool make_boot_request(const struct howdah_pool *pool)
+{
+	struct howdah_variables_writer writer = {0};
+	put_common(&writer, pool, script_name(pool));
+	for (size_t i = 0; i < HOWDAH_WORKER_NAMES; i++) {
+		howdah_variables_put_literal(&writer, howdah_worker_names[i], "1");
+	}
+	each_of_env(pool, put_one, &writer); /* goes before what was put above */
 	return take_variables(&boot, &writer);
 }
 

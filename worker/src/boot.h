@@ -14,6 +14,9 @@
  */
 int howdah_boot_run(struct howdah_pool *pool);
 
+/* Makes the pool's variables those of this process and of what it starts. Before PHP code runs. */
+void howdah_boot_export(const struct howdah_pool *pool);
+
 /* The pool whose script runs in this process; NULL: no worker mode here. */
 struct howdah_pool *howdah_boot_pool(void);
 

@@ -51,6 +51,9 @@ static bool read_environment(void)
 	for (size_t i = 0; i < count; i++) {
 		howdah_names_add(&environment.names, environ[i], strcspn(environ[i], "="));
 	}
+	for (size_t i = 0; i < HOWDAH_WORKER_NAMES; i++) {
+		howdah_names_add(&environment.names, howdah_worker_names[i], strlen(howdah_worker_names[i]));
+	}
 	environment.array = environ;
 	return true;
 }

@@ -11,6 +11,7 @@
 
 #include <main/php_variables.h>
 
+#include "boot.h"
 #include "coroutine/swap.h"
 #include "getenv.h"
 #include "internal.h"
@@ -289,6 +290,19 @@ void howdah_variables_register(zval *array)
 
 /* --- the environment ------------------------------------------------------------------------------- */
 
+const char *const howdah_worker_names[HOWDAH_WORKER_NAMES] = {"FRANKENPHP_WORKER", "HOWDAH_WORKER"};
+
+/* What putenv() said goes before. */
+static char *worker_name(const char *name)
+{
+	for (size_t i = 0; i < HOWDAH_WORKER_NAMES; i++) {
+		if (howdah_boot_pool() && strcmp(name, howdah_worker_names[i]) == 0 && !getenv(name)) {
+			return "1";
+		}
+	}
+	return NULL;
+}
+
 char *howdah_variables_getenv(const char *name, size_t name_size)
 {
 	const struct howdah_request *request = SG(server_context);
@@ -302,7 +316,7 @@ char *howdah_variables_getenv(const char *name, size_t name_size)
 		}
 		offset = record.next;
 	}
-	return NULL;
+	return worker_name(name);
 }
 
 static void load_one(const char *name, size_t name_size, const char *value, size_t value_size, void *array)
@@ -313,6 +327,9 @@ static void load_one(const char *name, size_t name_size, const char *value, size
 /* getenv() without a name: the process environment, then the request. */
 static void load_environment(zval *array)
 {
+	for (size_t i = 0; i < HOWDAH_WORKER_NAMES && howdah_boot_pool(); i++) {
+		php_register_variable_safe(howdah_worker_names[i], "1", 1, array);
+	}
 	php_import_environment_variables(array);
 	if (SG(server_context)) {
 		howdah_variables_each(SG(server_context), load_one, array);

@@ -1,7 +1,7 @@
 /*
  * The request's variables: the records that the front wrote, as $_SERVER, getenv() and INPUT_SERVER.
  *
- * $_SERVER holds the request's variables alone. The process environment is added (first, so that the
+ * $_SERVER holds the request's variables alone, outside worker mode. The process environment is added (first, so that the
  * request wins) if variables_order contains E; getenv() always sees both, as with PHP-FPM.
  */
 #ifndef HOWDAH_VARIABLES_H
@@ -45,6 +45,11 @@ void howdah_variables_put_literal(struct howdah_variables_writer *writer, const 
  * variables. Called once, when the environment is final.
  */
 void howdah_variables_keep_environment(void);
+
+/* Variables by which a script sees that it runs in worker mode: getenv() answers them in each request, what a request
+ * starts does not inherit them. */
+#define HOWDAH_WORKER_NAMES 2
+extern const char *const howdah_worker_names[HOWDAH_WORKER_NAMES];
 
 /* Coroutines: names the memory that notes what a request did. */
 void howdah_variables_regions(void);

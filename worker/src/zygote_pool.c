@@ -159,6 +159,7 @@ _Noreturn void howdah_zygote_pool(struct howdah_pool *pool, int control, int log
 		howdah_zygote_pool_serve(pool, HOWDAH_BOOTED_ONCE, "");
 		_exit(howdah_worker(pool));
 	}
+	howdah_boot_export(pool);
 	if (pool->queue.concurrent) {
 		install_calls();
 	}

@@ -49,7 +49,7 @@ fn output_of_the_boot_is_logged_and_not_sent() {
 }
 
 #[test]
-fn variables_of_the_worker_are_there_at_the_boot_only() {
+fn variables_of_the_worker_are_there_at_the_boot_and_in_requests() {
     let site = Site::configured("boot_env.php", "env FOO bar");
     for _ in 0..2 {
         let answer = site.get("?x=1").json();
@@ -61,8 +61,19 @@ fn variables_of_the_worker_are_there_at_the_boot_only() {
         assert_eq!(boot["SCRIPT_FILENAME"], json!(file));
         assert_eq!(answer["request"]["SCRIPT_FILENAME"], json!(file));
         assert_eq!(answer["request"]["FRANKENPHP_WORKER"], Value::Null);
-        assert_eq!(answer["request"]["FOO"], Value::Null);
+        assert_eq!(answer["request"]["FOO"], "bar");
+        assert_eq!(answer["getenv"], "bar");
     }
+}
+
+/// Each worker runs the script for itself, with the environment of its zygote.
+#[test]
+fn variables_of_the_worker_are_there_with_boot_each() {
+    let site = Site::configured("boot_env.php", "boot each\nenv FOO bar");
+    let answer = site.get("").json();
+    assert_eq!(answer["boot"]["FOO"], "bar");
+    assert_eq!(answer["request"]["FOO"], "bar");
+    assert_eq!(answer["getenv"], "bar");
 }
 
 /// As `octane:start` tells its worker script where the application is.
@@ -85,6 +96,7 @@ fn the_environment_is_there_at_the_boot_and_in_requests() {
         .start();
     let answer = server.get("/boot_env.php").json();
     assert_eq!(answer["boot"]["FOO"], "bar", "`env` goes before");
+    assert_eq!(answer["getenv"], "bar", "in requests too");
 }
 
 #[test]

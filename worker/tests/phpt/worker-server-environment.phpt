@@ -9,7 +9,7 @@ putenv('REQUEST_URI=hidden');
 while (frankenphp_handle_request(function () {
     $names = ['OF_THE_BOOT', 'EMPTY', 7, 'REQUEST_URI', 'PUT'];
     echo json_encode(array_map(fn ($name) => $_SERVER[$name] ?? null, $names)), "\n";
-    echo json_encode($_SERVER['PATH'] === getenv('PATH') && count($_SERVER) > count(getenv())), "\n";
+    echo json_encode([$_SERVER['PATH'] === getenv('PATH'), array_keys(array_diff_key(getenv(), $_SERVER))]), "\n";
     $kept = $_SERVER;
     $_SERVER['OF_THE_BOOT'][0] = 'X';
     $_SERVER['EMPTY'] .= 'no more';
@@ -28,9 +28,9 @@ run
 run
 --EXPECT--
 ["of the boot","","seven","\/of-the-request",null]
-true
+[true,["FRANKENPHP_WORKER","HOWDAH_WORKER"]]
 ["of the boot","","seven","Xf the boot"]
 
 ["of the boot","","seven","\/of-the-request",null]
-true
+[true,["FRANKENPHP_WORKER","HOWDAH_WORKER"]]
 ["of the boot","","seven","Xf the boot"]

@@ -80,9 +80,10 @@ pub(crate) const WORKER: Table<Draft> = Table {
                 name: "env",
                 syntax: "env NAME VALUE  or  env { NAME VALUE … }",
                 default: "",
-                about: "An environment variable of the script, also in `$_SERVER` while it starts. May be \
-                        given several times.",
-                differs: "The form with a block is not in FrankenPHP.",
+                about: "A variable of the environment of the script, its requests and the programs they start, \
+                        and in `$_SERVER`. May be given several times.",
+                differs: "In FrankenPHP programs do not have it, nor has `$_SERVER` in the requests of a worker of \
+                          the global block. The form with a block is not in FrankenPHP.",
                 example: "env APP_ENV production",
             },
             env,
