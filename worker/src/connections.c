@@ -217,8 +217,9 @@ static bool is_optional(const struct howdah_connection *connection)
 
 static enum howdah_connections_state check_one(struct howdah_connection *connection, uint32_t mode)
 {
+	bool has_statements = connection->kind->has_statements && connection->kind->has_statements(connection);
 	if (mode == HOWDAH_CONNECTIONS_REVIVE && connection->kind->revive) {
-		if (revive(connection)) {
+		if (!has_statements && revive(connection)) {
 			howdah_log_format('w',
 				"the connection of %s had been closed by its server and was made anew; what was set by SET is lost",
 				howdah_connection_describe(connection));
@@ -226,7 +227,8 @@ static enum howdah_connections_state check_one(struct howdah_connection *connect
 		}
 		howdah_log_format('w',
 			"the connection of %s had been closed by its server and cannot be made anew: %s; the worker is replaced",
-			howdah_connection_describe(connection), reason());
+			howdah_connection_describe(connection),
+			has_statements ? "it has prepared statements, which would be lost" : reason());
 		return HOWDAH_CONNECTIONS_DEAD;
 	}
 	howdah_log_format('w', "the connection of %s was closed by its server; the worker is replaced",
@@ -276,7 +278,7 @@ static unsigned count_threads(void)
 	return threads;
 }
 
-const char *howdah_connections_unfit(void)
+const char *howdah_connections_unfit(const struct howdah_connection_use *use)
 {
 	static char sentence[256];
 	const char *found = NULL;
@@ -292,7 +294,7 @@ const char *howdah_connections_unfit(void)
 		return NULL;
 	}
 	for (unsigned i = 0; i < count && !found; i++) {
-		const char *why = list[i].kind->unfit ? list[i].kind->unfit(&list[i]) : NULL;
+		const char *why = list[i].kind->unfit ? list[i].kind->unfit(&list[i], use) : NULL;
 		howdah_connection_take_exception();
 		if (why) {
 			snprintf(sentence, sizeof(sentence), "the worker script left %s open, %s",

@@ -32,8 +32,10 @@ unsigned howdah_connections_rollback(void);
  */
 enum howdah_connections_state howdah_connections_check(uint32_t mode);
 
+struct howdah_connection_use;
+
 /* In a zygote after the boot: NULL, or a sentence that says what would not survive a fork. */
-const char *howdah_connections_unfit(void);
+const char *howdah_connections_unfit(const struct howdah_connection_use *use);
 
 /*
  * In a fork, after howdah_sockets_cut(): connects anew what does not do so by itself. What cannot be
@@ -41,5 +43,8 @@ const char *howdah_connections_unfit(void);
  * function that PHP code has called. An SQLite file that is gone is not tried again: PDO refuses the object.
  */
 void howdah_connections_after_fork(void);
+
+/* In a zygote, before workers are forked: closes what opens itself again when it is used. */
+void howdah_connections_let_go(void);
 
 #endif

@@ -26,6 +26,12 @@ struct howdah_connection {
 	bool dead;     /* set by howdah_connections_check() */
 };
 
+/* What the workers of a pool do with the connections of the boot. */
+struct howdah_connection_use {
+	bool concurrent; /* requests that run at a time share them */
+	bool has_hooks;  /* of howdah_after_fork(), which make anew what the application knows of */
+};
+
 struct howdah_connection_kind {
 	const char *class_name; /* lower case */
 	const char *label;      /* for messages */
@@ -46,7 +52,9 @@ struct howdah_connection_kind {
 	/* Whether the connection must be made anew in a fork. NULL: always. */
 	bool (*inherited)(const struct howdah_connection *connection);
 	/* In a zygote: NULL, or a sentence that says why it would not survive a fork. May be NULL. */
-	const char *(*unfit)(const struct howdah_connection *connection);
+	const char *(*unfit)(const struct howdah_connection *connection, const struct howdah_connection_use *use);
+	/* Whether PHP code relies on statements that only the present connection has. May be NULL: never. */
+	bool (*has_statements)(const struct howdah_connection *connection);
 };
 
 extern const struct howdah_connection_kind howdah_connection_pdo, howdah_connection_pgsql, howdah_connection_mysqli,

@@ -105,7 +105,7 @@ static int mysqli_descriptor(const struct howdah_connection *connection)
 	return howdah_mysqlnd_descriptor(connection->handle);
 }
 
-static const char *mysqli_unfit(const struct howdah_connection *connection)
+static const char *mysqli_unfit(const struct howdah_connection *connection, const struct howdah_connection_use *use)
 {
 	return howdah_mysqlnd_descriptor(connection->handle) >= 0 ? "which a worker cannot connect anew" : NULL;
 }

@@ -3,7 +3,8 @@
  *
  * Rules: statements point to the driver's structure, so a connection is made anew within the structure
  * it has: pgsql by libpq's reset, mysql by exchanging the client handle. Other drivers are closed and
- * opened again, which is right only while they have no statements.
+ * opened again. Statements that the server or the driver keeps for the old connection are good on no other: one
+ * that has such is never made anew.
  */
 #include "connections_pdo.h"
 
@@ -13,7 +14,9 @@
 
 #include <ext/pdo/php_pdo.h>
 
+#include "connections_list.h"
 #include "connections_track.h"
+#include "log.h"
 
 /* Each driver that is known here has its client handle first in its structure. */
 struct driver_head {
@@ -85,7 +88,7 @@ static ZEND_FUNCTION(connect_pdo)
 	}
 }
 
-static void wrap(zend_class_entry *base, const char *name, zif_handler *original, zif_handler ours)
+void howdah_pdo_wrap(zend_class_entry *base, const char *name, zif_handler *original, zif_handler ours)
 {
 	zend_internal_function *function = zend_hash_str_find_ptr(&base->function_table, name, strlen(name));
 	if (!function) {
@@ -112,8 +115,9 @@ static const char *pdo_startup(zend_class_entry *ce)
 	pgsql_known = howdah_libpq_startup() == NULL;
 	mysql_known = howdah_mysqlnd_startup("pdo_mysql") == NULL;
 	sqlite_known = howdah_sqlite_startup() == NULL;
-	wrap(ce, "__construct", &original_construct, ZEND_FN(construct_pdo));
-	wrap(ce, "connect", &original_connect, ZEND_FN(connect_pdo));
+	howdah_pdo_wrap(ce, "__construct", &original_construct, ZEND_FN(construct_pdo));
+	howdah_pdo_wrap(ce, "connect", &original_connect, ZEND_FN(connect_pdo));
+	howdah_pdo_statements_startup(ce);
 	return original_construct ? NULL : "the class has no constructor";
 }
 
@@ -323,19 +327,34 @@ bool howdah_pdo_is_programmed(const pdo_dbh_t *dbh)
 	return howdah_pdo_driver(dbh) == HOWDAH_PDO_SQLITE && (head->functions || head->collations);
 }
 
-static const char *pdo_unfit(const struct howdah_connection *connection)
+static bool pdo_has_statements(const struct howdah_connection *connection)
+{
+	return howdah_pdo_has_statements(connection->handle);
+}
+
+static const char *pdo_unfit(const struct howdah_connection *connection, const struct howdah_connection_use *use)
 {
 	const pdo_dbh_t *dbh = connection->handle;
-	if (howdah_pdo_driver(dbh) != HOWDAH_PDO_SQLITE || !howdah_sqlite_is_file(howdah_pdo_server(dbh))) {
+	if (!pdo_inherited(connection)) {
 		return NULL;
 	}
-	const struct sqlite_head *head = dbh->driver_data;
 	if (howdah_pdo_is_programmed(dbh)) {
 		return "with functions or collations that would be lost when a worker opens it anew";
 	}
-	return howdah_sqlite_has_statements(head->database)
-			   ? "with prepared statements that would be lost when a worker opens it anew"
-			   : NULL;
+	/* Where requests share the object, coroutine/clients_pdo_statement.c prepares MySQL's anew. */
+	bool prepares_anew = use->concurrent && howdah_pdo_driver(dbh) == HOWDAH_PDO_MYSQL;
+	if (!prepares_anew && howdah_pdo_has_statements(dbh)) {
+		return "with prepared statements that would be lost when a worker opens it anew";
+	}
+	const struct howdah_tracked *entry = howdah_track_find(connection->object);
+	if (use->concurrent && entry && entry->set) {
+		howdah_log_format('w',
+			"what the worker script set by %s on %s is not on the connections that requests have: set it by the "
+			"constructor's options, or in each request",
+			entry->set, howdah_connection_describe(connection));
+		return NULL;
+	}
+	return howdah_track_unfit(connection);
 }
 
 const struct howdah_connection_kind howdah_connection_pdo = {
@@ -350,6 +369,7 @@ const struct howdah_connection_kind howdah_connection_pdo = {
 	.revive = pdo_revive,
 	.inherited = pdo_inherited,
 	.unfit = pdo_unfit,
+	.has_statements = pdo_has_statements,
 };
 
 #else

@@ -31,6 +31,15 @@ bool howdah_pdo_keeps_attribute(zend_ulong attribute);
  * set. */
 bool howdah_pdo_connect(pdo_dbh_t *dbh, zval *options);
 
+/* Has PHP call `ours` for the method of PDO and of its subclasses. */
+void howdah_pdo_wrap(zend_class_entry *base, const char *name, zif_handler *original, zif_handler ours);
+
+/* connections_pdo_statements.c: while PHP starts. */
+void howdah_pdo_statements_startup(zend_class_entry *ce);
+
+/* Whether PHP code holds a statement that is good on the present connection only. */
+bool howdah_pdo_has_statements(const pdo_dbh_t *dbh);
+
 /* As the client library has it from the server's last answer. */
 bool howdah_pdo_in_transaction(pdo_dbh_t *dbh);
 

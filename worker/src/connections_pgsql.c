@@ -10,7 +10,11 @@
 #include <poll.h>
 #include <time.h>
 
+#include "connections_session.h"
+#include "connections_track.h"
 #include "coroutine/coroutine.h"
+#include "handle.h"
+#include "internal.h"
 #include "log.h"
 
 /* How long a query that was cancelled, or whose result nobody read, may take to end. */
@@ -255,9 +259,59 @@ struct link_head {
 	PGconn *connection; /* NULL: closed */
 };
 
+/* Behind a function whose SQL is the argument `place`, which is one less without a connection. */
+static void note_call(zend_execute_data *execute_data, unsigned place, bool names)
+{
+	const zval *link = ZEND_NUM_ARGS() ? ZEND_CALL_ARG(execute_data, 1) : NULL;
+	bool given = link && Z_TYPE_P(link) == IS_OBJECT;
+	place -= !given;
+	const zval *sql = ZEND_NUM_ARGS() >= place ? ZEND_CALL_ARG(execute_data, place) : NULL;
+	if (!sql || Z_TYPE_P(sql) != IS_STRING) {
+		return;
+	}
+	const char *by = howdah_handle_booted()
+						 ? NULL
+						 : howdah_session_changed_by(HOWDAH_DIALECT_PGSQL, Z_STRVAL_P(sql), Z_STRLEN_P(sql));
+	/* Which is the default connection only the extension knows: it may be each of them. */
+	for (unsigned i = 0; (by || names) && i < howdah_track_count(); i++) {
+		struct howdah_tracked *entry = howdah_track_at(i);
+		if (entry->kind == &howdah_connection_pgsql && (!given || entry->object == Z_OBJ_P(link))) {
+			entry->has_named = entry->has_named || names;
+			entry->set = entry->set ? entry->set : by;
+		}
+	}
+}
+
+/* A function that sends SQL, where that is behind the connection, and whether the server keeps it. */
+#define NOTED(name, place, names) \
+	static zif_handler original_##name; \
+	static ZEND_FUNCTION(noted_##name) \
+	{ \
+		original_##name(INTERNAL_FUNCTION_PARAM_PASSTHRU); \
+		if (UNEXPECTED((names) || !howdah_handle_booted())) { \
+			note_call(execute_data, place, names); \
+		} \
+	}
+NOTED(pg_query, 2, false)
+NOTED(pg_query_params, 2, false)
+NOTED(pg_send_query, 2, false)
+NOTED(pg_send_query_params, 2, false)
+NOTED(pg_prepare, 3, true)
+NOTED(pg_send_prepare, 3, true)
+
 static const char *pgsql_startup(zend_class_entry *ce)
 {
-	return howdah_libpq_startup();
+	const char *wrong = howdah_libpq_startup();
+	if (!wrong) {
+		howdah_internal_wrap("pg_query", &original_pg_query, ZEND_FN(noted_pg_query));
+		howdah_internal_wrap("pg_query_params", &original_pg_query_params, ZEND_FN(noted_pg_query_params));
+		howdah_internal_wrap("pg_send_query", &original_pg_send_query, ZEND_FN(noted_pg_send_query));
+		howdah_internal_wrap(
+			"pg_send_query_params", &original_pg_send_query_params, ZEND_FN(noted_pg_send_query_params));
+		howdah_internal_wrap("pg_prepare", &original_pg_prepare, ZEND_FN(noted_pg_prepare));
+		howdah_internal_wrap("pg_send_prepare", &original_pg_send_prepare, ZEND_FN(noted_pg_send_prepare));
+	}
+	return wrong;
 }
 
 static const char *pgsql_examine(const zend_object *object)
@@ -301,6 +355,19 @@ static int pgsql_descriptor(const struct howdah_connection *connection)
 	return howdah_libpq_descriptor(connection->handle);
 }
 
+static bool has_named(const struct howdah_connection *connection)
+{
+	const struct howdah_tracked *entry = connection->object ? howdah_track_find(connection->object) : NULL;
+	return entry && entry->has_named;
+}
+
+static const char *pgsql_unfit(const struct howdah_connection *connection, const struct howdah_connection_use *use)
+{
+	return has_named(connection) && !use->has_hooks
+			   ? "with prepared statements that would be lost when a worker connects anew"
+			   : howdah_track_unfit(connection);
+}
+
 static bool pgsql_revive(const struct howdah_connection *connection)
 {
 	return howdah_libpq_reset(connection->handle);
@@ -316,4 +383,6 @@ const struct howdah_connection_kind howdah_connection_pgsql = {
 	.rollback = pgsql_rollback,
 	.descriptor = pgsql_descriptor,
 	.revive = pgsql_revive,
+	.unfit = pgsql_unfit,
+	.has_statements = has_named,
 };

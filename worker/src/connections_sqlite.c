@@ -160,7 +160,7 @@ static const char *sqlite3_driver(const struct howdah_connection *connection)
 	return "sqlite3";
 }
 
-static const char *sqlite3_unfit(const struct howdah_connection *connection)
+static const char *sqlite3_unfit(const struct howdah_connection *connection, const struct howdah_connection_use *use)
 {
 	zval result, query;
 	ZVAL_STRING(&query, "SELECT file FROM pragma_database_list WHERE name = 'main'");

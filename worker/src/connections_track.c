@@ -7,6 +7,7 @@
  */
 #include "connections_track.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "coroutine/clients_kinds.h"
@@ -53,6 +54,27 @@ struct howdah_tracked *howdah_track_find(const zend_object *object)
 		}
 	}
 	return NULL;
+}
+
+void howdah_track_set(const void *handle, const char *by)
+{
+	for (unsigned i = 0; by && handle && i < count; i++) {
+		if (!tracked[i].set && tracked[i].kind->handle(tracked[i].object) == handle) {
+			tracked[i].set = by;
+		}
+	}
+}
+
+const char *howdah_track_unfit(const struct howdah_connection *connection)
+{
+	static char sentence[128];
+	const struct howdah_tracked *entry = connection->object ? howdah_track_find(connection->object) : NULL;
+	if (!entry || !entry->set) {
+		return NULL;
+	}
+	snprintf(sentence, sizeof(sentence), "with what it set by %s, which would be lost when a worker connects anew",
+		entry->set);
+	return sentence;
 }
 
 static void forget(const zend_object *object)

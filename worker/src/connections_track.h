@@ -13,6 +13,8 @@ struct howdah_tracked {
 	const struct howdah_connection_kind *kind;
 	zval options;     /* driver options of its constructor, UNDEF: none */
 	bool unconnected; /* could not be connected anew after the fork */
+	bool has_named;   /* the server keeps statements for it that no object stands for: pg_prepare() */
+	const char *set;  /* by what the boot set something that a new connection would not have, NULL: nothing */
 };
 
 /* Wraps the classes of all kinds whose extension is loaded. */
@@ -25,6 +27,12 @@ unsigned howdah_track_count(void);
 
 /* Valid until an object is created or freed. */
 struct howdah_tracked *howdah_track_at(unsigned index);
+
+/* During a boot: notes what was done on the connection `handle`, which objects may share. */
+void howdah_track_set(const void *handle, const char *by);
+
+/* NULL, or a sentence for howdah_connection_kind.unfit, valid until the next call. */
+const char *howdah_track_unfit(const struct howdah_connection *connection);
 
 /* NULL: not tracked. */
 struct howdah_tracked *howdah_track_find(const zend_object *object);

@@ -24,6 +24,7 @@
 #include "begin.h"
 #include "boot.h"
 #include "connections.h"
+#include "connections_kind.h"
 #include "coroutine/coroutine.h"
 #include "coroutine/selftest.h"
 #include "coroutine/serve.h"
@@ -263,7 +264,9 @@ static void become_ready(zend_fcall_info *callback, zend_fcall_info_cache *cache
 	bool concurrent = may_be_concurrent(pool);
 	if (!pool->is_worker) {
 		howdah_connections_rollback(); /* or each worker would inherit what the boot left open */
-		const char *unfit = howdah_connections_unfit();
+		const struct howdah_connection_use use = {.concurrent = concurrent, .has_hooks = any_hook};
+		const char *unfit = howdah_connections_unfit(&use);
+		howdah_connections_let_go();
 		if (!unfit) {
 			rehearse(callback, cache);
 		}

@@ -1,0 +1,18 @@
+/*
+ * What a statement sets in the session between a client and its database, and a new connection would not have.
+ */
+#ifndef HOWDAH_CONNECTIONS_SESSION_H
+#define HOWDAH_CONNECTIONS_SESSION_H
+
+#include <stddef.h>
+
+enum howdah_dialect { HOWDAH_DIALECT_PGSQL, HOWDAH_DIALECT_MYSQL, HOWDAH_DIALECT_SQLITE };
+
+/*
+ * NULL, or by what the SQL, which ends with a NUL, sets something of the session that neither the constructor's options nor
+ * howdah_libpq_reset() and howdah_sqlite_settings() set again. Of several statements each is looked at. Statements are
+ * known by their beginning: a function or a procedure that sets something is not found, except set_config().
+ */
+const char *howdah_session_changed_by(enum howdah_dialect dialect, const char *sql, size_t size);
+
+#endif

@@ -1,0 +1,22 @@
+--TEST--
+Coroutines: what the boot set on a PDO connection is said not to be on those of requests
+--SKIPIF--
+<?php
+if (!extension_loaded('pdo_pgsql')) {
+    echo 'skip pdo_pgsql is not loaded';
+} elseif (!getenv('HOWDAH_TEST_PGSQL')) {
+    echo 'skip HOWDAH_TEST_PGSQL is not set, e.g. to "host=127.0.0.1 port=5432 user=test dbname=test"';
+}
+--FILE--
+<?php
+$pdo = new PDO('pgsql:' . getenv('HOWDAH_TEST_PGSQL'));
+$pdo->exec('SET search_path = pg_catalog');
+while (frankenphp_handle_request(fn () => print 'served')) {
+}
+--HOWDAH--
+show log
+option concurrency 2
+worker {ROOT}/test.php
+run
+--EXPECTREGEX--
+\[log w 0\] what the worker script set by SET on pgsql \(PDO\) is not on the connections that requests have: set it by the constructor's options, or in each request\nserved\n[\s\S]*

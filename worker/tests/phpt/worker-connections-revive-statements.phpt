@@ -1,0 +1,43 @@
+--TEST--
+Worker mode: a connection with prepared statements is not made anew when its server has closed it, the worker is replaced
+--SKIPIF--
+<?php
+if (!extension_loaded('pdo_pgsql') || !extension_loaded('pgsql')) {
+    echo 'skip pgsql or pdo_pgsql is not loaded';
+} elseif (!getenv('HOWDAH_TEST_PGSQL')) {
+    echo 'skip HOWDAH_TEST_PGSQL is not set, e.g. to "host=127.0.0.1 port=5432 user=test dbname=test"';
+}
+--FILE--
+<?php
+$server = getenv('HOWDAH_TEST_PGSQL');
+$pdo = new PDO("pgsql:$server");
+$statement = $pdo->prepare('SELECT pg_backend_pid()');
+$ask = function () use ($statement) {
+    $statement->execute();
+    return $statement->fetchColumn();
+};
+while (frankenphp_handle_request(function () use ($ask, $server) {
+    $pid = $ask();
+    echo $pid > 0 ? 'served' : 'lost';
+    $other = new PDO("pgsql:$server");
+    $other->exec("SELECT pg_terminate_backend($pid, 60000)");
+})) {
+}
+--HOWDAH--
+worker {ROOT}/test.php
+option connections 1
+show log exit
+run
+run
+respawn
+run
+--EXPECT--
+served
+[log d 0] cut off 1 inherited sockets, connected 0 datagram sockets anew
+[log d 0] connected pgsql (PDO) anew, which the worker script had left open
+[worker died; started=0]
+[log w 0] the connection of pgsql (PDO) had been closed by its server and cannot be made anew: it has prepared statements, which would be lost; the worker is replaced
+[worker exited with status 0]
+served
+[log d 0] cut off 1 inherited sockets, connected 0 datagram sockets anew
+[log d 0] connected pgsql (PDO) anew, which the worker script had left open

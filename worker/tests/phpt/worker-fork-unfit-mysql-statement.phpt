@@ -1,0 +1,22 @@
+--TEST--
+Worker mode: a PDO connection to MySQL with a prepared statement is not to be forked
+--SKIPIF--
+<?php
+if (!extension_loaded('pdo_mysql')) {
+    echo 'skip pdo_mysql is not loaded';
+} elseif (!getenv('HOWDAH_TEST_MYSQL')) {
+    echo 'skip HOWDAH_TEST_MYSQL is not set, e.g. to "host=127.0.0.1 port=3306 user=test password=test dbname=test"';
+}
+--FILE--
+<?php
+preg_match_all('/(\w+)=(\S+)/', getenv('HOWDAH_TEST_MYSQL'), $found);
+$mysql = array_combine($found[1], $found[2]);
+$pdo = new PDO("mysql:host={$mysql['host']};port={$mysql['port']};dbname={$mysql['dbname']}", $mysql['user'], $mysql['password'], [PDO::ATTR_EMULATE_PREPARES => false]);
+$statement = $pdo->prepare('SELECT ?');
+while (frankenphp_handle_request(fn () => print 'served')) {
+}
+--HOWDAH--
+worker {ROOT}/test.php
+run
+--EXPECT--
+[unfit: the worker script left mysql (PDO) open, with prepared statements that would be lost when a worker opens it anew]
