@@ -236,6 +236,7 @@ int howdah_boot_run(struct howdah_pool *pool)
 		howdah_serve_drain();
 	}
 	SG(server_context) = &boot;
+	howdah_handle_script_ended();
 	php_request_shutdown(NULL);
 	howdah_boot_output("", 0);
 	if (howdah_handle_booted()) {

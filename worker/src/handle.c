@@ -307,6 +307,26 @@ static bool leave(void)
 	return false;
 }
 
+void howdah_handle_script_ended(void)
+{
+	HashTable *later = BG(user_shutdown_function_names);
+	if (!booted || leaving || !boot_shutdown_functions) {
+		return;
+	}
+	BG(user_shutdown_function_names) = boot_shutdown_functions;
+	if (later) {
+		zval *entry;
+		ZEND_HASH_FOREACH_VAL(later, entry)
+		{
+			zend_hash_next_index_insert(boot_shutdown_functions, entry);
+		}
+		ZEND_HASH_FOREACH_END();
+		later->pDestructor = NULL; /* moved */
+		zend_hash_destroy(later);
+		FREE_HASHTABLE(later);
+	}
+}
+
 /* Takes the next request. False: there is none for this worker. */
 static bool take_request(zend_fcall_info *callback, zend_fcall_info_cache *cache)
 {

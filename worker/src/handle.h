@@ -18,6 +18,9 @@ bool howdah_handle_request(zend_fcall_info *callback, zend_fcall_info_cache *cac
 /* Remembers a callback that each worker runs before its first request. False: the boot is over. */
 bool howdah_handle_after_fork(const zend_fcall_info *callback, const zend_fcall_info_cache *cache);
 
+/* The script has ended: gives PHP back the shutdown functions of the boot, for it to call before others. */
+void howdah_handle_script_ended(void);
+
 /* Whether the script has asked for a request. */
 bool howdah_handle_booted(void);
 
