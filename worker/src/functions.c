@@ -162,12 +162,12 @@ ZEND_FUNCTION(frankenphp_log)
 	smart_str_append(&line, message);
 	if (context && zend_hash_num_elements(Z_ARRVAL_P(context))) {
 		smart_str_appendc(&line, ' ');
-		if (php_json_encode(&line, context, PHP_JSON_UNESCAPED_SLASHES | PHP_JSON_UNESCAPED_UNICODE) == FAILURE) {
+		/* What JSON has no way to say does not keep the message from the log. */
+		(void)php_json_encode(&line, context,
+			PHP_JSON_UNESCAPED_SLASHES | PHP_JSON_UNESCAPED_UNICODE | PHP_JSON_INVALID_UTF8_SUBSTITUTE |
+				PHP_JSON_PARTIAL_OUTPUT_ON_ERROR);
+		if (EG(exception)) {
 			smart_str_free(&line);
-			if (!EG(exception)) {
-				zend_throw_exception(
-					spl_ce_RuntimeException, "The context of a log message cannot be written as JSON", 0);
-			}
 			RETURN_THROWS();
 		}
 	}

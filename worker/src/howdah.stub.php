@@ -95,8 +95,7 @@ namespace {
      * Writes to the server's log, with the id of the request in hand.
      *
      * @param int $level one of FRANKENPHP_LOG_LEVEL_*; values between them count as the lower one
-     * @param array<string, mixed> $context is written as JSON behind the message
-     * @throws RuntimeException if the context cannot be written as JSON
+     * @param array<string, mixed> $context is written as JSON behind the message; what JSON cannot say is replaced
      */
     function frankenphp_log(string $message, int $level = 0, array $context = []): void {}
 

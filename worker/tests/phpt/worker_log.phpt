@@ -14,7 +14,12 @@ while (frankenphp_handle_request(static function () {
     frankenphp_log('with context', FRANKENPHP_LOG_LEVEL_ERROR, ['a' => 1, 'path' => '/x']);
     frankenphp_log('debug', FRANKENPHP_LOG_LEVEL_DEBUG);
     frankenphp_log('warn', FRANKENPHP_LOG_LEVEL_WARN);
-    try { frankenphp_log('bad', 0, ["\xff"]); } catch (RuntimeException $e) { echo $e->getMessage(), "\n"; }
+    frankenphp_log('odd', 0, ['bytes' => "a\xff", 'number' => NAN]);
+    try {
+        frankenphp_log('bad', 0, [new class implements JsonSerializable { public function jsonSerialize(): mixed { throw new Exception('no'); } }]);
+    } catch (Exception $e) {
+        echo $e->getPrevious()?->getMessage() ?? $e->getMessage(), "\n";
+    }
     var_dump(opcache_reset());
 })) {}
 --HOWDAH--
@@ -23,7 +28,7 @@ worker {ROOT}/test.php
 run
 stop
 --EXPECT--
-The context of a log message cannot be written as JSON
+no
 bool(true)
 
 [state] ready
@@ -31,5 +36,6 @@ bool(true)
 [log e 1] with context {"a":1,"path":"/x"}
 [log d 1] debug
 [log w 1] warn
+[log i 1] odd {"bytes":"a�","number":0}
 [state] reload
 [worker exited with status 0]
