@@ -1,5 +1,5 @@
 /*
- * State that extensions keep out of reach of settings: encodings of mbstring, error handling of libxml.
+ * State that extensions keep out of reach of settings: encodings of mbstring, error handling of libxml, mysqli and SOAP.
  *
  * Rules: asked for and set through PHP's own functions, since the globals of these extensions differ
  * between versions and builds.
@@ -82,4 +82,85 @@ void howdah_restore_libxml(void)
 	}
 	/* Documents that fail leave errors behind without any call that could be watched. */
 	howdah_function_call(HOWDAH_FUNCTION_libxml_clear_errors, &result, 0, NULL);
+}
+
+/* --- mysqli ---------------------------------------------------------------------------------------- */
+
+static zval mysqli_driver; /* undefined: nobody has asked, or mysqli is not loaded */
+static zend_long mysqli_report;
+
+/* mysqli_report() sets it, and so does the property. */
+static zend_long report_mode(void)
+{
+	zval room;
+	const zval *mode =
+		zend_read_property(Z_OBJCE(mysqli_driver), Z_OBJ(mysqli_driver), ZEND_STRL("report_mode"), true, &room);
+	return Z_TYPE_P(mode) == IS_LONG ? Z_LVAL_P(mode) : mysqli_report;
+}
+
+static bool find_driver(void)
+{
+	zend_class_entry *ce = zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("mysqli_driver"));
+	return !Z_ISUNDEF(mysqli_driver) ||
+		   (ce && ce->type == ZEND_INTERNAL_CLASS && object_init_ex(&mysqli_driver, ce) == SUCCESS);
+}
+
+void howdah_restore_mysqli_snapshot(void)
+{
+	if (find_driver()) {
+		mysqli_report = report_mode();
+	}
+}
+
+static void set_report_mode(zend_long mode)
+{
+	zend_update_property_long(Z_OBJCE(mysqli_driver), Z_OBJ(mysqli_driver), ZEND_STRL("report_mode"), mode);
+}
+
+void howdah_restore_mysqli(void)
+{
+	if (!Z_ISUNDEF(mysqli_driver) && UNEXPECTED(report_mode() != mysqli_report)) {
+		set_report_mode(mysqli_report);
+	}
+}
+
+/* mysqli_connect_error(): no function forgets it, but mysqli's own start of a request does, and the mode with it. */
+void howdah_restore_mysqli_error(void)
+{
+	if (!howdah_function_exists(HOWDAH_FUNCTION_mysqli_connect_errno)) {
+		return;
+	}
+	zval number;
+	howdah_function_call(HOWDAH_FUNCTION_mysqli_connect_errno, &number, 0, NULL);
+	const zend_module_entry *module = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("mysqli"));
+	if (EXPECTED(Z_TYPE(number) != IS_LONG || Z_LVAL(number) == 0) || !module || !module->request_shutdown_func ||
+		!module->request_startup_func || !find_driver()) {
+		return;
+	}
+	zend_long mode = report_mode();
+	module->request_shutdown_func(module->type, module->module_number);
+	module->request_startup_func(module->type, module->module_number);
+	set_report_mode(mode);
+}
+
+/* --- SOAP ------------------------------------------------------------------------------------------ */
+
+static zval soap_handles_errors;
+
+void howdah_restore_soap_snapshot(void)
+{
+	if (howdah_function_exists(HOWDAH_FUNCTION_use_soap_error_handler)) {
+		zval off, ignored;
+		ZVAL_FALSE(&off);
+		howdah_function_call(HOWDAH_FUNCTION_use_soap_error_handler, &soap_handles_errors, 1, &off);
+		howdah_function_call(HOWDAH_FUNCTION_use_soap_error_handler, &ignored, 1, &soap_handles_errors);
+	}
+}
+
+void howdah_restore_soap(void)
+{
+	if (UNEXPECTED(howdah_watch_changed[HOWDAH_WATCH_SOAP]) && !Z_ISUNDEF(soap_handles_errors)) {
+		zval ignored;
+		howdah_function_call(HOWDAH_FUNCTION_use_soap_error_handler, &ignored, 1, &soap_handles_errors);
+	}
 }

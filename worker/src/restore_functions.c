@@ -31,7 +31,10 @@ bool howdah_watch_changed[HOWDAH_WATCH_COUNT];
 	W(libxml_use_internal_errors, LIBXML, ZEND_NUM_ARGS() == 0) \
 	W(libxml_disable_entity_loader, LIBXML, false) \
 	W(libxml_set_external_entity_loader, LIBXML, false) \
-	W(libxml_set_streams_context, LIBXML, false)
+	W(libxml_set_streams_context, LIBXML, false) \
+	W(spl_autoload_extensions, EXTENSIONS, ZEND_NUM_ARGS() == 0) \
+	W(use_soap_error_handler, SOAP, false) \
+	W(pcntl_alarm, ALARM, false)
 
 #define W(name, kind, asks) \
 	static zif_handler original_##name; \

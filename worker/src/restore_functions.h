@@ -14,6 +14,9 @@ enum howdah_watch {
 	HOWDAH_WATCH_WRAPPERS,
 	HOWDAH_WATCH_MBSTRING,
 	HOWDAH_WATCH_LIBXML,
+	HOWDAH_WATCH_EXTENSIONS, /* of files, in spl_autoload_extensions() */
+	HOWDAH_WATCH_SOAP,
+	HOWDAH_WATCH_ALARM,
 	HOWDAH_WATCH_COUNT,
 };
 
@@ -27,6 +30,7 @@ extern bool howdah_watch_changed[HOWDAH_WATCH_COUNT];
 	F(spl_autoload_functions) \
 	F(spl_autoload_register) \
 	F(spl_autoload_unregister) \
+	F(spl_autoload_extensions) \
 	F(assert_options) \
 	F(mb_internal_encoding) \
 	F(mb_http_output) \
@@ -39,6 +43,7 @@ extern bool howdah_watch_changed[HOWDAH_WATCH_COUNT];
 	F(libxml_disable_entity_loader) \
 	F(libxml_get_external_entity_loader) \
 	F(libxml_set_external_entity_loader) \
+	F(mysqli_connect_errno) \
 	F(use_soap_error_handler)
 
 enum howdah_function {

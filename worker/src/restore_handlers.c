@@ -176,6 +176,23 @@ void howdah_restore_autoload(void)
 	zval_ptr_dtor(&list);
 }
 
+/* --- spl_autoload_extensions() ---------------------------------------------------------------------- */
+
+static zval autoload_extensions;
+
+void howdah_restore_autoload_extensions_snapshot(void)
+{
+	howdah_function_call(HOWDAH_FUNCTION_spl_autoload_extensions, &autoload_extensions, 0, NULL);
+}
+
+void howdah_restore_autoload_extensions(void)
+{
+	if (UNEXPECTED(howdah_watch_changed[HOWDAH_WATCH_EXTENSIONS]) && Z_TYPE(autoload_extensions) == IS_STRING) {
+		zval result;
+		howdah_function_call(HOWDAH_FUNCTION_spl_autoload_extensions, &result, 1, &autoload_extensions);
+	}
+}
+
 /* --- assert_options(ASSERT_CALLBACK, ...) ---------------------------------------------------------- */
 
 static zval assert_callback;

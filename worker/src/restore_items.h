@@ -40,6 +40,8 @@ void howdah_restore_errors_snapshot(void);
 void howdah_restore_errors(void);
 void howdah_restore_autoload_snapshot(void);
 void howdah_restore_autoload(void);
+void howdah_restore_autoload_extensions_snapshot(void);
+void howdah_restore_autoload_extensions(void);
 void howdah_restore_assert_snapshot(void);
 void howdah_restore_assert(void);
 
@@ -68,11 +70,18 @@ void howdah_restore_umask(void);
 void howdah_restore_env_snapshot(void);
 void howdah_restore_env(void);
 
+void howdah_restore_alarm(void);
+
 /* restore_extensions.c */
 void howdah_restore_mbstring_snapshot(void);
 void howdah_restore_mbstring(void);
 void howdah_restore_libxml_snapshot(void);
 void howdah_restore_libxml(void);
+void howdah_restore_mysqli_snapshot(void);
+void howdah_restore_mysqli(void);
+void howdah_restore_mysqli_error(void);
+void howdah_restore_soap_snapshot(void);
+void howdah_restore_soap(void);
 
 /* restore_small.c */
 void howdah_restore_small_snapshot(void);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <ext/date/php_date.h>
 #include <ext/standard/basic_functions.h>
@@ -16,6 +17,7 @@
 #include "coroutine/swap.h"
 #include "cwd.h"
 #include "log.h"
+#include "restore_functions.h"
 
 /* --- setlocale() ----------------------------------------------------------------------------------- */
 
@@ -118,6 +120,15 @@ void howdah_restore_umask(void)
 	if (UNEXPECTED(BG(umask) != -1)) {
 		umask((mode_t)BG(umask));
 		BG(umask) = -1;
+	}
+}
+
+/* --- pcntl_alarm() ---------------------------------------------------------------------------------- */
+
+void howdah_restore_alarm(void)
+{
+	if (UNEXPECTED(howdah_watch_changed[HOWDAH_WATCH_ALARM])) {
+		alarm(0); /* its signal would come in the midst of another request, and end the process if nobody handles it */
 	}
 }
 

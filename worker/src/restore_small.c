@@ -4,6 +4,7 @@
 #include "restore_items.h"
 
 #include <ext/json/php_json.h>
+#include <ext/pcre/php_pcre.h>
 #include <ext/standard/basic_functions.h>
 #include <zend_smart_str.h>
 
@@ -87,6 +88,9 @@ void howdah_restore_small(void)
 	BG(page_inode) = -1;
 	BG(page_mtime) = -1;
 	JSON_G(error_code) = PHP_JSON_ERROR_NONE;
+	PCRE_G(error_code) = PHP_PCRE_NO_ERROR;
+	howdah_restore_mysqli_error();
+	howdah_restore_alarm();
 	howdah_compat_forget_response_headers();
 	if (UNEXPECTED(!Z_ISUNDEF(SG(callback_func)))) {
 		zval gone; /* of header_register_callback(), which had no header to wait for */

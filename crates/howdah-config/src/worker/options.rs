@@ -271,9 +271,10 @@ pub(crate) const WORKER: Table<Draft> = Table {
                 name: "keep",
                 syntax: "keep WORD…",
                 default: "nothing is kept",
-                about: "State that a request may change for later ones. All other state is after each \
-                        request as it was after the start. Words are `ini`, `handlers` (of errors and \
-                        exceptions, autoloaders, stream wrappers and filters), `locale`, `timezone`, `cwd`, \
+                about: "State that a request may change for later ones. All other state that PHP can put back is \
+                        after each request as it was after the start; the guide of worker mode says what is \
+                        not. Words are `ini`, `handlers` (of errors and exceptions, autoloaders, stream \
+                        wrappers and filters, what `mysqli_report()` and `use_soap_error_handler()` set), `locale`, `timezone`, `cwd`, \
                         `umask`, `env`, `mbstring`, `libxml`, `random` and `all`. May be given several \
                         times.",
                 differs: "FrankenPHP keeps all of it.",
