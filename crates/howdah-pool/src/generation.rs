@@ -6,6 +6,7 @@
 //! ```
 
 use std::os::fd::{AsFd, OwnedFd};
+use std::process::ExitStatus;
 use std::time::Instant;
 
 use rustix::process::Signal;
@@ -44,6 +45,8 @@ pub(crate) struct Generation {
     /// 0 until the root has said it; its log's reader waits for it.
     pub(crate) pid: watch::Sender<i32>,
     pub(crate) pidfd: Option<OwnedFd>,
+    /// The zygote's wait status, when the root has told it.
+    pub(crate) ended: watch::Sender<Option<ExitStatus>>,
     pub(crate) since: Instant,
     /// When a later one took over.
     pub(crate) replaced: Option<Instant>,

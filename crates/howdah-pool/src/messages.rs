@@ -88,6 +88,11 @@ pub(crate) enum Event {
         generation: u32,
         text: String,
     },
+    /// A generation's boot has taken longer than most.
+    BootSlow {
+        pool: usize,
+        generation: u32,
+    },
     /// The time for a generation's boot is over.
     BootTimeout {
         pool: usize,

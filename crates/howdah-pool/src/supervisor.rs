@@ -43,6 +43,8 @@ const ORPHAN_TIME: Duration = Duration::from_secs(1);
 /// What a process wrote before it ended is in its pipe; a child of it that holds the pipe open is not
 /// waited for longer than this.
 const LAST_WORDS: Duration = Duration::from_millis(500);
+/// A boot that takes longer is told of while it goes on.
+const SLOW_BOOT: Duration = Duration::from_secs(5);
 /// How often ages, memory and idle times are looked at, in pools that care for them.
 const TICK: Duration = Duration::from_secs(1);
 
@@ -350,6 +352,7 @@ impl Supervisor {
                 generation,
                 text,
             } => self.boot_failed(pool, generation, text),
+            Event::BootSlow { pool, generation } => self.boot_slow(pool, generation),
             Event::BootTimeout { pool, generation } => self.boot_timeout(pool, generation),
             Event::State {
                 pool,

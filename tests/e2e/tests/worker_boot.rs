@@ -118,6 +118,37 @@ fn a_boot_that_fails_stops_the_start() {
     }
 }
 
+#[test]
+fn a_boot_that_crashes_says_so() {
+    for (lines, said) in [
+        (
+            "num 1",
+            "crashed while the script booted (signal: 11 (SIGSEGV)",
+        ),
+        (
+            "num 1\nenv SIGNAL 9",
+            "killed while the script booted (SIGKILL)",
+        ),
+    ] {
+        let file = scripts().join("boot_crashes.php");
+        let lines = format!("{lines}\nmax_consecutive_failures 1");
+        let server = Server::caddyfile(worker_caddyfile(&file, &lines));
+        let text = server.try_start().expect_err(said).text();
+        assert!(text.contains(said), "{text}");
+        assert!(text.contains("the last line of the boot"), "{text}");
+    }
+}
+
+#[test]
+fn a_boot_that_takes_long_is_told_of_while_it_goes_on() {
+    let code = "<?php sleep(8); while (frankenphp_handle_request(static fn () => print 'served')) {}";
+    let www = Www::new().file("slow.php", code);
+    let file = www.path().join("slow.php");
+    let server = Server::caddyfile(worker_caddyfile(&file, "num 1")).start();
+    server.wait_log("the worker script has not asked for requests for 5 seconds");
+    server.get("/slow.php").assert(200, "served");
+}
+
 /// The zygote cannot tell: each worker runs the script for itself.
 #[test]
 fn a_boot_that_fails_in_each_worker_stops_the_start() {

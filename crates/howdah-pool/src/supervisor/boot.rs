@@ -2,13 +2,16 @@
 //! workers or ends, with what it wrote as the reason.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
 use std::time::Instant;
 
 use howdah_shm::layout::{BOOTED_EACH, BOOTED_ONCE, BOOTED_UNFIT};
+use rustix::process::Signal;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use super::{LAST_WORDS, ORPHAN_TIME, Supervisor};
+use super::{LAST_WORDS, ORPHAN_TIME, SLOW_BOOT, Supervisor};
 use crate::control::{Control, ControlError, Kind, Link, Message};
 use crate::encode;
 use crate::generation::{Generation, Phase};
@@ -45,6 +48,7 @@ impl Supervisor {
             link: None,
             pid,
             pidfd: None,
+            ended: watch::channel(None).0,
             since: Instant::now(),
             replaced: None,
             cap: usize::MAX,
@@ -63,11 +67,14 @@ impl Supervisor {
                 // Without a key no record is one of a state.
                 let ignore = |_: StateRecord| {};
                 generation.reader = Some(tokio::spawn(worker_log::forward(reader, source, ignore)));
-                let event = Event::BootTimeout {
-                    pool: index,
-                    generation: id,
-                };
+                let pool = index;
+                let generation = id;
+                let event = Event::BootTimeout { pool, generation };
                 self.later(self.options.start_timeout, event);
+                if SLOW_BOOT < self.options.start_timeout {
+                    let event = Event::BootSlow { pool, generation };
+                    self.later(SLOW_BOOT, event);
+                }
             }
             Err(text) => {
                 if let Some(number) = self.numbers.get_mut(generation.number as usize) {
@@ -202,8 +209,20 @@ impl Supervisor {
             Phase::Booting => {
                 let (tail, reader) = (generation.tail.clone(), generation.reader.take());
                 let error = error.to_string();
+                let mut ended = generation.ended.subscribe();
                 tokio::spawn(async move {
-                    let text = last_words(reader, &tail, &error).await;
+                    let known = ended.wait_for(Option::is_some);
+                    let status = match tokio::time::timeout(LAST_WORDS, known).await {
+                        Ok(Ok(status)) => *status,
+                        // The root is gone as well, or busy.
+                        _ => None,
+                    };
+                    let crash = status.and_then(crash);
+                    let text = last_words(reader, &tail, crash.as_ref().unwrap_or(&error)).await;
+                    let text = match crash {
+                        Some(crash) if text != crash => format!("{crash}\n{text}"),
+                        _ => text,
+                    };
                     let _ = sender.send(Event::BootFailed {
                         pool: index,
                         generation: id,
@@ -343,6 +362,22 @@ impl Supervisor {
         }
     }
 
+    /// So that whoever waits for the start knows what for.
+    pub(super) fn boot_slow(&self, index: usize, id: u32) {
+        let pool = &self.pools[index];
+        let Some(generation) = pool.generation(id) else {
+            return;
+        };
+        if generation.complete || generation.phase == Phase::Draining {
+            return;
+        }
+        tracing::warn!(
+            target: "howdah::pool", pool = &*pool.name, generation = id, pid = *generation.pid.borrow(),
+            "the worker script has not asked for requests for {} seconds; it is ended after {}",
+            generation.since.elapsed().as_secs(), self.options.start_timeout.as_secs()
+        );
+    }
+
     /// The time for a boot is over: a script that waits for something else than requests never ends.
     pub(super) fn boot_timeout(&mut self, index: usize, id: u32) {
         let Some(generation) = self.pools[index].generation(id) else {
@@ -380,6 +415,20 @@ impl Supervisor {
             self.dismiss(generation.number);
         }
     }
+}
+
+/// What to say of a boot that a signal ended; `None`: it ended by itself.
+fn crash(status: ExitStatus) -> Option<String> {
+    let signal = status.signal()?;
+    Some(if signal == Signal::KILL.as_raw() {
+        "the PHP process was killed while the script booted (SIGKILL), perhaps by the kernel for lack of memory"
+            .into()
+    } else {
+        format!(
+            "PHP crashed while the script booted ({status}); the cause is most often an extension: see whether the \
+             script runs with `howdah php-cli`, and leave extensions out one by one"
+        )
+    })
 }
 
 /// What a process wrote before it ended, or else why it is known to have ended.

@@ -8,6 +8,7 @@ use howdah_shm::layout::{EXIT_STATUS_BOOT, WORKERS_MAX};
 
 use super::Supervisor;
 use crate::control::{ControlError, Kind, Link, Message, NO_DESCRIPTOR};
+use crate::generation::Phase;
 use crate::messages::Event;
 use crate::root::Root;
 use crate::signal;
@@ -115,8 +116,13 @@ impl Supervisor {
             Kind::PoolExited => {
                 self.numbers[message.worker as usize] = None;
                 let status = ExitStatus::from_raw(message.status);
+                let own = pool.generation(generation);
+                if let Some(own) = own {
+                    own.ended.send_replace(Some(status));
+                }
                 // A failed boot is reported with what it wrote.
-                let told = dismissed || status.code() == Some(EXIT_STATUS_BOOT);
+                let booting = own.is_some_and(|own| own.phase == Phase::Booting);
+                let told = dismissed || booting || status.code() == Some(EXIT_STATUS_BOOT);
                 if self.stopping || told {
                     tracing::debug!(target: "howdah::pool", pool = name, generation, pid = message.pid, "zygote left: {status}");
                 } else {

@@ -1,0 +1,14 @@
+<?php
+
+// Dies by a signal before it asks for a request.
+
+declare(strict_types=1);
+
+require_once __DIR__ . '/_executor.php';
+
+error_log("the last line of the boot");
+posix_kill(getmypid(), (int) (getenv('SIGNAL') ?: 11));
+
+return static function (): void {
+    echo 'never';
+};
