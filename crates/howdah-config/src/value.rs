@@ -15,6 +15,15 @@ pub(crate) fn number<T: FromStr + PartialOrd + std::fmt::Display + Copy>(
     call: &Call<'_>,
     least: T,
 ) -> Result<T, Error> {
+    number_or(call, least, "")
+}
+
+/// The same; `or` says what else may be there.
+pub(crate) fn number_or<T: FromStr + PartialOrd + std::fmt::Display + Copy>(
+    call: &Call<'_>,
+    least: T,
+    or: &str,
+) -> Result<T, Error> {
     let word = call.one()?;
     word.text
         .parse()
@@ -28,7 +37,7 @@ pub(crate) fn number<T: FromStr + PartialOrd + std::fmt::Display + Copy>(
             bad_value(
                 &word.position,
                 message,
-                format!("give a number of at least {least}"),
+                format!("give a number of at least {least}{or}"),
             )
         })
 }

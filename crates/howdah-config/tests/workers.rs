@@ -491,7 +491,7 @@ fn workers_are_checked() {
         ),
         (
             "worker a.php {\nmax_consecutive_failures -2\n}",
-            "4:26: `-2` is not a whole number for `max_consecutive_failures`; give a number of at least 0",
+            "4:26: `-2` is not a whole number for `max_consecutive_failures`; give a number of at least 0, or -1 to go on trying",
         ),
         (
             &format!("worker a.php {{\nenv A {long}\n}}"),

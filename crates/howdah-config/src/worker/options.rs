@@ -11,7 +11,7 @@ use crate::privileges;
 use crate::table::{Call, Context, Entry, Item, Table, bad_value};
 use crate::template::literal;
 use crate::tree::Word;
-use crate::value::{duration, number, optional_duration, size};
+use crate::value::{duration, number, number_or, optional_duration, size};
 
 const NOT_THERE: &str = "Not in FrankenPHP.";
 
@@ -141,7 +141,11 @@ pub(crate) const WORKER: Table<Draft> = Table {
             },
             |_, call, draft| {
                 let never = call.one()?.text == "-1";
-                draft.pool.max_failures = if never { u32::MAX } else { number(call, 0)? };
+                draft.pool.max_failures = if never {
+                    u32::MAX
+                } else {
+                    number_or(call, 0, ", or -1 to go on trying")?
+                };
                 Ok(())
             },
         ),
