@@ -141,7 +141,8 @@ fn a_boot_that_crashes_says_so() {
 
 #[test]
 fn a_boot_that_takes_long_is_told_of_while_it_goes_on() {
-    let code = "<?php sleep(8); while (frankenphp_handle_request(static fn () => print 'served')) {}";
+    let code =
+        "<?php sleep(8); while (frankenphp_handle_request(static fn () => print 'served')) {}";
     let www = Www::new().file("slow.php", code);
     let file = www.path().join("slow.php");
     let server = Server::caddyfile(worker_caddyfile(&file, "num 1")).start();
