@@ -59,16 +59,16 @@ wait-log shutdown of write
 var QUERY_STRING how=none
 run
 stop
---EXPECT--
+--EXPECTREGEX--
 wait: begin 
 compute: begin 
 fiber: begin 
 stream: begin 
-[log n 1] shutdown of wait
-[log n 2] shutdown of compute
-[log n 3] shutdown of fiber
-[log n 4] shutdown of stream
-[log n 5] shutdown of write
+(\[log w \d+\] PHP backtrace of the request:\n(#\d+ [^\n]*\n)+)+\[log n 1\] shutdown of wait
+(\[log w \d+\] PHP backtrace of the request:\n(#\d+ [^\n]*\n)+)+\[log n 2\] shutdown of compute
+(\[log w \d+\] PHP backtrace of the request:\n(#\d+ [^\n]*\n)+)+\[log n 3\] shutdown of fiber
+(\[log w \d+\] PHP backtrace of the request:\n(#\d+ [^\n]*\n)+)+\[log n 4\] shutdown of stream
+(\[log w \d+\] PHP backtrace of the request:\n(#\d+ [^\n]*\n)+)+\[log n 5\] shutdown of write
 begin end
-[log n 6] shutdown of none
-[worker exited with status 0]
+\[log n 6\] shutdown of none
+\[worker exited with status 0\]

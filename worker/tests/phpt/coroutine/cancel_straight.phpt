@@ -107,7 +107,7 @@ wait-log the time is over
 time-out child
 await child
 stop
---EXPECT--
+--EXPECTREGEX--
 sleep: begin 
 read: begin 
 callback: begin 
@@ -115,14 +115,14 @@ named: begin
 name: begin 
 object: begin 
 reflection: begin 
-[log n 1] shutdown of sleep
-[log n 2] shutdown of read
-[log n 3] shutdown of callback
-[log n 4] shutdown of named
-[log n 5] shutdown of name
-[log n 6] shutdown of object
-[log n 7] shutdown of reflection
-[log n 8] the time is over
+(\[log w \d+\] PHP backtrace of the request:\n(#\d+ [^\n]*\n)+)+\[log n 1\] shutdown of sleep
+(\[log w \d+\] PHP backtrace of the request:\n(#\d+ [^\n]*\n)+)+\[log n 2\] shutdown of read
+(\[log w \d+\] PHP backtrace of the request:\n(#\d+ [^\n]*\n)+)+\[log n 3\] shutdown of callback
+(\[log w \d+\] PHP backtrace of the request:\n(#\d+ [^\n]*\n)+)+\[log n 4\] shutdown of named
+(\[log w \d+\] PHP backtrace of the request:\n(#\d+ [^\n]*\n)+)+\[log n 5\] shutdown of name
+(\[log w \d+\] PHP backtrace of the request:\n(#\d+ [^\n]*\n)+)+\[log n 6\] shutdown of object
+(\[log w \d+\] PHP backtrace of the request:\n(#\d+ [^\n]*\n)+)+\[log n 7\] shutdown of reflection
+\[log n 8\] the time is over
 child: begin 
-[log n 8] shutdown of child
-[worker exited with status 0]
+(\[log w \d+\] PHP backtrace of the request:\n(#\d+ [^\n]*\n)+)+\[log n 8\] shutdown of child
+\[worker exited with status 0\]

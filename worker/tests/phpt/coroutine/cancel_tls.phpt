@@ -60,9 +60,9 @@ await-body late begin
 time-out late
 await late
 stop
---EXPECT--
+--EXPECTREGEX--
 left: begin
 late: begin
-[log n 1] left was ended
-[log n 2] late was ended
-[worker exited with status 0]
+\[log n 1\] left was ended
+(\[log w \d+\] PHP backtrace of the request:\n(#\d+ [^\n]*\n)+)+\[log n 2\] late was ended
+\[worker exited with status 0\]

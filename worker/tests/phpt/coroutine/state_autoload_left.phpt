@@ -67,10 +67,10 @@ push open
 await open
 await loads
 stop
---EXPECT--
+--EXPECTREGEX--
 leaves: begin 
-[log n 1] loads Late
-[log n 3] not there
+\[log n 1\] loads Late
+(\[log w \d+\] PHP backtrace of the request:\n(#\d+ [^\n]*\n)+)+\[log n 3\] not there
 open: 
 loads: begin Late
-[worker exited with status 0]
+\[worker exited with status 0\]
