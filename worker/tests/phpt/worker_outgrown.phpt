@@ -1,5 +1,10 @@
 --TEST--
 Worker mode: a worker says once that it has outgrown its memory, when it has settled and as soon as it has
+--SKIPIF--
+<?php
+if (getenv('USE_ZEND_ALLOC') === '0') {
+    echo "skip no figures without PHP's allocator";
+}
 --FILE--
 <?php
 $kept = [];
