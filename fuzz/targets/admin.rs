@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! 1 2 3              after how many bytes the body is cut; before them `-`: on a Unix socket, `+N`: a body
-//!                    that is longer by N kilobytes
+//!                    that is longer by N kilobytes, `c`: PHP has fewer rights than the server
 //! POST /load?query
 //! name: value        the request's fields, any number
 //!                    an empty line
@@ -13,6 +13,7 @@
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::convert::Infallible;
+use std::path::PathBuf;
 use std::pin::{Pin, pin};
 use std::sync::Mutex;
 use std::task::{Context, Poll, Waker};
@@ -47,11 +48,14 @@ use guard::Guard;
 
 /// `howdah_observe::metrics`.
 mod metrics {
-    pub(crate) fn media_type(accept: Option<&str>) -> &'static str {
-        accept.map_or("text/plain", |_| "application/openmetrics-text")
+    pub(crate) fn for_client(accept: Option<&str>, page: String) -> (&'static str, String) {
+        let kind = accept.map_or("text/plain", |_| "application/openmetrics-text");
+        (kind, page)
     }
 }
 
+/// The file that the server reads.
+const OWN: &str = "/srv/Caddyfile";
 /// Bytes that a body may have.
 const MAX_BODY: usize = 1 << 20;
 const KILOBYTE: Bytes = Bytes::from_static(&[b' '; 1024]);
@@ -98,13 +102,18 @@ fn run(data: &[u8]) -> Option<()> {
     let (body, sent) = pieces(setting, body);
     let unix = setting.starts_with('-');
 
-    let control = Seen::default();
+    let confined = setting.split(' ').any(|word| word == "c");
+    let control = Seen {
+        did: Mutex::default(),
+        confined,
+    };
     let request = Request::from_parts(parts.clone(), body);
     let answer = GUARDS.with_borrow(|guards| {
         let answering = pin!(routes::answer(
             &control,
             &guards[usize::from(unix)],
-            request
+            request,
+            || {},
         ));
         // Nothing that it waits for has to be waited for here.
         match answering.poll(&mut Context::from_waker(Waker::noop())) {
@@ -112,7 +121,7 @@ fn run(data: &[u8]) -> Option<()> {
             Poll::Pending => panic!("it waits"),
         }
     });
-    let did = control.0.into_inner().expect("no panic");
+    let did = control.did.into_inner().expect("no panic");
     let (head, body) = answer.into_parts();
     let body = body_of(body);
 
@@ -127,7 +136,7 @@ fn run(data: &[u8]) -> Option<()> {
     } else {
         assert!(head.status.is_success());
     }
-    let expected = expected(&parts, &sent, unix);
+    let expected = expected(&parts, &sent, unix, confined);
     match &expected {
         Ok(wanted) => {
             assert_eq!(did[..], [wanted.clone()][..wanted.count()]);
@@ -154,7 +163,7 @@ impl Did {
 }
 
 /// A plain reader of the request: what is to be done, or the status of the refusal.
-fn expected(parts: &Parts, body: &[u8], unix: bool) -> Result<Did, StatusCode> {
+fn expected(parts: &Parts, body: &[u8], unix: bool, confined: bool) -> Result<Did, StatusCode> {
     let headers = &parts.headers;
     let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
     if headers.contains_key(ORIGIN)
@@ -167,6 +176,8 @@ fn expected(parts: &Parts, body: &[u8], unix: bool) -> Result<Did, StatusCode> {
         "/config" | "/config/" => ("GET", Did::Asked("whole_config")),
         "/config/apps/frankenphp" if parts.method == Method::PATCH => ("PATCH", Did::Reload(None)),
         "/config/apps/frankenphp" => ("GET", Did::Asked("config")),
+        "/config/apps/http/metrics" => ("GET", Did::Asked("")),
+        "/config/apps/http/servers" => ("GET", Did::Asked("servers")),
         "/frankenphp/threads" => ("GET", Did::Asked("threads")),
         "/frankenphp/workers/restart" => ("POST", Did::Reload(None)),
         "/health" | "/readyz" => ("GET", Did::Asked("health")),
@@ -182,6 +193,18 @@ fn expected(parts: &Parts, body: &[u8], unix: bool) -> Result<Did, StatusCode> {
     let is_head = parts.method == Method::HEAD && did.0 == "GET";
     if parts.method != did.0 && !is_head {
         return Err(StatusCode::METHOD_NOT_ALLOWED);
+    }
+    // PHP reaches what is reached over TCP.
+    let refused = match parts.uri.path() {
+        "/load" | "/config" | "/config/" => confined,
+        "/reload" => matches!(
+            reload(parts.uri.query().unwrap_or_default()),
+            Ok(Did::Configure(Configuration::File(file))) if file.as_os_str() != OWN
+        ),
+        _ => false,
+    };
+    if refused && !unix {
+        return Err(StatusCode::FORBIDDEN);
     }
     if body.len() > MAX_BODY {
         return Err(StatusCode::PAYLOAD_TOO_LARGE);
@@ -331,12 +354,14 @@ fn body_of<B: Body<Data = Bytes, Error = Infallible>>(body: B) -> Vec<u8> {
 }
 
 /// Remembers what is asked of it.
-#[derive(Default)]
-struct Seen(Mutex<Vec<Did>>);
+struct Seen {
+    did: Mutex<Vec<Did>>,
+    confined: bool,
+}
 
 impl Seen {
     fn note(&self, did: Did) {
-        self.0.lock().expect("no panic").push(did);
+        self.did.lock().expect("no panic").push(did);
     }
 
     fn asked(&self, what: &'static str) -> Value {
@@ -394,6 +419,22 @@ impl Control for Seen {
 
     fn config(&self) -> Value {
         self.asked("config")
+    }
+
+    fn config_file(&self) -> Option<PathBuf> {
+        Some(OWN.into())
+    }
+
+    fn confined(&self) -> bool {
+        self.confined
+    }
+
+    fn servers(&self) -> Value {
+        self.asked("servers")
+    }
+
+    fn counts_requests(&self) -> bool {
+        true
     }
 
     async fn health(&self) -> Result<(), UnhealthyError> {

@@ -159,7 +159,7 @@ fn run(data: &[u8]) -> Option<()> {
             id: 7,
             original_host: host,
             path: decoded,
-            rewritten: false,
+            escaped: None,
             query: None,
             path_info: String::new(),
             root: Rc::clone(&thread.root),
