@@ -149,6 +149,11 @@ fn fields(context: &Context<'_>) {
         }
     }
     let first = sent.first().copied().unwrap_or_default();
+    // The quotes around it are none of it.
+    let quoted = first
+        .strip_prefix(b"\"")
+        .and_then(|rest| rest.strip_suffix(b"\""));
+    let first = quoted.unwrap_or(first);
     let found = value(Placeholder::Cookie("a".into()), context);
     assert_eq!(found.as_bytes(), first);
 }
@@ -157,9 +162,10 @@ fn fields(context: &Context<'_>) {
 fn queries(context: &Context<'_>) {
     let query = value(Placeholder::Query, context);
     let pairs: Vec<_> = form_urlencoded::parse(query.as_bytes()).collect();
-    let first = pairs.iter().find(|(name, _)| name == "a");
+    let named = pairs.iter().filter(|(name, _)| name == "a");
+    let values: Vec<_> = named.map(|(_, value)| &**value).collect();
     let found = value(Placeholder::QueryValue("a".into()), context);
-    assert_eq!(first.map_or("", |(_, value)| value), found);
+    assert_eq!(values.join(","), found);
     MATCHERS.with(|matchers| {
         for (wanted, matcher) in WANTED.iter().zip(matchers) {
             let fits = |value: &str| *wanted == "*" || *wanted == value;
