@@ -22,8 +22,9 @@ use crate::encode::Encodings;
 use crate::lookup::{Lookup, Root, Roots};
 
 /// The header of a trace.
-pub(crate) const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 pub(crate) const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+/// What systems on its way add to it.
+pub(crate) const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 
 /// What the routes say about the request's line in the access log.
 #[derive(Debug, Default)]

@@ -406,7 +406,7 @@ impl Handler {
             },
             model::Handler::Rewrite(to) => Self::Rewrite(Rewrite::compile(to)),
             model::Handler::StripPrefix(prefix) => {
-                Self::StripPrefix(prefix.trim_end_matches('/').to_owned())
+                Self::StripPrefix(prefix.trim_matches('/').to_owned())
             }
             model::Handler::TryFiles(try_files, policy) => Self::TryFiles {
                 candidates: try_files.candidates.iter().map(Candidate::new).collect(),

@@ -104,12 +104,7 @@ impl UriChange {
             Self::StripPrefix(prefix) => {
                 let prefix = prefix.evaluate(context, Use::File);
                 // The slash at its start may be left out.
-                let prefix = prefix.trim_start_matches('/');
-                let rest = without_prefix(&context.path[1..], prefix);
-                if let Some(rest) = rest.filter(|_| !prefix.is_empty()) {
-                    let cut = context.path.len() - rest.len();
-                    cut_head(cut, context);
-                }
+                strip_prefix(prefix.trim_start_matches('/'), context);
             }
             Self::StripSuffix(suffix) => {
                 let suffix = suffix.evaluate(context, Use::File);
@@ -154,18 +149,14 @@ impl UriChange {
     }
 }
 
-/// `handle_path`: cuts off a prefix.
+/// Leaves what is behind `prefix`, which has no slash at its start, with what is escaped in it as it was sent.
 pub(super) fn strip_prefix(prefix: &str, context: &mut Context<'_>) {
-    let rest = without_prefix(&context.path, prefix);
-    if let Some(rest) = rest.filter(|_| !prefix.is_empty()) {
-        let cut = context.path.len() - rest.len();
-        cut_head(cut, context);
-    }
-}
-
-/// Leaves what is behind so many bytes of the path, with what is escaped in it as it was sent.
-fn cut_head(bytes: usize, context: &mut Context<'_>) {
-    let rest = path::clean(&context.path[bytes..]).into_owned();
+    let rest = without_prefix(&context.path[1..], prefix);
+    let Some(rest) = rest.filter(|_| !prefix.is_empty()) else {
+        return;
+    };
+    let bytes = context.path.len() - rest.len();
+    let rest = path::clean(rest).into_owned();
     let escaped = path::split_escaped(context.escaped_path(), bytes);
     let escaped = escaped.map_or("", |(_, rest)| rest.trim_start_matches('/'));
     let escaped = format!("/{escaped}");
