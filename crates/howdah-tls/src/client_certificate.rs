@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use pem::{EncodeConfig, LineEnding, Pem};
 use rustls::pki_types::CertificateDer;
 use x509_parser::x509::{AttributeTypeAndValue, X509Name};
 
@@ -64,17 +65,8 @@ impl ClientCertificate {
 
     /// The whole in PEM.
     pub fn pem(&self) -> String {
-        let text = self.der_base64();
-        let mut pem = String::from("-----BEGIN CERTIFICATE-----\n");
-        let mut rest = text.as_str();
-        while !rest.is_empty() {
-            let (line, after) = rest.split_at(rest.len().min(64));
-            pem.push_str(line);
-            pem.push('\n');
-            rest = after;
-        }
-        pem.push_str("-----END CERTIFICATE-----\n");
-        pem
+        let lines = EncodeConfig::new().set_line_ending(LineEnding::LF);
+        pem::encode_config(&Pem::new("CERTIFICATE", &*self.der), lines)
     }
 }
 
