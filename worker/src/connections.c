@@ -217,8 +217,8 @@ static bool is_optional(const struct howdah_connection *connection)
 
 static enum howdah_connections_state check_one(struct howdah_connection *connection, uint32_t mode)
 {
-	bool has_statements = connection->kind->has_statements && connection->kind->has_statements(connection);
 	if (mode == HOWDAH_CONNECTIONS_REVIVE && connection->kind->revive) {
+		bool has_statements = connection->kind->has_statements && connection->kind->has_statements(connection);
 		if (!has_statements && revive(connection)) {
 			howdah_log_format('w',
 				"the connection of %s had been closed by its server and was made anew; what was set by SET is lost",
