@@ -159,7 +159,7 @@ impl Php {
                 Area::Php,
                 format!("worker script {file} does not call frankenphp_handle_request()"),
                 "unless something that it loads does, no worker is ever ready: \
-                 `howdah init` writes a worker script for your framework",
+                 docs/guides/worker-mode.md has scripts for frameworks",
             );
         }
     }
