@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use bytes::Bytes;
+use percent_encoding::percent_decode_str;
 
 use crate::answer::PATH;
 
@@ -126,7 +127,7 @@ fn is_reserved(topic: &str) -> bool {
         return false;
     }
     let mut resolved: Vec<&str> = Vec::new();
-    let path = decoded(path);
+    let path = percent_decode_str(path).decode_utf8_lossy();
     for segment in path.split('/').skip(1) {
         match segment {
             "." => {}
@@ -136,21 +137,6 @@ fn is_reserved(topic: &str) -> bool {
     }
     let own: Vec<_> = PATH.split('/').skip(1).collect();
     resolved.starts_with(&own)
-}
-
-/// A path with what is escaped in it.
-fn decoded(path: &str) -> String {
-    let bytes = path.as_bytes();
-    let digit = |at: usize| char::from(*bytes.get(at)?).to_digit(16);
-    let mut plain = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
-        let escaped = digit(at + 1).zip(digit(at + 2)).filter(|_| byte == b'%');
-        // Two digits of four bits are a byte.
-        plain.push(escaped.map_or(byte, |(high, low)| (high * 16 + low) as u8));
-        at += if escaped.is_some() { 3 } else { 1 };
-    }
-    String::from_utf8_lossy(&plain).into_owned()
 }
 
 impl Update {
