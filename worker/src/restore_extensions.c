@@ -132,9 +132,11 @@ void howdah_restore_mysqli_error(void)
 	}
 	zval number;
 	howdah_function_call(HOWDAH_FUNCTION_mysqli_connect_errno, &number, 0, NULL);
+	if (EXPECTED(Z_TYPE(number) != IS_LONG || Z_LVAL(number) == 0)) {
+		return;
+	}
 	const zend_module_entry *module = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("mysqli"));
-	if (EXPECTED(Z_TYPE(number) != IS_LONG || Z_LVAL(number) == 0) || !module || !module->request_shutdown_func ||
-		!module->request_startup_func || !find_driver()) {
+	if (!module || !module->request_shutdown_func || !module->request_startup_func || !find_driver()) {
 		return;
 	}
 	zend_long mode = report_mode();
