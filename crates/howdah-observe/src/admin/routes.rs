@@ -177,7 +177,7 @@ fn permitted<C: Control>(
     }
     match endpoint {
         Endpoint::Load | Endpoint::WholeConfig if control.confined() => Err(format!(
-            "refused over TCP, since PHP runs as another user than the server and can reach this address; {SOCKET}"
+            "no configuration is taken or shown over TCP, since PHP runs as another user than the server and can reach this address; {SOCKET}"
         )),
         Endpoint::Reload => match wanted(query) {
             Ok(Wanted::Configuration(Configuration::File(file)))
