@@ -188,8 +188,9 @@ int howdah_zygote_root(int argc, char **argv)
 	close_range((unsigned)control + 1, ~0u, 0);
 	/* What PHP code starts in the background and leaves behind is reaped here, also when howdah is pid 1. */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	/* A terminal's Ctrl-C is for the front alone. Fails when this process leads a session already. */
-	(void)setsid();
+	/* A terminal's Ctrl-C is for the front alone. Not a session of its own: Linux shares processors between sessions
+	 * (autogroups), and by some kernels a front that is busy then keeps PHP from running for seconds. */
+	(void)setpgid(0, 0);
 	/* Standard input is at its end. Not /dev/null: scripts under PHP-FPM cannot seek or sync it either. */
 	int ends[2];
 	if (pipe2(ends, O_CLOEXEC) == 0) {
