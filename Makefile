@@ -54,13 +54,13 @@ bench-quick: build ## The same in six minutes, with less certainty
 
 h2spec: debug ## Install h2spec, for which Go is needed, and run it
 	@test -x target/bin/h2spec || GOBIN=$(CURDIR)/target/bin go install github.com/summerwind/h2spec/cmd/h2spec@v2.2.1+incompatible
-	HOWDAH_H2SPEC=$(CURDIR)/target/bin/h2spec $(CARGO) test --locked -p howdah-tests --test http2_h2spec
+	HOWDAH_H2SPEC=$(CURDIR)/target/bin/h2spec $(CARGO) test --locked -p howdah-tests --test http http2_h2spec
 
 conformance: h2spec ## Run h2spec, and get certificates from Pebble, an ACME server; both are installed with Go
 	@test -x target/bin/pebble || GOBIN=$(CURDIR)/target/bin go install \
 		github.com/letsencrypt/pebble/v2/cmd/pebble@v2.10.1 \
 		github.com/letsencrypt/pebble/v2/cmd/pebble-challtestsrv@v2.10.1
-	HOWDAH_TEST_PEBBLE=$(CURDIR)/target/bin/pebble $(CARGO) test --locked -p howdah-tests --test tls_acme pebble
+	HOWDAH_TEST_PEBBLE=$(CURDIR)/target/bin/pebble $(CARGO) test --locked -p howdah-tests --test tls pebble
 
 soak: debug ## Have requests of every kind run in one process, with databases: SOAK of them (default 100000)
 	@scripts/setup.sh bench

@@ -1,6 +1,6 @@
 <?php
 
-// For `python3 -m bench soak --cost` and tests/e2e/tests/coroutine_cost.rs: requests that do nothing, and requests
+// For `python3 -m bench soak --cost` and tests/e2e/tests/coroutine/cost.rs: requests that do nothing, and requests
 // that wait in a transaction of one PDO object which the boot made (COST_PGSQL names the database).
 
 $dsn = getenv('COST_PGSQL');

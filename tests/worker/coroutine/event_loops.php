@@ -1,6 +1,6 @@
 <?php
 
-// For tests/e2e/tests/coroutine_loops.rs: requests of one process, each with an event loop of its own, of a library
+// For tests/e2e/tests/coroutine/loops.rs: requests of one process, each with an event loop of its own, of a library
 // whose autoloader AUTOLOAD names. No loop can end before those of all other requests run: it waits for timers and
 // futures of its own, until all requests are there, and for what the request before it says to it over a socket.
 

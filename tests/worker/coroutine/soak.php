@@ -1,6 +1,6 @@
 <?php
 
-// For tests/e2e/tests/coroutine_soak.rs: requests of every kind that are in one process at a time. Each marks what
+// For tests/e2e/tests/coroutine/soak.rs: requests of every kind that are in one process at a time. Each marks what
 // it should have for itself, and looks after each step that it still has it.
 //
 // Databases are used if the environment names them: SOAK_PGSQL and SOAK_MYSQL (data source names of PDO),

@@ -1,8 +1,6 @@
 //! Blocks after `import`, named routes, and values that several directives share.
 
-mod common;
-
-use common::{config, errors};
+use crate::common::{config, errors};
 
 /// What a file means, and what the same without imports does.
 fn same(with: &str, without: &str) {

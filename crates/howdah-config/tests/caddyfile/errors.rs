@@ -1,8 +1,6 @@
 //! Every message, with its place.
 
-mod common;
-
-use common::errors;
+use crate::common::errors;
 
 /// Errors of a directive on line 2 of a site, without file and line.
 fn site(directive: &str) -> String {

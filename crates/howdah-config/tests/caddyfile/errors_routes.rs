@@ -1,8 +1,6 @@
 //! Errors of matchers and of directives that change requests, replace responses or pass them on.
 
-mod common;
-
-use common::{errors, full};
+use crate::common::{errors, full};
 
 /// Each directive in a site, and the only error that it is.
 fn check(cases: &[(&str, &str)]) {

@@ -1,11 +1,9 @@
 //! Whole files: global options, addresses, imports, and the files of other projects.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use common::{Memory, config, environment, errors, full};
+use crate::common::{Memory, config, environment, errors, full};
 use howdah_config::model::{
     Address, Config, Handler, Limits, ListenerAddress, LogFormat, LogLevel, Part, Php, Placeholder,
     ProxyPolicy, ProxyProtocol, WorkersMax,
@@ -237,7 +235,7 @@ fn imports_that_multiply_are_stopped() {
         text.extend(["(s", &level.to_string(), ") {\n", &import, &import, "}\n"]);
     }
     text.push_str(":80 {\n\timport s29\n}\n");
-    let errors = common::errors(&text);
+    let errors = crate::common::errors(&text);
     assert!(
         errors[0].contains("imports bring more than 200000 words"),
         "{errors:?}"

@@ -1,8 +1,6 @@
 //! `hot_reload`, and the hub that a site's scripts publish to.
 
-mod common;
-
-use common::{config, errors};
+use crate::common::{config, errors};
 use howdah_config::model::{Handler, HotReload, Template};
 
 const HUB: &str = "mercure {\npublisher_jwt x\nanonymous\n}";

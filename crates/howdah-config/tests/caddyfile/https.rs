@@ -1,10 +1,8 @@
 //! HTTPS: which address is encrypted, on which port, with whose certificate, and what is redirected.
 
-mod common;
-
 use std::time::Duration;
 
-use common::{config, errors};
+use crate::common::{config, errors};
 use howdah_config::Config;
 use howdah_config::model::{
     Acme, Alpn, CertificateFiles, CipherSuite, ClientAuth, Handler, INTERNAL_LIFETIME, Issuer,

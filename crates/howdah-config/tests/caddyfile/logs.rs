@@ -1,10 +1,8 @@
 //! `log` of a site.
 
-mod common;
-
 use std::time::Duration;
 
-use common::{config, errors, handler};
+use crate::common::{config, errors, handler};
 use howdah_config::model::{
     AccessLog, DurationFormat, Edit, Filter, Handler, LogFile, LogFormat, LogOutput, Part,
     Placeholder, Roll, Template, TimeFormat,

@@ -1,10 +1,8 @@
 //! `metrics`, `tracing` and `mercure`.
 
-mod common;
-
 use std::time::Duration;
 
-use common::{config, errors, full, handler};
+use crate::common::{config, errors, full, handler};
 use howdah_config::model::{Handler, Matcher, Part, Placeholder, Template};
 
 #[test]

@@ -1,9 +1,7 @@
 //! Files that other projects write or ship. They are to run here as they are; what has no effect yet is
 //! a warning each.
 
-mod common;
-
-use common::{Memory, config};
+use crate::common::{Memory, config};
 use howdah_config::model::{
     Admin, AdminAddress, Edit, Filter, Handler, LogFormat, Matcher, Part, Placeholder, Route,
     Template,

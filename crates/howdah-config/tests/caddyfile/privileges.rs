@@ -1,8 +1,6 @@
 //! With which rights processes are to run.
 
-mod common;
-
-use common::{config, errors};
+use crate::common::{config, errors};
 use howdah_config::model::User;
 
 fn user(text: &str) -> User {

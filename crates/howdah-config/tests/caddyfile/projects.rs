@@ -1,9 +1,7 @@
 //! Complete files as projects and their users write them. Each is read with the environment that its project
 //! sets, without a warning that is not named here.
 
-mod common;
-
-use common::Memory;
+use crate::common::Memory;
 use howdah_config::model::{Handler, Matcher, Route};
 use howdah_config::{Parsed, fmt, parse};
 

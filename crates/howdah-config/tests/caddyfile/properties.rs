@@ -1,8 +1,6 @@
 //! What holds for every text.
 
-mod common;
-
-use common::{Memory, environment};
+use crate::common::{Memory, environment};
 use howdah_config::{Config, fmt, parse};
 use proptest::prelude::*;
 

@@ -1,10 +1,8 @@
 //! `reverse_proxy` and `php_fastcgi`: where requests go, and how.
 
-mod common;
-
 use std::time::Duration;
 
-use common::{full, handler};
+use crate::common::{full, handler};
 use howdah_config::model::{
     Balance, CertificateFiles, FastCgi, Handler, HealthCheck, Policy, ReverseProxy, Upstream,
     UpstreamTls,

@@ -1,12 +1,10 @@
 //! Worker pools: what is written, and what it becomes.
 
-mod common;
-
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use common::{environment, errors, text};
+use crate::common::{environment, errors, text};
 use howdah_config::model::{
     Boot, Concurrency, Connections, Handler, Isolation, Keep, OnExit, PhpScript, PhpWorker,
     Statics, WorkerPool, WorkersMax,
@@ -229,7 +227,7 @@ fn options() {
 /// The words of `keep` are the bits of the contract with the PHP processes.
 #[test]
 fn kept_state_is_what_the_contract_calls_it() {
-    let header = include_str!("../../../worker/include/howdah_shm.h");
+    let header = include_str!("../../../../worker/include/howdah_shm.h");
     let words = [
         "ini", "handlers", "locale", "timezone", "cwd", "umask", "env", "mbstring", "libxml",
         "random", "all",

@@ -1,7 +1,5 @@
 //! The access log, one line for each request.
 
-mod support;
-
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::path::Path;
@@ -9,12 +7,12 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::thread;
 use std::time::Duration;
 
+use crate::support::front::front;
+use crate::support::{Client, Harness, php_site, route, wait_until};
 use howdah_config::model::{
     AccessLog, Config, Handler, LogFile, LogOutput, Matcher, Route, Template,
 };
 use serde_json::Value;
-use support::front::front;
-use support::{Client, Harness, php_site, route, wait_until};
 
 fn log_to(file: &Path) -> AccessLog {
     AccessLog {

@@ -1,11 +1,9 @@
 //! Request bodies: in memory, spooled, refused.
 
-mod support;
-
 use std::fs;
 use std::sync::atomic::Ordering::SeqCst;
 
-use support::{Harness, php_site, wait_until};
+use crate::support::{Harness, php_site, wait_until};
 
 fn post(length: usize) -> String {
     format!("POST /echo.php HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n")

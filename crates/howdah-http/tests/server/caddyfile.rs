@@ -1,13 +1,11 @@
 //! Directives and matchers as they stand in a Caddyfile.
 
-mod support;
-
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
+use crate::support::Harness;
 use howdah_config::{NoFiles, parse};
-use support::Harness;
 
 /// A server whose site has these directives; `ROOT` in them is the directory.
 pub(crate) fn serve(directory: &Path, directives: &str) -> Harness {

@@ -1,7 +1,5 @@
 //! `php_fastcgi` with several upstreams, which speak FastCGI and run nothing.
 
-mod support;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Read, Write};
@@ -12,8 +10,8 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use support::front::front;
-use support::{Harness, PATIENCE, Reply, closed_port, wait_until};
+use crate::support::front::front;
+use crate::support::{Harness, PATIENCE, Reply, closed_port, wait_until};
 use tempfile::TempDir;
 
 const END_REQUEST: u8 = 3;

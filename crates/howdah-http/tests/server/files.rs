@@ -1,13 +1,11 @@
 //! Static files.
 
-mod support;
-
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
+use crate::support::{Harness, Reply, config, file_site, root, route};
 use howdah_config::model::{FileServer, Handler};
-use support::{Harness, Reply, config, file_site, root, route};
 
 fn tree() -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();

@@ -1,11 +1,9 @@
 //! `forward_auth`: another server says who may pass.
 
-mod support;
-
 use std::sync::atomic::Ordering::SeqCst;
 
-use support::closed_port;
-use support::front::{back, front};
+use crate::support::closed_port;
+use crate::support::front::{back, front};
 
 const ANSWER: &str = "/verify?mode=answer";
 

@@ -1,16 +1,14 @@
 //! HTTP/2 without TLS, by prior knowledge.
 
-mod support;
-
 use std::fs;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
+use crate::support::front::{back, front};
+use crate::support::{Harness, PATIENCE, php_site, wait_until};
 use bytes::Bytes;
 use h2::client::{Builder, SendRequest};
 use http::{Request, Response};
-use support::front::{back, front};
-use support::{Harness, PATIENCE, php_site, wait_until};
 use tokio::task::JoinHandle;
 
 type Driver = JoinHandle<Result<(), h2::Error>>;

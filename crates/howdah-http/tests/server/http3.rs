@@ -1,7 +1,5 @@
 //! HTTP/3, with a client that is quinn and h3 too.
 
-mod support;
-
 use std::fs;
 use std::io::{Read, Write};
 use std::net::SocketAddr;
@@ -10,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
+use crate::support::{Harness, PATIENCE};
 use bytes::{Buf, Bytes};
 use h3::client::{RequestStream, SendRequest};
 use howdah_config::model::Config;
@@ -19,12 +18,11 @@ use http::{Method, Request, Response, StatusCode};
 use quinn::crypto::rustls::QuicClientConfig;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
-use support::{Harness, PATIENCE};
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
 
 /// An authority for certificates of clients.
-const CLIENTS: &str = include_str!("support/authority.pem");
+const CLIENTS: &str = include_str!("../support/authority.pem");
 
 /// A server of `a.test` with certificates of its own, in a directory of its own.
 struct Fixture {

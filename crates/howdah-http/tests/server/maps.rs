@@ -1,8 +1,6 @@
 //! `map`, `handle_errors` in blocks, `order`, and paths that a `rewrite` names without a slash.
 
-mod support;
-
-use support::front::front;
+use crate::support::front::front;
 
 fn assert_bodies(site: &str, cases: &[(&str, &str)]) {
     let harness = front("", "", site);

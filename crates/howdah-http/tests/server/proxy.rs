@@ -1,7 +1,5 @@
 //! `reverse_proxy`, with servers of the same kind as upstreams.
 
-mod support;
-
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -9,8 +7,8 @@ use std::os::unix::net::UnixListener;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use support::front::{back, front};
-use support::{PATIENCE, closed_port, wait_until};
+use crate::support::front::{back, front};
+use crate::support::{PATIENCE, closed_port, wait_until};
 
 #[test]
 fn requests_and_responses_pass() {

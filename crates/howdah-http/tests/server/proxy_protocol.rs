@@ -1,11 +1,9 @@
 //! Load balancers that say by the PROXY protocol whose connections they pass on.
 
-mod support;
-
 use std::time::Duration;
 
+use crate::support::{Client, Harness, php_site};
 use howdah_config::model::{Network, ProxyPolicy, ProxyProtocol};
-use support::{Client, Harness, php_site};
 use tempfile::TempDir;
 
 const REQUEST: &[u8] = b"GET /echo.php HTTP/1.1\r\nHost: a\r\n\r\n";

@@ -1,7 +1,5 @@
 //! `reverse_proxy` with upstreams that speak HTTPS.
 
-mod support;
-
 use std::fs;
 use std::io::{self, Read, Write};
 use std::net::TcpListener;
@@ -11,6 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::thread;
 
+use crate::support::front::front;
+use crate::support::wait_until;
 use howdah_config::{NoFiles, parse};
 use howdah_http::Server;
 use rcgen::{
@@ -19,8 +19,6 @@ use rcgen::{
 use rustls::pki_types::PrivateKeyDer;
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};
-use support::front::front;
-use support::wait_until;
 use tempfile::TempDir;
 
 /// An authority and a directory for what it issues.

@@ -1,16 +1,14 @@
 //! Routes with Caddy's meaning.
 
-mod support;
-
 use std::fs;
 use std::path::Path;
 
+use crate::support::{Harness, config, php_site, root, route, site};
 use howdah_config::model::{
     Address, Config, FileServer, Handler, HeaderChange, Matcher, Part, PhpScript, PhpServer,
     Placeholder, Route, Status, Template, TryFiles, TryPolicy,
 };
 use howdah_http::Server;
-use support::{Harness, config, php_site, root, route, site};
 
 fn tree() -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
@@ -178,7 +176,7 @@ fn the_root_is_resolved_and_followed_when_it_moves() {
     );
     std::os::unix::fs::symlink(base.join("two"), base.join("next")).unwrap();
     fs::rename(base.join("next"), &current).unwrap();
-    support::wait_until("the new release is served", || {
+    crate::support::wait_until("the new release is served", || {
         harness.get("/").value("root") == base.join("two").to_str().unwrap()
     });
 }

@@ -1,13 +1,11 @@
 //! Slow clients, idle connections, the order to stop.
 
-mod support;
-
 use std::fs;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::{Duration, Instant};
 
+use crate::support::{Harness, PATIENCE, file_site, php_site, wait_until};
 use howdah_config::model::Config;
-use support::{Harness, PATIENCE, file_site, php_site, wait_until};
 
 const SHORT: Duration = Duration::from_millis(300);
 

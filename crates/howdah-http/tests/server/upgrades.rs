@@ -1,15 +1,13 @@
 //! `reverse_proxy` and connections that go over to another protocol, such as WebSocket.
 
-mod support;
-
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
 
-use support::PATIENCE;
-use support::front::{back, front};
+use crate::support::PATIENCE;
+use crate::support::front::{back, front};
 
 /// A server that answers one request as it is told, and then says back what it hears, until the end. Hands
 /// out the header of the request, and at its end what came after it.

@@ -1,14 +1,12 @@
 //! Which pool a request goes to.
 
-mod support;
-
 use std::fs;
 use std::path::Path;
 
+use crate::support::{Harness, config, root, route};
 use howdah_config::model::{
     Config, Handler, PhpScript, PhpServer, PhpWorker, Template, TryFiles, WorkerPool,
 };
-use support::{Harness, config, root, route};
 
 /// `file`s, absolute, as the pools of a configuration.
 fn pools(files: &[&Path]) -> Vec<WorkerPool> {

@@ -118,7 +118,7 @@ fn the_last_one_without_a_look() {
 
 /// The recipe "A folder of uploads" of the guide, without its address.
 fn uploads_recipe() -> String {
-    let guide = include_str!("../../../docs/guides/caddyfile.md");
+    let guide = include_str!("../../../../docs/guides/caddyfile.md");
     let (_, section) = guide.split_once("## A folder of uploads").expect("there");
     let (_, recipe) = section.split_once("\n:8080 {\n").expect("an address");
     let (recipe, _) = recipe.split_once("\n}\n```").expect("its end");

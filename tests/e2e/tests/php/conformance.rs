@@ -8,7 +8,7 @@ use howdah_testkit::fpm::{Fpm, Options};
 use howdah_testkit::{Connection, Request, Server};
 use howdah_tests::caddyfile;
 
-#[path = "../../conformance/cases.rs"]
+#[path = "../../../conformance/cases.rs"]
 mod cases;
 
 use cases::{Answer, Case, Jar};

@@ -1,5 +1,4 @@
 //! What the tests share.
-#![allow(dead_code, unused_imports, reason = "each test file uses its part")]
 
 use std::collections::BTreeMap;
 use std::io;

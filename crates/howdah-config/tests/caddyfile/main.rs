@@ -1,0 +1,20 @@
+//! Caddyfiles as their writers have them: what is made of them, and what is said of their errors.
+
+mod blocks;
+mod common;
+mod directives;
+mod errors;
+mod errors_routes;
+mod files;
+mod format;
+mod hot_reload;
+mod https;
+mod logs;
+mod observe;
+mod others;
+mod privileges;
+mod projects;
+mod properties;
+mod proxies;
+mod routes;
+mod workers;

@@ -1,0 +1,22 @@
+//! The server in front of handlers of the tests.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod access_log;
+mod bodies;
+mod caddyfile;
+mod fastcgi;
+mod files;
+mod forward_auth;
+mod http2;
+mod http3;
+mod maps;
+mod protocol;
+mod proxy;
+mod proxy_protocol;
+mod proxy_tls;
+mod routes;
+mod timeouts;
+mod upgrades;
+mod workers;

@@ -1,0 +1,8 @@
+//! Configuration files: what they do to requests, and how errors in them are told.
+
+mod directives;
+mod fastcgi;
+mod mercure;
+mod mercure_publish;
+mod policy;
+mod responses;

@@ -1,0 +1,9 @@
+//! Several requests at a time in one worker.
+
+mod cost;
+mod example;
+mod faults;
+mod limits;
+mod loops;
+mod requests;
+mod soak;

@@ -1,0 +1,10 @@
+//! What scripts find and do, and what happens when they or their processes fail.
+
+mod conformance;
+mod errors;
+mod faults;
+mod isolation;
+mod php_cli;
+mod phpt;
+mod sessions;
+mod superglobals;

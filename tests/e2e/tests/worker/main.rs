@@ -1,0 +1,19 @@
+//! Worker mode: scripts that are booted once.
+
+mod boot;
+mod codeigniter;
+mod codeigniter_stores;
+mod endings;
+mod faults;
+mod huge_pages;
+mod limits;
+mod load;
+mod load_memory;
+mod psr15;
+mod requests;
+mod routes;
+mod scaling;
+mod sessions;
+mod spare;
+mod state;
+mod symfony;
