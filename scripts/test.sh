@@ -14,20 +14,22 @@ step() {
 	printf '=== %s: %d s\n' "$name" $((SECONDS - start))
 }
 
+# Optimised, since it tries every order of steps, but not linked as a release is: that takes as long as the checks.
 loom() {
-	RUSTFLAGS="--cfg loom" cargo test --locked -q -p howdah-shm --release --lib --target-dir target/loom
+	RUSTFLAGS="--cfg loom" CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
+		cargo test --locked -q -p howdah-shm --release --lib --target-dir target/loom
 }
 
 step "lint" scripts/lint.sh
 step "build" make -s debug
-step "unit tests" cargo test --locked --workspace --exclude howdah-tests
-step "model checks of the queue" loom
 step "build the PHP process with sanitizers and with faults" \
 	make -s -j"$(nproc)" -C worker OUT="$PWD/target/debug" asan faults driver
 step "the PHP process, plain and with sanitizers" tests/databases.sh make -s -C worker OUT="$PWD/target/debug" check
 export HOWDAH_FAULTY_PHP=$PWD/target/debug/faults/howdah-php
-# nohup and some supervisors have SIGHUP ignored, by which the tests reload.
-step "end to end, conformance" tests/databases.sh env --default-signal=HUP cargo test --locked -p howdah-tests
+# In one, since dependencies are built anew for another choice of packages. nohup and some supervisors have SIGHUP
+# ignored, by which the tests reload.
+step "unit tests, end to end, conformance" tests/databases.sh env --default-signal=HUP cargo test --locked --workspace
+step "model checks of the queue" loom
 step "bench harness" make -s -C bench test
 # As many inputs on each machine, and mostly the same ones.
 step "fuzz, 50,000 inputs each" fuzz/run.sh all 30 -seed=1 -runs=50000
