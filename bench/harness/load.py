@@ -150,7 +150,7 @@ class Generator:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 text=True,
-                start_new_session=True,
+                process_group=0,  # as servers are, and in their session
             )
         except FileNotFoundError as error:
             raise BenchError(f"{self.name} is not installed; try: {self.hint}") from error

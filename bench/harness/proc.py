@@ -16,7 +16,7 @@ class Stat:
 
     pid: int
     ppid: int
-    session: int
+    group: int
     cpu_seconds: float
     start_ticks: int
     zombie: bool = False
@@ -32,7 +32,7 @@ def parse_stat(text: str) -> Stat:
     return Stat(
         pid=int(pid),
         ppid=int(fields[1]),
-        session=int(fields[3]),
+        group=int(fields[2]),
         cpu_seconds=sum(int(field) for field in fields[11:15]) / TICKS_PER_SECOND,
         start_ticks=int(fields[19]),
         zombie=fields[0] in "ZX",
@@ -54,14 +54,14 @@ def all_stats() -> list[Stat]:
 
 
 def tree(roots: list[int], stats: list[Stat]) -> list[Stat]:
-    """The roots, all that descends from them, and whoever is still in a root's session."""
+    """The roots, all that descends from them, and whoever is still in a root's group."""
     wanted = set(roots)
     grown = True
     while grown:
         more = {
             stat.pid
             for stat in stats
-            if stat.pid not in wanted and (stat.ppid in wanted or stat.session in roots)
+            if stat.pid not in wanted and (stat.ppid in wanted or stat.group in roots)
         }
         wanted |= more
         grown = bool(more)

@@ -99,8 +99,9 @@ class ProcessGroup:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
-                # A session of its own: Ctrl-C reaches the harness, which then stops it in order.
-                start_new_session=True,
+                # Ctrl-C reaches the harness, which then stops it in order. Not a session: Linux
+                # shares processors between those, and a server of two programs would have two.
+                process_group=0,
             )
         self._started.append((name, process))
 

@@ -145,13 +145,13 @@ class ProcTest(unittest.TestCase):
     def test_stat_of_a_process_whose_name_has_parentheses(self) -> None:
         fields = ["S", "10", "20", "30"] + ["0"] * 7 + ["1", "2", "3", "4"] + ["0"] * 4 + ["99"]
         stat = proc.parse_stat(f"42 (php-fpm: pool) x) {' '.join(fields)} 0 0\n")
-        self.assertEqual((stat.pid, stat.ppid, stat.session), (42, 10, 30))
+        self.assertEqual((stat.pid, stat.ppid, stat.group), (42, 10, 20))
         self.assertAlmostEqual(stat.cpu_seconds, 10 / proc.TICKS_PER_SECOND)
         self.assertEqual(stat.start_ticks, 99)
 
-    def test_tree_holds_descendants_and_the_session_only(self) -> None:
-        def stat(pid: int, ppid: int, session: int) -> proc.Stat:
-            return proc.Stat(pid, ppid, session, 0.0, 0)
+    def test_tree_holds_descendants_and_the_group_only(self) -> None:
+        def stat(pid: int, ppid: int, group: int) -> proc.Stat:
+            return proc.Stat(pid, ppid, group, 0.0, 0)
 
         stats = [stat(1, 0, 1), stat(5, 1, 5), stat(6, 5, 5), stat(7, 6, 7), stat(8, 1, 5)]
         stats.append(stat(9, 1, 9))

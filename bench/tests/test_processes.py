@@ -102,6 +102,9 @@ class ServeTest(unittest.TestCase):
             stats = server.group.alive()
             self.assertEqual(len(stats), 2)
             self.assertEqual(len(server.php_pids()), 1)
+            # Linux shares processors between sessions: all are in this one, in groups of their own.
+            self.assertEqual({os.getsid(stat.pid) for stat in stats}, {os.getsid(0)})
+            self.assertNotIn(os.getpgid(0), {os.getpgid(stat.pid) for stat in stats})
             self.assertGreater(server.group.cpu_seconds(), 0)
             self.assertGreater(server.group.pss_bytes(), 1024 * 1024)
         for stat in stats:
