@@ -19,7 +19,7 @@ use tokio::io::Interest;
 use tokio::net::TcpStream;
 
 /// Bytes of one part. The access log takes a part for sent when it is handed over.
-pub(crate) const PART: usize = 1 << 20;
+pub(crate) const PART: usize = 2 << 20;
 
 thread_local! {
     /// Never touched, so it takes no memory but its addresses.

@@ -19,12 +19,16 @@ use crate::connection::state::ConnectionState;
 const CHUNK: usize = 128 << 10;
 /// The kernel reads ahead and forgets in pieces larger than this: where both ends are cached, all is.
 const PIECE: u64 = 256 << 10;
+/// Of a file of which all was cached so far, less often is looked: each look costs as much as sending 10 KiB.
+const LARGEST_PIECE: u64 = 1 << 20;
 
 /// A part of a file on its way to the client.
 pub(crate) struct FileStream {
     file: Arc<File>,
     offset: u64,
     remaining: u64,
+    /// Bytes between two looks into the page cache.
+    piece: u64,
     /// The last chunk: its memory is taken again when the socket has it.
     last: Bytes,
     reading: Option<JoinHandle<io::Result<BytesMut>>>,
@@ -43,6 +47,7 @@ impl FileStream {
             file,
             offset,
             remaining: length,
+            piece: PIECE,
             last: Bytes::new(),
             reading: None,
             taker: None,
@@ -121,7 +126,7 @@ impl FileStream {
 
     /// The next part as a stand-in, if there is somebody to send it who would not wait for the disk.
     fn hand_over(&mut self) -> Option<Bytes> {
-        let taker = self.taker.as_ref()?;
+        let taker = self.taker.clone()?;
         let length = self.cached(self.remaining.min(PART as u64));
         if length == 0 {
             return None;
@@ -133,18 +138,22 @@ impl FileStream {
     }
 
     /// How many of so many bytes are in the page cache, in whole pieces.
-    fn cached(&self, limit: u64) -> u64 {
-        let has = |at: u64| read_cached(&self.file, &mut [0], self.offset + at) == Ok(1);
-        if !has(0) {
-            return 0;
-        }
+    fn cached(&mut self, limit: u64) -> u64 {
+        let (file, offset) = (&self.file, self.offset);
+        let has = |at: u64| read_cached(file, &mut [0], offset + at) == Ok(1);
         let mut length = 0;
-        while length < limit {
-            let end = limit.min(length + PIECE);
-            if !has(end - 1) {
-                break;
+        // The last look was at the byte before.
+        let mut all = self.piece > PIECE || has(0);
+        while all && length < limit {
+            let end = limit.min(length + self.piece);
+            all = has(end - 1);
+            if all {
+                length = end;
+                self.piece = LARGEST_PIECE.min(self.piece * 2);
             }
-            length = end;
+        }
+        if !all {
+            self.piece = PIECE;
         }
         length
     }
