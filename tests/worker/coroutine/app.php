@@ -1,6 +1,6 @@
 <?php
 
-// For tests/e2e/tests/coroutine: requests that meet, wait for each other, and end in every way, while others
+// For the tests in tests/e2e/tests/coroutine: requests that meet, wait for each other, and end in every way, while others
 // are in the same process. A request tells that it is there by a file `in-ID`, which holds its process id, and
 // waits for files, in the folder that `dir` names.
 
