@@ -78,13 +78,29 @@ static bool has_breaks(const zend_string *text)
 		   memchr(ZSTR_VAL(text), '\0', ZSTR_LEN(text));
 }
 
+/* The hub's URL or one below it. The hub looks once more, at what `.`, `..` and escapes come to. No NUL is in it. */
+static bool is_reserved(const zend_string *topic)
+{
+	const char *path = ZSTR_VAL(topic);
+	const char *end = path + strcspn(path, "?#");
+	const char *scheme_end = strstr(path, "://");
+	if (scheme_end && scheme_end < end) {
+		path = strchr(scheme_end + 3, '/');
+	} else if (path[0] == '/' && path[1] == '/') {
+		path = strchr(path + 2, '/');
+	}
+	size_t size = sizeof(hub_path) - 1;
+	return path && path < end && (size_t)(end - path) >= size && memcmp(path, hub_path, size) == 0 &&
+		   (path + size == end || path[size] == '/');
+}
+
 static bool check_topic(const zend_string *topic)
 {
 	if (!is_utf8(topic) || has_controls(topic)) {
 		zend_argument_value_error(1, "must be UTF-8 without control characters");
 		return false;
 	}
-	if (zend_memnstr(ZSTR_VAL(topic), hub_path, sizeof(hub_path) - 1, ZSTR_VAL(topic) + ZSTR_LEN(topic))) {
+	if (is_reserved(topic)) {
 		zend_argument_value_error(1, "must not be below %s: such topics are the hub's own", hub_path);
 		return false;
 	}

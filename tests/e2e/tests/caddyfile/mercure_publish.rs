@@ -224,7 +224,32 @@ fn publishes(worker: Option<&str>) {
     ] {
         assert_eq!(site.run(&format!("{call};")), error, "{call}");
     }
-    // None of them came, and a byte that is not UTF-8 is replaced.
+    for topic in [
+        "/.well-known/mercure",
+        "//a/.well-known/mercure/",
+        "http://a/.well-known/mercure?x#y",
+    ] {
+        let said = site.run(&format!("mercure_publish('{topic}');"));
+        assert!(
+            said.contains("such topics are the hub's own"),
+            "{topic}: {said}"
+        );
+    }
+    // What only resembles the hub's path is anybody's, as for those who publish by POST.
+    for topic in [
+        "/.well-known/mercurex",
+        "https://a/books/.well-known/mercure",
+        "https://a?x=/.well-known/mercure",
+        "https://.well-known/mercure",
+        "mercure",
+    ] {
+        site.run(&format!("mercure_publish('{topic}', '{topic}', id: 'i');"));
+        assert_eq!(
+            until(&mut reader, topic),
+            format!("id: i\ndata: {topic}\n\n")
+        );
+    }
+    // None of those before came, and a byte that is not UTF-8 is replaced.
     site.run("mercure_publish('t', \"\\xffend\", id: 'é');");
     assert_eq!(
         until(&mut reader, "\u{fffd}end"),
