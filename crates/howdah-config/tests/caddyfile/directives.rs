@@ -1,6 +1,6 @@
 //! What each directive means.
 
-use crate::common::{config, handler, matcher, path_and, placeholder, routes, text};
+use crate::common::{config, errors, handler, matcher, path_and, placeholder, routes, text};
 use howdah_config::model::{
     AccessLog, Compression, ContentCoding, Encode, FileServer, Handler, HeaderChange, LineFormat,
     LogFormat, Matcher, Part, PhpScript, PhpServer, Placeholder, Route, Status, Template, TryFiles,
@@ -658,7 +658,7 @@ fn matchers_of_a_block_stay_in_it() {
         panic!("{routes:?}")
     };
     assert_eq!(chain[1].matcher, Some(paths("/b")));
-    let errors = crate::common::errors(":80 {\nhandle {\n@b path /b\n}\nrespond @b b\n}");
+    let errors = errors(":80 {\nhandle {\n@b path /b\n}\nrespond @b b\n}");
     assert_eq!(
         errors,
         ["Caddyfile:5:9: the matcher `@b` is not defined; define it in this site: `@b path /…`"]

@@ -235,7 +235,7 @@ fn imports_that_multiply_are_stopped() {
         text.extend(["(s", &level.to_string(), ") {\n", &import, &import, "}\n"]);
     }
     text.push_str(":80 {\n\timport s29\n}\n");
-    let errors = crate::common::errors(&text);
+    let errors = errors(&text);
     assert!(
         errors[0].contains("imports bring more than 200000 words"),
         "{errors:?}"

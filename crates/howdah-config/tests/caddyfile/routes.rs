@@ -1,6 +1,6 @@
 //! `order`, `map`, `forward_auth`, `handle_errors` in blocks, and what `handle_response` copies.
 
-use crate::common::{config, handler, placeholder, routes, text};
+use crate::common::{config, full, handler, placeholder, routes, text};
 use howdah_config::model::{
     CopyHeaders, ForwardAuth, Handler, HeaderChange, InterceptAction, Map, MapInput, MapOutput,
     MapPart, Matcher, Part, Placeholder, Status, Template, Upstream,
@@ -67,7 +67,7 @@ fn order_moves_directives() {
 #[test]
 fn an_order_of_what_has_no_effect_has_none() {
     let text = "{\norder vulcain after reverse_proxy\n}\n:80 {\n}\n";
-    let parsed = crate::common::full(text).unwrap_or_else(|errors| panic!("{errors}"));
+    let parsed = full(text).unwrap_or_else(|errors| panic!("{errors}"));
     assert_eq!(parsed.warnings.len(), 1, "{:?}", parsed.warnings);
 }
 

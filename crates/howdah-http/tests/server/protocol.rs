@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering::SeqCst;
 
-use crate::support::{Harness, php_site};
+use crate::support::{Harness, php_site, wait_until};
 
 fn start() -> (tempfile::TempDir, Harness) {
     let directory = tempfile::tempdir().unwrap();
@@ -357,11 +357,11 @@ fn head_runs_the_application_to_its_end() {
     client.write(b"GET /echo.php HTTP/1.1\r\nHost: a\r\n\r\n");
     assert_eq!(client.reply(true).value("method"), "GET");
     // Only the two whose bodies wait for the gate are not over.
-    crate::support::wait_until("two responses are over", || {
+    wait_until("two responses are over", || {
         harness.seen.dropped.load(SeqCst) == 2
     });
     harness.seen.open_gate();
-    crate::support::wait_until("all responses are over", || {
+    wait_until("all responses are over", || {
         harness.seen.dropped.load(SeqCst) == 4
     });
 }
@@ -395,7 +395,7 @@ fn what_is_flushed_arrives_at_once() {
     assert_eq!(harness.server.stats().in_flight(), 1);
     harness.seen.open_gate();
     client.read_until(b"second\r\n0\r\n\r\n");
-    crate::support::wait_until("it is counted", || harness.server.stats().in_flight() == 0);
+    wait_until("it is counted", || harness.server.stats().in_flight() == 0);
 }
 
 #[test]
@@ -413,7 +413,7 @@ fn an_application_that_fails_harms_its_connection_alone() {
     client.write(b"GET /echo.php?mode=panic HTTP/1.1\r\nHost: a\r\n\r\n");
     assert!(client.is_closed());
     assert_eq!(harness.get("/echo.php").status, 200);
-    crate::support::wait_until("all is counted", || harness.server.stats().in_flight() == 0);
+    wait_until("all is counted", || harness.server.stats().in_flight() == 0);
     assert_eq!(harness.server.stats().requests(), 3);
 }
 
@@ -422,10 +422,10 @@ fn a_client_that_leaves_is_noticed() {
     let (_directory, harness) = start();
     let mut client = harness.connect();
     client.write(b"GET /echo.php?mode=hang HTTP/1.1\r\nHost: a\r\n\r\n");
-    crate::support::wait_until("it runs", || harness.seen.calls.load(SeqCst) == 1);
+    wait_until("it runs", || harness.seen.calls.load(SeqCst) == 1);
     drop(client);
-    crate::support::wait_until("it is dropped", || harness.seen.dropped.load(SeqCst) == 1);
-    crate::support::wait_until("nothing is open", || {
+    wait_until("it is dropped", || harness.seen.dropped.load(SeqCst) == 1);
+    wait_until("nothing is open", || {
         harness.server.stats().connections() == 0
     });
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::support::{Harness, config, php_site, root, route, site};
+use crate::support::{Harness, config, php_site, root, route, site, wait_until};
 use howdah_config::model::{
     Address, Config, FileServer, Handler, HeaderChange, Matcher, Part, PhpScript, PhpServer,
     Placeholder, Route, Status, Template, TryFiles, TryPolicy,
@@ -176,7 +176,7 @@ fn the_root_is_resolved_and_followed_when_it_moves() {
     );
     std::os::unix::fs::symlink(base.join("two"), base.join("next")).unwrap();
     fs::rename(base.join("next"), &current).unwrap();
-    crate::support::wait_until("the new release is served", || {
+    wait_until("the new release is served", || {
         harness.get("/").value("root") == base.join("two").to_str().unwrap()
     });
 }
