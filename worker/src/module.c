@@ -10,6 +10,8 @@
 #include "connections.h"
 #include "coroutine/clients.h"
 #include "coroutine/api.h"
+#include "echo.h"
+#include "escape.h"
 #include "functions.h"
 #include "getenv.h"
 #include "request.h"
@@ -89,6 +91,8 @@ int howdah_module_startup(sapi_module_struct *sapi)
 		}
 		howdah_functions_wrap();
 		howdah_getenv_wrap();
+		howdah_escape_wrap();
+		howdah_echo_wrap();
 	}
 	return result;
 }

@@ -1,0 +1,39 @@
+/*
+ * See echo.h.
+ *
+ * Rules: only a piece that the innermost buffer has room for is written here, as php_output_handler_append() in PHP's
+ * main/output.c would do it; what makes a buffer grow, or is enough for its callback, is PHP's.
+ */
+#include "echo.h"
+
+#include <php.h>
+
+#include <main/php_output.h>
+
+static zend_write_func_t original;
+
+static size_t append_or_write(const char *text, size_t size)
+{
+	php_output_handler *buffer = OG(active);
+	if (UNEXPECTED(!buffer || OG(running) || !(OG(flags) & PHP_OUTPUT_ACTIVATED) ||
+				   (buffer->flags & PHP_OUTPUT_HANDLER_DISABLED) || size == 0)) {
+		return original(text, size);
+	}
+	size_t used = buffer->buffer.used;
+	bool has_room = size < buffer->buffer.size - used;
+	/* With a chunk size the callback runs as soon as there is as much. */
+	bool fills_chunk = buffer->size && used + size >= buffer->size;
+	if (UNEXPECTED(!has_room || fills_chunk)) {
+		return original(text, size);
+	}
+	memcpy(buffer->buffer.data + used, text, size);
+	buffer->buffer.used = used + size;
+	OG(flags) |= PHP_OUTPUT_WRITTEN;
+	return size;
+}
+
+void howdah_echo_wrap(void)
+{
+	original = zend_write;
+	zend_write = append_or_write;
+}
