@@ -18,11 +18,14 @@ NOT_MEASURED = "not measured"
 
 @dataclass(frozen=True)
 class Finding:
-    """One measurement of a target: where, the figure as text, and whether it is enough."""
+    """One measurement of a target: where, the figure as text, and whether it is enough.
+
+    `reached` is None for a load that the target is not about: shown, and not judged.
+    """
 
     where: str
     text: str
-    reached: bool
+    reached: bool | None
 
 
 @dataclass(frozen=True)
@@ -73,12 +76,10 @@ def goal_table(
     rows = []
     for target in goals:
         found = [(label, each) for label, one in named if (each := target.measure(one))]
-        if found:
-            measured = measured_text(found)
-            reached = all(one.reached for _, findings in found for one in findings)
-            verdict = words[0] if reached else words[1]
-        else:
-            measured, verdict = f"needs {target.needs}", NOT_MEASURED
+        reached = [one.reached for _, findings in found for one in findings]
+        judged = [one for one in reached if one is not None]
+        verdict = words[not all(judged)] if judged else NOT_MEASURED
+        measured = measured_text(found) if found else f"needs {target.needs}"
         rows.append((target.work, verdict, f"wanted {target.wanted}", measured))
     # What was measured comes first.
     rows.sort(key=lambda row: row[1] == NOT_MEASURED)

@@ -1,7 +1,8 @@
 """What Howdah holds itself to, as ratios, and whether a run met it.
 
 A target is met when the median of the ratios of the rounds reaches it at every number of
-connections in every run that measured it; `report --with` brings these runs together.
+connections that it is about in every run that measured it; `report --with` brings these runs
+together.
 """
 
 from __future__ import annotations
@@ -44,16 +45,28 @@ STORES = {
     "mariadb": "A handler with MariaDB",
     "redis": "A handler with Redis",
 }
+# What hello world is held to against nginx was set at 32 and 64 connections: below, waking
+# processes takes more time than requests (docs/adr/0010-hello-world-is-judged-under-load.md).
+BUSY_CONNECTIONS = 32
 LARGEST_OVER_LOOP = 1.05
 LARGEST_OVER_ALONE = 1.5
 LARGEST_WORKER_MIB = 3.0
 LARGEST_REPLACEMENT_MS = 5.0
 
 
-def against(
-    subject: str, others: tuple[str, ...], case: str, at_least: float, kind: str = "ratio"
+def against(  # noqa: PLR0913, one for each part of the target
+    subject: str,
+    others: tuple[str, ...],
+    case: str,
+    at_least: float,
+    *,
+    kind: str = "ratio",
+    from_connections: int = 0,
 ) -> Callable[[Run], list[Finding]]:
-    """A ratio to the best of several servers; `kind` is `ratio` or `cpu_ratio`."""
+    """A ratio to the best of several servers; `kind` is `ratio` or `cpu_ratio`.
+
+    With fewer than `from_connections` it is shown and not judged.
+    """
 
     def measure(run: Run) -> list[Finding]:
         if subject not in run.peers or case not in run.cases:
@@ -71,7 +84,8 @@ def against(
             ]
             if ratios:
                 worst = min(ratios, key=lambda ratio: ratio.median)
-                reached = worst.median >= at_least
+                judged = connections >= from_connections
+                reached = worst.median >= at_least if judged else None
                 found.append(Finding(f"{connections} connections", figures.ratio(worst), reached))
         return found
 
@@ -143,17 +157,20 @@ def replacements(run: Run) -> list[Finding]:
 
 def targets() -> Iterator[Target]:
     """All of them."""
-    hello = "Hello world, classic, against nginx + php-fpm"
-    basic = "howdah and nginx-fpm in the case hello"
-    yield Target(f"{hello}: req/s", "4x", basic, against(CLASSIC, (NGINX,), "hello", 4))
-    cpu = against(CLASSIC, (NGINX,), "hello", 4, "cpu_ratio")
-    yield Target(f"{hello}: CPU per request, times less", "4x", basic, cpu)
-    yield Target(
-        "Hello world, worker, against nginx + php-fpm: req/s",
-        "4.5x",
-        "howdah-worker and nginx-fpm in the case hello",
-        against(WORKER, (NGINX,), "hello", 4.5),
-    )
+    busy = f"from {BUSY_CONNECTIONS} connections on"
+    for subject, mode, at_least, kind, what in (
+        (CLASSIC, "classic", 4, "ratio", "req/s"),
+        (CLASSIC, "classic", 4, "cpu_ratio", "CPU per request, times less"),
+        (WORKER, "worker", 4.5, "ratio", "req/s"),
+    ):
+        yield Target(
+            f"Hello world, {mode}, against nginx + php-fpm: {what}",
+            f"{at_least:g}x {busy}",
+            f"{subject} and nginx-fpm in the case hello, {busy}",
+            against(
+                subject, (NGINX,), "hello", at_least, kind=kind, from_connections=BUSY_CONNECTIONS
+            ),
+        )
     yield Target(
         "Hello world, worker, against Swoole's own handler: req/s",
         "1.3x",
@@ -243,7 +260,8 @@ def of_worker(case: str, words: str, over_nginx: float) -> Iterator[Target]:
 
 ABOUT = (
     "What Howdah holds itself to, as ratios side by side in one run. Met means that the median "
-    "reaches it at every load in every run that measured it: the worst figure decides."
+    "reaches it at every load that it is about in every run that measured it: the worst figure "
+    "decides."
 )
 
 

@@ -18,10 +18,13 @@ SPEED = "Hello world, classic, against nginx + php-fpm: req/s"
 
 
 def made(howdah: int, title: str = "", *more: Run, started: str = "2026-01-02T03:04:05") -> Run:
-    """A run with one round, where nginx answers a thousand times."""
+    """A run with one round at 32 connections, where nginx answers a thousand times."""
     facts = {**info(NAMES), "complete": True, "started": started}
-    facts["options"]["title"] = title
-    samples = [sample("howdah", 1, howdah), sample("nginx-fpm", 1, 1000)]
+    facts["options"].update(title=title, connections=[32])
+    samples = [
+        replace(sample(peer, 1, answers), connections=32)
+        for peer, answers in (("howdah", howdah), ("nginx-fpm", 1000))
+    ]
     return Run(Path("nowhere"), facts, samples, [], more=list(more))
 
 
@@ -50,7 +53,24 @@ class SeveralRunsTest(unittest.TestCase):
     def test_a_run_that_did_not_measure_it_has_no_line(self) -> None:
         other = replace(made(3900, "Files"), samples=[])
         self.assertEqual(row(made(4000, "", other)), row(made(4000)))
-        self.assertEqual(row(made(4000))[1], "**4.00x** (4.00–4.00) at 8 connections")
+        self.assertEqual(row(made(4000))[1], "**4.00x** (4.00–4.00) at 32 connections")
+
+    def test_a_load_that_it_is_not_about_is_shown_and_not_judged(self) -> None:
+        def at(connections: list[int], speeds: list[int]) -> Run:
+            run = made(0)
+            run.info["options"]["connections"] = connections
+            samples = [
+                replace(sample(peer, 1, answers), connections=load_)
+                for load_, speed in zip(connections, speeds, strict=True)
+                for peer, answers in (("howdah", speed), ("nginx-fpm", 1000))
+            ]
+            return replace(run, samples=samples)
+
+        few = "**3.90x** (3.90–3.90) at 8 connections"
+        self.assertEqual(row(at([8], [3900])), ("not measured", few))
+        many = "**4.00x** (4.00–4.00) at 32 connections"
+        self.assertEqual(row(at([8, 32], [3900, 4000])), ("met", f"{few}; {many}"))
+        self.assertEqual(row(at([8, 32], [4000, 3900]))[0], "**missed**")
 
     def test_runs_of_the_same_name_are_told_apart(self) -> None:
         twice = [made(4000, "Cases", started=f"2026-01-0{day}T03:04:05") for day in (2, 3)]
@@ -62,8 +82,8 @@ class SeveralRunsTest(unittest.TestCase):
 
     def test_each_run_has_a_line_in_both_reports(self) -> None:
         run = made(4000, "", made(3900, "Compression"))
-        self.assertIn("at 8 connections<br>Compression: **3.90x**", markdown_report(run))
-        self.assertIn("at 8 connections<br>Compression: <b>3.90x</b>", html_report(run))
+        self.assertIn("at 32 connections<br>Compression: **3.90x**", markdown_report(run))
+        self.assertIn("at 32 connections<br>Compression: <b>3.90x</b>", html_report(run))
 
     def test_findings_of_others_are_judged_by_all_runs_too(self) -> None:
         names = info({"apache-prefork": "Apache", "nginx-fpm": "nginx"})["peers"]

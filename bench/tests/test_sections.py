@@ -214,16 +214,20 @@ class TargetTest(unittest.TestCase):
         return {row[0]: row[1] for row in targets.table(run).rows}
 
     def test_the_median_decides_and_what_is_absent_is_not_measured(self) -> None:
-        run = made(three_rounds(), [])
-        found = self.verdicts(run)
+        def under_load(samples: list[Sample]) -> Run:
+            options = {**info(NAMES)["options"], "connections": [32]}
+            return made(samples, [], options=options)
+
+        rounds = [replace(one, connections=32) for one in three_rounds()]
+        found = self.verdicts(under_load(rounds))
         speed = "Hello world, classic, against nginx + php-fpm: req/s"
         self.assertEqual(found[speed], "met")
         self.assertEqual(next(iter(found)), speed)
         slower = [
             replace(one, load=load(one.load.requests - 1)) if one.peer == "howdah" else one
-            for one in three_rounds()
+            for one in rounds
         ]
-        self.assertEqual(self.verdicts(made(slower, []))[speed], "**missed**")
+        self.assertEqual(self.verdicts(under_load(slower))[speed], "**missed**")
         swoole = "Hello world, worker, against Swoole's own handler: req/s"
         self.assertEqual(found[swoole], "not measured")
 
