@@ -8,21 +8,24 @@ use howdah_tests::tls::Authority;
 use tempfile::TempDir;
 
 /// Hints at its style sheet, waits until the browser has asked for that if it is one that heeds hints, and
-/// answers. Its `load` event waits for an image that comes when the page has shown what the hub sent, so the
+/// answers, also when it does not. Its `load` event waits for an image that comes when the page has shown what the hub sent, so the
 /// browser's document has that in it.
 const PAGE: &str = r#"<?php
 $gate = $_GET['gate'];
 header("Link: </style.php?gate=$gate>; rel=preload; as=style");
 headers_send(103);
+$heeded = 'not';
 if (isset($_GET['heeds'])) {
-    fgetc(fopen("$gate.hint.open", 'r'));
+    $asked = [fopen("$gate.hint.open", 'r')];
+    $none = null;
+    $heeded = stream_select($asked, $none, $none, 10) ? 'heeded' : 'ignored';
 }
 ?>
 <!doctype html>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="/style.php?gate=<?= $gate ?>">
 <p id="php"><?= $_SERVER['SERVER_PROTOCOL'] ?></p>
-<p id="browser"></p><p id="style"></p><p id="sent"></p><p id="got"></p>
+<p id="hints"><?= $heeded ?></p><p id="browser"></p><p id="style"></p><p id="sent"></p><p id="got"></p>
 <script>
 const show = (id, text) => document.getElementById(id).textContent = text;
 const source = new EventSource('/.well-known/mercure?topic=' + encodeURIComponent('https://a.test/books/{id}'));
@@ -113,6 +116,19 @@ impl Site {
     }
 }
 
+/// A visit in which the browser heeded the hints. Chromium passes them by when they come before it is ready for them, which
+/// on a busy machine one of some sixty does: then it is asked again.
+fn heeding(start: impl Fn() -> Option<Site>) -> Option<Visit> {
+    const ATTEMPTS: usize = 4;
+    for _ in 0..ATTEMPTS {
+        let visit = start()?.visit("&heeds");
+        if visit.text("hints") != Some("ignored") {
+            return Some(visit);
+        }
+    }
+    panic!("hints were ignored {ATTEMPTS} times");
+}
+
 /// What PHP and the browser take the protocol for, and what both know of the event.
 #[track_caller]
 fn assert_document(visit: &Visit, php: &str, browser: &str) {
@@ -153,10 +169,9 @@ fn over_http1() {
 
 #[test]
 fn over_http2() {
-    let Some(site) = Site::start("https") else {
+    let Some(visit) = heeding(|| Site::start("https")) else {
         return;
     };
-    let visit = site.visit("&heeds");
     assert_document(&visit, "HTTP/2.0", "h2");
     assert_logged(&visit, HINT, &["103", "rel=preload"]);
     let sent = "HTTP_TRANSACTION_HTTP2_SEND_REQUEST_HEADERS";
@@ -165,11 +180,14 @@ fn over_http2() {
 
 #[test]
 fn over_http3() {
-    let Some(mut site) = Site::start("https") else {
+    let over_http3 = || {
+        let mut site = Site::start("https")?;
+        site.browser = site.browser.over_http3(site.server.address());
+        Some(site)
+    };
+    let Some(visit) = heeding(over_http3) else {
         return;
     };
-    site.browser = site.browser.over_http3(site.server.address());
-    let visit = site.visit("&heeds");
     assert_document(&visit, "HTTP/3.0", "h3");
     assert_logged(&visit, HINT, &["103", "rel=preload"]);
     let sent = "HTTP_TRANSACTION_QUIC_SEND_REQUEST_HEADERS";
