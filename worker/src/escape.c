@@ -9,7 +9,6 @@
 
 #include <php.h>
 
-#include <SAPI.h>
 #include <ext/standard/html.h>
 
 #include "internal.h"
@@ -94,13 +93,6 @@ static bool is_utf8(const char *name, size_t size)
 	return size == 5 && zend_binary_strcasecmp(name, size, "UTF-8", 5) == 0;
 }
 
-/* Of a call that names no character set, or null. */
-static bool default_is_utf8(void)
-{
-	const char *name = PG(internal_encoding) && *PG(internal_encoding) ? PG(internal_encoding) : SG(default_charset);
-	return name && is_utf8(name, strlen(name));
-}
-
 /* Whether the arguments are of the types that PHP declares, and ask for nothing that changes plain text. */
 static bool are_usual(zend_execute_data *execute_data)
 {
@@ -115,8 +107,8 @@ static bool are_usual(zend_execute_data *execute_data)
 		}
 	}
 	if (count == 4) {
-		zend_uchar double_encode = Z_TYPE_P(ZEND_CALL_ARG(execute_data, 4));
-		if (double_encode != IS_TRUE && double_encode != IS_FALSE) {
+		const zval *double_encode = ZEND_CALL_ARG(execute_data, 4);
+		if (Z_TYPE_P(double_encode) != IS_TRUE && Z_TYPE_P(double_encode) != IS_FALSE) {
 			return false;
 		}
 	}
@@ -124,7 +116,11 @@ static bool are_usual(zend_execute_data *execute_data)
 	if (charset && Z_TYPE_P(charset) == IS_STRING) {
 		return is_utf8(Z_STRVAL_P(charset), Z_STRLEN_P(charset));
 	}
-	return (!charset || Z_TYPE_P(charset) == IS_NULL) && default_is_utf8();
+	if (charset && Z_TYPE_P(charset) != IS_NULL) {
+		return false;
+	}
+	const char *usual = php_get_internal_encoding();
+	return is_utf8(usual, strlen(usual));
 }
 
 static ZEND_NAMED_FUNCTION(htmlspecialchars_wrapper)
