@@ -10,21 +10,19 @@
 
 #include <main/php_output.h>
 
-static zend_write_func_t original;
-
 static size_t append_or_write(const char *text, size_t size)
 {
 	php_output_handler *buffer = OG(active);
 	if (UNEXPECTED(!buffer || OG(running) || !(OG(flags) & PHP_OUTPUT_ACTIVATED) ||
 				   (buffer->flags & PHP_OUTPUT_HANDLER_DISABLED) || size == 0)) {
-		return original(text, size);
+		return php_output_write(text, size);
 	}
 	size_t used = buffer->buffer.used;
 	bool has_room = size < buffer->buffer.size - used;
 	/* With a chunk size the callback runs as soon as there is as much. */
 	bool fills_chunk = buffer->size && used + size >= buffer->size;
 	if (UNEXPECTED(!has_room || fills_chunk)) {
-		return original(text, size);
+		return php_output_write(text, size);
 	}
 	memcpy(buffer->buffer.data + used, text, size);
 	buffer->buffer.used = used + size;
@@ -34,6 +32,7 @@ static size_t append_or_write(const char *text, size_t size)
 
 void howdah_echo_wrap(void)
 {
-	original = zend_write;
-	zend_write = append_or_write;
+	if (zend_write == php_output_write) { /* else an extension stands there, to see each piece */
+		zend_write = append_or_write;
+	}
 }
