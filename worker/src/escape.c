@@ -1,9 +1,9 @@
 /*
  * See escape.h.
  *
- * Rules: only text that comes back as it is, is answered here: well-formed UTF-8 (The Unicode Standard, table 3-7, which
- * is what PHP's html.c accepts) without a character that any combination of flags escapes. All else is PHP's,
- * also what is wrong with the arguments, other character sets and ENT_DISALLOWED.
+ * Rules: only text that comes back as it is, is answered here: what PHP itself takes for well-formed UTF-8, without a
+ * character that any combination of flags escapes. All else is PHP's, also what is wrong with the arguments, other
+ * character sets and ENT_DISALLOWED.
  */
 #include "escape.h"
 
@@ -15,80 +15,28 @@
 
 static zif_handler original;
 
-/* What a byte is in UTF-8. SPECIAL: PHP is to look at the whole text. */
-enum kind { PLAIN, SPECIAL, TWO, THREE, FOUR };
+static const bool is_special[128] = {['"'] = true, ['&'] = true, ['\''] = true, ['<'] = true, ['>'] = true};
 
-static const unsigned char kinds[256] = {
-	['"'] = SPECIAL,
-	['&'] = SPECIAL,
-	['\''] = SPECIAL,
-	['<'] = SPECIAL,
-	['>'] = SPECIAL,
-	[0x80 ... 0xc1] = SPECIAL,
-	[0xc2 ... 0xdf] = TWO,
-	[0xe0 ... 0xef] = THREE,
-	[0xf0 ... 0xf4] = FOUR,
-	[0xf5 ... 0xff] = SPECIAL,
-};
-
-static bool continues(unsigned char byte)
-{
-	return (byte & 0xc0) == 0x80;
-}
-
-/* Whether a character of several bytes begins well: its second byte tells too long forms, surrogates and what is
- * beyond U+10FFFF. */
-static bool is_second(unsigned char first, unsigned char second)
-{
-	switch (first) {
-		case 0xe0:
-			return second >= 0xa0 && second <= 0xbf;
-		case 0xed:
-			return second >= 0x80 && second <= 0x9f;
-		case 0xf0:
-			return second >= 0x90 && second <= 0xbf;
-		case 0xf4:
-			return second >= 0x80 && second <= 0x8f;
-		default:
-			return continues(second);
-	}
-}
-
-/* Strings of PHP end with a NUL, which continues no character. */
 static bool is_plain(const zend_string *text)
 {
-	const unsigned char *at = (const unsigned char *)ZSTR_VAL(text), *end = at + ZSTR_LEN(text);
-	while (at < end) {
-		switch (kinds[*at]) {
-			case PLAIN:
-				at++;
-				break;
-			case TWO:
-				if (!continues(at[1])) {
-					return false;
-				}
-				at += 2;
-				break;
-			case THREE:
-				if (!is_second(at[0], at[1]) || !continues(at[2])) {
-					return false;
-				}
-				at += 3;
-				break;
-			case FOUR:
-				if (!is_second(at[0], at[1]) || !continues(at[2]) || !continues(at[3])) {
-					return false;
-				}
-				at += 4;
-				break;
-			default:
+	const unsigned char *bytes = (const unsigned char *)ZSTR_VAL(text);
+	for (size_t at = 0; at < ZSTR_LEN(text);) {
+		if (bytes[at] >= 0x80) {
+			zend_result status = SUCCESS;
+			(void)php_next_utf8_char(bytes, ZSTR_LEN(text), &at, &status);
+			if (status != SUCCESS) {
 				return false;
+			}
+		} else if (is_special[bytes[at]]) {
+			return false;
+		} else {
+			at++;
 		}
 	}
 	return true;
 }
 
-static bool is_utf8(const char *name, size_t size)
+static bool names_utf8(const char *name, size_t size)
 {
 	return size == 5 && zend_binary_strcasecmp(name, size, "UTF-8", 5) == 0;
 }
@@ -113,14 +61,11 @@ static bool are_usual(zend_execute_data *execute_data)
 		}
 	}
 	const zval *charset = count >= 3 ? ZEND_CALL_ARG(execute_data, 3) : NULL;
-	if (charset && Z_TYPE_P(charset) == IS_STRING) {
-		return is_utf8(Z_STRVAL_P(charset), Z_STRLEN_P(charset));
+	if (!charset || Z_TYPE_P(charset) == IS_NULL) {
+		const char *usual = php_get_internal_encoding();
+		return names_utf8(usual, strlen(usual));
 	}
-	if (charset && Z_TYPE_P(charset) != IS_NULL) {
-		return false;
-	}
-	const char *usual = php_get_internal_encoding();
-	return is_utf8(usual, strlen(usual));
+	return Z_TYPE_P(charset) == IS_STRING && names_utf8(Z_STRVAL_P(charset), Z_STRLEN_P(charset));
 }
 
 static ZEND_NAMED_FUNCTION(htmlspecialchars_wrapper)
