@@ -10,22 +10,24 @@ from typing import Any
 from bench.harness import coroutines, goals, known, targets
 from bench.harness.report_html import html_report
 from bench.harness.report_markdown import markdown_report
-from bench.harness.results import Run
+from bench.harness.results import Run, Sample
 from bench.tests.fixtures import info, load, sample, three_rounds
 
 NAMES = {"howdah": "Howdah", "nginx-fpm": "nginx + php-fpm"}
 SPEED = "Hello world, classic, against nginx + php-fpm: req/s"
 
 
+def beside(howdah: int, connections: int) -> list[Sample]:
+    """A round of both with so many connections, where nginx answers a thousand times."""
+    answers = (("howdah", howdah), ("nginx-fpm", 1000))
+    return [replace(sample(peer, 1, count), connections=connections) for peer, count in answers]
+
+
 def made(howdah: int, title: str = "", *more: Run, started: str = "2026-01-02T03:04:05") -> Run:
-    """A run with one round at 32 connections, where nginx answers a thousand times."""
+    """A run with one round at 32 connections."""
     facts = {**info(NAMES), "complete": True, "started": started}
     facts["options"].update(title=title, connections=[32])
-    samples = [
-        replace(sample(peer, 1, answers), connections=32)
-        for peer, answers in (("howdah", howdah), ("nginx-fpm", 1000))
-    ]
-    return Run(Path("nowhere"), facts, samples, [], more=list(more))
+    return Run(Path("nowhere"), facts, beside(howdah, 32), [], more=list(more))
 
 
 def row(run: Run, work: str = SPEED) -> tuple[str, str]:
@@ -59,12 +61,8 @@ class SeveralRunsTest(unittest.TestCase):
         def at(connections: list[int], speeds: list[int]) -> Run:
             run = made(0)
             run.info["options"]["connections"] = connections
-            samples = [
-                replace(sample(peer, 1, answers), connections=load_)
-                for load_, speed in zip(connections, speeds, strict=True)
-                for peer, answers in (("howdah", speed), ("nginx-fpm", 1000))
-            ]
-            return replace(run, samples=samples)
+            both = (beside(*one) for one in zip(speeds, connections, strict=True))
+            return replace(run, samples=[one for each in both for one in each])
 
         few = "**3.90x** (3.90–3.90) at 8 connections"
         self.assertEqual(row(at([8], [3900])), ("not measured", few))
