@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench.faults import replacement
+from bench.faults import replacement, under_load
 from bench.faults.injectors import IdleConnections
 from bench.faults.report import faults_report
 from bench.faults.scenarios import SCENARIOS, Scenario, Sizes
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import argparse
 
     from bench.faults.replacement import Replacement
+    from bench.faults.under_load import UnderLoad
     from bench.harness.peers import Peer
 
 SITE = Path(__file__).with_name("site")
@@ -163,12 +164,32 @@ def measure_replacements(
     return found, failures
 
 
+def measure_under_load(
+    peers: list[Peer], arguments: argparse.Namespace, temporary: Path, progress: Progress
+) -> tuple[list[UnderLoad], list[str]]:
+    """Those that can lose a worker with every request, and what went wrong."""
+    found: list[UnderLoad] = []
+    failures = []
+    for peer in peers:
+        words = f"{replacement.NAME} under load  {peer.name}"
+        progress.doing(words)
+        try:
+            folder = temporary / f"{replacement.NAME}-load-{peer.name}"
+            found += under_load.measure_peer(peer, arguments, folder)
+            progress.step(words)
+        except (BenchError, OSError) as error:
+            failures.append(f"{replacement.NAME} under load, {peer.name}: {error}")
+            progress.step(failures[-1])
+    return found, failures
+
+
 def measure_faults(arguments: argparse.Namespace, folder: Path) -> int:
     """The whole command; prints the table and leaves it with the raw data in `folder`."""
     scenarios, replaces = choose(arguments.fault)
     names = arguments.peer or without(DEFAULT_PEERS, absent_peers())
     peers = choose_peers(names) if scenarios else []
     replacing = replacing_peers(arguments.peer) if replaces else []
+    loaded = [peer for peer in replacing if under_load.takes_part(peer)]
     if not peers and not replacing:
         raise BenchError("none of these peers has a worker mode")
     sizes = Sizes(arguments.workers, arguments.idle_connections, arguments.flood_clients)
@@ -188,7 +209,8 @@ def measure_faults(arguments: argparse.Namespace, folder: Path) -> int:
     }
     results: list[FaultResult] = []
     replacements: list[Replacement] = []
-    progress = Progress(len(scenarios) * len(peers) + len(replacing))
+    under: list[UnderLoad] = []
+    progress = Progress(len(scenarios) * len(peers) + len(replacing) + len(loaded))
     interrupted = False
     with tempfile.TemporaryDirectory(prefix="howdah-faults-") as temporary:
         try:
@@ -207,6 +229,8 @@ def measure_faults(arguments: argparse.Namespace, folder: Path) -> int:
                 replacing, arguments, Path(temporary), progress
             )
             info["failures"] += failures
+            under, failures = measure_under_load(loaded, arguments, Path(temporary), progress)
+            info["failures"] += failures
         except KeyboardInterrupt:
             interrupted = True
             info["failures"].append("interrupted: the rest was not measured")
@@ -214,6 +238,7 @@ def measure_faults(arguments: argparse.Namespace, folder: Path) -> int:
         **info,
         "results": [result.as_dict() for result in results],
         "replacements": [result.as_dict() for result in replacements],
+        "under_load": [result.as_dict() for result in under],
     }
     (folder / "faults.json").write_text(json.dumps(document, indent=2) + "\n")
     text = faults_report(document)

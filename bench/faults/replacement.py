@@ -217,6 +217,18 @@ def candidates() -> list[Peer]:
     return sorted(found, key=lambda peer: not peer.ours)
 
 
+def install(site: Path) -> dict[str, str]:
+    """Copies the application to `site`; the values that configuration files of peers may name."""
+    shutil.copytree(SITE, site)
+    shutil.copytree(cases.CONTRACTS, site / "contracts")
+    (site / "public").mkdir()
+    return {
+        **plain_site(site / "public"),
+        "worker_script": str(site / "contracts/frankenphp.php"),
+        "contracts": str(site / "contracts"),
+    }
+
+
 def measure_peer(peer: Peer, arguments: argparse.Namespace, folder: Path) -> list[Replacement]:
     """One server in all ways, each on a fresh start; one that is not installed says so, once."""
     found = []
@@ -224,15 +236,7 @@ def measure_peer(peer: Peer, arguments: argparse.Namespace, folder: Path) -> lis
         reason = "it is not installed; `python3 -m bench list` says what it needs"
         return [Replacement(peer.name, ANY, [], 0.0, 0, {}, reason)]
     for way in WAYS:
-        site = folder / way / "site"
-        shutil.copytree(SITE, site)
-        shutil.copytree(cases.CONTRACTS, site / "contracts")
-        (site / "public").mkdir()
-        values = {
-            **plain_site(site / "public"),
-            "worker_script": str(site / "contracts/frankenphp.php"),
-            "contracts": str(site / "contracts"),
-        }
+        values = install(folder / way / "site")
         # FrankenPHP's meaning of exit(), for those that have another one too.
         alike = replace(peer, variables={**peer.variables, "exit": "restart"})
         setup = Setup(1, phpini.shared_ini(arguments.php_ini))

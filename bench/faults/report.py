@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from bench.faults import replacement
+from bench.faults import replacement, under_load
 from bench.harness.figures import NONE
 from bench.harness.load import Load
-from bench.harness.report_markdown import table
+from bench.harness.markdown import table
 
 HEAD = (
     "",
@@ -27,6 +27,20 @@ REPLACEMENT_HEAD = (
     "max ms",
     "boot ms",
     "what became of the lost request",
+)
+
+LOAD_HEAD = (
+    "",
+    "each ends by",
+    "connections",
+    "req/s",
+    "p50 ms",
+    "p99 ms",
+    "max ms",
+    "boot ms",
+    "boots",
+    "failed",
+    "used again",
 )
 
 
@@ -106,6 +120,23 @@ def replacement_row(document: dict[str, Any], result: dict[str, Any]) -> tuple[s
     )
 
 
+def load_row(document: dict[str, Any], result: dict[str, Any]) -> tuple[str, ...]:
+    """A server that lost a worker with each request."""
+    title = document["peers"][result["peer"]]
+    begin = (title, under_load.WAYS[result["way"]], f"{result['connections']:,}")
+    if result["reason"]:
+        return (*begin, *[NONE] * 7, f"not measured: {result['reason']}")
+    return (
+        *begin,
+        f"{result['requests'] / result['seconds']:,.0f}",
+        *(f"{result[name]:,.1f}" for name in ("p50", "p99", "max")),
+        f"{result['boot_ms']:,.0f}",
+        f"{result['boots']:,}",
+        f"{result['failed']:,} of {result['requests']:,}",
+        f"{result['used_again']:,}",
+    )
+
+
 class FaultTable(NamedTuple):
     """A table of one fault."""
 
@@ -126,6 +157,9 @@ def tables(document: dict[str, Any]) -> list[FaultTable]:
     rows = [replacement_row(document, result) for result in document.get("replacements", [])]
     if rows:
         found.append(FaultTable(replacement.TITLE, replacement.ABOUT, REPLACEMENT_HEAD, rows))
+    rows = [load_row(document, result) for result in document.get("under_load", [])]
+    if rows:
+        found.append(FaultTable(under_load.TITLE, under_load.ABOUT, LOAD_HEAD, rows))
     return found
 
 

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from bench.harness.choose import DEFAULT_CASES
+from bench.harness.whole import PARTS
 
 DEFAULT_CONNECTIONS = "8,32,100,200"
 DEFAULT_OPEN_SHARE = 0.6
@@ -37,8 +38,17 @@ def names(text: str) -> list[str]:
     return [part for part in text.split(",") if part]
 
 
+def part_names(text: str) -> list[str]:
+    """A comma-separated list of parts of `all`."""
+    found = names(text)
+    for name in found:
+        if name not in PARTS:
+            raise argparse.ArgumentTypeError(f"no part {name}; there are: {', '.join(PARTS)}")
+    return found
+
+
 def common(parser: argparse.ArgumentParser) -> None:
-    """What `run` and `faults` share."""
+    """What `run`, `all` and `faults` share."""
     parser.add_argument(
         "--php-ini",
         action="append",
@@ -47,6 +57,27 @@ def common(parser: argparse.ArgumentParser) -> None:
         help="a php.ini value for every peer, on top of bench/php.ini; repeatable",
     )
     parser.add_argument("--out", type=Path, help="folder for the results (default bench/out/TIME)")
+
+
+def against(parser: argparse.ArgumentParser) -> None:
+    """What `run` and `all` have for an earlier build."""
+    parser.add_argument(
+        "--against",
+        type=Path,
+        metavar="PATH",
+        help="another howdah, with its howdah-php beside it, that takes turns with this one",
+    )
+
+
+def everything(parser: argparse.ArgumentParser) -> None:
+    """What `all` has."""
+    parser.add_argument(
+        "--part",
+        type=part_names,
+        help=f"comma-separated: {', '.join(PARTS)} (default: all, `before` with --against)",
+    )
+    against(parser)
+    common(parser)
 
 
 def own_application(parser: argparse.ArgumentParser) -> None:
@@ -71,6 +102,31 @@ def own_application(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         help="measure a server that is running, without its CPU time and memory; repeatable",
+    )
+
+
+def reports(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """What is written of runs that there are."""
+    report = commands.add_parser("report", help="write the report of a run again, or publish it")
+    report.add_argument("run", type=Path, nargs="?", help="folder of a run (default: the newest)")
+    report.add_argument(
+        "--publish",
+        metavar="NAME",
+        help="keep the run in bench/results/DATE-NAME and write docs/benchmarks.md from it",
+    )
+    report.add_argument("--faults", type=Path, help="folder of a `faults` run, to be added")
+    report.add_argument(
+        "--with",
+        dest="more",
+        type=Path,
+        nargs="+",
+        default=[],
+        metavar="RUN",
+        help="folders of other runs whose tables are to be added",
+    )
+
+    commands.add_parser(
+        "pages", help="write the tables and charts of README.md and docs from the published runs"
     )
 
 
@@ -123,26 +179,13 @@ def parser() -> argparse.ArgumentParser:
         help="PHP processes of each peer (default 4); several, comma-separated, are compared",
     )
     run.add_argument("--title", default="", help="heading of the report")
+    against(run)
     own_application(run)
     common(run)
 
-    report = commands.add_parser("report", help="write the report of a run again, or publish it")
-    report.add_argument("run", type=Path, nargs="?", help="folder of a run (default: the newest)")
-    report.add_argument(
-        "--publish",
-        metavar="NAME",
-        help="copy the run to bench/results/DATE-NAME and write docs/benchmarks.md from it",
-    )
-    report.add_argument("--faults", type=Path, help="folder of a `faults` run, to be added")
-    report.add_argument(
-        "--with",
-        dest="more",
-        type=Path,
-        nargs="+",
-        default=[],
-        metavar="RUN",
-        help="folders of other runs whose tables are to be added",
-    )
+    everything(commands.add_parser("all", help="what `make bench` measures, in one report"))
+
+    reports(commands)
 
     versus = commands.add_parser("compare", help="what changed between two runs")
     versus.add_argument("before", type=Path)

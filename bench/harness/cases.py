@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -70,11 +70,13 @@ def _media_type(value: str) -> str:
 class Case:
     """One workload; `files` holds its files, `root` is the document root inside.
 
-    `slow_path` is asked for by every hundredth request. Without `loop` its handler says nothing
-    when it is alone; without `coroutines` its application is for one request at a time in a
-    process. `external` names a folder that is not in the repository and is copied to
-    `external_to`, `copy` what of the repository goes along. `octane` is an application with Laravel
-    Octane, which starts servers itself.
+    `beside` asks the same application for the same response without what this case is about; each
+    server gets the two in turn, so that they can be compared. `slow_path` is asked for by every
+    hundredth request. Without `loop` its handler says nothing when it is alone; without
+    `coroutines` its application is for one request at a time in a process. `external` names a
+    folder that is not in the repository and is copied to `external_to`, `copy` what of the
+    repository goes along. `octane` is an application with Laravel Octane, which starts servers
+    itself.
     """
 
     name: str
@@ -91,6 +93,7 @@ class Case:
     method: str = "GET"
     body: str = ""
     slow_path: str = ""
+    beside: Case | None = None
     gzip: bool = False
     static: bool = False
     loop: bool = True
@@ -101,6 +104,11 @@ class Case:
     worker: str = ""
     octane: str = ""
     copy: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def both(self) -> list[Case]:
+        """The case and what is beside it."""
+        return [self] if self.beside is None else [self, self.beside]
 
     def refusal(self, peer: Peer) -> str | None:
         """Why this case is not for that peer, None when it is."""
@@ -240,12 +248,12 @@ def parse_case(name: str, folder: Path, table: dict[str, Any]) -> Case:
     switches = {"gzip", "static", "loop", "coroutines"}
     plain = {"method", "body", "slow_path", "external", "external_to", "copy", "headers"} | switches
     known = {"title", "about", "files", "root", "path", "check", "prepare", "services", "worker"}
-    unknown = set(table) - known - plain
+    unknown = set(table) - known - plain - {"beside"}
     if unknown:
         raise BenchError(f"case {name}: unknown key {', '.join(sorted(unknown))} in case.toml")
     prepare = table.get("prepare", {})
     try:
-        return Case(
+        case = Case(
             name=name,
             title=table["title"],
             about=table["about"],
@@ -261,8 +269,16 @@ def parse_case(name: str, folder: Path, table: dict[str, Any]) -> Case:
             octane=table.get("worker", {}).get("octane", ""),
             **{key: table[key] for key in plain & set(table)},
         )
+        beside = table.get("beside")
+        if beside is None:
+            return case
+        other = replace(case, **beside)
     except (KeyError, TypeError) as error:
         raise BenchError(f"case {name}: case.toml is not complete: {error}") from error
+    # Servers are told of one path for their workers.
+    if other.name == name or other.path.partition("?")[0] != case.path.partition("?")[0]:
+        raise BenchError(f"case {name}: beside needs a name and a query of its own, no more")
+    return replace(case, beside=other)
 
 
 def load_cases(folder: Path = CASES) -> dict[str, Case]:

@@ -106,14 +106,18 @@ def describe(options: Options, peers: list[Peer], cases: list[Case]) -> dict[str
                 "path": case.path,
                 "gzip": case.gzip,
                 "body_sha256": case.check.body_sha256,
+                "beside": "" if case.beside is None else case.beside.name,
+                "of": first.name,
             }
-            for case in cases
+            for first in cases
+            for case in first.both
         },
         "not_offered": {
             case.name: {
                 peer.name: reason for peer in servers if (reason := case.refusal(peer)) is not None
             }
-            for case in cases
+            for first in cases
+            for case in first.both
         },
     }
 
@@ -125,6 +129,7 @@ def _peer(peer: Peer) -> dict[str, Any]:
         "ours": peer.ours,
         "workers": peer.workers,
         "base": peer.base,
+        "before": peer.before,
         "share": peer.share,
         "versions": {name: binary.version_text() for name, binary in peer.binaries.items()},
     }

@@ -12,9 +12,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from bench.harness import phpini, plan
+from bench.harness import phpini, plan, whole
 from bench.harness.application import application
 from bench.harness.arguments import DEFAULT_CONNECTIONS, DEFAULT_OPEN_SHARE, numbers, parser
+from bench.harness.before import with_before
 from bench.harness.cases import load_cases
 from bench.harness.choose import (
     DEFAULT_CASES,
@@ -29,6 +30,7 @@ from bench.harness.compare import compare
 from bench.harness.errors import BenchError
 from bench.harness.machine import commit
 from bench.harness.open_loop import HINT, find_oha
+from bench.harness.pages import write_pages
 from bench.harness.peers import absent_peers, load_peers, with_workers
 from bench.harness.plan import Options
 from bench.harness.progress import Progress, clock
@@ -41,7 +43,7 @@ from bench.harness.runner import Runner
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from bench.harness.cases import Case
     from bench.harness.peers import Peer
@@ -126,8 +128,14 @@ def resume(arguments: argparse.Namespace) -> tuple[Recorder, Options, list[Peer]
     options = Options(**recorder.info["options"])
     if recorder.info.get("running"):
         raise BenchError(f"{folder} measured servers that were running: begin it again")
-    found = {**recorder.info["peers"], **recorder.info["references"]}
+    found = {
+        name: facts
+        for name, facts in {**recorder.info["peers"], **recorder.info["references"]}.items()
+        if not facts.get("before")
+    }
     peers = choose_peers(dict.fromkeys(facts.get("base") or name for name, facts in found.items()))
+    earlier = recorder.info.get("against")
+    peers = with_before(peers, None if earlier is None else Path(earlier))
     counts = dict.fromkeys(facts.get("workers", 0) for facts in recorder.info["peers"].values())
     if len(counts) > 1:
         peers = with_workers(peers, list(counts))
@@ -138,7 +146,9 @@ def cases_again(arguments: argparse.Namespace, recorder: Recorder) -> list[Case]
     """The cases of an interrupted run."""
     begun = recorder.info.get("application")
     if begun is None:
-        return choose_cases(recorder.info["cases"])
+        cases = recorder.info["cases"].items()
+        # What is beside a case comes with it.
+        return choose_cases(name for name, facts in cases if facts.get("of", name) == name)
     if arguments.app is None:
         raise BenchError("the run was about an application; name its folder again: --app DIR")
     first = next(iter(load_run(recorder.folder).starts), None)
@@ -153,12 +163,13 @@ def begin(arguments: argparse.Namespace) -> tuple[Recorder, Options, list[Peer],
     if names is not None and arguments.skip_missing:
         names = without(names, absent_peers())
     peers = default_peers() if names is None else choose_peers(names)
-    peers = with_workers(peers, arguments.workers)
+    peers = with_workers(with_before(peers, arguments.against), arguments.workers)
+    earlier = {} if arguments.against is None else {"against": str(arguments.against.resolve())}
     if arguments.app is None:
         names = arguments.case or DEFAULT_CASES
         missing = absent_cases(names) if arguments.skip_missing else {}
         cases = choose_cases(without(names, missing))
-        info = {**describe(options, peers, cases), "absent_cases": missing}
+        info = {**describe(options, peers, cases), "absent_cases": missing, **earlier}
         return Recorder(new_folder(arguments.out), info), options, peers, cases
     if arguments.case:
         raise BenchError("--app is a case of its own: leave --case out")
@@ -169,7 +180,7 @@ def begin(arguments: argparse.Namespace) -> tuple[Recorder, Options, list[Peer],
         "worker": arguments.worker_script,
     }
     cases = [application(arguments.app, **own)]
-    info = {**describe(options, peers, cases), "application": own}
+    info = {**describe(options, peers, cases), "application": own, **earlier}
     return Recorder(new_folder(arguments.out), info), options, peers, cases
 
 
@@ -178,7 +189,8 @@ def url_command(arguments: argparse.Namespace) -> int:
     # Imported here: the others do not need it.
     from bench.harness.running import Outside, describe_urls  # noqa: PLC0415
 
-    unused = [name for name in ("app", "case", "peer", "resume") if getattr(arguments, name)]
+    others = ("against", "app", "case", "peer", "resume")
+    unused = [name for name in others if getattr(arguments, name)]
     if unused:
         raise BenchError(f"--url measures what is running: leave --{unused[0]} out")
     options = replace(options_of(arguments), rate=0, open_share=0.0, php_ini={})
@@ -239,6 +251,31 @@ def run_command(arguments: argparse.Namespace) -> int:
     return 0 if good else 1
 
 
+def all_command(arguments: argparse.Namespace) -> int:
+    """`all`: each part, whatever became of those before it."""
+    parts = whole.parts(arguments)
+    if arguments.against is None and any(part.name == "before" for part in parts):
+        raise BenchError("name the other build: --against PATH")
+    folder = new_folder(arguments.out)
+    worst = 0
+    for part in parts:
+        print(f"part {part.name}", file=sys.stderr)
+        place = part.place(folder)
+        measured = parser().parse_args([*part.argv, "--out", str(place)])
+        try:
+            status = COMMANDS[measured.command](measured)
+        except BenchError as error:
+            print(f"error: {part.name}: {error}", file=sys.stderr)
+            status = 1
+        worst = max(worst, status)
+        if status == INTERRUPTED:
+            break
+    if (folder / "run.json").is_file():
+        write_reports(folder)
+        print(f"{folder}/report.md\n{folder}/report.html")
+    return worst
+
+
 def newest_run() -> Path:
     """The run that began last."""
     runs = sorted(path.parent for path in OUT.glob("*/run.json"))
@@ -258,6 +295,13 @@ def report_command(arguments: argparse.Namespace) -> int:
             print(path)
     else:
         print(f"{folder}/report.md\n{folder}/report.html")
+    return 0
+
+
+def pages_command(_arguments: argparse.Namespace) -> int:
+    """`pages`."""
+    for path in write_pages():
+        print(path)
     return 0
 
 
@@ -310,6 +354,19 @@ def list_command(_arguments: argparse.Namespace) -> int:
     return 0
 
 
+COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
+    "run": run_command,
+    "all": all_command,
+    "report": report_command,
+    "compare": compare_command,
+    "pages": pages_command,
+    "faults": faults_command,
+    "tls": tls_command,
+    "soak": soak_command,
+    "list": list_command,
+}
+
+
 def _interrupt(_number: int, _frame: object) -> NoReturn:
     # A second signal must not break off the stopping of the servers, which ends in any case.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -323,17 +380,8 @@ def main(argv: list[str] | None = None) -> int:
     # Ended from outside, the servers have to be stopped just as after Ctrl-C.
     signal.signal(signal.SIGINT, _interrupt)
     signal.signal(signal.SIGTERM, _interrupt)
-    commands = {
-        "run": run_command,
-        "report": report_command,
-        "compare": compare_command,
-        "faults": faults_command,
-        "tls": tls_command,
-        "soak": soak_command,
-        "list": list_command,
-    }
     try:
-        return commands[arguments.command](arguments)
+        return COMMANDS[arguments.command](arguments)
     except BenchError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

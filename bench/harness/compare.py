@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bench.harness import figures
-from bench.harness.report_markdown import table
+from bench.harness.markdown import table
 
 if TYPE_CHECKING:
     from bench.harness.results import Run

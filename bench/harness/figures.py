@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bench.harness import cores, steal
-from bench.harness.results import STOLEN
 
 if TYPE_CHECKING:
     from bench.harness.results import Run
@@ -77,7 +76,7 @@ def taken_again(run: Run) -> str:
     return (
         f" Samples of which it took more than {steal.TOO_MUCH:.0%} were taken again, "
         f"{steal.TRIES} times at most and whatever they showed, and the one from which it took "
-        f"least counts: {run.set_aside:,} were set aside (`{STOLEN}` beside the raw data)."
+        f"least counts: {run.set_aside:,} were set aside."
     )
 
 

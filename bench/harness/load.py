@@ -20,6 +20,7 @@ SCRIPT = Path(__file__).with_name("wrk.lua")
 MARK = "@howdah "
 # wrk sums up every 100 ms and joins its threads; anything much longer is a hang.
 GRACE_SECONDS = 30.0
+ERROR_STATUS = 400
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class Load:
 
     @property
     def failed(self) -> int:
-        """Answers with status 400 and above, and requests without a whole answer in time."""
+        """Answers with a wrong status, and requests without a whole answer in time."""
         return self.status + self.connect + self.read + self.write + self.timeout
 
     def as_dict(self) -> dict[str, Any]:
@@ -122,13 +123,23 @@ def size_problem(
 
 @dataclass(frozen=True)
 class Shape:
-    """What the client asks for; each hundredth request goes to the slow path, if there is one."""
+    """What the client asks for; each hundredth request goes to the slow path, if there is one.
+
+    A status of 400 and above is the one that each answer has to have; below it, none of 400 and
+    above is a right one.
+    """
 
     headers: dict[str, str] = field(default_factory=dict)
     method: str = "GET"
     body: Path | None = None
     slow_path: str = ""
     gzip: bool = False
+    status: int = 200
+
+    @property
+    def error_status(self) -> int | None:
+        """The error that is asked for; None where every error is a failure."""
+        return self.status if self.status >= ERROR_STATUS else None
 
     def header_lines(self) -> list[str]:
         """All headers that the load generator has to be told of."""
@@ -216,7 +227,9 @@ class Wrk(Generator):
         for line in shape.header_lines():
             command += ["--header", line]
         body = "" if shape.body is None else str(shape.body)
-        super().__init__([*command, url, "--", shape.method, body, shape.slow_path], seconds)
+        status = str(shape.error_status or "")
+        arguments = [shape.method, body, shape.slow_path, status]
+        super().__init__([*command, url, "--", *arguments], seconds)
 
     def parse(self, output: str) -> Load:
         """wrk.lua's line."""

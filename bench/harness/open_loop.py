@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from bench.harness.errors import BenchError
-from bench.harness.load import Generator, Load, Shape
+from bench.harness.load import ERROR_STATUS, Generator, Load, Shape
 
 TOOLS = Path(__file__).parent.parent / ".tools" / "bin"
 HINT = "make -C bench tools"
 VERSION = "1.16.0"
 TIMEOUT_SECONDS = 30
 MICROSECONDS = 1e6
-ERROR_STATUS = 400
 
 
 def find_oha() -> str | None:
@@ -23,8 +22,10 @@ def find_oha() -> str | None:
     return shutil.which("oha") or shutil.which("oha", path=str(TOOLS))
 
 
-def parse_oha(output: str) -> Load:
+def parse_oha(output: str, error_status: int | None = None) -> Load:
     """The figures of oha's JSON; it tells no standard deviation.
+
+    `error_status` is the only right one where it is given.
 
     A request that got no answer counts as a timeout: it was due, and nothing came.
 
@@ -49,7 +50,11 @@ def parse_oha(output: str) -> Load:
             connect=0,
             read=0,
             write=0,
-            status=sum(count for status, count in statuses.items() if status >= ERROR_STATUS),
+            status=sum(
+                count
+                for status, count in statuses.items()
+                if (status >= ERROR_STATUS if error_status is None else status != error_status)
+            ),
             timeout=lost,
             mean=(summary["average"] or 0.0) * MICROSECONDS,
             stdev=0.0,
@@ -95,8 +100,9 @@ class Oha(Generator):
             command += ["-H", line]
         if shape.body is not None:
             command += ["-D", str(shape.body)]
+        self._error_status = shape.error_status
         super().__init__([*command, url], seconds + TIMEOUT_SECONDS)
 
     def parse(self, output: str) -> Load:
         """Oha's JSON."""
-        return parse_oha(output)
+        return parse_oha(output, self._error_status)

@@ -115,9 +115,10 @@ class Peer:
     measured with this peer. With `none` it calls none, and `cases` are those that it answers.
     `share` says how much of a run without `--peer` is its own. `workers` is its number of PHP
     processes where a run compares several, 0 else; `base` is then the name that it has without the
-    number. `php_conf_d` is the command that prints where its PHP has the ini files of its
-    extensions; without it the PHP is the distribution's. With `coroutines` a process runs several
-    requests at a time.
+    number. `settle` is a command for the started server, once it has answered a request, after
+    which it is as it is to be measured. `php_conf_d` is the command that prints where its PHP has
+    the ini files of its extensions; without it the PHP is the distribution's. With `coroutines` a
+    process runs several requests at a time. `before` is the peer of which it is an earlier build.
     """
 
     name: str
@@ -129,6 +130,7 @@ class Peer:
     templates: tuple[str, ...]
     php_process: str
     php_conf_d: tuple[str, ...] = ()
+    settle: tuple[str, ...] = ()
     variables: dict[str, str] = field(default_factory=dict)
     contract: str = "classic"
     share: str = "no"
@@ -139,6 +141,7 @@ class Peer:
     cases: tuple[str, ...] = ()
     workers: int = 0
     base: str = ""
+    before: str = ""
 
     @property
     def is_reference(self) -> bool:
@@ -222,6 +225,7 @@ def parse_peers(
             "php_process",
             "process",
             "serves_files",
+            "settle",
             "templates",
             "variables",
             "variant",
@@ -276,6 +280,7 @@ def parse_peers(
                     templates=tuple(table.get("templates", ())),
                     php_process=table["php_process"],
                     php_conf_d=tuple(table.get("php_conf_d", ())),
+                    settle=tuple(table.get("settle", ())),
                     variables={**table.get("variables", {}), **variant.get("variables", {})},
                     contract=_word(variant, "contract", CONTRACTS, where),
                     share=_word(variant, "share", SHARES, where),

@@ -47,7 +47,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Turn:
-    """One start of a peer for one case; `number` counts rounds from 0."""
+    """One start of a peer for one case and what is beside it; `number` counts rounds from 0."""
 
     number: int
     case: Case
@@ -57,6 +57,12 @@ class Turn:
     def key(self) -> tuple[int, str, str]:
         """As it is recorded."""
         return (self.number + 1, self.case.name, self.peer.name)
+
+    @property
+    def each(self) -> list[Turn]:
+        """A turn for each of both; the other one goes first in the next round."""
+        found = [Turn(self.number, case, self.peer) for case in self.case.both]
+        return found if self.number % 2 == 0 else found[::-1]
 
     def open_loop(self, options: Options) -> bool:
         """Whether the open loop is run as well."""
@@ -68,14 +74,19 @@ class Turn:
         """How many samples it gives."""
         if self.peer.contract == "loop":
             return 1
-        return len(options.connections) + self.open_loop(options)
+        loads = len(options.connections) + self.open_loop(options)
+        return loads * len(self.case.both)
 
     def seconds(self, options: Options) -> float:
         """How long it takes, about."""
         if self.peer.contract == "loop":
             return options.duration
-        start = OVERHEAD_START_SECONDS + options.warm_up + OVERHEAD_RUN_SECONDS
-        return start + self.steps(options) * (options.duration + OVERHEAD_RUN_SECONDS)
+        warm_up = len(self.case.both) * (options.warm_up + OVERHEAD_RUN_SECONDS)
+        return (
+            OVERHEAD_START_SECONDS
+            + warm_up
+            + self.steps(options) * (options.duration + OVERHEAD_RUN_SECONDS)
+        )
 
 
 def rotated(peers: list[Peer], number: int) -> list[Peer]:
@@ -119,6 +130,7 @@ def two_digits(rate: float) -> int:
 
 
 def baseline(peers: list[Peer], case: Case) -> Peer | None:
-    """The peer whose speed sets the rate of the open loop: the first server that is not ours."""
+    """The peer whose speed sets the rate of the open loop: the first that is not Howdah."""
     fit = [peer for peer in peers if not peer.is_reference and case.refusal(peer) is None]
-    return next((peer for peer in fit if not peer.ours), fit[0] if fit else None)
+    rivals = (peer for peer in fit if not peer.ours and not peer.before)
+    return next(rivals, fit[0] if fit else None)

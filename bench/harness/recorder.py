@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from bench.harness.errors import BenchError
-from bench.harness.results import FORMAT, REQUIRED, STOLEN, load_run, read_lines
+from bench.harness.results import FORMAT, SAMPLES, STOLEN, load_run, read_lines
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bench.harness.reference import Reference
     from bench.harness.results import Sample, Start
 
-FILES = (*REQUIRED, "references.jsonl", "turns.jsonl", STOLEN)
+FILES = (SAMPLES, "starts.jsonl", "references.jsonl", "turns.jsonl", STOLEN)
 # Round, case, peer.
 Turn = tuple[int, str, str]
 
@@ -68,7 +68,7 @@ class Recorder:
 
     def sample(self, sample: Sample, output: str) -> None:
         """Adds a sample and the load generator's own text."""
-        self._append("samples.jsonl", asdict(sample))
+        self._append(SAMPLES, asdict(sample))
         load = f"open{sample.rate}" if sample.rate else f"c{sample.connections}"
         name = f"{sample.case}-{sample.peer}-{load}-r{sample.round}.txt"
         (self.folder / "wrk" / name).write_text(output)

@@ -60,6 +60,10 @@ th:first-child, td:first-child { text-align: left; white-space: normal; min-widt
 code { font-size: 0.9em; }
 pre { overflow-x: auto; }
 summary { cursor: pointer; margin: 0.5rem 0; }
+summary h1, summary h2 { display: inline; margin: 0; font-size: 1.2rem; }
+.chapter { border-top: 1px solid var(--line); }
+.chapter > .chapter { margin-left: 1.2rem; }
+.chapter[open] > summary { margin-bottom: 1rem; }
 @media (max-width: 40rem) { body { padding: 1rem; }
   th:first-child, td:first-child { min-width: 9rem; max-width: 11rem; }
   .words thead { display: none; }
@@ -86,6 +90,18 @@ def html_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(lines)
 
 
+def chapter(heading: str, parts: Sequence[str], *, level: int = 2, opened: bool) -> list[str]:
+    """A part of the page that is folded up, so that the page begins as its table of contents."""
+    if not parts:
+        return []
+    return [
+        f'<details class="chapter"{" open" if opened else ""}>',
+        f"<summary><h{level}>{escape(heading)}</h{level}></summary>",
+        *parts,
+        "</details>",
+    ]
+
+
 def ratio_section(run: Run) -> list[str]:
     """The ratios: two tables for each of ours with a column for each other peer."""
     parts = []
@@ -96,19 +112,17 @@ def ratio_section(run: Run) -> list[str]:
             if rows and len(head) > 1:
                 parts.append(f"<h3>{escape(title(run, subject))}: {escape(words)}</h3>")
                 parts.append(html_table(head, rows))
-    return ["<h2>Ratios</h2>", *parts] if parts else []
+    return chapter("Ratios", parts, opened=is_small(run))
 
 
-def section(heading: str, about: str, tables: Sequence[sections.Table]) -> list[str]:
-    """A heading with tables; nothing without tables."""
-    if not tables:
-        return []
-    parts = [f"<h2>{escape(heading)}</h2>"]
-    if about:
+def section(run: Run, heading: str, about: str, tables: Sequence[sections.Table]) -> list[str]:
+    """A chapter with tables; nothing without tables."""
+    parts = []
+    if about and tables:
         parts.append(f"<p>{escape(about.replace('`', ''))}</p>")
     for one in tables:
         parts += [f"<h3>{escape(one.heading)}</h3>", html_table(one.head, one.rows)]
-    return parts
+    return chapter(heading, parts, opened=is_small(run))
 
 
 def target_section(run: Run) -> list[str]:
@@ -118,14 +132,15 @@ def target_section(run: Run) -> list[str]:
         if goals.applies(run):
             goal = goals.table(run)
             cells = html_table(goal.head, goal.rows).replace("<table>", '<table class="words">', 1)
-            parts += [f"<h2>{goal.heading}</h2>", f"<p>{escape(goal.about)}</p>", cells]
+            inner = [f"<p>{escape(goal.about)}</p>", cells]
+            parts += chapter(goal.heading, inner, opened=is_small(run))
     return parts
 
 
 def case_section(run: Run, case: str) -> list[str]:
     """Pictures and a table for each load."""
     facts = run.info["cases"][case]
-    parts = [f"<h2>{escape(facts['title'])}</h2>", f"<p>{escape(facts['about'])}</p>"]
+    parts = [f"<p>{escape(facts['about'])}</p>"]
     if len(workers.counts(run)) > 1:
         parts += pictures.over_processes(run, case)
     for connections, heading in loads(run, case):
@@ -145,22 +160,16 @@ def case_section(run: Run, case: str) -> list[str]:
     if memory:
         parts += ["<h3>Memory</h3>", pictures.against_memory(run, case)]
         parts.append(html_table(memory[0], memory[1:]))
-    return parts
+    return chapter(facts["title"], parts, opened=is_small(run))
 
 
 def round_section(run: Run) -> list[str]:
     """Every sample, folded up."""
     tables = sections.rounds(run)
-    if not tables:
-        return []
-    parts = [
-        "<h2>Every round</h2>",
-        f"<p>{escape(sections.ROUNDS_ABOUT)}</p>",
-        "<details><summary>Show them</summary>",
-    ]
+    parts = [f"<p>{escape(sections.ROUNDS_ABOUT)}</p>"] if tables else []
     for one in tables:
         parts += [f"<h3>{escape(one.heading)}</h3>", html_table(one.head, one.rows)]
-    return [*parts, "</details>"]
+    return chapter("Every round", parts, opened=False)
 
 
 def fault_section(run: Run) -> list[str]:
@@ -168,7 +177,7 @@ def fault_section(run: Run) -> list[str]:
     document = faults_of(run)
     if document is None:
         return []
-    parts = ["<h2>Faults</h2>"]
+    parts = []
     if document["results"]:
         parts.append(f"<p>{escape(conditions(document))}</p>")
     for one in fault_tables(document):
@@ -176,7 +185,7 @@ def fault_section(run: Run) -> list[str]:
         if one.about:
             parts.append(f"<p>{escape(one.about)}</p>")
         parts.append(html_table(one.head, one.rows))
-    return parts
+    return chapter("Faults", parts, opened=False)
 
 
 def markdown_lines(lines: Sequence[str]) -> list[str]:
@@ -190,20 +199,67 @@ def markdown_lines(lines: Sequence[str]) -> list[str]:
     return parts
 
 
+def is_small(run: Run) -> bool:
+    """Whether a report is short enough to be shown without being folded up."""
+    return not run.more and len(run.cases) == 1
+
+
+def fastest(run: Run, peers: Sequence[str], case: str, connections: int) -> tuple[str, str]:
+    """Who of them answers most, by name, and how it is shown; empty where none was measured."""
+    peer = next((one for one in sections.by_speed(run, case, connections) if one in peers), None)
+    if peer is None:
+        return "", figures.NONE
+    cell = run.cell(peer, case, connections, "rps")
+    speed = figures.NONE if cell is None else f"{cell.median:,.0f}"
+    return peer, f"{title(run, peer)}: {speed}"
+
+
+def summary_rows(run: Run, cases: Sequence[str]) -> list[list[str]]:
+    """The fastest of ours and of the others in each case, at the most connections."""
+    connections = max(run.connections)
+    rows = []
+    for case in cases:
+        ours, cell = fastest(run, run.ours, case, connections)
+        if not ours or not run.others:
+            continue
+        heading = f"{sections.case_title(run, case)}, {connections} connections"
+        ratio = figures.ratio(sections.improvement(run, ours, case, connections))
+        rows.append([heading, ratio, cell, fastest(run, run.others, case, connections)[1]])
+    return rows
+
+
+def summary(run: Run) -> list[str]:
+    """What fits a screen: each case of the run, one of each run that is taken along, the goals."""
+    rows = summary_rows(run, run.cases)
+    for one in run.more:
+        rows += summary_rows(one, one.cases[:1])
+    parts = []
+    if rows:
+        head = ("", sections.than_baseline(run), "fastest Howdah, req/s", "fastest other, req/s")
+        parts.append(html_table(head, rows))
+    if targets.applies(run):
+        verdicts = [row[1] for row in targets.table(run).rows]
+        met, missed = verdicts.count("met"), verdicts.count("**missed**")
+        parts.append(
+            f"<p>{met} goals met, {missed} missed, {len(verdicts) - met - missed} not measured.</p>"
+        )
+    return parts
+
+
 def run_sections(run: Run) -> list[str]:
     """All tables and pictures of a run."""
     parts = []
     for heading, about, tables in overview(run):
-        parts += section(heading, about, tables)
+        parts += section(run, heading, about, tables)
     if run.others:
         parts += ratio_section(run)
-    parts += section(sections.ALONE_HEADING, sections.ALONE_ABOUT, sections.alone(run))
+    parts += section(run, sections.ALONE_HEADING, sections.ALONE_ABOUT, sections.alone(run))
     for case in run.cases:
         parts += case_section(run, case)
     parts += round_section(run)
     trouble = problems(run)
     if trouble:
-        parts += ["<h2>Problems</h2>", *markdown_lines(trouble)]
+        parts += chapter("Problems", markdown_lines(trouble), opened=False)
     return parts
 
 
@@ -222,24 +278,32 @@ def html_report(run: Run) -> str:
             f"{escape(figures.commit_line(run))}</p>"
         ),
     ]
+    parts += summary(run)
     points = [f"<li>{rich(point)}</li>" for point in reading.points(run)]
-    parts += [f"<h2>{reading.HEADING}</h2>", '<ul class="points">', *points, "</ul>"]
+    points = ['<ul class="points">', *points, "</ul>"]
+    parts += chapter(reading.HEADING, points, opened=is_small(run))
     parts += target_section(run)
     parts += run_sections(run)
     for one in run.more:
-        parts += [f"<h1>{escape(figures.heading(one))}</h1>", *run_sections(one)]
-    missing = absent(run)
-    if missing:
-        parts += ["<h2>Not measured</h2>", *(f"<p>• {escape(line)}</p>" for line in missing)]
+        parts += chapter(figures.heading(one), run_sections(one), level=1, opened=False)
+    missing = [f"<p>• {escape(line)}</p>" for line in absent(run)]
+    parts += chapter("Not measured", missing, opened=False)
     parts += fault_section(run)
-    parts.append("<h2>Method</h2>")
+    parts += chapter("Method", method_section(run), opened=False)
+    parts.append("</body></html>")
+    return "\n".join(parts) + "\n"
+
+
+def method_section(run: Run) -> list[str]:
+    """How it was measured, and with what."""
     method = [*figures.method(run), *(figures.other_method(run, one) for one in run.more)]
-    parts += [f"<p>{escape(paragraph)}</p>" for paragraph in method]
+    parts = [f"<p>{escape(paragraph)}</p>" for paragraph in method]
     parts.append(f"<p>Machine: {escape(figures.machine_line(run))}.</p>")
-    for facts in described(run):
-        parts.append(f"<p><b>{escape(facts['title'])}</b>: {escape(facts['about'])}</p>")
+    parts += [
+        f"<p><b>{escape(facts['title'])}</b>: {escape(facts['about'])}</p>"
+        for facts in described(run)
+    ]
     ini = "\n".join(f"{key} = {value}" for key, value in run.info["options"]["php_ini"].items())
     if ini:
         parts += ["<p>php.ini values of every peer:</p>", f"<pre>{escape(ini)}</pre>"]
-    parts.append("</body></html>")
-    return "\n".join(parts) + "\n"
+    return parts

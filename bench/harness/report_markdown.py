@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bench.harness import compression, figures, known, reading, sections, targets, workers
+from bench.faults.report import faults_report
+from bench.harness import (
+    beside,
+    compression,
+    figures,
+    known,
+    reading,
+    sections,
+    targets,
+    workers,
+)
+from bench.harness.markdown import table
+from bench.harness.results import faults_of
 from bench.harness.sections import row_title, title
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from bench.harness.results import Run
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """A Markdown table; the first column is text, the others are figures."""
-    lines = [f"| {' | '.join(head)} |", f"|---|{'---:|' * (len(head) - 1)}"]
-    lines += [f"| {' | '.join(cell_text(cell) for cell in row)} |" for row in rows]
-    return [*lines, ""]
-
-
-def cell_text(text: str) -> str:
-    """What a cell holds: a line of Markdown."""
-    return text.replace("|", "/").replace("\n", "<br>")
 
 
 def cells(run: Run) -> list[tuple[str, int]]:
@@ -234,11 +234,10 @@ def problems(run: Run) -> list[str]:
 
 def fault_tables(run: Run) -> list[str]:
     """The report of a `faults` run that was added to this one."""
-    path = run.folder / "faults" / "report.md"
-    if not path.is_file():
+    document = faults_of(run)
+    if document is None:
         return []
-    text = path.read_text()
-    return ["## Faults", "", *text.splitlines()[2:], ""]
+    return ["## Faults", "", *faults_report(document).splitlines()[2:], ""]
 
 
 def section(heading: str, about: str, tables: Sequence[sections.Table]) -> list[str]:
@@ -267,13 +266,14 @@ def overview(run: Run) -> list[tuple[str, str, list[sections.Table]]]:
     return [
         ("Leaderboard", absent_line(run), sections.leaderboard(run)),
         ("Requests per second by connections", sections.speeds_about(run), sections.speeds(run)),
+        (beside.HEADING, beside.ABOUT, beside.tables(run)),
         ("Compression", compression.ABOUT, compression.matrix(run)),
         ("PHP processes", workers.ABOUT, workers.tables(run)),
     ]
 
 
-def body(run: Run) -> list[str]:
-    """All tables of a run."""
+def body(run: Run, *, short: bool) -> list[str]:
+    """All tables of a run, or those that compare servers."""
     lines = []
     for heading, about, tables in overview(run):
         lines += section(heading, about, tables)
@@ -281,23 +281,31 @@ def body(run: Run) -> list[str]:
     if found:
         lines += ["## Ratios", "", *found]
     lines += section(sections.ALONE_HEADING, sections.ALONE_ABOUT, sections.alone(run))
+    if short:
+        return lines
     lines += ["## Figures", "", *details(run)]
     return lines + section("Every round", sections.ROUNDS_ABOUT, sections.rounds(run))
 
 
-def markdown_report(run: Run) -> str:
-    """The whole report."""
+def markdown_report(run: Run, whole: str = "") -> str:
+    """The report; with the path of the whole one, without percentiles and single rounds."""
+    short = bool(whole)
     lines = [f"# {figures.heading(run)}", ""]
     lines += [f"{run.info['started'][:10]}, commit {figures.commit_line(run)}.", ""]
+    if short:
+        lines += [
+            f"Percentiles, memory and every single round are in the [whole report]({whole}).",
+            "",
+        ]
     lines += [f"## {reading.HEADING}", "", *(f"- {point}" for point in reading.points(run)), ""]
     for goals in (targets, known):
         if goals.applies(run):
             goal = goals.table(run)
             lines += [f"## {goal.heading}", "", goal.about, "", *table(goal.head, goal.rows)]
-    lines += body(run)
+    lines += body(run, short=short)
     for one in (run, *run.more):
         if one is not run:
-            lines += [f"# {figures.heading(one)}", "", *body(one)]
+            lines += [f"# {figures.heading(one)}", "", *body(one, short=short)]
         trouble = problems(one)
         if trouble:
             lines += ["## Problems", "", *trouble]

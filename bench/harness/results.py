@@ -1,4 +1,7 @@
-"""What a run leaves on disk: run.json, samples.jsonl, starts.jsonl, and how to read it again."""
+"""What a run leaves on disk: run.json, samples.jsonl, starts.jsonl, and how to read it again.
+
+A published run has fewer files: its run.json holds what is in the others, by the key PUBLISHED.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +21,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FORMAT = 1
-REQUIRED = ("samples.jsonl", "starts.jsonl")
+SAMPLES = "samples.jsonl"
 # What was taken again, because the host of the machine had taken too much of it.
 STOLEN = "stolen.jsonl"
 # The peer that is the HTTP library with nothing around it.
 LIBRARY = "hyper"
 # Below a run: others that its report takes along.
 MORE = "more"
+PUBLISHED = "published"
 # Why a peer could not be measured, as the runner notes it: case, peer, round, reason.
 FAILED_TURN = re.compile(r"[^,]+, (?P<peer>[^,]+), round \d+: ")
 
@@ -84,7 +88,8 @@ class Start:
     processes: int
     forced_stops: list[str]
     accounting: str
-    probe: dict[str, Any]
+    # Of a published run it is not kept: what matters of it is in `differences` of run.json.
+    probe: dict[str, Any] = field(default_factory=dict)
     body_bytes: int = 0
     encoding: str = ""
     database_connections: int | None = None
@@ -294,14 +299,17 @@ class Run:
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
     """The objects of a file with one in each line."""
-    # Runs of earlier versions of the harness lack some of the files.
-    if not path.exists() and path.name not in REQUIRED:
+    # Runs that earlier versions of the harness measured or published lack some of the files.
+    if not path.exists() and path.name != SAMPLES:
         return []
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 def faults_of(run: Run) -> dict[str, Any] | None:
     """What a `faults` run found that was added to this one."""
+    if PUBLISHED in run.info:
+        found: dict[str, Any] | None = run.info[PUBLISHED]["faults"]
+        return found
     path = run.folder / "faults" / "faults.json"
     return json.loads(path.read_text()) if path.is_file() else None
 
@@ -321,12 +329,16 @@ def load_run(folder: Path) -> Run:
             raise BenchError(f"{path}: format {info.get('format')}, this harness reads {FORMAT}")
         samples = [
             Sample(**{**line, "load": Load.from_dict(line["load"])})
-            for line in read_lines(folder / "samples.jsonl")
+            for line in read_lines(folder / SAMPLES)
         ]
-        starts = [Start(**line) for line in read_lines(folder / "starts.jsonl")]
-        references = [Reference(**line) for line in read_lines(folder / "references.jsonl")]
+        kept = info.get(PUBLISHED) or {
+            "starts": read_lines(folder / "starts.jsonl"),
+            "references": read_lines(folder / "references.jsonl"),
+            "set_aside": len(read_lines(folder / STOLEN)),
+        }
+        starts = [Start(**line) for line in kept["starts"]]
+        references = [Reference(**line) for line in kept["references"]]
     except (json.JSONDecodeError, KeyError, TypeError, FileNotFoundError) as error:
         raise BenchError(f"{folder}: damaged run: {error!r}") from error
     more = [load_run(one) for one in sorted((folder / MORE).glob("*")) if one.is_dir()]
-    set_aside = len(read_lines(folder / STOLEN))
-    return Run(folder, info, samples, starts, references, more, set_aside)
+    return Run(folder, info, samples, starts, references, more, kept["set_aside"])

@@ -78,10 +78,10 @@ class Runner:
                 self.progress.doing(f"{case.name}  preparing")
                 # Databases are started here.
                 with on(self._server_cpus):
-                    self._sites[case.name] = case.install(
-                        temporary / "sites" / case.name, self._services
-                    )
-                self._calibrate(case, temporary / "calibration" / case.name)
+                    site = case.install(temporary / "sites" / case.name, self._services)
+                for one in case.both:
+                    self._sites[one.name] = replace(site, case=one)
+                    self._calibrate(one, temporary / "calibration" / one.name)
             except BenchError as error:
                 self.recorder.failure(f"{case.name}: {error}")
                 self.progress.note(str(error))
@@ -139,7 +139,8 @@ class Runner:
             self.recorder.failure(message)
             self.progress.step(message, steps - (self.progress.done - before))
             return False
-        self.recorder.turn(turn.key)
+        for one in turn.each:
+            self.recorder.turn(one.key)
         return good
 
     def _measure_loop(self, turn: Turn, folder: Path) -> bool:
@@ -166,29 +167,37 @@ class Runner:
         good = True
         begun = time.monotonic()
         server = None
-        started: Start | None = None
+        started: list[Start] = []
         self.progress.doing(f"round {turn.number + 1}  {case.name}  {peer.name}  starting")
         try:
             with serve(
                 peer, self._setup(peer), site=site.values(), folder=folder, keep=keep
             ) as server:
-                answer = verify(server.port, case, site.body())
+                answers = {one.name: verify(server.port, one, site.body()) for one in case.both}
                 seconds = time.monotonic() - begun
                 facts = self._conditions(peer, server)
-                started = self._warm_up(turn, server, facts, answer, seconds)
-                loads = [(connections, 0) for connections in self.options.connections]
-                if turn.open_loop(self.options):
-                    rate = self.recorder.info["rates"][case.name]
-                    loads.append((max(self.options.connections), rate))
-                for connections, rate in loads:
-                    sample, output = self._sample(turn, server, answer, connections, rate)
-                    self.recorder.sample(sample, output)
-                    good &= sample.problem is None
-                    self.progress.step(self._line(sample))
+                for one in turn.each:
+                    answer = answers[one.case.name]
+                    started.append(self._warm_up(one, server, facts, answer, seconds))
+                for connections, rate_of in self._loads(turn):
+                    for one in turn.each:
+                        answer, rate = answers[one.case.name], rate_of.get(one.case.name, 0)
+                        sample, output = self._sample(one, server, answer, connections, rate)
+                        self.recorder.sample(sample, output)
+                        good &= sample.problem is None
+                        self.progress.step(self._line(sample))
         finally:
-            if started is not None and server is not None:
-                self.recorder.start(replace(started, forced_stops=server.group.forced_stops))
+            if server is not None:
+                for start in started:
+                    self.recorder.start(replace(start, forced_stops=server.group.forced_stops))
         return good
+
+    def _loads(self, turn: Turn) -> list[tuple[int, dict[str, int]]]:
+        """Connections, and the arrival rate of each case where it is an open loop."""
+        loads: list[tuple[int, dict[str, int]]] = [(one, {}) for one in self.options.connections]
+        if turn.open_loop(self.options):
+            loads.append((max(self.options.connections), self.recorder.info["rates"]))
+        return loads
 
     def _conditions(self, peer: Peer, server: Server) -> dict[str, Any]:
         if peer.contract == "none":
@@ -212,8 +221,11 @@ class Runner:
     def _warm_up(
         self, turn: Turn, server: Server, facts: dict[str, Any], answer: Answer, seconds: float
     ) -> Start:
-        idle = server.group.pss_bytes()
         site = self._sites[turn.case.name]
+        if server.settling:
+            server.settle()
+            verify(server.port, turn.case, site.body())
+        idle = server.group.pss_bytes()
         with self._wrk(server, site, max(self.options.connections), self.options.warm_up) as wrk:
             time.sleep(self.options.warm_up * MEMORY_AFTER)
             loaded = server.group.pss_bytes()
@@ -284,7 +296,7 @@ class Runner:
         if load.failed:
             return (
                 f"{load.failed} of {load.requests} requests failed "
-                f"({load.status} with status 400 and above, {load.connect} connect, "
+                f"({load.status} with a wrong status, {load.connect} connect, "
                 f"{load.read} read, {load.write} write, {load.timeout} timeout)"
             )
         # oha counts the bodies alone.
@@ -307,6 +319,7 @@ class Runner:
             body=site.folder / case.body if case.body else None,
             slow_path=case.slow_path,
             gzip=case.gzip,
+            status=case.check.status,
         )
 
     @contextmanager

@@ -9,6 +9,7 @@ import random
 import re
 import shutil
 import socket
+import subprocess
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -54,6 +55,17 @@ class Server:
     port: int
     folder: Path
     group: ProcessGroup
+    settling: tuple[str, ...] = ()
+
+    def settle(self) -> None:
+        """Brings it into the state in which it is to be measured.
+
+        Raises:
+            BenchError: the command for that failed.
+        """
+        done = subprocess.run(self.settling, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise BenchError(f"{self.peer.name}: {' '.join(self.settling)}: {done.stderr.strip()}")
 
     def url(self, path: str) -> str:
         """The address of a path on this server."""
@@ -224,6 +236,8 @@ def environment(
     (folder / "php.ini").write_text("; The values are in php.d.\n")
     return {
         **os.environ,
+        # Folders of a run are for the user that measures.
+        "HOWDAH_USER": "root",
         "PHPRC": str(folder),
         "PHP_INI_SCAN_DIR": f"{conf_d}:{ini_folder}",
     }
@@ -274,7 +288,8 @@ def serve(
             if command.wait_for_log:
                 wait_for_log(folder / f"{command.name}.log", command.wait_for_log, group)
         wait_for_port(port, group.check_alive)
-        yield Server(peer, port, folder, group)
+        settling = tuple(fill(word, values, f"settle of {peer.name}") for word in peer.settle)
+        yield Server(peer, port, folder, group, settling)
     finally:
         try:
             group.stop()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bench.faults import replacement
-from bench.harness import coroutines, figures
+from bench.harness import before, coroutines, exits, figures
 from bench.harness.compression import comparable
 from bench.harness.goals import Finding, Target, any_measured, goal_table
 from bench.harness.results import Run, faults_of
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 CLASSIC = "howdah"
 WORKER = "howdah-worker"
+PRELOAD = "howdah-preload"
 NGINX = "nginx-fpm"
 NGINXES = (
     "nginx-fpm",
@@ -38,6 +39,8 @@ COMPRESSORS = (*NGINXES, "caddy-fpm", "frankenphp", "frankenphp-tuned")
 FRANKENPHP_WORKERS = ("frankenphp-worker", "frankenphp-worker-tuned")
 SWOOLES = ("swoole", "swoole-process")
 FRAMEWORKS = ("codeigniter", "symfony")
+# What preloading is to make of classic mode.
+PRELOADED = {"symfony": 1.4, "codeigniter": 1.2}
 STORES = {
     "codeigniter-stores": "CodeIgniter with a database, a cache and a session",
     "all": "A handler with a database, a cache and a session",
@@ -196,6 +199,19 @@ def targets() -> Iterator[Target]:
             f"the case {case}: make -C bench compression",
             against(CLASSIC, COMPRESSORS, case, 1.5),
         )
+    for case, at_least in PRELOADED.items():
+        yield Target(
+            f"A framework's page ({case}), classic, preloading, against the same without: req/s",
+            f"{at_least:g}x",
+            f"{PRELOAD} and {CLASSIC} in the case {case}",
+            against(PRELOAD, (CLASSIC,), case, at_least),
+        )
+    yield Target(
+        "A framework's page (symfony), classic, preloading, against nginx + php-fpm: req/s",
+        "1.3x",
+        f"{PRELOAD} and nginx-fpm in the case symfony",
+        against(PRELOAD, (NGINX,), "symfony", 1.3),
+    )
     for case in FRAMEWORKS:
         yield from of_worker(case, f"A framework's page ({case})", 2)
         yield Target(
@@ -221,6 +237,8 @@ def targets() -> Iterator[Target]:
         worker_cpu("hello", Run.over_alone, LARGEST_OVER_ALONE),
     )
     yield from coroutines.targets()
+    yield from exits.targets()
+    yield from before.targets()
     yield Target(
         "Memory of one more process of a booted application (its proportional share)",
         f"at most {LARGEST_WORKER_MIB:.0f} MiB",

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import ClassVar
 from xml.etree import ElementTree as ET
 
+from bench.harness import page_runs
 from bench.harness.charts import Bar, Latency, bars, latencies
 from bench.harness.plots import (
     MARK_HEIGHT,
@@ -22,7 +23,9 @@ from bench.harness.plots import (
     scatter,
 )
 from bench.harness.plots import round_up as end_of_axis
+from bench.harness.publish import RESULTS
 from bench.harness.report_html import html_report
+from bench.harness.results import load_run
 from bench.harness.stats import Spread
 from bench.tests.browser import Browser, find_browser
 from bench.tests.fixtures import of_processes, recorded, three_rounds
@@ -222,6 +225,20 @@ class PageTest(unittest.TestCase):
         )
         # Medians 4,000 and 1,000 of at most 5,000.
         self.assertEqual([round(length, 2) for length in found], [0.8, 0.2])
+
+    def test_a_report_of_many_cases_begins_as_its_table_of_contents(self) -> None:
+        run = load_run(RESULTS / page_runs.ALL)
+        page = self.page.with_name("folded.html")
+        page.write_text(html_report(run))
+        for width, screens in ((1200, 2), (390, 3)):
+            self.browser.show(page, width=width, dark=False)
+            ask = self.browser.evaluate
+            self.assertLessEqual(ask("document.documentElement.scrollHeight"), screens * 900)
+            self.assertLessEqual(ask("document.documentElement.scrollWidth"), width)
+            self.assertLess(ask("document.querySelector('table').getBoundingClientRect().top"), 300)
+            self.assertEqual(ask("document.querySelectorAll('body > details[open]').length"), 0)
+            ask("document.querySelectorAll('details').forEach(one => { one.open = true })")
+            self.assertEqual(ask(TEXT_OUTSIDE), [])
 
     def test_the_browser_has_no_complaints(self) -> None:
         self.browser.show(self.page, width=1200, dark=False)

@@ -129,6 +129,8 @@ class RunTest(unittest.TestCase):
         publish(self.scratch / "good", "x", results, page)
         self.assertEqual(len(load_run(results / "2026-01-02-x").samples), 6)
         self.assertIn("**4.00x**", page.read_text())
+        kept = {path.name for path in (results / "2026-01-02-x").iterdir()}
+        self.assertEqual(kept, {"run.json", "samples.jsonl", "report.md", "report.html"})
         with self.assertRaisesRegex(BenchError, "never edited"):
             publish(self.scratch / "good", "x", results, page)
 

@@ -67,6 +67,11 @@ class OhaTest(unittest.TestCase):
         self.assertEqual(load.max, 500_000)
         self.assertEqual(load.requests_per_second, 50.0)
 
+    def test_an_error_that_is_asked_for_is_the_only_right_answer(self) -> None:
+        text = json.dumps({**OHA, "statusCodeDistribution": {"200": 1, "404": 97, "503": 2}})
+        self.assertEqual(parse_oha(text, 404).status, 3)
+        self.assertEqual(parse_oha(text).status, 99)
+
     def test_what_is_not_ohas_is_an_error(self) -> None:
         for text in ("", "{}", "[]", json.dumps({**OHA, "summary": None})):
             with self.subTest(text), self.assertRaisesRegex(BenchError, "oha printed"):

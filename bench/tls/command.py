@@ -17,8 +17,8 @@ from bench.harness import machine
 from bench.harness.errors import BenchError
 from bench.harness.http_check import HOST, TIMEOUT_SECONDS
 from bench.harness.load import Load, run_wrk
+from bench.harness.markdown import table
 from bench.harness.progress import Progress
-from bench.harness.report_markdown import table
 from bench.harness.server import web_user
 from bench.tls.servers import BODY, FILE, Secure, secure
 

@@ -142,7 +142,7 @@ def secure(name: str, folder: Path, user: tuple[str, str]) -> Iterator[Secure]:
     try:
         command = _command(name, folder, port, user)
         log = folder / f"{name}.log"
-        group.start(name, command, cwd=folder, env=dict(os.environ), log=log)
+        group.start(name, command, cwd=folder, env={**os.environ, "HOWDAH_USER": "root"}, log=log)
         wait_for_port(port, group.check_alive)
         yield Secure(port, group)
     finally:

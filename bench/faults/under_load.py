@@ -1,0 +1,279 @@
+"""What a request costs that its worker does not survive, when all requests are of that kind.
+
+Each of them gets a 404 and then ends in a way after which the process is not used again. All of
+them have to be answered whole, by a process that has answered nobody before, and none may wait for
+the application to boot.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import statistics
+import time
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from bench.faults import replacement
+from bench.faults.identity import parse
+from bench.faults.replacement import percentile
+from bench.harness import phpini
+from bench.harness.errors import BenchError
+from bench.harness.http_check import HOST, fetch
+from bench.harness.server import Server, Setup, serve
+
+if TYPE_CHECKING:
+    import argparse
+    from pathlib import Path
+
+    from bench.faults.identity import Worker
+    from bench.harness.peers import Peer
+
+TITLE = "Every request costs a worker"
+ABOUT = (
+    "Each request gets a 404 and ends in a way after which its process is not used again. As many "
+    "come at a time as there are connections, and each waits until those before it have a process. "
+    "Failed: no whole 404. Used again: answered by a process that had answered before. Boots: from "
+    "how many the answers come, one where every successor is a fork. The application holds 20 MiB, "
+    "and its boot takes what stands beside."
+)
+# What `do` is, in words.
+WAYS = {
+    "return": "exit, and a finally block that returns",
+    "throw": "exit, and a finally block that throws",
+    "jit": "exit with JIT on, before PHP 8.4",
+    "fatal": "fatal error (memory limit) after the answer",
+}
+JIT = {"opcache.jit": "tracing", "opcache.jit_buffer_size": "16M"}
+CONNECTIONS = (8, 100)
+REQUESTS = 1000
+WARM_UP = 100
+# A server that boots for each of them is asked for no longer than this.
+SECONDS = 10.0
+ANSWER_SECONDS = 30.0
+MISSING = "status 404"
+OK = 200
+HIGH = 0.99
+GOES_ON = "its worker goes on"
+
+
+@dataclass(frozen=True)
+class UnderLoad:
+    """A server that lost a worker with each request; latencies in milliseconds.
+
+    `reason` says why there are none. `boots` is how many boots the answers come from.
+    """
+
+    peer: str
+    way: str
+    connections: int
+    requests: int = 0
+    failed: int = 0
+    used_again: int = 0
+    boots: int = 0
+    boot_ms: float = 0.0
+    seconds: float = 0.0
+    p50: float = 0.0
+    p99: float = 0.0
+    max: float = 0.0
+    outcomes: dict[str, int] = field(default_factory=dict)
+    reason: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+
+def where(result: dict[str, Any]) -> str:
+    """Way and load in words."""
+    return f"{WAYS[result['way']]}, {result['connections']} connections"
+
+
+def judged(result: dict[str, Any]) -> bool:
+    """Whether a target is about it: with JIT the worker goes on where PHP allows it."""
+    return not (result["reason"] == GOES_ON and result["way"] == "jit")
+
+
+def told(result: dict[str, Any]) -> str:
+    """What a target says of it."""
+    if result["reason"]:
+        return str(result["reason"])
+    text = (
+        f"{result['failed']:,} of {result['requests']:,} failed, median {result['p50']:.0f} and "
+        f"slowest {result['max']:.0f} ms"
+    )
+    if result["used_again"]:
+        text += f", {result['used_again']:,} by a process that had answered before"
+    if result["boots"] > 1:
+        text += f", {result['boots']:,} boots"
+    return text
+
+
+def good(result: dict[str, Any]) -> bool:
+    """Whether all were answered by other processes, and none waited for a boot.
+
+    Whoever waits for one is slower than the others by its time. Latencies themselves say little:
+    they grow with the number of connections.
+    """
+    if result["reason"]:
+        return False
+    whole = result["failed"] == 0 and result["used_again"] == 0
+    waited = result["boots"] > 1 or result["max"] >= result["p50"] + result["boot_ms"]
+    return whole and not waited
+
+
+async def read_answer(reader: asyncio.StreamReader) -> bytes:
+    """All of an answer, as its head says how long it is.
+
+    Raises:
+        EOFError, OSError, ValueError: it is not whole, or has no length.
+    """
+    head = await reader.readuntil(b"\r\n\r\n")
+    fields = {}
+    for line in head.decode("latin-1").split("\r\n")[1:]:
+        name, _, value = line.partition(":")
+        fields[name.lower()] = value.strip()
+    if fields.get("transfer-encoding") == "chunked":
+        body = b""
+        while True:
+            size = await reader.readuntil(b"\r\n")
+            piece = await reader.readexactly(int(size, 16) + 2)
+            body += size + piece
+            if int(size, 16) == 0:
+                return head + body
+    if "content-length" in fields:
+        return head + await reader.readexactly(int(fields["content-length"]))
+    return head + await reader.read()
+
+
+class Load:
+    """So many connections, each of which asks again once it has its answer."""
+
+    def __init__(self, port: int, way: str, requests: int) -> None:
+        self.left = requests
+        self.sent = 0
+        self.failed = 0
+        self.milliseconds: list[float] = []
+        self.workers: list[Worker] = []
+        self.outcomes: Counter[str] = Counter()
+        self._port = port
+        self._request = f"GET /?do={way}&missing=1 HTTP/1.1\r\nHost: {HOST}\r\n\r\n".encode()
+
+    def run(self, connections: int, seconds: float) -> float:
+        """Until all are answered, or the time is over; how long it took."""
+        begun = time.perf_counter()
+        asyncio.run(self._all(connections, begun + seconds))
+        return time.perf_counter() - begun
+
+    async def _all(self, connections: int, end: float) -> None:
+        await asyncio.gather(*(self._client(end) for _ in range(connections)))
+
+    async def _client(self, end: float) -> None:
+        streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+        while self.left > 0 and time.perf_counter() < end:
+            self.left -= 1
+            self.sent += 1
+            begun = time.perf_counter()
+            answer = b""
+            try:
+                async with asyncio.timeout(ANSWER_SECONDS):
+                    streams = streams or await asyncio.open_connection(HOST, self._port)
+                    streams[1].write(self._request)
+                    answer = await read_answer(streams[0])
+            except (OSError, EOFError, ValueError) as error:
+                self.outcomes[type(error).__name__] += 1
+            self._count(answer, time.perf_counter() - begun)
+            if streams is not None and (not answer or b"\nconnection: close" in answer.lower()):
+                streams[1].close()
+                streams = None
+        if streams is not None:
+            streams[1].close()
+
+    def _count(self, answer: bytes, seconds: float) -> None:
+        reply = parse(answer)
+        if answer:
+            self.outcomes[reply.status] += 1
+        if reply.status != MISSING or reply.worker is None:
+            self.failed += 1
+            return
+        self.milliseconds.append(seconds * 1000)
+        self.workers.append(reply.worker)
+
+
+def measure_load(server: Server, way: str, connections: int, workers: int) -> UnderLoad:
+    """One server under one load in one way; it has `workers` processes."""
+    name = server.peer.name
+    do = "exit" if way == "jit" else way
+    # The first ones find caches empty that are full later, and processes that have answered before.
+    Load(server.port, do, WARM_UP).run(connections, SECONDS)
+    load = Load(server.port, do, REQUESTS)
+    seconds = load.run(connections, SECONDS)
+    try:
+        server.group.check_alive()
+    except BenchError:
+        return UnderLoad(name, way, connections, reason="it ends the whole server")
+    if not load.workers:
+        words = ", ".join(load.outcomes) or "nothing"
+        return UnderLoad(name, way, connections, reason=f"no whole 404 came, but {words}")
+    used_again = sum(worker.served > 1 for worker in load.workers)
+    # As many as there are processes have answered nobody before at first.
+    if used_again >= len(load.workers) - workers:
+        return UnderLoad(name, way, connections, reason=GOES_ON)
+    return UnderLoad(
+        peer=name,
+        way=way,
+        connections=connections,
+        requests=load.sent,
+        failed=load.failed,
+        used_again=used_again,
+        boots=len({worker.boot for worker in load.workers}),
+        boot_ms=statistics.median(worker.boot_ms for worker in load.workers),
+        seconds=seconds,
+        p50=statistics.median(load.milliseconds),
+        p99=percentile(load.milliseconds, HIGH),
+        max=max(load.milliseconds),
+        outcomes=dict(load.outcomes),
+    )
+
+
+def check_serves(server: Server) -> None:
+    """Asks once without losing anything.
+
+    Raises:
+        BenchError: the application does not answer, so that nothing that follows is due to losses.
+    """
+    try:
+        answer = fetch(server.port, "/")
+    except (OSError, http.client.HTTPException) as error:
+        raise BenchError(f"{server.peer.name} does not serve the application: {error!r}") from error
+    if answer.status != OK:
+        raise BenchError(
+            f"{server.peer.name} does not serve the application: status {answer.status}"
+        )
+
+
+def takes_part(peer: Peer) -> bool:
+    """Whether it runs the worker script of this application, and is there to do so.
+
+    Of a process with coroutines nobody can tell whether it was used again: others are under way in
+    it, and each request has statics of its own.
+    """
+    return peer.contract == "frankenphp" and not peer.coroutines and not peer.missing()
+
+
+def measure_peer(peer: Peer, arguments: argparse.Namespace, folder: Path) -> list[UnderLoad]:
+    """One server in all ways, each on a fresh start."""
+    found = []
+    for way in WAYS:
+        values = replacement.install(folder / way / "site")
+        ini = phpini.shared_ini(arguments.php_ini) | (JIT if way == "jit" else {})
+        setup = Setup(arguments.workers, ini)
+        keep = arguments.folder / "peers" / peer.name / f"{replacement.NAME}-load-{way}"
+        with serve(peer, setup, site=values, folder=folder / way / "server", keep=keep) as server:
+            check_serves(server)
+            found += [
+                measure_load(server, way, connections, arguments.workers)
+                for connections in CONNECTIONS
+            ]
+    return found

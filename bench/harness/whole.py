@@ -1,0 +1,73 @@
+"""The parts of `make bench`, each a command of its own, whose results go into one report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bench.harness.results import MORE
+
+if TYPE_CHECKING:
+    import argparse
+    from pathlib import Path
+
+# Enough in a sample for 1,000 in a row of any framework.
+EXIT = (
+    "--title=What exit costs",
+    "--skip-missing",
+    "--peer=howdah-worker,howdah-coroutines,nginx-fpm,frankenphp-worker-tuned",
+    "--case=exit,codeigniter-exit",
+    "--connections=8,100",
+    "--duration=2",
+    "--rounds=3",
+    "--rate=0",
+)
+# More rounds than elsewhere: what is looked for is smaller than what the rounds differ by.
+BEFORE = (
+    "--title=Before and after",
+    "--skip-missing",
+    "--peer=howdah-worker",
+    "--case=hello,symfony,codeigniter",
+    "--connections=8,100",
+    "--duration=2",
+    "--rounds=6",
+    "--rate=0",
+)
+MAIN = "main"
+PARTS = {
+    MAIN: ("run",),
+    "exit": ("run", *EXIT),
+    "before": ("run", *BEFORE),
+    "replace": ("faults", "--fault=replace"),
+}
+FAULTS = "faults"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part by its name, and the command line that measures it but for `--out`."""
+
+    name: str
+    argv: tuple[str, ...]
+
+    def place(self, folder: Path) -> Path:
+        """Where it goes: into the folder itself if it is the first, else below that."""
+        if not (folder / "run.json").is_file():
+            return folder
+        if self.argv[0] == "faults":
+            return folder / FAULTS
+        more = folder / MORE
+        return more / f"{len(list(more.glob('*'))) + 1}-{self.name}"
+
+
+def parts(arguments: argparse.Namespace) -> list[Part]:
+    """The wanted ones in their order; all by default, `before` only with another build."""
+    wanted = arguments.part or [name for name in PARTS if name != "before" or arguments.against]
+    found = []
+    for name, argv in PARTS.items():
+        if name in wanted:
+            more = [f"--php-ini={value}" for value in arguments.php_ini]
+            if name == "before" and arguments.against is not None:
+                more.append(f"--against={arguments.against}")
+            found.append(Part(name, (*argv, *more)))
+    return found
