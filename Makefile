@@ -9,22 +9,31 @@ LISTEN ?= :8080
 WORKER := $(MAKE) -j$(shell nproc) -C worker
 
 .DEFAULT_GOAL := help
-.PHONY: help serve build debug test check lint deny fmt bench bench-quick h2spec conformance soak fuzz miri reference pgo clean
+.PHONY: help serve build quick debug test check lint deny fmt bench bench-quick h2spec conformance soak fuzz miri matrix reference extensions pgo analyze sanitize clean
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
 
-serve: build ## Build, then serve the demo application at http://localhost:8080
-	./target/release/howdah php-server --root examples/demo/public --listen $(LISTEN) --access-log
+serve: quick ## Build without optimisation, then serve the demo application at http://localhost:8080
+	./target/quick/howdah php-server --root examples/demo/public --listen $(LISTEN) --access-log
 
 build: ## Build target/release/howdah and target/release/howdah-php
 	@scripts/setup.sh build
 	CARGO=$(CARGO) scripts/release.sh
 	$(WORKER) OUT=$(CURDIR)/target/release
 
+# Compiled without optimisation, in two minutes.
+quick:
+	@scripts/setup.sh build
+	$(CARGO) build --locked --profile quick -p howdah
+	$(WORKER) OUT=$(CURDIR)/target/quick
+
 debug:
 	$(CARGO) build --locked -p howdah
 	$(WORKER) OUT=$(CURDIR)/target/debug
+
+check: ## The everyday checks, in two minutes after a first build: formats, lints, unit tests, the PHP process
+	scripts/check.sh
 
 test: ## Install what the tests need and run them all
 	@scripts/setup.sh test
@@ -44,9 +53,9 @@ fmt: ## Format Rust, C and Python
 	find worker/src worker/tests -name '*.[ch]' ! -name '*_arginfo.h' -exec clang-format -i {} +
 	$(MAKE) -C bench fmt
 
-bench: build ## Measure against the peers that are installed, in twenty minutes; report in bench/out
+bench: build ## Measure against the peers that are installed, in 23 minutes; report in bench/out
 	@scripts/setup.sh bench
-	$(MAKE) -C bench run
+	$(MAKE) -C bench all
 
 bench-quick: build ## The same in six minutes, with less certainty
 	@scripts/setup.sh bench
@@ -66,6 +75,13 @@ soak: debug ## Have requests of every kind run in one process, with databases: S
 	@scripts/setup.sh bench
 	python3 -m bench soak --requests $${SOAK:-100000}
 
+analyze: ## Run clang's analyzer and cppcheck over the PHP process, in five minutes
+	scripts/analyze.sh
+
+sanitize: debug ## Run the end-to-end tests with the PHP process of ASan and UBSan, in half an hour
+	@scripts/setup.sh test
+	scripts/sanitize.sh
+
 fuzz: ## Fuzz each target for FUZZ_SECONDS (default 600), as many at a time as there are processors
 	@scripts/setup.sh test
 	fuzz/run.sh all $${FUZZ_SECONDS:-600}
@@ -75,6 +91,12 @@ miri: ## Check the queue's unit tests with Miri, in some minutes; installs a nig
 		rustup toolchain install nightly --profile minimal --component miri --component rust-src
 	PROPTEST_CASES=4 MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-permissive-provenance" \
 		$(CARGO) +nightly miri test --locked --target-dir target/miri -p howdah-shm --lib
+
+matrix: ## Run the tests of the PHP process on the PHP of Debian 12, Debian 13 and Ubuntu 24.04, each in a root of its own
+	scripts/matrix.sh
+
+extensions: build ## Try all PHP extensions that the distribution packages, and write docs/reference/extensions.md
+	python3 -m scripts.extensions
 
 pgo: ## Count anew what the release is optimised by, in ten minutes
 	@scripts/setup.sh test

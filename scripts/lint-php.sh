@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 # Fixtures that must not compile live in folders of these names.
-mapfile -t files < <(find examples pgo php tests tools -name '*.php' -type f -not -path '*/vendor/*' \
+mapfile -t files < <(find examples pgo php scripts tests tools -name '*.php' -type f -not -path '*/vendor/*' \
 	-not -path '*/broken/*' -not -path '*/error/*' 2>/dev/null)
 [ ${#files[@]} -gt 0 ] || { echo "lint-php: found no PHP files below $PWD" >&2; exit 1; }
 # shellcheck disable=SC2016 # the inner shell expands these

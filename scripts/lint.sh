@@ -21,5 +21,7 @@ else
 fi
 shellcheck .ci/run scripts/*.sh pgo/rustc pgo/*.sh fuzz/*.sh tests/*.sh tests/apps/*/*.sh
 scripts/lint-php.sh
+scripts/lint-docs.py
+scripts/lint-circles.py
 # The generated reference is that of this code.
 cargo run -q --locked -p howdah-config --example reference | diff -u docs/reference/caddyfile.md -

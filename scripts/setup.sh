@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Installs what a task needs and this machine lacks; says what, asks nothing.
-#   scripts/setup.sh build|test|bench
+#   scripts/setup.sh build|test|bench|matrix
 # Needs Debian 12, Debian 13 or Ubuntu 24.04, and root or sudo where something is missing.
 # PHP_CONFIG=php-config8.x picks a PHP; otherwise the distribution's default is taken.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-task=${1:?usage: scripts/setup.sh build|test|bench}
+task=${1:?usage: scripts/setup.sh build|test|bench|matrix}
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 die() { say "$*"; exit 2; }
@@ -126,7 +126,7 @@ rust
 case $task in
 build) ;;
 test)
-	install clang clang-format curl gdb git nghttp2-client nginx-light openssl procps python3 shellcheck util-linux \
+	install clang clang-format curl gdb git haproxy nghttp2-client nginx-light openssl procps python3 shellcheck util-linux \
 		"php$version-cgi" "php$version-cli" "php$version-curl" "php$version-fpm" "php$version-gd" \
 		"php$version-intl" "php$version-zip" "php$version-pgsql" "php$version-mysql" php-apcu \
 		postgresql mariadb-server redis-server memcached
@@ -146,5 +146,6 @@ bench)
 	install "${packages[@]}"
 	make -s -C bench tools
 	;;
-*) die "unknown task $task; use build, test or bench" ;;
+matrix) install debootstrap iproute2 util-linux ;;
+*) die "unknown task $task; use build, test, bench or matrix" ;;
 esac

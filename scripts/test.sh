@@ -28,7 +28,7 @@ step "the PHP process, plain and with sanitizers" tests/databases.sh make -s -C 
 export HOWDAH_FAULTY_PHP=$PWD/target/debug/faults/howdah-php
 # In one, since dependencies are built anew for another choice of packages. nohup and some supervisors have SIGHUP
 # ignored, by which the tests reload.
-step "unit tests, end to end, conformance" tests/databases.sh env --default-signal=HUP cargo test --locked --workspace
+step "unit tests, end to end, conformance" tests/databases.sh env --default-signal=HUP scripts/run-tests.py --workspace
 step "model checks of the queue" loom
 step "bench harness" make -s -C bench test
 # As many inputs on each machine, and mostly the same ones.

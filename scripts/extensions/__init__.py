@@ -1,0 +1,1 @@
+"""What each extension of the distribution's PHP does in classic, worker and coroutine pools."""

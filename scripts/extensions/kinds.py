@@ -1,0 +1,36 @@
+"""How concurrent requests use an extension: read from the list of `howdah doctor`.
+
+A test of `crates/howdah` compares that list with the one that the PHP process goes by.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LIST = "crates/howdah/src/doctor/extensions.rs"
+# What a table says of an extension that works, by its kind there.
+WORDS = {
+    "Good": "works",
+    "Pooled": "works, a connection for each request",
+    "Locked": "works with a lock on a shared handle",
+    "Blocking": "works, blocks other requests",
+    "Unfit": "works in this trial, but doctor reports an error",
+}
+UNKNOWN = "works with a lock on the extension"
+
+
+def kinds(repository: Path) -> dict[str, str]:
+    """Kinds by the names of extensions, in lower case."""
+    text = (repository / LIST).read_text()
+    table = text.partition("const KNOWN")[2].partition("\nfn ")[0]
+    found = {}
+    for kind, names in re.findall(r"Kind::(\w+),\s*&\[(.*?)\]", table, re.DOTALL):
+        found.update(dict.fromkeys(re.findall(r'"([^"]+)"', names), kind))
+    if set(found.values()) != set(WORDS):
+        message = f"{LIST} has other kinds than {', '.join(WORDS)}"
+        raise ValueError(message)
+    return found

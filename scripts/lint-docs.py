@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""Checks the Markdown of this repository: relative links, and words of docs/STYLE.md.
+
+Published reports below bench/results are data, and so is docs/benchmarks.md, made from one.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+DATA = ("bench/results/", "docs/benchmarks.md")
+# Text that another source is quoted in, or that is generated from the code, keeps its words.
+QUOTING = ("docs/STYLE.md", "docs/reference/", "CHANGELOG.md")
+
+FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r"`[^`\n]*`")
+LINK = re.compile(r"!?\[[^\]]*\]\((?P<target>[^)\s]+)\)")
+HEADING = re.compile(r"^#{1,6} +(?P<text>.+?)\s*$", re.MULTILINE)
+# What each stands for is in docs/STYLE.md; only what is wrong wherever it stands is listed.
+WORDS = {
+    r"\banew\b": "again",
+    r"\bwhom\b": "a noun of the field",
+    r"\bis no (?:file|host|method|number|name|path|port|page|script)\b": "is not a …, or invalid",
+    r"\bthat (?:is|are) none\b": "invalid",
+    r"\bhas it not\b": "lacks it",
+    r"\bfor want of\b": "because there is no …",
+    r"\bin vain\b": "without success",
+}
+
+
+def without_code(text: str) -> str:
+    """The text with code blanked out, so that line numbers stay."""
+    text = FENCE.sub(lambda match: "\n" * match[0].count("\n"), text)
+    return CODE.sub("``", text)
+
+
+def anchors(text: str) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    found: set[str] = set()
+    for match in HEADING.finditer(FENCE.sub("", text)):
+        words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", match["text"]).lower()
+        slug = re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
+        number = 0
+        while (slug if not number else f"{slug}-{number}") in found:
+            number += 1
+        found.add(slug if not number else f"{slug}-{number}")
+    return found
+
+
+def line_of(text: str, at: int) -> int:
+    """The number of the line that holds a position."""
+    return text.count("\n", 0, at) + 1
+
+
+def links(page: Path, text: str, pages: dict[Path, set[str]]) -> list[str]:
+    """The links of a page that lead nowhere."""
+    problems = []
+    for match in LINK.finditer(text):
+        target, _, anchor = match["target"].partition("#")
+        if ":" in target:
+            continue
+        place = (page.parent / target).resolve() if target else page
+        where = f"{page.relative_to(ROOT)}:{line_of(text, match.start())}"
+        if not place.exists():
+            problems.append(f"{where}: {match['target']} does not exist")
+        elif anchor and place in pages and anchor not in pages[place]:
+            problems.append(f"{where}: {match['target']} has no such heading")
+    return problems
+
+
+def words(page: Path, text: str) -> list[str]:
+    """The words of a page that have a better one."""
+    return [
+        f"{page.relative_to(ROOT)}:{line_of(text, match.start())}: “{match[0]}”: write {better}"
+        for pattern, better in WORDS.items()
+        for match in re.finditer(pattern, text, re.IGNORECASE)
+    ]
+
+
+def main() -> int:
+    """Prints the problems; 1 if there are any."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.split()
+    texts = {ROOT / name: (ROOT / name).read_text() for name in listed if (ROOT / name).is_file()}
+    pages = {page: anchors(text) for page, text in texts.items()}
+    problems = []
+    for page, whole in texts.items():
+        name = str(page.relative_to(ROOT))
+        if name.startswith(DATA):
+            continue
+        text = without_code(whole)
+        problems += links(page, text, pages)
+        if not name.startswith(QUOTING):
+            problems += words(page, text)
+    print("\n".join(problems), end="\n" if problems else "")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
