@@ -184,6 +184,7 @@ fn expected(parts: &Parts, body: &[u8], unix: bool, confined: bool) -> Result<Di
         "/healthz" => ("GET", Did::Asked("")),
         "/load" => ("POST", Did::Configure(Configuration::Same)),
         "/metrics" => ("GET", Did::Asked("metrics")),
+        "/preload" => ("GET", Did::Asked("preloads")),
         "/reload" => ("POST", Did::Configure(Configuration::Same)),
         "/requests" => ("GET", Did::Asked("requests")),
         "/status" => ("GET", Did::Asked("status")),
@@ -385,6 +386,7 @@ impl Control for Seen {
         Ok(Reloaded {
             pools,
             configuration: None,
+            fresh: None,
         })
     }
 
@@ -393,6 +395,7 @@ impl Control for Seen {
         Ok(Reloaded {
             pools: Vec::new(),
             configuration: None,
+            fresh: None,
         })
     }
 
@@ -407,6 +410,10 @@ impl Control for Seen {
 
     async fn requests(&self) -> Value {
         self.asked("requests")
+    }
+
+    async fn preloads(&self) -> Value {
+        self.asked("preloads")
     }
 
     async fn metrics(&self) -> String {

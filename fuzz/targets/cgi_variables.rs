@@ -110,11 +110,12 @@ fn check(records: &[Record<'_>], input: &Input<'_>) {
         value
     };
     assert_eq!(value("HTTP_PROXY"), None);
-    let host = str::from_utf8(value("HTTP_HOST").expect("always there")).expect("ASCII");
-    assert!(
-        host.is_empty() || Host::parse(host).is_some(),
-        "a hostile host came through"
-    );
+    if let Some(host) = value("HTTP_HOST") {
+        let host = str::from_utf8(host).expect("ASCII");
+        assert!(Host::parse(host).is_some(), "a hostile host came through");
+    }
+    let encrypted = input.scheme == "https";
+    assert_eq!(value("HTTPS"), encrypted.then_some(b"on".as_slice()));
     assert_eq!(value("QUERY_STRING"), Some(input.query.as_bytes()));
     if let Some(translated) = value("PATH_TRANSLATED") {
         let root = input.root.strip_suffix('/').unwrap_or(input.root);

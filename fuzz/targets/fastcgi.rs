@@ -7,10 +7,10 @@ use bytes::Bytes;
 use libfuzzer_sys::fuzz_target;
 
 #[allow(dead_code, unreachable_pub, reason = "private to its crate")]
-#[path = "../../crates/howdah-http/src/fastcgi/head.rs"]
+#[path = "../../crates/howdah-http/src/answer/fastcgi/head.rs"]
 mod head;
 #[allow(dead_code, unreachable_pub, reason = "private to its crate")]
-#[path = "../../crates/howdah-http/src/fastcgi/record.rs"]
+#[path = "../../crates/howdah-http/src/answer/fastcgi/record.rs"]
 mod record;
 
 use record::{Decoder, Record};
@@ -112,7 +112,14 @@ fn check_head(bytes: &[u8]) {
         .map(|before| lines().take(before + 1).map(<[u8]>::len).sum::<usize>());
     assert_eq!(head::end(bytes), end);
     let start = &bytes[..end.unwrap_or(bytes.len())];
-    let (status, headers, bad) = head::parse(start);
+    let is_status = |line: &[u8]| {
+        let name = line.split(|byte| *byte == b':').next();
+        name.is_some_and(|name| name.eq_ignore_ascii_case(b"status"))
+    };
+    let Ok((status, mut headers, bad)) = head::parse(start) else {
+        assert!(start.split(|byte| *byte == b'\n').any(is_status));
+        return;
+    };
     assert!(status.as_u16() >= 200, "an interim response is no answer");
     let filled = start
         .split(|byte| *byte == b'\n')
@@ -127,7 +134,21 @@ fn check_head(bytes: &[u8]) {
     }
     text.extend(b"\r\nbody");
     assert_eq!(head::end(&text), Some(text.len() - 4));
-    assert_eq!(head::parse(&text[..text.len() - 4]), (status, headers, 0));
+    let again = head::parse(&text[..text.len() - 4]);
+    assert_eq!(again, Ok((status, headers.clone(), 0)));
+
+    // It tells one length afterwards, or none.
+    let length = head::settle_length(&mut headers).unwrap_or(None);
+    let told = headers
+        .get_all("content-length")
+        .iter()
+        .map(|value| value.to_str().unwrap());
+    assert!(
+        told.eq(length
+            .map(|length| length.to_string())
+            .iter()
+            .map(String::as_str))
+    );
 }
 
 /// What is sent for variables and a body is what an upstream reads.

@@ -19,7 +19,7 @@ use hyper::{Request, Response};
 use libfuzzer_sys::fuzz_target;
 
 #[allow(dead_code, unreachable_pub, reason = "private to its crate")]
-#[path = "../../crates/howdah-http/src/connection/framing.rs"]
+#[path = "../../crates/howdah-http/src/socket/framing.rs"]
 mod framing;
 
 use framing::Framing;

@@ -15,26 +15,26 @@ use libfuzzer_sys::fuzz_target;
 #[path = "../../crates/howdah-http/src/encode/accept.rs"]
 mod accept;
 #[allow(dead_code, unreachable_pub, reason = "private to its crate")]
-#[path = "../../crates/howdah-http/src/files/conditional.rs"]
+#[path = "../../crates/howdah-http/src/answer/files/conditional.rs"]
 mod conditional;
 #[allow(dead_code, reason = "private to its crate")]
 #[path = "../../crates/howdah-observe/src/trace/context.rs"]
 mod context;
 #[allow(dead_code, reason = "private to its crate")]
-#[path = "../../crates/howdah-http/src/credentials.rs"]
+#[path = "../../crates/howdah-http/src/route/credentials.rs"]
 mod credentials;
 #[allow(dead_code, unreachable_pub, reason = "private to its crate")]
 #[path = "../../crates/howdah-http/src/encode/header.rs"]
 mod header;
 #[allow(dead_code, reason = "private to its crate")]
-#[path = "../../crates/howdah-http/src/hints.rs"]
+#[path = "../../crates/howdah-http/src/answer/hints.rs"]
 mod hints;
-#[allow(dead_code, reason = "private to its crate")]
-#[path = "../../crates/howdah-http/src/route/proxies.rs"]
-mod proxies;
 #[allow(dead_code, unreachable_pub, reason = "private to its crate")]
-#[path = "../../crates/howdah-http/src/files/range.rs"]
+#[path = "../../crates/howdah-http/src/answer/files/range.rs"]
 mod range;
+#[allow(dead_code, reason = "private to its crate")]
+#[path = "../../crates/howdah-http/src/listen/trusted_proxies.rs"]
+mod trusted_proxies;
 
 #[path = "headers/files.rs"]
 mod files;
@@ -43,7 +43,12 @@ mod neighbours;
 #[path = "headers/oracles.rs"]
 mod oracles;
 
-use neighbours::{RouteError, RouteErrorKind, application, cache, joined, settings};
+use neighbours::{clock, joined, settings};
+
+/// Folders of `howdah_http`, as files under test name them.
+mod message {
+    pub(crate) use crate::neighbours::{file_origin, interim, route_error};
+}
 
 fuzz_target!(|data: &[u8]| {
     _ = run(data);

@@ -43,6 +43,9 @@ use encode::LineEncoder;
 use entry::Entry;
 use log_pipe::{LogParser, Message, Output};
 
+/// What records carry; one that the corpus has.
+const KEY: u64 = 0;
+
 fuzz_target!(|data: &[u8]| {
     let Some((cuts, bytes)) = data.split_at_checked(3) else {
         return;
@@ -83,7 +86,7 @@ fn check_pipe(bytes: &[u8], pieces: &[&[u8]; 4]) {
     let text = String::from_utf8_lossy(pieces[1])
         .trim_end_matches('\n')
         .to_owned();
-    let mut record = format!("\x1ew{:016x}{:08x}", 7, text.len()).into_bytes();
+    let mut record = format!("\x1ew{:016x}{:08x}{KEY:016x}", 7, text.len()).into_bytes();
     record.extend_from_slice(text.as_bytes());
     let before: Vec<u8> = pieces[0]
         .iter()
@@ -101,8 +104,7 @@ fn check_pipe(bytes: &[u8], pieces: &[&[u8]; 4]) {
 }
 
 fn messages<'b>(pieces: impl Iterator<Item = &'b [u8]>) -> Vec<Output> {
-    // A key that the corpus has.
-    let mut parser = LogParser::new(Some(0));
+    let mut parser = LogParser::new(KEY);
     let mut outputs = Vec::new();
     let mut sink = |mut output| {
         // Whose a raw line is depends on what else was there to be read.

@@ -15,7 +15,7 @@ use percent_encoding::percent_decode_str;
 use regex::Regex;
 
 #[allow(dead_code, reason = "private to its crate")]
-#[path = "../../crates/howdah-http/src/path.rs"]
+#[path = "../../crates/howdah-http/src/message/path.rs"]
 mod path;
 
 #[allow(dead_code, reason = "private to its crate")]
@@ -23,10 +23,15 @@ mod path;
 mod parameters;
 
 #[allow(dead_code, reason = "private to its crate")]
-#[path = "../../crates/howdah-http/src/route/replacement.rs"]
+#[path = "../../crates/howdah-http/src/message/replacement.rs"]
 mod replacement;
 
 use parameters::Parameters;
+
+/// The folder of `howdah_http`, as files under test name it.
+mod message {
+    pub(crate) use crate::{path, replacement};
+}
 
 /// The longest query that `http` takes behind `/?`, in bytes: offsets in a URI are `u16`.
 const MAX_QUERY: usize = (u16::MAX - 1) as usize - "/?".len();

@@ -37,44 +37,53 @@ mod context;
 #[path = "../../crates/howdah-http/src/route/expression.rs"]
 mod expression;
 #[allow(dead_code, reason = "private to its crate")]
-#[path = "../../crates/howdah-http/src/lookup.rs"]
-mod lookup;
+#[path = "../../crates/howdah-http/src/route/handler.rs"]
+mod handler;
 #[allow(dead_code, reason = "private to its crate")]
 #[path = "../../crates/howdah-http/src/route/matcher.rs"]
 mod matcher;
 #[allow(dead_code, reason = "private to its crate")]
-#[path = "../../crates/howdah-http/src/route/notes.rs"]
-mod notes;
-#[allow(dead_code, reason = "private to its crate")]
 #[path = "../../crates/howdah-http/src/route/parameters.rs"]
 mod parameters;
 #[allow(dead_code, reason = "private to its crate")]
-#[path = "../../crates/howdah-http/src/path.rs"]
+#[path = "../../crates/howdah-http/src/message/path.rs"]
 mod path;
 #[allow(dead_code, reason = "private to its crate")]
-#[path = "../../crates/howdah-http/src/route/pattern.rs"]
+#[path = "../../crates/howdah-http/src/message/pattern.rs"]
 mod pattern;
+#[allow(dead_code, reason = "private to its crate")]
+#[path = "../../crates/howdah-http/src/route/placeholder/mod.rs"]
+mod placeholder;
 #[allow(dead_code, reason = "private to its crate")]
 #[path = "../../crates/howdah-http/src/route/policy.rs"]
 mod policy;
 #[allow(dead_code, reason = "private to its crate")]
-#[path = "../../crates/howdah-http/src/route/proxies.rs"]
-mod proxies;
+#[path = "../../crates/howdah-http/src/route/purpose.rs"]
+mod purpose;
 #[allow(dead_code, reason = "private to its crate")]
-#[path = "../../crates/howdah-http/src/route/replacement.rs"]
+#[path = "../../crates/howdah-http/src/message/replacement.rs"]
 mod replacement;
 #[allow(dead_code, reason = "private to its crate")]
 #[path = "../../crates/howdah-http/src/route/root.rs"]
 mod root;
 #[allow(dead_code, reason = "private to its crate")]
-#[path = "../../crates/howdah-http/src/route/template.rs"]
-mod template;
+#[path = "../../crates/howdah-http/src/answer/files/stat.rs"]
+mod stat;
 #[allow(dead_code, reason = "private to its crate")]
-#[path = "../../crates/howdah-http/src/route/uri.rs"]
+#[path = "../../crates/howdah-http/src/route/text.rs"]
+mod text;
+#[allow(dead_code, reason = "private to its crate")]
+#[path = "../../crates/howdah-http/src/listen/trusted_proxies.rs"]
+mod trusted_proxies;
+#[allow(dead_code, reason = "private to its crate")]
+#[path = "../../crates/howdah-http/src/route/directive/uri.rs"]
 mod uri;
 #[allow(dead_code, reason = "private to its crate")]
-#[path = "../../crates/howdah-http/src/route/uri_query.rs"]
+#[path = "../../crates/howdah-http/src/route/directive/uri_query.rs"]
 mod uri_query;
+#[allow(dead_code, reason = "private to its crate")]
+#[path = "../../crates/howdah-http/src/route/variables.rs"]
+mod variables;
 
 #[path = "routes/changes.rs"]
 mod changes;
@@ -85,20 +94,46 @@ mod patterns;
 #[path = "routes/texts.rs"]
 mod texts;
 
-use context::{Context, LogChoice};
-use neighbours::{
-    Refusal, RouteError, RouteErrorKind, answer, application, auth, clock, copy, encode, error,
-    header, intercept, trace,
-};
+use context::{Context, Environment};
+use neighbours::{clock, connection, encode, outcome, shutdown, trace};
+
+/// Folders of `howdah_http`, as files under test name them.
+mod answer {
+    pub(crate) mod files {
+        pub(crate) use crate::stat;
+    }
+}
+mod listen {
+    pub(crate) use crate::trusted_proxies;
+}
+mod message {
+    pub(crate) use crate::neighbours::{connection, header_change, reply, route_error};
+    pub(crate) use crate::{path, pattern, replacement};
+}
+mod observe {
+    pub(crate) mod trace {
+        pub(crate) use crate::neighbours::trace::{TRACEPARENT, Trace};
+    }
+}
+mod route {
+    pub(crate) mod directive {
+        pub(crate) use crate::uri_query;
+    }
+    pub(crate) use crate::neighbours::{copied_headers, error, intercept, outcome, verdict};
+    pub(crate) use crate::{
+        candidate, context, expression, handler, matcher, parameters, policy, purpose, root, text,
+        variables,
+    };
+}
 
 /// What is the same for all requests, as on a front thread.
 struct Thread {
-    lookup: lookup::Lookup,
-    roots: lookup::Roots,
-    proxies: proxies::Proxies,
-    root: Rc<lookup::Root>,
-    connection: application::Connection,
-    words: Rc<notes::Regexp>,
+    lookup: stat::StatCache,
+    roots: stat::Roots,
+    proxies: trusted_proxies::TrustedProxies,
+    root: Rc<stat::Root>,
+    connection: connection::Connection,
+    words: Rc<variables::Regexp>,
 }
 
 thread_local! {
@@ -111,16 +146,16 @@ thread_local! {
             pattern: "([a-z]+)/?(.*)".into(),
         };
         Thread {
-            lookup: lookup::Lookup::default(),
-            roots: lookup::Roots::default(),
-            proxies: proxies::Proxies::default(),
-            root: Rc::new(lookup::Root::new("/srv")),
-            connection: application::Connection {
+            lookup: stat::StatCache::default(),
+            roots: stat::Roots::default(),
+            proxies: trusted_proxies::TrustedProxies::default(),
+            root: Rc::new(stat::Root::new("/srv")),
+            connection: connection::Connection {
                 remote: address(1, 5000),
                 local: address(2, 8080),
                 tls: None,
             },
-            words: notes::Regexp::compile(&words).expect("an expression"),
+            words: variables::Regexp::compile(&words).expect("an expression"),
         }
     };
     static LETTERS: Regex = Regex::new("[a-z]+").expect("an expression");
@@ -134,7 +169,7 @@ fn run(data: &[u8]) -> Option<()> {
     let mut lines = data.split(|byte| *byte == b'\n');
     let mut text = || str::from_utf8(lines.next()?).ok();
     let (path_pattern, host_pattern, target) = (text()?, text()?, text()?);
-    let request = request(target, lines.by_ref().take_while(|line| !line.is_empty()))?;
+    let request = parts(target, lines.by_ref().take_while(|line| !line.is_empty()))?;
     // A configuration has no control characters; what a client sends gets there as it does.
     let orders = lines.filter_map(|line| str::from_utf8(line).ok());
     let orders: Vec<&str> = orders
@@ -152,34 +187,16 @@ fn run(data: &[u8]) -> Option<()> {
 
     let decoded = decoded?;
     THREAD.with(|thread| {
-        let mut context = Context {
-            original: &request,
-            changed: None,
-            connection: &thread.connection,
-            id: 7,
-            original_host: host,
-            path: decoded,
-            escaped: None,
-            query: None,
-            path_info: String::new(),
-            root: Rc::clone(&thread.root),
-            headers: header::Changes,
-            encodings: encode::Encodings,
-            notes: notes::Notes::default(),
-            intercepts: Vec::new(),
-            errors: Vec::new(),
-            max_body_size: None,
-            log: LogChoice::default(),
-            sampler: None,
-            trace: None,
+        let environment = Environment {
             lookup: &thread.lookup,
             roots: &thread.roots,
             proxies: &thread.proxies,
-            verdicts: &[],
-            problem: None,
-            response: None,
-            copies: Vec::new(),
+            shutdown: &shutdown::Shutdown,
         };
+        let root = Rc::clone(&thread.root);
+        let mut context = Context::new(&request, &thread.connection, 7, environment, root);
+        context.original_host = host;
+        context.path = decoded;
         texts::check(&context);
         for order in orders {
             changes::run(order, &thread.words, &mut context)?;
@@ -192,7 +209,7 @@ fn run(data: &[u8]) -> Option<()> {
 }
 
 /// `None`: none that hyper would hand over.
-fn request<'l>(target: &str, fields: impl Iterator<Item = &'l [u8]>) -> Option<Parts> {
+fn parts<'l>(target: &str, fields: impl Iterator<Item = &'l [u8]>) -> Option<Parts> {
     let target = PathAndQuery::try_from(target).ok()?;
     let mut headers = HeaderMap::new();
     for line in fields {

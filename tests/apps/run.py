@@ -4,6 +4,7 @@
     tests/apps/run.py                          all applications, with target/release/howdah
     tests/apps/run.py wordpress mediawiki      some of them
     tests/apps/run.py --mode worker            only in worker mode, those that have a worker script
+    tests/apps/run.py --preload auto           classic mode with preloading: a walk before, then a reload
     tests/apps/run.py --server fpm             nginx with php-fpm against itself: tests the walks
     tests/apps/run.py --server-cmd 'SERVER --root {docroot} --listen 127.0.0.1:{port}'
 
@@ -29,7 +30,7 @@ from harness.client import Answer, Browser, WalkError  # noqa: E402
 from harness.compare import differences  # noqa: E402
 from harness.mariadb import MariaDb  # noqa: E402
 from harness.processes import StartError, free_port  # noqa: E402
-from harness.servers import Command, Fpm, HowdahWorker, Server, howdah  # noqa: E402
+from harness.servers import Command, Fpm, HowdahPreload, HowdahWorker, Server, howdah  # noqa: E402
 
 Subject = Callable[[App], Server]
 
@@ -93,14 +94,14 @@ def _check(
     try:
         environment = app.setup(place, f"http://127.0.0.1:{port}", database)
         snapshot = Snapshot(app, place, database)
-        expected = _walk(app, Fpm(), place, port, root / f"{app.name}.fpm", environment)
+        expected = _walk(app, Fpm(), snapshot, place, port, root / f"{app.name}.fpm", environment)
     except (WalkError, StartError) as error:
         yield "php-fpm", str(error)
         return
     for mode in modes:
         try:
             snapshot.restore()
-            got = _walk(app, subjects[mode](app), place, port, root / f"{app.name}.{mode}", environment)
+            got = _walk(app, subjects[mode](app), snapshot, place, port, root / f"{app.name}.{mode}", environment)
         except (WalkError, StartError) as error:
             yield mode, str(error)
             continue
@@ -115,12 +116,22 @@ def _missing(app: App) -> str | None:
 
 
 def _walk(
-    app: App, server: Server, place: Path, port: int, scratch: Path, environment: Mapping[str, str]
+    app: App,
+    server: Server,
+    snapshot: Snapshot,
+    place: Path,
+    port: int,
+    scratch: Path,
+    environment: Mapping[str, str],
 ) -> list[Answer]:
     scratch.mkdir()
     browser = Browser(f"http://127.0.0.1:{port}")
     try:
         server.start(app.docroot(place), port, scratch, environment)
+        if server.learns:
+            app.walk(Browser(f"http://127.0.0.1:{port}"))
+            snapshot.restore()
+            server.learned()
         app.walk(browser)
     except (WalkError, AssertionError) as error:
         server.stop()
@@ -153,8 +164,9 @@ def _subjects(arguments: argparse.Namespace) -> dict[str, Subject] | None:
     if not binary.is_file():
         print(f"{binary} is missing; run make build, or name another one with --howdah", file=sys.stderr)
         return None
+    preload: str = arguments.preload
     subjects: dict[str, Subject] = {
-        "classic": lambda _: howdah(binary),
+        "classic": lambda _: howdah(binary) if preload == "off" else HowdahPreload(binary, preload),
         "worker": lambda app: HowdahWorker(binary, app.worker or "", app.worker_keep),
     }
     return {mode: subject for mode, subject in subjects.items() if arguments.mode in (mode, "both")}
@@ -165,6 +177,9 @@ def _arguments(names: list[str]) -> argparse.Namespace:
     parser.add_argument("apps", nargs="*", metavar="APP", help=f"default: all ({', '.join(names)})")
     parser.add_argument("--server", choices=("howdah", "fpm"), default="howdah", help="default: howdah")
     parser.add_argument("--mode", choices=("both", "classic", "worker"), default="both", help="default: both")
+    parser.add_argument(
+        "--preload", choices=("auto", "all", "off"), default="off", help="of classic mode; default: off"
+    )
     parser.add_argument("--server-cmd", metavar="COMMAND", help="any server; {docroot} and {port} are filled in")
     parser.add_argument(
         "--howdah", metavar="FILE", default=HERE.parents[1] / "target/release/howdah",

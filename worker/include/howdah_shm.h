@@ -25,7 +25,7 @@
 #include <stdint.h>
 
 #define HOWDAH_SHM_MAGIC 0x4d48534841445748ull /* "HWDAHSHM" */
-#define HOWDAH_SHM_VERSION 9u
+#define HOWDAH_SHM_VERSION 10u
 
 #define HOWDAH_FRONTS_MAX 16u
 #define HOWDAH_WORKERS_MAX 512u
@@ -103,6 +103,7 @@ struct howdah_worker {
 	_Atomic uint64_t hog_ns; /* concurrent pool: the longest that a request held the thread; the front takes it by
 	                          * exchange with 0 */
 	_Atomic uint32_t in_flight; /* requests of which this worker is the owner; not concurrent: 0 or 1 */
+	_Atomic uint32_t sequential; /* 1: of a concurrent pool, and runs one request at a time all the same */
 	_Atomic uint64_t looked_ns; /* CLOCK_MONOTONIC at a look at the queue: the last one before a sleep; concurrent pool: not
 	                             * long ago, and 0 if it claims nothing */
 	/*
@@ -238,8 +239,14 @@ static_assert(sizeof(struct howdah_publish) == 8 && sizeof(struct howdah_update)
 #define HOWDAH_UPDATE_SIZE_MAX 1048576u /* of all parts together */
 #define HOWDAH_UPDATE_TOPICS_MAX 1000u
 
+/* The response is complete in all cases. From RESTARTED on the worker takes no more requests. */
 #define HOWDAH_EXIT_NORMAL 0u
-#define HOWDAH_EXIT_FATAL 1u /* a fatal error was reported; the response is complete all the same */
+#define HOWDAH_EXIT_FATAL 1u     /* a fatal error was reported */
+#define HOWDAH_EXIT_KEPT 2u      /* worker mode: exit() was called, and `finally` blocks have run */
+#define HOWDAH_EXIT_RESTARTED 3u /* exit() was called, and HOWDAH_POOL_FLAG_EXIT_RESTARTS is set */
+#define HOWDAH_EXIT_SKIPPED 4u   /* code was unwound without its `finally` blocks: one would have kept it from ending */
+#define HOWDAH_EXIT_LOST 5u      /* code was to be unwound, and an exception took the place of that */
+#define HOWDAH_EXIT_SUSPENDED 6u /* a Fiber or generator is left that has a `finally` block to come */
 
 /*
  * --- variables -----------------------------------------------------------------------------------
@@ -260,12 +267,15 @@ static_assert(sizeof(struct howdah_var) == 8, "layout");
  *
  * SOCK_SEQPACKET between the front and the root zygote, and one more between the front and each
  * pool's zygote. A message is this struct and `size` bytes of data; file descriptors travel with it.
- * A zygote whose socket reads end-of-file ends itself and its children.
+ * A zygote whose socket reads end-of-file ends itself and its children. The front believes nothing that it has not
+ * asked for, and no process that is not the sender's child: such a message ends the zygote.
  *
  * front -> root   POOL   worker = number of the zygote, free at the moment; data: struct howdah_pool_options, then
  *                        its strings, then its user if HOWDAH_POOL_FLAG_USER is set; fds: the zygote's control socket, segment, spool directory, the write end of
  *                        the zygote's stdout and stderr pipe, eventfds (one per front); if the pool is concurrent,
- *                        then one more eventfd for each place (struct howdah_pool_options, concurrency)
+ *                        then one more eventfd for each place (struct howdah_pool_options, concurrency); if
+ *                        HOWDAH_POOL_FLAG_RECORD is set, the pool's record of files (struct howdah_record) last
+ * front -> root   PRELOAD  the first message, if the root was started with --preload; fd: struct howdah_preload
  * root  -> front  READY  data: JSON object {"php":"8.2.35","api":20220829,"zts":false,"opcache":true,...}
  * root  -> front  POOL_STARTED  worker = number of the zygote, pid; fd: pidfd
  * root  -> front  POOL_EXITED   worker = number of the zygote, pid, status = wait status
@@ -275,6 +285,11 @@ static_assert(sizeof(struct howdah_var) == 8, "layout");
  *                        each front thread; fd: the write end of the worker's stdout and stderr pipe
  * pool  -> front  SPAWNED worker, pid; fd: pidfd
  * pool  -> front  EXITED  worker, pid, status = wait status
+ * front -> root   OPCACHE  data: struct howdah_opcache_order, then a user as in POOL if it says so; fds: the write end
+ *                        of a pipe for the answer, and with HOWDAH_OPCACHE_COMPILE the read end of one that brings
+ *                        the paths, NUL after each. A child of the root answers: a JSON object of numbers, then with
+ *                        HOWDAH_OPCACHE_PATHS a NUL and the paths of scripts, NUL after each. No answer: it failed.
+ * front -> either KILL  worker: the child that was announced under this number without that its pidfd arrived
  * either -> front FAILED  status = errno; data: a sentence; worker as in the request that failed
  */
 struct howdah_control {
@@ -296,6 +311,9 @@ static_assert(sizeof(struct howdah_control) == 24, "layout");
 #define HOWDAH_CONTROL_EXITED 7u
 #define HOWDAH_CONTROL_FAILED 8u
 #define HOWDAH_CONTROL_BOOTED 9u
+#define HOWDAH_CONTROL_OPCACHE 10u
+#define HOWDAH_CONTROL_PRELOAD 11u
+#define HOWDAH_CONTROL_KILL 12u
 #define HOWDAH_CONTROL_SIZE_MAX 32768u
 
 struct howdah_pool_options {
@@ -304,13 +322,15 @@ struct howdah_pool_options {
 	uint32_t keep;         /* HOWDAH_KEEP_*: state that requests may change for later ones */
 	uint32_t connections;  /* HOWDAH_CONNECTIONS_*: what becomes of a connection that died between requests */
 	uint32_t generation;   /* of the pool, from 1; counts reloads and zygotes that died */
-	uint32_t cpu_limit_ms; /* CPU time of a request, then the worker ends itself with SIGKILL; 0: no limit */
+	uint32_t cpu_timeout_ms; /* CPU time of a request, then the worker ends itself with SIGKILL; 0: no limit */
 	/* Strings follow in this order, without separators. */
 	uint32_t name_size;   /* name of the pool, for process titles and messages */
 	uint32_t script_size; /* worker mode: absolute path of the worker script */
 	uint32_t root_size;   /* worker mode: document root of the boot request, may be empty */
 	uint32_t env_size;    /* worker mode: variables of the boot request, NAME NUL VALUE NUL ... */
 	uint32_t warm_size;   /* worker mode: paths that each worker requests of itself before it is ready, URI NUL ... */
+	uint32_t ini_size;    /* settings of this pool, NAME NUL VALUE NUL ... */
+	uint32_t final_size;  /* settings that nothing in the pool may change, NAME NUL VALUE NUL ... */
 	/*
 	 * Worker mode: requests that a worker runs at a time; 0 and 1: one. If more, the pool is concurrent: its workers
 	 * sleep in epoll_wait() with their place's eventfd instead of on a futex. Who wakes such a worker adds to `wake`
@@ -321,11 +341,65 @@ struct howdah_pool_options {
 	uint32_t stack_size;       /* bytes of C stack of each coroutine; 0: the worker's default */
 	uint32_t hog_threshold_ms; /* a request that holds the thread longer is logged with its backtrace; 0: never */
 	uint32_t time_slice_ms;    /* a request that holds the thread longer lets others run; 0: never */
+	uint32_t hang_timeout_ms;  /* a worker that makes no progress for longer ends itself; 0: never */
+	uint32_t log_key[2];       /* low half first; random, not 0: what the zygote's records carry */
 };
-static_assert(sizeof(struct howdah_pool_options) == 60, "layout");
+static_assert(sizeof(struct howdah_pool_options) == 80, "layout");
 
 #define HOWDAH_POOL_CLASSIC 1u
 #define HOWDAH_POOL_WORKER 2u
+
+/*
+ * --- preloading -----------------------------------------------------------------------------------
+ *
+ * A file in memory that the front makes: this struct, `count` bytes of HOWDAH_VERDICT_*, all 0, the name of the
+ * user who reads the files (`user_size` bytes with the NUL; 0: whom the root runs as), then the files' paths, each with
+ * its NUL. The root writes what is said so below before READY, and keeps nothing of it.
+ */
+struct howdah_preload {
+	uint32_t mode;  /* HOWDAH_PRELOAD_* */
+	uint32_t count; /* files; with none nothing is preloaded, and `foreign` is all that the root tells */
+	uint32_t user_size;
+	uint32_t paths_size;
+	uint32_t done;      /* root: PHP started with the files preloaded */
+	uint32_t foreign;   /* root: php.ini has an opcache.preload of its own */
+	uint32_t classes;   /* root: that were preloaded, with interfaces, traits and enums */
+	uint32_t functions; /* root */
+	uint64_t memory;    /* root: bytes of OPcache's memory that the preloaded code takes */
+	char message[256];  /* root: why it is not done, with a NUL */
+};
+static_assert(sizeof(struct howdah_preload) == 296, "layout");
+
+#define HOWDAH_PRELOAD_AUTO 1u /* files that declare classes and do nothing else */
+#define HOWDAH_PRELOAD_ALL 2u  /* all that can be compiled */
+
+/* What becomes of a file. */
+#define HOWDAH_VERDICT_LOADED 1u
+#define HOWDAH_VERDICT_MISSING 2u     /* it cannot be read */
+#define HOWDAH_VERDICT_SYNTAX 3u      /* PHP does not understand it */
+#define HOWDAH_VERDICT_NO_CLASS 4u    /* it declares nothing */
+#define HOWDAH_VERDICT_FUNCTION 5u    /* it declares a function */
+#define HOWDAH_VERDICT_CONSTANT 6u    /* it declares a constant */
+#define HOWDAH_VERDICT_CONDITION 7u   /* it declares something under a condition */
+#define HOWDAH_VERDICT_CODE 8u        /* it does something besides, if only an output of white space */
+#define HOWDAH_VERDICT_DUPLICATE 9u   /* another file, or PHP, declares the same */
+#define HOWDAH_VERDICT_DIAGNOSTIC 10u /* PHP has something to say when it is compiled, which each request is to hear */
+#define HOWDAH_VERDICT_FAILED 11u     /* it cannot be compiled */
+#define HOWDAH_VERDICT_UNLINKED 12u   /* what its class extends, implements or uses is not preloaded */
+
+/*
+ * The files that a pool's processes have run, in shared memory of HOWDAH_RECORD_SIZE bytes that the front makes and
+ * that outlives generations: entries of a word and a path without NUL, padded to a multiple of 4. All processes of the
+ * pool add to it: they take room by `used`, fill it and write the word last; a word of 0 ends the list.
+ */
+struct howdah_record {
+	_Atomic uint32_t used; /* bytes behind this struct */
+	uint32_t reserved;
+};
+static_assert(sizeof(struct howdah_record) == 8, "layout");
+
+#define HOWDAH_RECORD_SIZE 4194304u
+#define HOWDAH_RECORD_AUTOLOADED 0x80000000u /* of an entry's word: an autoloader included it; the rest is the size */
 
 #define HOWDAH_CONCURRENCY_MAX HOWDAH_SLOTS_MAX
 #define HOWDAH_CONCURRENT_PLACES_MAX 224u /* of a concurrent pool: a message carries 253 descriptors */
@@ -337,7 +411,25 @@ static_assert(sizeof(struct howdah_pool_options) == 60, "layout");
 #define HOWDAH_POOL_FLAG_SHARE_STATICS 16u /* concurrent pool: static properties and variables are one for all requests */
 #define HOWDAH_POOL_FLAG_USER 32u /* its processes are another user's: struct howdah_identity follows the strings */
 #define HOWDAH_POOL_FLAG_NO_NEW_PRIVS 64u /* programs that its processes start gain no rights */
-#define HOWDAH_POOL_FLAG_ALL 0x7fu        /* a zygote refuses a pool with others */
+#define HOWDAH_POOL_FLAG_RECORD 128u      /* its processes record the files that they run */
+#define HOWDAH_POOL_FLAG_DUMPABLE 256u    /* its processes are dumpable: others of their user can access their memory */
+#define HOWDAH_POOL_FLAG_CONCURRENCY_FALLBACK 512u /* concurrent pool: one request at a time where PHP cannot run several */
+#define HOWDAH_POOL_FLAG_ALL 0x3ffu       /* a zygote refuses a pool with others */
+
+#define HOWDAH_OPCACHE_SCRIPTS 1u    /* compare scripts with their files, and count those that are gone or changed */
+#define HOWDAH_OPCACHE_INVALIDATE 2u /* and have those compiled at their next use */
+#define HOWDAH_OPCACHE_PATHS 4u      /* and say the paths of those whose files are there */
+#define HOWDAH_OPCACHE_COMPILE 8u    /* compile the files of the paths that come, before all else */
+#define HOWDAH_OPCACHE_USER 16u      /* in the child of another user: struct howdah_identity follows */
+#define HOWDAH_OPCACHE_ALL 0x1fu     /* the root refuses an order with others */
+
+struct howdah_opcache_order {
+	uint32_t what; /* HOWDAH_OPCACHE_* */
+	uint32_t reserved;
+	/* Seconds since 1970: files whose inode changed since then count as changed whatever their times say. */
+	int64_t since;
+};
+static_assert(sizeof(struct howdah_opcache_order) == 16, "layout");
 
 /* The user of a pool's processes. Behind it `groups` times a uint32_t, then name and home without separators. */
 struct howdah_identity {
@@ -360,7 +452,8 @@ static_assert(sizeof(struct howdah_identity) == 20, "layout");
 #define HOWDAH_KEEP_MBSTRING 0x80u /* mb_internal_encoding() and its like */
 #define HOWDAH_KEEP_LIBXML 0x100u  /* libxml_use_internal_errors() */
 #define HOWDAH_KEEP_RANDOM 0x200u  /* the state of mt_rand() and its like */
-#define HOWDAH_KEEP_ALL 0x3ffu
+#define HOWDAH_KEEP_SESSION 0x400u /* session_name(), session_set_cookie_params() and all of session.* */
+#define HOWDAH_KEEP_ALL 0x7ffu
 
 #define HOWDAH_CONNECTIONS_REPLACE 0u /* the worker ends itself between requests and is replaced */
 #define HOWDAH_CONNECTIONS_REVIVE 1u  /* it is made anew in place where that is safe, else as REPLACE */
@@ -373,16 +466,18 @@ static_assert(sizeof(struct howdah_identity) == 20, "layout");
 
 /* Exit status of a zygote or worker whose script ended, or failed, before it asked for a request. */
 #define HOWDAH_EXIT_STATUS_BOOT 71
-/* Exit status of a worker whose request has used up howdah_pool_options.cpu_limit_ms. */
+/* Exit status of a worker whose request has used up howdah_pool_options.cpu_timeout_ms. */
 #define HOWDAH_EXIT_STATUS_CPU 72
+/* Exit status of a worker that made no progress for howdah_pool_options.hang_timeout_ms. */
+#define HOWDAH_EXIT_STATUS_HUNG 73
 
 struct howdah_spawn {
 	uint32_t max_requests; /* the worker leaves after so many requests; 0: never */
 	uint32_t retire_after; /* it says "retiring" after so many, for its successor to be ready in time; 0: never */
-	uint64_t state_key;    /* random, not 0: what records of its state carry, so that no text can be taken for one */
+	uint64_t log_key;      /* random, not 0: what its records carry */
 	/* Bytes of PHP's memory; 0: no limit. It says "outgrown" when it has more after a request, from the tenth on. */
 	uint64_t max_memory;
-	uint64_t max_growth; /* over what it had after the tenth */
+	uint64_t max_memory_growth; /* over what it had after the tenth */
 };
 static_assert(sizeof(struct howdah_spawn) == 32, "layout");
 
@@ -392,22 +487,23 @@ static_assert(sizeof(struct howdah_spawn) == 32, "layout");
 /*
  * --- the log pipe ----------------------------------------------------------------------------------
  *
- * A worker's stdout and stderr are one pipe that the front reads. Raw bytes are lines that PHP code,
+ * A process's stdout and stderr are one pipe that the front reads. Raw bytes are lines that PHP code,
  * a library or a child wrote. Messages that PHP logs carry their request: a record is
- *   0x1e  level(1: one of "ewnid")  request id (16 hex digits)  length (8 hex digits)  message
+ *   0x1e  level(1: one of "ewnid")  request id (16 hex digits)  length (8 hex digits)  key (16 hex digits)  message
  * where message is `length` bytes, HOWDAH_LOG_MESSAGE_MAX at most (a longer one comes as several records, or
- * the front would look for records in its bytes), and may hold newlines. At the end of a request during which raw
- * bytes were written and not yet read, the worker writes a record with level 'm' and length 0: raw bytes
- * before it belong to that request. A record with level 's' tells a state of the process. It has
- * howdah_spawn.state_key in place of a request id; with another number it is raw bytes. Its message is one of
+ * the front would look for records in its bytes), and may hold newlines. The key is the process's own, howdah_spawn or
+ * howdah_pool_options.log_key: what has another is raw bytes, so that no text can be taken for a record. For the same
+ * reason processes of a pool with a user can write to the pipe and not read it. At the end of a request during which
+ * raw bytes were written and not yet read, the worker writes a record with level 'm' and length 0: raw bytes
+ * before it belong to that request. A record with level 's' tells a state of a worker. Its message is one of
  *   ready     a worker takes requests (classic: at once; worker mode: booted and warmed)
  *   retiring  it has served howdah_spawn.retire_after requests, or takes no more and ends those that it has
- *   outgrown  it has more memory than howdah_spawn.max_memory or max_growth allow, and is to be replaced; once
+ *   outgrown  it has more memory than howdah_spawn.max_memory or max_memory_growth allow, and is to be replaced; once
  *   traced    the backtrace that was asked for has been logged, or there is none
  *   reload    PHP code called opcache_reset(): the pool is to be reloaded
  */
 #define HOWDAH_LOG_MARK '\x1e'
-#define HOWDAH_LOG_HEADER_SIZE 26u
+#define HOWDAH_LOG_HEADER_SIZE 42u
 #define HOWDAH_LOG_MESSAGE_MAX 65536u
 
 #endif

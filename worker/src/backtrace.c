@@ -11,9 +11,12 @@
 
 #include "compat.h"
 
+#include <dlfcn.h>
 #include <errno.h>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
@@ -26,6 +29,7 @@
 #include "request.h"
 
 #define FRAMES_MAX 64
+#define C_FRAMES 48
 #define NAME_MAX_SIZE 256
 #define TEXT_MAX 32768 /* one record of the log */
 #define STACK_SIZE (64 * 1024)
@@ -35,14 +39,16 @@ static char text[TEXT_MAX];
 static size_t text_size;
 static pid_t self;
 static const _Atomic uint32_t *stop; /* of struct howdah_worker */
-static int memory = -1;              /* /proc/self/mem, where process_vm_readv() is forbidden */
+static int through[2] = {-1, -1};    /* a pipe, where process_vm_readv() is forbidden */
 
 /* --- reading -------------------------------------------------------------------------------------------- */
 
 static bool read_memory(void *to, const void *from, size_t size)
 {
-	if (memory >= 0) {
-		return pread(memory, to, size, (off_t)(uintptr_t)from) == (ssize_t)size;
+	if (through[0] >= 0) {
+		/* If memory is not readable, write() fails or stops in front of it. */
+		ssize_t taken = write(through[1], from, size);
+		return taken > 0 && read(through[0], to, (size_t)taken) == (ssize_t)size;
 	}
 	struct iovec local = {to, size}, remote = {(void *)from, size};
 	return process_vm_readv(self, &local, 1, &remote, 1, 0) == (ssize_t)size;
@@ -268,12 +274,41 @@ void howdah_backtrace_log(void)
 	}
 }
 
+static _Atomic bool wants_c;
+
+void howdah_backtrace_want_c(void)
+{
+	atomic_store(&wants_c, true);
+}
+
+/* Not safe in a signal handler, should the thread be in the loader: another thread ends the process all the same. */
+static void log_c_stack(void)
+{
+	void *frames[C_FRAMES];
+	int count = backtrace(frames, C_FRAMES);
+	text_size = 0;
+	put_text("C backtrace:");
+	for (int i = 0; i < count; i++) {
+		Dl_info info;
+		char line[160];
+		bool known = dladdr(frames[i], &info) && info.dli_fname;
+		const char *file = known ? strrchr(info.dli_fname, '/') : NULL;
+		snprintf(line, sizeof(line), "\n#%d %s %s+0x%lx", i, known && info.dli_sname ? info.dli_sname : "?",
+			file ? file + 1 : "php", (unsigned long)((uintptr_t)frames[i] - (known ? (uintptr_t)info.dli_fbase : 0)));
+		put_text(line);
+	}
+	howdah_log_record('w', 0, text, text_size);
+}
+
 static void trace(int signal_number)
 {
 	int saved = errno;
 	/* A fork that PHP code made has the parent's handler and pipe, but is no worker. */
 	if (getpid() == self) {
 		howdah_backtrace_log();
+		if (atomic_load(&wants_c)) {
+			log_c_stack();
+		}
 		howdah_log_state("traced");
 		if (atomic_load_explicit(stop, memory_order_relaxed)) {
 			await_end();
@@ -286,9 +321,8 @@ static void trace(int signal_number)
 static void choose_reader(void)
 {
 	int probe = 1, found = 0;
-	memory = -1;
-	if (!READ(found, &probe) || found != probe) {
-		memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+	if ((!READ(found, &probe) || found != probe) && pipe2(through, O_CLOEXEC | O_NONBLOCK) != 0) {
+		howdah_log_format('w', "backtraces of requests are not available: %s", strerror(errno));
 	}
 }
 

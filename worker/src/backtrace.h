@@ -17,6 +17,9 @@ void howdah_backtrace_init(const struct howdah_queue *queue);
 /* Logs the backtrace at once. For signal handlers that no other signal interrupts. */
 void howdah_backtrace_log(void);
 
+/* The next signal logs the stack of C as well: the process is about to end. */
+void howdah_backtrace_want_c(void);
+
 /* In a concurrent worker: logs where the coroutines of a request are. */
 struct howdah_task;
 void howdah_backtrace_log_task(const struct howdah_task *task);

@@ -13,7 +13,9 @@
 
 #include "boot.h"
 #include "extensions.h"
+#include "opcache.h"
 #include "session.h"
+#include "settings_request.h"
 
 /* --- superglobals ---------------------------------------------------------------------------------- */
 
@@ -69,12 +71,16 @@ static void import_superglobals(void)
 
 /* --- output ----------------------------------------------------------------------------------------- */
 
-static void start_output(void)
+static void forget_output(void)
 {
 	/* What was buffered between two requests belongs to none. */
 	php_output_discard_all();
 	php_output_deactivate();
 	php_output_activate();
+}
+
+static void start_output(void)
+{
 	if (PG(output_handler) && *PG(output_handler)) {
 		zval handler;
 		ZVAL_STRING(&handler, PG(output_handler));
@@ -97,8 +103,10 @@ static void start_request(void)
 {
 	struct howdah_request *request = beginning;
 	zend_llist_clean(&SG(sapi_headers).headers); /* of code that ran between requests */
-	start_output();
+	forget_output();
 	howdah_request_describe(request);
+	howdah_settings_request_begin(request);
+	start_output();
 	PG(header_is_being_sent) = 0;
 	PG(connection_status) = PHP_CONNECTION_NORMAL;
 	EG(exit_status) = 0;
@@ -107,6 +115,7 @@ static void start_request(void)
 static void read_input(void)
 {
 	sapi_activate();
+	howdah_opcache_begin((time_t)sapi_get_request_time());
 	if (PG(expose_php)) {
 		sapi_add_header(SAPI_PHP_VERSION_HEADER, sizeof(SAPI_PHP_VERSION_HEADER) - 1, 1);
 	}

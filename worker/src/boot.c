@@ -18,8 +18,10 @@
 #include "coroutine/serve.h"
 #include "handle.h"
 #include "log.h"
+#include "opcache.h"
 #include "output.h"
 #include "script.h"
+#include "time_limit.h"
 #include "variables.h"
 
 static struct howdah_pool *current_pool;
@@ -55,12 +57,12 @@ static void put_common(struct howdah_variables_writer *writer, const struct howd
 {
 	const char *name = script_name(pool);
 	const char *query = strchr(uri, '?');
+	/* Symfony's runtime fills gaps of a request with these, so here is nothing that a request may leave out. */
 	static const enum howdah_var_id empty[] = {HOWDAH_VAR_PATH_INFO, HOWDAH_VAR_REMOTE_ADDR, HOWDAH_VAR_REMOTE_HOST,
-		HOWDAH_VAR_REMOTE_PORT, HOWDAH_VAR_REMOTE_USER, HOWDAH_VAR_REMOTE_IDENT, HOWDAH_VAR_AUTH_TYPE,
-		HOWDAH_VAR_CONTENT_TYPE, HOWDAH_VAR_CONTENT_LENGTH, HOWDAH_VAR_HTTPS};
+		HOWDAH_VAR_REMOTE_PORT, HOWDAH_VAR_CONTENT_TYPE, HOWDAH_VAR_CONTENT_LENGTH};
 
 	howdah_variables_put(writer, HOWDAH_VAR_GATEWAY_INTERFACE, "CGI/1.1");
-	howdah_variables_put(writer, HOWDAH_VAR_SERVER_SOFTWARE, "Howdah/" HOWDAH_VERSION);
+	howdah_variables_put(writer, HOWDAH_VAR_SERVER_SOFTWARE, "Howdah/" HOWDAH_VERSION " (like nginx, Caddy)");
 	howdah_variables_put(writer, HOWDAH_VAR_SERVER_PROTOCOL, "HTTP/1.1");
 	howdah_variables_put(writer, HOWDAH_VAR_SERVER_NAME, "localhost");
 	howdah_variables_put(writer, HOWDAH_VAR_SERVER_PORT, "80");
@@ -203,6 +205,7 @@ void howdah_boot_restore_settings(void)
 		zend_restore_ini_entry(name, PHP_INI_STAGE_RUNTIME);
 		zend_string_release(name);
 	}
+	howdah_opcache_settings_restored();
 }
 
 int howdah_boot_run(struct howdah_pool *pool)
@@ -220,6 +223,7 @@ int howdah_boot_run(struct howdah_pool *pool)
 		PG(max_input_time) = -1; /* there is no input to time */
 		if (php_request_startup() == SUCCESS) {
 			started = true;
+			howdah_time_limit_init();
 			execute(pool);
 		}
 	}

@@ -8,12 +8,15 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "compat.h"
 #include "log.h"
+#include "opcache.h"
 #include "request.h"
 #include "script.h"
+#include "settings_request.h"
 
 static void answer(int status, const char *text)
 {
@@ -64,6 +67,7 @@ static bool run_php(struct howdah_request *request)
 	{
 		howdah_request_describe(request);
 		const char *script = howdah_request_script(request);
+		howdah_settings_request_begin(request);
 		SG(request_info).path_translated = script ? estrdup(script) : NULL;
 		if (request->claim.body_kind == HOWDAH_BODY_NONE) {
 			/* Without a body there is no input to time: the script's own timer, armed once, covers all. */
@@ -94,6 +98,7 @@ bool howdah_classic_run(struct howdah_queue *queue, const struct howdah_claim *c
 		return true;
 	}
 	howdah_queue_started(queue, &request->claim);
+	howdah_opcache_begin(time(NULL));
 	bool usable = run_php(request);
 	if (howdah_request_forked) {
 		_exit(EG(exit_status)); /* not ours: the worker itself answers */

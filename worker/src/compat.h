@@ -51,6 +51,19 @@ static inline void *howdah_compat_module_globals(const char *name)
 	return module->globals_ptr;
 }
 
+/* As disable_functions; classes can be disabled up to PHP 8.4. */
+static inline void howdah_compat_disable_classes(const char *names)
+{
+#if PHP_VERSION_ID < 80500
+	static const char separators[] = ", ";
+	for (const char *name = names + strspn(names, separators); *name; name += strspn(name, separators)) {
+		size_t size = strcspn(name, separators);
+		zend_disable_class(name, size);
+		name += size;
+	}
+#endif
+}
+
 /* Where the session was started, for PHP's messages. */
 static inline void howdah_compat_forget_session_start(php_ps_globals *session)
 {
@@ -130,6 +143,40 @@ static inline zval *howdah_compat_response_headers(void)
 	return &BG(last_http_headers);
 #else
 	return NULL;
+#endif
+}
+
+/* Marks of an object against recursion: the word behind its properties, and its bits for __get() and its like. */
+#define HOWDAH_COMPAT_PROPERTY_GUARDS 15u
+
+static inline uint32_t *howdah_compat_property_guard(zval *slot)
+{
+#if PHP_VERSION_ID >= 80300
+	return &Z_GUARD_P(slot);
+#else
+	return &Z_PROPERTY_GUARD_P(slot);
+#endif
+}
+
+/* Where PHP notes that it is within the object's values, besides the flag of all values; NULL: nowhere. */
+static inline uint32_t *howdah_compat_value_guard(zend_object *object)
+{
+#if PHP_VERSION_ID >= 80300
+	return zend_get_recursion_guard(object);
+#else
+	(void)object;
+	return NULL;
+#endif
+}
+
+/* Whether it is a hook of a property. */
+static inline bool howdah_compat_is_hook(const zend_function *function)
+{
+#if PHP_VERSION_ID >= 80400
+	return function->common.prop_info != NULL;
+#else
+	(void)function;
+	return false;
 #endif
 }
 
@@ -236,6 +283,23 @@ static inline bool howdah_compat_notifier_same(const php_stream_notifier *a, con
 
 /* Since 8.4 flush() in PHP-FPM sends the headers of a response that has no body yet. */
 #define HOWDAH_COMPAT_FLUSH_SENDS_HEADERS (PHP_VERSION_ID >= 80400)
+
+/*
+ * The instruction in which a generator waits that stands at `at`. Up to PHP 8.3 it is one ahead; where code runs on top of
+ * it, which is an iterator's that it yields from, some releases take it back to the instruction itself. NULL: either of two.
+ * One that has not begun waits in the instruction that makes it.
+ */
+static inline const zend_op *howdah_compat_generator_waits_at(const zend_op *at, bool is_on_stack)
+{
+#if PHP_VERSION_ID >= 80400
+	return at;
+#else
+	if (is_on_stack && at->opcode == ZEND_YIELD_FROM) {
+		return at[-1].opcode == ZEND_YIELD_FROM ? NULL : at;
+	}
+	return at - 1;
+#endif
+}
 
 /* A fork must not go on with its parent's random sequence. */
 static inline void howdah_compat_random_reset(void)

@@ -20,6 +20,7 @@
 #include "connections_list.h"
 #include "connections_track.h"
 #include "coroutine/coroutine.h"
+#include "exit.h"
 #include "howdah_shm.h"
 #include "log.h"
 
@@ -48,7 +49,9 @@ void howdah_connection_take_exception(void)
 		return;
 	}
 	/* exit() in a handler of warnings is one too, without a message. */
-	if (!zend_is_unwind_exit(EG(exception)) && !zend_is_graceful_exit(EG(exception))) {
+	if (howdah_exit_is(EG(exception))) {
+		howdah_exit_arrived(EG(exception));
+	} else {
 		zval room, *message = zend_read_property_ex(
 					   zend_get_exception_base(EG(exception)), EG(exception), ZSTR_KNOWN(ZEND_STR_MESSAGE), 1, &room);
 		if (message && Z_TYPE_P(message) == IS_STRING) {
@@ -78,6 +81,10 @@ void howdah_descriptor_cut(int descriptor)
 
 void howdah_connection_cut(const struct howdah_connection *connection)
 {
+	if (connection->kind->cut) {
+		connection->kind->cut(connection);
+		return;
+	}
 	howdah_descriptor_cut(
 		connection->kind->descriptor ? connection->kind->descriptor(connection) : HOWDAH_DESCRIPTOR_NONE);
 }

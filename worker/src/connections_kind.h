@@ -45,6 +45,8 @@ struct howdah_connection_kind {
 	/* Name of the client, for messages. */
 	const char *(*driver)(const struct howdah_connection *connection);
 	enum howdah_rollback (*rollback)(const struct howdah_connection *connection);
+	/* Ends the connection, whatever state the object is in. NULL: howdah_descriptor_cut() does. */
+	void (*cut)(const struct howdah_connection *connection);
 	/* File descriptor, or HOWDAH_DESCRIPTOR_*. */
 	int (*descriptor)(const struct howdah_connection *connection);
 	/* Connects anew in place. False: it is as it was; a reason may be in howdah_connection_reason. NULL: cannot. */

@@ -11,7 +11,7 @@
 
 #include "howdah_shm.h"
 
-#define HOWDAH_CONTROL_FDS_MAX (4u + HOWDAH_FRONTS_MAX + HOWDAH_CONCURRENT_PLACES_MAX)
+#define HOWDAH_CONTROL_FDS_MAX (5u + HOWDAH_FRONTS_MAX + HOWDAH_CONCURRENT_PLACES_MAX)
 
 struct howdah_message {
 	struct howdah_control head;

@@ -13,6 +13,7 @@
 #include <zend_exceptions.h>
 
 #include "coroutine/coroutine.h"
+#include "exit.h"
 #include "extensions.h"
 #include "session.h"
 
@@ -46,7 +47,8 @@ static enum howdah_ending drain(bool use_handler)
 {
 	enum howdah_ending ending = HOWDAH_ENDING_RETURN;
 	while (EG(exception)) {
-		if (zend_is_unwind_exit(EG(exception)) || zend_is_graceful_exit(EG(exception))) {
+		if (howdah_exit_is(EG(exception))) {
+			howdah_exit_arrived(EG(exception));
 			zend_clear_exception();
 			ending = HOWDAH_ENDING_EXIT;
 			continue;
@@ -114,6 +116,13 @@ static bool memory_exhausted(void)
 	return true;
 }
 
+/* Whether it ended in another fatal error that unwinds: the last code to run is then the shutdown functions'. */
+static bool is_fatal(void)
+{
+	bool exhausted = memory_exhausted();
+	return UNEXPECTED(exhausted || howdah_exits_current()->time_over);
+}
+
 /* --- the callback ---------------------------------------------------------------------------------- */
 
 enum howdah_ending howdah_ending_call(zend_fcall_info *callback, zend_fcall_info_cache *cache)
@@ -124,19 +133,24 @@ enum howdah_ending howdah_ending_call(zend_fcall_info *callback, zend_fcall_info
 	callback->retval = &result;
 	callback->params = NULL;
 	callback->param_count = 0;
+	struct howdah_exits *exits = howdah_exits_current();
 	zend_try
 	{
+		exits->runs = true;
 		zend_call_function(callback, cache);
-		bool exhausted = memory_exhausted();
+		bool fatal = is_fatal();
 		raise_to(&ending, drain(true));
 		zval_ptr_dtor(&result);
 		raise_to(&ending, drain(true));
+		exits->runs = false;
 		howdah_aborted_callback_ended();
-		if (EXPECTED(!exhausted)) {
+		if (EXPECTED(!fatal)) {
 			raise_to(&ending, run_shutdown_functions());
-			exhausted = memory_exhausted();
+			howdah_exits_look();
+			fatal = is_fatal();
+			raise_to(&ending, drain(true));
 		}
-		if (UNEXPECTED(exhausted)) {
+		if (UNEXPECTED(fatal)) {
 			ending = HOWDAH_ENDING_FATAL;
 		}
 	}
@@ -145,6 +159,7 @@ enum howdah_ending howdah_ending_call(zend_fcall_info *callback, zend_fcall_info
 		ending = HOWDAH_ENDING_FATAL;
 	}
 	zend_end_try();
+	exits->runs = false;
 	return ending;
 }
 
@@ -156,9 +171,9 @@ enum howdah_ending howdah_ending_step(void (*step)(void))
 	zend_try
 	{
 		step();
-		bool exhausted = memory_exhausted();
+		bool fatal = is_fatal();
 		ending = drain(true);
-		if (UNEXPECTED(exhausted)) {
+		if (UNEXPECTED(fatal)) {
 			ending = HOWDAH_ENDING_FATAL;
 		}
 	}
@@ -196,7 +211,9 @@ void howdah_ending_recover(void)
 {
 	CG(unclean_shutdown) = 0;
 	EG(current_execute_data) = NULL; /* after a longjmp it points into nirvana */
-	gc_protect(false);
+	if (gc_enabled()) {
+		gc_protect(false); /* where it never was enabled it has no buffer for what is not protected */
+	}
 	while (zend_fiber_switch_blocked()) {
 		zend_fiber_switch_unblock();
 	}

@@ -6,7 +6,6 @@
 #include "engine.h"
 
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <main/php_ini.h>
@@ -15,6 +14,8 @@
 #include <zend_smart_str.h>
 
 #include "module.h"
+#include "opcache.h"
+#include "preload.h"
 
 static char php_cli[] = HOWDAH_PHP_CLI;
 
@@ -36,6 +37,7 @@ static void ini_defaults(HashTable *configuration)
 	if (module_ini_defaults) {
 		module_ini_defaults(configuration);
 	}
+	howdah_preload_ini_defaults(configuration);
 }
 
 bool howdah_engine_start(sapi_module_struct *module, struct howdah_options *options)
@@ -128,71 +130,21 @@ static void add_extensions(smart_str *json)
 	smart_str_appendc(json, ']');
 }
 
-/* --- OPcache --------------------------------------------------------------------------------------- */
-
-#define PROBE_OPCACHE 1
-#define PROBE_JIT 2
-
-static bool is_true(const HashTable *table, const char *key)
-{
-	zval *value = table ? zend_hash_str_find(table, key, strlen(key)) : NULL;
-	return value && zend_is_true(value);
-}
-
-static int ask_opcache(void)
-{
-	int found = 0;
-	zval function, status, scripts;
-	ZVAL_STRING(&function, "opcache_get_status");
-	ZVAL_FALSE(&scripts);
-	ZVAL_UNDEF(&status);
-	if (call_user_function(NULL, NULL, &function, &status, 1, &scripts) == SUCCESS && Z_TYPE(status) == IS_ARRAY) {
-		zval *jit = zend_hash_str_find(Z_ARRVAL(status), ZEND_STRL("jit"));
-		found |= is_true(Z_ARRVAL(status), "opcache_enabled") ? PROBE_OPCACHE : 0;
-		found |= jit && Z_TYPE_P(jit) == IS_ARRAY && is_true(Z_ARRVAL_P(jit), "on") ? PROBE_JIT : 0;
-	}
-	return found;
-}
-
-/* PROBE_* bits; 0 also when the fork or the request fails. */
-static int probe_opcache(void)
-{
-	if (!zend_hash_str_exists(CG(function_table), ZEND_STRL("opcache_get_status"))) {
-		return 0;
-	}
-	pid_t pid = fork();
-	if (pid == 0) {
-		volatile int found = 0;
-		zend_first_try
-		{
-			if (php_request_startup() == SUCCESS) {
-				found = ask_opcache();
-			}
-		}
-		zend_end_try();
-		_exit(found);
-	}
-	int status = 0;
-	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status)) {
-		return 0;
-	}
-	return WEXITSTATUS(status);
-}
-
 char *howdah_engine_info(void)
 {
 	smart_str json = {0};
-	int opcache = probe_opcache();
+	unsigned opcache = howdah_opcache_probe();
 	smart_str_appendc(&json, '{');
 	add_text(&json, "howdah", HOWDAH_VERSION);
 	add_text(&json, "php", howdah_engine_version());
 	add_number(&json, "api", ZEND_MODULE_API_NO);
 	add_bool(&json, "zts", USING_ZTS);
 	add_bool(&json, "debug", ZEND_DEBUG);
-	add_bool(&json, "opcache", opcache & PROBE_OPCACHE);
-	add_bool(&json, "jit", opcache & PROBE_JIT);
+	add_bool(&json, "opcache", opcache & HOWDAH_OPCACHE_ON);
+	add_bool(&json, "jit", opcache & HOWDAH_OPCACHE_JIT);
 	add_text(&json, "ini_file", php_ini_opened_path);
 	add_text(&json, "ini_scanned", php_ini_scanned_path);
+	add_text(&json, "binary", php_cli);
 	add_number(&json, "post_max_size", SG(post_max_size));
 	add_number(&json, "upload_max_filesize", PG(upload_max_filesize));
 	add_number(&json, "memory_limit", PG(memory_limit));

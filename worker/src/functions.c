@@ -15,6 +15,7 @@
 #include "handle.h"
 #include "internal.h"
 #include "log.h"
+#include "opcache.h"
 #include "output.h"
 #include "request.h"
 #include "variables.h"
@@ -25,16 +26,24 @@
 
 static zif_handler opcache_reset;
 
-/* In worker mode code is in use for as long as its worker lives: what is meant is a new generation of workers. */
+/*
+ * Code that a worker has booted is in use for as long as the worker lives, so OPcache's memory cannot begin anew under
+ * it. All scripts are to be compiled at their next use, which looks the same to whoever calls this; the front makes
+ * room. In worker mode a new generation of workers is meant as well.
+ */
 static ZEND_NAMED_FUNCTION(opcache_reset_wrapper)
 {
-	if (!howdah_boot_pool()) {
+	bool in_worker = howdah_boot_pool();
+	if (!in_worker && !howdah_opcache_is_booted()) {
 		opcache_reset(INTERNAL_FUNCTION_PARAM_PASSTHRU);
 		return;
 	}
 	ZEND_PARSE_PARAMETERS_NONE();
-	howdah_log_state("reload");
-	RETURN_TRUE;
+	bool done = howdah_opcache_invalidate_all();
+	if (done || in_worker) {
+		howdah_log_state(in_worker ? "reload" : "reset");
+	}
+	RETURN_BOOL(done || in_worker);
 }
 
 void howdah_functions_wrap(void)

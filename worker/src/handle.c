@@ -29,19 +29,23 @@
 #include "coroutine/selftest.h"
 #include "coroutine/serve.h"
 #include "cpu_limit.h"
+#include "descriptors.h"
 #include "ending.h"
+#include "exit.h"
 #include "forked.h"
 #include "log.h"
 #include "request.h"
 #include "restore.h"
+#include "signals.h"
+#include "time_limit.h"
 #include "variables.h"
 #include "worker.h"
 
 #define EXIT_STATUS_FATAL 255
 
-static bool booted;     /* the script has asked for its first request */
-static bool in_request; /* PHP code of a request runs */
-static bool leaving;    /* no further request */
+static bool booted;  /* the script has asked for its first request */
+static bool leaving; /* no further request */
+static bool enough;  /* the request in hand is the last one */
 static HashTable *boot_shutdown_functions;
 
 struct hook {
@@ -75,44 +79,65 @@ static void complete(struct howdah_request *request, enum howdah_ending ending, 
 
 _Noreturn static void leave_with_request(struct howdah_request *request, enum howdah_ending ending)
 {
+	if (howdah_exits_current()->time_over) {
+		/* As after PHP's own: no limit for shutdown functions, and no destructors. */
+		howdah_time_limit_stop();
+		zend_objects_store_mark_destructed(&EG(objects_store));
+	}
 	howdah_ending_of_script(boot_shutdown_functions);
 	howdah_ending_finish(ending);
 	bool fatal = ending == HOWDAH_ENDING_FATAL;
 	int status = fatal ? EXIT_STATUS_FATAL : EG(exit_status);
 	EG(exit_status) = status;
+	request->exit = HOWDAH_EXIT_RESTARTED;
 	complete(request, ending, true);
 	_exit(request->origin == HOWDAH_ORIGIN_CLIENT ? status : HOWDAH_EXIT_STATUS_BOOT);
 }
 
-/* Runs the callback for a request. Does not return if the worker cannot serve another. */
+/*
+ * The request has left something half way. The script ends as it does when it has served enough, so that its own
+ * clean-up and all destructors run, after the response.
+ */
+static void take_no_more(const struct howdah_request *request)
+{
+	if (request->origin == HOWDAH_ORIGIN_CLIENT) {
+		enough = true;
+		return;
+	}
+	howdah_log_format('e', "A `warm` request has left its code half way by exit(), so this worker cannot serve: %s",
+		request->known[HOWDAH_VAR_REQUEST_URI]);
+	_exit(HOWDAH_EXIT_STATUS_BOOT);
+}
+
+/* Runs the callback for a request. Does not return if the worker cannot go on. */
 static void run(struct howdah_request *request, zend_fcall_info *callback, zend_fcall_info_cache *cache)
 {
 	const struct howdah_pool *pool = howdah_boot_pool();
 
-	in_request = true;
+	struct howdah_exits *exits = howdah_exits_current();
+	howdah_exit_in_request = true;
+	howdah_exits_begin(exits);
 	zend_memory_reset_peak_usage();
 	enum howdah_ending ending = howdah_begin(request);
 	if (EXPECTED(ending == HOWDAH_ENDING_RETURN)) {
-		if (EG(timeout_seconds)) {
-			zend_set_timeout(EG(timeout_seconds), 0);
-		}
+		howdah_time_limit_start();
 		howdah_cpu_limit_start(request->origin == HOWDAH_ORIGIN_CLIENT ? request->claim.slot : NULL);
 		ending = howdah_ending_call(callback, cache);
 		if (howdah_request_forked) {
 			_exit(EG(exit_status)); /* not ours: the worker itself answers */
 		}
 	}
-	bool restart = ending == HOWDAH_ENDING_EXIT && request->origin == HOWDAH_ORIGIN_CLIENT &&
+	bool restart = exits->called && request->origin == HOWDAH_ORIGIN_CLIENT &&
 				   (pool->options.flags & HOWDAH_POOL_FLAG_EXIT_RESTARTS);
 	if (UNEXPECTED(ending == HOWDAH_ENDING_FATAL || restart)) {
 		leave_with_request(request, ending);
 	}
 	ending = howdah_ending_finish(ending);
-	if (EG(timeout_seconds)) {
-		zend_unset_timeout();
-	}
+	howdah_time_limit_stop();
 	howdah_cpu_limit_stop();
-	complete(request, ending, ending == HOWDAH_ENDING_FATAL);
+	bool unclean = howdah_exit_is_unclean(exits);
+	request->exit = howdah_exit_outcome(exits);
+	complete(request, ending, ending == HOWDAH_ENDING_FATAL || unclean);
 	if (UNEXPECTED(ending == HOWDAH_ENDING_FATAL)) {
 		_exit(EXIT_STATUS_FATAL);
 	}
@@ -120,9 +145,15 @@ static void run(struct howdah_request *request, zend_fcall_info *callback, zend_
 	if (!howdah_ending_guard(howdah_restore)) {
 		_exit(EXIT_STATUS_FATAL);
 	}
+	if (UNEXPECTED(howdah_exit_is_unclean(exits))) {
+		if (!unclean) {
+			howdah_log_state("retiring"); /* by what was put back */
+		}
+		take_no_more(request);
+	}
 	EG(exit_status) = 0;
 	zend_set_memory_limit((size_t)PG(memory_limit));
-	in_request = false;
+	howdah_exit_in_request = false;
 }
 
 /* --- the boot is over ------------------------------------------------------------------------------ */
@@ -174,7 +205,7 @@ static void run_hooks_or_leave(void)
 	}
 	zend_end_try();
 	if (failed) {
-		if (EG(exception) && !zend_is_unwind_exit(EG(exception))) {
+		if (EG(exception) && !howdah_exit_is(EG(exception))) {
 			zend_exception_error(EG(exception), E_ERROR);
 		}
 		howdah_log_format('e', "A callback of howdah_after_fork() failed; this worker leaves");
@@ -197,7 +228,9 @@ static void end_boot(void)
 	EG(exit_status) = 0;
 	howdah_variables_keep_environment();
 	howdah_begin_pause(0);
-	howdah_restore_snapshot(pool->options.keep);
+	/* Frameworks set session.* once, in services that live on: one request after another keeps it. */
+	uint32_t keep = pool->options.keep | (pool->queue.concurrent ? 0 : HOWDAH_KEEP_SESSION);
+	howdah_restore_snapshot(keep);
 	booted = true;
 }
 
@@ -246,10 +279,18 @@ static void rehearse(zend_fcall_info *callback, zend_fcall_info_cache *cache)
 	}
 }
 
-/* Whether the workers of the pool may run several requests at a time, as it is set up for. */
+/* Whether the workers of the pool may run several requests at a time. Where PHP cannot, and the pool is to, the process
+ * ends. */
 static bool may_be_concurrent(const struct howdah_pool *pool)
 {
 	const char *problem = pool->queue.concurrent ? howdah_selftest(pool) : NULL;
+	if (problem && !(pool->options.flags & HOWDAH_POOL_FLAG_CONCURRENCY_FALLBACK)) {
+		howdah_log_format('e',
+			"PHP %s cannot run several requests at a time here, as `concurrency` has it for the pool %s: %s. "
+			"`concurrency_fallback` has each worker run one",
+			zend_get_module_version("standard"), pool->name, problem);
+		_exit(HOWDAH_EXIT_STATUS_BOOT);
+	}
 	if (problem) {
 		howdah_log_format('w',
 			"PHP %s cannot run several requests at a time here, so each worker of the pool %s runs one: %s",
@@ -275,11 +316,15 @@ static void become_ready(zend_fcall_info *callback, zend_fcall_info_cache *cache
 		howdah_forked();
 	}
 	howdah_backtrace_init(&pool->queue);
+	howdah_signals_serve();
 	howdah_worker_yield_on_wake();
 	run_hooks_or_leave();
 	warm_up(callback, cache);
+	if (pool->queue.concurrent && !concurrent) {
+		atomic_store_explicit(&howdah_queue_worker(&pool->queue)->sequential, 1, memory_order_relaxed);
+	}
 	if (!concurrent || !howdah_serve_init(pool, boot_shutdown_functions)) {
-		howdah_cpu_limit_init(pool->options.cpu_limit_ms);
+		howdah_cpu_limit_init(pool->options.cpu_timeout_ms);
 	}
 	howdah_log_state("ready");
 }
@@ -343,6 +388,7 @@ static bool take_request(zend_fcall_info *callback, zend_fcall_info_cache *cache
 	struct howdah_request *request = howdah_request_accept(&pool->queue, &claim, &well_formed);
 	if (EXPECTED(well_formed)) {
 		howdah_queue_started(&pool->queue, &request->claim);
+		howdah_descriptors_close_on_exec();
 		run(request, callback, cache);
 	} else {
 		howdah_request_refuse(request);
@@ -354,7 +400,7 @@ static bool take_request(zend_fcall_info *callback, zend_fcall_info_cache *cache
 bool howdah_handle_request(zend_fcall_info *callback, zend_fcall_info_cache *cache)
 {
 	struct howdah_pool *pool = howdah_boot_pool();
-	if (!pool || in_request || howdah_coroutine_current()) {
+	if (!pool || howdah_exit_in_request || howdah_coroutine_current()) {
 		zend_throw_exception(spl_ce_RuntimeException,
 			pool ? "frankenphp_handle_request() called while a request is handled"
 				 : "frankenphp_handle_request() called while not in worker mode",
@@ -373,10 +419,9 @@ bool howdah_handle_request(zend_fcall_info *callback, zend_fcall_info_cache *cac
 	if (howdah_concurrent) {
 		return howdah_serve(callback, cache) || leave();
 	}
-	static bool enough;
 	if (enough || !take_request(callback, cache)) {
 		return leave();
 	}
-	enough = !howdah_worker_served(pool);
+	enough |= !howdah_worker_served(pool);
 	return true;
 }

@@ -200,7 +200,7 @@ namespace Howdah {
         /** As await(). */
         public function await(?float $timeout = null): mixed {}
 
-        /** Ends it where it waits; its destructors run, `finally` and `catch` do not. */
+        /** Ends it where it waits; its destructors and `finally` blocks run, `catch` does not. */
         public function cancel(): void {}
 
         /** Whether it has ended, in whatever way. */

@@ -103,10 +103,9 @@ static bool change(const struct howdah_user *user)
 		errno = EPERM;
 		return failed(user, "the change could be taken back");
 	}
-	/* The kernel forgets both when the user changes: that children die with their parent, and that /proc/self
-	 * belongs to the process. */
+	/* At a change of user the kernel resets both: this one to the machine's setting (fs.suid_dumpable). */
+	howdah_dumpable_set(false);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	prctl(PR_SET_DUMPABLE, 1);
 	if (getppid() != parent) {
 		_exit(1);
 	}
@@ -126,6 +125,11 @@ bool howdah_user_become(const struct howdah_user *user)
 		return failed(user, "setenv");
 	}
 	return true;
+}
+
+void howdah_dumpable_set(bool dumpable)
+{
+	(void)prctl(PR_SET_DUMPABLE, dumpable ? 1 : 0); /* cannot fail with these values */
 }
 
 bool howdah_no_new_privs(void)

@@ -1,6 +1,6 @@
 /*
- * Whose rights the processes of a pool have: the user and groups that its zygote changes to, and whether
- * programs that it starts may gain rights.
+ * Whose rights the processes of a pool have: the user and groups that its zygote changes to, whether programs that it
+ * starts may gain rights, and whether other processes of its user can access it.
  *
  * Rules: knows nothing of PHP; names were looked up by the front, so that no name service is loaded into PHP's
  * process; whatever does not work out ends the process before any code of the application runs.
@@ -27,6 +27,13 @@ void howdah_user_free(struct howdah_user *user);
 
 /* Changes to the user for good. False after a message in the log. */
 bool howdah_user_become(const struct howdah_user *user);
+
+/*
+ * Sets whether other processes of the same user, including PHP code, can access the memory, descriptors and environment of
+ * this process and its forks: through /proc, ptrace() and pidfd_getfd(). Core dumps need it too. If it is false, the files
+ * below /proc/self belong to root: fd/ and maps can still be read, mem, environ and writable files cannot.
+ */
+void howdah_dumpable_set(bool dumpable);
 
 /* Programs that this process and its children start never gain rights (setuid, setgid, file capabilities). */
 bool howdah_no_new_privs(void);

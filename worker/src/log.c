@@ -22,13 +22,11 @@
 #include "howdah_shm.h"
 #include "request.h"
 
-static bool records;
-static uint64_t state_key;
+static uint64_t log_key; /* 0: lines instead of records */
 
 void howdah_log_init(uint64_t key)
 {
-	records = true;
-	state_key = key;
+	log_key = key;
 	/* A library that prints is to be read when it prints, not when 4 KiB have come together. */
 	setvbuf(stdout, NULL, _IOLBF, 0);
 }
@@ -85,6 +83,7 @@ static void write_record(char level, uint64_t id, const char *message, size_t si
 	header[1] = level;
 	put_hex(header + 2, id, 16);
 	put_hex(header + 18, size, 8);
+	put_hex(header + 26, log_key, 16);
 	struct iovec record[2] = {{header, sizeof(header)}, {(void *)message, size}};
 	write_all(record, size ? 2 : 1);
 }
@@ -104,7 +103,7 @@ static size_t part_size(const char *message, size_t size)
 
 void howdah_log_record(char level, uint64_t request_id, const char *message, size_t size)
 {
-	if (!records) {
+	if (!log_key) {
 		struct iovec line[2] = {{(void *)message, size}, {(void *)"\n", 1}};
 		write_all(line, 2);
 		return;
@@ -136,8 +135,8 @@ void howdah_log_format(char level, const char *format, ...)
 
 void howdah_log_state(const char *state)
 {
-	if (state_key) {
-		write_record('s', state_key, state, strlen(state));
+	if (log_key) {
+		write_record('s', 0, state, strlen(state));
 	}
 }
 
@@ -145,7 +144,7 @@ void howdah_log_end_request(void)
 {
 	int waiting = 0;
 	/* Also true when only records wait, or an earlier request's bytes: the front knows which. */
-	if (records && ioctl(STDERR_FILENO, FIONREAD, &waiting) == 0 && waiting > 0) {
+	if (log_key && ioctl(STDERR_FILENO, FIONREAD, &waiting) == 0 && waiting > 0) {
 		howdah_log_write('m', "", 0);
 	}
 }

@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 /* From here on stderr is a log pipe: messages become records. Before, they are plain lines. */
-/* `state_key`: howdah_spawn.state_key, which records of a state carry; 0: a zygote, which has none to tell. */
-void howdah_log_init(uint64_t state_key);
+/* `key`: what its records carry (howdah_shm.h, "the log pipe"). stderr is the pipe. */
+void howdah_log_init(uint64_t key);
 
 /* level: one of "ewnid". A message above HOWDAH_LOG_MESSAGE_MAX becomes several records. */
 void howdah_log_write(char level, const char *message, size_t size);

@@ -15,6 +15,7 @@
 #include "cli.h"
 #include "engine.h"
 #include "host.h"
+#include "identity.h"
 #include "sapi.h"
 #include "title.h"
 #include "zygote_root.h"
@@ -63,6 +64,7 @@ int howdah_main(int argc, char **argv)
 {
 	const char *command = argc > 2 ? argv[2] : "";
 	if (strcmp(command, "zygote") == 0) {
+		howdah_dumpable_set(false); /* before it reads anything confidential */
 		howdah_title_init(argc, argv);
 		/* The title takes the memory of the arguments: options are read from copies. */
 		char **copy = calloc((size_t)argc + 1, sizeof(*copy));

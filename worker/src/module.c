@@ -12,11 +12,14 @@
 #include "coroutine/api.h"
 #include "echo.h"
 #include "escape.h"
+#include "exit.h"
 #include "functions.h"
 #include "getenv.h"
+#include "preload.h"
 #include "request.h"
 #include "restore.h"
 #include "session.h"
+#include "suspended.h"
 #include "variables.h"
 
 bool howdah_module_guards_clients;
@@ -35,7 +38,9 @@ static PHP_MINIT_FUNCTION(howdah)
 {
 	saved_name = sapi_module.name;
 	sapi_module.name = known_name;
+	howdah_preload_hook();
 	howdah_session_startup();
+	howdah_exit_startup();
 	howdah_api_startup();
 	if (howdah_clients_register(module_number) == FAILURE ||
 		howdah_functions_register(type, module_number) == FAILURE) {
@@ -89,6 +94,7 @@ int howdah_module_startup(sapi_module_struct *sapi)
 		if (howdah_module_guards_clients) {
 			howdah_clients_startup();
 		}
+		howdah_suspended_startup();
 		howdah_functions_wrap();
 		howdah_getenv_wrap();
 		howdah_escape_wrap();

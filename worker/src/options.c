@@ -55,33 +55,51 @@ static bool plain_value(const char *value)
 	return true;
 }
 
-/* Hands name=value to PHP, the value in quotes where that is what it takes to mean what it says. */
-static bool define(struct howdah_options *options, const char *directive)
+char *howdah_options_line(const char *name, size_t name_size, const char *value)
 {
-	const char *value = strchr(directive, '=');
-	if (!value || plain_value(value + 1)) {
-		php_ini_builder_define(&options->ini, directive);
-		return true;
+	bool quote = value && !plain_value(value);
+	char *line = malloc(name_size + (value ? 2 * strlen(value) : 0) + sizeof("=\"\"\n"));
+	if (!line) {
+		return NULL;
 	}
-	size_t name_length = (size_t)(++value - directive);
-	char *quoted = malloc(name_length + 2 * strlen(value) + 3);
-	if (!quoted) {
-		fprintf(stderr, "howdah-php: no memory for -d %s\n", directive);
-		return false;
+	memcpy(line, name, name_size);
+	char *end = line + name_size;
+	if (value) {
+		*end++ = '=';
 	}
-	memcpy(quoted, directive, name_length);
-	char *end = quoted + name_length;
-	*end++ = '"';
-	for (; *value; value++) {
-		if (*value == '"' || *value == '\\') {
+	if (quote) {
+		*end++ = '"';
+	}
+	for (; value && *value; value++) {
+		if (quote && (*value == '"' || *value == '\\')) {
 			*end++ = '\\';
 		}
 		*end++ = *value;
 	}
-	*end++ = '"';
+	if (quote) {
+		*end++ = '"';
+	}
+	*end++ = '\n';
 	*end = '\0';
-	php_ini_builder_define(&options->ini, quoted);
-	free(quoted);
+	return line;
+}
+
+/* Hands name=value to PHP. */
+static bool define(struct howdah_options *options, const char *directive)
+{
+	const char *equals = strchr(directive, '=');
+	if (!equals || plain_value(equals + 1)) {
+		php_ini_builder_define(&options->ini, directive);
+		return true;
+	}
+	char *line = howdah_options_line(directive, (size_t)(equals - directive), equals + 1);
+	if (!line) {
+		fprintf(stderr, "howdah-php: no memory for -d %s\n", directive);
+		return false;
+	}
+	line[strlen(line) - 1] = '\0';
+	php_ini_builder_define(&options->ini, line);
+	free(line);
 	return true;
 }
 

@@ -24,6 +24,12 @@ void howdah_options_init(struct howdah_options *options);
  */
 int howdah_options_take(struct howdah_options *options, int argc, char **argv, int *index);
 
+/*
+ * A setting as a line of php.ini, which ends with a newline: the value in quotes where that is what it takes to mean
+ * what it says. `value` NULL: the name alone. To be freed; NULL: no memory.
+ */
+char *howdah_options_line(const char *name, size_t name_size, const char *value);
+
 /* Hands the options to a SAPI. Call after sapi_startup(), which clears these fields. */
 void howdah_options_apply(struct howdah_options *options, sapi_module_struct *module);
 

@@ -14,17 +14,20 @@
 #include "boot.h"
 #include "compat.h"
 #include "coroutine/coroutine.h"
+#include "exit.h"
 #include "log.h"
 #include "request.h"
 
-/* The client is gone. Where others run besides, the script is not left by longjmp, which this process could not
- * serve on after, but unwound. */
+/* The client is gone. In worker mode the script is not left by longjmp, which this process could not serve on after,
+ * but unwound. */
 static void note_aborted(void)
 {
-	if (EXPECTED(!howdah_coroutine_current())) {
-		php_handle_aborted_connection();
-	} else {
+	if (howdah_coroutine_current()) {
 		howdah_aborted_output();
+	} else if (howdah_exit_applies()) {
+		howdah_exit_client_left();
+	} else {
+		php_handle_aborted_connection();
 	}
 }
 
@@ -78,6 +81,20 @@ bool howdah_output_publish(struct howdah_request *request, const char *update, s
 	return published;
 }
 
+/*
+ * PHP hears of a client that has left when PHP-FPM would tell it, whose buffer takes so many bytes until a flush: a
+ * script may print a word and go on with its work for a client that did not wait for the answer.
+ */
+static bool may_drop(struct howdah_request *request, size_t size)
+{
+	const size_t most = 8192;
+	if (!howdah_queue_client_left(&request->claim)) {
+		return false;
+	}
+	request->dropped = size < most - request->dropped ? request->dropped + size : most;
+	return request->dropped < most;
+}
+
 size_t howdah_output_write(const char *bytes, size_t size)
 {
 	struct howdah_request *request = writable();
@@ -88,7 +105,11 @@ size_t howdah_output_write(const char *bytes, size_t size)
 		}
 		return size;
 	}
-	if (UNEXPECTED(howdah_queue_aborted(&request->claim)) || UNEXPECTED(!write_body(request, bytes, size))) {
+	if (UNEXPECTED(howdah_queue_aborted(&request->claim))) {
+		if (!may_drop(request, size)) {
+			note_aborted();
+		}
+	} else if (UNEXPECTED(!write_body(request, bytes, size))) {
 		note_aborted();
 	}
 	return size;

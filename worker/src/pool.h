@@ -12,14 +12,17 @@
 struct howdah_pool {
 	struct howdah_pool_options options;
 	char name[HOWDAH_POOL_NAME_MAX + 1];
-	/* Worker mode, behind the options in one allocation; each ends with a NUL. */
+	/* What follows the options; each ends with a NUL. Up to `warm` of worker mode alone. */
 	char *script;
 	char *root;
 	const char *env;         /* NAME NUL VALUE NUL ..., options.env_size bytes */
 	const char *warm;        /* URI NUL ..., options.warm_size bytes */
+	const char *ini;         /* NAME NUL VALUE NUL ..., options.ini_size bytes */
+	const char *final_ini;   /* the same, options.final_size bytes */
 	struct howdah_user user; /* if HOWDAH_POOL_FLAG_USER is set */
 	struct howdah_queue queue;
-	int spool; /* directory with the bodies that are too large for a slot */
+	int spool;  /* directory with the bodies that are too large for a slot */
+	int record; /* of the files that its processes run (record.h); -1: none is kept */
 
 	/* In a worker. */
 	bool is_worker;

@@ -201,6 +201,7 @@ void howdah_queue_attach(struct howdah_queue *queue, uint32_t worker, const uint
 	atomic_store_explicit(&words->hog_ns, 0, memory_order_relaxed);
 	atomic_store_explicit(&words->in_flight, 0, memory_order_relaxed);
 	atomic_store_explicit(&words->looked_ns, 0, memory_order_relaxed);
+	atomic_store_explicit(&words->sequential, 0, memory_order_relaxed);
 	hold_life(words);
 }
 

@@ -111,6 +111,12 @@ void howdah_queue_done(struct howdah_queue *queue, struct howdah_claim *claim, u
 bool howdah_queue_wait_space(
 	struct howdah_queue *queue, struct howdah_claim *claim, uint64_t committed, uint32_t room, bool despite_client);
 
+/* Of a request that was aborted: for no other reason than that its client is gone. */
+static inline bool howdah_queue_client_left(const struct howdah_claim *claim)
+{
+	return atomic_load_explicit(&claim->slot->aborted, memory_order_relaxed) == HOWDAH_ABORTED_CLIENT;
+}
+
 static inline bool howdah_queue_aborted(const struct howdah_claim *claim)
 {
 	return atomic_load_explicit(&claim->slot->aborted, memory_order_relaxed) != 0;

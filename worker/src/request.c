@@ -202,7 +202,9 @@ bool howdah_request_fill(struct howdah_request *request, struct howdah_queue *qu
 	request->writing = false;
 	request->headers_sent = false;
 	request->finished = false;
+	request->dropped = 0;
 	request->fatal = false;
+	request->exit = HOWDAH_EXIT_NORMAL;
 	request->exit_status = 0;
 	request->memory_peak = 0;
 	howdah_response_begin(&request->response, queue, &request->claim);
@@ -225,7 +227,7 @@ void howdah_request_end(struct howdah_request *request)
 {
 	uint64_t cpu = howdah_concurrent ? 0 : cpu_now();
 	struct howdah_end result = {
-		.exit = request->fatal ? HOWDAH_EXIT_FATAL : HOWDAH_EXIT_NORMAL,
+		.exit = request->fatal ? HOWDAH_EXIT_FATAL : request->exit,
 		.exit_status = request->exit_status,
 		.memory_peak = request->memory_peak,
 		/* Of several at a time nobody has measured it. */

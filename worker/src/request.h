@@ -31,7 +31,9 @@ struct howdah_request {
 	struct howdah_waiters writers; /* others of the request that want to write meanwhile */
 	bool headers_sent;             /* a HEADERS frame is in the ring */
 	bool finished;                 /* the client has its response; later output is dropped */
+	size_t dropped;                /* bytes that were written for a client that had left */
 	bool fatal;                    /* a fatal error ended the script */
+	uint32_t exit;                 /* HOWDAH_EXIT_*, if none did */
 	uint32_t exit_status;
 	uint64_t memory_peak;                /* bytes */
 	char *area;                          /* private copy of the variables, claim.vars_size bytes */

@@ -17,6 +17,7 @@
 #include "restore_functions.h"
 #include "restore_items.h"
 #include "session.h"
+#include "settings_request.h"
 #include "variables.h"
 
 struct item {
@@ -64,6 +65,7 @@ int howdah_restore_startup(int module_type)
 void howdah_restore_snapshot(uint32_t keep)
 {
 	restore_count = 0;
+	howdah_restore_ini_keep_session(keep & HOWDAH_KEEP_SESSION);
 	for (size_t i = 0; i < ITEM_COUNT; i++) {
 		if ((items[i].keep & keep) == 0) {
 			items[i].snapshot();
@@ -77,6 +79,7 @@ void howdah_restore_regions(void)
 {
 	howdah_swap_region(howdah_watch_changed, sizeof(howdah_watch_changed));
 	howdah_swap_region(&howdah_restore_ini_changed, sizeof(howdah_restore_ini_changed));
+	howdah_settings_request_regions();
 	howdah_restore_wrappers_regions();
 	howdah_variables_regions();
 }
@@ -84,6 +87,8 @@ void howdah_restore_regions(void)
 void howdah_restore(void)
 {
 	howdah_release_temporary_streams();
+	howdah_restore_ini_changed = false;
+	howdah_settings_request_undo();
 	for (size_t i = 0; i < restore_count; i++) {
 		restores[i]();
 		howdah_ending_drain(); /* a destructor's exception: PHP's functions give no result while one is there */

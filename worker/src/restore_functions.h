@@ -44,6 +44,11 @@ extern bool howdah_watch_changed[HOWDAH_WATCH_COUNT];
 	F(libxml_get_external_entity_loader) \
 	F(libxml_set_external_entity_loader) \
 	F(mysqli_connect_errno) \
+	F(apcu_enabled) \
+	F(apcu_fetch) \
+	F(apcu_add) \
+	F(apcu_store) \
+	F(apcu_delete) \
 	F(use_soap_error_handler)
 
 enum howdah_function {

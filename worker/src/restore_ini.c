@@ -5,9 +5,9 @@
  * Rules: a setting that boot had changed gets boot's value, another one its configured value; always in
  * the stage in which PHP itself puts settings back, since handlers refuse some values in others.
  *
- * session.* stays as requests set it unless boot had set it: frameworks do so once, when their session
- * service is first used (Symfony 5.4), and a worker that forgot would send cookies without their flags. The
- * exception is a save handler of PHP functions, because the functions are forgotten.
+ * With `keep session`, session.* stays as requests set it unless boot had set it, for frameworks that do so once, when
+ * their session service is first used. The exception is a save handler of PHP functions, because the functions are
+ * forgotten.
  */
 #include "restore_items.h"
 
@@ -22,10 +22,21 @@ static struct setting *settings; /* those that boot had changed */
 static uint32_t setting_count;
 
 bool howdah_restore_ini_changed;
+static bool keeps_session; /* `keep session` */
 
 static uint32_t modified_count(void)
 {
 	return EG(modified_ini_directives) ? zend_hash_num_elements(EG(modified_ini_directives)) : 0;
+}
+
+void howdah_restore_ini_keep_session(bool keeps)
+{
+	keeps_session = keeps;
+}
+
+bool howdah_restore_ini_keeps_session(void)
+{
+	return keeps_session;
 }
 
 void howdah_restore_ini_snapshot(void)
@@ -105,11 +116,23 @@ static bool user_handler_set; /* by the request; boot had another save handler, 
 static bool stays(const zend_ini_entry *entry)
 {
 	static const char prefix[] = "session.";
-	if (ZSTR_LEN(entry->name) < sizeof(prefix) || memcmp(ZSTR_VAL(entry->name), prefix, sizeof(prefix) - 1) != 0) {
+	if (EXPECTED(!keeps_session) || ZSTR_LEN(entry->name) < sizeof(prefix) ||
+		memcmp(ZSTR_VAL(entry->name), prefix, sizeof(prefix) - 1) != 0) {
 		return false;
 	}
 	const char *name = ZSTR_VAL(entry->name) + sizeof(prefix) - 1;
 	return !user_handler_set || (strcmp(name, "save_handler") != 0 && strcmp(name, "save_path") != 0);
+}
+
+void howdah_restore_ini_entry(zend_ini_entry *entry, zend_string *value, int modifiable)
+{
+	if (!value) {
+		zend_restore_ini_entry(entry->name, PHP_INI_STAGE_DEACTIVATE);
+	} else if (!entry->modified || !entry->value || !zend_string_equals(entry->value, value)) {
+		zend_alter_ini_entry_ex(entry->name, value, PHP_INI_SYSTEM, PHP_INI_STAGE_DEACTIVATE, true);
+	}
+	entry->modifiable = modifiable;
+	howdah_restore_ini_changed |= has_effects(entry);
 }
 
 static void restore_boot_values(void)
@@ -149,7 +172,6 @@ static void restore_configured_values(void)
 
 void howdah_restore_ini(void)
 {
-	howdah_restore_ini_changed = false;
 	if (EXPECTED(is_unchanged())) {
 		return;
 	}

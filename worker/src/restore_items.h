@@ -27,7 +27,14 @@ static inline void howdah_restore_value(zval *now, const zval *boot)
 
 /* restore_ini.c */
 void howdah_restore_ini_snapshot(void);
+
+/* Whether requests may change session.* for later ones; before the snapshot. */
+void howdah_restore_ini_keep_session(bool keeps);
+bool howdah_restore_ini_keeps_session(void);
+
 void howdah_restore_ini(void);
+/* Puts one setting back: to this value, or with NULL to the configured one; and who may change it. */
+void howdah_restore_ini_entry(zend_ini_entry *entry, zend_string *value, int modifiable);
 /* True in the restores that follow howdah_restore_ini() if that put back a setting that they depend on. */
 extern bool howdah_restore_ini_changed;
 

@@ -15,6 +15,9 @@
 
 #include <main/php_ini.h>
 
+#include "settings.h"
+#include "settings_request.h"
+
 /* Directories remembered; past that, all are forgotten. */
 #define CACHE_ENTRIES_MAX 4096
 
@@ -105,6 +108,7 @@ void howdah_user_ini_activate(const struct howdah_request *request)
 {
 	if (php_ini_has_per_host_config() && request->known[HOWDAH_VAR_SERVER_NAME]) {
 		activate_host(request->known[HOWDAH_VAR_SERVER_NAME]);
+		howdah_settings_keep_final(howdah_settings_request_has);
 	}
 	const char *script = SG(request_info).path_translated;
 	const char *last = script ? strrchr(script, '/') : NULL;
@@ -119,7 +123,10 @@ void howdah_user_ini_activate(const struct howdah_request *request)
 	}
 	memcpy(directory, script, size);
 	directory[size] = '\0';
-	php_ini_activate_per_dir_config(directory, size);
+	if (php_ini_has_per_dir_config()) {
+		php_ini_activate_per_dir_config(directory, size);
+		howdah_settings_keep_final(howdah_settings_request_has);
+	}
 	if (files) {
 		activate_files(directory, size, request->known[HOWDAH_VAR_DOCUMENT_ROOT]);
 	}

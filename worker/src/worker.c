@@ -12,6 +12,7 @@
 #include "classic.h"
 #include "compat.h"
 #include "log.h"
+#include "signals.h"
 
 /* Exit status of a worker that PHP is no longer usable in. */
 #define EXIT_UNUSABLE 70
@@ -36,7 +37,7 @@ static void check_memory(const struct howdah_spawn *limits, uint32_t served, siz
 	if (served == SETTLED) {
 		settled = memory;
 	}
-	bool grown = limits->max_growth && memory > settled && memory - settled > limits->max_growth;
+	bool grown = limits->max_memory_growth && memory > settled && memory - settled > limits->max_memory_growth;
 	if (grown || (limits->max_memory && memory > limits->max_memory)) {
 		told = true;
 		howdah_log_state("outgrown");
@@ -61,6 +62,7 @@ int howdah_worker(struct howdah_pool *pool)
 	struct howdah_claim claim;
 	howdah_worker_yield_on_wake();
 	howdah_backtrace_init(&pool->queue);
+	howdah_signals_serve();
 	howdah_log_state("ready");
 	while (howdah_queue_get(&pool->queue, &claim)) {
 		if (!howdah_classic_run(&pool->queue, &claim)) {

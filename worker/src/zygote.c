@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "signals.h"
 #include "title.h"
 
 /* How long children may take to leave when the front is gone, in milliseconds; then they are killed. */
@@ -24,38 +25,12 @@
  * first, and where children come and go all the time each is forked when it is asked for. */
 #define SPARE_DELAY_MS 5
 
-/* Ignored, and SIGCHLD, without whose default nobody could be reaped. */
-static const int own_signals[] = {SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
-#define OWN_SIGNALS (sizeof(own_signals) / sizeof(*own_signals))
-
-/* What children start with; all zero is what the system gives a process. */
-static struct sigaction child_actions[OWN_SIGNALS];
-static sigset_t child_mask;
-
-static void ignore_signals(void)
-{
-	for (size_t i = 0; i < OWN_SIGNALS; i++) {
-		struct sigaction action = {.sa_handler = own_signals[i] == SIGCHLD ? SIG_DFL : SIG_IGN};
-		sigaction(own_signals[i], &action, NULL);
-	}
-}
-
-void howdah_zygote_keep_signals(void)
-{
-	for (size_t i = 0; i < OWN_SIGNALS; i++) {
-		sigaction(own_signals[i], NULL, &child_actions[i]);
-	}
-	sigprocmask(SIG_SETMASK, NULL, &child_mask);
-}
-
 bool howdah_zygote_init(struct howdah_zygote *zygote, int control)
 {
 	sigset_t child;
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
-	sigprocmask(SIG_SETMASK, &child, NULL);
-	ignore_signals();
-	signal(SIGPIPE, SIG_IGN);
+	howdah_signals_ignore();
 
 	memset(zygote, 0, sizeof(*zygote));
 	zygote->control = control;
@@ -66,15 +41,6 @@ bool howdah_zygote_init(struct howdah_zygote *zygote, int control)
 		return false;
 	}
 	return true;
-}
-
-void howdah_zygote_reset_signals(void)
-{
-	for (size_t i = 0; i < OWN_SIGNALS; i++) {
-		sigaction(own_signals[i], &child_actions[i], NULL);
-	}
-	signal(SIGPIPE, SIG_IGN);
-	sigprocmask(SIG_SETMASK, &child_mask, NULL);
 }
 
 static void forget_spare(struct howdah_zygote *zygote)
@@ -134,6 +100,14 @@ static void signal_children(const struct howdah_zygote *zygote, int signal_numbe
 		if (zygote->pid[number]) {
 			kill(zygote->pid[number], signal_number);
 		}
+	}
+}
+
+/* One that the front cannot end by itself. It may be gone already. */
+static void end_child(const struct howdah_zygote *zygote, uint32_t number)
+{
+	if (number < HOWDAH_WORKERS_MAX && zygote->pid[number]) {
+		kill(zygote->pid[number], SIGKILL);
 	}
 }
 
@@ -267,7 +241,11 @@ int howdah_zygote_run(struct howdah_zygote *zygote)
 		 * not look taken then. */
 		reap(zygote, true);
 		zygote->spare_died = false;
-		zygote->command(zygote, &message);
+		if (message.head.kind == HOWDAH_CONTROL_KILL) {
+			end_child(zygote, message.head.worker);
+		} else {
+			zygote->command(zygote, &message);
+		}
 		howdah_control_close_fds(&message);
 		if (zygote->became_child) {
 			return 0;
@@ -285,8 +263,11 @@ static void announce(struct howdah_zygote *zygote, uint32_t number, uint32_t kin
 	struct howdah_control head = {.kind = kind, .worker = number, .pid = pid};
 	if (pidfd < 0 || howdah_control_send(zygote->control, head, NULL, 0, pidfd) != 0) {
 		int error = errno;
-		/* The front cannot watch this child: it must not serve. Its end is reported as any other. */
+		/* The front cannot watch this child: it must not serve. It does not know it, and is not told of its end. */
 		kill(pid, SIGKILL);
+		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
+		}
+		zygote->pid[number] = 0;
 		howdah_control_fail(zygote->control, number, error, "process %d: %s", (int)pid, strerror(error));
 	}
 	if (pidfd >= 0) {
@@ -305,6 +286,15 @@ int howdah_zygote_fork(struct howdah_zygote *zygote, uint32_t number, uint32_t k
 		announce(zygote, number, kind, pid);
 	}
 	return pid > 0;
+}
+
+pid_t howdah_zygote_fork_helper(struct howdah_zygote *zygote)
+{
+	pid_t pid = fork_child(zygote);
+	if (pid == 0) {
+		howdah_signals_reset();
+	}
+	return pid;
 }
 
 bool howdah_zygote_use_spare(struct howdah_zygote *zygote, const struct howdah_message *message, uint32_t kind)

@@ -5,7 +5,7 @@
  * A zygote may have a spare: a child that is forked in advance, when nothing else is to be done, and waits
  * for the command that makes it a numbered one. The front does not know it before.
  *
- * Rules: one thread; signals that a terminal or an init sends are ignored, the front commands; when the
+ * Rules: one thread; signals are ignored (signals.h), the front commands; when the
  * control socket ends, so do the children, then the zygote. Nothing here touches PHP.
  */
 #ifndef HOWDAH_ZYGOTE_H
@@ -34,7 +34,7 @@ struct howdah_zygote {
 	void *data;
 };
 
-/* Blocks SIGCHLD, ignores the signals that others send, opens the signalfd. False after a message on stderr. */
+/* Blocks SIGCHLD, ignores other signals, opens the signalfd. False after a message on stderr. */
 bool howdah_zygote_init(struct howdah_zygote *zygote, int control);
 
 /* Serves commands and reaps children; returns the exit status of the process, or in a child that is to go on. */
@@ -48,16 +48,15 @@ int howdah_zygote_run(struct howdah_zygote *zygote);
 int howdah_zygote_fork(struct howdah_zygote *zygote, uint32_t number, uint32_t kind);
 
 /*
+ * Forks a child that has no number and is nobody's news: it does something for the zygote and ends. As fork(); in the
+ * child as howdah_zygote_fork(), with the signals of a process that runs PHP.
+ */
+pid_t howdah_zygote_fork_helper(struct howdah_zygote *zygote);
+
+/*
  * Has the spare do what the message says, as the child that it names, and tells the front as above. False:
  * there is no spare; fork.
  */
 bool howdah_zygote_use_spare(struct howdah_zygote *zygote, const struct howdah_message *message, uint32_t kind);
-
-/* To be called before a zygote begins: its children start with the signals' handlers and mask of this moment. */
-void howdah_zygote_keep_signals(void);
-
-/* What a process that runs PHP code expects: default signals or those that were kept, none else blocked, SIGPIPE
- * ignored. */
-void howdah_zygote_reset_signals(void);
 
 #endif

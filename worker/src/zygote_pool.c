@@ -20,7 +20,11 @@
 #include "huge_pages.h"
 #include "log.h"
 #include "module.h"
+#include "opcache.h"
+#include "record.h"
 #include "request.h"
+#include "settings.h"
+#include "signals.h"
 #include "title.h"
 #include "zygote.h"
 
@@ -40,13 +44,14 @@ static void become_worker(struct howdah_pool *pool, uint32_t worker, int log, co
 	pool->is_worker = true;
 	pool->worker = worker;
 	zygote.became_child = true;
-	howdah_zygote_reset_signals();
+	howdah_signals_reset();
 	howdah_title_set("howdah: %s worker %u", pool->name, worker);
 	howdah_queue_attach(&pool->queue, worker, write_index);
-	howdah_log_init(pool->limits.state_key);
+	howdah_log_init(pool->limits.log_key);
 	howdah_module_describe(pool->name, worker);
 	howdah_compat_random_reset();
 	howdah_request_after_fork();
+	howdah_record_catch_up();
 }
 
 /* In a spare, which has been given what spawn() checked. */
@@ -99,7 +104,7 @@ void howdah_zygote_pool_serve(struct howdah_pool *pool, int status, const char *
 	struct howdah_control booted = {.kind = HOWDAH_CONTROL_BOOTED, .status = status};
 	bool has_booted = pool->options.mode == HOWDAH_POOL_WORKER && status == HOWDAH_BOOTED_ONCE;
 	if (has_booted) {
-		howdah_zygote_keep_signals(); /* the script may have handlers of its own */
+		howdah_signals_keep(); /* the script may have handlers of its own */
 	}
 	if (!howdah_zygote_init(&zygote, control_socket)) {
 		_exit(1);
@@ -146,13 +151,25 @@ _Noreturn void howdah_zygote_pool(struct howdah_pool *pool, int control, int log
 		_exit(1);
 	}
 	close(log);
-	howdah_log_init(0);
+	howdah_log_init((uint64_t)pool->options.log_key[1] << 32 | pool->options.log_key[0]);
 	/* Before anything of the application is read or run, and for good: workers are forked from here. */
 	if ((pool->options.flags & HOWDAH_POOL_FLAG_USER && !howdah_user_become(&pool->user)) ||
 		(pool->options.flags & HOWDAH_POOL_FLAG_NO_NEW_PRIVS && !howdah_no_new_privs())) {
 		_exit(HOWDAH_EXIT_STATUS_BOOT);
 	}
+	if (pool->options.flags & HOWDAH_POOL_FLAG_DUMPABLE) {
+		howdah_dumpable_set(true);
+	}
+	if (!howdah_settings_take(pool)) {
+		_exit(HOWDAH_EXIT_STATUS_BOOT);
+	}
 	howdah_request_init(pool->spool);
+	if (pool->options.flags & HOWDAH_POOL_FLAG_FRESH_FILES) {
+		howdah_opcache_look_again();
+	}
+	if (pool->record >= 0) {
+		howdah_record_start(pool->record);
+	}
 	/* Each way ends by _exit(), not exit(): modules' shutdown would close what siblings share (OPcache's
 	 * memory, database sessions). */
 	if (pool->options.mode == HOWDAH_POOL_CLASSIC) {
@@ -166,6 +183,6 @@ _Noreturn void howdah_zygote_pool(struct howdah_pool *pool, int control, int log
 	if (pool->options.flags & HOWDAH_POOL_FLAG_BOOT_EACH) {
 		howdah_zygote_pool_serve(pool, HOWDAH_BOOTED_EACH, "");
 	}
-	howdah_zygote_reset_signals(); /* the script may start programs, which inherit what is blocked or ignored */
+	howdah_signals_reset(); /* the script may start programs, which inherit what is blocked or ignored */
 	_exit(howdah_boot_run(pool));
 }

@@ -17,7 +17,10 @@
 
 #include "engine.h"
 #include "module.h"
+#include "opcache.h"
+#include "opcache_inspect.h"
 #include "pool.h"
+#include "preload.h"
 #include "sapi.h"
 #include "title.h"
 #include "zygote.h"
@@ -68,7 +71,9 @@ static const char *parse_pool(const struct howdah_message *message, struct howda
 	pool->root = pool->script ? take(&at, end, options->root_size) : NULL;
 	pool->env = pool->root ? take(&at, end, options->env_size) : NULL;
 	pool->warm = pool->env ? take(&at, end, options->warm_size) : NULL;
-	if (!pool->warm) {
+	pool->ini = pool->warm ? take(&at, end, options->ini_size) : NULL;
+	pool->final_ini = pool->ini ? take(&at, end, options->final_size) : NULL;
+	if (!pool->final_ini) {
 		return "its strings are cut short";
 	}
 	if (options->mode == HOWDAH_POOL_WORKER && pool->script[0] != '/') {
@@ -90,6 +95,8 @@ static void free_pool(struct howdah_pool *pool)
 	free(pool->root);
 	free((char *)pool->env);
 	free((char *)pool->warm);
+	free((char *)pool->ini);
+	free((char *)pool->final_ini);
 	howdah_user_free(&pool->user);
 }
 
@@ -103,6 +110,10 @@ static void start_pool(struct howdah_zygote *zygote, struct howdah_message *mess
 		return;
 	}
 	const char *wrong = parse_pool(message, &pool);
+	pool.record = -1;
+	if (!wrong && pool.options.flags & HOWDAH_POOL_FLAG_RECORD) {
+		pool.record = message->fds[--message->fd_count]; /* the last one; closed below */
+	}
 	if (!wrong) {
 		wrong = howdah_queue_map(
 			&pool.queue, message->fds[POOL_SEGMENT], message->fds + POOL_EVENTS, message->fd_count - POOL_EVENTS);
@@ -120,13 +131,41 @@ static void start_pool(struct howdah_zygote *zygote, struct howdah_message *mess
 		}
 		munmap(pool.queue.base, pool.queue.header.segment_size);
 	}
+	if (pool.record >= 0) {
+		close(pool.record);
+	}
 	free_pool(&pool);
+}
+
+enum opcache_fd { OPCACHE_ANSWER, OPCACHE_PATHS_IN };
+
+/* What is wrong with it is told by there being no answer. */
+static void inspect_opcache(struct howdah_zygote *zygote, const struct howdah_message *message)
+{
+	struct howdah_opcache_order order;
+	struct howdah_user user = {0};
+	if (message->head.size < sizeof(order) || message->fd_count <= OPCACHE_ANSWER) {
+		return;
+	}
+	memcpy(&order, message->data, sizeof(order));
+	bool has_user = order.what & HOWDAH_OPCACHE_USER;
+	const char *wrong = order.what & ~HOWDAH_OPCACHE_ALL ? "unknown order" : NULL;
+	if (!wrong && has_user) {
+		wrong = howdah_user_parse(&user, message->data + sizeof(order), message->head.size - sizeof(order));
+	}
+	if (!wrong && howdah_zygote_fork_helper(zygote) == 0) {
+		int paths = message->fd_count > OPCACHE_PATHS_IN ? message->fds[OPCACHE_PATHS_IN] : -1;
+		howdah_opcache_inspect(&order, has_user ? &user : NULL, message->fds[OPCACHE_ANSWER], paths);
+	}
+	howdah_user_free(&user);
 }
 
 static void command(struct howdah_zygote *zygote, struct howdah_message *message)
 {
 	if (message->head.kind == HOWDAH_CONTROL_POOL) {
 		start_pool(zygote, message);
+	} else if (message->head.kind == HOWDAH_CONTROL_OPCACHE) {
+		inspect_opcache(zygote, message);
 	} else {
 		howdah_control_fail(
 			zygote->control, message->head.worker, EINVAL, "the root does not know message %u", message->head.kind);
@@ -144,6 +183,8 @@ int howdah_zygote_root(int argc, char **argv)
 {
 	struct howdah_options options;
 	int control = -1;
+	bool booted = false;
+	bool preload = false;
 	howdah_options_init(&options);
 	for (int index = 0; index < argc;) {
 		if (strcmp(argv[index], "--control-fd") == 0 && index + 1 < argc) {
@@ -154,8 +195,18 @@ int howdah_zygote_root(int argc, char **argv)
 			index += 2;
 			continue;
 		}
+		if (strcmp(argv[index], "--preload") == 0) {
+			preload = true;
+			index++;
+			continue;
+		}
 		if (strcmp(argv[index], "--concurrent") == 0) {
 			howdah_module_guards_clients = true;
+			index++;
+			continue;
+		}
+		if (strcmp(argv[index], "--booted") == 0) {
+			booted = true;
 			index++;
 			continue;
 		}
@@ -203,6 +254,9 @@ int howdah_zygote_root(int argc, char **argv)
 		}
 	}
 
+	if (preload && !howdah_preload_prepare(control, &options)) {
+		return 2;
+	}
 	struct howdah_zygote zygote;
 	if (!howdah_zygote_init(&zygote, control) || !howdah_engine_start(&howdah_sapi_module, &options)) {
 		return 2;
@@ -213,6 +267,12 @@ int howdah_zygote_root(int argc, char **argv)
 	howdah_title_set("howdah: php %s", PHP_VERSION);
 
 	char *info = howdah_engine_info();
+	const char *problem;
+	howdah_opcache_startup(booted, &problem);
+	if (problem) {
+		fprintf(stderr, "howdah-php: %s\n", problem);
+	}
+	howdah_preload_finish();
 	struct howdah_control ready = {.kind = HOWDAH_CONTROL_READY};
 	int sent = info ? howdah_control_send(control, ready, info, strlen(info), -1) : -1;
 	free(info);

@@ -9,9 +9,10 @@
  *   max-requests N      limit of the worker
  *   retire-after N      limit of the worker
  *   worker SCRIPT       the pool is in worker mode
- *   option NAME N       a number of struct howdah_pool_options: flags keep connections cpu_limit_ms concurrency
- *                       stack_size hog_threshold_ms time_slice_ms
+ *   option NAME N       a number of struct howdah_pool_options: flags keep connections cpu_timeout_ms concurrency
+ *                       stack_size hog_threshold_ms time_slice_ms hang_timeout_ms
  *   env NAME VALUE      a variable of the boot
+ *   ini NAME VALUE      a setting of the pool; `final NAME VALUE`: a final one
  *   warm URI            a path that the worker requests of itself
  *   show WHAT...        what to print besides bodies: headers end usage log raw frames exit state
  *   var NAME VALUE      a variable of the following requests; without VALUE: no more
@@ -20,6 +21,8 @@
  *   head                the next request has no response body
  *   touch NAME F        before the next request the file NAME gets the bytes of file F
  *   cut N               the next request's variables lack their last N bytes
+ *   preload MODE FILE.. auto or all: files that PHP is started with; prints what became of them
+ *   record              the pool's processes record the files that they run; `recorded` prints them
  *   run                 runs a request
  *   respawn             starts the worker again after it has ended
  *   stop                has the worker leave and waits for its end
@@ -56,6 +59,8 @@
 #include "driver_front.h"
 #include "driver_log.h"
 #include "driver_many.h"
+#include "driver_preload.h"
+#include "driver_text.h"
 #include "howdah_vars.h"
 
 /* That no test needs on a machine that has much else to do: who comes to it hangs. */
@@ -73,10 +78,13 @@ static struct front front;
 static const char *howdah_php, *spool;
 static char *args[ARGS_MAX];
 static int arg_count;
-static struct howdah_spawn limits = {.state_key = DRIVER_STATE_KEY};
-static struct howdah_pool_options options = {.mode = HOWDAH_POOL_CLASSIC, .generation = 1, .name_size = 4};
+static struct howdah_spawn limits = {.log_key = DRIVER_LOG_KEY};
+static struct howdah_pool_options options = {.mode = HOWDAH_POOL_CLASSIC,
+	.generation = 1,
+	.name_size = 4,
+	.log_key = {(uint32_t)DRIVER_LOG_KEY, DRIVER_LOG_KEY >> 32}};
 static char *script = "";
-static char env[65536], warm[65536];
+static char env[65536], warm[65536], ini[4096], final[4096];
 static struct variable variables[VARS_MAX];
 static int variable_count;
 static char *body_file;
@@ -169,12 +177,15 @@ static void start_root(void)
 	root_pid = fork();
 	if (root_pid == 0) {
 		char number[16];
-		char *argv[ARGS_MAX + 6] = {(char *)howdah_php, "zygote", "--control-fd", number};
+		char *argv[ARGS_MAX + 7] = {(char *)howdah_php, "zygote", "--control-fd", number};
 		int count = 4;
 		int control = dup(pair[1]);
 		snprintf(number, sizeof(number), "%d", control);
 		if (options.concurrency > 1) {
 			argv[count++] = "--concurrent";
+		}
+		if (preload_wanted()) {
+			argv[count++] = "--preload";
 		}
 		memcpy(argv + count, args, sizeof(*args) * (size_t)arg_count);
 		execv(howdah_php, argv);
@@ -184,11 +195,18 @@ static void start_root(void)
 	root = pair[0];
 	struct message message;
 	int fd;
+	if (preload_wanted()) {
+		int plan = preload_create();
+		send_message(root, (struct howdah_control){.kind = HOWDAH_CONTROL_PRELOAD}, NULL, 0, &plan, 1);
+	}
 	if (!receive_message(root, &message, &fd) || message.head.kind != HOWDAH_CONTROL_READY || message.data[0] != '{') {
 		int status = 0;
 		waitpid(root_pid, &status, 0);
 		printf("zygote left with status %d\n", WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status));
 		exit(0);
+	}
+	if (preload_wanted()) {
+		preload_print();
 	}
 }
 
@@ -211,6 +229,8 @@ static void open_log(int *ends)
 		front_fail("pipe: %s", strerror(errno));
 	}
 	fcntl(ends[0], F_SETFL, O_NONBLOCK);
+	/* `bench` reads it when all requests are done. */
+	fcntl(ends[0], F_SETPIPE_SZ, 1 << 20);
 }
 
 /* A zygote that cannot boot is the end of a test. */
@@ -257,7 +277,8 @@ static void start_pool(void)
 		const void *bytes;
 		size_t size;
 	} parts[] = {{&options, sizeof(options)}, {"test", 4}, {script, options.script_size},
-		{document_root, options.root_size}, {env, options.env_size}, {warm, options.warm_size}};
+		{document_root, options.root_size}, {env, options.env_size}, {warm, options.warm_size}, {ini, options.ini_size},
+		{final, options.final_size}};
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
 		memcpy(data + size, parts[i].bytes, parts[i].size);
 		size += parts[i].size;
@@ -265,10 +286,12 @@ static void start_pool(void)
 	int log[2];
 	open_log(log);
 	boot_log = log[0];
-	const int fds[] = {
-		pair[1], front.segment, directory, log[1], front.event, front.place_event[0], front.place_event[1]};
-	send_message(root, (struct howdah_control){.kind = HOWDAH_CONTROL_POOL, .worker = 1}, data, size, fds,
-		options.concurrency > 1 ? 7 : 5);
+	int fds[8] = {pair[1], front.segment, directory, log[1], front.event, front.place_event[0], front.place_event[1]};
+	unsigned count = options.concurrency > 1 ? 7 : 5;
+	if (options.flags & HOWDAH_POOL_FLAG_RECORD) {
+		fds[count++] = record_create();
+	}
+	send_message(root, (struct howdah_control){.kind = HOWDAH_CONTROL_POOL, .worker = 1}, data, size, fds, count);
 	close(pair[1]);
 	close(log[1]);
 	close(directory);
@@ -561,24 +584,6 @@ static void bench(long count)
 
 /* --- the specification ----------------------------------------------------------------------------- */
 
-static char *decode(const char *text, size_t *size)
-{
-	char *value = malloc(strlen(text) + 1);
-	size_t length = 0;
-	for (; *text; text++) {
-		unsigned byte;
-		if (*text == '%' && sscanf(text + 1, "%2x", &byte) == 1) {
-			value[length++] = (char)byte;
-			text += 2;
-		} else {
-			value[length++] = *text;
-		}
-	}
-	value[length] = '\0';
-	*size = length;
-	return value;
-}
-
 static void set_variable(char *line)
 {
 	char *space = strchr(line, ' ');
@@ -600,7 +605,7 @@ static void set_variable(char *line)
 		front_fail("too many variables");
 	}
 	variables[i].name = strdup(line);
-	variables[i].value = decode(space + 1, &variables[i].value_size);
+	variables[i].value = text_decode(space + 1, &variables[i].value_size);
 	variable_count += i == variable_count;
 }
 
@@ -660,8 +665,8 @@ static void set_option(const char *rest)
 		options.keep = value;
 	} else if (strcmp(name, "connections") == 0) {
 		options.connections = value;
-	} else if (strcmp(name, "cpu_limit_ms") == 0) {
-		options.cpu_limit_ms = value;
+	} else if (strcmp(name, "cpu_timeout_ms") == 0) {
+		options.cpu_timeout_ms = value;
 	} else if (strcmp(name, "concurrency") == 0) {
 		options.concurrency = value;
 	} else if (strcmp(name, "stack_size") == 0) {
@@ -670,17 +675,11 @@ static void set_option(const char *rest)
 		options.hog_threshold_ms = value;
 	} else if (strcmp(name, "time_slice_ms") == 0) {
 		options.time_slice_ms = value;
+	} else if (strcmp(name, "hang_timeout_ms") == 0) {
+		options.hang_timeout_ms = value;
 	} else {
 		front_fail("there is no option \"%s\"", name);
 	}
-}
-
-/* With its NUL. */
-static uint32_t append_string(char *to, const char *text)
-{
-	size_t size = strlen(text) + 1;
-	memcpy(to, text, size);
-	return (uint32_t)size;
 }
 
 static void obey(char *line)
@@ -693,7 +692,7 @@ static void obey(char *line)
 		rest = line + strlen(line);
 	}
 	if (strcmp(line, "arg") == 0 && arg_count < ARGS_MAX) {
-		args[arg_count++] = decode(rest, &size);
+		args[arg_count++] = text_decode(rest, &size);
 	} else if (strcmp(line, "max-requests") == 0) {
 		limits.max_requests = (uint32_t)strtoul(rest, NULL, 10);
 	} else if (strcmp(line, "retire-after") == 0) {
@@ -701,20 +700,21 @@ static void obey(char *line)
 	} else if (strcmp(line, "max-memory") == 0) {
 		limits.max_memory = strtoull(rest, NULL, 10);
 	} else if (strcmp(line, "max-growth") == 0) {
-		limits.max_growth = strtoull(rest, NULL, 10);
+		limits.max_memory_growth = strtoull(rest, NULL, 10);
 	} else if (strcmp(line, "worker") == 0) {
-		script = decode(rest, &size);
+		script = text_decode(rest, &size);
 		options.mode = HOWDAH_POOL_WORKER;
 		options.script_size = (uint32_t)size;
 	} else if (strcmp(line, "option") == 0) {
 		set_option(rest);
 	} else if (strcmp(line, "env") == 0) {
-		char *space = strchr(rest, ' ');
-		*space = '\0';
-		options.env_size += append_string(env + options.env_size, rest);
-		options.env_size += append_string(env + options.env_size, space + 1);
+		options.env_size += text_append_pair(env + options.env_size, rest);
+	} else if (strcmp(line, "ini") == 0) {
+		options.ini_size += text_append_pair(ini + options.ini_size, rest);
+	} else if (strcmp(line, "final") == 0) {
+		options.final_size += text_append_pair(final + options.final_size, rest);
 	} else if (strcmp(line, "warm") == 0) {
-		options.warm_size += append_string(warm + options.warm_size, rest);
+		options.warm_size += text_append(warm + options.warm_size, rest);
 	} else if (strcmp(line, "show") == 0) {
 		set_show(rest);
 	} else if (strcmp(line, "var") == 0) {
@@ -729,6 +729,12 @@ static void obey(char *line)
 		cut = (uint32_t)strtoul(rest, NULL, 10);
 	} else if (strcmp(line, "touch") == 0) {
 		touch(rest);
+	} else if (strcmp(line, "preload") == 0) {
+		preload_set(rest);
+	} else if (strcmp(line, "record") == 0) {
+		options.flags |= HOWDAH_POOL_FLAG_RECORD;
+	} else if (strcmp(line, "recorded") == 0) {
+		record_print();
 	} else if (strcmp(line, "run") == 0) {
 		start();
 		if (run_count++ && frames_show.headers) {

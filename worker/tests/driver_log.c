@@ -33,7 +33,7 @@ static void log_line(char level, uint64_t id, const char *text, size_t size)
 		return;
 	}
 	int length = level == 'm'   ? snprintf(head, sizeof(head), "[mark %lu]", (unsigned long)id)
-				 : level == 's' ? snprintf(head, sizeof(head), id == DRIVER_STATE_KEY ? "[state] " : "[forged state] ")
+				 : level == 's' ? snprintf(head, sizeof(head), "[state] ")
 				 : level == 'r' ? snprintf(head, sizeof(head), "[raw] ")
 								: snprintf(head, sizeof(head), "[log %c %lu] ", level, (unsigned long)id);
 	log_append(head, (size_t)length);
@@ -68,6 +68,14 @@ bool log_read(int pipe)
 		memset(number, 0, sizeof(number));
 		memcpy(number, pending + at + 18, 8);
 		size_t size = strtoull(number, NULL, 16);
+		memcpy(number, pending + at + 26, 16);
+		if (strtoull(number, NULL, 16) != DRIVER_LOG_KEY) {
+			unsigned char *end = memchr(pending + at + 1, HOWDAH_LOG_MARK, pending_size - at - 1);
+			size_t text = end ? (size_t)(end - pending) - at : pending_size - at;
+			log_line('r', 0, (char *)pending + at, text);
+			at += text;
+			continue;
+		}
 		if (pending_size - at < HOWDAH_LOG_HEADER_SIZE + size) {
 			break;
 		}

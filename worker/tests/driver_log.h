@@ -6,8 +6,8 @@
 
 #include <stdbool.h>
 
-/* What records of a worker's state must carry; others are shown as forged. */
-#define DRIVER_STATE_KEY 0x0123456789abcdefull
+/* What records of a worker must carry; others are raw bytes. */
+#define DRIVER_LOG_KEY 0x0123456789abcdefull
 
 /* Which of it is kept. */
 struct log_show {

@@ -42,9 +42,9 @@ pub struct Input<'a> {
     pub script_filename: Option<&'a str>,
     /// Bytes of the body as it was received, 0 if there is none.
     pub body_size: u64,
-    /// `SSL_PROTOCOL`, such as `TLSv1.3`; empty without TLS.
+    /// `SSL_PROTOCOL` of `https`, such as `TLSv1.3`; empty if it is not known.
     pub tls_protocol: &'a str,
-    /// `SSL_CIPHER`, the suite's IANA name; empty without TLS.
+    /// `SSL_CIPHER` of `https`, the suite's IANA name; empty if it is not known.
     pub tls_cipher: &'a str,
     /// `REMOTE_USER`: the user that the server authenticated. Never taken from a header, since an
     /// application that reads it relies on the server's check. `None`: there is no such variable, as applications
@@ -78,22 +78,25 @@ pub enum Error {
     },
 }
 
-const SOFTWARE: &str = concat!("Howdah/", env!("CARGO_PKG_VERSION"));
+/// Applications look for names that they know to decide whether addresses can be rewritten and whether an
+/// `.htaccess` counts. What is true of these two in this respect is true here.
+const SOFTWARE: &str = concat!("Howdah/", env!("CARGO_PKG_VERSION"), " (like nginx, Caddy)");
 const REQUEST_ID: &str = "HOWDAH_REQUEST_ID";
 const PREFIX: &[u8] = b"HTTP_";
 
 /// Appends the variables of a request to `out`. After an error `out` is as it was.
 ///
-/// Every request has every variable of the CGI, empty if there is nothing to say, because applications
-/// read them without `isset`; only `PATH_TRANSLATED` comes with a `PATH_INFO` alone. The names and
-/// their meaning are `FrankenPHP`'s, with what nginx gives to PHP-FPM on top (`SERVER_ADDR`,
-/// `REDIRECT_STATUS`). In detail:
+/// Which variables there are is what nginx gives to PHP-FPM, since applications ask whether one is set: those that
+/// it sends empty (`CONTENT_TYPE`, `CONTENT_LENGTH`, `QUERY_STRING`, `PATH_INFO`) are there on every request, those
+/// that it leaves out are not. `REMOTE_HOST` and, with a `PATH_INFO`, `PATH_TRANSLATED` are there besides, as
+/// `FrankenPHP` has them. In detail:
 ///
+/// - `HTTPS` is `on` with `https` and not there otherwise; `SSL_PROTOCOL` and `SSL_CIPHER` come with it.
 /// - Header fields become `HTTP_*`; several of one name are joined with `, `, `Cookie` with `; `.
 /// - Left out: names with other characters than letters, digits and `-` (`Foo_Bar` and `Foo.Bar` would
 ///   both pass for `Foo-Bar` in PHP; nginx drops them too), `Proxy` (`HTTP_PROXY` configures HTTP
 ///   clients: httpoxy), `Transfer-Encoding` (the body has been read).
-/// - `HTTP_HOST` is empty unless [`Host::parse`] takes it. `SERVER_NAME` and `SERVER_PORT` follow it,
+/// - `HTTP_HOST` is left out unless [`Host::parse`] takes it. `SERVER_NAME` and `SERVER_PORT` follow it,
 ///   the port being the scheme's own when none is named; without a valid host they are the listener's
 ///   address and port.
 /// - IPv4 addresses mapped into IPv6 (dual-stack listeners) are written as IPv4.
@@ -184,9 +187,7 @@ impl<'a> Encoder<'a, '_> {
         self.put(vars::GATEWAY_INTERFACE, b"CGI/1.1")?;
         self.put(vars::SERVER_SOFTWARE, SOFTWARE.as_bytes())?;
         // PHP built with force-cgi-redirect, and scripts that check for it, want to see it.
-        self.put(vars::REDIRECT_STATUS, b"200")?;
-        self.put(vars::REMOTE_IDENT, b"")?;
-        self.put(vars::AUTH_TYPE, b"")
+        self.put(vars::REDIRECT_STATUS, b"200")
     }
 
     fn request(&mut self) -> Result<(), Error> {
@@ -196,10 +197,11 @@ impl<'a> Encoder<'a, '_> {
         self.text(vars::QUERY_STRING, input.query)?;
         self.put(vars::SERVER_PROTOCOL, protocol(input.version))?;
         self.text(vars::REQUEST_SCHEME, input.scheme)?;
-        let https: &[u8] = if input.scheme == "https" { b"on" } else { b"" };
-        self.put(vars::HTTPS, https)?;
-        self.text(vars::SSL_PROTOCOL, input.tls_protocol)?;
-        self.text(vars::SSL_CIPHER, input.tls_cipher)?;
+        if input.scheme == "https" {
+            self.put(vars::HTTPS, b"on")?;
+            self.text(vars::SSL_PROTOCOL, input.tls_protocol)?;
+            self.text(vars::SSL_CIPHER, input.tls_cipher)?;
+        }
         if let Some(user) = input.remote_user {
             self.text(vars::REMOTE_USER, user)?;
         }
@@ -321,7 +323,6 @@ impl<'a> Encoder<'a, '_> {
             };
             host.port.unwrap_or(default)
         } else {
-            self.put(vars::HTTP_HOST, b"")?;
             let local = Text::address(self.input.local.ip());
             let v6 = local.as_bytes().contains(&b':');
             let (open, close): (&[u8], &[u8]) = if v6 { (b"[", b"]") } else { (b"", b"") };

@@ -136,3 +136,24 @@ pub enum LoadError {
     #[error(transparent)]
     Invalid(#[from] Errors),
 }
+
+/// The known name that a mistyped one probably is.
+pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    // The distance is quadratic in the length, and no name is longer than this.
+    if name.len() > 64 {
+        return None;
+    }
+    let length = name.chars().count();
+    known
+        .map(|known| (strsim::damerau_levenshtein(name, known), known))
+        .filter(|(distance, known)| {
+            *distance <= (length.max(known.len()) / 3).max(1) && *distance < length.max(2)
+        })
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, known)| known)
+}
+
+/// An argument that is not what it should be.
+pub(crate) fn bad_value(position: &Position, message: String, hint: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Value, position, message, hint)
+}

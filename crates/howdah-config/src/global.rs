@@ -2,20 +2,21 @@
 
 use std::time::Duration;
 
-use crate::bind::Binding;
 use crate::directive::order;
 use crate::error::{Error, ErrorKind};
-use crate::https_options::{self, ON_DEMAND};
-use crate::https_storage;
+use crate::https::options::{self, ON_DEMAND};
+use crate::https::storage;
+use crate::listen::bind;
+use crate::listen::servers::Servers;
 use crate::logs;
 use crate::model::{Admin, AdminAddress, Global};
-use crate::php_options::{self, PHP};
-use crate::privileges;
-use crate::servers::Servers;
-use crate::site::split_port;
+use crate::pool;
+use crate::pool::global::PHP;
+use crate::pool::user;
+use crate::syntax::tree::Word;
+use crate::table::value::split_port;
+use crate::table::value::{port, unless_zero};
 use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
-use crate::tree::Word;
-use crate::value::{port, unless_zero};
 
 const DEFAULT_ADMIN_PORT: u16 = 2019;
 /// Of the operating system: `sun_path` less its NUL.
@@ -82,6 +83,26 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
         ),
         Item::Supported(
             Entry {
+                name: "shutdown_delay",
+                syntax: "shutdown_delay DURATION|0",
+                default: "`7s` if readiness is polled, else `0`",
+                about: "How long the server goes on as before after the order to stop, while `/readyz` of the \
+                        admin API answers 503 and `{http.shutting_down}` is `true`, so that load balancers \
+                        send their requests elsewhere. `grace_period` begins afterwards. A second order ends \
+                        the server at once. Readiness is polled if somebody has asked for one of the two at \
+                        least twice, the last time within the last minute.",
+                differs: "Caddy has no delay by default. It also delays a reload that takes an address away; \
+                          here the delay is for stopping alone.",
+                example: "shutdown_delay 15s",
+            },
+            |_, call, draft| {
+                let time = unless_zero(call)?;
+                draft.global.shutdown_delay = Some(time.unwrap_or(Duration::ZERO));
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
                 name: "log",
                 syntax: "log [default] { … }",
                 default: "",
@@ -134,8 +155,8 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
             },
             php_block,
         ),
-        Item::Supported(privileges::SERVER_USER, |_, call, draft| {
-            draft.global.user = Some(privileges::user(call)?);
+        Item::Supported(user::SERVER_USER, |_, call, draft| {
+            draft.global.user = Some(user::user(call)?);
             Ok(())
         }),
         Item::Supported(
@@ -173,7 +194,7 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
                           it without encryption. No `ignore_loaded_certs`.",
                 example: "auto_https disable_redirects",
             },
-            |_, call, draft| https_options::auto_https(call, &mut draft.global.https),
+            |_, call, draft| options::auto_https(call, &mut draft.global.https),
         ),
         Item::Supported(
             Entry {
@@ -184,7 +205,7 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
                 differs: "",
                 example: "https_port 8443",
             },
-            |_, call, draft| https_options::https_port(call, &mut draft.global.https),
+            |_, call, draft| options::https_port(call, &mut draft.global.https),
         ),
         Item::Supported(
             Entry {
@@ -196,7 +217,7 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
                 example: "email admin@example.com",
             },
             |_, call, draft| {
-                draft.global.https.acme.email = Some(https_options::email(call.one()?)?);
+                draft.global.https.acme.email = Some(options::email(call.one()?)?);
                 Ok(())
             },
         ),
@@ -210,7 +231,7 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
                 example: "acme_ca https://acme-staging-v02.api.letsencrypt.org/directory",
             },
             |_, call, draft| {
-                let directory = https_options::directory(call.one()?)?;
+                let directory = options::directory(call.one()?)?;
                 draft.global.https.acme.directory = Some(directory);
                 Ok(())
             },
@@ -225,7 +246,7 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
                 example: "acme_ca_root ca.pem",
             },
             |_, call, draft| {
-                draft.global.https.acme.root = Some(https_options::file(call.one()?)?);
+                draft.global.https.acme.root = Some(options::file(call.one()?)?);
                 Ok(())
             },
         ),
@@ -239,7 +260,7 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
                 differs: "",
                 example: "acme_eab {\n\tkey_id kid-1\n\tmac_key zWNDZM6eQGHWpSRTPal5eIUYFTu7EajVIoguysqZ9wG44nMEtx3MUAsUDkMTQ12W\n}",
             },
-            |_, call, draft| https_options::acme_eab(call, &mut draft.global.https),
+            |_, call, draft| options::acme_eab(call, &mut draft.global.https),
         ),
         Item::Supported(
             Entry {
@@ -268,7 +289,7 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
             },
             |cx, call, draft| {
                 draft.global.https.local_certs = true;
-                https_options::flag(cx, call)
+                options::flag(cx, call)
             },
         ),
         Item::Supported(
@@ -281,7 +302,7 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
                 example: "default_sni example.com",
             },
             |_, call, draft| {
-                draft.global.https.default_sni = Some(https_options::server_name(call)?);
+                draft.global.https.default_sni = Some(options::server_name(call)?);
                 Ok(())
             },
         ),
@@ -295,7 +316,7 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
                 example: "fallback_sni example.com",
             },
             |_, call, draft| {
-                draft.global.https.fallback_sni = Some(https_options::server_name(call)?);
+                draft.global.https.fallback_sni = Some(options::server_name(call)?);
                 Ok(())
             },
         ),
@@ -325,7 +346,7 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
                           not. `redis` is a module in Caddy, whose names of options these are.",
                 example: "storage file_system /var/lib/howdah",
             },
-            |cx, call, draft| https_storage::storage(cx, call, &mut draft.global.https),
+            |cx, call, draft| storage::storage(cx, call, &mut draft.global.https),
         ),
         Item::Supported(
             Entry {
@@ -369,7 +390,7 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
                           it.",
                 example: "skip_install_trust",
             },
-            |cx, call, _| https_options::flag(cx, call),
+            |cx, call, _| options::flag(cx, call),
         ),
         Item::Supported(
             Entry {
@@ -392,7 +413,7 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
                 example: "default_bind 127.0.0.1 ::1",
             },
             |cx, call, _| {
-                cx.default_bind = Binding::read(call)?;
+                cx.default_bind = bind::read(call)?;
                 Ok(())
             },
         ),
@@ -412,7 +433,7 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
         Item::Unsupported("mercure", ""),
         Item::Unsupported(
             "ocsp_interval",
-            "a response is fetched anew at half of its life",
+            "a response is fetched again at half of its lifetime",
         ),
         Item::Unsupported("pki", "there is one internal authority, with its defaults"),
         Item::Unsupported("preferred_chains", ""),
@@ -420,10 +441,6 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
         Item::Unsupported(
             "renewal_window_ratio",
             "a certificate is renewed after two thirds of its life",
-        ),
-        Item::Unsupported(
-            "shutdown_delay",
-            "requests under way are finished within `grace_period`",
         ),
         Item::Unsupported("storage_check", ""),
         Item::Unsupported("storage_clean_interval", ""),
@@ -452,7 +469,7 @@ fn php_block(cx: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(),
         items: PHP.items,
     };
     cx.read(&table, call.block.unwrap_or_default(), options);
-    php_options::check(call, options)
+    pool::global::check(call, options)
 }
 
 /// An option of which only some values mean something here.

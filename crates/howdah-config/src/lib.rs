@@ -5,61 +5,51 @@
 //! text ─env─▶ characters ─lexer─▶ tokens ─import─▶ tokens ─tree─▶ statements ─tables─▶ Config
 //! ```
 //!
-//! [`parse`] and [`load`] give a [`Parsed`] or all [`Errors`] that were found; [`fmt`] tidies a
-//! file; [`reference_markdown`] is the reference page. The tables of names (`global`, `logs`,
-//! `directive`, `template`) are the parser, the hints and the page at once. The crate knows neither
-//! HTTP nor PHP processes.
+//! [`parse`] and [`load`] give a [`Parsed`] or all [`Errors`] that were found; [`fmt`](fn@fmt) tidies a
+//! file; [`reference_markdown`] is the reference page. The tables of names are the parser, the hints and
+//! the page at once. The crate knows neither HTTP nor PHP processes.
+//!
+//! Its folders are floors, each of which uses those below it:
+//!
+//! ```text
+//! reference, site               the page; site blocks and their addresses
+//! global                        the global block
+//! directive                     directives of a site, one file each
+//! pool, listen, https, logs     options by subject, in whatever block they are
+//! matcher                       matchers and expressions
+//! table                         how names, values and placeholders are read
+//! syntax, draft                 text to statements; what is read before the whole file is known
+//! analysis                      what follows from a whole configuration
+//! model                         the configuration: types that know nothing of the rest
+//! error, source                 messages; files
+//! ```
 #![forbid(unsafe_code)]
 
-mod accepted;
-mod access_log;
-mod bind;
-mod compression;
-mod contents;
+mod analysis;
 mod directive;
-mod env;
+mod draft;
 mod error;
-mod format;
 mod global;
 mod https;
-mod https_options;
-mod https_sites;
-mod https_storage;
-mod hub;
-mod import;
-mod lexer;
-mod log_format;
-mod log_output;
+mod listen;
 mod logs;
-mod map;
-mod matching;
+mod matcher;
 pub mod model;
-pub mod outline;
-mod php_options;
-mod placeholder;
-mod pools;
-mod privileges;
-mod proxy;
-mod proxy_protocol;
+mod pool;
 mod reference;
-mod roots;
-mod servers;
 mod site;
 mod source;
+mod syntax;
 mod table;
-mod template;
-mod tree;
-mod value;
-mod worker;
-mod worker_pool;
 
 use std::path::Path;
 
 pub use error::{Error, ErrorKind, Errors, LoadError, Position, Warning};
-pub use format::fmt;
 pub use model::Config;
 pub use reference::reference_markdown;
 pub use source::{Disk, Files, NoFiles};
+pub use syntax::{fmt, outline};
+pub use table::value::parse_size;
 
 /// The port of `http://` addresses that name none.
 const DEFAULT_HTTP_PORT: u16 = 80;
@@ -92,12 +82,12 @@ pub fn parse(
     files: &dyn Files,
 ) -> Result<Parsed, Errors> {
     refuse_json(text, name)?;
-    let mut stream = import::Stream::new(text, name, env, files)?;
-    let mut tree = tree::parse(&mut stream)?;
+    let mut stream = syntax::import::Stream::new(text, name, env, files)?;
+    let mut tree = syntax::tree::parse(&mut stream)?;
     let outline = outline::Outline::new(&tree);
     directive::map::define(&mut tree);
     let mut cx = table::Context::default();
-    cx.errors = contents::read(&mut tree, files, &mut stream.files);
+    cx.errors = syntax::contents::read(&mut tree, files, &mut stream.files);
     cx.warnings = std::mem::take(&mut stream.warnings);
     cx.hidden = stream.files.iter().map(|file| hidden(file)).collect();
     let mut draft = global::Draft::default();
@@ -117,8 +107,9 @@ pub fn parse(
     cx.hot_reloads.truncate(hot_reloads);
     global.metrics |= cx.metrics;
     global.tracing = cx.tracing;
-    let workers = pools::finish(&mut cx, &global.php, files);
-    privileges::check(&mut cx, global.user.as_ref());
+    let pools = pool::resolve::classic_pools(&mut cx, &global.php);
+    let workers = pool::resolve::worker_pools(&mut cx, &global.php, &pools, files);
+    pool::user::check(&mut cx, global.user.as_ref());
     // Matchers are read before the directives that use them, and imports before all.
     let place = |position: &Position| {
         let file = stream
@@ -144,12 +135,18 @@ pub fn parse(
     let mut config = Config {
         global,
         sites,
+        pools,
         workers,
         hubs: std::mem::take(&mut cx.hubs),
         hot_reloads: cx.hot_reloads.drain(..).map(|(own, _)| own).collect(),
     };
+    config.global.php.environment.withheld = std::mem::take(&mut stream.used);
     if let Ok(folder) = files.working_directory() {
         config.find_boot_roots(&folder, cx.global_workers);
+        if let Some(position) = &cx.preload {
+            pool::preload::check(&config, &folder, position)
+                .map_err(|error| Errors(vec![error]))?;
+        }
     }
     Ok(Parsed {
         config,
@@ -187,18 +184,26 @@ fn refuse_json(text: &str, name: &str) -> Result<(), Errors> {
 /// # Errors
 /// The file cannot be read, or as [`parse`].
 pub fn load(path: &Path) -> Result<Parsed, LoadError> {
-    let text = std::fs::read_to_string(path).map_err(|source| LoadError::Read {
+    load_from(path, &Disk)
+}
+
+/// The same with files that come from elsewhere.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_from(path: &Path, files: &dyn Files) -> Result<Parsed, LoadError> {
+    let text = files.read(path).map_err(|source| LoadError::Read {
         path: path.to_owned(),
         source,
     })?;
-    Ok(load_text(&text, path)?)
+    Ok(load_text(&text, path, files)?)
 }
 
 /// The same with a text in place of the file's.
 ///
 /// # Errors
 /// As [`parse`].
-pub fn load_text(text: &str, path: &Path) -> Result<Parsed, Errors> {
+pub fn load_text(text: &str, path: &Path, files: &dyn Files) -> Result<Parsed, Errors> {
     let env = |name: &str| {
         // A name with `=` or NUL cannot be set, and `std` panics on it.
         if name.is_empty() || name.contains(['=', '\0']) {
@@ -206,7 +211,7 @@ pub fn load_text(text: &str, path: &Path) -> Result<Parsed, Errors> {
         }
         std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
     };
-    parse(text, &path.to_string_lossy(), &env, &Disk)
+    parse(text, &path.to_string_lossy(), &env, files)
 }
 
 /// A configuration file as `hide` names it: with a slash, so that it is this file and not every

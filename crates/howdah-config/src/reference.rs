@@ -2,8 +2,6 @@
 
 use std::fmt::{self, Write as _};
 
-use crate::accepted::ACCEPTED;
-use crate::directive::matcher::{FILE, MATCHERS};
 use crate::directive::tls::{ACME, CLIENT_AUTH, INTERNAL, TLS};
 use crate::directive::{
     COPY_RESPONSE, COPY_RESPONSE_HEADERS, DIRECTIVES, ENCODE, ERROR, FILE_SERVER, FORWARD_AUTH,
@@ -11,12 +9,18 @@ use crate::directive::{
     REVERSE_PROXY, TRANSPORT, TRY_FILES,
 };
 use crate::directive::{mercure, observe};
-use crate::https_options::ON_DEMAND;
-use crate::proxy_protocol::{PROXY_PROTOCOL, WRAPPERS};
+use crate::https::options::ON_DEMAND;
+use crate::https::storage;
+use crate::listen::proxy_protocol::{PROXY_PROTOCOL, WRAPPERS};
+use crate::listen::servers;
+use crate::logs::{self, format, output};
+use crate::matcher::{FILE, MATCHERS};
+use crate::pool::classic::POOL;
+use crate::pool::worker_options::WORKER;
+use crate::table::no_effect::NO_EFFECT;
+use crate::table::template::{PLACEHOLDERS, UNSUPPORTED};
 use crate::table::{Entry, Item, Table};
-use crate::template::{PLACEHOLDERS, UNSUPPORTED};
-use crate::worker::WORKER;
-use crate::{global, https_storage, log_format, log_output, logs, php_options, servers};
+use crate::{global, pool};
 
 /// The reference of the configuration language, as Markdown: `docs/reference/caddyfile.md`.
 #[must_use]
@@ -119,19 +123,20 @@ fn write_page(page: &mut String) -> fmt::Result {
     section(page, "", &global::OPTIONS)?;
     section(page, "`log` (global)", &logs::GLOBAL)?;
     section(page, "`on_demand_tls`", &ON_DEMAND)?;
-    section(page, "`storage redis`", &https_storage::REDIS)?;
+    section(page, "`storage redis`", &storage::REDIS)?;
     section(page, "`servers`", &servers::SERVERS)?;
     section(page, "`servers { timeouts }`", &servers::TIMEOUTS)?;
     section(page, "`servers { listener_wrappers }`", &WRAPPERS)?;
     section(page, "`proxy_protocol`", &PROXY_PROTOCOL)?;
-    section(page, "`frankenphp`, `howdah`", &php_options::PHP)?;
+    section(page, "`frankenphp`, `howdah`", &pool::global::PHP)?;
     section(page, "`worker`", &WORKER)?;
+    section(page, "`pool`", &POOL)?;
     page.write_str("\n## Directives\n")?;
     section(page, "", &DIRECTIVES)?;
     section(page, "`log` (site)", &logs::ACCESS)?;
-    section(page, "`output file`", &log_output::FILE)?;
-    section(page, "`format`", &log_format::OPTIONS)?;
-    section(page, "`format filter`", &log_format::FILTER)?;
+    section(page, "`output file`", &output::FILE)?;
+    section(page, "`format`", &format::OPTIONS)?;
+    section(page, "`format filter`", &format::FILTER)?;
     section(page, "`tls`", &TLS)?;
     section(page, "`tls { client_auth }`", &CLIENT_AUTH)?;
     section(page, "`tls { issuer internal }`", &INTERNAL)?;
@@ -182,7 +187,7 @@ fn accepted(page: &mut String) -> fmt::Result {
          each with a warning when the server starts. What is in their arguments and blocks is not looked \
          at.\n\n| name | is a | meanwhile |\n|---|---|---|\n",
     )?;
-    for one in ACCEPTED {
+    for one in NO_EFFECT {
         writeln!(page, "| `{}` | {} | {} |", one.name, one.kind, one.warning)?;
     }
     Ok(())
@@ -339,7 +344,7 @@ mod tests {
         check(&global::OPTIONS, global);
         check(&logs::GLOBAL, |inner| global(&nest("log")(inner)));
         check(&ON_DEMAND, |inner| global(&nest("on_demand_tls")(inner)));
-        check(&https_storage::REDIS, |inner| {
+        check(&storage::REDIS, |inner| {
             global(&nest("storage redis")(inner))
         });
         check(&servers::SERVERS, |inner| global(&nest("servers")(inner)));
@@ -351,10 +356,10 @@ mod tests {
         check(&PROXY_PROTOCOL, |inner| {
             wrapper(&nest("proxy_protocol")(inner))
         });
-        check(&php_options::PHP, |inner| {
+        check(&pool::global::PHP, |inner| {
             global(&nest("frankenphp")(inner))
         });
-        check(&php_options::PHP, |inner| global(&nest("howdah")(inner)));
+        check(&pool::global::PHP, |inner| global(&nest("howdah")(inner)));
         check(&WORKER, |inner| {
             let worker = if inner.starts_with("file") {
                 nest("worker")
@@ -362,6 +367,9 @@ mod tests {
                 nest("worker a.php")
             };
             site(&nest("php_server")(&worker(inner)))
+        });
+        check(&POOL, |inner| {
+            global(&nest("frankenphp")(&nest("pool a")(inner)))
         });
         check(&DIRECTIVES, |inner| {
             if inner.starts_with("tls") {
@@ -425,10 +433,10 @@ mod tests {
             site(&nest("php_fastcgi a:9000")(&checked(inner)))
         });
         check(&logs::ACCESS, |inner| site(&nest("log")(inner)));
-        check(&log_output::FILE, |inner| {
+        check(&output::FILE, |inner| {
             site(&nest("log")(&nest("output file a.log")(inner)))
         });
-        check(&log_format::OPTIONS, |inner| {
+        check(&format::OPTIONS, |inner| {
             site(&nest("log")(&nest("format json")(inner)))
         });
         check(&HEADER, |inner| site(&nest("header")(inner)));
@@ -473,7 +481,7 @@ mod tests {
 
     #[test]
     fn what_has_no_effect_is_a_warning() {
-        for one in ACCEPTED {
+        for one in NO_EFFECT {
             let words = format!("{} a b {{\nc d\n}}", one.name);
             let text = match one.kind {
                 "directive" => format!(":80 {{\n{words}\n}}"),

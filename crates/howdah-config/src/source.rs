@@ -1,7 +1,7 @@
 //! The files that `import` reads, and the working directory, behind a trait so that parsing stays free of input and output.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// Reads what a configuration imports, and tells where it is.
 pub trait Files {
@@ -66,4 +66,16 @@ impl Files for NoFiles {
     fn glob(&self, _: &str) -> io::Result<Vec<PathBuf>> {
         Ok(Vec::new())
     }
+}
+
+/// `path` below `folder`, without `.` and doubled slashes. A `..` stays, since what is before it may be
+/// a symbolic link.
+pub(crate) fn absolute(folder: &Path, path: &str) -> String {
+    let mut clean = PathBuf::new();
+    for part in folder.join(path).components() {
+        if part != Component::CurDir {
+            clean.push(part);
+        }
+    }
+    clean.to_string_lossy().into_owned()
 }

@@ -9,6 +9,11 @@ pub(crate) fn now() -> u64 {
     seconds * 1000 + u64::try_from(time.tv_nsec).unwrap_or(0) / 1_000_000
 }
 
+/// Seconds since 1970, of the coarse clock.
+pub(crate) fn seconds() -> i64 {
+    clock_gettime(ClockId::RealtimeCoarse).tv_sec
+}
+
 /// A configured limit in milliseconds.
 pub(crate) fn milliseconds(duration: std::time::Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)

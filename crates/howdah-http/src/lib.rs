@@ -1,79 +1,59 @@
 //! The web server in front of the PHP processes: listeners, TLS handshakes, HTTP/1.1, HTTP/2 and HTTP/3,
 //! timeouts and limits, request bodies, routes, static files and the access log.
 //!
-//! It knows no PHP. A request whose script has been found and whose body has been read goes to an
-//! [`application::Application`]; everything else is answered here.
+//! It runs no PHP and links no pool: a request whose script has been found and whose body has been read goes to
+//! an [`Application`]; everything else is answered here.
+//!
+//! Its folders are floors, each of which uses those below it:
 //!
 //! ```text
-//! front thread (one runtime, own sockets)
-//!   accept ─> connection ─> hyper ─> check ─> routes ─┬─> answer
-//!             (timeouts)                              ├─> static file
-//!                                                     └─> body ─> Application
+//! front        front threads: start, accept, reload; the server
+//! connection   HTTP/1, HTTP/2 and HTTP/3: from bytes to requests, timeouts, shutdown
+//! request      the phases of one request, in order
+//! route        sites, matchers, directives (one file each), placeholders
+//! observe      counters, the access log, the record of a request
+//! listen       addresses: sockets, limits, trusted proxies
+//! answer       who answers: files, upstreams, FastCGI, PHP
+//! encode       compression
+//! socket       the socket of a connection, and what the connection does on it
+//! message      requests, responses, their bodies and errors; imports nothing of the crate
 //! ```
 //!
 //! - [`Server::bind`] listens, [`Server::run_thread`] serves on the calling thread until [`Shutdown`]
 //!   orders it to stop; [`Stats`] tells other threads what goes on.
-//! - What exists on disk is asked at most once a second and path (`lookup`): a new file is seen at
+//! - What exists on disk is asked at most once a second and path (`answer/files/stat.rs`): a new file is seen at
 //!   once, a removed one within a second.
 //! - Nothing here crosses threads while it serves: `Rc` and `Cell`, no locks.
 #![forbid(unsafe_code)]
 
 mod answer;
-pub mod application;
-mod auth;
-mod balance;
-mod body;
-mod challenge;
-mod check;
 mod clock;
 mod connection;
-mod credentials;
 mod date;
 mod encode;
-pub mod endpoint;
-mod executor;
-mod fastcgi;
-mod files;
-mod health;
-mod hints;
-mod http2;
-mod http3;
-mod incoming;
-mod inherited;
-mod later;
-mod life;
-mod limits;
-mod listener;
-mod log;
-mod lookup;
-mod multiplexed;
-mod path;
-mod perform;
-mod proxy;
-mod record;
-mod response;
+mod front;
+mod listen;
+mod message;
+mod observe;
+mod request;
 mod route;
-mod server;
-mod service;
-mod serving;
-mod setup;
 mod shutdown;
-pub mod spool;
-mod stats;
-mod thread;
-mod unix;
-mod upstream;
+mod socket;
 
-pub use answer::Failure;
-pub use application::{
-    AppRequest, Application, Connection, Interim, InterimError, Progress, RequestBody, Script,
+pub use front::server::{
+    Counted, Hooks, LostSpans, POOLS_MAX, Prepared, RunError, Server, SwitchError, check,
+    front_threads,
 };
-pub use inherited::Inherited;
-pub use listener::BindError;
-pub use record::{LiveRequest, LiveRequests};
-pub use route::RouteError;
-pub use server::{
-    Counted, Hooks, LostSpans, POOLS_MAX, Prepared, RunError, Server, SwitchError, front_threads,
-};
+pub use listen::error::BindError;
+pub use listen::inherited::Inherited;
+pub use message::application::Application;
+pub use message::connection::{Connection, Tls, TlsClient};
+pub use message::interim::{Interim, InterimError};
+pub use message::progress::Progress;
+pub use message::reply::Failure;
+pub use message::request::{AppRequest, RequestBody, Script};
+pub use message::route_error::RouteError;
+pub use message::{endpoint, spool};
+pub use observe::record::{LiveRequest, LiveRequests};
+pub use observe::stats::Stats;
 pub use shutdown::Shutdown;
-pub use stats::Stats;

@@ -1,14 +1,42 @@
-//! The order to stop, given once by the coordinator and heard by every front thread.
+//! The order to stop, given by the coordinator and heard by every front thread: first announced, then
+//! carried out.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
+/// Of the time between the announcement and the end, the last part in which connections of HTTP/1 end with
+/// their next response.
+const WIND_DOWN: u32 = 4;
+/// Who asks for readiness again within this time polls it.
+const POLLED_WITHIN: Duration = Duration::from_secs(60);
+/// A script that waits for the start asks until it has been told once that the server is ready.
+const POLLED_FROM: u64 = 2;
+
 /// Tells the front threads to stop. Clones give the same order.
 #[derive(Debug, Clone)]
-pub struct Shutdown {
-    order: Arc<watch::Sender<Option<Instant>>>,
+pub struct Shutdown(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    order: watch::Sender<Option<Instant>>,
+    /// Not set: the server is there to stay.
+    schedule: OnceLock<Schedule>,
+    /// What the times below are counted from.
+    made: Instant,
+    /// How often somebody asked whether the server is ready, and it was.
+    asked: AtomicU64,
+    /// Milliseconds since `made` at which that was last so.
+    asked_at: AtomicU64,
+}
+
+/// When the server stops accepting connections.
+#[derive(Debug)]
+struct Schedule {
+    winds_down: Instant,
+    closes: Instant,
 }
 
 impl Default for Shutdown {
@@ -21,20 +49,32 @@ impl Shutdown {
     /// Nothing is ordered yet.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            order: Arc::new(watch::Sender::new(None)),
-        }
+        Self(Arc::new(Inner {
+            order: watch::Sender::new(None),
+            schedule: OnceLock::new(),
+            made: Instant::now(),
+            asked: AtomicU64::new(0),
+            asked_at: AtomicU64::new(0),
+        }))
+    }
+
+    /// Says that [`drain`](Self::drain) follows after `delay`: everything is served as before until then.
+    /// Connections of HTTP/1 end with the first response of the last quarter. Only the first call counts.
+    pub fn announce(&self, delay: Duration) {
+        let now = Instant::now();
+        // A second call says what is known already.
+        let _ = self.0.schedule.set(Schedule {
+            winds_down: later(now, delay.saturating_sub(delay / WIND_DOWN)),
+            closes: later(now, delay),
+        });
     }
 
     /// Stop accepting and close idle connections at once; requests in flight have `grace` to finish,
     /// then their connections are cut. A second call can shorten the grace, never lengthen it.
     pub fn drain(&self, grace: Duration) {
-        let now = Instant::now();
-        // A grace beyond what the clock can express means a year: nobody waits longer.
-        let until = now
-            .checked_add(grace)
-            .unwrap_or_else(|| now + Duration::from_secs(365 * 24 * 3600));
-        self.order.send_if_modified(|order| {
+        self.announce(Duration::ZERO);
+        let until = later(Instant::now(), grace);
+        self.0.order.send_if_modified(|order| {
             let earlier = order.is_none_or(|known| until < known);
             if earlier {
                 *order = Some(until);
@@ -43,12 +83,81 @@ impl Shutdown {
         });
     }
 
-    /// Whether the order was given.
+    /// Whether the order to drain was given.
     pub fn is_draining(&self) -> bool {
-        self.order.borrow().is_some()
+        self.0.order.borrow().is_some()
+    }
+
+    /// How long connections are still accepted; `None`: nobody has said that the server stops.
+    pub fn closes_in(&self) -> Option<Duration> {
+        let schedule = self.0.schedule.get()?;
+        Some(schedule.closes.saturating_duration_since(Instant::now()))
+    }
+
+    /// Somebody asked whether the server is ready, and was told that it is.
+    pub fn asked(&self) {
+        let now = u64::try_from(self.0.made.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.0.asked_at.store(now, Relaxed);
+        self.0.asked.fetch_add(1, Relaxed);
+    }
+
+    /// Whether somebody asks again and again whether the server is ready, as load balancers do.
+    pub fn is_polled(&self) -> bool {
+        let at = Duration::from_millis(self.0.asked_at.load(Relaxed));
+        self.0.asked.load(Relaxed) >= POLLED_FROM
+            && self.0.made.elapsed().saturating_sub(at) < POLLED_WITHIN
+    }
+
+    /// Whether connections of HTTP/1 end with their next response.
+    pub(crate) fn winds_down(&self) -> bool {
+        let schedule = self.0.schedule.get();
+        schedule.is_some_and(|schedule| schedule.winds_down <= Instant::now())
     }
 
     pub(crate) fn subscribe(&self) -> watch::Receiver<Option<Instant>> {
-        self.order.subscribe()
+        self.0.order.subscribe()
+    }
+}
+
+/// A time beyond what the clock can express means a year: nobody waits longer.
+fn later(now: Instant, wait: Duration) -> Instant {
+    now.checked_add(wait)
+        .unwrap_or_else(|| now + Duration::from_secs(365 * 24 * 3600))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_announcement_comes_before_the_order() {
+        let shutdown = Shutdown::new();
+        assert_eq!(shutdown.closes_in(), None);
+        assert!(!shutdown.winds_down());
+        shutdown.announce(Duration::from_secs(100));
+        shutdown.announce(Duration::ZERO);
+        let left = shutdown.closes_in().expect("announced");
+        assert!(left > Duration::from_secs(90), "{left:?}");
+        assert!(!shutdown.winds_down() && !shutdown.is_draining());
+        shutdown.drain(Duration::from_secs(1));
+        assert!(shutdown.is_draining());
+    }
+
+    #[test]
+    fn without_a_delay_connections_end_at_once() {
+        let shutdown = Shutdown::new();
+        shutdown.drain(Duration::MAX);
+        assert!(shutdown.winds_down() && shutdown.is_draining());
+        assert_eq!(shutdown.closes_in(), Some(Duration::ZERO));
+    }
+
+    #[test]
+    fn who_asks_once_does_not_poll() {
+        let shutdown = Shutdown::new();
+        assert!(!shutdown.is_polled());
+        shutdown.asked();
+        assert!(!shutdown.is_polled());
+        shutdown.asked();
+        assert!(shutdown.is_polled());
     }
 }

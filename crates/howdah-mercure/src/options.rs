@@ -115,7 +115,7 @@ pub enum KeyError {
     )]
     Algorithm(String),
     /// It is not of that algorithm.
-    #[error("it is no public key of {algorithm} in PEM: {reason}")]
+    #[error("it is not a public key for {algorithm} in PEM: {reason}")]
     Pem {
         /// The algorithm.
         algorithm: String,

@@ -3,7 +3,8 @@
 use http::header::{AUTHORIZATION, COOKIE, ORIGIN, REFERER};
 use http::{HeaderMap, Method};
 use jsonwebtoken::Validation;
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::options::{Key, Origins};
@@ -46,7 +47,28 @@ struct Raw {
     mercure: Option<RawClaim>,
     #[serde(rename = "https://mercure.rocks/")]
     namespaced: Option<RawClaim>,
-    exp: Option<f64>,
+    #[serde(default, deserialize_with = "moment")]
+    exp: Option<u64>,
+    #[serde(default, deserialize_with = "moment")]
+    #[expect(
+        dead_code,
+        reason = "the library looks at its value, and passes over one that it cannot read"
+    )]
+    nbf: Option<u64>,
+}
+
+/// The end of the year 9999: no token is meant to be good for longer, and a number beyond it is a mistake.
+const LAST_MOMENT: u64 = 253_402_300_799;
+
+/// Seconds since 1970, whole and written as a number. Whatever else is there limits nothing, or not what was meant.
+fn moment<'de, D: Deserializer<'de>>(value: D) -> Result<Option<u64>, D::Error> {
+    let value = Value::deserialize(value)?;
+    let seconds = value.as_u64().filter(|seconds| *seconds <= LAST_MOMENT);
+    seconds.map(Some).ok_or_else(|| {
+        D::Error::custom(format!(
+            "`exp` and `nbf` are whole seconds since 1970, not {value}"
+        ))
+    })
 }
 
 #[derive(Deserialize, Default)]
@@ -136,12 +158,72 @@ fn claims(token: &str, key: &Key) -> Result<Claims, Refused> {
             .map(|text| Selector::new(text))
             .collect::<Vec<_>>())
     };
-    #[expect(clippy::cast_sign_loss, reason = "a moment before 1970 is over too")]
-    let expires = raw.exp.map(|seconds| seconds.max(0.0) as u64);
     Ok(Claims {
         publish: own.publish.map(selectors).transpose()?,
         subscribe: selectors(own.subscribe.unwrap_or_default())?,
         payload: own.payload,
-        expires,
+        expires: raw.exp,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jsonwebtoken::{EncodingKey, Header, encode};
+    use serde_json::json;
+
+    const SECRET: &str = "a secret that is long enough for HS256";
+
+    fn taken(claims: &Value) -> Result<Option<u64>, String> {
+        let key = EncodingKey::from_secret(SECRET.as_bytes());
+        let token = encode(&Header::default(), claims, &key).expect("a token");
+        let key = Key::new(SECRET, "").expect("a key");
+        super::claims(&token, &key)
+            .map(|claims| claims.expires)
+            .map_err(|refused| refused.to_string())
+    }
+
+    #[test]
+    fn moments_are_whole_seconds_that_a_clock_can_tell() {
+        let wrong = [
+            json!(-1),
+            json!(-1.0e300),
+            json!(4_102_444_800.5),
+            json!(4_102_444_800.0),
+            json!(1e300),
+            json!(u64::MAX),
+            json!(LAST_MOMENT + 1),
+            json!("4102444800"),
+            json!(""),
+            json!(null),
+            json!(true),
+            json!([4_102_444_800_u64]),
+            json!({"seconds": 4_102_444_800_u64}),
+        ];
+        for value in &wrong {
+            for name in ["exp", "nbf"] {
+                let refused = taken(&json!({name: value})).expect_err("a moment");
+                assert!(
+                    refused.contains("whole seconds"),
+                    "{name} {value}: {refused}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn moments_of_tokens_that_are_good_are_kept() {
+        assert_eq!(taken(&json!({})), Ok(None));
+        assert_eq!(taken(&json!({"nbf": 0})), Ok(None));
+        for last in [4_102_444_800, LAST_MOMENT] {
+            assert_eq!(taken(&json!({"exp": last, "nbf": 1})), Ok(Some(last)));
+        }
+        for claims in [
+            json!({"exp": 0}),
+            json!({"exp": 1}),
+            json!({"nbf": 4_102_444_800_u64}),
+        ] {
+            assert!(taken(&claims).is_err(), "{claims}");
+        }
+    }
 }

@@ -6,4 +6,5 @@ pub mod admin;
 pub mod log;
 pub mod metrics;
 pub mod trace;
+mod trusted;
 pub mod unix_socket;

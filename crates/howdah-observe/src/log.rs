@@ -208,8 +208,32 @@ fn json_line(event: &Event<'_>, now: f64) -> String {
     for (name, value) in fields.others {
         let _ = write!(line, ",{}:{value}", Value::from(name));
     }
-    line.push_str("}\n");
+    line.push('}');
+    let mut line = harmless(line);
+    line.push('\n');
     line
+}
+
+/// JSON leaves characters as they are that steer terminals or hide text in them.
+fn harmless(line: String) -> String {
+    if !line.contains(steers) {
+        return line;
+    }
+    let mut harmless = String::with_capacity(line.len() + 16);
+    for character in line.chars() {
+        if steers(character) {
+            let _ = write!(harmless, "\\u{:04x}", u32::from(character));
+        } else {
+            harmless.push(character);
+        }
+    }
+    harmless
+}
+
+/// Control characters, separators of lines, and what turns the direction of writing.
+fn steers(character: char) -> bool {
+    character.is_control()
+        || matches!(character, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 fn console_line(event: &Event<'_>, now: f64, colour: bool) -> String {
@@ -254,7 +278,7 @@ fn printable(text: &str) -> String {
         match character {
             '\n' => printable.push_str("\n    "),
             '\t' => printable.push('\t'),
-            control if control.is_control() => {
+            control if steers(control) => {
                 let _ = write!(printable, "{}", control.escape_default());
             }
             other => printable.push(other),
@@ -328,6 +352,20 @@ mod tests {
         assert_eq!(value["pid"], 42);
         assert_eq!(value["text"], "a\"b\n");
         assert_eq!(value["ts"], 1.5);
+    }
+
+    #[test]
+    fn no_line_steers_a_terminal() {
+        let text = "a\u{9b}31m\u{7f}\u{1b}[2J\r\u{202e}b\u{2028}c";
+        let line = captured(Format::Json, || tracing::info!(field = text, "{text}"));
+        assert!(!line.trim_end().contains(steers), "{line}");
+        let value: Value = serde_json::from_str(&line).expect("JSON");
+        assert_eq!(
+            (&value["msg"], &value["field"]),
+            (&text.into(), &text.into())
+        );
+        let line = captured(Format::Console, || tracing::info!(field = text, "{text}"));
+        assert!(!line.trim_end().contains(steers), "{line}");
     }
 
     #[test]

@@ -8,13 +8,16 @@ use std::path::Path;
 use rustix::fs::{Mode, fchmod};
 use socket2::{Domain, SockAddr, Socket, Type};
 
+use crate::trusted;
+
 /// Listens at `path`, in place of a socket that a server which was killed has left there. `mode` has the
 /// permissions of the file, whatever the umask is; `backlog` clients may wait. The listener does not
-/// block. Who ends has to remove the file.
+/// block. Who ends has to remove the file. A folder in which anybody may rename it is refused.
 ///
 /// # Errors
 /// [`ErrorKind::AddrInUse`] if another process listens there.
 pub fn listen(path: &Path, mode: u32, backlog: i32) -> io::Result<UnixListener> {
+    trusted::folder(path)?;
     remove_stale(path)?;
     let socket = Socket::new(Domain::UNIX, Type::STREAM.cloexec(), None)?;
     // Before it has a name, so that there is no moment at which more may connect. The umask takes
@@ -63,7 +66,7 @@ pub fn look(path: &Path) -> io::Result<Place> {
         },
         Ok(_) => Err(io::Error::new(
             ErrorKind::AlreadyExists,
-            "there is a file of this name that is no socket; remove it or choose another name",
+            "a file of this name exists and is not a socket; remove it or choose another name",
         )),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Place::Free),
         Err(error) => Err(error),

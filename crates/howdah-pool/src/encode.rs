@@ -5,11 +5,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use howdah_config::model::{Connections, Keep, OnExit, Statics};
 use howdah_shm::WriteIndices;
 use howdah_shm::layout::{
-    CONTROL_SIZE_MAX, KEEP_ALL, POOL_CLASSIC, POOL_FLAG_BOOT_EACH, POOL_FLAG_EXIT_RESTARTS,
-    POOL_FLAG_FRESH_FILES, POOL_FLAG_NO_NEW_PRIVS, POOL_FLAG_NO_ROLLBACK, POOL_FLAG_SHARE_STATICS,
-    POOL_FLAG_USER, POOL_OPTIONS_SIZE, POOL_WORKER, SPAWN_SIZE,
+    self, CONTROL_SIZE_MAX, POOL_CLASSIC, POOL_FLAG_BOOT_EACH, POOL_FLAG_CONCURRENCY_FALLBACK,
+    POOL_FLAG_DUMPABLE, POOL_FLAG_EXIT_RESTARTS, POOL_FLAG_FRESH_FILES, POOL_FLAG_NO_NEW_PRIVS,
+    POOL_FLAG_NO_ROLLBACK, POOL_FLAG_RECORD, POOL_FLAG_SHARE_STATICS, POOL_FLAG_USER,
+    POOL_OPTIONS_SIZE, POOL_WORKER, SPAWN_SIZE,
 };
 
 use crate::options::{Mode, PoolOptions, User};
@@ -34,12 +36,13 @@ pub(crate) fn pool(
     options: &PoolOptions,
     generation: u32,
     boot_each: bool,
+    log_key: u64,
 ) -> Result<Vec<u8>, EncodeError> {
     let (mut script, mut root) = (PathBuf::new(), PathBuf::new());
     let (mut env, mut warm) = (Vec::new(), Vec::new());
-    let (mut mode, mut flags, mut keep, mut connections, mut cpu_limit) =
+    let (mut mode, mut flags, mut keep, mut connections, mut cpu_timeout) =
         (POOL_CLASSIC, 0, 0, 0, 0);
-    let mut concurrent = [0; 4];
+    let mut concurrent = [0; 5];
     // The first generation finds OPcache as fresh as the files are.
     if generation > 1 {
         flags |= POOL_FLAG_FRESH_FILES;
@@ -47,50 +50,60 @@ pub(crate) fn pool(
     if options.user.is_some() {
         flags |= POOL_FLAG_USER;
     }
-    if options.no_new_privs {
+    if options.limits.no_new_privs {
         flags |= POOL_FLAG_NO_NEW_PRIVS;
+    }
+    if options.limits.dumpable {
+        flags |= POOL_FLAG_DUMPABLE;
+    }
+    if options.record.is_some() {
+        flags |= POOL_FLAG_RECORD;
     }
     if let Mode::Worker(worker) = &options.mode {
         mode = POOL_WORKER;
         let set = [
             (boot_each, POOL_FLAG_BOOT_EACH),
-            (worker.exit_restarts, POOL_FLAG_EXIT_RESTARTS),
-            (!worker.rollback, POOL_FLAG_NO_ROLLBACK),
+            (worker.exit == OnExit::Restart, POOL_FLAG_EXIT_RESTARTS),
+            (!options.limits.rollback, POOL_FLAG_NO_ROLLBACK),
         ];
         flags |= set
             .iter()
             .filter(|(set, _)| *set)
             .fold(0, |flags, (_, flag)| flags | flag);
-        keep = worker.keep & KEEP_ALL;
-        connections = worker.connections;
-        cpu_limit = milliseconds(worker.cpu_limit);
+        keep = keep_bits(worker.keep);
+        connections = connections_word(worker.connections);
+        cpu_timeout = milliseconds(options.limits.cpu_timeout);
         if let Some(concurrency) = &worker.concurrency {
-            if concurrency.share_statics {
+            if concurrency.statics == Statics::Share {
                 flags |= POOL_FLAG_SHARE_STATICS;
+            }
+            if concurrency.fallback {
+                flags |= POOL_FLAG_CONCURRENCY_FALLBACK;
             }
             concurrent = [
                 concurrency.requests,
-                concurrency.stack_size,
+                concurrency.stack_size.unwrap_or(0),
                 milliseconds(concurrency.hog_threshold),
                 milliseconds(concurrency.time_slice),
+                milliseconds(concurrency.hang_timeout),
             ];
         }
         script = resolved(&worker.script);
         root = worker.root.as_deref().map(resolved).unwrap_or_default();
-        for (name, value) in &worker.env {
-            append(&mut env, name.as_bytes(), "a variable's name")?;
-            append(&mut env, value.as_bytes(), "a variable's value")?;
-        }
+        env = pairs(&worker.env, "a variable")?;
         for path in &worker.warm {
             append(&mut warm, path.as_bytes(), "a path to warm up with")?;
         }
     }
     let name = options.name.as_bytes();
     let (script, root) = (script.as_os_str().as_bytes(), root.as_os_str().as_bytes());
-    let strings = [name, script, root, &env, &warm];
-    let mut words = vec![mode, flags, keep, connections, generation, cpu_limit];
+    let ini = pairs(&options.ini, "a PHP setting")?;
+    let final_ini = pairs(&options.final_ini, "a final PHP setting")?;
+    let strings = [name, script, root, &env, &warm, &ini, &final_ini];
+    let mut words = vec![mode, flags, keep, connections, generation, cpu_timeout];
     words.extend(strings.iter().map(|string| string.len() as u32));
     words.extend(concurrent);
+    words.extend([log_key as u32, (log_key >> 32) as u32]);
     let mut data: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     debug_assert_eq!(data.len(), POOL_OPTIONS_SIZE);
     for (string, what) in [
@@ -114,8 +127,38 @@ pub(crate) fn pool(
     Ok(data)
 }
 
+/// `HOWDAH_CONNECTIONS_*`.
+fn connections_word(connections: Connections) -> u32 {
+    match connections {
+        Connections::Replace => layout::CONNECTIONS_REPLACE,
+        Connections::Revive => layout::CONNECTIONS_REVIVE,
+        Connections::Ignore => layout::CONNECTIONS_IGNORE,
+    }
+}
+
+/// Each kind of state and its bit in the contract.
+const KEEP: [(Keep, u32); 11] = [
+    (Keep::INI, layout::KEEP_INI),
+    (Keep::HANDLERS, layout::KEEP_HANDLERS),
+    (Keep::LOCALE, layout::KEEP_LOCALE),
+    (Keep::TIMEZONE, layout::KEEP_TIMEZONE),
+    (Keep::CWD, layout::KEEP_CWD),
+    (Keep::UMASK, layout::KEEP_UMASK),
+    (Keep::ENV, layout::KEEP_ENV),
+    (Keep::MBSTRING, layout::KEEP_MBSTRING),
+    (Keep::LIBXML, layout::KEEP_LIBXML),
+    (Keep::RANDOM, layout::KEEP_RANDOM),
+    (Keep::SESSION, layout::KEEP_SESSION),
+];
+
+/// `HOWDAH_KEEP_*`.
+fn keep_bits(keep: Keep) -> u32 {
+    let kinds = KEEP.iter().filter(|(kind, _)| keep.contains(*kind));
+    kinds.map(|(_, bit)| bit).sum()
+}
+
 /// `struct howdah_identity` and what follows it.
-fn append_user(data: &mut Vec<u8>, user: &User) -> Result<(), EncodeError> {
+pub(crate) fn append_user(data: &mut Vec<u8>, user: &User) -> Result<(), EncodeError> {
     let (name, home) = (user.name.as_bytes(), user.home.as_os_str().as_bytes());
     for (string, what) in [(name, "the name of its user"), (home, "its user's home")] {
         if string.contains(&0) {
@@ -142,6 +185,16 @@ fn milliseconds(time: Option<Duration>) -> u32 {
     })
 }
 
+/// NAME NUL VALUE NUL …
+fn pairs(list: &[(String, String)], what: &'static str) -> Result<Vec<u8>, EncodeError> {
+    let mut pairs = Vec::new();
+    for (name, value) in list {
+        append(&mut pairs, name.as_bytes(), what)?;
+        append(&mut pairs, value.as_bytes(), what)?;
+    }
+    Ok(pairs)
+}
+
 fn append(list: &mut Vec<u8>, item: &[u8], what: &'static str) -> Result<(), EncodeError> {
     if item.contains(&0) {
         return Err(EncodeError::Nul(what));
@@ -161,16 +214,16 @@ pub(crate) struct Lifetime {
     /// It says so when PHP holds more bytes; 0: never.
     pub(crate) max_memory: u64,
     /// The same of what it holds more than when it had settled.
-    pub(crate) max_growth: u64,
+    pub(crate) max_memory_growth: u64,
 }
 
-/// The data of SPAWN. `state_key` is what records of the worker's state carry.
-pub(crate) fn spawn(lifetime: Lifetime, state_key: u64, indices: &WriteIndices) -> Vec<u8> {
+/// The data of SPAWN. `log_key` is what records of the worker carry.
+pub(crate) fn spawn(lifetime: Lifetime, log_key: u64, indices: &WriteIndices) -> Vec<u8> {
     let mut data = Vec::with_capacity(SPAWN_SIZE + 4 * indices.as_slice().len());
     for word in [lifetime.max_requests, lifetime.retire_after] {
         data.extend_from_slice(&word.to_le_bytes());
     }
-    for word in [state_key, lifetime.max_memory, lifetime.max_growth] {
+    for word in [log_key, lifetime.max_memory, lifetime.max_memory_growth] {
         data.extend_from_slice(&word.to_le_bytes());
     }
     for word in indices.as_slice() {
@@ -182,7 +235,8 @@ pub(crate) fn spawn(lifetime: Lifetime, state_key: u64, indices: &WriteIndices) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::{Concurrency, WorkerOptions};
+    use crate::options::WorkerOptions;
+    use howdah_config::model::Concurrency;
     use howdah_shm::layout::IDENTITY_SIZE;
 
     fn words(data: &[u8]) -> Vec<u32> {
@@ -194,11 +248,20 @@ mod tests {
 
     #[test]
     fn a_classic_pool_is_its_name_and_its_generation() {
-        let data = pool(&PoolOptions::new("php", 2), 1, false).expect("encoded");
-        assert_eq!(words(&data), [1, 0, 0, 0, 1, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0]);
+        let data = pool(&PoolOptions::new("php", 2), 1, false, 7).expect("encoded");
+        assert_eq!(
+            words(&data),
+            [1, 0, 0, 0, 1, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7, 0]
+        );
         assert_eq!(&data[POOL_OPTIONS_SIZE..], b"php");
-        let data = pool(&PoolOptions::new("php", 2), 2, false).expect("encoded");
+        let data = pool(&PoolOptions::new("php", 2), 2, false, 7).expect("encoded");
         assert_eq!(words(&data)[1], POOL_FLAG_FRESH_FILES, "a reload");
+    }
+
+    #[test]
+    fn every_kind_of_state_has_its_bit() {
+        assert_eq!(keep_bits(Keep::ALL), layout::KEEP_ALL);
+        assert_eq!(keep_bits(Keep::NONE), 0);
     }
 
     #[test]
@@ -207,35 +270,40 @@ mod tests {
         options.mode = Mode::Worker(WorkerOptions {
             root: Some("/app".into()),
             env: vec![("A".into(), "1".into()), ("B".into(), String::new())],
-            exit_restarts: true,
-            keep: 5,
-            connections: 1,
-            rollback: false,
+            exit: OnExit::Restart,
+            keep: Keep::INI.with(Keep::LOCALE),
+            connections: Connections::Revive,
             warm: vec!["/a".into(), "/b".into()],
-            cpu_limit: Some(Duration::from_secs(2)),
             concurrency: Some(Concurrency {
-                share_statics: true,
-                stack_size: 65536,
+                statics: Statics::Share,
+                stack_size: Some(65536),
                 time_slice: Some(Duration::from_micros(10)),
                 ..Concurrency::new(100)
             }),
             ..WorkerOptions::new("/app/w.php")
         });
-        let data = pool(&options, 3, true).expect("encoded");
+        options.limits.rollback = false;
+        options.limits.cpu_timeout = Some(Duration::from_secs(2));
+        options.ini = vec![("x".into(), "1".into())];
+        options.final_ini = vec![("y.z".into(), "a b".into())];
+        let data = pool(&options, 3, true, 7).expect("encoded");
         assert_eq!(
             words(&data),
-            [2, 31, 5, 1, 3, 2000, 3, 10, 4, 7, 6, 100, 65536, 100, 1]
+            [
+                2, 31, 5, 1, 3, 2000, 3, 10, 4, 7, 6, 4, 8, 100, 65536, 100, 1, 60_000, 7, 0
+            ]
         );
         assert_eq!(
             &data[POOL_OPTIONS_SIZE..],
-            b"app/app/w.php/appA\x001\0B\0\0/a\0/b\0"
+            b"app/app/w.php/appA\x001\0B\0\0/a\0/b\0x\x001\0y.z\0a b\0"
         );
     }
 
     #[test]
     fn a_user_follows_the_strings() {
         let mut options = PoolOptions::new("php", 2);
-        options.no_new_privs = true;
+        options.limits.no_new_privs = true;
+        options.limits.dumpable = true;
         options.user = Some(User {
             uid: 33,
             gid: 34,
@@ -243,8 +311,9 @@ mod tests {
             name: "web".into(),
             home: "/var/www".into(),
         });
-        let data = pool(&options, 1, false).expect("encoded");
-        assert_eq!(words(&data)[1], POOL_FLAG_USER | POOL_FLAG_NO_NEW_PRIVS);
+        let data = pool(&options, 1, false, 7).expect("encoded");
+        let flags = POOL_FLAG_USER | POOL_FLAG_NO_NEW_PRIVS | POOL_FLAG_DUMPABLE;
+        assert_eq!(words(&data)[1], flags);
         let user = data[POOL_OPTIONS_SIZE..]
             .strip_prefix(b"php")
             .expect("the name");
@@ -271,7 +340,7 @@ mod tests {
             let fresh = base.join("fresh");
             std::os::unix::fs::symlink(&folder, &fresh).expect("a link");
             std::fs::rename(&fresh, &link).expect("switched");
-            let data = pool(&options, 1, false).expect("encoded");
+            let data = pool(&options, 1, false, 7).expect("encoded");
             let folder = folder.to_str().expect("text");
             let strings = format!("app{folder}/w.php{folder}");
             assert_eq!(&data[POOL_OPTIONS_SIZE..], strings.as_bytes());
@@ -285,13 +354,13 @@ mod tests {
         worker.env = vec![("A".into(), "a\0b".into())];
         options.mode = Mode::Worker(worker.clone());
         assert_eq!(
-            pool(&options, 1, false),
-            Err(EncodeError::Nul("a variable's value"))
+            pool(&options, 1, false, 7),
+            Err(EncodeError::Nul("a variable"))
         );
         worker.env = vec![("A".into(), "x".repeat(CONTROL_SIZE_MAX))];
         options.mode = Mode::Worker(worker);
         assert!(matches!(
-            pool(&options, 1, false),
+            pool(&options, 1, false, 7),
             Err(EncodeError::TooLarge(_))
         ));
     }

@@ -1,5 +1,6 @@
 //! One request on its way: what has come of its response and has not been passed on.
 
+use std::any::Any;
 use std::cell::{RefCell, RefMut};
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -8,7 +9,7 @@ use std::task::{Context, Poll, Waker, ready};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use howdah_shm::{Exit, Fault, Frame, Front, Part, SlotId, Updates, WorkerId};
+use howdah_shm::{Exit, Fault, Frame, Front, Part, ReadError, SlotId, Updates, WorkerId};
 
 use crate::front::{Inner, Observer, Publisher};
 use crate::response::{Body, CallError, Finished, Head};
@@ -40,6 +41,8 @@ pub(crate) struct ExchangeState {
     /// May be run again if its worker dies before anything was passed on.
     pub(crate) repeatable: bool,
     pub(crate) client_gone: bool,
+    /// The caller is to queue the request again.
+    pub(crate) retry_pending: bool,
     /// Interim responses that were not passed on.
     interims: Vec<Head>,
     head: Option<Head>,
@@ -54,11 +57,15 @@ pub(crate) struct ExchangeState {
     /// Takes the body instead of the client, who reads it from there.
     pub(crate) spool: Option<Spool>,
     outcome: Option<Result<Finished, CallError>>,
+    /// How the script ended, once that is known.
+    pub(crate) exit: Option<Exit>,
     waker: Option<Waker>,
     /// Until the worker is done.
     pub(crate) observer: Option<Rc<dyn Observer>>,
     /// The observer knows of the worker.
     claim_told: bool,
+    /// Removes the file of the body; held as long as the slot is.
+    pub(crate) body_file: Option<Box<dyn Any>>,
     /// Takes what the request publishes.
     pub(crate) publisher: Option<Arc<dyn Publisher>>,
     updates: Updates,
@@ -74,6 +81,7 @@ impl ExchangeState {
             expired: None,
             repeatable,
             client_gone: false,
+            retry_pending: false,
             interims: Vec::new(),
             head: None,
             head_taken: false,
@@ -83,9 +91,11 @@ impl ExchangeState {
             held: Duration::ZERO,
             spool: None,
             outcome: None,
+            exit: None,
             waker: None,
             observer: None,
             claim_told: false,
+            body_file: None,
             publisher: None,
             updates: Updates::default(),
         }
@@ -106,8 +116,13 @@ impl ExchangeState {
     /// all of it.
     pub(crate) fn absorb(&mut self, shm: &mut Front, limit: Option<usize>) -> Result<(), Fault> {
         let Some(slot) = self.slot else { return Ok(()) };
-        let Ok(mut reader) = shm.response(slot) else {
-            return Ok(());
+        let mut reader = match shm.response(slot) {
+            Ok(reader) => reader,
+            Err(ReadError::Fault(fault)) => {
+                self.end(Err(CallError::Malformed));
+                return Err(fault);
+            }
+            Err(ReadError::Slot(_)) => return Ok(()),
         };
         self.paused = false;
         loop {
@@ -169,11 +184,14 @@ impl ExchangeState {
             Frame::Headers(_) | Frame::Body(_) | Frame::Info(_) => {}
             Frame::Publish(part) => self.publish(part)?,
             Frame::Finish => self.end(Ok(Finished::default())),
-            Frame::End(end) => self.end(Ok(Finished {
-                fatal: end.exit == Exit::Fatal,
-                exit_status: end.exit_status,
-                memory_peak: end.memory_peak,
-            })),
+            Frame::End(end) => {
+                self.exit = Some(end.exit);
+                self.end(Ok(Finished {
+                    fatal: end.exit == Exit::Fatal,
+                    exit_status: end.exit_status,
+                    memory_peak: end.memory_peak,
+                }));
+            }
         }
         Ok(())
     }
@@ -207,7 +225,7 @@ impl ExchangeState {
 
     /// Whether the request can be given to another worker: nothing of a response was passed on.
     pub(crate) fn can_start_over(&self) -> bool {
-        !self.head_taken && !self.client_gone && self.outcome.is_none()
+        !self.head_taken && self.outcome.is_none()
     }
 
     /// Forgets the part of a response that a dead worker left, and the time that the worker had it: that was
@@ -249,7 +267,28 @@ impl ExchangeState {
     }
 }
 
+/// What a request needs for its next attempt.
+pub(crate) struct Retry {
+    pub(crate) queued_at: Instant,
+    pub(crate) repeatable: bool,
+    pub(crate) observer: Option<Rc<dyn Observer>>,
+    pub(crate) publisher: Option<Arc<dyn Publisher>>,
+    pub(crate) body_file: Option<Box<dyn Any>>,
+}
+
 impl Exchange {
+    /// Ends the attempt if the request is to be queued again.
+    pub(crate) fn take_retry(&self) -> Option<Retry> {
+        let mut state = self.state.borrow_mut();
+        std::mem::take(&mut state.retry_pending).then(|| Retry {
+            queued_at: state.queued_at,
+            repeatable: state.repeatable,
+            observer: state.observer.take(),
+            publisher: state.publisher.take(),
+            body_file: state.body_file.take(),
+        })
+    }
+
     /// Interim responses that have come, each once.
     pub(crate) fn take_interims(&self) -> Vec<Head> {
         std::mem::take(&mut self.state.borrow_mut().interims)
@@ -300,7 +339,7 @@ impl Exchange {
         if let Some(chunk) = state.chunks.pop_front() {
             state.buffered -= chunk.len();
             // Half empty is soon enough: the worker is woken once for many bytes.
-            if state.paused && state.buffered <= self.front.options.response_buffer / 2 {
+            if state.paused && state.buffered <= self.front.options.limits.response_buffer / 2 {
                 drop(state);
                 self.front.resume(self);
             }

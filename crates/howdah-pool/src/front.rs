@@ -4,10 +4,14 @@
 //! when it wakes ([`before_park`], [`after_unpark`]), and whenever a request is handed out, so that a
 //! busy thread needs no system call to learn of them.
 
+mod abandoned;
+mod corruption;
 mod deaths;
 mod limits;
 mod patience;
+mod waiting;
 
+use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::fmt;
@@ -15,19 +19,22 @@ use std::future::poll_fn;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::task::{Poll, Waker};
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use howdah_shm::{Cancel, Event, FillError, Front, SlotId, Update, WorkerId};
+use howdah_shm::layout::{REQUEST_HEAD, REQUEST_HUB};
+use howdah_shm::{Event, Fault, FillError, Front, QueueError, SlotId, Update, WorkerId};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
+use self::abandoned::Dropped;
 use self::patience::Crowding;
+use self::waiting::{Waiter, WaiterState, Waiting};
 use crate::alarm::Alarm;
 use crate::chore::Chore;
-use crate::exchange::{Exchange, ExchangeState};
+use crate::exchange::{Exchange, ExchangeState, Retry};
 use crate::load::{Joined, Load};
 use crate::messages::{KillReason, ToFront, ToSupervisor};
 use crate::options::{PoolOptions, User};
@@ -35,12 +42,8 @@ use crate::readiness::register;
 use crate::response::{Body, CallError, Head};
 use crate::scheduling::yield_on_wake;
 
+pub use self::abandoned::settled;
 pub use howdah_shm::Body as RequestBody;
-
-/// `HOWDAH_REQUEST_HEAD`.
-const FLAG_HEAD: u32 = 1;
-/// `HOWDAH_REQUEST_HUB`.
-const FLAG_HUB: u32 = 2;
 
 /// How often limits are looked at while requests are under way.
 const SWEEP: Duration = Duration::from_millis(50);
@@ -51,6 +54,8 @@ const SPOOL_AGAIN: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub struct FrontSeed {
     pub(crate) pool: usize,
+    /// The number of the segment that `shm` is a part of.
+    pub(crate) segment: u32,
     pub(crate) shm: Front,
     pub(crate) options: Arc<PoolOptions>,
     pub(crate) load: Arc<Load>,
@@ -69,6 +74,8 @@ pub struct Request<'a> {
     pub vars: &'a [u8],
     /// The body.
     pub body: RequestBody<'a>,
+    /// Removes the file of the body when it is dropped: once no worker can need it any more.
+    pub body_file: Option<Box<dyn Any>>,
     /// The client wants no response body.
     pub head: bool,
     /// May be run again if its worker dies before anything was sent (a safe method).
@@ -89,7 +96,7 @@ pub trait Publisher {
 /// Hears where a request is, on its front thread.
 pub trait Observer {
     /// A worker has taken it; told when the worker's first word about it comes. `claimed_ns` is
-    /// `CLOCK_MONOTONIC` as the worker says, which may be wrong if that is broken. Again if the request was
+    /// `CLOCK_MONOTONIC` as the worker says, which may be wrong if that is broken. Retry if the request was
     /// given to another worker.
     fn claimed(&self, claimed_ns: u64, worker: WorkerId);
 
@@ -116,35 +123,30 @@ pub(crate) struct Inner {
     others: Vec<mpsc::UnboundedSender<ToFront>>,
     table: RefCell<Table>,
     /// Wakes the reactor when workers write it; edge-triggered, so nobody has to read it.
-    _eventfd: AsyncFd<OwnedFd>,
+    eventfd: Cell<AsyncFd<OwnedFd>>,
     sweep: Chore,
     /// None: no request is left to workers that are awake.
     crowding: Option<RefCell<Crowding>>,
     second_look: Chore,
     /// Until then no response is put into a file.
     no_spool: Cell<Option<Instant>>,
+    /// Requests of clients that had left.
+    dropped: Dropped,
     /// There is no worker any more, and will be none.
     ended: Cell<bool>,
 }
 
 struct Table {
     shm: Front,
+    /// The number of its segment.
+    segment: u32,
+    /// A worker has corrupted the segment: no request is queued before it is replaced.
+    is_corrupt: bool,
+    /// Time of the last check.
+    checked: Instant,
     /// By slot index.
     exchanges: Vec<Option<Rc<Exchange>>>,
     waiting: VecDeque<Rc<Waiter>>,
-}
-
-/// A request without a slot.
-struct Waiter {
-    since: Instant,
-    state: RefCell<WaiterState>,
-}
-
-enum WaiterState {
-    Waiting(Option<Waker>),
-    Granted(SlotId),
-    Expired,
-    Left,
 }
 
 thread_local! {
@@ -166,14 +168,11 @@ impl PoolFront {
     /// [`before_park`] and [`after_unpark`] and can spawn local tasks.
     pub fn join(seed: FrontSeed) -> std::io::Result<Self> {
         yield_on_wake();
-        let eventfd = seed.shm.segment().eventfds().nth(seed.shm.index());
-        let eventfd = eventfd
-            .ok_or(std::io::ErrorKind::NotFound)?
-            .try_clone_to_owned()?;
+        let eventfd = doorbell(&seed.shm)?;
         let slots = seed.shm.segment().geometry().slots() as usize;
         let mut others = seed.fronts;
         others.remove(seed.shm.index());
-        if seed.options.max_in_flight.is_none() {
+        if seed.options.limits.max_in_flight.is_none() {
             others.clear();
         }
         let alarm = seed.options.may_leave().then(Alarm::new).transpose()?;
@@ -186,14 +185,18 @@ impl PoolFront {
             others,
             table: RefCell::new(Table {
                 shm: seed.shm,
+                segment: seed.segment,
+                is_corrupt: false,
+                checked: Instant::now(),
                 exchanges: vec![None; slots],
                 waiting: VecDeque::new(),
             }),
-            _eventfd: register(eventfd, Interest::READABLE)?,
+            eventfd: Cell::new(eventfd),
             sweep: Chore::default(),
             crowding: alarm.is_some().then(|| RefCell::new(Crowding::new())),
             second_look: Chore::default(),
             no_spool: Cell::new(None),
+            dropped: Dropped::default(),
             ended: Cell::new(false),
         });
         FRONTS.with_borrow_mut(|fronts| fronts.push(inner.clone()));
@@ -217,6 +220,8 @@ impl PoolFront {
 
     /// Runs one request: waits for a worker, gives it the request, and returns when the head of the
     /// response is there. Dropping the future, or later the body, tells the worker that the client left.
+    /// A request that has been polled once is run all the same, unless the pool drops those of clients that
+    /// left ([`PoolOptions::drop_abandoned`]).
     pub async fn call(&self, request: Request<'_>) -> Result<(Head, Body), CallError> {
         self.call_with(request, drop).await
     }
@@ -237,42 +242,78 @@ impl PoolFront {
 
     async fn run(
         &self,
-        request: Request<'_>,
+        mut request: Request<'_>,
         interim: &mut impl FnMut(Head),
     ) -> Result<(Head, Body), CallError> {
         let inner = &self.inner;
-        let admission = inner.admit()?;
-        let now = Instant::now();
+        let mut admission = inner.admit()?;
+        let mut since = Instant::now();
         inner.collect();
-        let acquired = inner.acquire();
-        let slot = match acquired {
-            Some(slot) => slot,
-            None => inner.wait_for_slot(now).await?,
-        };
-        let exchange = inner.dispatch(slot, now, request)?;
-        // From here on the slot counts; it is given back when the worker is done.
-        std::mem::forget(admission);
-        let mut pending = Pending(Some(exchange));
-        poll_fn(|context| {
-            let Some(exchange) = &pending.0 else {
-                return Poll::Ready(Err(CallError::Stopping));
+        loop {
+            let slot = if let Some(slot) = inner.acquire() {
+                slot
+            } else {
+                let waiting = Waiting::begin(self, since, request, admission);
+                let slot;
+                (slot, request, admission) = waiting.slot().await?;
+                slot
             };
-            for head in exchange.take_interims() {
-                interim(head);
+            let Some(exchange) = inner.dispatch(slot, since, &mut request)? else {
+                continue;
+            };
+            // From here on the slot counts; it is given back when the worker is done.
+            std::mem::forget(admission);
+            let mut pending = Pending(Some(exchange));
+            let ended = poll_fn(|context| {
+                let Some(exchange) = &pending.0 else {
+                    return Poll::Ready(Ok(Err(CallError::Stopping)));
+                };
+                for head in exchange.take_interims() {
+                    interim(head);
+                }
+                if let Some(retry) = exchange.take_retry() {
+                    pending.0 = None;
+                    return Poll::Ready(Err(retry));
+                }
+                let result = exchange.poll_head(context);
+                if result.is_ready() {
+                    pending.0 = None;
+                }
+                result.map(Ok)
+            });
+            match ended.await {
+                Ok(result) => return result,
+                Err(retry) => {
+                    // It is still counted.
+                    admission = Admission(&inner.load);
+                    since = retry.queued_at;
+                    request.take_back(retry);
+                }
             }
-            let result = exchange.poll_head(context);
-            if result.is_ready() {
-                pending.0 = None;
-            }
-            result
-        })
-        .await
+        }
     }
 
     /// Requests of the whole pool that wait or run, on all front threads.
     pub fn in_flight(&self) -> usize {
         self.inner.load.in_flight()
     }
+}
+
+impl Request<'_> {
+    /// Takes back what the previous attempt was given.
+    fn take_back(&mut self, retry: Retry) {
+        self.repeatable = retry.repeatable;
+        self.observer = retry.observer;
+        self.publisher = retry.publisher;
+        self.body_file = retry.body_file;
+    }
+}
+
+/// The eventfd that workers wake this front thread by.
+fn doorbell(shm: &Front) -> std::io::Result<AsyncFd<OwnedFd>> {
+    let eventfd = shm.segment().eventfds().nth(shm.index());
+    let eventfd = eventfd.ok_or(std::io::ErrorKind::NotFound)?;
+    register(eventfd.try_clone_to_owned()?, Interest::READABLE)
 }
 
 impl fmt::Debug for PoolFront {
@@ -334,8 +375,8 @@ impl Inner {
     }
 
     fn take_slot(&self, table: &mut Table) -> Option<SlotId> {
-        let limit = self.options.max_in_flight;
-        if !self.load.take_slot(limit) {
+        let limit = self.options.limits.max_in_flight;
+        if table.is_corrupt || !self.load.take_slot(limit) {
             return None;
         }
         let slot = table.shm.acquire();
@@ -345,85 +386,71 @@ impl Inner {
         slot
     }
 
-    async fn wait_for_slot(&self, since: Instant) -> Result<SlotId, CallError> {
-        let waiter = Rc::new(Waiter {
-            since,
-            state: RefCell::new(WaiterState::Waiting(None)),
-        });
-        self.load.wait();
-        let guard = WaiterGuard {
-            inner: self,
-            waiter: waiter.clone(),
-        };
-        {
-            let mut table = self.table.borrow_mut();
-            table.waiting.push_back(waiter);
-            // Another front thread may have given a slot back before this one was seen to wait.
-            self.grant(&mut table);
-        }
-        poll_fn(|context| {
-            let mut state = guard.waiter.state.borrow_mut();
-            match &mut *state {
-                WaiterState::Granted(slot) => {
-                    let slot = *slot;
-                    *state = WaiterState::Left;
-                    Poll::Ready(Ok(slot))
-                }
-                WaiterState::Expired | WaiterState::Left if self.ended.get() => {
-                    Poll::Ready(Err(CallError::Stopping))
-                }
-                WaiterState::Expired | WaiterState::Left => Poll::Ready(Err(self.wait_timeout())),
-                WaiterState::Waiting(waker) => {
-                    *waker = Some(context.waker().clone());
-                    Poll::Pending
-                }
-            }
-        })
-        .await
-    }
-
     fn wait_timeout(&self) -> CallError {
-        CallError::WaitTimeout(self.options.max_wait)
+        CallError::WaitTimeout(self.options.limits.max_wait_time)
     }
 
+    /// Queues a request. `None`: the segment is corrupt, and the request has to wait for a new one.
     fn dispatch(
         self: &Rc<Self>,
         slot: SlotId,
         queued_at: Instant,
-        request: Request<'_>,
-    ) -> Result<Rc<Exchange>, CallError> {
+        request: &mut Request<'_>,
+    ) -> Result<Option<Rc<Exchange>>, CallError> {
         let mut table = self.table.borrow_mut();
-        let table = &mut *table;
+        let queued = self.queue((&mut table, slot), queued_at, request, false);
+        if !matches!(queued, Ok(Some(_))) {
+            self.release(&mut table, slot);
+        }
+        queued
+    }
+
+    /// Fills a slot and pushes it; `client_left`: its worker is to know. If no exchange is returned, the slot is
+    /// still held and the request is unchanged.
+    fn queue(
+        self: &Rc<Self>,
+        (table, slot): (&mut Table, SlotId),
+        queued_at: Instant,
+        request: &mut Request<'_>,
+        client_left: bool,
+    ) -> Result<Option<Rc<Exchange>>, CallError> {
+        let malformed = |error: &dyn fmt::Display| {
+            tracing::error!(target: "howdah::pool", pool = self.options.name, "{error}");
+            Err(CallError::Malformed)
+        };
         let hub = request.publisher.is_some();
-        let flags = (u32::from(request.head) * FLAG_HEAD) | (u32::from(hub) * FLAG_HUB);
+        let flags = (u32::from(request.head) * REQUEST_HEAD) | (u32::from(hub) * REQUEST_HUB);
         let filled = table
             .shm
             .fill(slot, request.id, request.vars, request.body, flags);
-        let pushed = match filled {
-            Ok(()) => table.shm.push(slot).map_err(|error| {
-                tracing::error!(target: "howdah::pool", pool = self.options.name, "{error}");
-                CallError::Malformed
-            }),
-            Err(FillError::TooLarge { .. }) => Err(CallError::TooLarge),
-            Err(error) => {
-                tracing::error!(target: "howdah::pool", pool = self.options.name, "{error}");
-                Err(CallError::Malformed)
+        match filled {
+            Ok(()) => {}
+            Err(FillError::TooLarge { .. }) => return Err(CallError::TooLarge),
+            Err(error) => return malformed(&error),
+        }
+        if client_left {
+            // It is filled, so this cannot fail.
+            let _ = table.shm.abort(slot);
+        }
+        match table.shm.push(slot) {
+            Ok(()) => {}
+            Err(QueueError::Fault(fault)) => {
+                self.report_corruption(table, fault);
+                return Ok(None);
             }
-        };
-        if let Err(error) = pushed {
-            self.release(table, slot);
-            return Err(error);
+            Err(error) => return malformed(&error),
         }
         let mut state = ExchangeState::new(slot, request.id, queued_at, request.repeatable);
-        state.observer = request.observer;
-        state.publisher = request.publisher;
+        state.observer = request.observer.take();
+        state.publisher = request.publisher.take();
+        state.body_file = request.body_file.take();
         let exchange = Rc::new(Exchange {
             front: self.clone(),
             state: RefCell::new(state),
         });
         table.exchanges[slot.index()] = Some(exchange.clone());
         self.watch(&table.shm);
-        Ok(exchange)
+        Ok(Some(exchange))
     }
 
     /// Gives a slot back and passes it to whoever has waited longest for one.
@@ -437,31 +464,12 @@ impl Inner {
 
     /// A slot was given back: it is for whoever has waited longest on this thread, else on another.
     fn slot_freed(&self, table: &mut Table) {
-        let wanted = self.load.give_slot(self.options.max_in_flight);
+        let wanted = self.load.give_slot(self.options.limits.max_in_flight);
         self.grant(table);
         if wanted {
             for other in &self.others {
                 // A front thread that is gone has nobody who waits.
                 let _ = other.send(ToFront::Room);
-            }
-        }
-    }
-
-    fn grant(&self, table: &mut Table) {
-        while let Some(waiter) = table.waiting.front().cloned() {
-            let mut state = waiter.state.borrow_mut();
-            let WaiterState::Waiting(waker) = &mut *state else {
-                table.waiting.pop_front();
-                continue;
-            };
-            let Some(slot) = self.take_slot(table) else {
-                return;
-            };
-            let waker = waker.take();
-            *state = WaiterState::Granted(slot);
-            table.waiting.pop_front();
-            if let Some(waker) = waker {
-                waker.wake();
             }
         }
     }
@@ -493,21 +501,33 @@ impl Inner {
     fn handle(&self, table: &mut Table, event: Event) {
         match event {
             Event::Progress { slot, worker } => {
-                self.absorb(table, slot, worker, Some(self.options.response_buffer));
+                self.absorb(
+                    table,
+                    slot,
+                    worker,
+                    Some(self.options.limits.response_buffer),
+                );
             }
             Event::Done { slot, worker } => {
                 self.absorb(table, slot, worker, None);
                 self.finish(table, slot);
             }
-            Event::Fault { worker, fault } => {
-                self.send(ToSupervisor::Kill {
-                    pool: self.pool,
-                    worker,
-                    request: None,
-                    reason: KillReason::Fault(fault),
-                });
-            }
+            Event::Fault { worker, fault } => self.report_fault(table, worker, fault),
         }
+    }
+
+    /// Requests the end of a worker that wrote an invalid value, or of all if the segment is corrupt.
+    fn report_fault(&self, table: &mut Table, worker: WorkerId, fault: Fault) {
+        if fault.corrupts_segment() {
+            return self.report_corruption(table, fault);
+        }
+        self.send(ToSupervisor::Kill {
+            pool: self.pool,
+            segment: table.segment,
+            worker,
+            request: None,
+            reason: KillReason::Fault(fault),
+        });
     }
 
     fn absorb(&self, table: &mut Table, slot: SlotId, worker: WorkerId, limit: Option<usize>) {
@@ -516,16 +536,12 @@ impl Inner {
         };
         let mut state = exchange.state.borrow_mut();
         state.tell_claim(&table.shm, worker);
-        if let Err(fault) = state.absorb(&mut table.shm, limit) {
-            let reason = KillReason::Fault(fault);
-            self.send(ToSupervisor::Kill {
-                pool: self.pool,
-                worker,
-                request: None,
-                reason,
-            });
-        }
+        let absorbed = state.absorb(&mut table.shm, limit);
         state.wake();
+        drop(state);
+        if let Err(fault) = absorbed {
+            self.report_fault(table, worker, fault);
+        }
     }
 
     /// The slot's request is over: what of its response is not passed on is in memory now.
@@ -534,6 +550,9 @@ impl Inner {
             let mut state = exchange.state.borrow_mut();
             if let Some(observer) = state.observer.take() {
                 observer.done();
+            }
+            if let Some(exit) = state.exit {
+                self.load.ended(exit);
             }
             self.vacate(&mut state);
             // Done without an end: the fault was reported.
@@ -547,13 +566,15 @@ impl Inner {
         if state.slot.take().is_some() {
             self.load.depart();
         }
+        state.body_file = None;
     }
 
     /// The client took enough of the response that more of it can be fetched.
     pub(crate) fn resume(&self, exchange: &Exchange) {
         let mut table = self.table.borrow_mut();
         let mut state = exchange.state.borrow_mut();
-        if let Err(fault) = state.absorb(&mut table.shm, Some(self.options.response_buffer)) {
+        if let Err(fault) = state.absorb(&mut table.shm, Some(self.options.limits.response_buffer))
+        {
             tracing::error!(target: "howdah::pool", pool = self.options.name, "{fault}");
         }
     }
@@ -583,29 +604,6 @@ impl Inner {
         self.no_spool.set(Some(Instant::now() + SPOOL_AGAIN));
     }
 
-    /// Takes the request back if no worker has it, else tells the worker; what it still sends is dropped.
-    pub(crate) fn client_left(&self, exchange: &Exchange) {
-        let mut table = self.table.borrow_mut();
-        let table = &mut *table;
-        let slot = {
-            let mut state = exchange.state.borrow_mut();
-            state.leave();
-            // After `fastcgi_finish_request` the client has all that it waited for: no abort.
-            if state.complete() { None } else { state.slot }
-        };
-        let Some(slot) = slot else { return };
-        match table.shm.cancel(slot) {
-            Ok(Cancel::Removed) => self.removed(table, slot),
-            Ok(Cancel::Claimed) => {
-                let _ = table.shm.abort(slot);
-                // Empties the ring, so that a worker that waits for space goes on and sees the flag.
-                let _ = exchange.state.borrow_mut().absorb(&mut table.shm, None);
-            }
-            // Done or torn already: whoever handles that releases it.
-            Err(_) => {}
-        }
-    }
-
     /// A queued request was taken back; its slot is free already.
     fn removed(&self, table: &mut Table, slot: SlotId) {
         if let Some(exchange) = table.exchanges[slot.index()].take() {
@@ -620,22 +618,6 @@ impl Inner {
     }
 }
 
-struct WaiterGuard<'a> {
-    inner: &'a Inner,
-    waiter: Rc<Waiter>,
-}
-
-impl Drop for WaiterGuard<'_> {
-    fn drop(&mut self) {
-        self.inner.load.wait_over();
-        // A slot that was granted and not taken goes to the next.
-        if let WaiterState::Granted(slot) = self.waiter.state.replace(WaiterState::Left) {
-            let mut table = self.inner.table.borrow_mut();
-            self.inner.release(&mut table, slot);
-        }
-    }
-}
-
 /// Hears from the supervisor.
 async fn listen(
     inner: Rc<Inner>,
@@ -646,6 +628,8 @@ async fn listen(
         match message {
             ToFront::WorkerGone(worker) => inner.recover(worker, true),
             ToFront::WorkerOverdue(worker) => inner.recover(worker, false),
+            ToFront::Check => inner.check_now(),
+            ToFront::Segment(shm, number) => inner.replace_segment(*shm, number),
             ToFront::Room => inner.grant(&mut inner.table.borrow_mut()),
             ToFront::Ended => {
                 looking.iter().for_each(AbortHandle::abort);
@@ -664,14 +648,20 @@ async fn sweep(inner: Rc<Inner>) {
         loop {
             tokio::time::sleep(SWEEP).await;
             inner.be_patient();
-            if !inner.enforce_limits() {
+            let busy = inner.enforce_limits();
+            // Once more after the last request, which may have corrupted the segment.
+            if !busy {
+                inner.check_now();
                 break;
             }
+            inner.check(Instant::now());
         }
         inner.sweep.done();
     }
 }
 
+#[cfg(test)]
+mod abandoned_tests;
 #[cfg(test)]
 mod concurrent_tests;
 #[cfg(test)]

@@ -13,7 +13,7 @@ use rustix::process::Signal;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::control::Link;
+use crate::control::{Link, Message};
 use crate::tail::Tail;
 
 /// Where a generation is in its life.
@@ -44,7 +44,12 @@ pub(crate) struct Generation {
     pub(crate) link: Option<Link>,
     /// 0 until the root has said it; its log's reader waits for it.
     pub(crate) pid: watch::Sender<i32>,
+    /// The kernel says that it is a child of the root.
     pub(crate) pidfd: Option<OwnedFd>,
+    /// BOOTED, which came before the root had said whose process it is.
+    pub(crate) booted: Option<Message>,
+    /// Workers that it has announced and whose exit it has not told.
+    pub(crate) announced: usize,
     /// The zygote's wait status, when the root has told it.
     pub(crate) ended: watch::Sender<Option<ExitStatus>>,
     pub(crate) since: Instant,

@@ -1,8 +1,11 @@
 //! A running supervisor's remote control.
 
-use tokio::sync::{mpsc, oneshot};
+use std::sync::Arc;
+
+use tokio::sync::{Notify, mpsc, oneshot};
 
 use crate::messages::Event;
+use crate::opcache::{OpcacheAnswer, OpcacheError, OpcacheOrder};
 use crate::status::Status;
 
 /// Talks to a [`crate::Supervisor`] from any thread or task. Clones talk to the same one. It answers while
@@ -10,6 +13,7 @@ use crate::status::Status;
 #[derive(Debug, Clone)]
 pub struct Handle {
     pub(crate) events: mpsc::UnboundedSender<Event>,
+    pub(crate) resets: Arc<Notify>,
 }
 
 /// Why a pool was not reloaded. What served before goes on serving.
@@ -59,5 +63,19 @@ impl Handle {
             .send(Event::Status(reply))
             .map_err(|_| Stopped)?;
         status.await.map_err(|_| Stopped)
+    }
+
+    /// Has OPcache looked at, and what is asked done to it, by a process that is made for it.
+    pub async fn opcache(&self, order: OpcacheOrder) -> Result<OpcacheAnswer, OpcacheError> {
+        let (reply, answer) = oneshot::channel();
+        self.events
+            .send(Event::Opcache(order, reply))
+            .map_err(|_| OpcacheError::NoRoot)?;
+        answer.await.map_err(|_| OpcacheError::NoRoot)?
+    }
+
+    /// Returns when PHP code has called `opcache_reset()` since the last time.
+    pub async fn opcache_reset(&self) {
+        self.resets.notified().await;
     }
 }

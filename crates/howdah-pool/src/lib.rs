@@ -18,22 +18,29 @@
 mod alarm;
 mod blocked;
 mod chore;
+mod clock;
 mod control;
 mod encode;
 mod ends;
 mod exchange;
 #[cfg(test)]
 mod fake_concurrent;
+mod flood;
 mod front;
 mod generation;
 mod handle;
+mod kin;
 mod load;
 mod log_pipe;
+mod meant;
 mod messages;
+mod opcache;
 mod options;
 mod place;
 mod pool;
+mod preload;
 mod readiness;
+mod record;
 mod recycle;
 mod response;
 mod root;
@@ -50,15 +57,20 @@ mod worker_log;
 pub use control::ControlError;
 pub use front::{
     FrontSeed, Observer, PoolFront, Publisher, Request, RequestBody, after_unpark, before_park,
+    settled,
 };
 pub use handle::{Handle, ReloadError, Stopped};
 pub use howdah_shm::{Update, WorkerId};
-pub use options::{
-    Concurrency, Mode, PoolOptions, RootOptions, User, WorkerOptions, default_workers,
-};
+pub use opcache::{Opcache, OpcacheAnswer, OpcacheError, OpcacheOrder, Tally};
+pub use options::{Mode, PoolOptions, RootOptions, User, WorkerOptions, default_workers};
+pub use preload::{Preload, PreloadMode, Preloaded, PreloadedFile, Verdict};
+pub use record::{Record, Recorded};
 pub use response::{Body, CallError, Finished, Head};
-pub use root::{PhpInfo, StartError, php_info};
-pub use status::{
-    Counters, GenerationStatus, PoolStatus, Refused, RequestStatus, Status, WorkerStatus,
+pub use root::{
+    FROM_SERVICE_MANAGER, PhpInfo, StartError, USER_OF_SERVER, is_always_inherited, php_info,
 };
-pub use supervisor::{FrontSeeds, Supervisor, WORKERS_LEAVE};
+pub use status::{
+    Abandoned, Counters, Exits, GenerationStatus, PoolStatus, PreloadStatus, Refused,
+    RequestStatus, Status, WorkerStatus,
+};
+pub use supervisor::{FrontSeeds, Supervisor, WORKERS_LEAVE, start_time};

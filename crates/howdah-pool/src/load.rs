@@ -4,8 +4,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
+use howdah_shm::Exit;
+
 use crate::response::CallError;
-use crate::status::{PoolStatus, Refused};
+use crate::status::{Abandoned, Exits, PoolStatus, Refused};
 
 /// One pool's numbers. Counters are hints for limits and for scaling; no memory is published by them.
 #[derive(Debug, Default)]
@@ -20,6 +22,9 @@ pub(crate) struct Load {
     spooled: AtomicU64,
     /// Requests that PHP was not asked for: 503.
     refused: Refusals,
+    /// Requests whose clients left before a worker took them.
+    abandoned: Abandonments,
+    exits: ExitCounts,
     supervisor: Told,
 }
 
@@ -30,6 +35,23 @@ struct Refusals {
     queue_full: AtomicU64,
     wait_timeout: AtomicU64,
     not_booted: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Abandonments {
+    kept: AtomicU64,
+    dropped: AtomicU64,
+}
+
+/// Requests of worker mode whose code was unwound.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+struct ExitCounts {
+    kept: AtomicU64,
+    restarted: AtomicU64,
+    skipped: AtomicU64,
+    lost: AtomicU64,
+    suspended: AtomicU64,
 }
 
 /// What changes seldom, away from what changes with each request.
@@ -119,6 +141,48 @@ impl Load {
         }
     }
 
+    /// Counts a request that stays queued though its client has left.
+    pub(crate) fn abandon(&self) {
+        self.abandoned.kept.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a request that was dropped for that.
+    pub(crate) fn drop_abandoned(&self) {
+        self.abandoned.dropped.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// What was counted so.
+    pub(crate) fn abandonments(&self) -> Abandoned {
+        Abandoned {
+            kept: self.abandoned.kept.load(Ordering::Relaxed),
+            dropped: self.abandoned.dropped.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Counts a request that is over, if its code was unwound.
+    pub(crate) fn ended(&self, exit: Exit) {
+        let counter = match exit {
+            Exit::Normal | Exit::Fatal => return,
+            Exit::Kept => &self.exits.kept,
+            Exit::Restarted => &self.exits.restarted,
+            Exit::Skipped => &self.exits.skipped,
+            Exit::Lost => &self.exits.lost,
+            Exit::Suspended => &self.exits.suspended,
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// What was counted so.
+    pub(crate) fn exits(&self) -> Exits {
+        Exits {
+            kept: self.exits.kept.load(Ordering::Relaxed),
+            restarted: self.exits.restarted.load(Ordering::Relaxed),
+            skipped: self.exits.skipped.load(Ordering::Relaxed),
+            lost: self.exits.lost.load(Ordering::Relaxed),
+            suspended: self.exits.suspended.load(Ordering::Relaxed),
+        }
+    }
+
     /// Counts a response that a file takes for a slow client.
     pub(crate) fn spool(&self) {
         self.spooled.fetch_add(1, Ordering::Relaxed);
@@ -145,6 +209,9 @@ impl Load {
     /// Begins with what was counted in the pool's name before.
     pub(crate) fn count_on(&self, before: &PoolStatus) {
         self.spooled.store(before.spooled, Ordering::Relaxed);
+        let (counters, abandoned) = (&self.abandoned, &before.abandoned);
+        counters.kept.store(abandoned.kept, Ordering::Relaxed);
+        counters.dropped.store(abandoned.dropped, Ordering::Relaxed);
         let (counters, refused) = (&self.refused, &before.refused);
         counters
             .queue_full
@@ -155,6 +222,12 @@ impl Load {
         counters
             .not_booted
             .store(refused.not_booted, Ordering::Relaxed);
+        let (counters, exits) = (&self.exits, &before.exits);
+        counters.kept.store(exits.kept, Ordering::Relaxed);
+        counters.restarted.store(exits.restarted, Ordering::Relaxed);
+        counters.skipped.store(exits.skipped, Ordering::Relaxed);
+        counters.lost.store(exits.lost, Ordering::Relaxed);
+        counters.suspended.store(exits.suspended, Ordering::Relaxed);
     }
 
     /// Whether there are more requests than the workers have room for.

@@ -1,8 +1,8 @@
-//! What comes out of a worker's stdout and stderr: raw lines of PHP code, libraries and children, and
+//! What comes out of a process's stdout and stderr: raw lines of PHP code, libraries and children, and
 //! records that carry their level and request (`worker/include/howdah_shm.h`, "the log pipe").
 //!
-//! Pure: bytes in, messages out. The pipe has one writer for records, but children of PHP code may write
-//! in between, so whatever does not parse as a record is passed on as raw text, never dropped.
+//! Pure: bytes in, messages out. The pipe has one writer for records, which alone knows their key. PHP code and its
+//! children write in between, so whatever does not parse as a record is passed on as raw text, never dropped.
 
 use memchr::memchr2;
 
@@ -47,6 +47,8 @@ pub(crate) enum StateRecord {
     Traced,
     /// PHP code asked for fresh files: the pool is to be reloaded.
     Reload,
+    /// PHP code has emptied OPcache.
+    Reset,
 }
 
 impl StateRecord {
@@ -57,6 +59,7 @@ impl StateRecord {
             b"outgrown" => Self::Outgrown,
             b"traced" => Self::Traced,
             b"reload" => Self::Reload,
+            b"reset" => Self::Reset,
             _ => return None,
         })
     }
@@ -74,7 +77,7 @@ pub(crate) enum Output {
 /// Longest raw line and longest message of a record; longer ones come in pieces.
 const MESSAGE_SIZE_MAX: usize = howdah_shm::layout::LOG_MESSAGE_MAX;
 
-const MARK: u8 = 0x1e;
+const MARK: u8 = howdah_shm::layout::LOG_MARK;
 const HEADER_SIZE: usize = howdah_shm::layout::LOG_HEADER_SIZE;
 /// Levels of messages, the marker that claims raw lines, and states.
 const LEVELS: &[u8] = b"ewnidms";
@@ -83,16 +86,16 @@ const LEVELS: &[u8] = b"ewnidms";
 #[derive(Debug)]
 pub(crate) struct LogParser {
     pending: Vec<u8>,
-    /// What a record of a state carries instead of a request: with anything else it is text that looks like one.
-    state_key: Option<u64>,
+    /// What a record carries: with anything else it is text that looks like one.
+    key: u64,
 }
 
 impl LogParser {
-    /// For the pipe of a process that was given this key; `None`: none of its bytes is a state.
-    pub(crate) fn new(state_key: Option<u64>) -> Self {
+    /// For the pipe of a process that was given this key.
+    pub(crate) fn new(key: u64) -> Self {
         Self {
             pending: Vec::new(),
-            state_key,
+            key,
         }
     }
 
@@ -109,8 +112,10 @@ impl LogParser {
         let mut rest = pending.as_slice();
         // Raw lines are held until the next record, which says whose they are, or the end of this read.
         let mut raw: Vec<&[u8]> = Vec::new();
+        // A mark that begins no record is a character of its line.
+        let mut looked = 0;
         loop {
-            let Some(at) = memchr2(b'\n', MARK, rest) else {
+            let Some(at) = memchr2(b'\n', MARK, &rest[looked..]).map(|at| looked + at) else {
                 if rest.len() >= MESSAGE_SIZE_MAX {
                     raw.push(rest);
                     rest = &[];
@@ -120,9 +125,10 @@ impl LogParser {
             if rest[at] == b'\n' {
                 raw.push(&rest[..at]);
                 rest = &rest[at + 1..];
+                looked = 0;
                 continue;
             }
-            match parse_record(&rest[at..], self.state_key) {
+            match parse_record(&rest[at..], self.key) {
                 Record::Complete {
                     level,
                     request_id,
@@ -152,12 +158,10 @@ impl LogParser {
                         }));
                     }
                     rest = &rest[at + size..];
+                    looked = 0;
                 }
                 Record::Incomplete => break,
-                Record::Invalid => {
-                    raw.push(&rest[..=at]);
-                    rest = &rest[at + 1..];
-                }
+                Record::Invalid => looked = at + 1,
             }
         }
         emit_raw(&mut raw, current, sink);
@@ -199,7 +203,7 @@ enum Record<'a> {
 }
 
 /// `bytes` starts with the mark.
-fn parse_record(bytes: &[u8], state_key: Option<u64>) -> Record<'_> {
+fn parse_record(bytes: &[u8], key: u64) -> Record<'_> {
     let Some(header) = bytes.get(..HEADER_SIZE) else {
         let plausible = bytes.get(1).is_none_or(|level| LEVELS.contains(level))
             && bytes.iter().skip(2).all(u8::is_ascii_hexdigit);
@@ -210,21 +214,22 @@ fn parse_record(bytes: &[u8], state_key: Option<u64>) -> Record<'_> {
         };
     };
     let level = header[1];
-    let (Some(request_id), Some(length)) = (hex(&header[2..18]), hex(&header[18..26])) else {
+    let fields = (
+        hex(&header[2..18]),
+        hex(&header[18..26]),
+        hex(&header[26..42]),
+    );
+    let (Some(request_id), Some(length), Some(carried)) = fields else {
         return Record::Invalid;
     };
     let length = length as usize;
-    if !LEVELS.contains(&level) || length > MESSAGE_SIZE_MAX {
-        return Record::Invalid;
-    }
-    let is_state = level == b's';
-    if is_state && state_key != Some(request_id) {
+    if carried != key || !LEVELS.contains(&level) || length > MESSAGE_SIZE_MAX {
         return Record::Invalid;
     }
     match bytes.get(HEADER_SIZE..HEADER_SIZE + length) {
         Some(text) => Record::Complete {
             level,
-            request_id: (request_id != 0 && !is_state).then_some(request_id),
+            request_id: (request_id != 0).then_some(request_id),
             text,
             size: HEADER_SIZE + length,
         },
@@ -255,13 +260,17 @@ mod tests {
     use proptest::prelude::*;
 
     fn record(level: char, id: u64, text: &str) -> Vec<u8> {
-        format!("\x1e{level}{id:016x}{:08x}{text}", text.len()).into_bytes()
+        keyed(level, id, text, KEY)
+    }
+
+    fn keyed(level: char, id: u64, text: &str, key: u64) -> Vec<u8> {
+        format!("\x1e{level}{id:016x}{:08x}{key:016x}{text}", text.len()).into_bytes()
     }
 
     const KEY: u64 = 0x0123_4567_89ab_cdef;
 
     fn parse(chunks: &[&[u8]]) -> Vec<(char, Option<u64>, String)> {
-        let mut parser = LogParser::new(Some(KEY));
+        let mut parser = LogParser::new(KEY);
         let mut seen = Vec::new();
         let mut sink = |output: Output| match output {
             Output::Message(message) => {
@@ -338,7 +347,7 @@ mod tests {
     fn states_are_told_apart_from_messages_and_keep_their_order() {
         let mut bytes = b"booting\n".to_vec();
         for state in ["ready", "retiring", "traced", "reload", "later version"] {
-            bytes.extend(record('s', KEY, state));
+            bytes.extend(record('s', 0, state));
         }
         assert_eq!(
             parse(&[&bytes]),
@@ -355,7 +364,7 @@ mod tests {
 
     #[test]
     fn the_longest_message_is_one_record_whatever_it_holds() {
-        let forged = String::from_utf8(record('s', KEY, "reload")).expect("text");
+        let forged = String::from_utf8(record('s', 0, "reload")).expect("text");
         let text = "x".repeat(layout::LOG_MESSAGE_MAX - forged.len()) + &forged;
         let mut bytes = record('e', 3, &text);
         bytes.extend(record('e', 3, &forged));
@@ -366,27 +375,39 @@ mod tests {
     }
 
     #[test]
-    fn a_state_without_the_key_of_the_process_is_raw_text() {
-        for key in [0, 1, KEY + 1] {
-            let seen = parse(&[&record('s', key, "reload"), b"\n"]);
-            assert!(seen.iter().all(|message| message.0 == 'R'), "{seen:?}");
-            assert!(
-                seen.iter().any(|message| message.2.ends_with("reload")),
-                "{seen:?}"
-            );
+    fn a_record_without_the_key_of_the_process_is_text_of_its_line() {
+        for level in "ewnidms".chars() {
+            for key in [0, 1, KEY + 1, KEY - 1] {
+                let mut bytes = b"before ".to_vec();
+                bytes.extend(keyed(level, 99, "reload", key));
+                bytes.extend(b"\nnext\n");
+                let seen = parse(&[&bytes]);
+                assert_eq!(seen.len(), 2, "{seen:?}");
+                assert!(
+                    seen.iter().all(|it| it.0 == 'R' && it.1 == Some(7)),
+                    "{seen:?}"
+                );
+                assert!(seen[0].2.starts_with("before \x1e") && seen[0].2.ends_with("reload"));
+            }
         }
-        let mut zygote = LogParser::new(None);
-        for key in [0, KEY] {
-            zygote.feed(&record('s', key, "reload\n"), None, &mut |output| {
-                assert!(matches!(output, Output::Message(_)), "{output:?}");
-            });
+    }
+
+    #[test]
+    fn text_that_looks_like_a_record_hides_none_that_is_one() {
+        let forged = keyed('e', 99, "", 1);
+        for cut in 1..forged.len() {
+            let mut bytes = forged[..cut].to_vec();
+            bytes.extend(record('w', 5, "true"));
+            let seen = parse(&[&bytes]);
+            let text = String::from_utf8(forged[..cut].to_vec()).expect("text");
+            assert_eq!(seen, [('R', Some(5), text), ('L', Some(5), "true".into())]);
         }
     }
 
     #[test]
     fn what_only_looks_like_a_record_is_raw_text() {
-        assert_eq!(parse(&[b"\x1ezzz\n"]).len(), 2);
-        let huge = format!("\x1ee{:016x}{:08x}", 1, 0xffff_ffffu32);
+        assert_eq!(parse(&[b"\x1ezzz\n"]), [('R', Some(7), "\x1ezzz".into())]);
+        let huge = format!("\x1ee{:016x}{:08x}{KEY:016x}", 1, 0xffff_ffffu32);
         assert!(
             parse(&[huge.as_bytes(), b"\n"])
                 .iter()

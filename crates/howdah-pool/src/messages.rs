@@ -1,34 +1,42 @@
 //! What the supervisor, the front threads and the tasks that wait for something tell each other. The
 //! supervisor knows processes, a front thread knows requests; neither reaches into the other's state.
 
-use howdah_shm::{Hold, WorkerId};
+use howdah_shm::{Fault, Front, Hold, WorkerId};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::control::{ControlError, Message};
 use crate::handle::ReloadError;
 use crate::log_pipe::StateRecord;
+use crate::opcache::OpcacheOrder;
 use crate::status::Status;
+use crate::supervisor::OpcacheReply;
 
 /// To one front thread, for one pool.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(crate) enum ToFront {
     /// The process in this place is gone (its pidfd said so, or its zygote if it has none): recover what it held.
     WorkerGone(WorkerId),
     /// The same, and it was ended with all its time used up: what it had begun is not run again.
     WorkerOverdue(WorkerId),
+    /// Check the segment for corruption.
+    Check,
+    /// A new segment and its number. All processes with the old one have exited.
+    Segment(Box<Front>, u32),
     /// Under `max_in_flight`: another front thread gave a slot back while requests waited.
     Room,
     /// The pool has ended: what is left gets no answer, and nothing of it is kept.
     Ended,
 }
 
-/// To the supervisor.
+/// To the supervisor. `segment` is the number of the pool's segment: messages about a previous one are
+/// ignored.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ToSupervisor {
     /// All front threads have recovered the place: it may be filled again.
     Recovered {
         /// Index of the pool.
         pool: usize,
+        segment: u32,
         /// The place.
         worker: WorkerId,
     },
@@ -36,12 +44,21 @@ pub(crate) enum ToSupervisor {
     Kill {
         /// Index of the pool.
         pool: usize,
+        segment: u32,
         /// Its place.
         worker: WorkerId,
         /// The request that is the reason; `None`: whatever it does (it broke the contract).
         request: Option<InHand>,
         /// For the log.
         reason: KillReason,
+    },
+    /// A worker has corrupted the segment.
+    Corrupt {
+        /// Index of the pool.
+        pool: usize,
+        segment: u32,
+        /// The evidence.
+        fault: Fault,
     },
     /// More requests are under way than there are workers.
     Pressure {
@@ -63,7 +80,7 @@ pub(crate) enum KillReason {
     /// Its request ran into `request_timeout`.
     RequestTimeout,
     /// It wrote what the contract does not allow.
-    Fault(howdah_shm::Fault),
+    Fault(Fault),
 }
 
 /// Where the answer to a reload goes; each pool that was to be reloaded gives one.
@@ -147,6 +164,8 @@ pub(crate) enum Event {
     },
     StartRoot,
     StartPool(usize),
+    /// The processes with a corrupt segment have exited, or its replacement is retried.
+    ReplaceSegment(usize),
     /// Look whether requests wait.
     Scale(usize),
     /// Look at all workers.
@@ -160,4 +179,5 @@ pub(crate) enum Event {
     /// Of a [`crate::Handle`]; no name: all pools.
     Reload(Option<String>, Reply),
     Status(oneshot::Sender<Status>),
+    Opcache(OpcacheOrder, OpcacheReply),
 }

@@ -4,20 +4,33 @@ use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use howdah_config::model::{Boot, Concurrency, Connections, Isolation, Keep, OnExit, PoolLimits};
 use howdah_shm::layout::{self, SLOTS_MAX};
-use rustix::process::{Gid, Uid};
+use rustix::fs::Mode as FileMode;
+use rustix::process::Gid;
+
+use crate::preload::Preload;
+use crate::record::Record;
 
 /// How the PHP side is started; the same for all pools.
 #[derive(Debug, Clone)]
 pub struct RootOptions {
+    /// Environment variables that PHP is not to have.
+    pub withheld: Vec<String>,
+    /// It has those alone that a process needs.
+    pub clear_env: bool,
     /// The PHP executable, `howdah-php`.
     pub executable: PathBuf,
     /// Settings on top of php.ini, in order.
     pub ini: Vec<(String, String)>,
     /// Some pool runs several requests at a time in a process: PHP guards the clients that they may share.
     pub concurrent: bool,
+    /// Some pool keeps code between requests: OPcache's memory is never used again for other code.
+    pub booted: bool,
     /// Front threads of the server, 1 to 16.
     pub fronts: usize,
+    /// Files that PHP is started with; `None`: it is not asked to preload any.
+    pub preload: Option<Preload>,
     /// How long PHP's module start-up may take (preloading included). Default 2 min.
     pub start_timeout: Duration,
 }
@@ -34,35 +47,11 @@ pub struct PoolOptions {
     /// Worker processes that there may be while requests wait and processors are idle; not more than
     /// `workers` (0, the default, is not): the number is fixed.
     pub workers_max: usize,
-    /// A worker is replaced after so many requests, or up to a tenth fewer, so that not all leave at
-    /// once; 0 (the default): never.
-    pub max_requests: u32,
-    /// A worker is replaced when it has lived so long, or up to a tenth less; `None` (the default): never.
-    pub max_age: Option<Duration>,
-    /// A worker is replaced when PHP's allocator holds more bytes than this after a request; `None` (the
-    /// default): never.
-    pub max_memory: Option<u64>,
-    /// The same for what it holds above what it held after its first requests; `None` (the default): never.
-    pub max_memory_growth: Option<u64>,
-    /// Requests that may be in the workers' hands or next in line for them; more wait, whatever the
-    /// number of workers. `None` (the default): no limit but theirs.
-    pub max_in_flight: Option<usize>,
-    /// A worker above `workers` leaves when it has had nothing to do for this long. Default 5 s.
-    pub max_idle_time: Duration,
-    /// Requests that may wait for a worker; one more is refused. Default 1,024.
-    pub queue_length: usize,
-    /// How long a request may wait for a worker. Default 30 s.
-    pub max_wait: Duration,
-    /// Wall time of a request in PHP, from the moment a worker took it; `None` (the default): no limit.
-    pub request_timeout: Option<Duration>,
+    /// Its limits, as the configuration has them.
+    pub limits: PoolLimits,
     /// How long a request of a concurrent pool may take to end once its time is over; then its worker is
     /// killed, and all its other requests with it. Default 5 s.
     pub end_grace: Duration,
-    /// Bytes of one response that are held for a slow client before its worker has to wait. Default 1 MiB.
-    pub response_buffer: usize,
-    /// Bytes of one response that a file under `TMPDIR` takes for a slow client after its worker has waited for
-    /// a second. `None`: the worker waits. Default 1 GiB.
-    pub response_spool: Option<u64>,
     /// Bytes for the variables of a request and a small body, a multiple of 4,096. Untouched pages cost
     /// nothing, so there is room for the largest header that the front lets through. Default 256 KiB.
     pub request_size: usize,
@@ -71,8 +60,13 @@ pub struct PoolOptions {
     /// Whose its processes are; they change to it before any code of the application runs, which takes the
     /// right to do so. `None` (the default): the front's.
     pub user: Option<User>,
-    /// Programs that its processes start gain no rights (setuid, setgid, file capabilities). Default false.
-    pub no_new_privs: bool,
+    /// PHP settings of this pool, names and values. They are as if php.ini had them.
+    pub ini: Vec<(String, String)>,
+    /// PHP settings that neither scripts nor other files change. A pool does not start with one that PHP
+    /// does not know.
+    pub final_ini: Vec<(String, String)>,
+    /// Where its processes record the files that they run; `None` (the default): nowhere.
+    pub record: Option<Record>,
 }
 
 /// A user of this machine, looked up.
@@ -91,11 +85,14 @@ pub struct User {
 }
 
 impl User {
-    /// Gives it a pipe that its processes write to, so that they can open it as `/dev/stderr`, too. Where the
-    /// front has not got the right to, they can only write to what they were given.
-    pub(crate) fn own(&self, pipe: BorrowedFd<'_>) {
-        let (uid, gid) = (Uid::from_raw(self.uid), Gid::from_raw(self.gid));
-        let _ = rustix::fs::fchown(pipe, Some(uid), Some(gid));
+    /// Has its processes open a pipe that they write to as `/dev/stderr`, too. They cannot read what is in it, nor
+    /// make it theirs: it has the keys of records. Where the front has not got the right to, they can only write to
+    /// what they were given.
+    pub(crate) fn let_write(&self, pipe: BorrowedFd<'_>) {
+        let group = Some(Gid::from_raw(self.gid));
+        if rustix::fs::fchown(pipe, None, group).is_ok() {
+            let _ = rustix::fs::fchmod(pipe, FileMode::WUSR | FileMode::WGRP);
+        }
     }
 }
 
@@ -110,10 +107,6 @@ pub enum Mode {
 
 /// Worker mode. [`WorkerOptions::new`] has the defaults.
 #[derive(Debug, Clone)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "settings of the configuration file, each with a name"
-)]
 pub struct WorkerOptions {
     /// The worker script, an absolute path.
     pub script: PathBuf,
@@ -121,25 +114,21 @@ pub struct WorkerOptions {
     pub root: Option<PathBuf>,
     /// Variables of `$_SERVER` during the boot.
     pub env: Vec<(String, String)>,
-    /// Run the script in each worker, not once for all of them.
-    pub boot_each: bool,
-    /// `exit()` in a request ends the worker, not only the request.
-    pub exit_restarts: bool,
-    /// `HOWDAH_KEEP_*`: state that requests may change for later ones.
-    pub keep: u32,
-    /// `HOWDAH_CONNECTIONS_*`: what becomes of a connection that died between requests.
-    pub connections: u32,
-    /// Roll back transactions that a request left open. Default true.
-    pub rollback: bool,
+    /// Where the script runs up to its first request.
+    pub boot: Boot,
+    /// What `exit()` in a request ends.
+    pub exit: OnExit,
+    /// State that requests may change for later ones.
+    pub keep: Keep,
+    /// What becomes of a connection that died between requests.
+    pub connections: Connections,
     /// Paths that each worker requests of itself before it is ready.
     pub warm: Vec<String>,
-    /// CPU time of a request; then its worker ends itself. `None`: no limit.
-    pub cpu_limit: Option<Duration>,
     /// Boots that may fail in a row before the start is given up, at least 1. Default 6.
     pub max_failures: u32,
-    /// Each request has a fork of its own, which ends with it.
-    pub one_request: bool,
-    /// Several requests at a time in each worker; not with `one_request`. `None` (the default): one.
+    /// What requests share.
+    pub isolation: Isolation,
+    /// Several requests at a time in each worker; not with [`Isolation::Request`]. `None` (the default): one.
     pub concurrency: Option<Concurrency>,
     /// A boot that fails does not keep the server from starting: requests are answered 503 until it
     /// succeeds (files are watched, so somebody is about to mend it).
@@ -153,46 +142,15 @@ impl WorkerOptions {
             script: script.into(),
             root: None,
             env: Vec::new(),
-            boot_each: false,
-            exit_restarts: false,
-            keep: 0,
-            connections: 0,
-            rollback: true,
+            boot: Boot::default(),
+            exit: OnExit::default(),
+            keep: Keep::NONE,
+            connections: Connections::default(),
             warm: Vec::new(),
-            cpu_limit: None,
             max_failures: MAX_FAILURES,
-            one_request: false,
+            isolation: Isolation::default(),
             concurrency: None,
             tolerate_failure: false,
-        }
-    }
-}
-
-/// Several requests at a time in each worker. [`Concurrency::new`] has the defaults.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Concurrency {
-    /// Requests at a time in one worker, 2 to [`CONCURRENCY_MAX`](howdah_shm::layout::CONCURRENCY_MAX).
-    pub requests: u32,
-    /// Static properties and variables are one for all requests. Default false: each has its own.
-    pub share_statics: bool,
-    /// Bytes of C stack of each request; 0 (the default): what PHP's side thinks right.
-    pub stack_size: u32,
-    /// A request that keeps the others waiting for longer is logged; `None`: never. Default 100 ms.
-    pub hog_threshold: Option<Duration>,
-    /// A request that keeps the others waiting for longer is interrupted for them; `None` (the default):
-    /// only where it waits itself.
-    pub time_slice: Option<Duration>,
-}
-
-impl Concurrency {
-    /// So many requests at a time, with the documented defaults.
-    pub fn new(requests: u32) -> Self {
-        Self {
-            requests,
-            share_statics: false,
-            stack_size: 0,
-            hog_threshold: Some(Duration::from_millis(100)),
-            time_slice: None,
         }
     }
 }
@@ -208,23 +166,21 @@ impl PoolOptions {
             mode: Mode::Classic,
             workers,
             workers_max: 0,
-            max_requests: 0,
-            max_age: None,
-            max_memory: None,
-            max_memory_growth: None,
-            max_in_flight: None,
-            max_idle_time: Duration::from_secs(5),
-            queue_length: 1024,
-            max_wait: Duration::from_secs(30),
-            request_timeout: None,
+            limits: PoolLimits::default(),
             end_grace: Duration::from_secs(5),
-            response_buffer: 1 << 20,
-            response_spool: Some(1 << 30),
             request_size: 256 << 10,
             response_size: 256 << 10,
             user: None,
-            no_new_privs: false,
+            ini: Vec::new(),
+            final_ini: Vec::new(),
+            record: None,
         }
+    }
+
+    /// The script is run in each worker.
+    pub(crate) fn boot_each(&self) -> bool {
+        self.worker()
+            .is_some_and(|worker| worker.boot == Boot::Each)
     }
 
     /// The options of worker mode, if it is that.
@@ -237,7 +193,8 @@ impl PoolOptions {
 
     /// Each request has a fork of its own.
     pub(crate) fn one_request(&self) -> bool {
-        self.worker().is_some_and(|worker| worker.one_request)
+        self.worker()
+            .is_some_and(|worker| worker.isolation == Isolation::Request)
     }
 
     /// A worker that is done with a request looks for the next one, so requests may be left to those that are
@@ -310,7 +267,10 @@ impl PoolOptions {
     /// Requests that may run or wait.
     pub(crate) fn admitted_max(&self) -> usize {
         let room = self.running_max();
-        self.max_in_flight.map_or(room, |limit| limit.min(room)) + self.queue_length
+        self.limits
+            .max_in_flight
+            .map_or(room, |limit| limit.min(room))
+            + self.limits.queue_length
     }
 
     /// Requests that all workers can have at a time.
@@ -379,7 +339,7 @@ mod tests {
     fn a_concurrent_pool_has_room_for_all_its_requests() {
         let pool = |workers, requests| {
             let mut options = PoolOptions::new("app", workers);
-            options.queue_length = 10;
+            options.limits.queue_length = 10;
             options.mode = Mode::Worker(WorkerOptions {
                 concurrency: Some(Concurrency::new(requests)),
                 ..WorkerOptions::new("/app/worker.php")
@@ -401,7 +361,7 @@ mod tests {
         for (workers, serving) in [(1, 3), (4, 6), (10, 15)] {
             let mut options = PoolOptions::new("app", workers);
             options.mode = Mode::Worker(WorkerOptions {
-                one_request: true,
+                isolation: Isolation::Request,
                 ..WorkerOptions::new("/app/worker.php")
             });
             assert_eq!(options.serving_min(), serving, "{workers}");

@@ -35,7 +35,8 @@ pub(crate) struct Occupant {
     pub(crate) generation: u32,
     /// 0 until the zygote has said it; its log's reader waits for it.
     pub(crate) pid: watch::Sender<i32>,
-    /// Once the zygote has announced it; `None` too if it got lost, and then the process is killed at once.
+    /// Once the zygote has announced it, and the kernel has said that it is its child; `None` too if it got lost, and
+    /// then the zygote is told to end the process.
     pub(crate) pidfd: Option<Arc<AsyncFd<OwnedFd>>>,
     /// When it was asked for.
     pub(crate) since: Instant,
@@ -71,6 +72,11 @@ pub(crate) struct Occupant {
 impl Occupant {
     pub(crate) fn pid(&self) -> i32 {
         *self.pid.borrow()
+    }
+
+    /// It was asked for, and the zygote has not answered.
+    pub(crate) fn is_awaited(&self) -> bool {
+        self.pid() == 0
     }
 
     /// It takes requests and was not told to leave.

@@ -3,16 +3,17 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use howdah_shm::{Geometry, Segment, WorkerId};
+use howdah_shm::{Front, Geometry, Segment, SegmentError, WorkerId};
 use tokio::sync::mpsc;
 
 use crate::blocked::BlockedMeter;
 use crate::encode::{self, EncodeError};
 use crate::ends::Ends;
+use crate::flood::Budget;
 use crate::front::FrontSeed;
 use crate::generation::{Generation, Phase};
 use crate::load::{Joined, Load};
-use crate::messages::{Reply, ToFront, ToSupervisor};
+use crate::messages::{Event, Reply, ToFront, ToSupervisor};
 use crate::options::PoolOptions;
 use crate::place::{BackOff, Occupant, Place, State};
 use crate::recycle::Jitter;
@@ -22,10 +23,18 @@ use crate::status::{Counters, PoolStatus};
 const ALL_LEAVE: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, each with a name"
+)]
 pub(crate) struct Pool {
     pub(crate) name: Arc<str>,
     pub(crate) options: Arc<PoolOptions>,
     pub(crate) segment: Arc<Segment>,
+    /// Counts the pool's segments.
+    pub(crate) segment_number: u32,
+    /// A worker has corrupted the segment; it is replaced when all processes with it have exited.
+    pub(crate) is_corrupt: bool,
     pub(crate) ends: Ends,
     pub(crate) load: Arc<Load>,
     /// Oldest first.
@@ -51,6 +60,8 @@ pub(crate) struct Pool {
     pub(crate) fronts: Vec<mpsc::UnboundedSender<ToFront>>,
     pub(crate) reload: Reload,
     pub(crate) jitter: Jitter,
+    /// What its processes may have logged.
+    pub(crate) budget: Budget,
     pub(crate) counters: Counters,
 }
 
@@ -91,7 +102,7 @@ impl Pool {
         to_supervisor: &mpsc::UnboundedSender<ToSupervisor>,
     ) -> Result<(Self, Vec<FrontSeed>), PoolError> {
         // What cannot be told to PHP is to be found out now.
-        encode::pool(&options, 1, false)
+        encode::pool(&options, 1, false, 1)
             .map_err(|error| PoolError::Options(options.name.clone(), error))?;
         let places = options.places();
         let geometry = Geometry::new(
@@ -102,13 +113,8 @@ impl Pool {
             options.response_size as u32,
         )
         .map_err(|error| PoolError::Geometry(options.name.clone(), error))?;
-        let create = if options.concurrency().is_some() {
-            Segment::create_concurrent
-        } else {
-            Segment::create
-        };
-        let (segment, shm_fronts) =
-            create(geometry).map_err(|error| PoolError::Segment(options.name.clone(), error))?;
+        let (segment, shm_fronts) = segment(&options, geometry)
+            .map_err(|error| PoolError::Segment(options.name.clone(), error))?;
         let options = Arc::new(options);
         let load = Arc::new(Load::default());
         // Until the first workers are there, everybody waits, which is no reason for more of them.
@@ -120,6 +126,7 @@ impl Pool {
             .zip(receivers)
             .map(|(shm, receiver)| FrontSeed {
                 pool: index,
+                segment: 0,
                 shm,
                 options: options.clone(),
                 joined: Joined::new(&load),
@@ -131,11 +138,13 @@ impl Pool {
             .collect();
         let pool = Self {
             name: options.name.as_str().into(),
-            boot_each: options.worker().is_some_and(|worker| worker.boot_each),
+            boot_each: options.boot_each(),
             desired: options.serving_min(),
             blocked: BlockedMeter::default(),
             options,
             segment,
+            segment_number: 0,
+            is_corrupt: false,
             ends: Ends::default(),
             load,
             generations: Vec::new(),
@@ -151,9 +160,38 @@ impl Pool {
             fronts: senders,
             reload: Reload::default(),
             jitter: Jitter::new(),
+            budget: Budget::new(Instant::now()),
             counters: Counters::default(),
         };
         Ok((pool, seeds))
+    }
+
+    /// Creates a new segment and sends each front thread its part. No process may have the old one.
+    pub(crate) fn replace_segment(&mut self) -> Result<(), SegmentError> {
+        let (segment, fronts) = segment(&self.options, *self.segment.geometry())?;
+        self.segment = segment;
+        self.segment_number = self.segment_number.wrapping_add(1);
+        self.is_corrupt = false;
+        for (sender, shm) in self.fronts.iter().zip(fronts) {
+            // A front thread that is gone has no requests.
+            let _ = sender.send(ToFront::Segment(Box::new(shm), self.segment_number));
+        }
+        Ok(())
+    }
+
+    /// Starts the threads that report exits of workers early.
+    pub(crate) fn watch_ends(&mut self, index: usize, sender: &mpsc::UnboundedSender<Event>) {
+        // One that serves a single request has had its successor forked before.
+        if !self.options.one_request() {
+            self.ends = Ends::watch(index, &self.name, &self.segment, sender);
+        }
+    }
+
+    /// Requests a check of the segment from the front threads.
+    pub(crate) fn check_segment(&self) {
+        for front in &self.fronts {
+            let _ = front.send(ToFront::Check);
+        }
     }
 
     /// Goes on counting where the pool of this name did that served before.
@@ -233,6 +271,14 @@ impl Pool {
             .get_mut(worker.index())?
             .occupant_mut()
             .filter(|occupant| occupant.serial == serial)
+    }
+
+    /// The process in this place, if this generation's zygote was asked for it and has not answered.
+    pub(crate) fn awaited(&mut self, worker: WorkerId, generation: u32) -> Option<&mut Occupant> {
+        self.places
+            .get_mut(worker.index())?
+            .occupant_mut()
+            .filter(|occupant| occupant.generation == generation && occupant.is_awaited())
     }
 
     /// How many processes of a generation are so.
@@ -350,5 +396,16 @@ impl Pool {
     pub(crate) fn any_process(&self) -> bool {
         self.occupants()
             .any(|(_, occupant)| occupant.pidfd.is_some())
+    }
+}
+
+fn segment(
+    options: &PoolOptions,
+    geometry: Geometry,
+) -> Result<(Arc<Segment>, Vec<Front>), SegmentError> {
+    if options.concurrency().is_some() {
+        Segment::create_concurrent(geometry)
+    } else {
+        Segment::create(geometry)
     }
 }

@@ -41,8 +41,8 @@ impl Jitter {
         Lifetime {
             max_requests,
             retire_after,
-            max_memory: options.max_memory.unwrap_or(0),
-            max_growth: options.max_memory_growth.unwrap_or(0),
+            max_memory: options.limits.max_memory.unwrap_or(0),
+            max_memory_growth: options.limits.max_memory_growth.unwrap_or(0),
         }
     }
 
@@ -50,17 +50,17 @@ impl Jitter {
         if options.one_request() {
             return (1, 0);
         }
-        if options.max_requests == 0 {
+        if options.limits.max_requests == 0 {
             return (0, 0);
         }
-        let max_requests = self.below(options.max_requests.into()) as u32;
+        let max_requests = self.below(options.limits.max_requests.into()) as u32;
         let retire_after = max_requests.saturating_sub(NOTICE.max(max_requests / 50));
         (max_requests, retire_after)
     }
 
     /// When the next worker is to be replaced for its age.
     pub(crate) fn expiry(&mut self, options: &PoolOptions, now: Instant) -> Option<Instant> {
-        let age = u64::try_from(options.max_age?.as_millis()).unwrap_or(u64::MAX);
+        let age = u64::try_from(options.limits.max_age?.as_millis()).unwrap_or(u64::MAX);
         now.checked_add(Duration::from_millis(self.below(age)))
     }
 }
@@ -84,7 +84,11 @@ pub(crate) fn judge(
     if expired {
         return Some(Reason::Age);
     }
-    if options.max_memory.is_some_and(|limit| memory > limit) {
+    if options
+        .limits
+        .max_memory
+        .is_some_and(|limit| memory > limit)
+    {
         return Some(Reason::Memory(memory));
     }
     if requests < SETTLED {
@@ -92,6 +96,7 @@ pub(crate) fn judge(
     }
     let grown = memory.saturating_sub(*base.get_or_insert(memory));
     options
+        .limits
         .max_memory_growth
         .is_some_and(|limit| grown > limit)
         .then_some(Reason::Growth(grown))
@@ -111,7 +116,7 @@ mod tests {
     #[test]
     fn workers_leave_one_after_another_and_never_late() {
         let mut jitter = Jitter::new();
-        let options = options(|options| options.max_requests = 1000);
+        let options = options(|options| options.limits.max_requests = 1000);
         let lives: Vec<_> = (0..200).map(|_| jitter.lifetime(&options)).collect();
         assert!(
             lives
@@ -129,19 +134,19 @@ mod tests {
     fn short_lives_are_exact_and_end_without_notice() {
         let mut jitter = Jitter::new();
         for (max_requests, retire_after) in [(0, 0), (1, 0), (3, 0), (9, 6)] {
-            let options = options(|options| options.max_requests = max_requests);
+            let options = options(|options| options.limits.max_requests = max_requests);
             let life = Lifetime {
                 max_requests,
                 retire_after,
                 max_memory: 0,
-                max_growth: 0,
+                max_memory_growth: 0,
             };
             assert_eq!(jitter.lifetime(&options), life);
         }
         let options = options(|options| {
-            options.max_requests = 50;
+            options.limits.max_requests = 50;
             options.mode = Mode::Worker(WorkerOptions {
-                one_request: true,
+                isolation: howdah_config::model::Isolation::Request,
                 ..WorkerOptions::new("/w.php")
             });
         });
@@ -153,7 +158,7 @@ mod tests {
         let mut jitter = Jitter::new();
         let now = Instant::now();
         assert_eq!(jitter.expiry(&options(|_| {}), now), None);
-        let options = options(|options| options.max_age = Some(Duration::from_secs(100)));
+        let options = options(|options| options.limits.max_age = Some(Duration::from_secs(100)));
         for _ in 0..100 {
             let age = jitter.expiry(&options, now).expect("a moment") - now;
             assert!((90..=100).contains(&age.as_secs()), "{age:?}");
@@ -163,8 +168,8 @@ mod tests {
     #[test]
     fn memory_is_judged_whole_and_by_its_growth() {
         let options = options(|options| {
-            options.max_memory = Some(1000);
-            options.max_memory_growth = Some(100);
+            options.limits.max_memory = Some(1000);
+            options.limits.max_memory_growth = Some(100);
         });
         let mut base = None;
         let cases = [

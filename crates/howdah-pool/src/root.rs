@@ -1,6 +1,7 @@
 //! The root zygote: the one PHP process that the front starts itself. It loads PHP and its extensions
 //! once; pools and workers are forked from it.
 
+use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
@@ -12,9 +13,10 @@ use tokio::process::{Child, Command};
 
 use crate::control::{Control, ControlError, Kind};
 use crate::options::RootOptions;
+use crate::preload::{Plan, Preloaded};
 
 /// What a service manager tells this process alone: sockets that it hands over, and how to talk to it.
-const FROM_SERVICE_MANAGER: [&str; 6] = [
+pub const FROM_SERVICE_MANAGER: [&str; 6] = [
     "LISTEN_PID",
     "LISTEN_FDS",
     "LISTEN_FDNAMES",
@@ -22,6 +24,35 @@ const FROM_SERVICE_MANAGER: [&str; 6] = [
     "WATCHDOG_PID",
     "WATCHDOG_USEC",
 ];
+
+/// What a process needs whatever it does, and what PHP and the dynamic linker read when they start.
+const NEEDED: [&str; 9] = [
+    "HOME",
+    "LOGNAME",
+    "PATH",
+    "PHPRC",
+    "PHP_INI_SCAN_DIR",
+    "TMPDIR",
+    "TZ",
+    "USE_ZEND_ALLOC",
+    "USER",
+];
+/// Beginnings of the names of others: sanitizers' options are of them.
+const NEEDED_PREFIXES: [&str; 5] = ["LD_", "HOWDAH_", "ASAN_", "LSAN_", "UBSAN_"];
+
+/// Whether PHP's processes inherit an environment variable whatever the configuration says.
+#[must_use]
+pub fn is_always_inherited(name: &OsStr) -> bool {
+    let Some(name) = name.to_str() else {
+        return false;
+    };
+    let begins = |prefix: &&str| name.starts_with(*prefix);
+    NEEDED.contains(&name) || NEEDED_PREFIXES.iter().any(begins)
+}
+
+/// The environment variable with the user of a server whose configuration names none, for images and units. PHP does
+/// not get it.
+pub const USER_OF_SERVER: &str = "HOWDAH_USER";
 
 /// What PHP says of itself when it is up.
 #[derive(Debug, Clone, Deserialize)]
@@ -40,6 +71,9 @@ pub struct PhpInfo {
     /// The folder whose ini files were read after it.
     #[serde(default)]
     pub ini_scanned: Option<String>,
+    /// PHP's own executable, which runs this one.
+    #[serde(default)]
+    pub binary: Option<String>,
 }
 
 /// Why PHP did not start.
@@ -83,6 +117,9 @@ pub enum StartError {
         /// What the last of them wrote.
         text: String,
     },
+    /// Another start was asked for meanwhile.
+    #[error("another reload was asked for")]
+    Overtaken,
     /// The executable is not of this version.
     #[error("{0} is not of this version of howdah: {1}; run `make build`")]
     Protocol(PathBuf, ControlError),
@@ -94,6 +131,8 @@ pub(crate) struct Root {
     pub(crate) child: Child,
     pub(crate) control: Control,
     pub(crate) info: PhpInfo,
+    /// What became of the files that were to be preloaded.
+    pub(crate) preloaded: Option<Preloaded>,
 }
 
 /// Asks an executable which PHP it runs, without starting anything.
@@ -132,10 +171,29 @@ impl Root {
         if options.concurrent {
             command.arg("--concurrent");
         }
+        if options.booted {
+            command.arg("--booted");
+        }
+        let plan = options.preload.as_ref().map(Plan::new);
+        let plan = plan.transpose().map_err(io)?;
+        if plan.is_some() {
+            command.arg("--preload");
+        }
         command
             .stdout(output_writer.try_clone().map_err(io)?)
             .stderr(output_writer);
-        for name in FROM_SERVICE_MANAGER {
+        if options.clear_env {
+            command.env_clear();
+            command.envs(std::env::vars_os().filter(|(name, _)| is_always_inherited(name)));
+        }
+        for name in FROM_SERVICE_MANAGER.iter().chain([&USER_OF_SERVER]) {
+            command.env_remove(name);
+        }
+        for name in options
+            .withheld
+            .iter()
+            .filter(|name| !is_always_inherited(OsStr::new(name)))
+        {
             command.env_remove(name);
         }
         for (name, value) in &options.ini {
@@ -148,6 +206,10 @@ impl Root {
         drop(command); // and with it our copies of the descriptors that only the child may hold
         let early: EarlyOutput = Arc::new(Mutex::new(Some(Vec::new())));
         let reader = tokio::spawn(read_output(output.into(), early.clone()));
+        if let Some(plan) = &plan {
+            // An error means that it has ended, which is told below.
+            let _ = control.send(Kind::Preload, 0, &[], &[plan.fd()]).await;
+        }
         let info = tokio::select! {
             info = ready(&control, path) => info,
             () = tokio::time::sleep(options.start_timeout) => {
@@ -163,6 +225,7 @@ impl Root {
                     child,
                     control,
                     info,
+                    preloaded: plan.map(Plan::result),
                 })
             }
             Err(StartError::Protocol(_, ControlError::Closed)) => {
@@ -259,8 +322,12 @@ mod tests {
             .expect("mode");
         let options = RootOptions {
             executable,
+            withheld: vec![],
+            clear_env: false,
             ini: vec![],
             concurrent: false,
+            booted: false,
+            preload: None,
             fronts: 1,
             start_timeout: Duration::from_secs(20),
         };
@@ -278,8 +345,12 @@ mod tests {
     async fn a_missing_executable_is_named() {
         let options = RootOptions {
             executable: "/nonexistent/howdah-php".into(),
+            withheld: vec![],
+            clear_env: false,
             ini: vec![],
             concurrent: false,
+            booted: false,
+            preload: None,
             fronts: 1,
             start_timeout: Duration::from_secs(20),
         };

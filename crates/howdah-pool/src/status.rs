@@ -1,16 +1,37 @@
 //! What a server's PHP side does at a moment, for the admin API, `howdah status` and metrics.
 
-use serde::Serialize;
+use std::sync::Arc;
+
+use serde::{Serialize, Serializer};
+
+use crate::preload::Preloaded;
 
 /// All pools.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Status {
     /// Version of PHP.
     pub php: String,
-    /// Times that the root process died and was started anew.
+    /// Times that the root process died and was restarted.
     pub root_restarts: u64,
     /// In the order of the configuration.
     pub pools: Vec<PoolStatus>,
+    /// What is preloaded, for each PHP that was to preload something.
+    #[serde(skip)]
+    pub preloads: Vec<PreloadStatus>,
+}
+
+/// What the pools of one PHP have preloaded.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PreloadStatus {
+    /// Names of the pools.
+    pub pools: Vec<String>,
+    /// The files and what became of them.
+    #[serde(flatten, serialize_with = "shared")]
+    pub preloaded: Arc<Preloaded>,
+}
+
+fn shared<S: Serializer>(preloaded: &Arc<Preloaded>, serializer: S) -> Result<S::Ok, S::Error> {
+    preloaded.as_ref().serialize(serializer)
 }
 
 /// One pool.
@@ -40,6 +61,8 @@ pub struct PoolStatus {
     pub ready: usize,
     /// Requests that one worker has at a time, at most.
     pub concurrency: usize,
+    /// Workers that have one request at a time all the same, since PHP cannot run several (`concurrency_fallback`).
+    pub sequential: usize,
     /// Workers that have a request in hand.
     pub busy: usize,
     /// Requests that wait for a worker.
@@ -52,6 +75,10 @@ pub struct PoolStatus {
     pub slots: usize,
     /// Requests that were answered 503.
     pub refused: Refused,
+    /// Requests whose clients left before a worker took them.
+    pub abandoned: Abandoned,
+    /// Requests whose code was unwound.
+    pub exits: Exits,
     /// Responses that a file took for slow clients, since the server started.
     pub spooled: u64,
     /// The processes.
@@ -69,6 +96,31 @@ pub struct Refused {
     pub wait_timeout: u64,
     /// The application did not start.
     pub not_booted: u64,
+}
+
+/// Requests whose clients left before a worker took them, since the server started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Abandoned {
+    /// They stayed in the queue.
+    pub kept: u64,
+    /// They were dropped (`drop_abandoned`).
+    pub dropped: u64,
+}
+
+/// Requests of worker mode whose code was unwound, by `exit()` for the most part, since the server started. In all
+/// cases but the first the worker took no more requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Exits {
+    /// `exit()` was called, `finally` blocks have run, and the worker went on.
+    pub kept: u64,
+    /// `exit()` was called, and the pool has `exit restart`.
+    pub restarted: u64,
+    /// A `finally` block would have kept the code from ending, so none was run.
+    pub skipped: u64,
+    /// An exception took the place of the exit, or something dropped it.
+    pub lost: u64,
+    /// A Fiber or generator with a `finally` block to come was left.
+    pub suspended: u64,
 }
 
 /// One generation of a pool.
@@ -105,6 +157,8 @@ pub struct WorkerStatus {
     pub age_ms: u64,
     /// Requests in hand.
     pub in_flight: usize,
+    /// It has one request at a time although the pool has `concurrency`.
+    pub sequential: bool,
     /// Milliseconds: the longest that one of several requests has kept the others waiting, in the last
     /// minute. 0 where the worker has one request at a time.
     pub longest_hold_ms: u64,
@@ -148,4 +202,6 @@ pub struct Counters {
     pub reloads: u64,
     /// Reloads that failed.
     pub reloads_failed: u64,
+    /// Replacements of the pool's shared memory after one of its processes had corrupted it.
+    pub segments_replaced: u64,
 }

@@ -5,8 +5,10 @@
 //! wait for sockets, pidfds, pipes and delays, and do nothing but report.
 
 mod boot;
+mod corruption;
 mod leave;
 mod limits;
+mod opcache;
 mod recycling;
 mod reload;
 mod report;
@@ -19,20 +21,24 @@ mod fake_root;
 mod tests;
 
 pub use leave::WORKERS_LEAVE;
+pub(crate) use opcache::OpcacheReply;
+pub use reload::start_time;
 
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::process::Child;
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 
 use crate::control::Link;
-use crate::ends::Ends;
 use crate::front::FrontSeed;
 use crate::handle::Handle;
+use crate::kin::{Identify, Kin};
 use crate::messages::{Event, ToFront, ToSupervisor};
 use crate::options::{PoolOptions, RootOptions};
 use crate::pool::Pool;
+use crate::preload::Preloaded;
 use crate::root::{PhpInfo, Root, StartError};
 use crate::scaling::CpuMeter;
 use crate::status::Status;
@@ -67,6 +73,8 @@ pub struct Supervisor {
     sender: mpsc::UnboundedSender<Event>,
     from_fronts: mpsc::UnboundedReceiver<ToSupervisor>,
     info: PhpInfo,
+    /// What became of the files that PHP was to be started with.
+    preloaded: Option<Arc<Preloaded>>,
     /// Another one serves meanwhile: the first boot that fails ends the start.
     beside: bool,
     stopping: bool,
@@ -76,6 +84,10 @@ pub struct Supervisor {
     boot_least: Duration,
     /// Since when another one serves in its place.
     left: Option<Instant>,
+    /// PHP code has called `opcache_reset()`.
+    resets: Arc<Notify>,
+    /// Tells processes that a zygote can have forked from others.
+    identify: Identify,
 }
 
 /// What one front thread needs of all pools, in the order of the options.
@@ -96,12 +108,14 @@ impl Supervisor {
     }
 
     /// The same while another supervisor serves, which this one is to follow: what has its names goes on
-    /// counting from `before`, and the first boot that fails is the end, whatever the options tolerate.
+    /// counting from `before`, and the first boot that fails is the end, whatever the options tolerate. So is the end
+    /// of `overtaken`.
     pub async fn start_beside(
         options: RootOptions,
         pools: Vec<PoolOptions>,
         spool: OwnedFd,
         before: &Status,
+        overtaken: impl Future<Output = ()>,
     ) -> Result<(Self, Vec<FrontSeeds>), StartError> {
         let root = Root::start(&options).await?;
         let (mut supervisor, mut seeds) = Self::prepare(root.info.clone(), options, pools, spool)?;
@@ -112,7 +126,8 @@ impl Supervisor {
             }
         }
         supervisor.beside = true;
-        supervisor.launch(root, &mut seeds).await?;
+        let launch = supervisor.launch_unless(root, &mut seeds, overtaken);
+        launch.await?;
         supervisor.beside = false;
         Ok((supervisor, seeds))
     }
@@ -131,10 +146,7 @@ impl Supervisor {
         for (index, pool_options) in pools.into_iter().enumerate() {
             let (mut pool, fronts) = Pool::new(index, pool_options, options.fronts, &to_supervisor)
                 .map_err(|error| StartError::Refused(error.to_string()))?;
-            // One that serves a single request has had its successor forked before.
-            if !pool.options.one_request() {
-                pool.ends = Ends::watch(index, &pool.name, &pool.segment, &sender);
-            }
+            pool.watch_ends(index, &sender);
             states.push(pool);
             for (seed, front) in seeds.iter_mut().zip(fronts) {
                 seed.push(front);
@@ -154,11 +166,14 @@ impl Supervisor {
             sender,
             from_fronts,
             info,
+            preloaded: None,
             beside: false,
             stopping: false,
             drain_least: reload::DRAIN_TIME,
             boot_least: reload::BOOT_TIME,
             left: None,
+            resets: Arc::default(),
+            identify: Kin::identify,
         };
         Ok((supervisor, seeds))
     }
@@ -166,6 +181,18 @@ impl Supervisor {
     /// Starts the pools and waits until they serve. `seeds` are of the front threads that have not joined:
     /// the places of workers that die meanwhile are recovered here for them.
     async fn launch(&mut self, root: Root, seeds: &mut [FrontSeeds]) -> Result<(), StartError> {
+        let never = std::future::pending();
+        self.launch_unless(root, seeds, never).await
+    }
+
+    /// The same, given up at the end of `overtaken`.
+    async fn launch_unless(
+        &mut self,
+        root: Root,
+        seeds: &mut [FrontSeeds],
+        overtaken: impl Future<Output = ()>,
+    ) -> Result<(), StartError> {
+        let mut overtaken = std::pin::pin!(overtaken);
         self.adopt_root(root).await;
         while !self.pools.iter().all(|pool| pool.up) {
             if self.root.is_none() {
@@ -183,8 +210,17 @@ impl Supervisor {
                 self.kill().await;
                 return Err(error);
             }
-            self.step().await;
-            self.recover_for(seeds).await;
+            let event = tokio::select! {
+                biased;
+                () = &mut overtaken => None,
+                event = self.event() => Some(event),
+            };
+            let Some(event) = event else {
+                self.kill().await;
+                return Err(StartError::Overtaken);
+            };
+            self.handle_event(event).await;
+            self.recover_for(seeds);
         }
         if self.pools.iter().any(Pool::is_looked_at) {
             self.later(TICK, Event::Tick);
@@ -194,14 +230,20 @@ impl Supervisor {
 
     /// Does what front threads do when a worker is gone, before they run: without it no place would ever be
     /// filled again, and a boot that fails in each worker would soon have used them all up.
-    async fn recover_for(&mut self, seeds: &mut [FrontSeeds]) {
+    fn recover_for(&mut self, seeds: &mut [FrontSeeds]) {
         for seed in seeds.iter_mut().flatten() {
             while let Ok(message) = seed.receiver.try_recv() {
-                let (ToFront::WorkerGone(worker) | ToFront::WorkerOverdue(worker)) = message else {
-                    continue; // no request has been handed out yet
+                let worker = match message {
+                    ToFront::WorkerGone(worker) | ToFront::WorkerOverdue(worker) => worker,
+                    ToFront::Segment(shm, number) => {
+                        (seed.shm, seed.segment) = (*shm, number);
+                        continue;
+                    }
+                    // No request has been handed out yet.
+                    ToFront::Check | ToFront::Room | ToFront::Ended => continue,
                 };
                 match seed.shm.recover(worker) {
-                    Ok(recovery) if recovery.vacant => self.recovered(seed.pool, worker).await,
+                    Ok(recovery) if recovery.vacant => self.recovered(seed.pool, worker),
                     Ok(_) => {} // another front thread's seed is still to come
                     Err(error) => {
                         tracing::error!(target: "howdah::pool", pool = seed.options.name, "{error}");
@@ -216,10 +258,16 @@ impl Supervisor {
         &self.info
     }
 
+    /// What became of the files that PHP was to be started with; `None`: there were none to be.
+    pub fn preloaded(&self) -> Option<Arc<Preloaded>> {
+        self.preloaded.clone()
+    }
+
     /// A remote control of this supervisor.
     pub fn handle(&self) -> Handle {
         Handle {
             events: self.sender.clone(),
+            resets: Arc::clone(&self.resets),
         }
     }
 
@@ -331,10 +379,10 @@ impl Supervisor {
 
     async fn handle_event(&mut self, event: Event) {
         match event {
-            Event::Front(message) => self.front_message(message).await,
+            Event::Front(message) => self.front_message(message),
             Event::Root(generation, message) if generation == self.root_generation => match message
             {
-                Ok(message) => self.root_message(message),
+                Ok(message) => self.root_message(message).await,
                 Err(error) => self.root_gone(&error).await,
             },
             // Of a root that has been replaced.
@@ -360,12 +408,12 @@ impl Supervisor {
                 serial,
                 state,
             } => self.state_record(pool, worker, serial, state).await,
-            Event::Ending { pool, worker } => self.worker_ending(pool, worker).await,
+            Event::Ending { pool, worker } => self.worker_ending(pool, worker),
             Event::Gone {
                 pool,
                 worker,
                 serial,
-            } => self.worker_gone(pool, worker, serial).await,
+            } => self.worker_gone(pool, worker, serial),
             Event::WorkerFailed {
                 pool,
                 generation,
@@ -376,18 +424,20 @@ impl Supervisor {
                 worker,
                 serial,
             } => self.kill_traced(pool, worker, serial),
-            Event::Fill(pool) => self.fill(pool).await,
+            Event::Fill(pool) => self.fill(pool),
             Event::Forget { pool, generation } => self.forget(pool, generation),
             Event::DrainOver { pool, generation } => self.drain_over(pool, generation),
             Event::LetGo { pool, generation } => self.let_go(pool, generation),
             Event::StartRoot => self.start_root().await,
             Event::StartPool(pool) => self.start_pool(pool).await,
-            Event::Scale(pool) => self.scale(pool).await,
-            Event::Tick => self.tick().await,
+            Event::ReplaceSegment(pool) => self.replace_segment(pool).await,
+            Event::Scale(pool) => self.scale(pool),
+            Event::Tick => self.tick(),
             Event::ReloadAsked(pool) => self.reload_asked(pool, true).await,
             Event::ReloadLong(pool) => self.reload_long(pool).await,
             Event::ReloadNext(pool) => self.reload_next(pool).await,
             Event::Reload(name, reply) => self.reload(name.as_deref(), &reply).await,
+            Event::Opcache(order, reply) => self.opcache(&order, reply).await,
             Event::Status(reply) => {
                 // Who asked may have left.
                 let _ = reply.send(self.status());
@@ -395,15 +445,37 @@ impl Supervisor {
         }
     }
 
-    async fn front_message(&mut self, message: ToSupervisor) {
+    fn front_message(&mut self, message: ToSupervisor) {
         match message {
-            ToSupervisor::Recovered { pool, worker } => self.recovered(pool, worker).await,
+            ToSupervisor::Recovered {
+                pool,
+                segment,
+                worker,
+            } => {
+                if self.pools[pool].segment_number == segment {
+                    self.recovered(pool, worker);
+                }
+            }
             ToSupervisor::Kill {
                 pool,
+                segment,
                 worker,
                 request,
                 reason,
-            } => self.kill_worker(pool, worker, request, reason),
+            } => {
+                if self.pools[pool].segment_number == segment {
+                    self.kill_worker(pool, worker, request, reason);
+                }
+            }
+            ToSupervisor::Corrupt {
+                pool,
+                segment,
+                fault,
+            } => {
+                if self.pools[pool].segment_number == segment {
+                    self.abandon_segment(pool, fault);
+                }
+            }
             ToSupervisor::Pressure { pool } => self.pressure(pool),
         }
     }

@@ -1,13 +1,16 @@
 //! Reads one process's log pipe: passes its messages to the server's log and its states to the supervisor.
 
+use std::hash::{BuildHasher, RandomState};
+use std::io::ErrorKind;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use howdah_shm::{Segment, WorkerId};
-use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
 use tokio::sync::watch;
 
+use crate::flood::{Budget, Lost};
 use crate::log_pipe::{Level, LogParser, Message, Output, StateRecord};
 use crate::tail::Tail;
 
@@ -17,16 +20,28 @@ pub(crate) struct Source {
     pub(crate) pool: Arc<str>,
     /// `None`: a zygote's.
     pub(crate) worker: Option<(WorkerId, Arc<Segment>)>,
-    /// What records of the process's state carry; `None`: it has none to tell.
-    pub(crate) state_key: Option<u64>,
+    /// What its records carry.
+    pub(crate) log_key: u64,
+    /// What its pool may have logged.
+    pub(crate) budget: Budget,
     /// 0 until the zygote, or the root, has said it; nothing is read before.
     pub(crate) pid: watch::Receiver<i32>,
     /// What it writes before it is ready.
     pub(crate) tail: Tail,
 }
 
-/// Bytes that are read at a time.
-const BUFFER_SIZE: usize = 16 << 10;
+/// Bytes that are read at a time: all that is in a pipe of the usual size, so that lines are read with what claims
+/// them.
+const BUFFER_SIZE: usize = 64 << 10;
+/// Who writes more than is logged is read no faster than this lets: it is not to take the processor from others.
+const REST: Duration = Duration::from_millis(5);
+/// What was left out is told of when nothing more comes.
+const QUIET: Duration = Duration::from_secs(1);
+
+/// What the records of a process are to carry. Keyed by the operating system's randomness: no request can know it.
+pub(crate) fn key(serial: u64) -> u64 {
+    RandomState::new().hash_one(serial).max(1)
+}
 
 /// Reads until the pipe is closed by the process and all of its children.
 pub(crate) async fn forward(
@@ -34,7 +49,7 @@ pub(crate) async fn forward(
     mut source: Source,
     mut report: impl FnMut(StateRecord),
 ) {
-    let Ok(mut pipe) = Receiver::from_owned_fd(pipe) else {
+    let Ok(pipe) = Receiver::from_owned_fd(pipe) else {
         return;
     };
     // An error: it never came to be known, and what the process wrote may say why.
@@ -44,7 +59,7 @@ pub(crate) async fn forward(
         .await
         .ok()
         .map(|pid| *pid);
-    let mut parser = LogParser::new(source.state_key);
+    let mut parser = LogParser::new(source.log_key);
     let mut buffer = Vec::with_capacity(BUFFER_SIZE);
     let mut sink = |output: Output| match output {
         Output::Message(message) => log(&source, pid, &message),
@@ -53,17 +68,41 @@ pub(crate) async fn forward(
     loop {
         // Asked before the read: what the read finds was written under this request or a later one, and
         // a worker says so itself when it moves on with bytes unread.
-        if pipe.readable().await.is_err() {
-            break;
+        let readable = tokio::time::timeout(QUIET, pipe.readable());
+        let readable = if source.budget.has_lost() {
+            readable.await
+        } else {
+            Ok(pipe.readable().await)
+        };
+        tell_lost(&source);
+        match readable {
+            Err(_) => continue,
+            Ok(Err(_)) => break,
+            Ok(Ok(())) => {}
         }
         let current = current_request(&source);
         buffer.clear();
-        match pipe.read_buf(&mut buffer).await {
-            Ok(0) | Err(_) => break,
+        match pipe.try_read_buf(&mut buffer) {
+            Ok(0) => break,
             Ok(_) => parser.feed(&buffer, current, &mut sink),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            Err(_) => break,
+        }
+        if source.budget.has_lost() {
+            tokio::time::sleep(REST).await;
         }
     }
     parser.finish(None, &mut sink);
+    tell_lost(&source);
+}
+
+fn tell_lost(source: &Source) {
+    if let Some(Lost { messages, bytes }) = source.budget.tell(Instant::now()) {
+        tracing::warn!(
+            target: "howdah::pool", pool = &*source.pool, messages, bytes,
+            "dropped log messages of PHP code: the pool writes more than 4 MiB a second"
+        );
+    }
 }
 
 fn current_request(source: &Source) -> Option<u64> {
@@ -73,13 +112,18 @@ fn current_request(source: &Source) -> Option<u64> {
 
 fn log(source: &Source, pid: Option<i32>, message: &Message) {
     source.tail.push(&message.text);
+    if !source.budget.take(message.text.len(), Instant::now()) {
+        return;
+    }
     let (pool, text) = (&*source.pool, &*message.text);
     let worker = source.worker.as_ref().map(|(worker, _)| worker.0);
     let request_id = message.request_id.map(|id| format!("{id:016x}"));
     let request_id = request_id.as_deref();
+    // PHP's own messages have no such field, so that nothing an application prints passes for one.
+    let stream = (!message.logged).then_some("output");
     macro_rules! at {
         ($level:ident) => {
-            tracing::$level!(target: "howdah::php", pool, worker, pid, request_id, "{text}")
+            tracing::$level!(target: "howdah::php", pool, worker, pid, request_id, stream, "{text}")
         };
     }
     match message.level {

@@ -2,13 +2,32 @@
 
 use crate::slot::WorkerId;
 
-/// What a worker wrote makes no sense: kill it and wait for its death.
+/// A worker wrote an invalid value: kill it and wait for its exit, or all workers if the whole segment is
+/// corrupt ([`Fault::corrupts_segment`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 #[allow(missing_docs)] // the messages say it
 pub enum Fault {
     #[error("the request ring is overwritten (head {head}, tail {tail})")]
     Ring { head: u64, tail: u64 },
+    #[error("the header of the segment is overwritten")]
+    Header,
+    #[error("the cell of the request ring for position {0} is overwritten")]
+    Cell(u64),
+    #[error("the state of slot {slot} is overwritten ({state:#x})")]
+    State { slot: u16, state: u64 },
+    #[error("the request in slot {0} is overwritten")]
+    Request(u16),
+    #[error("the queued request in slot {0} was skipped")]
+    Skipped(u16),
+    #[error("slot {slot} is claimed by worker {worker}, which does not have its request")]
+    NotHeld { slot: u16, worker: u16 },
+    #[error("a completion of worker {0} is overwritten")]
+    CompletionLost(u16),
+    #[error("place {0} is parked and has no worker")]
+    Parked(u16),
+    #[error("the count of consumed bytes of slot {0} is overwritten")]
+    Consumed(u16),
     #[error("a completion names slot {0}, which does not exist")]
     CompletionSlot(u16),
     #[error("a completion names slot {0}, which is not queued")]
@@ -35,6 +54,26 @@ pub enum Fault {
     Update,
     #[error("the request was completed without an end frame")]
     NoEnd,
+}
+
+impl Fault {
+    /// Whether the fault is not confined to the requests of one worker: the pool needs a new segment.
+    pub const fn corrupts_segment(&self) -> bool {
+        matches!(
+            self,
+            Self::Ring { .. }
+                | Self::Header
+                | Self::Cell(_)
+                | Self::State { .. }
+                | Self::Request(_)
+                | Self::Skipped(_)
+                | Self::NotHeld { .. }
+                | Self::CompletionLost(_)
+                | Self::CompletionOwner(_)
+                | Self::Parked(_)
+                | Self::Consumed(_)
+        )
+    }
 }
 
 /// The slot is not in the state that a call needs: a mistake of the caller.
@@ -68,7 +107,7 @@ pub enum FillError {
 pub enum QueueError {
     #[error(transparent)]
     Slot(#[from] SlotError),
-    /// The pool's segment cannot be used any more: start the pool anew.
+    /// The pool's segment cannot be used any more: it needs a new one.
     #[error(transparent)]
     Fault(#[from] Fault),
 }

@@ -1,7 +1,10 @@
 //! Response frames as the front hands them on, and the checks of their payloads.
 
 use crate::errors::Fault;
-use crate::layout::{END_SIZE, EXIT_FATAL, EXIT_NORMAL};
+use crate::layout::{
+    END_SIZE, EXIT_FATAL, EXIT_KEPT, EXIT_LOST, EXIT_NORMAL, EXIT_RESTARTED, EXIT_SKIPPED,
+    EXIT_SUSPENDED,
+};
 use crate::update::Part;
 use bytes::Bytes;
 
@@ -48,13 +51,53 @@ pub struct End {
     pub cpu_us: u64,
 }
 
-/// How a script ended.
+/// How a script ended. The response is complete in all cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// It ran to its end or called `exit()`.
+    /// It ran to its end or, in classic mode, called `exit()`.
     Normal,
-    /// A fatal error was reported. The response is complete all the same.
+    /// A fatal error was reported.
     Fatal,
+    /// Worker mode: it called `exit()`, and its `finally` blocks have run.
+    Kept,
+    /// It called `exit()` where that is to end the worker.
+    Restarted,
+    /// It was unwound without its `finally` blocks, so the worker takes no more requests.
+    Skipped,
+    /// It was to be unwound, and an exception took the place of that. The worker takes no more requests.
+    Lost,
+    /// It left a Fiber or generator that has a `finally` block to come. The worker takes no more requests.
+    Suspended,
+}
+
+impl Exit {
+    /// The number of a C process, if it is one.
+    fn from_wire(number: u32) -> Option<Self> {
+        Some(match number {
+            EXIT_NORMAL => Self::Normal,
+            EXIT_FATAL => Self::Fatal,
+            EXIT_KEPT => Self::Kept,
+            EXIT_RESTARTED => Self::Restarted,
+            EXIT_SKIPPED => Self::Skipped,
+            EXIT_LOST => Self::Lost,
+            EXIT_SUSPENDED => Self::Suspended,
+            _ => return None,
+        })
+    }
+
+    /// Its number in an END frame, which the front only reads.
+    #[cfg(any(test, loom, feature = "fake-worker"))]
+    pub(crate) fn to_wire(self) -> u32 {
+        match self {
+            Self::Normal => EXIT_NORMAL,
+            Self::Fatal => EXIT_FATAL,
+            Self::Kept => EXIT_KEPT,
+            Self::Restarted => EXIT_RESTARTED,
+            Self::Skipped => EXIT_SKIPPED,
+            Self::Lost => EXIT_LOST,
+            Self::Suspended => EXIT_SUSPENDED,
+        }
+    }
 }
 
 /// The headers of a [`Head`], as pieces of one buffer: no copy is made.
@@ -153,13 +196,8 @@ impl End {
             ])
         };
         let u64_at = |at: usize| u64::from(u32_at(at)) | u64::from(u32_at(at + 4)) << 32;
-        let exit = match u32_at(0) {
-            EXIT_NORMAL => Exit::Normal,
-            EXIT_FATAL => Exit::Fatal,
-            _ => return Err(Fault::End),
-        };
         Ok(Self {
-            exit,
+            exit: Exit::from_wire(u32_at(0)).ok_or(Fault::End)?,
             exit_status: u32_at(4),
             memory_peak: u64_at(8),
             cpu_us: u64_at(16),

@@ -1,6 +1,7 @@
 //! The front's side: one [`Front`] per pool and front thread.
 
 mod completion;
+mod consistency;
 mod patience;
 mod queue;
 mod recovery;
@@ -57,6 +58,10 @@ pub struct Front {
     /// For what is read of responses.
     pub(crate) buffers: Buffers,
     patience: Patience,
+    /// When all workers were last woken at once.
+    woken_all_ns: u64,
+    /// The worker whose completion ring is checked next.
+    next_ring: usize,
     /// `Send`, but not `Sync`.
     one_thread: PhantomData<Cell<()>>,
 }
@@ -77,6 +82,8 @@ impl Front {
             cursor: 0,
             buffers: Buffers::default(),
             patience: Patience::new(),
+            woken_all_ns: 0,
+            next_ring: 0,
             one_thread: PhantomData,
         }
     }
@@ -187,10 +194,14 @@ impl Front {
         slot.worker.served_ns.store(0, Ordering::Relaxed);
     }
 
-    /// Tells the worker that the client is gone. The request goes on to its end or is ended by PHP;
-    /// `Event::Done` comes either way. Does nothing harmful while the slot is still queued, but
-    /// [`Front::cancel`] is the better call then.
+    /// Tells the worker that the client is gone, also the one that will have the request. It goes on to its end
+    /// or is ended by PHP; `Event::Done` comes either way.
     pub fn abort(&mut self, slot: SlotId) -> Result<(), SlotError> {
+        if self.record(slot)?.phase == Phase::Filled {
+            let words = self.segment.memory.slot(self.index, slot.index);
+            words.front.aborted.store(ABORTED_CLIENT, Ordering::Relaxed);
+            return Ok(());
+        }
         self.give_up(slot, ABORTED_CLIENT)
     }
 

@@ -1,13 +1,14 @@
 //! The layout of the segment: the mirror of `worker/include/howdah_shm.h`, number by number.
 //!
-//! `tests/layout.rs` compiles the header and compares every size, offset and constant.
+//! `tests/layout.rs` compiles the header and compares every size, offset and constant. It fails for a name of the
+//! header that it does not compare.
 
 use std::mem::size_of;
 
 /// `magic` of the header, "HWDAHSHM" in memory order.
 pub const MAGIC: u64 = 0x4d48_5348_4144_5748;
 /// Version of the contract. A segment of another version is refused by the worker.
-pub const VERSION: u32 = 9;
+pub const VERSION: u32 = 10;
 
 /// Front threads that one segment can serve.
 pub const FRONTS_MAX: u32 = 16;
@@ -95,6 +96,16 @@ pub const UPDATE_RETRY: u32 = 2;
 pub const EXIT_NORMAL: u32 = 0;
 /// `exit` of END: a fatal error was reported; the response is complete all the same.
 pub const EXIT_FATAL: u32 = 1;
+/// `exit` of END: `exit()` was called, and `finally` blocks have run; the worker goes on.
+pub const EXIT_KEPT: u32 = 2;
+/// `exit` of END: `exit()` was called where that is to end the worker. From here on it takes no more requests.
+pub const EXIT_RESTARTED: u32 = 3;
+/// `exit` of END: code was unwound without its `finally` blocks.
+pub const EXIT_SKIPPED: u32 = 4;
+/// `exit` of END: code was to be unwound, and an exception took the place of that.
+pub const EXIT_LOST: u32 = 5;
+/// `exit` of END: a Fiber or generator is left that has a `finally` block to come.
+pub const EXIT_SUSPENDED: u32 = 6;
 
 /// Size of the header of a front thread's request ring; its cells follow.
 pub const FRONT_RING_SIZE: usize = 128;
@@ -121,13 +132,55 @@ pub const POOL_FLAG_SHARE_STATICS: u32 = 16;
 pub const POOL_FLAG_USER: u32 = 32;
 /// Programs that the processes start gain no rights.
 pub const POOL_FLAG_NO_NEW_PRIVS: u32 = 64;
+/// The processes record the files that they run.
+pub const POOL_FLAG_RECORD: u32 = 128;
+/// The processes are dumpable: others of their user can access their memory.
+pub const POOL_FLAG_DUMPABLE: u32 = 256;
+/// Flag of a concurrent pool: one request at a time where PHP cannot run several.
+pub const POOL_FLAG_CONCURRENCY_FALLBACK: u32 = 512;
+/// Bytes of a record of files, its header included (`struct howdah_record`).
+pub const RECORD_SIZE: usize = 4 << 20;
+/// Bytes of its header.
+pub const RECORD_HEADER_SIZE: usize = 8;
+/// Of an entry's word: an autoloader included the file; the rest is the size of its path.
+pub const RECORD_AUTOLOADED: u32 = 1 << 31;
+/// Bytes in front of the verdicts of files to preload (`struct howdah_preload`).
+pub const PRELOAD_SIZE: usize = 296;
+/// Mode of preloading: files that declare classes and do nothing else.
+pub const PRELOAD_AUTO: u32 = 1;
+/// Mode of preloading: all files that can be compiled.
+pub const PRELOAD_ALL: u32 = 2;
+/// Verdict of preloading: the file is preloaded.
+pub const VERDICT_LOADED: u8 = 1;
+/// Verdict of preloading: the file cannot be read.
+pub const VERDICT_MISSING: u8 = 2;
+/// Verdict of preloading: the file has a syntax error.
+pub const VERDICT_SYNTAX: u8 = 3;
+/// Verdict of preloading: the file declares nothing.
+pub const VERDICT_NO_CLASS: u8 = 4;
+/// Verdict of preloading: the file declares a function.
+pub const VERDICT_FUNCTION: u8 = 5;
+/// Verdict of preloading: the file declares a constant.
+pub const VERDICT_CONSTANT: u8 = 6;
+/// Verdict of preloading: the file declares something under a condition.
+pub const VERDICT_CONDITION: u8 = 7;
+/// Verdict of preloading: the file does more than declare classes.
+pub const VERDICT_CODE: u8 = 8;
+/// Verdict of preloading: another file, or PHP, declares the same.
+pub const VERDICT_DUPLICATE: u8 = 9;
+/// Verdict of preloading: PHP reports something when it compiles the file.
+pub const VERDICT_DIAGNOSTIC: u8 = 10;
+/// Verdict of preloading: the file cannot be compiled.
+pub const VERDICT_FAILED: u8 = 11;
+/// Verdict of preloading: what its class extends, implements or uses is not preloaded.
+pub const VERDICT_UNLINKED: u8 = 12;
 /// Requests that a worker of a concurrent pool can run at a time.
 pub const CONCURRENCY_MAX: u32 = SLOTS_MAX;
-/// Places of a concurrent pool: the eventfd of each travels in the POOL message, with four other descriptors
+/// Places of a concurrent pool: the eventfd of each travels in the POOL message, with five other descriptors
 /// and one for each front thread, and a message carries 253 at most.
 pub const CONCURRENT_PLACES_MAX: u32 = 224;
 /// Size of the numbers in front of a POOL message's strings (`struct howdah_pool_options`).
-pub const POOL_OPTIONS_SIZE: usize = 60;
+pub const POOL_OPTIONS_SIZE: usize = 80;
 /// Bytes of `struct howdah_identity`.
 pub const IDENTITY_SIZE: usize = 20;
 /// Size of the numbers in front of a SPAWN message's indices (`struct howdah_spawn`).
@@ -142,16 +195,88 @@ pub const BOOTED_UNFIT: i32 = 2;
 pub const EXIT_STATUS_BOOT: i32 = 71;
 /// Exit status of a worker whose request has used up its processor time.
 pub const EXIT_STATUS_CPU: i32 = 72;
+/// Exit status of a worker that made no progress for `hang_timeout`.
+pub const EXIT_STATUS_HUNG: i32 = 73;
 /// A worker that gets SIGRTMIN + this logs the backtrace of its request.
 pub const SIGNAL_BACKTRACE: i32 = 5;
+/// All flags of a pool. A zygote refuses a pool with others.
+pub const POOL_FLAG_ALL: u32 = 0x3ff;
+/// `keep` of a pool: requests may change ini settings for later ones.
+pub const KEEP_INI: u32 = 0x1;
+/// Also error and exception handlers, autoloaders, stream wrappers and filters.
+pub const KEEP_HANDLERS: u32 = 0x2;
+/// Also `setlocale()`.
+pub const KEEP_LOCALE: u32 = 0x4;
+/// Also `date_default_timezone_set()`.
+pub const KEEP_TIMEZONE: u32 = 0x8;
+/// Also `chdir()`.
+pub const KEEP_CWD: u32 = 0x10;
+/// Also `umask()`.
+pub const KEEP_UMASK: u32 = 0x20;
+/// Also `putenv()` and `$_ENV`.
+pub const KEEP_ENV: u32 = 0x40;
+/// Also `mb_internal_encoding()` and similar settings.
+pub const KEEP_MBSTRING: u32 = 0x80;
+/// Also `libxml_use_internal_errors()`.
+pub const KEEP_LIBXML: u32 = 0x100;
+/// Also the state of `mt_rand()` and similar generators.
+pub const KEEP_RANDOM: u32 = 0x200;
+/// Also `session_name()`, `session_set_cookie_params()` and all of `session.*`.
+pub const KEEP_SESSION: u32 = 0x400;
 /// All bits of state that requests may change for later ones.
-pub const KEEP_ALL: u32 = 0x3ff;
+pub const KEEP_ALL: u32 = 0x7ff;
+/// `connections` of a pool: a worker whose connection was closed between requests is replaced.
+pub const CONNECTIONS_REPLACE: u32 = 0;
+/// `connections` of a pool: the connection is opened again where that is safe; otherwise the worker is replaced.
+pub const CONNECTIONS_REVIVE: u32 = 1;
+/// `connections` of a pool: connections are not checked.
+pub const CONNECTIONS_IGNORE: u32 = 2;
+/// In an OPCACHE message: compare scripts with their files.
+pub const OPCACHE_SCRIPTS: u32 = 1;
+/// And have those that differ compiled at their next use.
+pub const OPCACHE_INVALIDATE: u32 = 2;
+/// And say the paths of those whose files are there.
+pub const OPCACHE_PATHS: u32 = 4;
+/// Compile the files whose paths come.
+pub const OPCACHE_COMPILE: u32 = 8;
+/// In the child of another user, who is named.
+pub const OPCACHE_USER: u32 = 16;
+/// All bits of an OPCACHE message. The root refuses an order with others.
+pub const OPCACHE_ALL: u32 = 0x1f;
+/// Size of the numbers in front of an OPCACHE message's user (`struct howdah_opcache_order`).
+pub const OPCACHE_ORDER_SIZE: usize = 16;
+/// Control message, front to root: start a zygote of a pool.
+pub const CONTROL_POOL: u32 = 1;
+/// Control message, root to front: PHP is up.
+pub const CONTROL_READY: u32 = 2;
+/// Control message, root to front: the pool's zygote runs.
+pub const CONTROL_POOL_STARTED: u32 = 3;
+/// Control message, root to front: the pool's zygote exited.
+pub const CONTROL_POOL_EXITED: u32 = 4;
+/// Control message, front to pool: fork a worker.
+pub const CONTROL_SPAWN: u32 = 5;
+/// Control message, pool to front: the worker runs.
+pub const CONTROL_SPAWNED: u32 = 6;
+/// Control message, pool to front: the worker exited.
+pub const CONTROL_EXITED: u32 = 7;
+/// Control message, either zygote to front: a request of the front failed.
+pub const CONTROL_FAILED: u32 = 8;
+/// Control message, pool to front: the zygote takes SPAWN from now on, or cannot.
+pub const CONTROL_BOOTED: u32 = 9;
+/// Control message, front to root: inspect or change OPcache.
+pub const CONTROL_OPCACHE: u32 = 10;
+/// Control message, front to root: the files to preload, the first message.
+pub const CONTROL_PRELOAD: u32 = 11;
+/// Control message, front to either zygote: kill a child whose pidfd did not arrive.
+pub const CONTROL_KILL: u32 = 12;
 /// Largest data part of a control message.
 pub const CONTROL_SIZE_MAX: usize = 32768;
 /// Size of a control message's header.
 pub const CONTROL_HEADER_SIZE: usize = 24;
+/// First byte of a log record.
+pub const LOG_MARK: u8 = 0x1e;
 /// Size of the header of a log record.
-pub const LOG_HEADER_SIZE: usize = 26;
+pub const LOG_HEADER_SIZE: usize = 42;
 /// Largest message of a log record; a longer one comes as several.
 pub const LOG_MESSAGE_MAX: usize = 65536;
 
@@ -182,6 +307,16 @@ const _: () = assert!(size_of::<Header>() == 104);
 /// `slot.state`: position, worker and kind in one word, so that one CAS is the claim.
 pub const fn state(position: u64, worker: u16, kind: u64) -> u64 {
     (position << 16) | ((worker as u64 & 0xfff) << 4) | kind
+}
+
+/// The position in a state word.
+pub const fn state_position(state: u64) -> u64 {
+    state >> 16
+}
+
+/// The kind of a state word.
+pub const fn state_kind(state: u64) -> u64 {
+    state & 0xf
 }
 
 /// The worker named by a state word.
@@ -244,6 +379,7 @@ pub(crate) mod words {
         pub(crate) started_ns: AtomicU64,
         pub(crate) hog_ns: AtomicU64,
         pub(crate) in_flight: AtomicU32,
+        pub(crate) sequential: AtomicU32,
         pub(crate) looked_ns: AtomicU64,
     }
 
@@ -315,6 +451,7 @@ pub(crate) mod words {
             assert!(offset_of!(WorkerOwn, started_ns) == 24);
             assert!(offset_of!(WorkerOwn, hog_ns) == 32);
             assert!(offset_of!(WorkerOwn, in_flight) == 40);
+            assert!(offset_of!(WorkerOwn, sequential) == 44);
             assert!(offset_of!(WorkerOwn, looked_ns) == 48);
             assert!(size_of::<Slot>() == crate::layout::SLOT_SIZE);
             assert!(offset_of!(SlotRequest, request_id) == 8);
@@ -359,6 +496,10 @@ pub(crate) mod words {
             ),
             ("howdah_worker.hog_ns", offset_of!(Worker, own.hog_ns)),
             ("howdah_worker.in_flight", offset_of!(Worker, own.in_flight)),
+            (
+                "howdah_worker.sequential",
+                offset_of!(Worker, own.sequential),
+            ),
             ("howdah_worker.looked_ns", offset_of!(Worker, own.looked_ns)),
             ("howdah_worker.life", offset_of!(Worker, life)),
             ("howdah_slot.state", offset_of!(Slot, request.state)),

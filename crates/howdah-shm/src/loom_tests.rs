@@ -74,6 +74,30 @@ fn mutant_push_without_barrier_is_caught() {
     assert!(catches(Mutant::PushWithoutBarrier, push_and_park));
 }
 
+/// A check at any step of a worker finds the segment consistent. Two checks: the third may rely on the time
+/// between them, after which the writes of a worker are visible, and a model has no time.
+#[test]
+fn a_check_finds_no_fault_while_a_worker_serves() {
+    model(2, || {
+        let (_segment, mut front, mut workers) = pool(1, 2);
+        let mut worker = workers.remove(0);
+        let thread = thread::spawn(move || {
+            for _ in 0..2 {
+                let claim = worker.get().unwrap();
+                finish(&mut worker, claim);
+            }
+        });
+        push(&mut front, 1);
+        push(&mut front, 2);
+        for second in 2..4 {
+            assert_eq!(front.check(second * 1_000_000_000), Ok(()));
+        }
+        thread.join().unwrap();
+        while front.poll().is_some() {}
+        assert_eq!(front.check(4_000_000_000), Ok(()));
+    });
+}
+
 /// A front thread that leaves all it can to workers that are awake, without looking again.
 fn patient(workers: u32, slots: u32) -> (Arc<Segment>, Front, Vec<Worker>) {
     let (segment, mut front, workers) = pool(workers, slots);

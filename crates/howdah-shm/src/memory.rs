@@ -60,6 +60,33 @@ impl Memory {
         &self.geometry
     }
 
+    /// Whether the header is as it was written. Offsets are not taken from it, but a process that maps
+    /// the segment takes its own from there.
+    pub(crate) fn has_header(&self) -> bool {
+        // SAFETY: within the mapping and aligned, and any bytes are a valid `Header`. Volatile, since a
+        // worker may write it.
+        let found = unsafe { self.base.cast::<Header>().as_ptr().read_volatile() };
+        found == self.header
+    }
+
+    /// Overwrites 8 bytes anywhere, as a broken worker does.
+    #[cfg(any(test, feature = "fake-worker"))]
+    pub(crate) fn scribble(&self, offset: u64, word: u64) {
+        assert!(offset.is_multiple_of(8) && offset + 8 <= self.header.segment_size);
+        // SAFETY: in bounds and aligned, as was just checked.
+        let words: &AtomicU64 = unsafe { self.words(offset) };
+        words.store(word, std::sync::atomic::Ordering::SeqCst);
+    }
+
+    /// 8 bytes anywhere.
+    #[cfg(test)]
+    pub(crate) fn word(&self, offset: u64) -> u64 {
+        assert!(offset.is_multiple_of(8) && offset + 8 <= self.header.segment_size);
+        // SAFETY: in bounds and aligned, as was just checked.
+        let words: &AtomicU64 = unsafe { self.words(offset) };
+        words.load(std::sync::atomic::Ordering::SeqCst)
+    }
+
     /// A reference to words at `offset`.
     ///
     /// # Safety

@@ -104,15 +104,40 @@ impl Segment {
             sleep,
             places: Places::new(&geometry),
         });
+        #[cfg(all(any(test, feature = "fake-worker"), not(any(loom, miri))))]
+        made::note(&segment);
         let fronts = (0..geometry.fronts() as u16)
             .map(|front| Front::new(Arc::clone(&segment), front))
             .collect();
         Ok((segment, fronts))
     }
 
+    /// The segment of a file that was handed on, for workers that are threads of a test. `None`: it is
+    /// another's, or gone.
+    #[cfg(all(any(test, feature = "fake-worker"), not(any(loom, miri))))]
+    pub fn of_file(file: BorrowedFd<'_>) -> Option<Arc<Self>> {
+        let inode = |file: BorrowedFd<'_>| Some(rustix::fs::fstat(file).ok()?.st_ino);
+        let wanted = inode(file)?;
+        let segments = made::SEGMENTS.lock().ok()?;
+        let mut segments = segments.iter().filter_map(std::sync::Weak::upgrade);
+        segments.find(|segment| inode(segment.fd()) == Some(wanted))
+    }
+
+    /// Overwrites 8 bytes at a multiple of 8, as a broken worker may do. For tests.
+    #[cfg(all(any(test, feature = "fake-worker"), not(loom)))]
+    pub fn scribble(&self, at: u64, word: u64) {
+        self.memory.scribble(at, word);
+    }
+
     /// The numbers that the segment was made from.
     pub const fn geometry(&self) -> &Geometry {
         self.memory.geometry()
+    }
+
+    /// Whether a process that maps the segment now finds what [`Segment::create`] wrote.
+    #[cfg(not(loom))]
+    pub fn is_mappable(&self) -> bool {
+        self.memory.has_header()
     }
 
     /// The file, to be handed to the pool's zygote.
@@ -171,6 +196,7 @@ impl Segment {
         words.own.hog_ns.store(0, Ordering::Relaxed);
         words.own.in_flight.store(0, Ordering::Relaxed);
         words.own.looked_ns.store(0, Ordering::Relaxed);
+        words.own.sequential.store(0, Ordering::Relaxed);
         words.life.0.store(0, Ordering::Relaxed);
         Ok(indices)
     }
@@ -219,6 +245,22 @@ impl Segment {
     pub fn is_held(&self, hold: Hold) -> bool {
         let slot = self.memory.slot(hold.front, hold.slot);
         slot.request.state.load(Ordering::Acquire) == hold.state
+    }
+}
+
+/// The segments of a test.
+#[cfg(all(any(test, feature = "fake-worker"), not(any(loom, miri))))]
+mod made {
+    use super::Segment;
+    use std::sync::{Arc, Mutex, Weak};
+
+    pub(super) static SEGMENTS: Mutex<Vec<Weak<Segment>>> = Mutex::new(Vec::new());
+
+    pub(super) fn note(segment: &Arc<Segment>) {
+        if let Ok(mut segments) = SEGMENTS.lock() {
+            segments.retain(|segment| segment.strong_count() > 0);
+            segments.push(Arc::downgrade(segment));
+        }
     }
 }
 

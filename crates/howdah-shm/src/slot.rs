@@ -111,10 +111,36 @@ pub(crate) struct Record {
     pub(crate) body_size: u64,
     pub(crate) flags: u32,
     pub(crate) progress: Progress,
+    pub(crate) sighting: Sighting,
+}
+
+/// What earlier checks of a pushed slot have found.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sighting {
+    /// The position that it is about.
+    pub(crate) position: u64,
+    /// The worker that has claimed the slot. No other can at this position.
+    pub(crate) owner: Option<WorkerId>,
+    /// It was queued at the last check.
+    pub(crate) queued: bool,
+    pub(crate) doubt: Doubt,
+    /// The value of `consumed` that the owner was last woken for.
+    pub(crate) nudged: u64,
+}
+
+/// Whether the owner of a slot has its request in hand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Doubt {
+    #[default]
+    None,
+    /// Since this time (nanoseconds of `CLOCK_MONOTONIC`) it has not opened the request, or not completed it.
+    Since(u64),
+    /// And it has done something else since.
+    MovedOn,
 }
 
 impl Record {
-    pub(crate) const fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             phase: Phase::Free,
             generation: 0,
@@ -125,6 +151,7 @@ impl Record {
             body_size: 0,
             flags: 0,
             progress: Progress::new(),
+            sighting: Sighting::default(),
         }
     }
 }

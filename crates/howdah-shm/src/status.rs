@@ -47,6 +47,8 @@ pub struct WorkerStatus {
     pub request_id: Option<NonZeroU64>,
     /// Requests in hand: 0 or 1, unless the pool is concurrent.
     pub in_flight: u32,
+    /// It runs one request at a time although its pool is concurrent.
+    pub sequential: bool,
     /// Requests served by this process.
     pub requests: u64,
     /// Bytes of PHP's allocator at the end of the last request.
@@ -71,6 +73,7 @@ impl WorkerStatus {
         Self {
             request_id: NonZeroU64::new(own.request_id.load(Ordering::Relaxed)),
             in_flight: own.in_flight.load(Ordering::Relaxed),
+            sequential: own.sequential.load(Ordering::Relaxed) != 0,
             requests: own.requests.load(Ordering::Relaxed),
             memory: own.memory.load(Ordering::Relaxed),
             started_ns: own.started_ns.load(Ordering::Relaxed),
@@ -97,6 +100,12 @@ impl Front {
     /// One slot. `None` if it was released.
     pub fn slot(&self, slot: SlotId) -> Option<SlotStatus> {
         self.record(slot).is_ok().then(|| self.status(slot))
+    }
+
+    /// The request that a worker ran last; none: it ran no code of any. A dead worker says it until all front threads
+    /// have recovered what it held.
+    pub fn running(&self, worker: WorkerId) -> Option<NonZeroU64> {
+        self.segment.worker(worker)?.request_id
     }
 
     /// `CLOCK_MONOTONIC` in nanoseconds when a worker claimed the request of a slot that is pushed, done or

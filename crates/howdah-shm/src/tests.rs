@@ -10,6 +10,9 @@ mod recovery;
 // Miri has no poll(2).
 #[cfg(not(miri))]
 mod responses;
+// Miri has no eventfd that a worker of a concurrent pool is woken by, and would take an hour.
+#[cfg(not(miri))]
+mod scribbles;
 
 use crate::layout::words;
 use crate::slot::{Body, SlotId, WorkerId};

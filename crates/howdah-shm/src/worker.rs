@@ -5,11 +5,13 @@ mod concurrent;
 mod response;
 
 pub use concurrent::Next;
+#[cfg(test)]
+pub(crate) use response::Aside;
 pub use response::ResponseWriter;
 
 use crate::layout::{
     DONE, POSITION_MASK, PROGRESS, SLOT_OWNED, SLOT_QUEUED, STARTED_EFFECTS, STARTED_TOO_LONG,
-    align8, completion_cell, state,
+    align8, completion_cell, state, state_kind, state_position,
 };
 use crate::memory::Area;
 use crate::segment::{Segment, WriteIndices};
@@ -49,6 +51,10 @@ pub struct Claim {
     front: u16,
     slot: u16,
 }
+
+/// The words of a request say what the front never writes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scribbled;
 
 #[cfg(all(test, loom))]
 impl Claim {
@@ -126,16 +132,24 @@ impl Worker {
     }
 
     /// Claims a request if there is one.
+    ///
+    /// # Panics
+    /// If somebody has scribbled over it, where a real worker ends itself.
     pub fn search(&mut self) -> Option<Claim> {
+        self.try_search().expect("a sound request")
+    }
+
+    /// The same. An error: the request that was claimed cannot be one.
+    pub(crate) fn try_search(&mut self) -> Result<Option<Claim>, Scribbled> {
         let fronts = self.write.len();
         for step in 0..fronts {
             let front = (self.rotate + step) % fronts;
             if let Some((slot, position)) = self.claim(front as u16) {
                 self.rotate = front + 1;
-                return Some(self.open(front as u16, slot, position));
+                return self.open(front as u16, slot, position).map(Some);
             }
         }
-        None
+        Ok(None)
     }
 
     /// C1 to C5.
@@ -145,27 +159,33 @@ impl Worker {
         loop {
             let head = head_word.load(Ordering::SeqCst);
             let cell = memory.cell(front, head).load(Ordering::SeqCst);
-            if cell >> 16 != ((head + 1) & POSITION_MASK) {
+            if cell >> 16 != (head.wrapping_add(1) & POSITION_MASK) {
                 if head_word.load(Ordering::SeqCst) == head {
                     return None;
                 }
                 continue;
             }
             let slot = cell as u16;
+            if u32::from(slot) >= memory.geometry().slots() {
+                let next = head.wrapping_add(1);
+                let _ = head_word.compare_exchange(head, next, Ordering::SeqCst, Ordering::Relaxed);
+                continue;
+            }
             let word = &memory.slot(front, slot).request.state;
             let mut queued = state(head, 0, SLOT_QUEUED);
             let found = word.load(Ordering::Relaxed);
-            if mutant!(ClaimIgnoresPosition) && found & 0xf == SLOT_QUEUED {
+            if mutant!(ClaimIgnoresPosition) && state_kind(found) == SLOT_QUEUED {
                 queued = found;
             }
-            let position = queued >> 16;
+            let position = state_position(queued);
             let owned = state(position, self.id.0, SLOT_OWNED);
             let won = found == queued
                 && word
                     .compare_exchange(queued, owned, Ordering::AcqRel, Ordering::Relaxed)
                     .is_ok();
             // Won or lost: whoever is here moves the head on. Lost: somebody else has moved it.
-            let _ = head_word.compare_exchange(head, head + 1, Ordering::SeqCst, Ordering::Relaxed);
+            let next = head.wrapping_add(1);
+            let _ = head_word.compare_exchange(head, next, Ordering::SeqCst, Ordering::Relaxed);
             if won {
                 return Some((slot, position));
             }
@@ -173,13 +193,13 @@ impl Worker {
     }
 
     /// Whether there is something to look at in any ring. A stale cell counts: the search passes it.
-    fn peek(&self) -> bool {
+    pub(crate) fn peek(&self) -> bool {
         (0..self.write.len() as u16).any(|front| {
             let head_word = &self.segment.memory.ring(front).head.0;
             loop {
                 let head = head_word.load(Ordering::SeqCst);
                 let cell = self.segment.memory.cell(front, head).load(Ordering::SeqCst);
-                if cell >> 16 == ((head + 1) & POSITION_MASK) {
+                if cell >> 16 == (head.wrapping_add(1) & POSITION_MASK) {
                     return true;
                 }
                 if head_word.load(Ordering::SeqCst) == head {
@@ -210,13 +230,22 @@ impl Worker {
         }
     }
 
-    fn open(&self, front: u16, slot: u16, position: u64) -> Claim {
+    fn open(&self, front: u16, slot: u16, position: u64) -> Result<Claim, Scribbled> {
         let memory = &self.segment.memory;
         let words = memory.slot(front, slot);
         let request_id = words.request.request_id.load(Ordering::Relaxed);
         let vars_size = words.request.vars_size.load(Ordering::Relaxed);
         let body_kind = words.request.body_kind.load(Ordering::Relaxed);
         let body_size = words.request.body_size.load(Ordering::Relaxed);
+        let room = u64::from(memory.geometry().request_size());
+        let inline_max = room.saturating_sub(align8(u64::from(vars_size)));
+        if request_id == 0
+            || u64::from(vars_size) > room
+            || body_kind > crate::layout::BODY_FILE
+            || (body_kind == crate::layout::BODY_INLINE && body_size > inline_max)
+        {
+            return Err(Scribbled);
+        }
         let copy = |at: u64, size: u64| {
             let mut bytes = BytesMut::new();
             memory.copy_out(Area::Request { front, slot }, at, size as usize, &mut bytes);
@@ -232,7 +261,7 @@ impl Worker {
         let own = &memory.worker(self.id.0).own;
         own.request_id.store(request_id, Ordering::Relaxed);
         own.in_flight.fetch_add(1, Ordering::Relaxed);
-        Claim {
+        Ok(Claim {
             request_id,
             vars: copy(0, u64::from(vars_size)),
             body_kind,
@@ -242,7 +271,7 @@ impl Worker {
             position,
             front,
             slot,
-        }
+        })
     }
 
     /// Publishes a completion cell and wakes the front thread if it sleeps (D1 to D4).
@@ -278,10 +307,28 @@ impl Worker {
         words.started.store(STARTED_EFFECTS, Ordering::Release);
     }
 
+    /// Of several requests this one runs; `None`: all of them wait.
+    pub fn runs(&self, claim: Option<&Claim>) {
+        let own = &self.segment.memory.worker(self.id.0).own;
+        let id = claim.map_or(0, |claim| claim.request_id);
+        own.request_id.store(id, Ordering::Relaxed);
+    }
+
     /// The worker is about to end itself, since the request is over its processor time.
     pub fn too_long(&self, claim: &Claim) {
         let words = &self.segment.memory.slot(claim.front, claim.slot).worker;
         words.started.store(STARTED_TOO_LONG, Ordering::Release);
+    }
+
+    /// What the worker waits for space by.
+    #[cfg(test)]
+    pub(crate) fn space(&self, claim: &Claim) -> u32 {
+        self.segment
+            .memory
+            .slot(claim.front, claim.slot)
+            .front
+            .space
+            .load()
     }
 
     /// Whether the client is gone.
@@ -321,14 +368,16 @@ impl Worker {
     pub(crate) fn wait_space(&self, claim: &Claim, committed: u64, room: u64) -> bool {
         let slot = self.segment.memory.slot(claim.front, claim.slot);
         let ring = u64::from(self.segment.geometry().response_size());
-        let has_room = || committed - slot.front.consumed.load(Ordering::SeqCst) + room <= ring;
+        let used = || committed.wrapping_sub(slot.front.consumed.load(Ordering::SeqCst));
         loop {
             let seen = slot.front.space.load();
             slot.worker.waiting.swap(1, Ordering::SeqCst);
             store_load_barrier();
-            if slot.front.aborted.load(Ordering::SeqCst) != 0 || has_room() {
+            let used = used();
+            let sound = used <= ring;
+            if slot.front.aborted.load(Ordering::SeqCst) != 0 || !sound || used + room <= ring {
                 slot.worker.waiting.store(0, Ordering::Relaxed);
-                return slot.front.aborted.load(Ordering::SeqCst) == 0;
+                return sound && slot.front.aborted.load(Ordering::SeqCst) == 0;
             }
             match &self.segment.sleep {
                 Sleep::OnFutex => slot.front.space.wait(seen),

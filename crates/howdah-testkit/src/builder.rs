@@ -23,6 +23,7 @@ pub struct ServerBuilder {
     env: Vec<(OsString, OsString)>,
     dir: Option<PathBuf>,
     keeps_files: bool,
+    unprivileged: bool,
 }
 
 #[derive(Debug)]
@@ -91,6 +92,7 @@ impl ServerBuilder {
             env: Vec::new(),
             dir: None,
             keeps_files: false,
+            unprivileged: false,
         }
     }
 
@@ -159,6 +161,14 @@ impl ServerBuilder {
     #[must_use]
     pub fn keeps_files(mut self) -> Self {
         self.keeps_files = true;
+        self
+    }
+
+    /// Started by root, it serves as `www-data`. Without this it stays root unless its configuration names a user,
+    /// since directories of tests are for their owner alone.
+    #[must_use]
+    pub fn unprivileged(mut self) -> Self {
+        self.unprivileged = true;
         self
     }
 
@@ -251,11 +261,14 @@ impl ServerBuilder {
             }
             Source::Command => {}
         }
-        command
-            .args(&self.args)
-            .env("TMPDIR", &tmp)
-            .env(TAG, &tag)
-            .envs(self.env);
+        command.args(&self.args).env("TMPDIR", &tmp).env(TAG, &tag);
+        let user = if self.unprivileged {
+            "www-data"
+        } else {
+            "root"
+        };
+        command.env("HOWDAH_USER", user);
+        command.envs(self.env);
         command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

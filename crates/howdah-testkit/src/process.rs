@@ -124,7 +124,7 @@ pub fn kill(pid: u32, signal: Signal) -> io::Result<()> {
         .ok_or_else(|| {
             io::Error::new(
                 io::ErrorKind::InvalidInput,
-                format!("{pid} is no process id"),
+                format!("{pid} is not a process id"),
             )
         })?;
     Ok(kill_process(pid, signal)?)

@@ -203,7 +203,7 @@ impl Server {
     pub fn workers(&self) -> Vec<Process> {
         self.processes()
             .into_iter()
-            .filter(|p| p.command.contains("worker"))
+            .filter(|p| p.command.contains("worker") && !p.command.starts_with("howdah: monitor"))
             .collect()
     }
 

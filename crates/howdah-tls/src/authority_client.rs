@@ -31,9 +31,7 @@ pub(crate) enum ClientError {
     Connection { url: String, reason: String },
     #[error("{url} answered with status {status}, and not in the words of ACME")]
     Status { url: String, status: StatusCode },
-    #[error(
-        "{url} is no directory of an authority by ACME: {reason}; set its URL with `acme_ca` or `dir`"
-    )]
+    #[error("{url} is not an ACME directory: {reason}; set its URL with `acme_ca` or `dir`")]
     Directory { url: String, reason: String },
     /// It said when to come again.
     #[error("{problem}, and wants to be asked again in {} s", after.as_secs())]
@@ -159,7 +157,7 @@ fn check(
             return Err(wrong(format!("it answered with status {status}")));
         }
         let whole: serde_json::Value = serde_json::from_slice(body)
-            .map_err(|_| wrong("what it answered with is no JSON".to_owned()))?;
+            .map_err(|_| wrong("its response is not JSON".to_owned()))?;
         for name in ["newNonce", "newAccount", "newOrder"] {
             if !whole[name].is_string() {
                 return Err(wrong(format!("it has no `{name}`")));
@@ -220,7 +218,7 @@ mod tests {
                 200,
                 None,
                 "<html>",
-                "https://ca.test/dir is no directory of an authority by ACME: what it answered with is no JSON",
+                "https://ca.test/dir is not an ACME directory: its response is not JSON",
             ),
             (200, None, r#"{"newNonce": "a"}"#, "it has no `newAccount`"),
             (301, None, "", "it answered with status 301"),

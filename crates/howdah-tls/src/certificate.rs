@@ -96,7 +96,7 @@ impl Certificate {
         provider: &CryptoProvider,
     ) -> Result<Self, CertificateError> {
         let read = |file: &Path| {
-            std::fs::read(file).map_err(|source| CertificateError::Read {
+            howdah_monitor::fs::read(file).map_err(|source| CertificateError::Read {
                 file: file.to_owned(),
                 source,
             })

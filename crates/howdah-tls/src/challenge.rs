@@ -12,7 +12,6 @@ use rustls::crypto::CryptoProvider;
 
 use crate::certificate::Certificate;
 use crate::server_config::{self, ACME_TLS};
-use crate::shared::Shared;
 use crate::slot::Slot;
 use crate::storage::{Storage, file_name};
 
@@ -47,20 +46,33 @@ impl Drop for Shown {
 pub enum HttpProofs {
     /// The files of this directory, by their names.
     Directory(PathBuf),
-    /// Values that several machines share.
+    /// What has to be asked for: values that several machines share, or files that this process cannot open
+    /// itself.
     Shared(SharedProofs),
 }
 
 /// See [`HttpProofs`].
 #[derive(Debug, Clone)]
-pub struct SharedProofs(Arc<Shared>);
+pub struct SharedProofs(Storage);
 
 impl SharedProofs {
     /// The answer for a token of letters, digits, `-` and `_`; `None` if no authority was told to ask
     /// for it, or the storage does not answer. To be called within a runtime, none of whose threads
     /// it holds up.
     pub async fn find(&self, token: &str) -> Option<Vec<u8>> {
-        self.0.shown(Path::new(HTTP).join(token)).await
+        shown(&self.0, Path::new(HTTP).join(token)).await
+    }
+}
+
+async fn shown(storage: &Storage, file: PathBuf) -> Option<Vec<u8>> {
+    match storage {
+        Storage::Shared(shared) => shared.shown(file).await,
+        Storage::Directory(directory) => {
+            let directory = directory.clone();
+            // It may be that of another machine.
+            let read = tokio::task::spawn_blocking(move || directory.read(&file)).await;
+            read.ok()?.ok().flatten()
+        }
     }
 }
 
@@ -72,8 +84,10 @@ impl Challenges {
     /// Where those for plain HTTP are.
     pub(crate) fn http(&self) -> HttpProofs {
         match &self.storage {
-            Storage::Directory(directory) => HttpProofs::Directory(directory.path(HTTP)),
-            Storage::Shared(shared) => HttpProofs::Shared(SharedProofs(Arc::clone(shared))),
+            Storage::Directory(directory) if !howdah_monitor::is_connected() => {
+                HttpProofs::Directory(directory.path(HTTP))
+            }
+            storage => HttpProofs::Shared(SharedProofs(storage.clone())),
         }
     }
 
@@ -104,15 +118,7 @@ impl Challenges {
     /// What to answer a handshake that checks this name.
     pub(crate) async fn tls_alpn(&self, host: String) -> Option<Arc<ServerConfig>> {
         let file = tls_file(&host);
-        let pem = match &self.storage {
-            Storage::Shared(shared) => shared.shown(file.clone()).await?,
-            Storage::Directory(directory) => {
-                let (directory, file) = (directory.clone(), file.clone());
-                // It may be that of another machine.
-                let read = tokio::task::spawn_blocking(move || directory.read(&file)).await;
-                read.ok()?.ok().flatten()?
-            }
-        };
+        let pem = shown(&self.storage, file.clone()).await?;
         self.answer(&pem, &file)
     }
 

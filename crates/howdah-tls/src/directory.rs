@@ -1,10 +1,10 @@
 //! A directory of small files, which several servers may share. A file is replaced as a whole or not at
 //! all. Directories are for the owner alone.
 
-use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+
+use howdah_monitor::fs;
 
 use crate::storage::unique;
 
@@ -115,20 +115,14 @@ impl Directory {
     /// A new file beside `path`, written to the disk.
     fn temporary(path: &Path, bytes: &[u8], readers: Readers) -> io::Result<PathBuf> {
         if let Some(directory) = path.parent() {
-            let mut builder = DirBuilder::new();
-            let made = builder.recursive(true).mode(DIRECTORY).create(directory);
+            let made = fs::create_dir_all(directory, DIRECTORY);
             made.map_err(|error| At::of(directory, error))?;
         }
         let mut name = path.as_os_str().to_owned();
         name.push(format!(".{}.new", unique()));
         let temporary = PathBuf::from(name);
-        let mut options = OpenOptions::new();
-        let mut file = options
-            .write(true)
-            .create_new(true)
-            .mode(readers.mode())
-            .open(&temporary)
-            .map_err(|error| At::of(path, error))?;
+        let mut file =
+            fs::create(&temporary, readers.mode(), false).map_err(|error| At::of(path, error))?;
         let written = file.write_all(bytes).and_then(|()| file.sync_all());
         written
             .inspect_err(|_| drop(fs::remove_file(&temporary)))
@@ -139,6 +133,7 @@ impl Directory {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;

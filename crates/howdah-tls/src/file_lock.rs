@@ -82,7 +82,7 @@ fn take_away(storage: &Directory, file: &PathBuf, dead: &[u8], own: &str) -> io:
     let mut aside = file.clone().into_os_string();
     aside.push(format!(".{own}"));
     let aside = PathBuf::from(aside);
-    match std::fs::rename(storage.path(file), storage.path(&aside)) {
+    match howdah_monitor::fs::rename(&storage.path(file), &storage.path(&aside)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         result => result?,
     }

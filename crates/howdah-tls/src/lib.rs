@@ -60,5 +60,6 @@ pub use client_certificate::ClientCertificate;
 pub use error::TlsError;
 pub use in_use::InUse;
 pub use slot::Expiries;
+pub use storage::default_root as default_storage;
 pub use tls::{Tls, authority_root};
 pub use upstream::upstream_config;

@@ -174,7 +174,7 @@ impl Renewer {
                 let until = date(certificate.not_after);
                 (job.stamp, job.refused) = (stamp, None);
                 job.put(certificate);
-                tracing::info!(target: "howdah::tls", %file, until, "certificate read anew");
+                tracing::info!(target: "howdah::tls", %file, until, "certificate read again");
             }
             // They may become good as they are: their time comes, or this user may read them.
             Err(error) => {
@@ -447,7 +447,7 @@ fn renewal(certificate: Option<&Certificate>) -> SystemTime {
 
 fn stamps(files: &CertificateFiles) -> Stamp {
     let stamp = |file: &Path| {
-        let metadata = std::fs::metadata(file).ok()?;
+        let metadata = howdah_monitor::fs::open(file).ok()?.metadata().ok()?;
         Some((metadata.modified().ok()?, metadata.len()))
     };
     [stamp(&files.certificate), stamp(&files.key)]

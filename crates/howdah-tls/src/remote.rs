@@ -95,7 +95,11 @@ impl Remote {
             .map_err(io::Error::other)?
             .set_redis_settings(login);
         let client = if config.tls {
-            let root_cert = config.tls_roots.as_ref().map(std::fs::read).transpose()?;
+            let root_cert = config
+                .tls_roots
+                .as_deref()
+                .map(howdah_monitor::fs::read)
+                .transpose()?;
             let certificates = TlsCertificates {
                 client_tls: None,
                 root_cert,

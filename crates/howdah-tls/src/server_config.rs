@@ -95,7 +95,7 @@ pub(crate) fn authorities(
     let mut store = RootCertStore::empty();
     for file in files {
         let wrong = |reason: String| wrong(file.clone(), reason);
-        let pem = std::fs::read(file).map_err(|error| wrong(error.to_string()))?;
+        let pem = howdah_monitor::fs::read(file).map_err(|error| wrong(error.to_string()))?;
         let mut found = false;
         for certificate in CertificateDer::pem_slice_iter(&pem) {
             let certificate = certificate.map_err(|error| wrong(error.to_string()))?;

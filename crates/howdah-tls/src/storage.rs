@@ -121,7 +121,8 @@ pub(crate) fn file_name(text: &str) -> String {
 }
 
 /// Where certificates are kept unless the configuration says it.
-pub(crate) fn default_root() -> Option<PathBuf> {
+#[must_use]
+pub fn default_root() -> Option<PathBuf> {
     let absolute = |name: &str| {
         std::env::var_os(name)
             .map(PathBuf::from)

@@ -31,7 +31,7 @@ impl Activation {
             let name = name_of(index, name);
             found.add(&mut descriptors, index, name.clone()).map_err(|error| {
                 Failure::Setup(format!(
-                    "the service manager handed over {name}, which is no listening TCP or Unix socket and no \
+                    "the service manager handed over {name}, which is neither a listening TCP or Unix socket nor a \
                      UDP socket: {error}"
                 ))
             })?;

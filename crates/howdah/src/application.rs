@@ -1,6 +1,7 @@
 //! Joins the web server and the PHP pools: an HTTP request becomes variables and a body in a slot, what
 //! comes out of the slot becomes a response.
 
+use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::fmt::Display;
 use std::io;
@@ -11,7 +12,6 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use howdah_http::spool::SpoolFile;
 use howdah_http::{AppRequest, Application, Interim, InterimError, Progress, RequestBody};
 use howdah_pool::{CallError, Observer, PoolFront, WorkerId};
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
@@ -61,30 +61,39 @@ impl PhpApplication {
         }))
     }
 
-    /// Runs the request; the variables are written to `vars`.
+    /// Runs the request, whose body is taken; the variables are written to `vars`.
     async fn run(
         &self,
-        request: &AppRequest,
+        request: &mut AppRequest,
         vars: &mut Vec<u8>,
         interim: Interim<'_>,
     ) -> Result<(howdah_pool::Head, howdah_pool::Body), Failure> {
         let pool = self.pools.get(request.pool).and_then(Option::as_ref);
         let pool = pool.ok_or(Failure::NoPool)?;
-        let body = match &request.body {
+        howdah_cgi::encode(&request.input(), vars)?;
+        let memory;
+        let mut body_file: Option<Box<dyn Any>> = None;
+        let body = match std::mem::replace(&mut request.body, RequestBody::Empty) {
             RequestBody::Empty => howdah_pool::RequestBody::None,
-            RequestBody::Memory(bytes) => howdah_pool::RequestBody::Inline(bytes),
+            RequestBody::Memory(bytes) => {
+                memory = bytes;
+                howdah_pool::RequestBody::Inline(&memory)
+            }
             RequestBody::Spooled(file) => {
                 if let Some(user) = pool.user() {
                     file.give(user.uid, user.gid).map_err(Failure::Body)?;
                 }
-                howdah_pool::RequestBody::File(file.len())
+                let size = file.len();
+                body_file = Some(Box::new(file));
+                howdah_pool::RequestBody::File(size)
             }
         };
-        howdah_cgi::encode(&request.input(), vars)?;
+        let request = &*request;
         let call = howdah_pool::Request {
             id: request.id,
             vars,
             body,
+            body_file,
             head: request.method == Method::HEAD,
             repeatable: request.method.is_safe(),
             observer: request.progress.clone().map(watch),
@@ -126,9 +135,13 @@ impl PhpApplication {
 impl Application for PhpApplication {
     type Body = PhpBody;
 
-    async fn call(self: Rc<Self>, request: AppRequest, interim: Interim<'_>) -> Response<PhpBody> {
+    async fn call(
+        self: Rc<Self>,
+        mut request: AppRequest,
+        interim: Interim<'_>,
+    ) -> Response<PhpBody> {
         let mut vars = self.buffers.borrow_mut().pop().unwrap_or_default();
-        let result = self.run(&request, &mut vars, interim).await;
+        let result = self.run(&mut request, &mut vars, interim).await;
         vars.clear();
         let mut buffers = self.buffers.borrow_mut();
         if buffers.len() < BUFFERS_MAX {
@@ -137,11 +150,7 @@ impl Application for PhpApplication {
         drop(buffers);
         match result {
             Ok((head, body)) => {
-                let spooled = match request.body {
-                    RequestBody::Spooled(file) => Some(file),
-                    RequestBody::Empty | RequestBody::Memory(_) => None,
-                };
-                let mut response = Response::new(PhpBody(Inner::Pool(body, spooled)));
+                let mut response = Response::new(PhpBody(Inner::Pool(body)));
                 *response.status_mut() = head.status;
                 *response.headers_mut() = head.headers;
                 if request.method != Method::HEAD {
@@ -157,6 +166,10 @@ impl Application for PhpApplication {
             }
             Err(failure) => self.refuse(&request, &failure),
         }
+    }
+
+    async fn settled(&self) {
+        howdah_pool::settled().await;
     }
 
     fn next(&self) -> io::Result<Option<Rc<Self>>> {
@@ -311,16 +324,13 @@ impl Drop for Refused {
     }
 }
 
-/// A response's body. Holds the request's spool file, which PHP may read until it is done.
+/// A response's body.
 #[derive(Debug)]
 pub(crate) struct PhpBody(Inner);
 
 #[derive(Debug)]
 enum Inner {
-    Pool(
-        howdah_pool::Body,
-        #[expect(dead_code, reason = "held until the body ends")] Option<SpoolFile>,
-    ),
+    Pool(howdah_pool::Body),
     Text(Option<Bytes>),
 }
 
@@ -339,21 +349,21 @@ impl http_body::Body for PhpBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
         match &mut self.0 {
-            Inner::Pool(body, _) => Pin::new(body).poll_frame(context),
+            Inner::Pool(body) => Pin::new(body).poll_frame(context),
             Inner::Text(text) => Poll::Ready(text.take().map(|text| Ok(Frame::data(text)))),
         }
     }
 
     fn is_end_stream(&self) -> bool {
         match &self.0 {
-            Inner::Pool(body, _) => body.is_end_stream(),
+            Inner::Pool(body) => body.is_end_stream(),
             Inner::Text(text) => text.is_none(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.0 {
-            Inner::Pool(body, _) => body.size_hint(),
+            Inner::Pool(body) => body.size_hint(),
             Inner::Text(text) => {
                 SizeHint::with_exact(text.as_ref().map_or(0, |text| text.len() as u64))
             }

@@ -1,9 +1,10 @@
 //! What of PHP a configuration has otherwise than the one in force. Anything makes it another tree of
 //! processes: what stays the same in one pool may depend on what does not in another.
 
+use std::collections::BTreeSet;
 use std::fmt::{self, Debug};
 
-use howdah_config::model::{CLASSIC_POOL, Config};
+use howdah_config::model::{CLASSIC_POOL, Config, POOL_LIMITS};
 use howdah_pool::{Mode, PoolOptions, WorkerOptions};
 
 use crate::commands::Failure;
@@ -43,7 +44,7 @@ pub(crate) fn of_php(old: &Config, new: &Config) -> Result<Vec<String>, Failure>
     let (of_old, of_new) = (pools::options(old)?, pools::options(new)?);
     for pool in &of_old {
         let Some(next) = same(pool, &of_new) else {
-            found.push(format!("worker {} was removed", pool.name));
+            found.push(format!("{} was removed", called(pool)));
             continue;
         };
         for change in between(aspects(pool), aspects(next)) {
@@ -57,7 +58,7 @@ pub(crate) fn of_php(old: &Config, new: &Config) -> Result<Vec<String>, Failure>
     }
     for pool in &of_new {
         if same(pool, &of_old).is_none() {
-            found.push(format!("worker {} is new", pool.name));
+            found.push(format!("{} is new", called(pool)));
         }
     }
     // Slots that are larger than they need to be do no harm.
@@ -83,17 +84,33 @@ fn same<'a>(pool: &PoolOptions, others: &'a [PoolOptions]) -> Option<&'a PoolOpt
 }
 
 /// Settings of all pools.
-fn global(config: &Config) -> [Setting; 2] {
+fn global(config: &Config) -> [Setting; 5] {
     let settings = &config.global.php;
     [
         ("php", shown(settings.executable.as_ref())),
-        ("php_ini", format!("{:?}", settings.ini)),
+        ("php_ini", format!("{:?}", settings.ini.settings)),
+        ("preload", settings.preload.name().to_owned()),
+        ("clear_env", settings.environment.clear.to_string()),
+        (
+            "variables withheld from PHP",
+            shown_names(&settings.environment.withheld),
+        ),
     ]
+}
+
+fn shown_names(names: &BTreeSet<String>) -> String {
+    if names.is_empty() {
+        return "none".to_owned();
+    }
+    let names: Vec<_> = names.iter().map(String::as_str).collect();
+    names.join(", ")
 }
 
 fn called(pool: &PoolOptions) -> String {
     if pool.name == CLASSIC_POOL {
         "frankenphp".to_owned()
+    } else if matches!(pool.mode, Mode::Classic) {
+        format!("pool {}", pool.name)
     } else {
         format!("worker {}", pool.name)
     }
@@ -106,23 +123,16 @@ fn aspects(pool: &PoolOptions) -> Vec<Setting> {
         mode,
         workers,
         workers_max,
-        max_requests,
-        max_age,
-        max_memory,
-        max_memory_growth,
-        max_in_flight,
-        max_idle_time,
-        queue_length,
-        max_wait,
-        request_timeout,
+        limits,
         end_grace,
-        response_buffer,
-        response_spool,
         // Follows from limits of requests.
         request_size: _,
         response_size,
         user,
-        no_new_privs,
+        ini,
+        final_ini,
+        // Follows from `preload`.
+        record: _,
     } = pool;
     let classic = matches!(mode, Mode::Classic);
     let mut aspects = vec![
@@ -135,18 +145,7 @@ fn aspects(pool: &PoolOptions) -> Vec<Setting> {
             "max_threads",
             shown(Some(workers_max).filter(|most| *most > workers)),
         ),
-        ("max_requests", max_requests.to_string()),
-        ("max_age", shown(max_age.as_ref())),
-        ("max_memory", shown(max_memory.as_ref())),
-        ("max_memory_growth", shown(max_memory_growth.as_ref())),
-        ("max_in_flight", shown(max_in_flight.as_ref())),
-        ("max_idle_time", format!("{max_idle_time:?}")),
-        ("queue_length", queue_length.to_string()),
-        ("max_wait_time", format!("{max_wait:?}")),
-        ("request_timeout", shown(request_timeout.as_ref())),
         ("end_grace", format!("{end_grace:?}")),
-        ("response_buffer", response_buffer.to_string()),
-        ("response_spool", shown(response_spool.as_ref())),
         ("response_size", response_size.to_string()),
         ("user", shown(user.as_ref().map(|user| &user.name))),
         (
@@ -157,28 +156,32 @@ fn aspects(pool: &PoolOptions) -> Vec<Setting> {
                     .as_ref(),
             ),
         ),
-        ("no_new_privs", no_new_privs.to_string()),
+        ("php_ini", format!("{ini:?}")),
+        // With those of the global block.
+        ("php_admin_ini", format!("{final_ini:?}")),
     ];
+    let limits = POOL_LIMITS
+        .iter()
+        .map(|limit| (limit.name, (limit.get)(limits).to_string()));
+    aspects.extend(limits);
     if let Mode::Worker(worker) = mode {
         aspects.extend(of_worker(worker));
     }
     aspects
 }
 
-fn of_worker(worker: &WorkerOptions) -> [Setting; 12] {
+fn of_worker(worker: &WorkerOptions) -> [Setting; 10] {
     let WorkerOptions {
         script,
         root,
         env,
-        boot_each,
-        exit_restarts,
+        boot,
+        exit,
         keep,
         connections,
-        rollback,
         warm,
-        cpu_limit,
         max_failures: _,
-        one_request,
+        isolation,
         concurrency,
         tolerate_failure: _,
     } = worker;
@@ -189,16 +192,19 @@ fn of_worker(worker: &WorkerOptions) -> [Setting; 12] {
             shown(root.as_ref().map(|root| root.display())),
         ),
         ("env", format!("{env:?}")),
-        ("boot each", boot_each.to_string()),
-        ("exit restart", exit_restarts.to_string()),
-        ("keep", format!("{keep:#x}")),
-        ("connections", connections.to_string()),
-        ("rollback", rollback.to_string()),
+        ("boot", word(boot)),
+        ("exit", word(exit)),
+        ("keep", keep.to_string()),
+        ("connections", word(connections)),
         ("warm", format!("{warm:?}")),
-        ("cpu_timeout", shown(cpu_limit.as_ref())),
-        ("isolation request", one_request.to_string()),
+        ("isolation", word(isolation)),
         ("concurrency", shown(concurrency.as_ref())),
     ]
+}
+
+/// A choice as the Caddyfile has it.
+fn word(choice: &impl Debug) -> String {
+    format!("{choice:?}").to_lowercase()
 }
 
 /// A value that may not be given.
@@ -210,7 +216,7 @@ pub(crate) fn shown(value: Option<impl Debug>) -> String {
 mod tests {
     use std::time::Duration;
 
-    use howdah_config::model::{Admin, Limits, ListenerAddress, WorkerPool};
+    use howdah_config::model::{Admin, Boot, Keep, Limits, ListenerAddress, WorkerPool};
 
     use super::*;
 
@@ -218,9 +224,9 @@ mod tests {
         let mut config = Config::default();
         config.global.php.workers = Some(2);
         let mut app = WorkerPool::new("app", "/srv/app.php");
-        app.workers = Some(2);
+        app.settings.workers = Some(2);
         let mut other = WorkerPool::new("other", "/srv/other.php");
-        other.workers = Some(1);
+        other.settings.workers = Some(1);
         config.workers = vec![app, other];
         change(&mut config);
         config
@@ -235,16 +241,17 @@ mod tests {
     #[test]
     fn what_takes_other_processes_is_named() {
         finds(&["worker app: num changed from 2 to 4"], |config| {
-            config.workers[0].workers = Some(4);
-            config.workers[0].workers_max = howdah_config::model::WorkersMax::Same;
+            config.workers[0].settings.workers = Some(4);
+            config.workers[0].settings.workers_max = howdah_config::model::WorkersMax::Same;
         });
         finds(&["frankenphp: num_threads changed from 2 to 3"], |config| {
             config.global.php.workers = Some(3);
         });
         finds(
-            &["worker other: request_timeout changed from none to 9s"],
+            &["worker other: request_timeout changed from off to 9s"],
             |config| {
-                config.workers[1].request_timeout = Some(Duration::from_secs(9));
+                config.workers[1].settings.limits.request_timeout =
+                    Some(Some(Duration::from_secs(9)));
             },
         );
         finds(&["worker other was removed"], |config| {
@@ -255,12 +262,22 @@ mod tests {
                 .workers
                 .push(WorkerPool::new("third", "/srv/third.php"));
         });
+        finds(
+            &[
+                "worker app: boot changed from zygote to each",
+                "worker app: keep changed from nothing to ini random",
+            ],
+            |config| {
+                config.workers[0].boot = Boot::Each;
+                config.workers[0].keep = Keep::RANDOM.with(Keep::INI);
+            },
+        );
         finds(&["worker app: env changed"], |config| {
             config.workers[0].env = vec![("KEY".into(), "secret".into())];
         });
         finds(
             &[r#"php_ini changed from [] to [("memory_limit", "1G")]"#],
-            |config| config.global.php.ini = vec![("memory_limit".into(), "1G".into())],
+            |config| config.global.php.ini.settings = vec![("memory_limit".into(), "1G".into())],
         );
         finds(
             &["max_header_size changed from 32768 to 1048576"],

@@ -8,8 +8,10 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use howdah_config::model::{CONCURRENCY_MAX, FRONT_THREADS_MAX, User, WORKERS_MAX};
+use howdah_config::model::{CONCURRENCY_MAX, FRONT_THREADS_MAX, Preload, User, WORKERS_MAX};
 use howdah_observe::admin::AdminAddress;
+
+use crate::limit_flags::LimitFlags;
 
 /// What `--watch` without a pattern watches: `FrankenPHP`'s default.
 pub(crate) const WATCHED: &str = "./**/*.{env,php,twig,yaml,yml}";
@@ -42,7 +44,7 @@ pub(crate) enum Command {
     /// Check PHP, files, ports and limits before the server starts, and whether the application is safe with
     /// `concurrency`
     Doctor(Doctor),
-    /// Read the Caddyfile and boot PHP anew in a running server, without losing a request
+    /// Read the Caddyfile again and restart PHP in a running server, without losing a request
     Reload(Reload),
     /// End a running server when it has answered what it works on
     Stop(Remote),
@@ -59,9 +61,12 @@ pub(crate) enum Command {
     Version,
     /// Print what this program was built from
     BuildInfo,
+    /// What a server starts beside itself
+    #[command(hide = true)]
+    Monitor(Monitor),
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a flag of the command line"
@@ -82,7 +87,7 @@ pub(crate) struct PhpServer {
     /// static file [default of N: two for each core, at least four]
     #[arg(short, long, value_name = "FILE[,N]", value_parser = worker)]
     pub(crate) worker: Option<Worker>,
-    /// Boot the worker script anew when a file changes that fits the pattern; may be given again
+    /// Restart the worker when a file that matches the pattern changes; may be given again
     /// [default pattern: ./**/*.{env,php,twig,yaml,yml}]
     #[arg(long, value_name = "GLOB", num_args = 0..=1, require_equals = true,
         default_missing_value = WATCHED, hide_default_value = true, requires = "worker")]
@@ -91,34 +96,36 @@ pub(crate) struct PhpServer {
     /// waits; then N of --worker is the number of cores, at least two [default: one]
     #[arg(long, value_name = "N", value_parser = concurrency, requires = "worker")]
     pub(crate) concurrency: Option<u32>,
-    /// PHP processes that run scripts anew for each request [default: two for each core, at least
+    /// PHP processes of classic mode [default: two for each core, at least
     /// four; with --worker: one]
     #[arg(long, value_name = "N", value_parser = processes)]
     pub(crate) workers: Option<usize>,
     /// Threads that serve connections [default: one for each core, 1 to 16]
     #[arg(long, value_name = "N", value_parser = front_threads)]
     pub(crate) front_threads: Option<usize>,
-    /// Replace a PHP process after so many requests; 0: never
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) max_requests: u32,
-    /// Requests that may wait for a PHP process; further ones are answered 503
-    #[arg(long, value_name = "N", default_value_t = 1024)]
-    pub(crate) queue_length: usize,
-    /// How long a request may wait for a PHP process before it is answered 503
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
-    pub(crate) max_wait_time: Duration,
-    /// Wall time of a request in PHP; then 504, and the process is replaced [default: no limit]
+    #[command(flatten)]
+    pub(crate) limits: LimitFlags,
+    /// How long everything is served as before after the order to stop, readiness apart, so that load balancers
+    /// turn away [default: 7s if one polls readiness, else 0]
     #[arg(long, value_name = "TIME", value_parser = duration)]
-    pub(crate) request_timeout: Option<Duration>,
+    pub(crate) shutdown_delay: Option<Duration>,
     /// How long requests may go on after the order to stop
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
     pub(crate) grace_period: Duration,
-    /// Become this user once started by root, with all PHP processes [default: stay as it is]
+    /// Become this user once started by root, with all PHP processes [default: www-data, or nobody; root where
+    /// that user does not reach the document root]
     #[arg(long, value_name = "NAME[:GROUP]")]
     pub(crate) user: Option<User>,
     /// Set a php.ini value; may be given again
     #[arg(long, value_name = "NAME=VALUE", value_parser = ini_setting)]
     pub(crate) php_ini: Vec<(String, String)>,
+    /// Set a php.ini value that neither scripts nor .user.ini files can change; may be given again
+    #[arg(long, value_name = "NAME=VALUE", value_parser = ini_setting)]
+    pub(crate) php_admin_ini: Vec<(String, String)>,
+    /// Start PHP another time with the classes that requests have used: auto for files that an autoloader has
+    /// included and that only declare classes, all for whatever was used
+    #[arg(long, value_name = "auto|all|off", default_value = "off", value_parser = preload)]
+    pub(crate) preload: Preload,
     /// Take orders and tell about the server at this address, HOST:PORT or unix//PATH [default: off]
     #[arg(long, value_name = "ADDR")]
     pub(crate) admin: Option<AdminAddress>,
@@ -202,7 +209,7 @@ pub(crate) struct Run {
     /// Read environment variables from a file of NAME=VALUE lines first
     #[arg(short, long, value_name = "FILE")]
     pub(crate) envfile: Vec<PathBuf>,
-    /// Boot worker scripts anew when PHP files below the current directory change, for worker blocks
+    /// Restart workers when PHP files below the current directory change, for worker blocks
     /// without `watch`; and reload when the Caddyfile changes
     #[arg(short, long)]
     pub(crate) watch: bool,
@@ -244,6 +251,9 @@ pub(crate) struct Status {
     /// As JSON
     #[arg(long)]
     pub(crate) json: bool,
+    /// The files that PHP was started with, and why others were not
+    #[arg(long)]
+    pub(crate) preload: bool,
 }
 
 #[derive(Debug, Args)]
@@ -269,6 +279,13 @@ pub(crate) struct Fmt {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Monitor {
+    /// The server's command line
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+    pub(crate) arguments: Vec<OsString>,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct PhpCli {
     /// Script and its arguments, or options of the php command: -r CODE, -i, -m, -v, -d NAME=VALUE
     #[arg(
@@ -281,7 +298,7 @@ pub(crate) struct PhpCli {
 }
 
 /// `500ms`, `5s`, `2m`, `1h`; a bare number is an error, because nobody remembers its unit.
-fn duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let digits = text
         .find(|c: char| !c.is_ascii_digit())
         .unwrap_or(text.len());
@@ -327,6 +344,10 @@ fn worker(text: &str) -> Result<Worker, String> {
 
 fn processes(text: &str) -> Result<usize, String> {
     bounded(text, &WORKERS_MAX)
+}
+
+fn preload(text: &str) -> Result<Preload, String> {
+    Preload::named(text).ok_or_else(|| "it is auto, all or off".into())
 }
 
 fn concurrency(text: &str) -> Result<u32, String> {

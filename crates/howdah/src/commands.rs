@@ -3,6 +3,7 @@
 pub(crate) mod remote;
 pub(crate) mod top;
 pub(crate) mod trust;
+pub(crate) mod validate;
 
 use std::fmt;
 use std::io::{Read, Write};
@@ -12,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use crate::source::Source;
-use crate::{cli, php, php_server, serve};
+use crate::{cli, php, php_server, serve, users};
 
 /// Why a command did not do what it was asked to.
 #[derive(Debug)]
@@ -48,7 +49,13 @@ pub(crate) fn setup(error: impl fmt::Display) -> Failure {
 
 /// `howdah php-server`.
 pub(crate) fn php_server(options: cli::PhpServer) -> Outcome {
-    serve::serve(&php_server::config(options)?, None)
+    let mut config = php_server::config(options)?;
+    // It is what the command is about: a folder that is not there is a slip of the pen.
+    if let Some(wrong) = serve::missing_roots(&config).into_iter().next() {
+        return Err(setup(wrong));
+    }
+    users::settle_php_server(&mut config);
+    serve::serve(&config, None)
 }
 
 /// `howdah run`.
@@ -79,27 +86,6 @@ fn print_environment() -> std::io::Result<()> {
         stdout.write_all(b"\n")?;
     }
     stdout.flush()
-}
-
-/// `howdah validate`.
-pub(crate) fn validate(options: &cli::ConfigFile) -> Outcome {
-    let parsed = howdah_config::load(&options.config).map_err(setup)?;
-    for warning in &parsed.warnings {
-        eprintln!("warning: {warning}");
-    }
-    let mut wrong = Vec::new();
-    for error in howdah_tls::check(&parsed.config) {
-        if error.is_forbidden() {
-            eprintln!("warning: {error}; the server's user has to be allowed to");
-        } else {
-            wrong.push(error.to_string());
-        }
-    }
-    if !wrong.is_empty() {
-        return Err(setup(wrong.join("\n")));
-    }
-    println!("{}: valid", options.config.display());
-    Ok(ExitCode::SUCCESS)
 }
 
 /// `howdah fmt`.

@@ -8,23 +8,26 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use howdah_config::model::Config;
 use howdah_http::Server;
 use howdah_http::endpoint::Endpoints;
 use howdah_mercure::Hub;
 use howdah_observe::admin::{ConfigFile, Configuration};
+use howdah_pool::start_time;
 use howdah_tls::{InUse, Tls};
 use serde_json::{Value, json};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, watch};
 
 use crate::certificates::Keeper;
 use crate::hubs::{self, HubEndpoint};
 use crate::observed::{MetricsPage, Observed};
-use crate::serve::{DEFAULT_GRACE, check_roots, log_settings, start_watch, watched};
+use crate::readiness::ReadinessPage;
+use crate::renewal::Places;
+use crate::serve::{DEFAULT_GRACE, log_settings, start_watch, warn_of_roots, watched};
 use crate::source::{Read, Source};
-use crate::trees::Beside;
+use crate::trees::{Beside, TreeError};
 use crate::watch::{Changed, Page, Watcher};
 use crate::{changes, php, pools, privileges, unchangeable};
 
@@ -41,6 +44,37 @@ struct State {
     /// The certificates of it.
     in_use: InUse,
     watcher: Option<Watcher>,
+    starts: Starts,
+}
+
+/// The starts of PHP for reloads.
+#[derive(Default)]
+struct Starts {
+    /// How long the last one that came to serve took.
+    took: Duration,
+    /// How many were given up for a later reload since.
+    overtaken: u32,
+    /// When the last one began that was not, and what came of it.
+    last: Option<(Instant, Result<(), TreeError>)>,
+}
+
+impl Starts {
+    /// What came of one that began after this moment, and so with what was there then.
+    fn since(&self, asked: Instant) -> Option<Result<(), TreeError>> {
+        let last = self.last.as_ref().filter(|(began, _)| *began >= asked);
+        last.map(|(_, result)| result.clone())
+    }
+
+    fn note(&mut self, began: Instant, result: Result<(), TreeError>) {
+        if matches!(result, Err(TreeError::Overtaken)) {
+            self.overtaken += 1;
+            return;
+        }
+        if result.is_ok() {
+            (self.took, self.overtaken) = (began.elapsed(), 0);
+        }
+        self.last = Some((began, result));
+    }
 }
 
 /// What is shown of it, for whoever cannot wait.
@@ -56,6 +90,8 @@ pub(crate) struct InForce {
     server: Arc<Server>,
     observed: Observed,
     state: Mutex<State>,
+    /// When a reload was asked for last.
+    asked: watch::Sender<Instant>,
     shown: RwLock<Shown>,
     /// PHP has or had fewer rights than the server: what a reload replaces goes on for a while.
     confined: AtomicBool,
@@ -78,13 +114,14 @@ pub(crate) struct Loaded {
 }
 
 impl InForce {
-    /// The configuration that the server was started with.
+    /// The configuration that the server was started with; PHP took so long to start.
     pub(crate) fn new(
         server: Arc<Server>,
         observed: Observed,
         config: &Config,
         source: Option<Source>,
         watcher: Option<Watcher>,
+        took: Duration,
     ) -> Self {
         let shown = RwLock::new(Shown {
             whole: whole(source.as_ref()),
@@ -99,11 +136,16 @@ impl InForce {
             keeper: None,
             in_use: InUse::default(),
             watcher,
+            starts: Starts {
+                took,
+                ..Starts::default()
+            },
         };
         Self {
             server,
             observed,
             state: Mutex::new(state),
+            asked: watch::Sender::new(Instant::now()),
             shown,
             confined: AtomicBool::new(privileges::confined(config)),
         }
@@ -157,24 +199,19 @@ impl InForce {
         if !differences.is_empty() {
             return Err(differences.join("\n"));
         }
-        check_roots(&config).map_err(failed)?;
         pools::check_scripts(&config).map_err(failed)?;
         let watch = watched(&config, Some(&source)).map_err(failed)?;
         let log = log_settings(&config).map_err(failed)?;
         let (hubs, gone) = self.hubs(&state.config, &config)?;
-        // The storage may be on another machine.
-        let (own, in_use) = (config.clone(), state.in_use.clone());
-        let tls = tokio::task::spawn_blocking(move || Tls::after(&own, &in_use)).await;
-        let tls = tls
-            .map_err(|error| error.to_string())?
-            .map_err(|error| error.to_string())?;
+        let tls = renewed_tls(&config, &state.in_use).await?;
         // Before its PHP runs.
         if privileges::confined(&config) {
             self.confined.store(true, Ordering::Relaxed);
         }
-        let beside = self.beside(&state.config, &config).await?;
+        let began = Instant::now();
+        let beside = self.beside(state, &config).await?;
         let numbers = match &beside {
-            // The classic one's is always the same.
+            // That of all sites is always the same.
             Some(beside) => beside.pools()[1..].to_vec(),
             None => self.observed.trees.numbers(&config),
         };
@@ -194,11 +231,14 @@ impl InForce {
         let booted = beside.is_some();
         if let Some(beside) = beside {
             beside.take_over();
+            state.starts.note(began, Ok(()));
         }
         for warning in warnings {
             tracing::warn!(target: "howdah", "{warning}");
         }
         let log = howdah_observe::log::change(log);
+        warn_of_roots(&config);
+        privileges::set_dumpable(&config);
         tokio::task::spawn_blocking(move || drop(log));
         for hub in gone {
             // Its subscribers come again, to the hub that there is now.
@@ -206,8 +246,6 @@ impl InForce {
         }
         let pages = hubs::pages(&config, &hubs);
         self.observed.set_hubs(hubs);
-        let expiries = tls.as_ref().map(Tls::expiries).unwrap_or_default();
-        self.observed.set_expiries(expiries);
         let after = (self.server.local_addrs(), self.server.unix_sockets());
         for address in after.0.iter().filter(|address| !before.0.contains(address)) {
             tracing::info!(target: "howdah", %address, "listening");
@@ -221,17 +259,7 @@ impl InForce {
         for path in before.1.iter().filter(|path| !after.1.contains(path)) {
             tracing::info!(target: "howdah", socket = %path.display(), "no longer listening on a Unix socket");
         }
-        if let Some(old) = state.keeper.take() {
-            // It gives back its locks.
-            let _ = tokio::task::spawn_blocking(|| old.stop()).await;
-        }
-        state.in_use = tls.as_ref().map(Tls::in_use).unwrap_or_default();
-        match tls.map(Keeper::start).transpose() {
-            Ok(keeper) => state.keeper = keeper,
-            Err(error) => {
-                tracing::error!(target: "howdah::tls", %error, "certificates are not renewed: restart the server");
-            }
-        }
+        self.keep_instead(state, tls).await;
         // The old one's thread is waited for.
         drop(state.watcher.take());
         let (watcher, changed) = start_watch(watch).unzip();
@@ -268,17 +296,108 @@ impl InForce {
     }
 
     /// PHP for a configuration that has it otherwise, started beside the one that serves.
-    async fn beside(&self, old: &Config, new: &Config) -> Result<Option<Beside>, String> {
+    async fn beside(&self, state: &mut State, new: &Config) -> Result<Option<Beside>, String> {
         let failed = |error: crate::commands::Failure| error.to_string();
-        let changes = changes::of_php(old, new).map_err(failed)?;
+        let changes = changes::of_php(&state.config, new).map_err(failed)?;
         if changes.is_empty() {
             return Ok(None);
         }
-        tracing::info!(target: "howdah", "starting PHP anew, beside the one that serves: {}", changes.join("; "));
-        let pools = pools::options(new).map_err(failed)?;
-        privileges::prepare(&pools, self.server.spool()).map_err(failed)?;
-        let root = php::root_options(new, self.server.threads());
-        self.observed.trees.start(root, pools).await.map(Some)
+        tracing::info!(target: "howdah", "starting a second PHP beside the one that serves: {}", changes.join("; "));
+        let started = self.start_tree(&mut state.starts, new).await;
+        started.map(Some).map_err(|error| error.to_string())
+    }
+
+    /// A reload is asked for: what was started before may be what it mends. Answers the moment.
+    pub(crate) fn ask(&self) -> Instant {
+        let now = Instant::now();
+        self.asked.send_replace(now);
+        now
+    }
+
+    /// PHP for a configuration, beside the one that serves. It is given up for a reload that is asked for meanwhile
+    /// if it takes longer than one may keep others waiting: it may hang.
+    async fn start_tree(&self, starts: &mut Starts, config: &Config) -> Result<Beside, TreeError> {
+        let pools = pools::options(config).map_err(TreeError::other)?;
+        privileges::prepare(config, &pools, self.server.spool()).map_err(TreeError::other)?;
+        let root = php::root_options(config, self.server.threads());
+        let began = Instant::now();
+        let time = start_time(starts.took, starts.overtaken);
+        let mut asked = self.asked.subscribe();
+        let overtaken = async move {
+            tokio::time::sleep(time).await;
+            // An error would mean that the sender is gone, which this value holds.
+            let _ = asked.wait_for(|asked| *asked > began).await;
+        };
+        let started = self.observed.trees.start(root, pools, config, overtaken);
+        let started = started.await;
+        if let Err(error) = &started {
+            starts.note(began, Err(error.clone()));
+        }
+        if matches!(started, Err(TreeError::Overtaken)) {
+            let seconds = began.elapsed().as_secs();
+            tracing::warn!(target: "howdah", "the start of PHP was given up after {seconds} seconds: another reload was asked for");
+        }
+        started
+    }
+
+    /// Where the links lead that it names.
+    pub(crate) async fn places(&self) -> Places {
+        Places::of(&self.state.lock().await.config)
+    }
+
+    /// Starts PHP for the configuration in force, beside the one that serves, and has it take over. One that has done
+    /// so since this was `asked` for is as good.
+    pub(crate) async fn renew(&self, asked: Instant) -> Result<(), TreeError> {
+        loop {
+            let mut state = self.state.lock().await;
+            if let Some(result) = state.starts.since(asked) {
+                return result;
+            }
+            match self.start_and_switch(&mut state).await {
+                // The later one has its turn; it may not need a start.
+                Err(TreeError::Overtaken) => {}
+                result => return result,
+            }
+        }
+    }
+
+    async fn start_and_switch(&self, state: &mut State) -> Result<(), TreeError> {
+        let config = state.config.clone();
+        let began = Instant::now();
+        let beside = self.start_tree(&mut state.starts, &config).await?;
+        let tls = renewed_tls(&config, &state.in_use).await;
+        let tls = tls.map_err(TreeError::other)?;
+        // The classic pool's number is always the same.
+        let (numbers, hubs) = (beside.pools()[1..].to_vec(), self.observed.hubs());
+        let endpoints = endpoints(&self.observed, &hubs);
+        let prepared = self
+            .server
+            .prepare(&config, tls.as_ref(), numbers, endpoints);
+        let prepared = prepared.map_err(|error| TreeError::Other(explained(&error)))?;
+        let grace = config.global.grace_period.unwrap_or(DEFAULT_GRACE);
+        let switched = self.server.switch(prepared, grace).await;
+        switched.map_err(TreeError::other)?;
+        beside.take_over();
+        state.starts.note(began, Ok(()));
+        self.keep_instead(state, tls).await;
+        Ok(())
+    }
+
+    /// Looks after these certificates, and no longer after those of before.
+    async fn keep_instead(&self, state: &mut State, tls: Option<Tls>) {
+        let expiries = tls.as_ref().map(Tls::expiries).unwrap_or_default();
+        self.observed.set_expiries(expiries);
+        if let Some(old) = state.keeper.take() {
+            // It gives back its locks.
+            let _ = tokio::task::spawn_blocking(|| old.stop()).await;
+        }
+        state.in_use = tls.as_ref().map(Tls::in_use).unwrap_or_default();
+        match tls.map(Keeper::start).transpose() {
+            Ok(keeper) => state.keeper = keeper,
+            Err(error) => {
+                tracing::error!(target: "howdah::tls", %error, "certificates are not renewed: restart the server");
+            }
+        }
     }
 
     /// The file that it is from, and whether that is what is served.
@@ -316,6 +435,12 @@ impl InForce {
         shown.servers.clone()
     }
 
+    /// How long everything is to be served as before after the order to stop; `None`: nobody said.
+    pub(crate) async fn shutdown_delay(&self) -> Option<Duration> {
+        let state = tokio::time::timeout(RELOAD_ENDS, self.state.lock()).await;
+        state.ok()?.config.global.shutdown_delay
+    }
+
     /// Stops what is of the configuration, and says how long requests may go on.
     pub(crate) async fn stop(&self) -> Duration {
         let Ok(mut state) = tokio::time::timeout(RELOAD_ENDS, self.state.lock()).await else {
@@ -333,10 +458,20 @@ impl InForce {
     }
 }
 
-/// What answers `metrics` and `mercure`.
+/// Certificates for a configuration, read anew.
+async fn renewed_tls(config: &Config, in_use: &InUse) -> Result<Option<Tls>, String> {
+    // The storage may be on another machine.
+    let (own, in_use) = (config.clone(), in_use.clone());
+    let tls = tokio::task::spawn_blocking(move || Tls::after(&own, &in_use)).await;
+    let tls = tls.map_err(|error| error.to_string())?;
+    tls.map_err(|error| error.to_string())
+}
+
+/// What answers `metrics`, `readiness` and `mercure`.
 pub(crate) fn endpoints(observed: &Observed, hubs: &[Arc<Hub>]) -> Endpoints {
     Endpoints {
         metrics: Some(Arc::new(MetricsPage(observed.clone()))),
+        readiness: Some(Arc::new(ReadinessPage(observed.clone()))),
         hubs: hubs
             .iter()
             .map(|hub| Arc::new(HubEndpoint(hub.clone())) as _)
@@ -392,7 +527,7 @@ fn frankenphp_config(config: &Config) -> Value {
             json!({
                 "name": pool.name,
                 "file_name": pool.file,
-                "num": pool.workers.unwrap_or_default(),
+                "num": pool.settings.workers.unwrap_or_default(),
                 "watch": pool.watch,
             })
         })

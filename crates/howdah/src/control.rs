@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use howdah_config::model;
@@ -19,8 +18,9 @@ use crate::commands::Failure;
 use crate::configuration::InForce;
 use crate::notify;
 use crate::observed::Observed;
-use crate::signals::ReloadSignals;
-use crate::trees::Trees;
+use crate::preload::{self, Pace};
+use crate::signals::Caught;
+use crate::trees::{Need, TreeError, Trees};
 use crate::watch::{Changed, Page};
 
 /// The running server; clones are the same one.
@@ -33,8 +33,6 @@ struct Inner {
     in_force: InForce,
     /// Somebody ordered the server to stop.
     stop: watch::Sender<bool>,
-    /// It stops, for whatever reason.
-    stopping: AtomicBool,
 }
 
 impl ServerControl {
@@ -43,7 +41,6 @@ impl ServerControl {
             observed,
             in_force,
             stop: watch::Sender::new(false),
-            stopping: AtomicBool::new(false),
         }))
     }
 
@@ -60,14 +57,18 @@ impl ServerControl {
 
     /// From now on nothing is reloaded any more.
     pub(crate) fn set_stopping(&self) {
-        self.0.stopping.store(true, Ordering::Relaxed);
+        self.0.observed.readiness.set_stopping();
     }
 
     fn is_stopping(&self) -> bool {
-        self.0.stopping.load(Ordering::Relaxed)
+        self.0.observed.readiness.is_stopping()
     }
 
-    async fn reload_now(&self, pool: Option<String>) -> Result<Reloaded, ReloadError> {
+    async fn reload_now(
+        &self,
+        pool: Option<String>,
+        asked: Instant,
+    ) -> Result<Reloaded, ReloadError> {
         let known = self.trees().pools();
         if let Some(name) = &pool
             && !known.contains(name)
@@ -88,23 +89,72 @@ impl ServerControl {
         tracing::info!(target: "howdah", pool = shown, "reloading");
         let before = self.generations().await;
         let began = Instant::now();
-        if let Err(error) = self.trees().handle().reload(pool.as_deref()).await {
-            if self.is_stopping() {
-                return Err(ReloadError::Stopping);
+        let fresh = match self.need().await {
+            Need::Tree(reason) => {
+                tracing::info!(target: "howdah", "starting a second PHP beside the one that serves: {reason}");
+                self.renew(asked).await?;
+                Some(reason)
             }
-            // The boot's whole output has been logged as it came.
-            let why = error.text.lines().next().unwrap_or_default();
-            tracing::error!(target: "howdah", pool = error.pool, "not reloaded: {why}");
-            return Err(ReloadError::Boot {
-                pool: error.pool,
-                text: error.text,
-            });
-        }
-        let meant = |name: &String, generation| match &pool {
-            Some(pool) => pool == name,
-            None => before.get(name) != Some(&generation),
+            Need::Processes { stale } => {
+                self.new_processes(pool.as_deref(), stale).await?;
+                None
+            }
         };
-        Ok(self.reloaded(configuration, began, meant).await)
+        let meant = |name: &String, generation| match &pool {
+            Some(pool) if fresh.is_none() => pool == name,
+            _ => before.get(name) != Some(&generation),
+        };
+        let done = self.reloaded(configuration, began, meant).await;
+        Ok(Reloaded { fresh, ..done })
+    }
+
+    /// What is not known of OPcache is no reason not to reload.
+    async fn need(&self) -> Need {
+        let places = self.0.in_force.places().await;
+        self.trees().need(&places).await.unwrap_or_else(|error| {
+            tracing::warn!(target: "howdah", "{error}; OPcache may go on with files as they were");
+            Need::Processes { stale: 0 }
+        })
+    }
+
+    /// A fresh tree, and the end of the one that serves.
+    async fn renew(&self, asked: Instant) -> Result<(), ReloadError> {
+        let Err(error) = self.0.in_force.renew(asked).await else {
+            return Ok(());
+        };
+        Err(match error {
+            _ if self.is_stopping() => ReloadError::Stopping,
+            TreeError::Boot { pool, text } => not_reloaded(pool, text),
+            other => not_reloaded("all".into(), other.to_string()),
+        })
+    }
+
+    /// The same because of what requests have used.
+    async fn preload(&self) {
+        tracing::info!(target: "howdah", "starting a second PHP beside the one that serves: with what requests have used");
+        let began = Instant::now();
+        // It has logged why not.
+        if self.renew(began).await.is_ok() {
+            self.reloaded(None, began, |_, _| true).await;
+        }
+    }
+
+    /// A new generation below the root that there is.
+    async fn new_processes(&self, pool: Option<&str>, stale: u64) -> Result<(), ReloadError> {
+        if stale > 0 {
+            tracing::info!(target: "howdah", scripts = stale, "OPcache compiles again what changed");
+            if let Err(error) = self.trees().invalidate().await {
+                tracing::warn!(target: "howdah", "OPcache may go on with files as they were: {error}");
+            }
+        }
+        let Err(error) = self.trees().handle().reload(pool).await else {
+            return Ok(());
+        };
+        Err(if self.is_stopping() {
+            ReloadError::Stopping
+        } else {
+            not_reloaded(error.pool, error.text)
+        })
     }
 
     /// The pools that are meant, as they serve now.
@@ -133,10 +183,34 @@ impl ServerControl {
         Reloaded {
             pools,
             configuration,
+            fresh: None,
         }
     }
 
-    fn trees(&self) -> &Trees {
+    /// Starts PHP anew beside the one that serves, for a reason of the server's own.
+    pub(crate) async fn renew_for(&self, reason: String) -> Result<Reloaded, ReloadError> {
+        let control = self.clone();
+        self.alone(async move {
+            if control.is_stopping() {
+                return Err(ReloadError::Stopping);
+            }
+            tracing::info!(target: "howdah", "starting a second PHP beside the one that serves: {reason}");
+            let (before, began) = (control.generations().await, Instant::now());
+            control.renew(began).await?;
+            let meant = |name: &String, generation| before.get(name) != Some(&generation);
+            let configuration = control.0.in_force.file();
+            let done = control.reloaded(configuration, began, meant).await;
+            let fresh = Some(reason);
+            Ok(Reloaded { fresh, ..done })
+        })
+        .await
+    }
+
+    pub(crate) fn observed(&self) -> &Observed {
+        &self.0.observed
+    }
+
+    pub(crate) fn trees(&self) -> &Trees {
         &self.0.observed.trees
     }
 
@@ -158,10 +232,10 @@ impl ServerControl {
         if self.is_stopping() {
             return Err(ReloadError::Stopping);
         }
-        let began = Instant::now();
+        let began = self.0.in_force.ask();
         let loaded = self.0.in_force.load(from).await;
         let Some(loaded) = loaded.map_err(ReloadError::Configuration)? else {
-            return self.reload_now(None).await;
+            return self.reload_now(None, began).await;
         };
         if let Some(changed) = loaded.changed {
             self.watch(changed, loaded.pages);
@@ -170,7 +244,7 @@ impl ServerControl {
             let configuration = self.0.in_force.file();
             return Ok(self.reloaded(configuration, began, |_, _| true).await);
         }
-        self.reload_now(None).await
+        self.reload_now(None, began).await
     }
 
     /// Reloads what changes from now on. What it orders ends with the watcher, so nobody waits for it.
@@ -208,7 +282,8 @@ impl ServerControl {
 impl Control for ServerControl {
     async fn reload(&self, pool: Option<String>) -> Result<Reloaded, ReloadError> {
         let control = self.clone();
-        self.alone(async move { control.reload_now(pool).await })
+        let asked = self.0.in_force.ask();
+        self.alone(async move { control.reload_now(pool, asked).await })
             .await
     }
 
@@ -224,6 +299,7 @@ impl Control for ServerControl {
             Ok(status) => serde_json::to_value(&status).unwrap_or_default(),
             Err(_) => json!({"php": "", "pools": []}),
         };
+        shown["opcache"] = self.0.observed.shown_opcache().await;
         shown["version"] = env!("CARGO_PKG_VERSION").into();
         shown["pid"] = std::process::id().into();
         shown["stopping"] = self.is_stopping().into();
@@ -240,6 +316,19 @@ impl Control for ServerControl {
             Ok(status) => threads(&status, &targets, SystemTime::now()),
             Err(_) => Vec::new(),
         }
+    }
+
+    async fn preloads(&self) -> Value {
+        let status = self.trees().status().await;
+        let preloads = status.map(|status| status.preloads).unwrap_or_default();
+        let mut shown = serde_json::to_value(preloads).unwrap_or_default();
+        // One that has come since PHP was started.
+        if let Some(problem) = self.trees().used().and_then(|used| used.problem())
+            && let Some(preload) = shown.get_mut(0)
+        {
+            preload["problem"] = problem.into();
+        }
+        shown
     }
 
     async fn metrics(&self) -> String {
@@ -275,13 +364,7 @@ impl Control for ServerControl {
     }
 
     async fn health(&self) -> Result<(), UnhealthyError> {
-        if self.is_stopping() {
-            return Err(UnhealthyError::Stopping);
-        }
-        match self.trees().status().await {
-            Ok(status) => health(&status),
-            Err(_) => Err(UnhealthyError::Stopping),
-        }
+        self.0.observed.ready().await
     }
 
     fn stop(&self) {
@@ -289,12 +372,38 @@ impl Control for ServerControl {
     }
 }
 
-/// Reloads the configuration and all pools at each signal.
-pub(crate) async fn reload_on_signals(mut signals: ReloadSignals, control: ServerControl) {
+/// Logs it: the boot's whole output has been logged as it came.
+fn not_reloaded(pool: String, text: String) -> ReloadError {
+    let why = text.lines().next().unwrap_or_default();
+    tracing::error!(target: "howdah", pool, "not reloaded: {why}");
+    ReloadError::Boot { pool, text }
+}
+
+/// Starts PHP another time when enough files are in use that it was not started with.
+pub(crate) async fn preload_what_is_used(control: ServerControl) {
+    let mut pace = Pace::new(Instant::now());
     loop {
-        signals.next().await;
-        // It has logged how it went.
-        let _ = control.configure(Configuration::Same).await;
+        tokio::time::sleep(preload::LOOK).await;
+        if let Some(used) = control.trees().used()
+            && pace.look(&used, Instant::now())
+            && !control.is_stopping()
+        {
+            control.preload().await;
+        }
+    }
+}
+
+/// Reloads the configuration and all pools at each signal.
+pub(crate) async fn reload_on_signals(mut signals: Caught, control: ServerControl) {
+    loop {
+        let signal = signals.next().await;
+        if control.is_stopping() {
+            tracing::info!(target: "howdah", signal, "not reloaded: the server is stopping");
+            continue;
+        }
+        // It has logged how it went. The next one does not wait for it: it may hang.
+        let control = control.clone();
+        tokio::spawn(async move { control.configure(Configuration::Same).await });
     }
 }
 
@@ -387,13 +496,6 @@ pub(crate) fn configured(address: AdminAddress) -> model::AdminAddress {
     }
 }
 
-fn health(status: &Status) -> Result<(), UnhealthyError> {
-    let failed = status.pools.iter().find(|pool| pool.ready == 0);
-    failed.map_or(Ok(()), |pool| {
-        Err(UnhealthyError::NoWorker(pool.name.clone()))
-    })
-}
-
 /// Method and URI of requests by their ids.
 type Targets = HashMap<String, (String, String)>;
 
@@ -460,6 +562,7 @@ mod tests {
     use howdah_pool::{Counters, RequestStatus};
 
     use super::*;
+    use crate::readiness::check;
 
     fn worker(state: &'static str, request: Option<u64>) -> WorkerStatus {
         WorkerStatus {
@@ -471,6 +574,7 @@ mod tests {
             memory: 4096,
             age_ms: 10,
             in_flight: usize::from(request.is_some()),
+            sequential: false,
             longest_hold_ms: 0,
             waiting_ms: if state == "idle" { 250 } else { 0 },
             request: request.map(|since_ms| RequestStatus {
@@ -497,12 +601,15 @@ mod tests {
                 .filter(|worker| worker.state == "idle")
                 .count(),
             concurrency: 1,
+            sequential: 0,
             busy: 0,
             queue: 0,
             in_flight: 0,
             waiters: 0,
             slots: 0,
             refused: howdah_pool::Refused::default(),
+            abandoned: howdah_pool::Abandoned::default(),
+            exits: howdah_pool::Exits::default(),
             spooled: 0,
             workers: workers.clone(),
             counters: Counters::default(),
@@ -511,6 +618,7 @@ mod tests {
             php: "8.2.0".into(),
             root_restarts: 0,
             pools: pools.collect(),
+            preloads: Vec::new(),
         }
     }
 
@@ -550,12 +658,12 @@ mod tests {
     #[test]
     fn a_pool_without_a_ready_worker_is_not_healthy() {
         let well = status(&[("php", None, vec![worker("idle", None)])]);
-        assert_eq!(health(&well), Ok(()));
+        assert_eq!(check(&well), Ok(()));
         let ill = status(&[
             ("php", None, vec![worker("idle", None)]),
             ("app", None, vec![worker("starting", None)]),
         ]);
-        assert_eq!(health(&ill), Err(UnhealthyError::NoWorker("app".into())));
+        assert_eq!(check(&ill), Err(UnhealthyError::NoWorker("app".into())));
     }
 
     #[test]

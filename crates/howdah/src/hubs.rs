@@ -18,22 +18,35 @@ pub(crate) fn hubs(config: &model::Config) -> Result<Vec<Arc<Hub>>, Failure> {
 
 /// One of them.
 pub(crate) fn hub(hub: &model::Mercure) -> Result<Arc<Hub>, Failure> {
-    let environment = |name: &str| std::env::var(name).ok();
-    let options =
-        options(hub, environment).map_err(|error| Failure::Setup(format!("mercure: {error}")))?;
-    for (name, key) in [
-        ("publisher_jwt", &options.publisher),
-        ("subscriber_jwt", &options.subscriber),
-    ] {
-        if let Some(bytes) = key.as_ref().and_then(Key::is_short) {
-            tracing::warn!(
-                target: "howdah::mercure",
-                "{name}: a secret of {bytes} bytes can be guessed by who has seen a token; take 32 random ones \
-                 or more"
-            );
-        }
+    let options = checked(hub)?;
+    for weakness in weaknesses(&options) {
+        tracing::warn!(target: "howdah::mercure", "{weakness}");
     }
     Ok(Hub::new(options))
+}
+
+/// What is to be known about a hub before it starts.
+pub(crate) fn check(hub: &model::Mercure) -> Result<Vec<String>, Failure> {
+    checked(hub).map(|options| weaknesses(&options))
+}
+
+fn checked(hub: &model::Mercure) -> Result<Options, Failure> {
+    let environment = |name: &str| std::env::var(name).ok();
+    options(hub, environment).map_err(|error| Failure::Setup(format!("mercure: {error}")))
+}
+
+fn weaknesses(options: &Options) -> Vec<String> {
+    let keys = [
+        ("publisher_jwt", &options.publisher),
+        ("subscriber_jwt", &options.subscriber),
+    ];
+    let short = keys.into_iter().filter_map(|(name, key)| {
+        let bytes = key.as_ref().and_then(Key::is_short)?;
+        Some(format!(
+            "{name}: a secret of {bytes} bytes can be guessed by who has seen a token; take 32 random ones or more"
+        ))
+    });
+    short.collect()
 }
 
 /// A key that cannot be used.

@@ -12,20 +12,30 @@ mod configuration;
 mod control;
 mod doctor;
 mod hubs;
+mod limit_flags;
+mod monitor;
 mod notify;
 mod observed;
+mod opcache;
 mod php;
 mod php_server;
 mod pools;
+mod preload;
+mod preload_report;
 mod privileges;
+mod readiness;
 #[cfg(test)]
 mod reference;
+mod renewal;
 mod report;
 mod serve;
 mod signals;
 mod source;
+mod stop;
 mod trees;
 mod unchangeable;
+mod users;
+mod vulnerabilities;
 mod watch;
 
 use std::process::ExitCode;
@@ -40,7 +50,7 @@ fn main() -> ExitCode {
         Command::PhpServer(options) => commands::php_server(*options),
         Command::Run(options) => commands::run(&options),
         Command::PhpCli(options) => commands::php_cli(&options),
-        Command::Validate(options) => commands::validate(&options),
+        Command::Validate(options) => commands::validate::run(&options),
         Command::Fmt(options) => commands::fmt(&options),
         Command::Doctor(options) => doctor::doctor(&options),
         Command::Reload(options) => commands::remote::reload(&options),
@@ -51,6 +61,7 @@ fn main() -> ExitCode {
         Command::Untrust => commands::trust::untrust(),
         Command::Version => Ok(commands::version()),
         Command::BuildInfo => Ok(commands::build_info()),
+        Command::Monitor(options) => monitor::run(&options),
     };
     match result {
         Ok(code) => code,

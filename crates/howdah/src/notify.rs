@@ -22,6 +22,12 @@ pub(crate) fn reloading() {
     }
 }
 
+/// It is about to end, and serves as before for `delay`, in which load balancers turn away from it.
+pub(crate) fn leaving(delay: Duration) {
+    let status = format!("leaving: requests are served as before for {delay:?}");
+    tell(&[NotifyState::Stopping, NotifyState::Status(&status)]);
+}
+
 /// It answers what it works on and ends.
 pub(crate) fn stopping() {
     tell(&[NotifyState::Stopping, NotifyState::Status("stopping")]);

@@ -1,7 +1,7 @@
 //! What the parts of the running server know of themselves, brought together: the page of metrics and
 //! the list of requests under way.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -12,21 +12,25 @@ use howdah_http::{Counted, LiveRequest, LiveRequests, LostSpans, Stats};
 use howdah_mercure::Hub;
 use howdah_observe::access::Losses;
 use howdah_observe::metrics::{
-    ConfigReloads, HubCounts, Page, Pool, Process, Worker, WorkerState, for_client,
+    ConfigReloads, HubCounts, OpcacheCounts, Page, Pool, Preload, Process, Worker, WorkerState,
+    for_client,
 };
-use howdah_pool::{PoolStatus, WorkerStatus};
+use howdah_pool::{Opcache, OpcacheOrder, PoolStatus, PreloadStatus, Verdict, WorkerStatus};
 use howdah_tls::Expiries;
 use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use http::{Method, Response, StatusCode};
 use http_body_util::{BodyExt as _, Full};
 use serde_json::{Value, json};
 
+use crate::opcache;
+use crate::readiness::Readiness;
 use crate::trees::Trees;
 
 /// Where to ask. Clones ask the same server.
 #[derive(Debug, Clone)]
 pub(crate) struct Observed {
     pub(crate) trees: Trees,
+    pub(crate) readiness: Readiness,
     pub(crate) stats: Arc<Stats>,
     pub(crate) counted: Counted,
     pub(crate) live: LiveRequests,
@@ -42,6 +46,8 @@ pub(crate) struct OfConfiguration {
     hubs: Vec<Arc<Hub>>,
     expiries: Expiries,
     reloads: ConfigReloads,
+    /// As it was when it was last looked at.
+    opcache: Option<Opcache>,
 }
 
 impl Observed {
@@ -56,6 +62,21 @@ impl Observed {
 
     pub(crate) fn set_expiries(&self, expiries: Expiries) {
         self.write().expiries = expiries;
+    }
+
+    pub(crate) fn set_opcache(&self, opcache: Option<Opcache>) {
+        self.write().opcache = opcache;
+    }
+
+    /// OPcache as it is now, with what is to be done about it; `null`: it is off, or not known.
+    pub(crate) async fn shown_opcache(&self) -> Value {
+        let answer = self.trees.handle().opcache(OpcacheOrder::default()).await;
+        let Some(opcache) = answer.ok().and_then(|answer| answer.opcache) else {
+            return Value::Null;
+        };
+        let mut shown = serde_json::to_value(opcache).unwrap_or_default();
+        shown["advice"] = opcache::advice(&opcache).into();
+        shown
     }
 
     /// One was to be loaded.
@@ -91,12 +112,18 @@ impl Observed {
             spans_lost: self.span_losses.spans(),
             hubs: self.hubs().iter().map(|hub| counts(hub)).collect(),
             config: self.read().reloads,
+            opcache: self.read().opcache.as_ref().map(opcache_counts),
             process: Process::read(),
             ..Page::default()
         };
         // Without a supervisor the server is at its end, and the page says what is left.
         if let Ok(status) = self.trees.status().await {
-            page.pools = status.pools.iter().map(pool).collect();
+            page.pools = (status.pools.iter())
+                .map(|own| Pool {
+                    preload: preload_of(&status.preloads, &own.name),
+                    ..pool(own)
+                })
+                .collect();
             page.counted = self.trees.names();
             page.root_restarts = status.root_restarts;
             page.php = status.php;
@@ -172,6 +199,23 @@ fn counts(hub: &Hub) -> HubCounts {
     }
 }
 
+fn opcache_counts(opcache: &Opcache) -> OpcacheCounts {
+    OpcacheCounts {
+        memory: [opcache.used, opcache.free, opcache.wasted],
+        strings: (opcache.strings_used, opcache.strings_size),
+        scripts: opcache.scripts,
+        keys: (opcache.keys, opcache.keys_max),
+        full: opcache.full != 0,
+        hits: opcache.hits,
+        misses: opcache.misses,
+        restarts: [
+            opcache.oom_restarts,
+            opcache.hash_restarts,
+            opcache.manual_restarts,
+        ],
+    }
+}
+
 /// A request in a worker's hand.
 #[derive(Debug, Clone, Copy)]
 struct InHand {
@@ -202,6 +246,7 @@ fn pool(status: &PoolStatus) -> Pool {
             .collect(),
         wanted: status.workers_wanted as u64,
         queue: status.queue as u64,
+        sequential: status.sequential as u64,
         waiters: status.waiters as u64,
         in_flight: status.in_flight as u64,
         slots: status.slots as u64,
@@ -215,13 +260,44 @@ fn pool(status: &PoolStatus) -> Pool {
         ],
         boots_failed: counters.boots_failed,
         reloads: (counters.reloads, counters.reloads_failed),
+        segments_replaced: counters.segments_replaced,
         refused: vec![
             ("queue_full", status.refused.queue_full),
             ("wait_timeout", status.refused.wait_timeout),
             ("not_booted", status.refused.not_booted),
         ],
+        abandoned: vec![
+            ("kept", status.abandoned.kept),
+            ("dropped", status.abandoned.dropped),
+        ],
+        exits: vec![
+            (("kept", "exit"), status.exits.kept),
+            (("replaced", "restart"), status.exits.restarted),
+            (("replaced", "skipped"), status.exits.skipped),
+            (("replaced", "lost"), status.exits.lost),
+            (("replaced", "suspended"), status.exits.suspended),
+        ],
         spooled: status.spooled,
+        preload: None,
     }
+}
+
+/// What is preloaded for the requests of the pool.
+fn preload_of(preloads: &[PreloadStatus], pool: &String) -> Option<Preload> {
+    let own = preloads.iter().find(|own| own.pools.contains(pool))?;
+    let preloaded = &own.preloaded;
+    let mut left_out: BTreeMap<&'static str, u64> = BTreeMap::new();
+    for file in &preloaded.files {
+        if file.verdict != Verdict::Preloaded {
+            *left_out.entry(file.verdict.name()).or_default() += 1;
+        }
+    }
+    Some(Preload {
+        files: preloaded.count() as u64,
+        classes: preloaded.classes.into(),
+        memory: preloaded.memory,
+        left_out: left_out.into_iter().collect(),
+    })
 }
 
 fn worker(status: &WorkerStatus, concurrent: bool) -> Worker {
@@ -245,23 +321,36 @@ pub(crate) struct MetricsPage(pub(crate) Observed);
 impl Endpoint for MetricsPage {
     fn call(self: Arc<Self>, request: EndpointRequest) -> EndpointFuture {
         Box::pin(async move {
-            if !matches!(request.parts.method, Method::GET | Method::HEAD) {
-                let mut refused = Response::new(body("only GET\n".into()));
-                *refused.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
-                let headers = refused.headers_mut();
-                headers.insert(http::header::ALLOW, HeaderValue::from_static("GET, HEAD"));
+            if let Some(refused) = refused(&request) {
                 return refused;
             }
             let accept = request.parts.headers.get(ACCEPT);
             let accept = accept.and_then(|accept| accept.to_str().ok());
-            let (kind, page) = for_client(accept, self.0.metrics().await);
-            let mut response = Response::new(body(page));
-            let headers = response.headers_mut();
-            headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
-            headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-            response
+            let (kind, text) = for_client(accept, self.0.metrics().await);
+            page(kind, text)
         })
     }
+}
+
+/// The answer to who wants something else than to read.
+pub(crate) fn refused(request: &EndpointRequest) -> Option<Response<EndpointBody>> {
+    if matches!(request.parts.method, Method::GET | Method::HEAD) {
+        return None;
+    }
+    let mut refused = Response::new(body("only GET\n".into()));
+    *refused.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
+    let headers = refused.headers_mut();
+    headers.insert(http::header::ALLOW, HeaderValue::from_static("GET, HEAD"));
+    Some(refused)
+}
+
+/// A page of this type that is true for the moment.
+pub(crate) fn page(kind: &'static str, text: String) -> Response<EndpointBody> {
+    let mut response = Response::new(body(text));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
 }
 
 fn body(text: String) -> EndpointBody {

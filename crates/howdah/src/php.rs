@@ -1,5 +1,6 @@
 //! Finds the PHP executable, and says how it is started.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -16,10 +17,35 @@ pub(crate) fn root_options(config: &Config, fronts: usize) -> RootOptions {
     let settings = &config.global.php;
     RootOptions {
         executable: executable(settings.executable.as_deref()),
-        ini: settings.ini.clone(),
+        withheld: settings.environment.withheld.iter().cloned().collect(),
+        clear_env: settings.environment.clear,
+        ini: settings.ini.all(),
         concurrent: config.workers.iter().any(|pool| pool.concurrency.is_some()),
+        booted: !config.workers.is_empty(),
+        preload: None,
         fronts,
         start_timeout: START_TIMEOUT,
+    }
+}
+
+/// Which environment variables PHP does not inherit, in words; `None`: it inherits all. Never their values: secrets
+/// are what these variables are used for.
+pub(crate) fn withheld_variables(config: &Config) -> Option<String> {
+    let environment = &config.global.php.environment;
+    let withheld = environment.withheld.iter().map(String::as_str);
+    let names: Vec<&str> = withheld
+        .filter(|name| !howdah_pool::is_always_inherited(OsStr::new(name)))
+        .collect();
+    let names = names.join(", ");
+    match (environment.clear, names.is_empty()) {
+        (false, true) => None,
+        (false, false) => Some(format!(
+            "PHP does not inherit these environment variables, because the Caddyfile uses them: {names}"
+        )),
+        (true, true) => Some("PHP inherits no environment variables, because of clear_env".into()),
+        (true, false) => Some(format!(
+            "PHP inherits no environment variables, because of clear_env; the Caddyfile uses {names}"
+        )),
     }
 }
 
@@ -53,6 +79,30 @@ mod tests {
     #[test]
     fn a_named_executable_is_taken_as_it_is() {
         assert_eq!(executable(Some(Path::new("/opt/x"))), Path::new("/opt/x"));
+    }
+
+    #[test]
+    fn withheld_variables_are_named_unless_php_always_inherits_them() {
+        let mut config = Config::default();
+        assert_eq!(withheld_variables(&config), None);
+        let environment = &mut config.global.php.environment;
+        environment.withheld = ["HOME", "LD_PRELOAD"].map(String::from).into();
+        assert_eq!(withheld_variables(&config), None);
+        let environment = &mut config.global.php.environment;
+        environment
+            .withheld
+            .extend(["KEY", "DSN"].map(String::from));
+        let text = withheld_variables(&config).expect("two");
+        assert!(text.ends_with("uses them: DSN, KEY"), "{text}");
+        config.global.php.environment.clear = true;
+        let text = withheld_variables(&config).expect("all");
+        assert!(
+            text.ends_with("clear_env; the Caddyfile uses DSN, KEY"),
+            "{text}"
+        );
+        config.global.php.environment.withheld.clear();
+        let text = withheld_variables(&config).expect("all");
+        assert!(text.ends_with("because of clear_env"), "{text}");
     }
 
     #[test]

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use howdah_config::model::{
     AccessLog, Address, Admin, CLASSIC_POOL, CONCURRENT_WORKERS_MAX, Concurrency, Config,
-    ContentCoding, Encode, FileServer, Handler, JwtKey, Matcher, Mercure, Part, PhpScript,
-    PhpServer, PhpWorker, Placeholder, Route, Site, SiteTls, Template, TryPolicy, WorkerPool,
-    redirect_to_https, source,
+    ContentCoding, Encode, FileServer, Handler, Ini, JwtKey, Matcher, Mercure, Part, PhpScript,
+    PhpServer, PhpWorker, Placeholder, Preload, Route, Site, SiteTls, Template, TryPolicy,
+    WorkerPool, redirect_to_https, source,
 };
 
 use crate::commands::{Failure, setup};
@@ -41,15 +41,16 @@ pub(crate) fn config(options: cli::PhpServer) -> Result<Config, Failure> {
         config
             .hubs
             .push(hub(&|name| std::env::var_os(name).is_some())?);
+        let keys = ["PUBLISHER", "SUBSCRIBER"].map(|whose| format!("MERCURE_{whose}_JWT_KEY"));
+        config.global.php.environment.withheld.extend(keys);
         routes.push(route(None, Handler::Mercure(0)));
     }
     if let Some(worker) = options.worker {
         let mut pool = worker_pool(&worker, &root)?;
         pool.watch = options.watch;
-        pool.request_timeout = options.request_timeout;
         let requests = options.concurrency.filter(|requests| *requests > 1);
         pool.concurrency = requests.map(Concurrency::new);
-        if pool.concurrency.is_some() && pool.workers > Some(CONCURRENT_WORKERS_MAX) {
+        if pool.concurrency.is_some() && pool.settings.workers > Some(CONCURRENT_WORKERS_MAX) {
             return Err(setup(format_args!(
                 "--worker: with --concurrency there may be {CONCURRENT_WORKERS_MAX} processes, and one for \
                  each core is enough"
@@ -96,17 +97,31 @@ pub(crate) fn config(options: cli::PhpServer) -> Result<Config, Failure> {
     }
     config.global.debug = options.debug;
     config.global.grace_period = Some(options.grace_period);
+    config.global.shutdown_delay = options.shutdown_delay;
     let settings = &mut config.global.php;
     settings.executable = options.php;
     // With a worker script no request reaches the classic pool.
     settings.workers = options.workers.or(has_worker.then_some(1));
     settings.front_threads = options.front_threads;
-    settings.max_requests = options.max_requests;
-    settings.queue_length = options.queue_length;
-    settings.max_wait_time = options.max_wait_time;
-    settings.request_timeout = options.request_timeout;
-    settings.ini = options.php_ini;
+    settings.limits = options.limits.0.over(&settings.limits);
+    settings.ini = Ini {
+        settings: options.php_ini,
+        final_settings: options.php_admin_ini,
+    };
+    settings.preload = options.preload;
+    check_preload(&config)?;
     Ok(config)
+}
+
+/// There is one application, so nothing else can be wrong.
+fn check_preload(config: &Config) -> Result<(), Failure> {
+    let settings = &config.global.php;
+    if settings.preloads_itself() && settings.preload != Preload::Off {
+        return Err(setup(
+            "--preload and --php-ini opcache.preload cannot both say what is preloaded: take one of them out",
+        ));
+    }
+    Ok(())
 }
 
 /// A name for which no certificate can be had is told at once.
@@ -178,7 +193,7 @@ fn worker_pool(worker: &cli::Worker, root: &Path) -> Result<WorkerPool, Failure>
     let name = stem.filter(|stem| *stem != CLASSIC_POOL && stem.len() <= 64);
     let mut pool = WorkerPool::new(name.unwrap_or("worker"), absolute(&worker.file)?);
     pool.root = Some(absolute(root)?);
-    pool.workers = worker.count;
+    pool.settings.workers = worker.count;
     Ok(pool)
 }
 
@@ -304,7 +319,10 @@ mod tests {
         };
         assert_eq!(pool.file, "/srv/app/public/index.php");
         assert_eq!(pool.root.as_deref(), Some("/srv/app/public"));
-        assert_eq!((pool.name.as_str(), pool.workers), ("index", Some(3)));
+        assert_eq!(
+            (pool.name.as_str(), pool.settings.workers),
+            ("index", Some(3))
+        );
         assert_eq!(pool.watch, [cli::WATCHED, "a/*.php"]);
         assert_eq!(config.constant_roots(), ["/srv/app/public"]);
         assert_eq!(config.global.php.workers, Some(1));

@@ -1,13 +1,13 @@
-//! The pools of a configuration, in the order in which requests name them: the classic pool, then the
-//! worker pools.
+//! The pools of a configuration, in the order in which requests name them: the classic pool of all sites,
+//! the classic pools that sites name, then the worker pools.
 
 use std::num::NonZero;
 
 use howdah_config::model::{
-    self, Boot, CLASSIC_POOL, CONCURRENT_WORKERS_MAX, Config, Connections, Isolation, Keep, OnExit,
-    Statics, WORKERS_MAX, WorkersMax,
+    self, CLASSIC_POOL, CONCURRENT_WORKERS_MAX, ClassicPool, Config, Keep, PoolSettings,
+    WORKERS_MAX, WorkersMax,
 };
-use howdah_pool::{Concurrency, Mode, PoolOptions, WorkerOptions};
+use howdah_pool::{Mode, PoolOptions, WorkerOptions};
 
 use crate::commands::Failure;
 use crate::privileges;
@@ -18,7 +18,7 @@ const WORKER_MEMORY: u64 = 128 << 20;
 /// Options of all pools.
 pub(crate) fn options(config: &Config) -> Result<Vec<PoolOptions>, Failure> {
     let mut pools = sizes(config);
-    let own = config.workers.iter().map(|pool| pool.user.as_ref());
+    let own = own_settings(config).map(|settings| settings.user.as_ref());
     for (pool, own) in pools.iter_mut().zip(std::iter::once(None).chain(own)) {
         pool.user = privileges::pool_user(config, own)?;
     }
@@ -29,9 +29,23 @@ pub(crate) fn options(config: &Config) -> Result<Vec<PoolOptions>, Failure> {
 pub(crate) fn sizes(config: &Config) -> Vec<PoolOptions> {
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     let workers = config.workers.iter();
+    let own = config.pools.iter();
     std::iter::once(classic(config, cores))
+        .chain(own.map(|pool| own_classic(config, pool, cores)))
         .chain(workers.map(|pool| worker(config, pool, cores)))
         .collect()
+}
+
+/// Names of all pools but the classic one of all sites, in their order.
+pub(crate) fn own_names(config: &Config) -> impl Iterator<Item = &String> {
+    let classic = config.pools.iter().map(|pool| &pool.name);
+    classic.chain(config.workers.iter().map(|pool| &pool.name))
+}
+
+/// What these pools have of their own, in the same order.
+pub(crate) fn own_settings(config: &Config) -> impl Iterator<Item = &PoolSettings> {
+    let classic = config.pools.iter().map(|pool| &pool.settings);
+    classic.chain(config.workers.iter().map(|pool| &pool.settings))
 }
 
 fn default_workers(cores: usize) -> usize {
@@ -40,18 +54,21 @@ fn default_workers(cores: usize) -> usize {
 
 /// A worker script that is not there is a mistake of the one who starts the server.
 pub(crate) fn check_scripts(config: &Config) -> Result<(), Failure> {
-    for pool in &config.workers {
+    let wrong = missing_scripts(config).into_iter().next();
+    wrong.map_or(Ok(()), |wrong| Err(Failure::Setup(wrong)))
+}
+
+/// All of them, each with what is wrong with it.
+pub(crate) fn missing_scripts(config: &Config) -> Vec<String> {
+    let wrong = config.workers.iter().filter_map(|pool| {
         let wrong = match std::fs::metadata(&pool.file) {
-            Ok(found) if found.is_file() => continue,
+            Ok(found) if found.is_file() => return None,
             Ok(_) => "it is not a file".to_owned(),
             Err(error) => error.to_string(),
         };
-        return Err(Failure::Setup(format!(
-            "worker script {}: {wrong}",
-            pool.file
-        )));
-    }
-    Ok(())
+        Some(format!("worker script {}: {wrong}", pool.file))
+    });
+    wrong.collect()
 }
 
 fn classic(config: &Config, cores: usize) -> PoolOptions {
@@ -60,6 +77,15 @@ fn classic(config: &Config, cores: usize) -> PoolOptions {
     let mut options = PoolOptions::new(CLASSIC_POOL, workers);
     options.workers_max = workers_max(settings.workers_max, workers);
     common(&mut options, config);
+    options
+}
+
+fn own_classic(config: &Config, pool: &ClassicPool, cores: usize) -> PoolOptions {
+    let workers = pool.settings.workers.unwrap_or(default_workers(cores));
+    let mut options = PoolOptions::new(pool.name.as_str(), workers);
+    options.workers_max = workers_max(pool.settings.workers_max, workers);
+    common(&mut options, config);
+    own(&mut options, &pool.settings);
     options
 }
 
@@ -73,52 +99,49 @@ fn worker(config: &Config, pool: &model::WorkerPool, cores: usize) -> PoolOption
         ),
         None => (default_workers(cores), WORKERS_MAX),
     };
-    let workers = pool.workers.unwrap_or(default);
+    let workers = pool.settings.workers.unwrap_or(default);
     let mut options = PoolOptions::new(pool.name.as_str(), workers);
-    options.workers_max = workers_max(pool.workers_max, workers).min(most);
+    options.workers_max = workers_max(pool.settings.workers_max, workers).min(most);
     common(&mut options, config);
     options.mode = Mode::Worker(WorkerOptions {
         root: pool.root.as_ref().map(Into::into),
         env: pool.env.clone(),
-        boot_each: pool.boot == Boot::Each,
-        exit_restarts: pool.exit == OnExit::Restart,
+        boot: pool.boot,
+        exit: pool.exit,
         keep: keep(pool, |name| std::env::var(name).ok()),
-        connections: connections(pool.connections),
-        rollback: pool.rollback,
+        connections: pool.connections,
         warm: pool.warm.clone(),
-        cpu_limit: pool.cpu_timeout,
         max_failures: pool.max_failures,
-        one_request: pool.isolation == Isolation::Request,
-        concurrency: pool.concurrency.map(concurrency),
+        isolation: pool.isolation,
+        concurrency: pool.concurrency,
         // Whoever watches files is about to mend the one that fails.
         tolerate_failure: !pool.watch.is_empty(),
         ..WorkerOptions::new(&pool.file)
     });
-    options.max_age = pool.max_age;
-    options.max_memory = pool.max_memory;
-    options.max_memory_growth = pool.max_memory_growth;
-    options.max_in_flight = pool.max_in_flight;
-    options.max_requests = pool.max_requests.unwrap_or(options.max_requests);
-    options.no_new_privs = pool.no_new_privs.unwrap_or(options.no_new_privs);
-    options.queue_length = pool.queue_length.unwrap_or(options.queue_length);
-    options.max_wait = pool.max_wait_time.unwrap_or(options.max_wait);
-    // The classic pool's is already in it, unless it was told to have none.
-    options.request_timeout = pool.request_timeout;
-    options.max_idle_time = pool.max_idle_time.unwrap_or(options.max_idle_time);
+    own(&mut options, &pool.settings);
     options
+}
+
+/// What one pool has otherwise.
+fn own(options: &mut PoolOptions, settings: &PoolSettings) {
+    options.limits = settings.limits.over(&options.limits);
+    options.ini.clone_from(&settings.ini.settings);
+    // Of the same name its own counts.
+    let is_own = |name: &String| {
+        let mut own = settings.ini.final_settings.iter();
+        own.any(|(other, _)| other == name)
+    };
+    options.final_ini.retain(|(name, _)| !is_own(name));
+    let own = settings.ini.final_settings.iter().cloned();
+    options.final_ini.extend(own);
 }
 
 /// What the global block says for all pools.
 fn common(options: &mut PoolOptions, config: &Config) {
     let settings = &config.global.php;
-    options.no_new_privs = settings.no_new_privs;
-    options.max_requests = settings.max_requests;
-    options.max_idle_time = settings.max_idle_time;
-    options.queue_length = settings.queue_length;
-    options.max_wait = settings.max_wait_time;
-    options.request_timeout = settings.request_timeout;
-    options.response_buffer = settings.response_buffer;
-    options.response_spool = settings.response_spool;
+    options.limits.clone_from(&settings.limits);
+    // PHP was started with them; here they become final.
+    options.final_ini.clone_from(&settings.ini.final_settings);
     // The path of a request stands in up to seven variables, and each field gets a record.
     let sizes = config.global.all_limits();
     let sizes = sizes.map(|limits| 8 * limits.max_header_size + limits.memory_body_size + 16_384);
@@ -126,40 +149,20 @@ fn common(options: &mut PoolOptions, config: &Config) {
     options.request_size = options.request_size.max(largest);
 }
 
-/// `HOWDAH_KEEP_*`. Octane undoes what it has to itself, and its older versions boot inside the first
+/// What requests of a pool may change for later ones. Octane undoes what it has to itself, and its older versions boot inside the first
 /// request: taking back what that sets would leave the application without its error handlers and time
 /// zone. It names itself, and `octane:start` leaves no other place to say so.
-fn keep(pool: &model::WorkerPool, environment: impl Fn(&str) -> Option<String>) -> u32 {
+fn keep(pool: &model::WorkerPool, environment: impl Fn(&str) -> Option<String>) -> Keep {
     const OCTANE: &str = "LARAVEL_OCTANE";
     let own = pool.env.iter().find(|(name, _)| name == OCTANE);
     let octane = own
         .map(|(_, value)| value.clone())
         .or_else(|| environment(OCTANE));
     let is_octane = octane.is_some_and(|value| !value.is_empty() && value != "0");
-    let keep = pool.keep.bits();
-    if keep == 0 && is_octane {
-        return Keep::ALL.bits();
+    if pool.keep == Keep::NONE && is_octane {
+        return Keep::ALL;
     }
-    keep
-}
-
-fn concurrency(concurrency: model::Concurrency) -> Concurrency {
-    Concurrency {
-        requests: concurrency.requests,
-        share_statics: concurrency.statics == Statics::Share,
-        stack_size: concurrency.stack_size.unwrap_or(0),
-        hog_threshold: concurrency.hog_threshold,
-        time_slice: concurrency.time_slice,
-    }
-}
-
-/// `HOWDAH_CONNECTIONS_*`.
-fn connections(connections: Connections) -> u32 {
-    match connections {
-        Connections::Replace => 0,
-        Connections::Revive => 1,
-        Connections::Ignore => 2,
-    }
+    pool.keep
 }
 
 fn workers_max(max: WorkersMax, workers: usize) -> usize {
@@ -197,13 +200,13 @@ mod tests {
     fn the_classic_pool_comes_first_and_the_others_inherit() {
         let mut config = Config::default();
         config.global.php.workers = Some(3);
-        config.global.php.max_requests = 7;
-        config.global.php.request_timeout = Some(Duration::from_secs(9));
+        config.global.php.limits.max_requests = 7;
+        config.global.php.limits.request_timeout = Some(Duration::from_secs(9));
         let mut own = WorkerPool::new("own", "/srv/b.php");
-        own.max_requests = Some(0);
-        own.request_timeout = Some(Duration::from_secs(1));
-        own.workers = Some(2);
-        own.workers_max = WorkersMax::Number(5);
+        own.settings.limits.max_requests = Some(0);
+        own.settings.limits.request_timeout = Some(None);
+        own.settings.workers = Some(2);
+        own.settings.workers_max = WorkersMax::Number(5);
         own.watch = vec!["*.php".into()];
         config.workers = vec![WorkerPool::new("app", "/srv/a.php"), own];
 
@@ -212,11 +215,13 @@ mod tests {
         assert_eq!(names, ["php", "app", "own"]);
         assert!(matches!(pools[0].mode, Mode::Classic));
         assert_eq!((pools[0].workers, pools[0].workers_max), (3, 3));
-        assert_eq!(pools[1].max_requests, 7);
-        assert_eq!(pools[0].request_timeout, Some(Duration::from_secs(9)));
-        assert_eq!(pools[1].request_timeout, None);
-        assert_eq!(pools[2].max_requests, 0);
-        assert_eq!(pools[2].request_timeout, Some(Duration::from_secs(1)));
+        let limit = Some(Duration::from_secs(9));
+        for pool in &pools[..2] {
+            assert_eq!(pool.limits.max_requests, 7);
+            assert_eq!(pool.limits.request_timeout, limit);
+        }
+        assert_eq!(pools[2].limits.max_requests, 0);
+        assert_eq!(pools[2].limits.request_timeout, None, "off");
         assert_eq!((pools[2].workers, pools[2].workers_max), (2, 5));
         let tolerates = |pool: &PoolOptions| match &pool.mode {
             Mode::Worker(worker) => worker.tolerate_failure,
@@ -230,7 +235,10 @@ mod tests {
     fn a_concurrent_pool_has_a_process_for_each_core() {
         let pool = WorkerPool {
             concurrency: Some(model::Concurrency::new(100)),
-            workers_max: WorkersMax::Auto,
+            settings: PoolSettings {
+                workers_max: WorkersMax::Auto,
+                ..PoolSettings::default()
+            },
             ..WorkerPool::new("app", "/srv/a.php")
         };
         for (cores, workers) in [(1, 2), (2, 2), (16, 16), (300, 111)] {
@@ -240,7 +248,7 @@ mod tests {
             let Mode::Worker(options) = options.mode else {
                 panic!("a worker pool");
             };
-            assert_eq!(options.concurrency, Some(Concurrency::new(100)));
+            assert_eq!(options.concurrency, Some(model::Concurrency::new(100)));
         }
     }
 
@@ -251,16 +259,20 @@ mod tests {
             let value = value.to_owned();
             move |_: &str| Some(value.clone())
         };
-        assert_eq!(keep(&pool, |_| None), 0);
-        assert_eq!(keep(&pool, set("0")), 0);
-        assert_eq!(keep(&pool, set("1")), Keep::ALL.bits());
+        assert_eq!(keep(&pool, |_| None), Keep::NONE);
+        assert_eq!(keep(&pool, set("0")), Keep::NONE);
+        assert_eq!(keep(&pool, set("1")), Keep::ALL);
         pool.env = vec![("LARAVEL_OCTANE".into(), String::new())];
-        assert_eq!(keep(&pool, set("1")), 0, "the pool's own variable wins");
+        assert_eq!(
+            keep(&pool, set("1")),
+            Keep::NONE,
+            "the pool's own variable wins"
+        );
         pool.keep = Keep::INI;
         pool.env = vec![("LARAVEL_OCTANE".into(), "1".into())];
         assert_eq!(
             keep(&pool, |_| None),
-            Keep::INI.bits(),
+            Keep::INI,
             "what is asked for is done"
         );
     }

@@ -1,15 +1,16 @@
 //! With which rights the server and its PHP processes run.
 //!
-//! A server with a user of its own (`user` in the global options) is started as root and becomes that user
-//! before it reads, writes or starts anything: all it keeps is the right to listen on ports below 1024, which
-//! a later reload may need again. Its PHP processes are that user from their start on.
+//! A server that root starts has a user of its own (`users`). It becomes that user before it opens, writes or
+//! starts anything: all it keeps is the right to listen on ports below 1024, which a later reload may need
+//! again, and a monitor beside it, which is still root. Its PHP processes are that user from their start on.
 //!
-//! A server whose pools alone have users stays root: who has given up its rights could neither start
+//! A server whose pools have other users stays root: who has given up its rights could neither start
 //! processes of other users again nor end them. It looks the users up, and the pools' zygotes change to them.
+//! Its threads that serve clients are the usual user, so that they open no file that is for root alone.
 
 use std::ffi::CString;
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, chown};
 use std::path::Path;
 
 use howdah_config::model::{self, Config};
@@ -21,6 +22,8 @@ use rustix::process::{DumpableBehavior, Gid, Uid, getegid, geteuid};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
 use crate::commands::Failure;
+use crate::monitor::{self, Monitor};
+use crate::{control, pools, users};
 
 /// Why processes cannot run as a user.
 #[derive(Debug, thiserror::Error)]
@@ -51,58 +54,197 @@ enum UserError {
     Storage { user: String, directory: String },
 }
 
-/// Becomes the server's user, if the configuration names one. To be called before any thread is started and
-/// any file is made.
-pub(crate) fn become_user(config: &Config) -> Result<(), Failure> {
+/// Sets whether processes of the same user, which may be PHP code, can access this one: its keys, request bodies and
+/// control sockets. The kernel resets it at a change of user.
+pub(crate) fn set_dumpable(config: &Config) {
+    let behavior = if config.global.php.limits.dumpable {
+        DumpableBehavior::Dumpable
+    } else {
+        DumpableBehavior::NotDumpable
+    };
+    // It cannot fail with these values.
+    let _ = rustix::process::set_dumpable_behavior(behavior);
+}
+
+/// Becomes the server's user. To be called before any thread is started and any file is opened. Answers with
+/// the process that stays root.
+pub(crate) fn become_user(config: &Config) -> Result<Option<Monitor>, Failure> {
     // It is for listening: what PHP starts has no use for it.
     let _ =
         rustix::thread::configure_capability_in_ambient_set(CapabilitySet::NET_BIND_SERVICE, false);
     let Some(wanted) = &config.global.user else {
-        return Ok(());
+        return start_for_threads(config);
     };
     let user = checked(wanted)?;
     let failed = |error| failure(wanted, &error);
-    let encrypted = |site: &model::Site| site.addresses.iter().any(|address| address.tls);
-    let storage = config.global.https.storage.clone();
-    let storage = storage.filter(|_| config.sites.iter().any(encrypted));
-    if !is_this(&user) {
-        if let Some(directory) = &storage {
-            make_directory(directory, &user).map_err(|error| {
-                let directory = directory.display();
-                Failure::Setup(format!("cannot create {directory}: {error}"))
-            })?;
-        }
-        change(&user).map_err(failed)?;
+    if is_this(&user) {
+        check_storage(config, wanted)?;
+        return Ok(None);
     }
-    let Some(directory) = storage.filter(|directory| directory.exists()) else {
+    if let Some(barrier) = users::barrier(config)? {
+        return Err(Failure::Setup(barrier.advice()));
+    }
+    make_sockets_folder(config, &user)?;
+    let monitor = if geteuid().is_root() {
+        keep_storage(config, &user)?;
+        Some(monitor::start()?)
+    } else {
+        None
+    };
+    change(&user).map_err(failed)?;
+    if monitor.is_none() {
+        check_storage(config, wanted)?;
+    }
+    Ok(monitor)
+}
+
+/// The monitor of a server that stays root and whose threads do not.
+fn start_for_threads(config: &Config) -> Result<Option<Monitor>, Failure> {
+    let Some(user) = thread_user(config)? else {
+        return Ok(None);
+    };
+    keep_storage(config, &user)?;
+    monitor::start().map(Some)
+}
+
+/// The user of the threads that serve clients, if it is not the server's.
+pub(crate) fn thread_user(config: &Config) -> Result<Option<User>, Failure> {
+    let user = users::of_threads(config).map(checked).transpose()?;
+    Ok(user.filter(|user| !is_this(user)))
+}
+
+/// Changes the user of this thread, and of those that it starts, for good. They may still give files to other users,
+/// as they do with request bodies for pools.
+pub(crate) fn leave_root(user: &User) -> Result<(), Failure> {
+    let keep = || -> Result<(), UserError> {
+        let refused = |call| move |source| UserError::Refused { call, source };
+        rustix::thread::set_keep_capabilities(true).map_err(refused("PR_SET_KEEPCAPS"))?;
+        change_thread(user)?;
+        set_capabilities(CapabilitySet::CHOWN)
+    };
+    keep().map_err(|error| Failure::Runtime(format!("a thread stays root: {error}")))
+}
+
+fn set_capabilities(kept: CapabilitySet) -> Result<(), UserError> {
+    let refused = |call| move |source| UserError::Refused { call, source };
+    rustix::thread::set_keep_capabilities(false).map_err(refused("PR_SET_KEEPCAPS"))?;
+    let sets = CapabilitySets {
+        effective: kept,
+        permitted: kept,
+        inheritable: CapabilitySet::empty(),
+    };
+    rustix::thread::set_capabilities(None, sets).map_err(refused("capset"))
+}
+
+/// Whether certificates are kept somewhere, and where.
+fn storage(config: &Config) -> Option<&Path> {
+    let encrypted = |site: &model::Site| site.addresses.iter().any(|address| address.tls);
+    let storage = config.global.https.storage.as_deref();
+    storage.filter(|_| config.sites.iter().any(encrypted))
+}
+
+fn check_storage(config: &Config, wanted: &model::User) -> Result<(), Failure> {
+    let Some(directory) = storage(config).filter(|directory| directory.exists()) else {
         return Ok(());
     };
-    rustix::fs::access(&directory, Access::WRITE_OK).map_err(|_| {
-        failed(UserError::Storage {
-            user: wanted.to_string(),
-            directory: directory.display().to_string(),
-        })
+    rustix::fs::access(directory, Access::WRITE_OK).map_err(|_| {
+        let directory = directory.display().to_string();
+        let user = wanted.to_string();
+        failure(wanted, &UserError::Storage { user, directory })
     })
 }
 
-/// Does this with the rights of the server's user, if the configuration names one: what it makes is that
-/// user's. Whoever calls keeps its rights.
-pub(crate) fn as_user<T: Send>(
+/// The storage is for root alone, since PHP may run as the server's user. Servers before this one gave the usual
+/// folder to that user.
+fn keep_storage(config: &Config, user: &User) -> Result<(), Failure> {
+    let Some(directory) = storage(config) else {
+        return Ok(());
+    };
+    let failed = |error: io::Error| {
+        let directory = directory.display();
+        Failure::Setup(format!("cannot keep certificates in {directory}: {error}"))
+    };
+    make_directory(directory, None).map_err(failed)?;
+    let usual = howdah_tls::default_storage().as_deref() == Some(directory);
+    let owner = std::fs::metadata(directory).map_err(failed)?.uid();
+    if usual && owner == user.uid {
+        chown(directory, Some(0), Some(0)).map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// The server's own folder of sockets, if one is to be in it, belongs to its user.
+fn make_sockets_folder(config: &Config, user: &User) -> Result<(), Failure> {
+    let mut sockets = users::unix_sockets(config);
+    let folder = Path::new(control::ADMIN_SOCKET).parent();
+    let Some(folder) = folder.filter(|folder| sockets.any(|socket| socket.starts_with(folder)))
+    else {
+        return Ok(());
+    };
+    let made = make_directory(folder, Some(0o755))
+        .and_then(|()| chown(folder, Some(user.uid), Some(user.gid)));
+    made.map_err(|error| Failure::Setup(format!("cannot create {}: {error}", folder.display())))
+}
+
+/// Why processes cannot run as the users that a configuration names.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Unusable {
+    /// Nobody could.
+    pub(crate) wrong: Vec<String>,
+    /// This process may not, which is not the one that serves.
+    pub(crate) refused: Vec<String>,
+}
+
+/// Looks up all users that a configuration names.
+pub(crate) fn unusable(config: &Config) -> Unusable {
+    let global = &config.global;
+    let of_pools = pools::own_settings(config).filter_map(|own| own.user.as_ref());
+    let users = [&global.user, &global.php.user].into_iter().flatten();
+    let mut unusable = Unusable::default();
+    for user in users.chain(of_pools) {
+        let found = look_up(user);
+        let (list, error) = match found {
+            Ok(found) if is_this(&found) || can_change() => continue,
+            Ok(_) => {
+                let error = UserError::NoRight(geteuid().as_raw());
+                (&mut unusable.refused, failure(user, &error))
+            }
+            Err(error) => (&mut unusable.wrong, failure(user, &error)),
+        };
+        let text = error.to_string();
+        if !list.contains(&text) {
+            list.push(text);
+        }
+    }
+    unusable
+}
+
+/// Does this with the rights of whoever has the storage of certificates: what it makes is theirs. Whoever calls
+/// keeps its rights.
+pub(crate) fn as_keeper<T: Send>(
     config: &Config,
     work: impl FnOnce() -> T + Send,
 ) -> Result<T, Failure> {
     let Some(wanted) = &config.global.user else {
         return Ok(work());
     };
+    let storage = config.global.https.storage.as_deref();
+    let owner = storage.and_then(|storage| std::fs::metadata(storage).ok());
+    let user = checked(wanted)?;
+    if owner.is_none_or(|owner| owner.uid() != user.uid) {
+        return Ok(work());
+    }
+    on_thread_as(wanted, work)
+}
+
+/// Does this on a thread that has this user's rights and no others.
+pub(crate) fn on_thread_as<T: Send>(
+    wanted: &model::User,
+    work: impl FnOnce() -> T + Send,
+) -> Result<T, Failure> {
     let user = checked(wanted)?;
     if is_this(&user) {
         return Ok(work());
-    }
-    if let Some(directory) = &config.global.https.storage {
-        make_directory(directory, &user).map_err(|error| {
-            let directory = directory.display();
-            Failure::Setup(format!("cannot create {directory}: {error}"))
-        })?;
     }
     let worker = || change_thread(&user).map(|()| work());
     let done = std::thread::scope(|scope| scope.spawn(worker).join());
@@ -112,21 +254,42 @@ pub(crate) fn as_user<T: Send>(
     }
 }
 
+/// Whether this process could run as that user.
+pub(crate) fn can_become(user: &model::User) -> bool {
+    on_thread_as(user, || ()).is_ok()
+}
+
+/// Whether this process is that user already.
+pub(crate) fn is_current(user: &model::User) -> bool {
+    look_up(user).is_ok_and(|user| is_this(&user))
+}
+
+/// Whether two names mean the same user.
+pub(crate) fn is_same(one: &model::User, other: &model::User) -> bool {
+    let ids = |user| look_up(user).map(|found| (found.uid, found.gid)).ok();
+    one == other || (ids(one).is_some() && ids(one) == ids(other))
+}
+
 /// Whose the processes of a pool are: its own user, or that of all PHP processes, or the server's.
 pub(crate) fn pool_user(
     config: &Config,
     own: Option<&model::User>,
 ) -> Result<Option<User>, Failure> {
     let global = &config.global;
-    let wanted = own.or(global.php.user.as_ref()).or(global.user.as_ref());
+    let server = global.user.as_ref().or_else(|| users::of_threads(config));
+    let wanted = own.or(global.php.user.as_ref()).or(server);
     wanted.map(checked).transpose()
 }
 
 /// Whether PHP of some pool runs as another user than this process, which then has more rights. A user that
 /// cannot be looked up is another.
 pub(crate) fn confined(config: &Config) -> bool {
-    let own = geteuid().as_raw();
-    let of_pools = config.workers.iter().map(|pool| pool.user.as_ref());
+    let server = config.global.user.as_ref().map(look_up);
+    let own = match server {
+        Some(Ok(server)) => server.uid,
+        _ => geteuid().as_raw(),
+    };
+    let of_pools = pools::own_settings(config).map(|own| own.user.as_ref());
     let mut users = std::iter::once(None)
         .chain(of_pools)
         .map(|pool| pool_user(config, pool));
@@ -135,8 +298,19 @@ pub(crate) fn confined(config: &Config) -> bool {
 
 /// Has processes of other users find the request bodies that they are given, and says who runs as root
 /// although nobody asked for it.
-pub(crate) fn prepare(pools: &[PoolOptions], spool: &SpoolDir) -> Result<(), Failure> {
+pub(crate) fn prepare(
+    config: &Config,
+    pools: &[PoolOptions],
+    spool: &SpoolDir,
+) -> Result<(), Failure> {
     let own = geteuid();
+    if let Some(user) = thread_user(config)? {
+        let (uid, gid) = (Uid::from_raw(user.uid), Gid::from_raw(user.gid));
+        rustix::fs::fchown(spool.fd(), Some(uid), Some(gid)).map_err(|error| {
+            let path = spool.path().display();
+            Failure::Setup(format!("cannot give {path} to user {}: {error}", user.name))
+        })?;
+    }
     let mut users = pools.iter().filter_map(|pool| pool.user.as_ref());
     if users.any(|user| user.uid != own.as_raw()) {
         spool.open_to_users().map_err(|error| {
@@ -144,7 +318,10 @@ pub(crate) fn prepare(pools: &[PoolOptions], spool: &SpoolDir) -> Result<(), Fai
             Failure::Setup(format!("cannot open {path} to PHP's user: {error}"))
         })?;
     }
-    if own.is_root() && pools.iter().any(|pool| pool.user.is_none()) {
+    let is_root = |pool: &PoolOptions| pool.user.as_ref().is_none_or(|user| user.uid == 0);
+    if let Some(barrier) = users::reason_for_root().filter(|_| own.is_root()) {
+        tracing::warn!(target: "howdah", "clients are served as root: {}", barrier.advice());
+    } else if own.is_root() && pools.iter().any(is_root) {
         tracing::info!(
             target: "howdah",
             "PHP runs as root: name another user with `user` in the Caddyfile, or with --user"
@@ -219,16 +396,16 @@ fn can_change() -> bool {
     rustix::thread::capabilities(None).is_ok_and(|own| own.effective.contains(needed))
 }
 
-/// The directory of certificates is made while there is the right to.
-fn make_directory(directory: &Path, user: &User) -> io::Result<()> {
+/// Makes a directory, for its owner alone unless it is said for whom.
+fn make_directory(directory: &Path, mode: Option<u32>) -> io::Result<()> {
     if directory.exists() {
         return Ok(());
     }
     if let Some(parent) = directory.parent() {
         std::fs::create_dir_all(parent)?;
     }
-    std::fs::DirBuilder::new().mode(0o700).create(directory)?;
-    std::os::unix::fs::chown(directory, Some(user.uid), Some(user.gid))
+    let mode = mode.unwrap_or(0o700);
+    std::fs::DirBuilder::new().mode(mode).create(directory)
 }
 
 /// Changes the user of this thread alone, which has no rights of its old one afterwards.
@@ -255,17 +432,7 @@ fn change(user: &User) -> Result<(), UserError> {
     rustix::thread::set_thread_groups(&groups).map_err(refused("setgroups"))?;
     rustix::thread::set_thread_res_gid(gid, gid, gid).map_err(refused("setresgid"))?;
     rustix::thread::set_thread_res_uid(uid, uid, uid).map_err(refused("setresuid"))?;
-    rustix::thread::set_keep_capabilities(false).map_err(refused("PR_SET_KEEPCAPS"))?;
-    let kept = had.permitted & CapabilitySet::NET_BIND_SERVICE;
-    let sets = CapabilitySets {
-        effective: kept,
-        permitted: kept,
-        inheritable: CapabilitySet::empty(),
-    };
-    rustix::thread::set_capabilities(None, sets).map_err(refused("capset"))?;
-    // The kernel takes /proc/self away from a process that changes its user.
-    rustix::process::set_dumpable_behavior(DumpableBehavior::Dumpable)
-        .map_err(refused("PR_SET_DUMPABLE"))?;
+    set_capabilities(had.permitted & CapabilitySet::NET_BIND_SERVICE)?;
     let root = Uid::ROOT;
     if uid != root && rustix::thread::set_thread_res_uid(root, root, root).is_ok() {
         return Err(UserError::Refused {
@@ -309,6 +476,13 @@ mod tests {
         assert!(message("root:howdah-no-group").contains("no group howdah-no-group"));
         assert!(message("4242424").contains("`user 4242424:GROUP`"));
         assert!(message(&u32::MAX.to_string()).contains("no such user"));
+        let mut config = Config::default();
+        for user in [&mut config.global.user, &mut config.global.php.user] {
+            *user = Some("howdah-no-user".parse().expect("a user"));
+        }
+        let unusable = unusable(&config);
+        assert_eq!(unusable.wrong.len(), 1, "{unusable:?}");
+        assert!(unusable.refused.is_empty(), "{unusable:?}");
     }
 
     #[test]
@@ -321,7 +495,10 @@ mod tests {
         };
         let own = (geteuid().as_raw(), getegid().as_raw());
         let this = format!("{}:{}", own.0, own.1);
-        assert_eq!(name(&config, None), None);
+        // Started by root, PHP is another user unless the configuration names one.
+        let default = name(&config, None);
+        assert_eq!(default.is_some(), geteuid().is_root(), "{default:?}");
+        assert!(default.is_none_or(|(uid, _)| uid != 0), "{default:?}");
         assert_eq!(name(&config, Some(&this)), Some(own));
         config.global.php.user = Some(this.parse().expect("a user"));
         assert_eq!(name(&config, None), Some(own));

@@ -16,7 +16,8 @@ fn markdown() -> String {
     );
     let mut root = Cli::command();
     root.build();
-    for command in root.get_subcommands_mut() {
+    let commands = root.get_subcommands_mut();
+    for command in commands.filter(|command| !command.is_hide_set()) {
         let about = command
             .get_about()
             .map(ToString::to_string)

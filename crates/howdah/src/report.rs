@@ -13,9 +13,26 @@ pub(crate) struct Status {
     #[serde(default)]
     php: String,
     pools: Vec<Pool>,
+    #[serde(default)]
+    pub(crate) opcache: Option<Opcache>,
     /// Of configurations before this one.
     #[serde(default)]
     leaving: Vec<Leaving>,
+}
+
+/// OPcache. Sizes are bytes.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Opcache {
+    used: u64,
+    free: u64,
+    wasted: u64,
+    scripts: u64,
+    keys: u64,
+    keys_max: u64,
+    hits: u64,
+    misses: u64,
+    /// What is full, and what to set.
+    pub(crate) advice: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -35,6 +52,8 @@ struct Pool {
     ready: usize,
     #[serde(default)]
     concurrency: usize,
+    #[serde(default)]
+    sequential: usize,
     busy: usize,
     queue: usize,
     workers: Vec<Worker>,
@@ -79,6 +98,9 @@ pub(crate) fn table(status: &Status) -> String {
         text.push_str(", stopping");
     }
     text.push('\n');
+    if let Some(opcache) = &status.opcache {
+        memory(&mut text, opcache);
+    }
     for pool in &status.pools {
         text.push('\n');
         head(&mut text, pool);
@@ -86,6 +108,13 @@ pub(crate) fn table(status: &Status) -> String {
             for line in failure.lines() {
                 let _ = writeln!(text, "  ! {}", printable(line));
             }
+        }
+        if pool.sequential > 0 {
+            let _ = writeln!(
+                text,
+                "  ! {} of its workers run one request at a time, since PHP cannot run several here; the log says why",
+                pool.sequential
+            );
         }
         rows(&mut text, pool);
     }
@@ -98,6 +127,26 @@ pub(crate) fn table(status: &Status) -> String {
         );
     }
     text
+}
+
+/// OPcache in a line.
+fn memory(text: &mut String, opcache: &Opcache) {
+    const MIB: u64 = 1 << 20;
+    let asked = opcache.hits.saturating_add(opcache.misses).max(1);
+    let rate = u128::from(opcache.hits) * 100 / u128::from(asked);
+    let _ = writeln!(
+        text,
+        "OPcache: {} MiB used, {} free, {} wasted; {} scripts, {} of {} keys; {rate} % hits",
+        opcache.used / MIB,
+        opcache.free / MIB,
+        opcache.wasted / MIB,
+        opcache.scripts,
+        opcache.keys,
+        opcache.keys_max
+    );
+    for line in &opcache.advice {
+        let _ = writeln!(text, "  ! {}", printable(line));
+    }
 }
 
 // Writing to a string does not fail.
@@ -250,7 +299,7 @@ app: worker /srv/w.php, generation 3 (reloading); 2 ready, 1 busy, 5 waiting; 4 
             "version": "1.2.3", "pid": 99, "stopping": false,
             "pools": [{
                 "name": "app", "mode": "worker", "script": null, "generation": 1, "failure": null,
-                "reloading": false, "ready": 1, "concurrency": 100, "busy": 1, "queue": 0,
+                "reloading": false, "ready": 1, "concurrency": 100, "sequential": 1, "busy": 1, "queue": 0,
                 "workers": [{
                     "place": 0, "pid": 7, "generation": 1, "state": "busy", "requests": 12, "memory": 0,
                     "age_ms": 10, "in_flight": 42, "request": null,
@@ -261,6 +310,10 @@ app: worker /srv/w.php, generation 3 (reloading); 2 ready, 1 busy, 5 waiting; 4 
         let status: Status = serde_json::from_value(status).expect("it fits");
         let table = table(&status);
         assert!(table.contains("busy 42/100       12"), "{table}");
+        assert!(
+            table.contains("! 1 of its workers run one request at a time"),
+            "{table}"
+        );
     }
 
     #[test]

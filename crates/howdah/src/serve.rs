@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use howdah_config::model::{Config, LogFormat, LogLevel};
 use howdah_http::{Hooks, Server, Shutdown};
 use howdah_observe::log::{self, Format};
-use howdah_pool::{StartError, Supervisor, WORKERS_LEAVE};
+use howdah_pool::{StartError, Supervisor, User};
 use howdah_tls::Tls;
 use tokio::task::JoinSet;
 
@@ -21,29 +21,32 @@ use crate::commands::{Failure, Outcome};
 use crate::configuration::{self, InForce};
 use crate::control::{self, ServerControl};
 use crate::hubs;
+use crate::monitor::Monitor;
 use crate::observed::Observed;
-use crate::signals::Signals;
+use crate::readiness::Readiness;
+use crate::signals::{self, Signals};
 use crate::source::Source;
-use crate::trees::{Order, Parts, Trees};
+use crate::trees::{Order, Parts, Seen, Trees};
 use crate::watch::{CONFIGURATION, Changed, Watch, Watcher};
-use crate::{notify, php, pools, privileges};
+use crate::{notify, opcache, php, pools, preload, privileges, stop};
 
 pub(crate) const DEFAULT_GRACE: Duration = Duration::from_secs(30);
 
 /// Serves until it is told to stop. `source` is where the configuration was read from.
 pub(crate) fn serve(config: &Config, source: Option<Source>) -> Outcome {
     let activation = Activation::take()?;
-    privileges::become_user(config)?;
-    check_roots(config)?;
+    let monitor = privileges::become_user(config)?;
+    privileges::set_dumpable(config);
     pools::check_scripts(config)?;
     let watch = watched(config, source.as_ref())?;
     log::init(log_settings(config)?);
+    warn_of_roots(config);
     raise_file_limit();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| Failure::Runtime(format!("cannot start: {error}")))?;
-    runtime.block_on(run(config, source, watch, activation))
+    runtime.block_on(run(config, source, watch, activation, monitor.as_ref()))
 }
 
 async fn run(
@@ -51,10 +54,12 @@ async fn run(
     source: Option<Source>,
     watch: Watch,
     mut activation: Activation,
+    monitor: Option<&Monitor>,
 ) -> Outcome {
     // First of all, so that a signal during start-up stops the server as well.
     let signals = Signals::new().map_err(|error| Failure::Runtime(error.to_string()))?;
-    let (mut signals, reload_signals) = (signals.stop, signals.reload);
+    let (reload_signals, other_signals) = (signals.reload, signals.others);
+    let mut signals = signals.stop;
     let tls = Tls::new(config).map_err(|error| Failure::Setup(error.to_string()))?;
     let server = Server::bind_with(config, tls.as_ref(), &mut activation.sockets)
         .map_err(|error| Failure::Setup(error.to_string()))?;
@@ -75,17 +80,26 @@ async fn run(
     // Before scripts are read, so that no change after that is missed.
     let watching = start_watch(watch);
 
-    let pools = pools::options(config)?;
-    privileges::prepare(&pools, server.spool())?;
+    let mut pools = pools::options(config)?;
+    privileges::prepare(config, &pools, server.spool())?;
     let names: Vec<_> = pools.iter().map(|pool| pool.name.clone()).collect();
     let spool_of_trees = spool.try_clone();
     let spool_of_trees = spool_of_trees.map_err(|error| Failure::Runtime(error.to_string()))?;
     let workers: usize = pools.iter().map(|pool| pool.workers).sum();
-    let start = Supervisor::start(php::root_options(config, fronts), pools, spool);
-    let (supervisor, seeds) = tokio::select! {
+    let mut root = php::root_options(config, fronts);
+    let seen = Seen::first(config, &mut root, &mut pools);
+    let seen = seen.map_err(|error| Failure::Runtime(error.to_string()))?;
+    let began = Instant::now();
+    let start = Supervisor::start(root, pools, spool);
+    let (mut supervisor, seeds) = tokio::select! {
         started = start => started.map_err(|error| not_started(config, &error))?,
-        () = signals.next() => return Ok(ExitCode::SUCCESS),
+        _ = signals.next() => return Ok(ExitCode::SUCCESS),
     };
+    let took = began.elapsed();
+    if let Err(error) = preload::tell(&supervisor) {
+        supervisor.kill().await;
+        return Err(Failure::Setup(error.to_owned()));
+    }
     for address in server.local_addrs() {
         tracing::info!(target: "howdah", address = %address, "listening");
     }
@@ -93,9 +107,12 @@ async fn run(
         tracing::info!(target: "howdah", socket = %path.display(), "listening on a Unix socket");
     }
     let php = supervisor.php().clone();
-    let trees = Trees::new(supervisor, seeds, names, spool_of_trees);
+    crate::vulnerabilities::warn(&php);
+    let trees = Trees::new(supervisor, seeds, names, spool_of_trees, seen);
+    let shutdown = Shutdown::new();
     let observed = Observed {
         trees: trees.clone(),
+        readiness: Readiness::new(shutdown.clone()),
         stats: server.stats(),
         counted: server.counted(),
         live: server.live_requests(),
@@ -107,14 +124,24 @@ async fn run(
     observed.set_expiries(tls.as_ref().map(Tls::expiries).unwrap_or_default());
     server.set_endpoints(configuration::endpoints(&observed, &hubs));
     let (watcher, changed) = watching.unzip();
-    let in_force = InForce::new(server.clone(), observed.clone(), config, source, watcher);
+    let in_force = InForce::new(
+        server.clone(),
+        observed.clone(),
+        config,
+        source,
+        watcher,
+        took,
+    );
     let control = ServerControl::new(observed, in_force);
     let mut tasks = JoinSet::new();
+    tasks.spawn(signals::log_others(other_signals));
     if let Some(admin) = admin {
         tracing::info!(target: "howdah", address = %admin.address(), "admin API");
         tasks.spawn(admin.serve(Arc::new(control.clone())));
     }
     tasks.spawn(control::reload_on_signals(reload_signals, control.clone()));
+    tasks.spawn(opcache::look_after(control.clone()));
+    tasks.spawn(control::preload_what_is_used(control.clone()));
     if let Some(changed) = changed {
         tasks.spawn(changed.reload(Arc::new(control.clone()), hubs::pages(config, &hubs)));
     }
@@ -123,35 +150,27 @@ async fn run(
         tracing::info!(target: "howdah", "OPcache is off; the phpX.Y-opcache package makes PHP several times faster");
     }
 
-    let shutdown = Shutdown::new();
-    let threads = start_threads(&server, &trees.parts(), &shutdown)?;
+    let user = privileges::thread_user(config)?;
+    let threads = start_threads(&server, &trees.parts(), &shutdown, user.as_ref())?;
     notify::ready(notify::SERVING);
     tasks.spawn(notify::watchdog());
     // Once it is listened on: authorities ask back.
     let kept = control.in_force().keep(tls).await;
     kept.map_err(|error| Failure::Runtime(error.to_string()))?;
+    let mut code = ExitCode::SUCCESS;
     tokio::select! {
-        () = signals.next() => {}
+        signal = signals.next() => tracing::info!(target: "howdah", signal, "ordered to stop"),
         () = control.stop_ordered() => {}
+        () = gone(monitor) => {
+            tracing::error!(target: "howdah", "the monitor has ended, so keys and logs cannot be opened any more: stopping");
+            code = ExitCode::FAILURE;
+        }
     }
-    control.set_stopping();
-    notify::stopping();
-    let grace = control.in_force().stop().await;
-    if grace == Duration::MAX {
-        tracing::info!(target: "howdah", "stopping as soon as all requests are done");
-    } else {
-        tracing::info!(target: "howdah", grace_seconds = grace.as_secs(), "stopping");
-    }
-    shutdown.drain(grace);
-    let drained = async {
-        // Requests in flight still need their workers, and dead workers their successors. A panic of the
-        // thread that waits was reported by the panic hook.
-        let _ = tokio::task::spawn_blocking(move || join(threads)).await;
-        trees.end(Order::Stop(Instant::now() + WORKERS_LEAVE)).await;
-    };
+    // The runtime waits for it in any case: what the threads hold is given back.
+    let threads = tokio::task::spawn_blocking(move || stop::join(threads));
     let orderly = tokio::select! {
-        () = drained => true,
-        () = signals.next() => false,
+        () = stop::stop(&control, &server, &shutdown, threads, &trees) => true,
+        _ = signals.next() => false,
     };
     if orderly {
         tracing::info!(target: "howdah", "stopped");
@@ -160,20 +179,39 @@ async fn run(
         shutdown.drain(Duration::ZERO);
         trees.end(Order::Kill).await;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(code)
 }
 
-/// A document root that does not exist is a mistake of the one who starts the server, not a 404.
-pub(crate) fn check_roots(config: &Config) -> Result<(), Failure> {
-    for root in config.constant_roots() {
+/// Waits until the monitor has ended, if there is one.
+async fn gone(monitor: Option<&Monitor>) {
+    match monitor {
+        // Without a word of its end there is nothing to wait for.
+        Some(monitor) if monitor.gone().await.is_ok() => {}
+        _ => std::future::pending().await,
+    }
+}
+
+/// Document roots that are no folders yet, each with what is wrong with it. A volume may be mounted later, and an
+/// application makes its own folders: requests are answered 404 until then, and other sites do not wait.
+pub(crate) fn missing_roots(config: &Config) -> Vec<String> {
+    let mut roots = config.constant_roots();
+    roots.sort_unstable();
+    roots.dedup();
+    let wrong = roots.into_iter().filter_map(|root| {
         let wrong = match std::fs::metadata(root) {
-            Ok(found) if found.is_dir() => continue,
+            Ok(found) if found.is_dir() => return None,
             Ok(_) => "it is not a directory".to_owned(),
             Err(error) => error.to_string(),
         };
-        return Err(Failure::Setup(format!("document root {root}: {wrong}")));
+        Some(format!("document root {root}: {wrong}"))
+    });
+    wrong.collect()
+}
+
+pub(crate) fn warn_of_roots(config: &Config) {
+    for wrong in missing_roots(config) {
+        tracing::warn!(target: "howdah", "{wrong}; requests for its files are answered 404 until it is there");
     }
-    Ok(())
 }
 
 /// The files whose changes reload pools, or the configuration. A wrong pattern is a mistake of the one who
@@ -221,6 +259,7 @@ fn start_threads(
     server: &Arc<Server>,
     parts: &Arc<Parts>,
     shutdown: &Shutdown,
+    user: Option<&User>,
 ) -> Result<Vec<JoinHandle<()>>, Failure> {
     let mut threads = Vec::new();
     for index in 0..server.threads() {
@@ -229,7 +268,14 @@ fn start_threads(
             on_thread_park: Some(Box::new(howdah_pool::before_park)),
             on_thread_unpark: Some(Box::new(howdah_pool::after_unpark)),
         };
+        let user = user.cloned();
         let run = move || {
+            if let Some(user) = &user
+                && let Err(failure) = privileges::leave_root(user)
+            {
+                tracing::error!(target: "howdah", "{failure}");
+                return;
+            }
             let application = move || {
                 let application = PhpApplication::join(parts, index)?;
                 application
@@ -246,13 +292,6 @@ fn start_threads(
         threads.push(thread.map_err(|error| Failure::Runtime(error.to_string()))?);
     }
     Ok(threads)
-}
-
-fn join(threads: Vec<JoinHandle<()>>) {
-    for thread in threads {
-        // A panic there was reported by the panic hook.
-        let _ = thread.join();
-    }
 }
 
 /// The server's own log, as the configuration has it.

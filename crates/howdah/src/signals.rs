@@ -2,86 +2,127 @@
 //!
 //! | signal | meaning |
 //! |---|---|
-//! | SIGTERM, SIGINT | stop; a second one stops at once |
-//! | SIGUSR1 | reload the configuration, and PHP in all pools |
+//! | SIGTERM, SIGINT, SIGQUIT, SIGPWR, SIGRTMIN+3 | stop; a second one stops at once |
+//! | SIGUSR1, SIGUSR2 | reload the configuration, and PHP in all pools |
 //! | SIGHUP | the same, as services expect it; but stop when the server was started from a terminal, \
 //!   because then the signal says that the terminal is gone |
+//!
+//! All others whose default would end the process, but those of a fault, are logged and do nothing: requests
+//! under way are worth more than what somebody may have meant.
+
+use std::task::{Context, Poll};
 
 use rustix::fs::{Mode, OFlags};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+/// Numbers that the standard library and tokio have no names for; they are those of Linux on all processors
+/// that it is built for.
+const SIGSTKFLT: i32 = 16;
+const SIGXCPU: i32 = 24;
+const SIGXFSZ: i32 = 25;
+const SIGVTALRM: i32 = 26;
+const SIGPROF: i32 = 27;
+const SIGPWR: i32 = 30;
+/// The C library keeps the two before for itself.
+const SIGRTMIN: i32 = 34;
+const SIGRTMAX: i32 = 64;
+
+/// What asks a container to stop: SIGTERM; SIGQUIT in the images of PHP-FPM and nginx; SIGPWR of LXC, and of a
+/// machine whose power fails; SIGRTMIN+3 of Podman and systemd-nspawn.
+const STOP: [(SignalKind, &str); 5] = [
+    (SignalKind::terminate(), "SIGTERM"),
+    (SignalKind::interrupt(), "SIGINT"),
+    (SignalKind::quit(), "SIGQUIT"),
+    (SignalKind::from_raw(SIGPWR), "SIGPWR"),
+    (SignalKind::from_raw(SIGRTMIN + 3), "SIGRTMIN+3"),
+];
+const RELOAD: [(SignalKind, &str); 2] = [
+    (SignalKind::user_defined1(), "SIGUSR1"),
+    (SignalKind::user_defined2(), "SIGUSR2"),
+];
+/// The standard library ignores SIGPIPE: a write fails instead.
+const WITHOUT_MEANING: [(SignalKind, &str); 7] = [
+    (SignalKind::alarm(), "SIGALRM"),
+    (SignalKind::from_raw(SIGVTALRM), "SIGVTALRM"),
+    (SignalKind::from_raw(SIGPROF), "SIGPROF"),
+    (SignalKind::io(), "SIGIO"),
+    (SignalKind::from_raw(SIGSTKFLT), "SIGSTKFLT"),
+    (SignalKind::from_raw(SIGXCPU), "SIGXCPU"),
+    (SignalKind::from_raw(SIGXFSZ), "SIGXFSZ"),
+];
+
 /// All of them, caught from the moment on at which this exists.
 #[derive(Debug)]
 pub(crate) struct Signals {
-    pub(crate) stop: StopSignals,
-    pub(crate) reload: ReloadSignals,
+    /// Those that mean: stop.
+    pub(crate) stop: Caught,
+    /// Those that mean: reload.
+    pub(crate) reload: Caught,
+    /// Those that mean nothing.
+    pub(crate) others: Caught,
 }
 
-/// Those that mean: stop.
+/// Signals with the same meaning, and their names.
 #[derive(Debug)]
-pub(crate) struct StopSignals {
-    terminate: Signal,
-    interrupt: Signal,
-    hangup: Option<Signal>,
-}
-
-/// Those that mean: reload.
-#[derive(Debug)]
-pub(crate) struct ReloadSignals {
-    user: Signal,
-    hangup: Option<Signal>,
-}
+pub(crate) struct Caught(Vec<(Signal, String)>);
 
 impl Signals {
-    /// Catches them from now on. Must be called within a tokio runtime.
+    /// Catches them from now on, also where they were inherited as ignored. Must be called within a tokio
+    /// runtime.
     pub(crate) fn new() -> std::io::Result<Self> {
-        let meaning = hangup_means(hangup_is_ignored(), has_terminal());
-        let hangup = |wanted| {
-            (meaning == wanted)
-                .then(|| signal(SignalKind::hangup()))
-                .transpose()
+        let mut signals = Self {
+            stop: Caught::new(&STOP)?,
+            reload: Caught::new(&RELOAD)?,
+            others: Caught::new(&WITHOUT_MEANING)?,
         };
-        Ok(Self {
-            stop: StopSignals {
-                terminate: signal(SignalKind::terminate())?,
-                interrupt: signal(SignalKind::interrupt())?,
-                hangup: hangup(Hangup::Stop)?,
-            },
-            reload: ReloadSignals {
-                user: signal(SignalKind::user_defined1())?,
-                hangup: hangup(Hangup::Reload)?,
-            },
-        })
+        for number in (SIGRTMIN..=SIGRTMAX).filter(|number| *number != SIGRTMIN + 3) {
+            let name = format!("SIGRTMIN+{}", number - SIGRTMIN);
+            signals.others.add(SignalKind::from_raw(number), name)?;
+        }
+        let meant = match hangup_means(hangup_is_ignored(), has_terminal()) {
+            Hangup::Nothing => return Ok(signals),
+            Hangup::Stop => &mut signals.stop,
+            Hangup::Reload => &mut signals.reload,
+        };
+        meant.add(SignalKind::hangup(), "SIGHUP".into())?;
+        Ok(signals)
     }
 }
 
-impl StopSignals {
-    /// The next one. Cancel-safe.
-    pub(crate) async fn next(&mut self) {
-        tokio::select! {
-            _ = self.terminate.recv() => {}
-            _ = self.interrupt.recv() => {}
-            () = received(self.hangup.as_mut()) => {}
+impl Caught {
+    fn new(kinds: &[(SignalKind, &str)]) -> std::io::Result<Self> {
+        let mut caught = Self(Vec::new());
+        for (kind, name) in kinds {
+            caught.add(*kind, (*name).to_owned())?;
         }
+        Ok(caught)
+    }
+
+    fn add(&mut self, kind: SignalKind, name: String) -> std::io::Result<()> {
+        self.0.push((signal(kind)?, name));
+        Ok(())
+    }
+
+    /// The name of the next one; several of the same that came since count as one. Cancel-safe.
+    pub(crate) async fn next(&mut self) -> String {
+        std::future::poll_fn(|cx| self.poll_next(cx)).await
+    }
+
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<String> {
+        // None of them ends before the runtime does.
+        let came = |(signal, name): &mut (Signal, String)| {
+            signal.poll_recv(cx).is_ready().then(|| name.clone())
+        };
+        let name = self.0.iter_mut().find_map(came);
+        name.map_or(Poll::Pending, Poll::Ready)
     }
 }
 
-impl ReloadSignals {
-    /// The next one; several that came since count as one. Cancel-safe.
-    pub(crate) async fn next(&mut self) {
-        tokio::select! {
-            _ = self.user.recv() => {}
-            () = received(self.hangup.as_mut()) => {}
-        }
-    }
-}
-
-async fn received(signal: Option<&mut Signal>) {
-    match signal {
-        Some(signal) => {
-            signal.recv().await;
-        }
-        None => std::future::pending().await,
+/// Says what came, and that it does nothing.
+pub(crate) async fn log_others(mut signals: Caught) {
+    loop {
+        let signal = signals.next().await;
+        tracing::info!(target: "howdah", signal, "a signal without a meaning for the server was ignored");
     }
 }
 

@@ -1,13 +1,14 @@
 //! The files that a configuration was read from, as they were then.
 
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use howdah_config::outline::Outline;
-use howdah_config::{Config, LoadError, Parsed, Warning};
+use howdah_config::{Config, Disk, Files, LoadError, Parsed, Warning};
 use howdah_observe::admin::ConfigFile;
 use serde_json::{Value, json};
 
-use crate::cli;
+use crate::{cli, users};
 
 /// What messages call a text that stands for the file.
 pub(crate) const BODY: &str = "request body";
@@ -36,7 +37,10 @@ pub(crate) struct Read {
 impl Source {
     /// Reads a file. `watch`: worker scripts that watch nothing watch PHP files.
     pub(crate) fn read(file: &Path, watch: bool) -> Result<Read, LoadError> {
-        Ok(Self::of(file, None, howdah_config::load(file)?, watch))
+        // What it names may be for root alone.
+        let _ = howdah_monitor::renew();
+        let parsed = howdah_config::load_from(file, &Permitted)?;
+        Ok(Self::of(file, None, parsed, watch))
     }
 
     /// Reads the file again.
@@ -51,7 +55,7 @@ impl Source {
 
     /// Reads a text as if it were in the file.
     pub(crate) fn with(&self, text: &str) -> Result<Read, String> {
-        let parsed = howdah_config::load_text(text, &self.given).map_err(|error| {
+        let parsed = howdah_config::load_text(text, &self.given, &Permitted).map_err(|error| {
             // The file itself has other text in these places.
             let own = format!("{}:", self.given.display());
             let of_body = |line: &str| match line.strip_prefix(&own) {
@@ -66,6 +70,7 @@ impl Source {
 
     fn of(file: &Path, text: Option<&str>, parsed: Parsed, watch: bool) -> Read {
         let mut config = parsed.config;
+        users::settle(&mut config);
         if watch {
             let unwatched = config.workers.iter_mut();
             for pool in unwatched.filter(|pool| pool.watch.is_empty()) {
@@ -77,7 +82,7 @@ impl Source {
             .iter()
             .map(|file| {
                 let file = absolute(Path::new(file));
-                let text = std::fs::read(&file).ok();
+                let text = howdah_monitor::fs::read(&file).ok();
                 (file, text)
             })
             .collect();
@@ -101,7 +106,7 @@ impl Source {
             file: absolute(&self.given).display().to_string(),
             changed: texts.any(|(place, (file, text))| {
                 let posted = self.posted.as_ref().filter(|_| place == 0);
-                std::fs::read(file).ok().as_ref() != posted.or(text.as_ref())
+                howdah_monitor::fs::read(file).ok().as_ref() != posted.or(text.as_ref())
             }),
         }
     }
@@ -113,13 +118,19 @@ impl Source {
 
     /// The first of the files that has changed since they were read, whatever was served in its place.
     pub(crate) fn changed_file(&self) -> Option<&Path> {
-        let differs = |(file, text): &&(PathBuf, _)| std::fs::read(file).ok() != *text;
+        let differs = |(file, text): &&(PathBuf, _)| howdah_monitor::fs::read(file).ok() != *text;
         self.texts.iter().find(differs).map(|(file, _)| &**file)
     }
 
     /// As `/config` shows it.
     pub(crate) fn shown(&self) -> Value {
-        json!({"file": absolute(&self.given), "statements": self.statements})
+        // Not what is for root alone: whoever asks may be PHP.
+        let secret = |(file, _): &(PathBuf, _)| {
+            std::fs::File::open(file)
+                .is_err_and(|error| error.kind() == ErrorKind::PermissionDenied)
+        };
+        let statements = (!self.texts.iter().any(secret)).then_some(&self.statements);
+        json!({"file": absolute(&self.given), "statements": statements})
     }
 
     /// The files to watch for changes; none unless that was asked for.
@@ -129,6 +140,31 @@ impl Source {
             .filter_map(|(file, _)| file.to_str().map(str::to_owned))
             .collect()
     }
+}
+
+/// Reads what this process may, or its monitor.
+#[derive(Debug, Clone, Copy)]
+struct Permitted;
+
+impl Files for Permitted {
+    fn read(&self, path: &Path) -> io::Result<String> {
+        howdah_monitor::fs::read_to_string(path)
+    }
+
+    fn glob(&self, pattern: &str) -> io::Result<Vec<PathBuf>> {
+        Disk.glob(pattern)
+    }
+
+    fn working_directory(&self) -> io::Result<PathBuf> {
+        Disk.working_directory()
+    }
+}
+
+/// A configuration for commands that look at it and serve nothing.
+pub(crate) fn look(file: &Path) -> Result<Parsed, LoadError> {
+    let mut parsed = howdah_config::load(file)?;
+    users::settle(&mut parsed.config);
+    Ok(parsed)
 }
 
 /// The path from the root; symbolic links stay.

@@ -6,16 +6,21 @@
 //! for the configuration, and the one before it leaves when none of them can hand out requests to it.
 
 use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use howdah_config::model::Config;
 use howdah_http::POOLS_MAX;
 use howdah_pool::{
-    FrontSeed, FrontSeeds, Handle, PoolOptions, PoolStatus, RootOptions, StartError, Status,
-    Stopped, Supervisor,
+    FrontSeed, FrontSeeds, Handle, OpcacheError, OpcacheOrder, PoolOptions, PoolStatus,
+    RootOptions, StartError, Status, Stopped, Supervisor,
 };
 use tokio::sync::watch;
+
+use crate::pools;
+use crate::preload::{self, Used};
+use crate::renewal::{self, Places};
 
 /// A front thread's part of a tree: its pools by their numbers.
 pub(crate) type Part = Vec<(usize, FrontSeed)>;
@@ -136,6 +141,90 @@ struct State {
     pools: Vec<usize>,
     current: Tree,
     older: Vec<Tree>,
+    seen: Seen,
+}
+
+/// The files that OPcache of a tree has seen.
+#[derive(Debug, Clone)]
+pub(crate) struct Seen {
+    /// Scripts that it held before were compared with their files.
+    compared: SystemTime,
+    /// Where links led when it was started.
+    places: Places,
+    /// What its requests use, if something is to be preloaded.
+    used: Option<Used>,
+}
+
+impl Seen {
+    /// Of the first tree. To be called before PHP is started: what changes from now on may have been read before.
+    pub(crate) fn first(
+        config: &Config,
+        root: &mut RootOptions,
+        pools: &mut [PoolOptions],
+    ) -> std::io::Result<Self> {
+        let seen = Self::now(config);
+        let used = Used::prepare(config, None, Path::to_path_buf, (root, pools))?;
+        Ok(Self { used, ..seen })
+    }
+
+    /// Of one that follows.
+    fn next(
+        &self,
+        config: &Config,
+        root: &mut RootOptions,
+        pools: &mut [PoolOptions],
+    ) -> std::io::Result<Self> {
+        let seen = Self::now(config);
+        let follow = |path: &Path| self.places.followed(&seen.places, path);
+        let used = Used::prepare(config, self.used.as_ref(), follow, (root, pools))?;
+        Ok(Self { used, ..seen })
+    }
+
+    fn now(config: &Config) -> Self {
+        Self {
+            compared: SystemTime::now(),
+            places: Places::of(config),
+            used: None,
+        }
+    }
+}
+
+/// Why another tree did not come to serve.
+#[derive(Debug, Clone, thiserror::Error)]
+pub(crate) enum TreeError {
+    /// A boot failed: the first failure is the last here.
+    #[error("pool {pool} did not start: {text}")]
+    Boot { pool: String, text: String },
+    /// It kept another reload waiting for too long.
+    #[error("another reload was asked for")]
+    Overtaken,
+    #[error("{0}")]
+    Other(String),
+}
+
+impl TreeError {
+    pub(crate) fn other(error: impl std::fmt::Display) -> Self {
+        Self::Other(error.to_string())
+    }
+}
+
+impl From<StartError> for TreeError {
+    fn from(error: StartError) -> Self {
+        match error {
+            StartError::Boot { pool, text, .. } => Self::Boot { pool, text },
+            StartError::Overtaken => Self::Overtaken,
+            other => Self::other(other),
+        }
+    }
+}
+
+/// What new code takes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// New processes below the root that there is; so many scripts that OPcache holds are to be compiled again.
+    Processes { stale: u64 },
+    /// A fresh tree, for this reason.
+    Tree(String),
 }
 
 /// A tree that is ready to serve. Dropped, it ends, and nothing has happened.
@@ -146,10 +235,11 @@ pub(crate) struct Beside {
     pools: Vec<usize>,
     /// Names that there were before.
     known: usize,
+    seen: Option<Seen>,
 }
 
 impl Beside {
-    /// Numbers of its pools: the classic one, then the worker pools in the order of the configuration.
+    /// Numbers of its pools, in the order of [`pools::options`](crate::pools::options).
     pub(crate) fn pools(&self) -> &[usize] {
         &self.pools
     }
@@ -166,6 +256,9 @@ impl Beside {
         }
         state.older.push(old);
         state.pools = std::mem::take(&mut self.pools);
+        if let Some(seen) = self.seen.take() {
+            state.seen = seen;
+        }
     }
 }
 
@@ -186,6 +279,7 @@ impl Trees {
         seeds: Vec<FrontSeeds>,
         names: Vec<String>,
         spool: OwnedFd,
+        seen: Seen,
     ) -> Self {
         let pools: Vec<usize> = (0..names.len()).collect();
         let parts = Parts::new(seeds.len());
@@ -195,6 +289,7 @@ impl Trees {
             pools,
             current: Tree::grow(supervisor),
             older: Vec::new(),
+            seen,
         };
         Self(Arc::new(Shared {
             parts: Arc::new(parts),
@@ -203,44 +298,111 @@ impl Trees {
         }))
     }
 
-    /// Starts another tree beside the one that serves; it has its workers ready when this returns.
+    /// Starts another tree beside the one that serves; it has its workers ready when this returns, and has
+    /// compiled what the other one holds. It is given up when `overtaken` ends before its workers are ready.
     pub(crate) async fn start(
         &self,
-        root: RootOptions,
-        pools: Vec<PoolOptions>,
-    ) -> Result<Beside, String> {
+        mut root: RootOptions,
+        mut pools: Vec<PoolOptions>,
+        config: &Config,
+        overtaken: impl Future<Output = ()>,
+    ) -> Result<Beside, TreeError> {
         let names: Vec<_> = pools.iter().map(|pool| pool.name.clone()).collect();
-        let before = self.handle().status().await;
-        let before = before.map_err(|error| error.to_string())?;
-        let spool = self
-            .0
-            .spool
-            .try_clone()
-            .map_err(|error| error.to_string())?;
-        let started = Supervisor::start_beside(root, pools, spool, &before).await;
-        let (supervisor, seeds) = started.map_err(|error| told(&error))?;
+        let last = self.read().seen.clone();
+        let seen = last.next(config, &mut root, &mut pools);
+        let seen = seen.map_err(TreeError::other)?;
+        let held = self.held(&seen.places).await;
+        let before = self.handle().status().await.map_err(TreeError::other)?;
+        let spool = self.0.spool.try_clone().map_err(TreeError::other)?;
+        let started = Supervisor::start_beside(root, pools, spool, &before, overtaken);
+        let (mut supervisor, seeds) = started.await?;
+        if let Err(error) = preload::tell(&supervisor) {
+            supervisor.kill().await;
+            return Err(TreeError::other(error));
+        }
+        let tree = Tree::grow(supervisor);
+        let handle = tree.handle.clone();
+        let beside = self.adopt(tree, names, seen)?;
+        compile(&handle, held).await;
+        self.0.parts.put(seeds, &beside.pools);
+        Ok(beside)
+    }
+
+    /// Gives the pools of a tree their numbers.
+    fn adopt(&self, tree: Tree, names: Vec<String>, seen: Seen) -> Result<Beside, TreeError> {
         let mut state = self.write();
         let known = state.names.len();
         let numbers: Vec<usize> = names
             .into_iter()
             .map(|name| number(&mut state.names, name))
             .collect();
-        let beside = Beside {
-            trees: self.clone(),
-            tree: Some(Tree::grow(supervisor)),
-            pools: numbers,
-            known,
-        };
         let count = state.names.len();
         drop(state);
+        let beside = Beside {
+            trees: self.clone(),
+            tree: Some(tree),
+            pools: numbers,
+            known,
+            seen: Some(seen),
+        };
         if count > POOLS_MAX.max(known) {
-            return Err(format!(
+            return Err(TreeError::Other(format!(
                 "there have been {count} names of pools since the start, and at most {POOLS_MAX} can be told \
                  apart: use names that there have been, or restart"
-            ));
+            )));
         }
-        self.0.parts.put(seeds, &beside.pools);
         Ok(beside)
+    }
+
+    /// Paths of the scripts that OPcache of the tree in force holds, where they are `now`.
+    async fn held(&self, now: &Places) -> Vec<Vec<u8>> {
+        let order = OpcacheOrder {
+            compare: Some(SystemTime::now()),
+            paths: true,
+            ..OpcacheOrder::default()
+        };
+        let answer = self.handle().opcache(order).await;
+        let paths = answer.map(|answer| answer.paths).unwrap_or_default();
+        self.read().seen.places.follow(now, paths)
+    }
+
+    /// What new code takes, while links lead where they do `now`.
+    pub(crate) async fn need(&self, now: &Places) -> Result<Need, OpcacheError> {
+        let compare = Some(self.read().seen.compared);
+        let order = OpcacheOrder {
+            compare,
+            ..OpcacheOrder::default()
+        };
+        let answer = self.handle().opcache(order).await?;
+        let Some(held) = answer.opcache else {
+            return Ok(Need::Processes { stale: 0 });
+        };
+        let stale = held.changed.scripts + held.gone.scripts;
+        let seen = self.read().seen.clone();
+        let moved = seen.places.one_moved(now);
+        let news = seen.used.as_ref().map_or(0, Used::news);
+        let preload =
+            || (news > 0).then(|| format!("{news} files that requests use are to be preloaded"));
+        let reason = renewal::reason(&held, moved).or_else(preload);
+        Ok(reason.map_or(Need::Processes { stale }, Need::Tree))
+    }
+
+    /// Has OPcache of the tree in force compile at their next use those scripts whose files are other ones now.
+    pub(crate) async fn invalidate(&self) -> Result<(), OpcacheError> {
+        let now = SystemTime::now();
+        let order = OpcacheOrder {
+            compare: Some(self.read().seen.compared),
+            invalidate: true,
+            ..OpcacheOrder::default()
+        };
+        self.handle().opcache(order).await?;
+        self.write().seen.compared = now;
+        Ok(())
+    }
+
+    /// What requests use, if something is to be preloaded.
+    pub(crate) fn used(&self) -> Option<Used> {
+        self.read().seen.used.clone()
     }
 
     /// The front threads' parts of the newest tree.
@@ -288,12 +450,12 @@ impl Trees {
         self.read().names.clone()
     }
 
-    /// Numbers of a configuration's worker pools, which are in force, maybe in another order.
+    /// Numbers of a configuration's pools but the classic one of all sites. They are in force, maybe in another
+    /// order.
     pub(crate) fn numbers(&self, config: &Config) -> Vec<usize> {
         let state = self.read();
         let number = |name: &String| state.names.iter().position(|known| known == name);
-        let pools = config.workers.iter();
-        pools.filter_map(|pool| number(&pool.name)).collect()
+        pools::own_names(config).filter_map(number).collect()
     }
 
     /// Tells all trees, and returns when they have ended.
@@ -329,11 +491,23 @@ fn number(names: &mut Vec<String>, name: String) -> usize {
     })
 }
 
-/// The first failure is the last here.
-fn told(error: &StartError) -> String {
-    match error {
-        StartError::Boot { pool, text, .. } => format!("pool {pool} did not start: {text}"),
-        other => other.to_string(),
+/// Before requests come. A tree serves as well if it does not work out.
+async fn compile(handle: &Handle, scripts: Vec<Vec<u8>>) {
+    if scripts.is_empty() {
+        return;
+    }
+    let (count, began) = (scripts.len(), Instant::now());
+    let order = OpcacheOrder {
+        compile: scripts,
+        ..OpcacheOrder::default()
+    };
+    let compiled = handle.opcache(order).await;
+    let took_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    match compiled {
+        Ok(_) => tracing::debug!(target: "howdah", count, took_ms, "scripts compiled"),
+        Err(error) => {
+            tracing::debug!(target: "howdah", count, took_ms, "not all scripts were compiled: {error}");
+        }
     }
 }
 
@@ -352,11 +526,11 @@ mod tests {
 
     #[test]
     fn a_failed_boot_is_told_with_what_it_wrote() {
-        let error = StartError::Boot {
+        let error = TreeError::from(StartError::Boot {
             pool: "app".into(),
             failures: 0,
             text: "no database".into(),
-        };
-        assert_eq!(told(&error), "pool app did not start: no database");
+        });
+        assert_eq!(error.to_string(), "pool app did not start: no database");
     }
 }

@@ -7,10 +7,10 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderValue};
 
-use crate::cache::Identity;
 use crate::conditional::{self, Verdict};
+use crate::message::file_origin::Identity;
 use crate::oracles::value;
-use crate::range::{self, Wanted};
+use crate::range::{self, RangeOutcome};
 
 /// Against a reader that looks at each byte of the file.
 pub(crate) fn ranges(headers: &HeaderMap, total: u64) {
@@ -19,12 +19,12 @@ pub(crate) fn ranges(headers: &HeaderMap, total: u64) {
         (Some(value), None) => value.to_str().ok().and_then(|text| wanted(text, total)),
         _ => None,
     };
-    let expected = expected.unwrap_or(Wanted::Whole);
+    let expected = expected.unwrap_or(RangeOutcome::Whole);
     assert_eq!(range::evaluate(headers, total), expected);
 }
 
 /// `None`: no range of bytes.
-fn wanted(text: &str, total: u64) -> Option<Wanted> {
+fn wanted(text: &str, total: u64) -> Option<RangeOutcome> {
     let (unit, list) = text.split_once('=')?;
     if !unit.trim().eq_ignore_ascii_case("bytes") {
         return None;
@@ -56,10 +56,10 @@ fn wanted(text: &str, total: u64) -> Option<Wanted> {
         .collect();
     let different: BTreeSet<u64> = all.iter().copied().collect();
     Some(match parts[..] {
-        [] => Wanted::None,
-        [(first, last)] => Wanted::Part { first, last },
-        _ if different.len() < all.len() => Wanted::Whole,
-        _ => Wanted::Parts(parts),
+        [] => RangeOutcome::None,
+        [(first, last)] => RangeOutcome::Part { first, last },
+        _ if different.len() < all.len() => RangeOutcome::Whole,
+        _ => RangeOutcome::Parts(parts),
     })
 }
 
@@ -80,12 +80,15 @@ pub(crate) fn conditions(headers: &HeaderMap, size: u64, seconds: i64) {
         modified: (seconds, 7),
     };
     let version = conditional::Version::new(identity);
-    let etag = version.etag.to_str().expect("text");
+    let etag = version.etag.as_ref();
+    let etag = etag.map(|etag| etag.to_str().expect("text"));
     let matches = |name, strong: bool| {
         let list = crate::joined(headers, name)?;
         tags(&list).map(|tags| {
             let same = |tag: &String| {
-                tag == etag || !strong && tag.strip_prefix("W/").is_some_and(|tag| tag == etag)
+                etag.is_some_and(|etag| {
+                    tag == etag || !strong && tag.strip_prefix("W/").is_some_and(|tag| tag == etag)
+                })
             };
             list.trim() == "*" || tags.iter().any(same)
         })
@@ -104,19 +107,18 @@ pub(crate) fn conditions(headers: &HeaderMap, size: u64, seconds: i64) {
 
     // A client that sends back what it was told gets the answer for the same file.
     let alone = |name, value: &HeaderValue| HeaderMap::from_iter([(name, value.clone())]);
-    let told = |name, value| conditional::evaluate(&alone(name, value), &version);
-    assert_eq!(told(IF_MATCH, &version.etag), Verdict::Go);
-    assert_eq!(told(IF_NONE_MATCH, &version.etag), Verdict::NotModified);
-    assert!(conditional::range_applies(
-        &alone(IF_RANGE, &version.etag),
-        &version
-    ));
-    let weak = value(&format!("W/{etag}"));
-    assert_eq!(told(IF_MATCH, &weak), Verdict::PreconditionFailed);
-    assert!(!conditional::range_applies(
-        &alone(IF_RANGE, &weak),
-        &version
-    ));
+    let told = |name, value: &HeaderValue| conditional::evaluate(&alone(name, value), &version);
+    if let (Some(tag), Some(text)) = (&version.etag, etag) {
+        assert_eq!(told(IF_MATCH, tag), Verdict::Go);
+        assert_eq!(told(IF_NONE_MATCH, tag), Verdict::NotModified);
+        assert!(conditional::range_applies(&alone(IF_RANGE, tag), &version));
+        let weak = value(&format!("W/{text}"));
+        assert_eq!(told(IF_MATCH, &weak), Verdict::PreconditionFailed);
+        assert!(!conditional::range_applies(
+            &alone(IF_RANGE, &weak),
+            &version
+        ));
+    }
     if let Some(date) = &version.last_modified {
         assert_eq!(told(IF_MODIFIED_SINCE, date), Verdict::NotModified);
         assert_eq!(told(IF_UNMODIFIED_SINCE, date), Verdict::Go);

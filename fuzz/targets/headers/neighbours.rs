@@ -2,8 +2,8 @@
 
 use http::{HeaderMap, HeaderName};
 
-/// `howdah_http::files::cache`.
-pub(crate) mod cache {
+/// `howdah_http::message::file_origin`.
+pub(crate) mod file_origin {
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub(crate) struct Identity {
         pub(crate) size: u64,
@@ -11,33 +11,35 @@ pub(crate) mod cache {
     }
 }
 
-/// `howdah_http::files`.
+/// `howdah_http::answer::files`.
 pub(crate) fn joined(headers: &HeaderMap, name: HeaderName) -> Option<String> {
     let values = headers.get_all(name).iter();
     let texts: Vec<&str> = values.map(|value| value.to_str().unwrap_or("")).collect();
     (!texts.is_empty()).then(|| texts.join(", "))
 }
 
-/// `howdah_http::route`.
-#[derive(Debug)]
-pub(crate) enum RouteErrorKind {
-    HeaderName {
-        #[allow(dead_code, reason = "shown when a target's own name is wrong")]
-        text: String,
-    },
-}
+/// `howdah_http::message::route_error`.
+pub(crate) mod route_error {
+    #[derive(Debug)]
+    pub(crate) enum RouteErrorKind {
+        HeaderName {
+            #[allow(dead_code, reason = "shown when a target's own name is wrong")]
+            text: String,
+        },
+    }
 
-#[derive(Debug)]
-pub(crate) struct RouteError(#[allow(dead_code, reason = "shown")] RouteErrorKind);
+    #[derive(Debug)]
+    pub(crate) struct RouteError(#[allow(dead_code, reason = "shown")] RouteErrorKind);
 
-impl From<RouteErrorKind> for RouteError {
-    fn from(kind: RouteErrorKind) -> Self {
-        Self(kind)
+    impl From<RouteErrorKind> for RouteError {
+        fn from(kind: RouteErrorKind) -> Self {
+            Self(kind)
+        }
     }
 }
 
-/// `howdah_http::application`.
-pub(crate) mod application {
+/// `howdah_http::message::interim`.
+pub(crate) mod interim {
     use std::cell::RefCell;
     use std::convert::Infallible;
 
@@ -67,5 +69,13 @@ pub(crate) mod settings {
         pub(crate) fn samples(&self, _: TraceId, caller: Option<bool>) -> bool {
             caller.unwrap_or(true)
         }
+    }
+}
+
+/// A time that stands still, so that runs are alike.
+pub(crate) mod clock {
+    /// Seconds since 1970: in 2026.
+    pub(crate) fn seconds() -> i64 {
+        1_790_000_000
     }
 }

@@ -5,16 +5,16 @@ use std::net::IpAddr;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use howdah_config::model::{ContentCoding, TrustedProxies};
+use howdah_config::model::{self, ContentCoding};
 use http::header::{ACCEPT_ENCODING, AUTHORIZATION, CONTENT_LENGTH, ETAG, IF_NONE_MATCH, LINK};
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Version};
 
-use crate::accept::Accepted;
-use crate::application::Interim;
+use crate::accept::AcceptedCodings;
 use crate::context::TraceContext;
 use crate::hints::{Hints, Page};
-use crate::proxies::Proxies;
+use crate::message::interim::Interim;
 use crate::settings::Sampler;
+use crate::trusted_proxies::TrustedProxies;
 use crate::{credentials, header};
 
 pub(crate) fn value(text: &str) -> HeaderValue {
@@ -28,7 +28,7 @@ const CODINGS: [ContentCoding; 3] = [
 ];
 
 pub(crate) fn codings(headers: &HeaderMap) {
-    let accepted = Accepted::new(headers);
+    let accepted = AcceptedCodings::new(headers);
     let text = |value: &HeaderValue| value.as_bytes().to_ascii_lowercase();
     let sent: Vec<Vec<u8>> = headers.get_all(ACCEPT_ENCODING).iter().map(text).collect();
     let names = |name: &str| {
@@ -61,7 +61,7 @@ pub(crate) fn codings(headers: &HeaderMap) {
                 ACCEPT_ENCODING,
                 value(&format!("{};{weight}", coding.name())),
             );
-            Accepted::new(&headers).takes(coding)
+            AcceptedCodings::new(&headers).takes(coding)
         };
         assert!(ending("q=1") && ending("x=y;Q=1.000"));
         assert!(!ending("q=0") && !ending("q=0.000") && !ending("q=1.1"));
@@ -97,12 +97,12 @@ pub(crate) fn compressed(request: &HeaderMap, response: &HeaderMap) {
 
 pub(crate) fn clients(headers: &HeaderMap) {
     let proxies = |strict| {
-        let options = TrustedProxies {
+        let options = model::TrustedProxies {
             ranges: vec!["10.0.0.0/8".parse().expect("a range")],
             headers: vec!["X-Forwarded-For".into()],
             strict,
         };
-        Proxies::compile(&options).expect("names of fields")
+        TrustedProxies::compile(&options).expect("names of fields")
     };
     let stranger = IpAddr::from([192, 0, 2, 55]);
     let proxy = IpAddr::from([10, 0, 0, 1]);

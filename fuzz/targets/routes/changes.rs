@@ -7,16 +7,16 @@ use howdah_config::model::{Matcher as Model, Part, QueryChange, Template, UriCha
 use crate::LETTERS;
 use crate::context::Context;
 use crate::matcher::Matcher;
-use crate::notes::Regexp;
 use crate::texts::placeholder;
 use crate::uri::{Rewrite, UriChange};
+use crate::variables::Regexp;
 
 /// Carries out one change; `None`: the request is refused.
 pub(crate) fn run(order: &str, words: &Rc<Regexp>, context: &mut Context<'_>) -> Option<()> {
     let (kind, rest) = order.split_once(' ').unwrap_or((order, ""));
     let (left, right) = rest.split_once('=').unwrap_or((rest, ""));
     let change = match kind {
-        "w" => return Rewrite::compile(&template(rest)).run(context).ok(),
+        "w" => return Rewrite::compile(&template(rest)).apply(context).ok(),
         "p" => Change::StripPrefix(template(rest)),
         "s" => Change::StripSuffix(template(rest)),
         "r" => Change::Replace {
@@ -53,7 +53,7 @@ pub(crate) fn run(order: &str, words: &Rc<Regexp>, context: &mut Context<'_>) ->
         _ => None,
     };
     let change = UriChange::compile(&change).expect("a change");
-    change.run(context).ok()?;
+    change.apply(context).ok()?;
     // Nothing comes to it but the slash that a path has.
     assert!(stripped.is_none_or(|before| context.path.len() <= before));
     Some(())

@@ -1,38 +1,57 @@
 //! What the files under test expect of the crate that they are taken from.
 
-/// `howdah_http::route`.
-#[derive(Debug)]
-pub(crate) enum RouteErrorKind {
-    Regex {
-        #[allow(dead_code, reason = "shown when a target's own expression is wrong")]
-        text: String,
-        #[allow(dead_code, reason = "the same")]
-        reason: String,
-    },
-    HeaderName {
-        #[allow(dead_code, reason = "the same")]
-        text: String,
-    },
-    Method {
-        #[allow(dead_code, reason = "the same")]
-        text: String,
-    },
-}
+/// `howdah_http::message::route_error`.
+pub(crate) mod route_error {
+    #[derive(Debug)]
+    pub(crate) enum RouteErrorKind {
+        Regex {
+            #[allow(dead_code, reason = "shown when a target's own expression is wrong")]
+            text: String,
+            #[allow(dead_code, reason = "the same")]
+            reason: String,
+        },
+        HeaderName {
+            #[allow(dead_code, reason = "the same")]
+            text: String,
+        },
+        Method {
+            #[allow(dead_code, reason = "the same")]
+            text: String,
+        },
+    }
 
-#[derive(Debug)]
-pub(crate) struct RouteError(#[allow(dead_code, reason = "shown")] RouteErrorKind);
+    #[derive(Debug)]
+    pub(crate) struct RouteError(#[allow(dead_code, reason = "shown")] RouteErrorKind);
 
-impl From<RouteErrorKind> for RouteError {
-    fn from(kind: RouteErrorKind) -> Self {
-        Self(kind)
+    impl From<RouteErrorKind> for RouteError {
+        fn from(kind: RouteErrorKind) -> Self {
+            Self(kind)
+        }
     }
 }
 
-/// The answer to a request that cannot be what the configuration makes of it.
-pub(crate) type Refusal = Box<answer::Refused>;
+/// `howdah_http::route::outcome`.
+pub(crate) mod outcome {
+    use super::reply::Refused;
 
-/// `howdah_http::answer`.
-pub(crate) mod answer {
+    pub(crate) enum Outcome {
+        Next,
+        #[allow(dead_code, reason = "no route asks for it")]
+        Answer(Refusal),
+    }
+
+    /// The answer to a request that cannot be what the configuration makes of it.
+    pub(crate) type Refusal = Box<Refused>;
+
+    impl Outcome {
+        pub(crate) fn of(change: Result<(), Refusal>) -> Self {
+            change.map_or_else(Self::Answer, |()| Self::Next)
+        }
+    }
+}
+
+/// `howdah_http::message::reply`.
+pub(crate) mod reply {
     #[derive(Debug)]
     pub(crate) struct Refused;
 
@@ -46,8 +65,8 @@ pub(crate) mod answer {
     }
 }
 
-/// `howdah_http::application`.
-pub(crate) mod application {
+/// `howdah_http::message::connection`.
+pub(crate) mod connection {
     use std::net::SocketAddr;
 
     pub(crate) struct Connection {
@@ -107,15 +126,16 @@ pub(crate) mod clock {
     }
 }
 
-pub(crate) mod auth {
+pub(crate) mod verdict {
     pub(crate) struct Verdict;
 }
 
-pub(crate) mod copy {
-    pub(crate) struct Copy;
+pub(crate) mod copied_headers {
+    pub(crate) struct CopiedHeaders;
 }
 
 pub(crate) mod encode {
+    #[derive(Default)]
     pub(crate) struct Encodings;
 }
 
@@ -132,7 +152,7 @@ pub(crate) mod error {
     }
 }
 
-pub(crate) mod header {
+pub(crate) mod header_change {
     #[derive(Default)]
     pub(crate) struct Changes;
 }
@@ -141,7 +161,7 @@ pub(crate) mod intercept {
     pub(crate) struct Intercept;
 }
 
-/// `howdah_observe::trace`: there are none.
+/// `howdah_observe::trace` and `howdah_http::observe::trace`: there are none.
 pub(crate) mod trace {
     #[derive(Debug, Clone)]
     pub(crate) struct TraceContext {
@@ -149,11 +169,36 @@ pub(crate) mod trace {
         pub(crate) span: u64,
     }
 
+    #[derive(Debug, Clone)]
+    pub(crate) struct Trace {
+        pub(crate) context: TraceContext,
+        #[allow(dead_code, reason = "set by the front")]
+        pub(crate) name: String,
+    }
+
+    pub(crate) const TRACEPARENT: http::HeaderName = http::HeaderName::from_static("traceparent");
+
     pub(crate) struct Sampler;
 
     impl TraceContext {
         pub(crate) fn begin<'t>(_: impl IntoIterator<Item = &'t [u8]>, _: &Sampler) -> Self {
             Self { trace: 1, span: 1 }
         }
+    }
+}
+
+/// A server that is there to stay.
+pub(crate) mod shutdown {
+    use std::time::Duration;
+
+    #[derive(Debug)]
+    pub(crate) struct Shutdown;
+
+    impl Shutdown {
+        pub(crate) fn closes_in(&self) -> Option<Duration> {
+            None
+        }
+
+        pub(crate) fn asked(&self) {}
     }
 }

@@ -11,8 +11,9 @@ use crate::candidate::Candidate;
 use crate::context::Context;
 use crate::matcher::Matcher;
 use crate::path;
+use crate::purpose::Purpose;
 use crate::root::RootText;
-use crate::template::{Text, Use};
+use crate::text::Text;
 
 /// The placeholder of a letter in a change.
 pub(crate) fn placeholder(letter: char) -> Option<Placeholder> {
@@ -48,13 +49,13 @@ thread_local! {
     });
 }
 
-fn evaluate(parts: Vec<Part>, context: &Context<'_>, purpose: Use) -> String {
+fn evaluate(parts: Vec<Part>, context: &Context<'_>, purpose: Purpose) -> String {
     let text = Text::new(&Template { parts });
     text.evaluate(context, purpose).into_owned()
 }
 
 fn value(placeholder: Placeholder, context: &Context<'_>) -> String {
-    evaluate(vec![Part::Placeholder(placeholder)], context, Use::File)
+    evaluate(vec![Part::Placeholder(placeholder)], context, Purpose::File)
 }
 
 pub(crate) fn check(context: &Context<'_>) {
@@ -62,7 +63,7 @@ pub(crate) fn check(context: &Context<'_>) {
     let in_uri = evaluate(
         vec![Part::Placeholder(Placeholder::Path)],
         context,
-        Use::Uri,
+        Purpose::Uri,
     );
     assert_eq!(path::normalise(&in_uri).as_deref(), Ok(own));
     assert_eq!(value(Placeholder::Path, context), own);
@@ -97,7 +98,8 @@ fn pieces(context: &Context<'_>, own: &str) {
     let sent = context.original.uri.path();
     let whole = of(Placeholder::OrigDir) + &of(Placeholder::OrigFile);
     assert_eq!(path::normalise(sent).as_deref(), Ok(&*whole));
-    let in_uri = |placeholder| evaluate(vec![Part::Placeholder(placeholder)], context, Use::Uri);
+    let in_uri =
+        |placeholder| evaluate(vec![Part::Placeholder(placeholder)], context, Purpose::Uri);
     let original = in_uri(Placeholder::OrigDir) + &in_uri(Placeholder::OrigFile);
     assert_eq!(original, sent);
     assert_eq!(

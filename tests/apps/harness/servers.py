@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import shutil
+import subprocess
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
@@ -26,6 +27,14 @@ class Server(ABC):
     @abstractmethod
     def start(self, docroot: Path, port: int, scratch: Path, environment: Mapping[str, str]) -> None:
         """Returns when the port is open. Everything the server writes goes to the scratch folder."""
+
+    @property
+    def learns(self) -> bool:
+        """Whether it is to be walked through once before, and then told so by learned()."""
+        return False
+
+    def learned(self) -> None:
+        """Has it make use of what the walk has used."""
 
     def stop(self) -> None:
         """Ends what start() has started, the last first."""
@@ -73,10 +82,12 @@ class Command(Server):
     def __init__(self, template: str, name: str) -> None:
         super().__init__()
         self.name = name
-        self._template = template
+        self.template = template
 
     def start(self, docroot: Path, port: int, scratch: Path, environment: Mapping[str, str]) -> None:
-        command = shlex.split(self._template.format(docroot=shlex.quote(str(docroot)), port=port))
+        command = shlex.split(
+            self.template.format(docroot=shlex.quote(str(docroot)), port=port, scratch=shlex.quote(str(scratch)))
+        )
         process = Process(self.name, command, scratch / "server.log", docroot, environment)
         self._processes.append(process)
         process.wait_until(lambda: tcp_is_open(port))
@@ -88,6 +99,35 @@ def howdah(binary: Path) -> Command:
         f"{shlex.quote(str(binary))} php-server -r {{docroot}} -l 127.0.0.1:{{port}} --workers {WORKERS} --no-compress"
     )
     return Command(template, "howdah")
+
+
+class HowdahPreload(Command):
+    """The same, started another time with the classes that a walk has used."""
+
+    def __init__(self, binary: Path, preload: str) -> None:
+        super().__init__(
+            f"{howdah(binary).template} --preload {preload} --admin unix/{{scratch}}/admin.sock",
+            f"howdah, preload {preload}",
+        )
+        self._binary = binary
+        self._socket: Path | None = None
+
+    @property
+    def learns(self) -> bool:
+        return True
+
+    def start(self, docroot: Path, port: int, scratch: Path, environment: Mapping[str, str]) -> None:
+        super().start(docroot, port, scratch, environment)
+        self._socket = scratch / "admin.sock"
+
+    def learned(self) -> None:
+        command = [str(self._binary), "reload", "--address", f"unix/{self._socket}"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise StartError(f"howdah reload: {done.stderr}")
+        command = [str(self._binary), "status", "--preload", "--address", f"unix/{self._socket}"]
+        shown = subprocess.run(command, capture_output=True, text=True, check=True)
+        print(f"        {shown.stdout.splitlines()[0]}", flush=True)
 
 
 class HowdahWorker(Server):
@@ -106,7 +146,9 @@ class HowdahWorker(Server):
             _HOWDAH_WORKER.format(docroot=docroot, port=port, script=self._script, keep=keep, workers=WORKERS)
         )
         command = [str(self._binary), "run", "--config", str(caddyfile)]
-        process = Process("howdah", command, scratch / "server.log", docroot, environment)
+        # The application's folder is for the user that tests.
+        own = {**environment, "HOWDAH_USER": "root"}
+        process = Process("howdah", command, scratch / "server.log", docroot, own)
         self._processes.append(process)
         process.wait_until(lambda: tcp_is_open(port))
 

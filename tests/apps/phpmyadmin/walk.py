@@ -17,7 +17,7 @@ RULES = (
         "uniqid(), and signatures with the secret of the session",
     ),
     Rule(r'("?token"?(" value=|=|:|%3D)\\?"?)[0-9A-Za-z%\\]{10,}', r"\1TOKEN", "random"),
-    Rule(r"(?i)nginx/[\d.]+|howdah/[\w.+-]+|howdah", "SERVERSOFTWARE", "the server's name"),
+    Rule(r"(?i)nginx/[\d.]+|howdah/[\w.+-]+ \(like nginx, Caddy\)|howdah", "SERVERSOFTWARE", "the server's name"),
     Rule(r"\b[0-9a-f]{32}\b", "HASH", "random"),
     Rule(r"(?i)\b\d+\.\d{4} seconds|_nocache=\d+\w*|reload_\w+", "NOCACHE", "the clock"),
     Rule(r"(Generation Time: )[^\n\\]*", r"\1DATE", "the clock"),

@@ -22,6 +22,8 @@ RULES = (
          "DAY", "the clock"),
     Rule(r"(?i)(heartbeat|serverTime|interval)[\"']?:[\"']?\d+", r"\1:N", "the clock"),
     Rule(r'id="(mm|jj|aa|hh|mn|ss|hidden_\w+|cur_\w+)"[^>]*>', "CLOCKFIELD", "the clock"),
+    Rule(r"nginx/[\d.]+|Howdah/[\d.]+ \(like nginx, Caddy\)", "SOFTWARE", "each its own name"),
+    Rule(r"response time was \d+ milliseconds", "response time was N milliseconds", "the clock"),
     Rule(r"_fs_blog_admin|[0-9a-f]{32}", "HASH", "random"),
 )  # fmt: skip
 
@@ -55,11 +57,20 @@ def walk(b: Browser) -> None:
     done = b.post("save settings", "/wp-admin/options.php", {**general.fields, "blogname": "Bigger blog"}).expect(302)
     b.follow(done).expect(200, "Settings saved.", "Bigger blog")
 
+    b.get("permalinks", "/wp-admin/options-permalink.php").expect(200, "/%postname%/").without("index.php/%postname%")
+    b.get("site health", "/wp-admin/site-health.php").expect(200, "SiteHealth")
+    b.get("site health, info", "/wp-admin/site-health.php?tab=debug").expect(200, "pretty permalinks")
+
     page = b.get("new post", "/wp-admin/post-new.php").expect(200)
     nonce = re.search(r'createNonceMiddleware\( "([0-9a-f]+)"', page.text)
     assert nonce, "no nonce for the REST API in the editor"
     body = b'{"title":"Written by hand","content":"<!-- wp:paragraph --><p>One & two</p>","status":"publish"}'
     headers = {"Content-Type": "application/json", "X-WP-Nonce": nonce.group(1)}
+    # What Site Health asks in the background: the server calls itself, with and without a password.
+    for test in ("loopback-requests", "page-cache", "authorization-header"):
+        target = f"/wp-json/wp-site-health/v1/tests/{test}"
+        asked = {"X-WP-Nonce": nonce.group(1), "Authorization": "Basic dXNlcjpwd2Q="}
+        b.request(f"site health, {test}", "GET", target, None, asked).expect(200, '"status"')
     b.request("publish", "POST", "/wp-json/wp/v2/posts", body, headers).expect(201, "written-by-hand")
     b.get("published", "/written-by-hand/").expect(200, "One &#038; two")
 

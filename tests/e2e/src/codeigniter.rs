@@ -15,33 +15,44 @@ const WANTED: &str = "HOWDAH_CODEIGNITER";
 /// # Panics
 /// If it cannot be made of what is there.
 pub fn application(settings: &str) -> Option<Www> {
+    let www = Www::new();
+    install(www.path(), settings)?;
+    Some(www)
+}
+
+/// Makes the application in this folder. Answers with its document root.
+///
+/// # Panics
+/// If it cannot be made of what is there.
+pub fn install(folder: &Path, settings: &str) -> Option<PathBuf> {
     let Some(source) = std::env::var_os(WANTED).map(PathBuf::from) else {
         println!("skipped: {WANTED} does not name a folder of CodeIgniter");
         return None;
     };
-    let www = Www::new();
-    copy(&source, www.path());
-    copy(&scripts().join("codeigniter/app"), &www.path().join("app"));
+    copy(&source, folder);
+    copy(&scripts().join("codeigniter/app"), &folder.join("app"));
     let read = |path: PathBuf| std::fs::read_to_string(&path).expect("it can be read");
-    let routes = read(www.path().join("app/Config/Routes.php"));
+    let write = |name, text: String| std::fs::write(folder.join(name), text).expect("written");
+    let routes = read(folder.join("app/Config/Routes.php"));
     let more = read(scripts().join("codeigniter/routes.inc"));
-    www.write("app/Config/Routes.php", format!("{routes}{more}"));
-    www.write(
+    write("app/Config/Routes.php", format!("{routes}{more}"));
+    write(
         ".env",
         format!("CI_ENVIRONMENT = production\napp.indexPage = ''\n{settings}"),
     );
     let installed = Command::new("php")
         .args(["spark", "worker:install", "--force"])
-        .current_dir(www.path())
+        .current_dir(folder)
         .output()
         .expect("php can be run");
+    let root = folder.join("public");
     assert!(
-        www.path().join("public/frankenphp-worker.php").is_file(),
+        root.join("frankenphp-worker.php").is_file(),
         "{}{}",
         String::from_utf8_lossy(&installed.stdout),
         String::from_utf8_lossy(&installed.stderr),
     );
-    Some(www)
+    Some(root)
 }
 
 fn copy(from: &Path, to: &Path) {

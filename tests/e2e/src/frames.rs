@@ -37,7 +37,8 @@ pub const ENHANCE_YOUR_CALM: u32 = 0xb;
 /// The setting of how much a stream may send at first.
 pub const INITIAL_WINDOW_SIZE: u16 = 0x4;
 
-const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+/// Connection preface of a client.
+pub const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// One frame.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -26,8 +26,8 @@ void howdah_aborted_client_left(struct howdah_task *task)
 
 static void time_over(struct howdah_task *task)
 {
-	/* Code that something kept from being unwound when the client left. */
-	if (UNEXPECTED(task->aborted && task->phase == HOWDAH_TASK_RUNS)) {
+	/* Code that takes its time to unwind since the client left, or its parent ended. */
+	if (UNEXPECTED(task->phase == HOWDAH_TASK_RUNS)) {
 		for (struct howdah_coroutine *coroutine = task->coroutines; coroutine; coroutine = coroutine->sibling) {
 			coroutine->unwound = false;
 		}
@@ -79,7 +79,7 @@ void howdah_aborted_callback_ended(void)
 	}
 	howdah_interrupt_release(coroutine);
 	coroutine->task->phase = HOWDAH_TASK_ENDS;
-	/* Where its time is over, the front's patience is short: waits go on to end at once. */
+	/* Where its time is over, the front's patience is short: waits go on to end soon. */
 	bool hurry = coroutine->task->aborted == HOWDAH_ABORTED_TIME;
 	coroutine->cancelled = coroutine->cancelled && hurry;
 	coroutine->unwound = hurry;

@@ -11,6 +11,7 @@
 #include <ext/spl/spl_exceptions.h>
 #include <zend_exceptions.h>
 
+#include "exit.h"
 #include "serve.h"
 
 zend_class_entry *howdah_coroutine_class;
@@ -99,8 +100,9 @@ static void settle(struct howdah_child *child, bool cancelled)
 	zend_object *exception = EG(exception);
 	if (EXPECTED(!exception)) {
 		child->state = HOWDAH_CHILD_RETURNED;
-	} else if (zend_is_unwind_exit(exception) || zend_is_graceful_exit(exception)) {
+	} else if (howdah_exit_is(exception)) {
 		child->state = HOWDAH_CHILD_CANCELLED;
+		howdah_exit_arrived(exception);
 		zend_clear_exception();
 		if (!cancelled) {
 			howdah_serve_end_request(false); /* exit() ends the request, whoever calls it */
@@ -163,7 +165,7 @@ struct howdah_child *howdah_child_start(zval *callable, zend_fcall_info *callbac
 	if (!howdah_coroutine_current()) {
 		call(child);
 		/* exit() and fatal errors go on to whoever called. */
-		if (EG(exception) && (zend_is_unwind_exit(EG(exception)) || zend_is_graceful_exit(EG(exception)))) {
+		if (howdah_exit_is(EG(exception))) {
 			OBJ_RELEASE(&child->std);
 			return NULL;
 		}

@@ -11,6 +11,8 @@
 
 #include <errno.h>
 
+#include "core.h"
+
 /* Coroutines that wait, on their own stacks. */
 struct waiting {
 	const struct howdah_coroutine *who;
@@ -20,12 +22,18 @@ struct waiting {
 
 static struct waiting *all_waiting;
 
+/* Not woken yet; `what` is gone after that. */
+static bool still_waits(const struct waiting *waiting)
+{
+	return waiting->who->queue == &waiting->what->waiters;
+}
+
 static bool is_circle(const struct howdah_loading *loading, const struct howdah_coroutine *me)
 {
 	const struct howdah_coroutine *owner = loading->owner;
 	while (owner != me) {
 		const struct waiting *waiting = all_waiting;
-		while (waiting && waiting->who != owner) {
+		while (waiting && (waiting->who != owner || !still_waits(waiting))) {
 			waiting = waiting->next;
 		}
 		if (!waiting) {
@@ -70,6 +78,25 @@ static zend_class_entry *(*autoload)(zend_string *name, zend_string *lower_name)
 
 static HashTable classes; /* that are being loaded, by their names in lower case */
 
+bool howdah_autoload_begin(zend_string *lower_name, struct howdah_loading *loading)
+{
+	return zend_hash_add_ptr(&classes, lower_name, loading) != NULL;
+}
+
+void howdah_loading_end(HashTable *all, zend_string *name, struct howdah_loading *loading)
+{
+	/* Another one that went round a circle, or could not wait, may have taken the place since. */
+	if (zend_hash_find_ptr(all, name) == loading) {
+		zend_hash_del(all, name);
+	}
+	howdah_wake_all(&loading->waiters);
+}
+
+void howdah_autoload_end(zend_string *lower_name, struct howdah_loading *loading)
+{
+	howdah_loading_end(&classes, lower_name, loading);
+}
+
 static zend_class_entry *load(zend_string *name, zend_string *lower_name)
 {
 	struct howdah_loading loading = {.owner = howdah_coroutine_current()};
@@ -85,11 +112,7 @@ static zend_class_entry *load(zend_string *name, zend_string *lower_name)
 		failed = true;
 	}
 	zend_end_try();
-	/* Another one that went round a circle, or could not wait, may have taken the place since. */
-	if (zend_hash_find_ptr(&classes, lower_name) == &loading) {
-		zend_hash_del(&classes, lower_name);
-	}
-	howdah_wake_all(&loading.waiters);
+	howdah_autoload_end(lower_name, &loading);
 	if (failed) {
 		zend_bailout();
 	}

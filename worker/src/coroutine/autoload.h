@@ -29,6 +29,13 @@ enum howdah_loaded {
 /* Waits until its owner wakes the waiters, or the time (nanoseconds) is over. */
 enum howdah_loaded howdah_loading_wait(struct howdah_loading *loading, int64_t time);
 
+/* `name` is loaded: takes it out of `all`, unless another one has taken its place, and wakes those who wait. */
+void howdah_loading_end(HashTable *all, zend_string *name, struct howdah_loading *loading);
+
+/* Around the loading of a class without the autoloader; false: somebody is loading it already. */
+bool howdah_autoload_begin(zend_string *lower_name, struct howdah_loading *loading);
+void howdah_autoload_end(zend_string *lower_name, struct howdah_loading *loading);
+
 void howdah_includes_start(void);
 
 extern const struct howdah_task_part howdah_includes_part;

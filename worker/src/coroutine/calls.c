@@ -17,9 +17,10 @@
 
 /* --- putting in place ------------------------------------------------------------------------------------ */
 
-static const struct howdah_calls *const groups[] = {&howdah_calls_dns, &howdah_calls_files, &howdah_calls_locks,
-	&howdah_calls_poll, &howdah_calls_popen, &howdah_calls_processes, &howdah_calls_receive, &howdah_calls_resolver,
-	&howdah_calls_semaphores, &howdah_calls_send, &howdah_calls_signals, &howdah_calls_sockets, &howdah_calls_time};
+static const struct howdah_calls *const groups[] = {&howdah_calls_descriptors, &howdah_calls_dns, &howdah_calls_files,
+	&howdah_calls_locks, &howdah_calls_opening, &howdah_calls_poll, &howdah_calls_popen, &howdah_calls_processes,
+	&howdah_calls_receive, &howdah_calls_resolver, &howdah_calls_semaphores, &howdah_calls_send, &howdah_calls_signals,
+	&howdah_calls_sockets, &howdah_calls_time};
 
 static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER; /* recursive by `loader`: constructors load more */
 static __thread unsigned loader;

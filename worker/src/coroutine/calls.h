@@ -32,9 +32,10 @@ struct howdah_calls {
 	size_t count;
 };
 
-extern const struct howdah_calls howdah_calls_dns, howdah_calls_files, howdah_calls_locks, howdah_calls_poll,
-	howdah_calls_popen, howdah_calls_processes, howdah_calls_receive, howdah_calls_resolver, howdah_calls_semaphores,
-	howdah_calls_send, howdah_calls_signals, howdah_calls_sockets, howdah_calls_time;
+extern const struct howdah_calls howdah_calls_descriptors, howdah_calls_dns, howdah_calls_files, howdah_calls_locks,
+	howdah_calls_opening, howdah_calls_poll, howdah_calls_popen, howdah_calls_processes, howdah_calls_receive,
+	howdah_calls_resolver, howdah_calls_semaphores, howdah_calls_send, howdah_calls_signals, howdah_calls_sockets,
+	howdah_calls_time;
 
 /* Without the detour by void *, which ISO C has no cast to. */
 #define HOWDAH_CALL(called, function) \
@@ -84,6 +85,14 @@ void howdah_lock_given_back(void);
 
 /* A call did not wait: it found something to do, or only looked. Who never waits lets others run now and then. */
 void howdah_call_progress(void);
+
+/* The descriptor was opened by the task that runs, or nobody's from now on. The first returns it (or -1, unchanged). */
+int howdah_descriptor_note(int fd);
+void howdah_descriptor_forget(int fd);
+
+/* Around the start of a program: meanwhile it inherits what the task that runs has opened, and nothing else. */
+bool howdah_program_begin(void);
+void howdah_program_end(bool begun);
 
 /* libc's read() and write(), waiting as a coroutine. */
 ssize_t howdah_call_write(int fd, const void *data, size_t size);

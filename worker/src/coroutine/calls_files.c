@@ -78,10 +78,10 @@ static int open_at(int directory, const char *path, int flags, mode_t mode)
 {
 	int error = errno;
 	if (may_be_pipe(directory, path, flags)) {
-		return open_pipe(directory, path, flags, mode);
+		return howdah_descriptor_note(open_pipe(directory, path, flags, mode));
 	}
 	errno = error;
-	return openat(directory, path, flags, mode);
+	return howdah_descriptor_note(openat(directory, path, flags, mode));
 }
 
 static mode_t mode_of(int flags, va_list arguments)
@@ -118,12 +118,19 @@ static int call_openat_2(int directory, const char *path, int flags)
 	return open_at(directory, path, flags, 0);
 }
 
+static int call_creat(const char *path, mode_t mode)
+{
+	return open_at(AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode);
+}
+
 /* The names with 64 set a flag that means nothing on 64 bits. */
 static const struct howdah_got_entry list[] = {
 	HOWDAH_CALL("open", call_open),
 	HOWDAH_CALL("open64", call_open),
 	HOWDAH_CALL("openat", call_openat),
 	HOWDAH_CALL("openat64", call_openat),
+	HOWDAH_CALL("creat", call_creat),
+	HOWDAH_CALL("creat64", call_creat),
 	HOWDAH_CALL("__open_2", call_open_2),
 	HOWDAH_CALL("__open64_2", call_open_2),
 	HOWDAH_CALL("__openat_2", call_openat_2),

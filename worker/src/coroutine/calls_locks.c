@@ -103,6 +103,7 @@ static int call_flock(int fd, int operation)
 /* Closing is how most locks are given back. */
 static int call_close(int fd)
 {
+	howdah_descriptor_forget(fd);
 	int result = close(fd);
 	howdah_lock_given_back();
 	return result;
@@ -114,6 +115,9 @@ static int call_fcntl(int fd, int command, ...)
 	va_start(arguments, command);
 	void *argument = va_arg(arguments, void *);
 	va_end(arguments);
+	if (command == F_DUPFD || command == F_DUPFD_CLOEXEC) {
+		return howdah_descriptor_note(fcntl(fd, command, argument));
+	}
 	if (command != F_OFD_SETLKW || !howdah_may_wait()) {
 		return fcntl(fd, command, argument);
 	}

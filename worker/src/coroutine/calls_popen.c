@@ -52,7 +52,9 @@ static int spawn_shell(const char *command, int theirs, int target, pid_t *pid)
 	}
 	if (!error) {
 		char *arguments[] = {(char *)"sh", (char *)"-c", (char *)"--", (char *)(uintptr_t)command, NULL};
+		bool begun = howdah_program_begin();
 		error = posix_spawn(pid, "/bin/sh", &actions, NULL, arguments, environ);
+		howdah_program_end(begun);
 	}
 	posix_spawn_file_actions_destroy(&actions);
 	return error;
@@ -83,7 +85,7 @@ static FILE *start(const char *command, bool reads, bool keep_on_exec, struct pr
 		return NULL;
 	}
 	if (keep_on_exec) {
-		(void)fcntl(ours, F_SETFD, 0);
+		(void)fcntl(howdah_descriptor_note(ours), F_SETFD, 0);
 	}
 	return process->stream;
 }
@@ -144,6 +146,7 @@ static int call_pclose(FILE *stream)
 	if (howdah_may_wait() && __fpending(stream) && !howdah_file_wait(fileno(stream), POLLOUT)) {
 		__fpurge(stream);
 	}
+	howdah_descriptor_forget(fileno(stream));
 	fclose(stream);
 	int status = -1;
 	pid_t found;

@@ -25,7 +25,11 @@ static int connect_at_once(int fd, int flags, const struct sockaddr *address, so
 
 static int call_connect(int fd, const struct sockaddr *address, socklen_t length)
 {
-	int flags = howdah_may_wait() ? fcntl(fd, F_GETFL) : -1;
+	bool may_wait = howdah_may_wait();
+	int flags = may_wait ? fcntl(fd, F_GETFL) : -1;
+	if (may_wait) {
+		howdah_descriptor_received(fd, 0);
+	}
 	if (flags < 0 || (flags & O_NONBLOCK)) {
 		return connect(fd, address, length);
 	}
@@ -80,7 +84,7 @@ static int call_accept4(int fd, struct sockaddr *restrict address, socklen_t *re
 		}
 		errno = before;
 	}
-	return accept4(fd, address, length, flags);
+	return howdah_descriptor_note(accept4(fd, address, length, flags));
 }
 
 static int call_accept(int fd, struct sockaddr *restrict address, socklen_t *restrict length)

@@ -49,13 +49,13 @@ static bool refuse_to_read(const struct howdah_client_kind *kind, zval *subject,
 /* Whether the client's owner waits, itself or by others, for somebody whom the coroutine at hand has to let go on. */
 static bool is_circle(const struct howdah_client *client)
 {
-	const struct howdah_coroutine *me = howdah_coroutine_current();
+	uint64_t me = howdah_sibling_number();
 	for (unsigned steps = 0; steps < HOWDAH_CONCURRENCY_MAX; steps++) {
 		if (client->coroutine == me) {
 			return true;
 		}
 		const struct howdah_client_waiting *one = howdah_clients_waiting;
-		while (one && one->coroutine != client->coroutine) {
+		while (one && one->number != client->coroutine) {
 			one = one->next;
 		}
 		if (!one) {
@@ -76,7 +76,11 @@ static bool wait(const struct howdah_client_kind *kind, zval *subject, struct ho
 	}
 	int64_t limit = howdah_clients_settings().wait;
 	struct howdah_client_waiting self = {
-		.client = client, .user = howdah_client_user, .coroutine = howdah_coroutine_current()};
+		.client = client,
+		.user = howdah_client_user,
+		.coroutine = howdah_coroutine_current(),
+		.number = howdah_sibling_number(),
+	};
 	self.turn.who = &self;
 	self.next = howdah_clients_waiting;
 	howdah_clients_waiting = &self;
@@ -101,7 +105,7 @@ static bool is_free(const struct howdah_client *client, unsigned effect)
 		return false;
 	}
 	if (client->depth) {
-		return client->coroutine == howdah_coroutine_current();
+		return client->coroutine == howdah_sibling_number();
 	}
 	return !client->turns.first || client->hold || effect & HOWDAH_CLIENT_READER;
 }
@@ -211,9 +215,10 @@ static bool is_own(const struct howdah_client_kind *kind, struct howdah_client *
 static void revive(const struct howdah_client_kind *kind, zval *subject, struct howdah_client *client)
 {
 	/* It may have been closed while this one waited. */
-	if (client->cut_by != howdah_client_user->serial && kind->key(subject) == client->key &&
-		kind->revive(client->key)) {
-		client->cut_by = 0;
+	if ((kind->reconnects || client->cut_by != howdah_client_user->serial) && kind->key(subject) == client->key) {
+		client->is_ours = true;
+		client->cut_by = kind->revive(client->key) ? 0 : client->cut_by;
+		client->is_ours = false;
 	}
 }
 
@@ -221,12 +226,17 @@ static void revive(const struct howdah_client_kind *kind, zval *subject, struct 
  * be the next call's. */
 static void cut_if_cancelled(const struct howdah_client_kind *kind, zval *subject, struct howdah_client *client)
 {
+	bool cut = client->waits_cancelled != howdah_waits_cancelled() || client->is_broken;
 	/* The call may have closed it. */
-	if (UNEXPECTED(client->waits_cancelled != howdah_waits_cancelled()) && kind->cut &&
-		kind->key(subject) == client->key) {
+	if (UNEXPECTED(cut) && kind->cut && kind->key(subject) == client->key) {
+		client->is_ours = true;
 		kind->cut(client->key);
+		client->is_ours = false;
 		client->cut_by = kind->revive ? howdah_client_user->serial : 0;
+	} else if (UNEXPECTED(EG(exception) != NULL) && kind->reconnects) {
+		client->cut_by = howdah_client_user->serial;
 	}
+	client->is_broken = false;
 }
 
 bool howdah_client_enter(
@@ -238,6 +248,9 @@ bool howdah_client_enter(
 		return true;
 	}
 	struct howdah_client *client = howdah_client_record(kind, key, subject);
+	if (UNEXPECTED(client->is_ours) && client->coroutine == howdah_sibling_number()) {
+		return true;
+	}
 	if (UNEXPECTED(howdah_siblings()) && !wait_for_siblings(kind, subject, effect, client)) {
 		return false;
 	}
@@ -255,7 +268,7 @@ bool howdah_client_enter(
 	} else if (effect & HOWDAH_CLIENT_READ && UNEXPECTED(!is_own(kind, client, effect))) {
 		return refuse_to_read(kind, subject, client);
 	}
-	client->coroutine = howdah_coroutine_current();
+	client->coroutine = howdah_sibling_number();
 	if (client->depth++ == 0) {
 		client->waits_cancelled = howdah_waits_cancelled();
 	}
@@ -271,7 +284,10 @@ bool howdah_client_enter(
 
 static void ask(const struct howdah_client_kind *kind, zval *subject, struct howdah_client *client)
 {
-	if (kind->busy(subject)) {
+	client->is_ours = true;
+	bool busy = kind->busy(subject);
+	client->is_ours = false;
+	if (busy) {
 		client->hold |= HOWDAH_CLIENT_HOLD;
 	} else {
 		client->hold &= ~HOWDAH_CLIENT_HOLD;

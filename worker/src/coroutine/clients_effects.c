@@ -12,7 +12,7 @@ static const struct {
 	const char *owner, *function;
 	unsigned effect;
 } effects[] = {
-	{"redisarray", "multi", HOWDAH_CLIENT_PIN},
+	{"redisarray", "multi", HOWDAH_CLIENT_HOLD | HOWDAH_CLIENT_PIN},
 	{"redis", "multi", HOWDAH_CLIENT_ASK},
 	{"redis", "pipeline", HOWDAH_CLIENT_ASK},
 	{"redis", "watch", HOWDAH_CLIENT_HOLD},

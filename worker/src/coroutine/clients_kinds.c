@@ -3,13 +3,14 @@
  */
 #include "clients_kinds.h"
 
-#include <zend_exceptions.h>
 #include <zend_modules.h>
 
+#include "apcu_entry.h"
 #include "clients_pdo.h"
 #include "clients_wrap.h"
 #include "connections.h"
 #include "connections_track.h"
+#include "swap_mbregex.h"
 #include "swap_soap.h"
 
 /* --- rollback ------------------------------------------------------------------------------------------- */
@@ -52,85 +53,9 @@ void howdah_client_cut(const struct howdah_connection_kind *kind,
 	}
 }
 
-static bool is_object(const struct howdah_connection *connection, const void *key)
-{
-	return connection->object == key;
-}
-
 /* --- objects -------------------------------------------------------------------------------------------- */
 
-static const void *object_key(zval *subject)
-{
-	return Z_TYPE_P(subject) == IS_OBJECT ? Z_OBJ_P(subject) : NULL;
-}
-
-/* Whatever has been thrown before, which stays thrown. False: the method threw, which is dropped. */
-static bool call_besides(zend_object *object, const char *method, zval *result)
-{
-	zend_object *exception = EG(exception);
-	const zend_op *opline = EG(opline_before_exception);
-	EG(exception) = NULL;
-	ZVAL_UNDEF(result);
-	zend_function *function = zend_hash_str_find_ptr(&object->ce->function_table, method, strlen(method));
-	if (function) {
-		zend_call_known_instance_method_with_0_params(function, object, result);
-	}
-	bool threw = EG(exception) != NULL;
-	if (threw && !exception && zend_is_unwind_exit(EG(exception))) {
-		return false; /* the request is being ended, which was found out on the way */
-	}
-	if (threw) {
-		zend_clear_exception();
-	}
-	EG(exception) = exception;
-	EG(opline_before_exception) = opline;
-	return !threw;
-}
-
-static bool redis_busy(zval *subject)
-{
-	zval mode;
-	bool told = call_besides(Z_OBJ_P(subject), "getmode", &mode);
-	bool busy = !told || (Z_TYPE(mode) == IS_LONG && Z_LVAL(mode) != 0);
-	zval_ptr_dtor(&mode);
-	return busy;
-}
-
-/* The next command connects anew, and then to the same database as the same user. */
-static void redis_cut(const void *key)
-{
-	zval result;
-	(void)call_besides((zend_object *)key, "close", &result);
-	zval_ptr_dtor(&result);
-}
-
-static void redis_rollback(const void *key, bool cut)
-{
-	howdah_client_rollback(&howdah_connection_redis, is_object, key, cut);
-}
-
-static const struct howdah_client_kind redis_kind = {
-	.by_object = true,
-	.key = object_key,
-	.busy = redis_busy,
-	.rollback = redis_rollback,
-	.cut = redis_cut,
-};
-
-static void redis_cluster_rollback(const void *key, bool cut)
-{
-	howdah_client_rollback(&howdah_connection_redis_cluster, is_object, key, cut);
-}
-
-static const struct howdah_client_kind redis_cluster_kind = {
-	.by_object = true,
-	.key = object_key,
-	.busy = redis_busy,
-	.rollback = redis_cluster_rollback,
-	.cut = redis_cut,
-};
-
-static const struct howdah_client_kind object_kind = {.by_object = true, .key = object_key};
+static const struct howdah_client_kind object_kind = {.by_object = true, .key = howdah_client_object_key};
 
 /* Of a soap that is not known: all of them are one client. */
 static const void *soap_key(zval *subject)
@@ -150,7 +75,8 @@ static const void *memcached_key(zval *subject)
 static const struct howdah_client_kind memcached_kind = {.key = memcached_key};
 
 /* Sockets of ext/sockets; only those that talk to somebody have a dialogue. */
-static const struct howdah_client_kind socket_kind = {.by_object = true, .key = object_key, .dialogue = true};
+static const struct howdah_client_kind socket_kind = {
+	.by_object = true, .key = howdah_client_object_key, .dialogue = true};
 
 /* --- SQLite3 -------------------------------------------------------------------------------------------- */
 
@@ -215,35 +141,27 @@ static void wrap_named(const char *const *names, const struct howdah_client_kind
 
 void howdah_clients_startup(void)
 {
-	static const struct {
-		const char *name;
-		const struct howdah_client_kind *kind;
-	} classes[] = {
-		{"redis", &redis_kind},
-		{"rediscluster", &redis_cluster_kind},
-		{"redisarray", &object_kind},
-		{"redissentinel", &object_kind},
-		{"memcached", &memcached_kind},
-	};
 	/* Besides those that have an effect. */
 	static const char *const of_streams[] = {"fclose", "pclose", "feof", "fflush", "fseek", "rewind", "ftruncate",
 		"stream_socket_shutdown", "stream_filter_append", "stream_filter_prepend", NULL};
 	if (!howdah_wrap_init()) {
 		return;
 	}
-	for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++) {
-		howdah_wrap_class(classes[i].name, classes[i].kind, ZEND_FN(howdah_guarded_method));
-	}
+	howdah_wrap_class("memcached", &memcached_kind, ZEND_FN(howdah_guarded_method));
 	howdah_wrap_class(
 		"soapclient", howdah_swap_soap_known() ? &object_kind : &soap_kind, ZEND_FN(howdah_guarded_method));
 	sqlite3_startup();
+	howdah_client_redis_startup();
 	howdah_client_mysqli_startup();
 	howdah_client_pgsql_startup();
+	howdah_client_persistent_startup();
 	howdah_wrap_functions("curl", &object_kind, true, ZEND_FN(howdah_guarded_function));
 	howdah_wrap_functions("ftp", &object_kind, true, ZEND_FN(howdah_guarded_function));
 	howdah_wrap_functions("sockets", &socket_kind, false, ZEND_FN(howdah_guarded_function));
 	howdah_wrap_functions("standard", &howdah_client_stream, false, ZEND_FN(howdah_guarded_function));
 	wrap_named(of_streams, &howdah_client_stream);
 	howdah_pdo_startup();
+	howdah_apcu_startup();
+	howdah_swap_mbregex_startup();
 	howdah_wrap_unknown_modules();
 }

@@ -9,9 +9,17 @@
 
 extern const struct howdah_client_kind howdah_client_mysqli, howdah_client_pgsql, howdah_client_stream;
 
+/* The key of kinds whose client is the object itself. */
+static inline const void *howdah_client_object_key(zval *subject)
+{
+	return Z_TYPE_P(subject) == IS_OBJECT ? Z_OBJ_P(subject) : NULL;
+}
+
 /* When their extension is loaded: wrap it. */
 void howdah_client_mysqli_startup(void);
 void howdah_client_pgsql_startup(void);
+void howdah_client_persistent_startup(void);
+void howdah_client_redis_startup(void);
 
 /* Registers what pgsql keeps for each task. */
 void howdah_client_pgsql_init(void);

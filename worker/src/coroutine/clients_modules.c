@@ -133,7 +133,7 @@ static ZEND_FUNCTION(guarded_module)
 
 static const void *module_key(zval *subject)
 {
-	return Z_PTR_P(subject);
+	return Z_TYPE_P(subject) == IS_OBJECT ? howdah_guarded_object_kind(Z_OBJ_P(subject)) : Z_PTR_P(subject);
 }
 
 static void wrap_module(const zend_module_entry *module)
@@ -156,6 +156,7 @@ static void wrap_module(const zend_module_entry *module)
 		if (ce->type != ZEND_INTERNAL_CLASS || ce->info.internal.module != module) {
 			continue;
 		}
+		howdah_wrap_objects(ce, &made->kind);
 		ZEND_HASH_FOREACH_PTR(&ce->function_table, function)
 		{
 			if (!(function->common.fn_flags & ZEND_ACC_ABSTRACT)) {

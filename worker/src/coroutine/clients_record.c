@@ -41,6 +41,7 @@ static void disown(struct howdah_client *client)
 	client->hold = 0;
 	client->holder = 0;
 	client->depth = 0;
+	client->is_broken = client->is_ours = false;
 }
 
 void howdah_client_own(struct howdah_client *client, struct howdah_client_user *user)
@@ -138,7 +139,7 @@ void howdah_client_let_go(struct howdah_client *client)
 		struct howdah_client_waiting *next = turn->who;
 		howdah_client_waits_no_more(next);
 		howdah_client_own(client, next->user);
-		client->coroutine = next->coroutine;
+		client->coroutine = next->number;
 		client->depth = 1;
 	}
 }
@@ -149,7 +150,7 @@ void howdah_client_pass_on_held(struct howdah_client *client)
 		struct howdah_client_waiting *next = turn->who;
 		if (next->user == client->owner && !howdah_sibling_bars(client->holder, next->coroutine)) {
 			howdah_client_waits_no_more(next);
-			client->coroutine = next->coroutine;
+			client->coroutine = next->number;
 			client->depth = 1;
 			howdah_turn_give_to(&client->turns, turn, client);
 			return;
@@ -175,7 +176,12 @@ void howdah_client_let_go_of_all(struct howdah_client_user *user, bool fatal)
 		if (client->kind->rollback && (client->hold & HOWDAH_CLIENT_HOLD || client->depth)) {
 			bool cut = fatal || client->depth;
 			client->depth++; /* it may wait */
+			/* The coroutine of the last call may be another one that has ended. */
+			client->coroutine = howdah_sibling_number();
+			client->is_ours = true;
 			client->kind->rollback(client->key, cut);
+			client->is_ours = false;
+			client->cut_by = client->kind->reconnects ? user->serial : client->cut_by;
 		}
 		howdah_client_let_go(client);
 	}

@@ -12,14 +12,16 @@ struct howdah_client {
 	uint64_t serial, identity;
 	struct howdah_client_user *owner; /* NULL: nobody's */
 	struct howdah_client *next, *previous;
-	struct howdah_coroutine *coroutine; /* of the last call */
-	unsigned depth;                     /* calls under way, one within the other */
-	unsigned hold;                      /* HOWDAH_CLIENT_HOLD, HOWDAH_CLIENT_PIN */
-	uint64_t holder;                    /* number of the coroutine whose call made it HOLD, if others were there */
-	uint64_t last, mixed;               /* serials of users: of the last call; that wrote in between */
-	bool was_read;                      /* a stream that somebody reads from */
-	uint32_t waits_cancelled;           /* of the coroutine, when the call began */
-	uint64_t cut_by;                    /* serial of the user whose call was cancelled, 0: it is not cut */
+	uint64_t coroutine;       /* number of that of the last call, which may have ended */
+	bool is_ours;             /* the call is made by a kind's function, whose calls on the way pass */
+	bool is_broken;           /* the connection failed inside of a line: see clients_redis.c */
+	unsigned depth;           /* calls under way, one within the other */
+	unsigned hold;            /* HOWDAH_CLIENT_HOLD, HOWDAH_CLIENT_PIN */
+	uint64_t holder;          /* number of the coroutine whose call made it HOLD, if others were there */
+	uint64_t last, mixed;     /* serials of users: of the last call; that wrote in between */
+	bool was_read;            /* a stream that somebody reads from */
+	uint32_t waits_cancelled; /* of the coroutine, when the call began */
+	uint64_t cut_by;          /* serial of the user whose call was cancelled or failed, 0: it is not cut */
 	struct howdah_turns turns;
 	struct put_off *put_off;
 };
@@ -35,6 +37,7 @@ struct howdah_client_waiting {
 	struct howdah_client *client;
 	struct howdah_client_user *user;
 	struct howdah_coroutine *coroutine;
+	uint64_t number; /* of the coroutine */
 	struct howdah_client_waiting *next;
 };
 

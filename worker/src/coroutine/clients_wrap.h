@@ -32,6 +32,15 @@ void howdah_wrap_functions(
 /* clients_modules.c */
 void howdah_wrap_unknown_modules(void);
 
+/* Guards the making, cloning and freeing of a class's objects; before its subclasses are declared. */
+void howdah_wrap_objects(zend_class_entry *class, const struct howdah_client_kind *kind);
+
+/* Of an object that was made by such a class. */
+const struct howdah_client_kind *howdah_guarded_object_kind(const zend_object *object);
+
+/* Whether it has a destructor to run, besides the guard of its freeing. */
+bool howdah_has_destructor(const zend_object *object);
+
 /* Calls the original between howdah_client_enter() and howdah_client_leave(): of $this, of the arguments. */
 ZEND_FUNCTION(howdah_guarded_method);
 ZEND_FUNCTION(howdah_guarded_function);

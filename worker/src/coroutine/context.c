@@ -18,10 +18,13 @@
 #include <sanitizer/common_interface_defs.h>
 #endif
 
-/* JSON that is nested as deeply as PHP allows by default takes more than a quarter of it. And it is less than a huge
- * page, which the kernel might else give to a stack of which a few KiB are used. */
-#define STACK_DEFAULT (1024 * 1024)
+/* As a process has by default, so that code goes as deep as without coroutines: serialize(), nested callbacks, the
+ * destruction of a long list. It is address space; memory is taken as it is touched. */
+#define STACK_DEFAULT (8 * 1024 * 1024)
 #define STACK_MIN (64 * 1024)
+/* So much stays with a stack from one request to the next; few need more. */
+#define STACK_KEPT (64 * 1024)
+#define PAGE 4096
 /* As a Fiber of PHP code has it. */
 #define VM_STACK_SIZE (1024 * sizeof(zval))
 /* More than the frames of a system call take. */
@@ -71,6 +74,28 @@ void howdah_context_trim(const struct howdah_coroutine *coroutine)
 	uintptr_t end = (here - TRIM_BELOW) & ~(uintptr_t)(getpagesize() - 1);
 	if (end > low) {
 		(void)madvise((void *)low, end - low, MADV_DONTNEED);
+	}
+}
+
+/*
+ * Whether a request went deeper than what is kept. To ask the kernel would cost each request a system call; who went
+ * that deep has left something in the page below. Untouched memory reads as zero.
+ */
+__attribute__((no_sanitize_address)) static bool went_deep(const char *end)
+{
+	uintptr_t seen = 0;
+	for (const char *at = end - PAGE; at < end; at += PAGE / 32) {
+		seen |= *(const volatile uintptr_t *)at;
+	}
+	return seen != 0;
+}
+
+static void give_back_depth(const struct howdah_coroutine *coroutine)
+{
+	const struct bounds *bounds = bounds_of(coroutine);
+	char *end = bounds->pointer + bounds->size - STACK_KEPT;
+	if (bounds->size > 2 * STACK_KEPT && UNEXPECTED(went_deep(end))) {
+		(void)madvise(bounds->pointer, (size_t)(end - bounds->pointer), MADV_DONTNEED);
 	}
 }
 
@@ -201,6 +226,8 @@ struct howdah_coroutine *howdah_context_take(void)
 		free(coroutine);
 		return NULL;
 	}
+	/* A few KiB of it are used. */
+	(void)madvise(bounds_of(coroutine)->pointer, bounds_of(coroutine)->size, MADV_NOHUGEPAGE);
 	coroutine->resume = &coroutine->context;
 	return coroutine;
 }
@@ -214,6 +241,7 @@ void howdah_context_give_back(struct howdah_coroutine *coroutine)
 		free(coroutine);
 		return;
 	}
+	give_back_depth(coroutine);
 	coroutine->next = idle;
 	idle = coroutine;
 	kept++;

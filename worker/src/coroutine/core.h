@@ -12,6 +12,7 @@
 #include "coroutine.h"
 
 #include "compat.h"
+#include "exit.h"
 #include "pool.h"
 #include "request.h"
 
@@ -44,6 +45,8 @@ struct howdah_coroutine {
 	enum howdah_coroutine_state state;
 	bool cancelled;           /* it waits no more, and its PHP code is to be unwound */
 	bool unwound;             /* that was raised */
+	unsigned shielded;        /* calls of ours that it is in, which are not to be unwound */
+	int64_t patience;         /* until when its `finally` blocks may wait if its time is over, CLOCK_MONOTONIC */
 	zend_object *failed;      /* exception that was raised instead, or NULL */
 	int woken_by;             /* errno of the wait that ended, 0: what it waited for has come */
 	uint32_t waits_cancelled; /* of all that it has run */
@@ -71,6 +74,7 @@ struct howdah_task {
 	struct howdah_waiters space;    /* it waits for room in its response ring */
 	struct howdah_waiters children; /* who waits for the end of others: its first coroutine, and see siblings.h */
 	uint32_t number;                /* place in the table, HOWDAH_TASK_MAIN */
+	uint64_t unique;                /* see howdah_task_number() */
 	enum howdah_task_phase phase;
 	uint32_t aborted; /* HOWDAH_ABORTED_*: it was cancelled for that; 0: for neither */
 	bool client_gone; /* PHP knows that the client has left */
@@ -82,7 +86,8 @@ struct howdah_task {
 	_Atomic uint64_t cpu_ns;   /* of the thread, as the watchdog sampled it */
 	_Atomic uint64_t limit_ns; /* of cpu_ns, max_execution_time; 0: none */
 	_Atomic bool expired;      /* the limit was reached */
-	struct howdah_task *next;  /* in the list of free tasks */
+	struct howdah_exits exits;
+	struct howdah_task *next; /* in the list of free tasks */
 	max_align_t room[];
 };
 
@@ -243,5 +248,8 @@ void howdah_watchdog_running(struct howdah_task *task);
 /* In the interrupt: whether the one that runs was found to hog the thread, or to have had its slice. */
 bool howdah_watchdog_take_hog(uint64_t *held_ms);
 bool howdah_watchdog_take_slice(void);
+
+/* The thread of PHP is not stuck: it made a call that could wait, or obeys an interrupt. */
+void howdah_watchdog_progress(void);
 
 #endif

@@ -20,6 +20,7 @@
 
 #include <php.h>
 
+struct howdah_exits;
 struct howdah_request;
 struct howdah_coroutine;
 struct howdah_task;
@@ -31,6 +32,15 @@ extern bool howdah_concurrent;
 struct howdah_coroutine *howdah_coroutine_current(void);
 struct howdah_task *howdah_task_current(void);
 struct howdah_task *howdah_coroutine_task(struct howdah_coroutine *coroutine);
+
+/* A number that no other task of the process has or had; 0 in the main context, and on other threads. */
+uint64_t howdah_task_number(void);
+
+/* Whether the task with that number is on its way. */
+bool howdah_task_is_in_flight(uint64_t number);
+
+/* How the code of the task that runs was unwound; NULL: the main context. */
+struct howdah_exits *howdah_task_exits(void);
 
 /* The task's request; NULL for a task that is over. */
 struct howdah_request *howdah_task_request(struct howdah_task *task);
@@ -60,12 +70,22 @@ int howdah_wait_fds(struct pollfd *fds, nfds_t count, int64_t timeout);
  * errno. */
 int howdah_wait_fd(int fd, short events, int64_t timeout);
 
+/* The last byte that a call received from a socket; 0 for one that was just connected. */
+void howdah_descriptor_received(int fd, char last);
+
+/* No byte came: the time is over, the wait was cancelled, or the connection ended. */
+void howdah_descriptor_failed(int fd);
+
 /* 0, or -1 with errno ECANCELED. */
 int howdah_wait_time(int64_t time);
 
 /* How many waits of the coroutine at hand have ended so, which tells whether one of a call did: libraries do not all
  * say it. 0 in the main context. */
 uint32_t howdah_waits_cancelled(void);
+
+/* Around calls of PHP's methods that are ours, not the code's: nothing interrupts or unwinds them. */
+void howdah_interrupt_shield(void);
+void howdah_interrupt_unshield(void);
 
 /* Lets others run: those that are ready, and requests in the queue. */
 void howdah_yield(void);

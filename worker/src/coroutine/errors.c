@@ -19,10 +19,11 @@ void howdah_errors_report_exception(void)
 {
 	while (UNEXPECTED(EG(exception))) {
 		zend_object *exception = EG(exception);
-		bool leaves = zend_is_unwind_exit(exception) || zend_is_graceful_exit(exception);
+		bool leaves = howdah_exit_is(exception);
 		GC_ADDREF(exception);
 		zend_clear_exception(); /* the frame that it was thrown into goes on */
 		if (leaves) {
+			howdah_exit_arrived(exception);
 			OBJ_RELEASE(exception);
 		} else {
 			zend_exception_error(exception, E_ERROR); /* it does not bail out */

@@ -9,7 +9,10 @@
 #include <zend_exceptions.h>
 
 #include "backtrace.h"
+#include "exit_frames.h"
 #include "log.h"
+
+#define UNWINDING_CPU_NS (HOWDAH_EXIT_UNWINDING_SECONDS * UINT64_C(1000000000))
 
 static void (*previous)(zend_execute_data *execute_data);
 static void (*previously_thrown)(zend_object *exception);
@@ -20,12 +23,37 @@ void howdah_interrupt_raise(void)
 	zend_atomic_bool_store(flag, true);
 }
 
+static void unwind(struct howdah_coroutine *coroutine)
+{
+	coroutine->unwound = true;
+	howdah_exit_throw();
+}
+
+/* A `finally` block has thrown, which took the place of the exit, and somebody caught that. */
+static bool has_lost_it(const struct howdah_coroutine *coroutine)
+{
+	return coroutine->task->phase == HOWDAH_TASK_RUNS && !howdah_frames_unwind(EG(current_execute_data));
+}
+
+/* max_execution_time: a fatal error for the request, but its `finally` blocks run. If they take long as well, PHP ends
+ * it where it is. */
+static void time_limit_reached(struct howdah_task *task)
+{
+	if (task->exits.time_over) {
+		zend_timeout(); /* leaves by longjmp */
+	}
+	uint64_t used = atomic_load_explicit(&task->cpu_ns, memory_order_relaxed);
+	atomic_store_explicit(&task->limit_ns, used + UNWINDING_CPU_NS, memory_order_relaxed);
+	howdah_exit_time_over();
+}
+
 static void look(struct howdah_coroutine *coroutine)
 {
 	struct howdah_task *task = coroutine->task;
 	if (atomic_load_explicit(&task->expired, memory_order_relaxed)) {
 		atomic_store_explicit(&task->expired, false, memory_order_relaxed);
-		zend_timeout(); /* a fatal error */
+		time_limit_reached(task);
+		return;
 	}
 	uint64_t held_ms;
 	if (howdah_watchdog_take_hog(&held_ms)) {
@@ -34,10 +62,10 @@ static void look(struct howdah_coroutine *coroutine)
 	if (howdah_task_timed_out(task)) {
 		howdah_aborted_look(task);
 	}
-	if (coroutine->cancelled && !coroutine->unwound) {
-		coroutine->unwound = true;
-		if (!EG(exception)) {
-			zend_throw_unwind_exit();
+	if (coroutine->cancelled && (!coroutine->unwound || has_lost_it(coroutine))) {
+		/* Otherwise when it waits the next time, as the engine looks again at once when the flag is raised here. */
+		if (!howdah_frames_in_finally(EG(current_execute_data))) {
+			unwind(coroutine);
 		}
 		return;
 	}
@@ -53,15 +81,14 @@ static void look(struct howdah_coroutine *coroutine)
 static void thrown(zend_object *exception)
 {
 	struct howdah_coroutine *coroutine = howdah_coroutine_current();
-	if (UNEXPECTED(coroutine && coroutine->cancelled && !coroutine->unwound) && exception &&
-		EG(exception) == exception && !zend_is_unwind_exit(exception) && !zend_is_graceful_exit(exception) &&
-		!howdah_request_forked) {
+	if (UNEXPECTED(coroutine && coroutine->cancelled && !coroutine->unwound && !coroutine->shielded) && exception &&
+		EG(exception) == exception && !howdah_exit_is(exception) && !howdah_request_forked) {
 		coroutine->unwound = true;
 		if (coroutine->failed) {
 			OBJ_RELEASE(coroutine->failed);
 		}
 		coroutine->failed = exception;
-		EG(exception) = zend_create_unwind_exit();
+		EG(exception) = howdah_exit_create();
 		return;
 	}
 	if (previously_thrown) {
@@ -80,12 +107,30 @@ void howdah_interrupt_release(struct howdah_coroutine *coroutine)
 
 static void interrupted(zend_execute_data *execute_data)
 {
+	howdah_watchdog_progress();
 	if (previous) {
 		previous(execute_data);
 	}
 	struct howdah_coroutine *coroutine = howdah_coroutine_current();
-	if (coroutine && !EG(exception) && !howdah_request_forked) {
+	if (coroutine && !coroutine->shielded && !EG(exception) && !howdah_request_forked) {
 		look(coroutine);
+	}
+}
+
+void howdah_interrupt_shield(void)
+{
+	struct howdah_coroutine *coroutine = howdah_coroutine_current();
+	if (coroutine) {
+		coroutine->shielded++;
+	}
+}
+
+void howdah_interrupt_unshield(void)
+{
+	struct howdah_coroutine *coroutine = howdah_coroutine_current();
+	if (coroutine) {
+		coroutine->shielded--;
+		howdah_interrupt_raise(); /* for what was to be looked at meanwhile */
 	}
 }
 

@@ -8,6 +8,8 @@
  */
 #include "core.h"
 
+#include "clients.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -33,6 +35,7 @@ struct descriptor {
 	struct waiter *first;
 	uint32_t generation;
 	bool known; /* the kernel may have a registration */
+	char last;  /* byte that was received; 0: none */
 };
 
 static int epoll = -1;
@@ -121,6 +124,20 @@ static void delist(struct waiter *waiter)
 	}
 	if (waiter->next) {
 		waiter->next->previous = waiter->previous;
+	}
+}
+
+void howdah_descriptor_received(int fd, char last)
+{
+	if (EXPECTED(fd >= 0 && (size_t)fd < descriptor_count)) {
+		descriptors[fd].last = last;
+	}
+}
+
+void howdah_descriptor_failed(int fd)
+{
+	if (fd >= 0 && (size_t)fd < descriptor_count && descriptors[fd].last && descriptors[fd].last != '\n') {
+		howdah_client_read_failed(fd);
 	}
 }
 
@@ -244,6 +261,9 @@ int howdah_wait_fd(int fd, short events, int64_t timeout)
 	}
 	if (error == EPERM) {
 		return events & (POLLIN | POLLOUT);
+	}
+	if (events & POLLIN) {
+		howdah_descriptor_failed(fd);
 	}
 	if (error == ETIMEDOUT) {
 		return 0;

@@ -11,6 +11,7 @@
 #include "begin.h"
 #include "boot.h"
 #include "core.h"
+#include "destruct.h"
 #include "ending.h"
 #include "restore.h"
 #include "serve.h"
@@ -40,15 +41,11 @@ static void await_children(struct howdah_task *task)
 void howdah_serve_end_request(bool fatal)
 {
 	struct howdah_task *task = howdah_task_current();
-	struct howdah_coroutine *first = task->coroutines;
 	if (fatal) {
 		howdah_ending_recover();
 		task->fatal = true;
 	}
-	while (first->sibling) {
-		first = first->sibling;
-	}
-	howdah_coroutine_cancel(first);
+	howdah_task_cancel(task, howdah_coroutine_current());
 }
 
 static void finish_parts(void)
@@ -57,16 +54,28 @@ static void finish_parts(void)
 	howdah_task_finish(task, task->fatal);
 }
 
-/* The request's last PHP code has run. */
+/* With `exit restart`, exit() has the process take no more requests; to be unwound for another reason does not. */
+static bool restarts(const struct howdah_task *task)
+{
+	return task->exits.called && (pool->options.flags & HOWDAH_POOL_FLAG_EXIT_RESTARTS);
+}
+
+/* The request's last PHP code has run. If the process is to take no more requests, its successor is on its way before
+ * the client has the whole response and sends the next one. */
 static void complete(struct howdah_task *task, enum howdah_ending ending)
 {
 	struct howdah_request *request = &task->request;
 	request->exit_status = (uint32_t)EG(exit_status);
 	task->fatal = ending == HOWDAH_ENDING_FATAL;
-	if (UNEXPECTED(!howdah_ending_guard(finish_parts))) {
+	/* What is only in variables of the request is gone after this. */
+	if (UNEXPECTED(!howdah_ending_guard(finish_parts) || (!task->fatal && !howdah_ending_guard(howdah_exits_look)))) {
 		task->fatal = true;
 	}
 	request->fatal = task->fatal;
+	request->exit = restarts(task) ? HOWDAH_EXIT_RESTARTED : howdah_exit_outcome(&task->exits);
+	if (UNEXPECTED(restarts(task) || howdah_exit_is_unclean(&task->exits))) {
+		howdah_serve_retire(0);
+	}
 	request->memory_peak = zend_memory_peak_usage(true);
 	task->over = true;
 	howdah_request_end(request);
@@ -119,9 +128,13 @@ void howdah_run(void *argument)
 		end_fatally(task);
 		return;
 	}
-	/* Unwinding looks like exit(), and is none. */
-	bool restart =
-		ending == HOWDAH_ENDING_EXIT && !task->aborted && (pool->options.flags & HOWDAH_POOL_FLAG_EXIT_RESTARTS);
+	/* As at the end of a script: what they print, set and write to the session counts. */
+	enum howdah_ending destructed = howdah_ending_step(howdah_destruct);
+	if (UNEXPECTED(destructed == HOWDAH_ENDING_FATAL)) {
+		howdah_ending_recover();
+		end_fatally(task);
+		return;
+	}
 	ending = howdah_ending_finish(ending);
 	await_children(task); /* of shutdown functions */
 	atomic_store_explicit(&task->limit_ns, 0, memory_order_relaxed);
@@ -139,8 +152,8 @@ void howdah_run(void *argument)
 		howdah_serve_retire(EXIT_STATUS_FATAL);
 		return;
 	}
-	EG(exit_status) = 0;
-	if (UNEXPECTED(restart)) {
-		howdah_serve_retire(0);
+	if (UNEXPECTED(howdah_exit_is_unclean(&task->exits))) {
+		howdah_serve_retire(0); /* by what was put back */
 	}
+	EG(exit_status) = 0;
 }

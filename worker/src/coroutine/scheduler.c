@@ -6,14 +6,20 @@
  * parked in; whoever makes it ready takes it out of the latter and stops its timer.
  */
 #include "core.h"
+#include "half_done.h"
 #include "swap_siblings.h"
 
 #include "backtrace.h"
+#include "exit.h"
+#include "exit_frames.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
+
+/* Below the time after which the front kills a worker that does not give a request back (5 s). */
+#define UNWINDING_NS (1000 * HOWDAH_NS_PER_MS)
 
 bool howdah_concurrent;
 
@@ -57,6 +63,11 @@ struct howdah_coroutine *howdah_coroutine_current(void)
 struct howdah_task *howdah_task_current(void)
 {
 	return current ? current->task : NULL;
+}
+
+uint64_t howdah_task_number(void)
+{
+	return current && pthread_equal(pthread_self(), thread) ? current->task->unique : 0;
 }
 
 struct howdah_task *howdah_coroutine_task(struct howdah_coroutine *coroutine)
@@ -190,6 +201,7 @@ struct howdah_coroutine *howdah_start(struct howdah_task *task, void (*run)(void
 	coroutine->argument = argument;
 	coroutine->cancelled = false;
 	coroutine->unwound = false;
+	coroutine->shielded = 0;
 	coroutine->failed = NULL;
 	coroutine->refused = 0;
 	coroutine->parent = current;
@@ -206,10 +218,13 @@ struct howdah_coroutine *howdah_start(struct howdah_task *task, void (*run)(void
 
 bool howdah_may_wait(void)
 {
+	if (!current || !pthread_equal(pthread_self(), thread)) {
+		return false;
+	}
+	howdah_watchdog_progress();
 	/* A compiler that is interrupted by another loses its state: it is one for all. So does the cycle collector,
 	 * during which errors.c forbids a switch. */
-	return current && pthread_equal(pthread_self(), thread) && !howdah_request_forked && !zend_fiber_switch_blocked() &&
-		   !CG(in_compilation);
+	return !howdah_request_forked && !zend_fiber_switch_blocked() && !CG(in_compilation);
 }
 
 bool howdah_holds_up_others(void)
@@ -217,7 +232,7 @@ bool howdah_holds_up_others(void)
 	return (waiting || ready) && !howdah_request_forked && pthread_equal(pthread_self(), thread) && !howdah_may_wait();
 }
 
-static void give_up(void)
+static void leave(void)
 {
 	if (EXPECTED(!current->task->coroutines->sibling)) {
 		howdah_context_leave(current);
@@ -229,18 +244,50 @@ static void give_up(void)
 	howdah_sibling_in(&sibling);
 }
 
+static void give_up(void)
+{
+	struct howdah_half_done half_done;
+	howdah_half_done_out(&half_done);
+	leave();
+	howdah_half_done_in(&half_done);
+}
+
 uint32_t howdah_waits_cancelled(void)
 {
 	return current ? current->waits_cancelled : 0;
 }
 
+/*
+ * A cancelled coroutine may wait in `finally` blocks, and in what follows: for a moment only where the front has given
+ * up on it. False: it must not. `deadline` is brought forward.
+ */
+static bool may_wait_on(const struct howdah_coroutine *coroutine, int64_t *deadline)
+{
+	howdah_interrupt_raise(); /* to look whether it still is unwound, or is to be now */
+	if (!coroutine->unwound && !howdah_frames_in_finally(EG(current_execute_data))) {
+		return false;
+	}
+	/* The library that threw goes on, say with the rest of a list, and would wait for what nobody sends. */
+	if (coroutine->unwound && howdah_exit_is(EG(exception))) {
+		return false;
+	}
+	if (coroutine->task->aborted != HOWDAH_ABORTED_TIME) {
+		return true;
+	}
+	if (*deadline < 0 || *deadline > coroutine->patience) {
+		*deadline = coroutine->patience;
+	}
+	return howdah_now() < coroutine->patience;
+}
+
 int howdah_suspend(int64_t deadline)
 {
 	struct howdah_coroutine *coroutine = current;
+	int64_t wanted = deadline;
 	if (UNEXPECTED(coroutine->task->client_gone)) {
 		howdah_aborted_client_left(coroutine->task);
 	}
-	if (UNEXPECTED(coroutine->cancelled)) {
+	if (UNEXPECTED(coroutine->cancelled) && !may_wait_on(coroutine, &deadline)) {
 		if (coroutine->queue) {
 			queue_remove(coroutine);
 		}
@@ -256,6 +303,9 @@ int howdah_suspend(int64_t deadline)
 	coroutine->state = HOWDAH_COROUTINE_WAITING;
 	waiting++;
 	give_up();
+	if (UNEXPECTED(deadline != wanted) && coroutine->woken_by == ETIMEDOUT) {
+		coroutine->woken_by = ECANCELED;
+	}
 	coroutine->waits_cancelled += coroutine->woken_by == ECANCELED;
 	return coroutine->woken_by;
 }
@@ -313,8 +363,13 @@ struct howdah_coroutine *howdah_coroutine_spawn(void (*run)(void *argument), voi
 
 void howdah_coroutine_cancel(struct howdah_coroutine *coroutine)
 {
+	bool hurry = coroutine->task->aborted == HOWDAH_ABORTED_TIME;
+	bool unwinds = coroutine->cancelled && coroutine->unwound;
 	coroutine->cancelled = true;
-	howdah_ready(coroutine, ECANCELED);
+	coroutine->patience = howdah_now() + UNWINDING_NS;
+	if (hurry || !(unwinds || howdah_frames_in_finally(coroutine->frame))) {
+		howdah_ready(coroutine, ECANCELED);
+	}
 	if (coroutine == current) {
 		howdah_interrupt_raise();
 	}

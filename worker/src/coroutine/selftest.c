@@ -1,6 +1,7 @@
 /*
  * See selftest.h. Releases of PHP have changed what no interface promises: the checks are of exactly that. Each
- * runs two pieces of PHP code as two requests, which wait for one another, and compares what they return.
+ * runs two pieces of PHP code as two requests, which wait for one another, and compares what they return. Settings of
+ * php.ini, of the pool and of the boot do not count: the checks set what they need.
  *
  * Rules: no code of the application runs; nothing is written to the log but the result. A check that hangs or
  * crashes has failed.
@@ -31,6 +32,8 @@
 
 #define TIME_LIMIT_S 10
 #define PAIR HOWDAH_SELFTEST_PAIR
+#define RESULT_SIZE 128
+#define PROBLEM_SIZE 512
 
 /* Status of the fork: all is well, the number of the check that failed + 1, or it could not try. */
 #define STATUS_UNABLE 255
@@ -39,8 +42,14 @@
 
 struct piece {
 	const char *code;
-	char result[64];
+	char result[RESULT_SIZE];
 	struct howdah_task *task;
+};
+
+/* Of the fork, in memory that its parent sees: it may hang or crash. */
+struct report {
+	_Atomic int at; /* number of the check + 1 */
+	char unexpected[PROBLEM_SIZE];
 };
 
 static void keep_result(struct piece *piece, zval *value)
@@ -48,6 +57,16 @@ static void keep_result(struct piece *piece, zval *value)
 	const char *text = Z_TYPE_P(value) == IS_STRING ? Z_STRVAL_P(value) : "(no string)";
 	snprintf(piece->result, sizeof(piece->result), "%s", text);
 	zval_ptr_dtor(value);
+}
+
+static void keep_exception(struct piece *piece, zend_object *exception)
+{
+	zval unused;
+	const zval *message =
+		zend_read_property(zend_get_exception_base(exception), exception, ZEND_STRL("message"), true, &unused);
+	snprintf(piece->result, sizeof(piece->result), "(%s: %s)", ZSTR_VAL(exception->ce->name),
+		Z_TYPE_P(message) == IS_STRING ? Z_STRVAL_P(message) : "");
+	zend_clear_exception();
 }
 
 static void evaluate(struct piece *piece)
@@ -63,12 +82,11 @@ static void evaluate(struct piece *piece)
 	}
 	if (!EG(exception)) {
 		keep_result(piece, &value);
-	} else if (zend_is_unwind_exit(EG(exception))) {
+	} else if (howdah_exit_is(EG(exception))) {
 		zend_clear_exception();
 		snprintf(piece->result, sizeof(piece->result), "(unwound)");
 	} else {
-		zend_clear_exception();
-		snprintf(piece->result, sizeof(piece->result), "(exception)");
+		keep_exception(piece, EG(exception));
 	}
 }
 
@@ -100,7 +118,25 @@ static void run(void *argument)
 
 /* --- a check --------------------------------------------------------------------------------------------- */
 
-static bool passes(const struct howdah_selftest_check *check, const struct howdah_request *request)
+/* What is not as it is to be; empty: all is. */
+static void compare(
+	const struct howdah_selftest_check *check, const struct piece *pieces, bool overtaken, char *problem)
+{
+	for (size_t i = 0; i < PAIR; i++) {
+		if (strcmp(pieces[i].result, check->returns[i]) != 0) {
+			const char *error = PG(last_error_message) ? ZSTR_VAL(PG(last_error_message)) : "none";
+			snprintf(problem, PROBLEM_SIZE, "request %zu of the check got \"%s\" instead of \"%s\", last error: %s",
+				i + 1, pieces[i].result, check->returns[i], error);
+			return;
+		}
+	}
+	if (!overtaken) {
+		snprintf(problem, PROBLEM_SIZE, "the second request of the check ended after the first");
+	}
+}
+
+static bool passes(
+	const struct howdah_selftest_check *check, const struct howdah_request *request, struct report *report)
 {
 	struct piece pieces[PAIR] = {{.code = check->code[0]}, {.code = check->code[1]}};
 	unsigned left = PAIR;
@@ -110,6 +146,7 @@ static bool passes(const struct howdah_selftest_check *check, const struct howda
 		pieces[i].task->request = *request;
 		struct howdah_coroutine *coroutine = howdah_start(pieces[i].task, run, &pieces[i]);
 		if (!coroutine) {
+			snprintf(report->unexpected, PROBLEM_SIZE, "no memory for a stack");
 			return false;
 		}
 		if (i == 0 && check->cancelled) {
@@ -128,19 +165,31 @@ static bool passes(const struct howdah_selftest_check *check, const struct howda
 			left--;
 		}
 	}
-	for (size_t i = 0; i < PAIR; i++) {
-		if (strcmp(pieces[i].result, check->returns[i]) != 0) {
-			return false;
-		}
-	}
-	return overtaken;
+	compare(check, pieces, overtaken, report->unexpected);
+	return !*report->unexpected;
 }
 
+/* Where one is disabled the application may have its own in its place. */
 static bool has_functions(const char *names)
 {
 	while (names && *names) {
 		size_t size = strcspn(names, " ");
-		if (!zend_hash_str_exists(EG(function_table), names, size)) {
+		const zend_function *function = zend_hash_str_find_ptr(EG(function_table), names, size);
+		if (!function || function->type != ZEND_INTERNAL_FUNCTION) {
+			return false;
+		}
+		names += size + strspn(names + size, " ");
+	}
+	return true;
+}
+
+/* A class that is disabled is there, without its methods. */
+static bool has_classes(const char *names)
+{
+	while (names && *names) {
+		size_t size = strcspn(names, " ");
+		const zend_class_entry *class = zend_hash_str_find_ptr(EG(class_table), names, size);
+		if (!class || zend_hash_num_elements(&class->function_table) == 0) {
 			return false;
 		}
 		names += size + strspn(names + size, " ");
@@ -150,7 +199,8 @@ static bool has_functions(const char *names)
 
 static bool has_database(void)
 {
-	return zend_hash_str_exists(&module_registry, ZEND_STRL("pdo_sqlite")) && !(PG(open_basedir) && *PG(open_basedir));
+	return zend_hash_str_exists(&module_registry, ZEND_STRL("pdo_sqlite")) && has_classes("pdo pdostatement") &&
+		   !(PG(open_basedir) && *PG(open_basedir));
 }
 
 /* In the place of usleep(), where that is disabled. */
@@ -173,6 +223,7 @@ static void make_usleep(void)
 {
 	static const zend_function_entry functions[] = {ZEND_NAMED_FE(usleep, wait_instead, wait_arguments) ZEND_FE_END};
 	if (!has_functions("usleep")) {
+		zend_hash_str_del(EG(function_table), ZEND_STRL("usleep"));
 		(void)zend_register_functions(NULL, functions, EG(function_table), MODULE_PERSISTENT);
 	}
 }
@@ -185,11 +236,50 @@ static void silence(void)
 	ZVAL_UNDEF(&EG(user_exception_handler));
 }
 
-static int try_all(const struct howdah_pool *pool, _Atomic int *at)
+/*
+ * What the checks ask of settings: none of php.ini, of the pool or of the boot says anything about PHP itself. The fork
+ * ends with them, so nothing is put back.
+ */
+static void set_needed(void)
+{
+	static const char *const needed[][2] = {
+		{"error_reporting", "32767"},
+		{"fiber.stack_size", "262144"},
+		{"implicit_flush", "0"},
+		{"max_execution_time", "0"},
+		{"memory_limit", "-1"},
+		{"output_buffering", "0"},
+		{"precision", "14"},
+		{"session.auto_start", "0"},
+		{"session.name", "PHPSESSID"},
+		{"zend.enable_gc", "1"},
+		{"zlib.output_compression", "0"},
+	};
+	for (size_t i = 0; i < sizeof(needed) / sizeof(*needed); i++) {
+		zend_ini_entry *entry = zend_hash_str_find_ptr(EG(ini_directives), needed[i][0], strlen(needed[i][0]));
+		if (!entry) {
+			continue; /* of an extension that is not there */
+		}
+		entry->modifiable = ZEND_INI_ALL; /* a final one may not be set by the checks */
+		zend_string *value = zend_string_init(needed[i][1], strlen(needed[i][1]), false);
+		(void)zend_alter_ini_entry_ex(entry->name, value, ZEND_INI_SYSTEM, ZEND_INI_STAGE_DEACTIVATE, true);
+		zend_string_release(value);
+	}
+}
+
+static bool applies(const struct howdah_selftest_check *check, const struct howdah_pool *pool, bool database)
+{
+	return has_functions(check->needs) && has_classes(check->classes) && (!check->database || database) &&
+		   (!check->zend_alloc || is_zend_mm()) &&
+		   !(check->statics && (pool->options.flags & HOWDAH_POOL_FLAG_SHARE_STATICS));
+}
+
+static int try_all(const struct howdah_pool *pool, struct report *report)
 {
 	bool database = has_database();
 	int event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	silence();
+	set_needed();
 	make_usleep();
 	/* What the application has left for the cycle collector stays as it is: none of its code is to run. */
 	zend_objects_store_mark_destructed(&EG(objects_store));
@@ -203,13 +293,11 @@ static int try_all(const struct howdah_pool *pool, _Atomic int *at)
 		return STATUS_UNABLE;
 	}
 	for (size_t i = 0; i < howdah_selftest_check_count; i++) {
-		if (!has_functions(howdah_selftest_checks[i].needs) || (howdah_selftest_checks[i].database && !database) ||
-			(howdah_selftest_checks[i].zend_alloc && !is_zend_mm()) ||
-			(howdah_selftest_checks[i].statics && (pool->options.flags & HOWDAH_POOL_FLAG_SHARE_STATICS))) {
+		if (!applies(&howdah_selftest_checks[i], pool, database)) {
 			continue;
 		}
-		atomic_store_explicit(at, (int)i + 1, memory_order_relaxed);
-		if (!passes(&howdah_selftest_checks[i], request)) {
+		atomic_store_explicit(&report->at, (int)i + 1, memory_order_relaxed);
+		if (!passes(&howdah_selftest_checks[i], request, report)) {
 			return (int)i + 1;
 		}
 	}
@@ -218,7 +306,7 @@ static int try_all(const struct howdah_pool *pool, _Atomic int *at)
 
 /* --- the fork -------------------------------------------------------------------------------------------- */
 
-static const char *try_in_fork(const struct howdah_pool *pool, _Atomic int *at)
+static const char *try_in_fork(const struct howdah_pool *pool, struct report *report)
 {
 	int status;
 	pid_t parent = getpid();
@@ -234,7 +322,7 @@ static const char *try_in_fork(const struct howdah_pool *pool, _Atomic int *at)
 		signal(SIGALRM, SIG_DFL);
 		alarm(TIME_LIMIT_S);
 		howdah_request_after_fork();
-		_exit(try_all(pool, at));
+		_exit(try_all(pool, report));
 	}
 	while (waitpid(child, &status, 0) < 0) {
 		if (errno != EINTR) {
@@ -244,22 +332,24 @@ static const char *try_in_fork(const struct howdah_pool *pool, _Atomic int *at)
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
 		return NULL;
 	}
-	int check = WIFEXITED(status) ? WEXITSTATUS(status) : atomic_load_explicit(at, memory_order_relaxed);
-	if (check >= 1 && check <= (int)howdah_selftest_check_count) {
-		return howdah_selftest_checks[check - 1].what;
+	const char *how = WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : report->unexpected;
+	int check = WIFEXITED(status) ? WEXITSTATUS(status) : atomic_load_explicit(&report->at, memory_order_relaxed);
+	if (check < 1 || check > (int)howdah_selftest_check_count) {
+		return WIFSIGNALED(status) ? how : "it could not be tried";
 	}
-	return WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "it could not be tried";
+	static char problem[2 * PROBLEM_SIZE];
+	snprintf(problem, sizeof(problem), "%s (%s)", howdah_selftest_checks[check - 1].what, how);
+	return problem;
 }
 
 const char *howdah_selftest(const struct howdah_pool *pool)
 {
 	fflush(NULL);
-	/* Which check the fork is at: it may hang or crash in it. */
-	_Atomic int *at = mmap(NULL, sizeof(*at), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (at == MAP_FAILED) {
+	struct report *report = mmap(NULL, sizeof(*report), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (report == MAP_FAILED) {
 		return strerror(errno);
 	}
-	const char *problem = try_in_fork(pool, at);
-	munmap(at, sizeof(*at));
+	const char *problem = try_in_fork(pool, report);
+	munmap(report, sizeof(*report));
 	return problem;
 }

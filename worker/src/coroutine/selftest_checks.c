@@ -65,6 +65,7 @@ const struct howdah_selftest_check howdah_selftest_checks[] = {
 				"$g = (function () { usleep(1); yield 1; usleep(1); yield 2; })(); return implode(',', "
 				"iterator_to_array($g));"},
 		.needs = "implode iterator_to_array",
+		.classes = "fiber generator",
 		.returns = {"abcd", "1,2"},
 	},
 	{

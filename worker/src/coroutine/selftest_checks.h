@@ -13,12 +13,13 @@ struct howdah_selftest_check {
 	const char *what;
 	const char *code[HOWDAH_SELFTEST_PAIR]; /* bodies of functions */
 	const char *returns[HOWDAH_SELFTEST_PAIR];
-	const char *needs; /* functions besides usleep(); without them it is left out: they may be disabled */
-	bool overtakes;    /* the second one ends before the first */
-	bool cancelled;    /* the first one is cancelled before it begins */
-	bool zend_alloc;   /* needs PHP's own allocator */
-	bool statics;      /* unless static variables are shared */
-	bool database;     /* needs pdo_sqlite */
+	const char *needs;   /* functions besides usleep(); without them it is left out: they may be disabled */
+	const char *classes; /* in lower case; the same */
+	bool overtakes;      /* the second one ends before the first */
+	bool cancelled;      /* the first one is cancelled before it begins */
+	bool zend_alloc;     /* needs PHP's own allocator */
+	bool statics;        /* unless static variables are shared */
+	bool database;       /* needs pdo_sqlite */
 };
 
 extern const struct howdah_selftest_check howdah_selftest_checks[];

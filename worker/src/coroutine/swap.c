@@ -16,6 +16,7 @@
 #include "log.h"
 #include "restore.h"
 #include "restore_functions.h"
+#include "swap_mbregex.h"
 
 struct region {
 	char *at;
@@ -255,6 +256,7 @@ void howdah_swap_register(bool isolate_statics)
 	howdah_restore_regions();
 	howdah_task_register(&regions_part);
 	howdah_task_register(&howdah_swap_superglobals_part);
+	howdah_task_register(&howdah_swap_mbregex_part);
 	/* Settings follow the regions that their handlers write to; what is set through functions follows settings. */
 	howdah_task_register(&howdah_swap_ini_part);
 	howdah_task_register(&howdah_swap_process_part);

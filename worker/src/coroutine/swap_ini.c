@@ -7,19 +7,20 @@
  * Rules: a handler that only writes a region is not called, the region is copied anyway; nor one whose target
  * belongs to a coroutine (error_reporting), to the process (memory_limit) or to a timer (max_execution_time).
  *
- * session.* stays for later requests, as in worker mode (restore_ini.c): frameworks set it once, when their
- * session service is first used. A request that set it publishes it when it first leaves, for those that begin
- * later and those that have not touched the session so far.
+ * With `keep session`, session.* stays for later requests, as in worker mode (restore_ini.c). A request that set it
+ * publishes it when it first leaves, for those that begin later and those that have not touched the session so far.
  */
 #include "swap.h"
 
 #include <string.h>
 
 #include "restore_items.h"
+#include "settings_request.h"
 
 struct setting {
 	zend_ini_entry *entry;
 	zend_string *value;
+	int modifiable;
 };
 
 struct room {
@@ -86,7 +87,8 @@ static void apply(zend_ini_entry *entry)
 
 static bool is_published(const zend_ini_entry *entry)
 {
-	if (!of_session(entry) || zend_string_equals(entry->value, entry->orig_value)) {
+	if (!howdah_restore_ini_keeps_session() || !of_session(entry) ||
+		zend_string_equals(entry->value, entry->orig_value) || howdah_settings_request_has(entry)) {
 		return false;
 	}
 	/* Its functions are the request's. */
@@ -133,7 +135,8 @@ static void remember(struct room *room, zend_ini_entry *entry)
 		room->capacity = room->capacity ? 2 * room->capacity : 8;
 		room->settings = perealloc(room->settings, room->capacity * sizeof(*room->settings), true);
 	}
-	room->settings[room->count++] = (struct setting){.entry = entry, .value = entry->value};
+	room->settings[room->count++] =
+		(struct setting){.entry = entry, .value = entry->value, .modifiable = entry->modifiable};
 }
 
 static void take_out(struct room *room)
@@ -191,6 +194,7 @@ static void in(void *at)
 		bool changed = entry->value != room->settings[i].value;
 		entry->orig_value = entry->value;
 		entry->orig_modifiable = entry->modifiable;
+		entry->modifiable = room->settings[i].modifiable;
 		entry->modified = 1;
 		entry->value = room->settings[i].value;
 		if (changed) {

@@ -1,6 +1,6 @@
 /*
  * State of extensions that lies out of reach, and is asked for and set through their own functions: autoloaders,
- * the callback of assert(), encodings of mbstring, error handling of libxml.
+ * extensions of their files, the callback of assert(), encodings of mbstring, error handling of libxml.
  *
  * Only for tasks that changed it: their calls are watched (restore_functions.c).
  */
@@ -40,6 +40,20 @@ static void set_autoloaders(zval *value)
 	change_autoloaders(old, same, false);
 	change_autoloaders(new, same, true);
 	zval_ptr_dtor(&now);
+}
+
+/* --- spl_autoload_extensions(): a string ------------------------------------------------------------------ */
+
+static void get_extensions(zval *value)
+{
+	howdah_function_call(HOWDAH_FUNCTION_spl_autoload_extensions, value, 0, NULL);
+}
+
+static void set_extensions(zval *value)
+{
+	zval result;
+	howdah_function_call(HOWDAH_FUNCTION_spl_autoload_extensions, &result, 1, value);
+	zval_ptr_dtor(&result);
 }
 
 /* --- libxml: whether errors are collected, the loader of entities, whether that is disabled --------------- */
@@ -84,6 +98,7 @@ static const struct kind {
 	void (*set)(zval *value);
 } kinds[] = {
 	{HOWDAH_WATCH_AUTOLOAD, HOWDAH_FUNCTION_spl_autoload_functions, get_autoloaders, set_autoloaders},
+	{HOWDAH_WATCH_EXTENSIONS, HOWDAH_FUNCTION_spl_autoload_extensions, get_extensions, set_extensions},
 	{HOWDAH_WATCH_ASSERT, HOWDAH_FUNCTION_assert_options, howdah_assert_callback_get, howdah_assert_callback_set},
 	{HOWDAH_WATCH_MBSTRING, HOWDAH_FUNCTION_mb_internal_encoding, howdah_encodings_get, howdah_encodings_set},
 	{HOWDAH_WATCH_LIBXML, HOWDAH_FUNCTION_libxml_use_internal_errors, get_libxml, set_libxml},

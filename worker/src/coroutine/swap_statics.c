@@ -37,6 +37,14 @@ struct room {
 	uint32_t table_count, table_room;
 };
 
+static bool isolated;
+
+static void snapshot(void)
+{
+	howdah_statics_find();
+	isolated = true;
+}
+
 static void begin(void *at)
 {
 }
@@ -89,6 +97,38 @@ static void take(struct room *room)
 		if (UNEXPECTED(*table)) {
 			take_table(room, howdah_statics.functions[i], table);
 		}
+	}
+}
+
+void howdah_statics_visit(void (*visit)(zval *value, void *argument), void *argument)
+{
+	if (!isolated) {
+		return;
+	}
+	howdah_statics_find_new();
+	for (uint32_t i = 0; i < howdah_statics.run_count; i++) {
+		const struct howdah_statics_run run = howdah_statics.runs[i];
+		const zval *base = howdah_statics.base + run.base;
+		if (EXPECTED(memcmp(run.at, base, run.count * sizeof(zval)) == 0)) {
+			continue;
+		}
+		for (uint32_t j = 0; j < run.count; j++) {
+			if (!same(&run.at[j], &base[j])) {
+				visit(&run.at[j], argument);
+			}
+		}
+	}
+	for (uint32_t i = 0; i < howdah_statics.function_count; i++) {
+		HashTable *table = *howdah_statics_table(howdah_statics.functions[i]);
+		zval *value;
+		if (EXPECTED(!table)) {
+			continue;
+		}
+		ZEND_HASH_FOREACH_VAL(table, value)
+		{
+			visit(value, argument);
+		}
+		ZEND_HASH_FOREACH_END();
 	}
 }
 
@@ -152,7 +192,7 @@ static void end(void *at)
 const struct howdah_task_part howdah_swap_statics_part = {
 	.name = "statics",
 	.size = sizeof(struct room),
-	.snapshot = howdah_statics_find,
+	.snapshot = snapshot,
 	.begin = begin,
 	.in = in,
 	.out = out,

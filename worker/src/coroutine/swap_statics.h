@@ -36,6 +36,9 @@ void howdah_statics_find(void);
  * if nothing was. */
 void howdah_statics_find_new(void);
 
+/* Each value that the task in place has changed, in its place. Nothing where static values are shared. */
+void howdah_statics_visit(void (*visit)(zval *value, void *argument), void *argument);
+
 static inline HashTable **howdah_statics_table(howdah_statics_function function)
 {
 	return (function & 1) ? (HashTable **)ZEND_MAP_PTR_OFFSET2PTR(function) : (HashTable **)function;

@@ -17,6 +17,7 @@ static size_t room_size;
 
 static struct howdah_task **tasks;
 static uint32_t task_count, in_flight;
+static uint64_t begun; /* so many tasks have */
 static struct howdah_task *free_tasks;
 static struct howdah_task *main_task;
 static struct howdah_task *in_place;
@@ -48,9 +49,21 @@ void *howdah_task_room(struct howdah_task *task, const struct howdah_task_part *
 	return NULL;
 }
 
+struct howdah_exits *howdah_task_exits(void)
+{
+	struct howdah_task *task = howdah_task_current();
+	return task ? &task->exits : NULL;
+}
+
 struct howdah_request *howdah_task_request(struct howdah_task *task)
 {
 	return task && task->in_flight && !task->over ? &task->request : NULL;
+}
+
+bool howdah_task_is_in_flight(uint64_t number)
+{
+	const struct howdah_task *task = tasks && number ? tasks[number % task_count] : NULL;
+	return task && task->in_flight && task->unique == number;
 }
 
 struct howdah_task *const *howdah_tasks(uint32_t *count)
@@ -118,11 +131,14 @@ struct howdah_task *howdah_task_begin(void)
 	}
 	free_tasks = task->next;
 	memset(task->room, 0, room_size);
+	task->unique = ++begun * task_count + task->number;
 	task->phase = HOWDAH_TASK_BEGINS;
 	task->aborted = 0;
 	task->client_gone = false;
 	task->over = false;
 	task->fatal = false;
+	howdah_suspended_forget(&task->exits.made); /* those that are left are others' to look after */
+	howdah_exits_begin(&task->exits);
 	atomic_store_explicit(&task->cpu_ns, 0, memory_order_relaxed);
 	atomic_store_explicit(&task->limit_ns, 0, memory_order_relaxed);
 	atomic_store_explicit(&task->expired, false, memory_order_relaxed);

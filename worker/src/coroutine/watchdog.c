@@ -9,6 +9,7 @@
 #include "core.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
@@ -18,25 +19,32 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "backtrace.h"
 #include "log.h"
 #include "title.h"
 
 #define TICK_NS (10 * HOWDAH_NS_PER_MS)
-#define STUCK 100       /* thresholds of a hog, before it is told that PHP cannot be interrupted */
-#define IDLE_TICKS 100  /* without a task that runs, before it sleeps */
-#define TRACE_MS 100    /* for the backtrace, before the end */
-#define TITLE_TICKS 100 /* between two looks at what the process's title is to say */
+#define STUCK 100                        /* thresholds of a hog, before it is told that PHP cannot be interrupted */
+#define IDLE_TICKS 100                   /* without a task that runs, before it sleeps */
+#define TRACE_MS 100                     /* for the backtrace, before the end */
+#define TITLE_TICKS 100                  /* between two looks at what the process's title is to say */
+#define ASK_NS (1000 * HOWDAH_NS_PER_MS) /* without progress, before PHP code is asked to show some */
+#define STOPPING_NS (5000 * HOWDAH_NS_PER_MS) /* without progress, where the worker is to stop */
+#define DELAYED_NS (1000 * HOWDAH_NS_PER_MS)  /* a tick that took so long: the whole process was held up */
 
 static const struct howdah_pool *watched;
 static struct howdah_queue *queue;
 static struct howdah_worker *words;
 static clockid_t php_clock;
-static uint64_t hog_ns, slice_ns, cpu_limit_ns;
+static pthread_t php_thread;
+static uint64_t hog_ns, slice_ns, cpu_limit_ns, hang_ns;
+static char state_path[64]; /* of PHP's thread, in /proc */
 
 /* A stretch is the time from one switch to the next. */
 static _Atomic(struct howdah_task *) running;
 static _Atomic uint32_t stretch;
 static _Atomic uint32_t asleep;      /* futex */
+static _Atomic uint32_t progress;    /* counts calls of libc that could wait, and interrupts that PHP code obeyed */
 static _Atomic uint32_t hog_stretch; /* found to hog the thread in it; 0: none */
 static _Atomic uint32_t slice_stretch;
 static _Atomic uint64_t hog_held_ns;
@@ -58,13 +66,13 @@ static void sleep_until_needed(void)
 	atomic_store(&asleep, 0);
 }
 
-/* A request has used up its processor time. The thread of PHP says where all are. */
-_Noreturn static void end_process(void)
+/* The thread of PHP says where all are. */
+_Noreturn static void end_process(int status)
 {
 	struct timespec trace_time = {.tv_nsec = TRACE_MS * 1000000L};
-	kill(getpid(), SIGRTMIN + HOWDAH_SIGNAL_BACKTRACE);
+	pthread_kill(php_thread, SIGRTMIN + HOWDAH_SIGNAL_BACKTRACE);
 	nanosleep(&trace_time, NULL);
-	_exit(HOWDAH_EXIT_STATUS_CPU);
+	_exit(status);
 }
 
 static void charge(struct howdah_task *task, uint64_t cpu)
@@ -77,11 +85,9 @@ static void charge(struct howdah_task *task, uint64_t cpu)
 		howdah_interrupt_raise();
 	}
 	if (cpu_limit_ns && used >= cpu_limit_ns) {
-		char message[96];
-		snprintf(message, sizeof(message), "The request took more than its %u ms of processor time",
-			(unsigned)(cpu_limit_ns / 1000000));
-		howdah_log_write('e', message, strlen(message));
-		end_process();
+		howdah_log_format(
+			'e', "The request took more than its %u ms of processor time", (unsigned)(cpu_limit_ns / 1000000));
+		end_process(HOWDAH_EXIT_STATUS_CPU);
 	}
 }
 
@@ -110,6 +116,60 @@ static void note_held(uint32_t in, uint64_t held)
 		atomic_store_explicit(&slice_stretch, in, memory_order_relaxed);
 		howdah_interrupt_raise();
 	}
+}
+
+/* Disks, and file systems of the network, may take their time: the thread sleeps then and cannot be interrupted. */
+static bool waits_for_disk(void)
+{
+	char text[256] = "";
+	int file = open(state_path, O_RDONLY | O_CLOEXEC);
+	ssize_t size = file < 0 ? -1 : read(file, text, sizeof(text) - 1);
+	if (file >= 0) {
+		(void)close(file);
+	}
+	/* "TID (NAME) STATE ..." */
+	const char *state = size > 0 ? strrchr(text, ')') : NULL;
+	return state && state[1] == ' ' && state[2] == 'D';
+}
+
+/* Of one stretch: whether PHP's thread does anything. */
+static void look_for_progress(uint32_t in, uint64_t now)
+{
+	static uint32_t stretch_seen, progress_seen;
+	static uint64_t since, last;
+	uint32_t made = atomic_load_explicit(&progress, memory_order_relaxed);
+	bool delayed = now - last >= DELAYED_NS;
+	last = now;
+	if (in != stretch_seen || made != progress_seen || delayed) {
+		stretch_seen = in;
+		progress_seen = made;
+		since = now;
+		return;
+	}
+	uint64_t idle = now - since;
+	bool stops = atomic_load_explicit(&words->stop, memory_order_relaxed);
+	uint64_t limit = stops && hang_ns > STOPPING_NS ? STOPPING_NS : hang_ns;
+	if (idle >= ASK_NS || idle >= limit / 2) {
+		howdah_interrupt_raise();
+	}
+	if (idle < limit) {
+		return;
+	}
+	if (waits_for_disk()) {
+		since = now;
+		return;
+	}
+	howdah_log_format('e', "The worker has made no progress for %llu ms in this request and ends",
+		(unsigned long long)(idle / 1000000));
+	howdah_backtrace_want_c();
+	end_process(HOWDAH_EXIT_STATUS_HUNG);
+}
+
+void howdah_watchdog_progress(void)
+{
+	/* Only PHP's thread writes it. */
+	uint32_t made = atomic_load_explicit(&progress, memory_order_relaxed);
+	atomic_store_explicit(&progress, made + 1, memory_order_relaxed);
 }
 
 static void show_in_flight(void)
@@ -158,6 +218,9 @@ static void *watch(void *argument)
 			}
 			if (howdah_task_timed_out(task)) {
 				howdah_interrupt_raise();
+			}
+			if (hang_ns) {
+				look_for_progress(in, now);
 			}
 		}
 		seen = in;
@@ -221,7 +284,10 @@ void howdah_watchdog_init(struct howdah_pool *pool)
 	words = howdah_queue_worker(queue);
 	hog_ns = (uint64_t)pool->options.hog_threshold_ms * 1000000;
 	slice_ns = (uint64_t)pool->options.time_slice_ms * 1000000;
-	cpu_limit_ns = (uint64_t)pool->options.cpu_limit_ms * 1000000;
+	cpu_limit_ns = (uint64_t)pool->options.cpu_timeout_ms * 1000000;
+	hang_ns = (uint64_t)pool->options.hang_timeout_ms * 1000000;
+	snprintf(state_path, sizeof(state_path), "/proc/self/task/%ld/stat", syscall(SYS_gettid));
+	php_thread = pthread_self();
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	int error = pthread_getcpuclockid(pthread_self(), &php_clock);

@@ -11,7 +11,7 @@ while (frankenphp_handle_request(compute(...))) {
 }
 --HOWDAH--
 show exit log
-option cpu_limit_ms 100
+option cpu_timeout_ms 100
 worker {ROOT}/test.php
 push endless
 wait-log compute()

@@ -35,7 +35,7 @@ stop
 Fatal error: Uncaught RuntimeException: plain in {ROOT}/test.php:6%A
 [end exit=0 status=255]
 2 handled two
-[end exit=0 status=20]
+[end exit=2 status=20]
 3 
 Fatal error: Uncaught LogicException: from the handler in {ROOT}/test.php:%A
 [end exit=0 status=255]

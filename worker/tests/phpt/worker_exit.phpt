@@ -19,7 +19,7 @@ while (frankenphp_handle_request(static function () use (&$n) {
             register_shutdown_function(static function () { echo 'not reached'; }); return;
         case 7: array_map(static fn () => exit('in callback '), [1]);
         case 8: return new D('result');
-        case 9: try { exit('finally is skipped '); } finally { echo 'finally'; }
+        case 9: try { exit('in try '); } finally { echo 'finally '; }
     }
     echo "end";
 })) {}
@@ -43,23 +43,23 @@ run
 stop
 --EXPECT--
 1: textshutdown 
-[end exit=0 status=0]
+[end exit=2 status=0]
 2: shutdown 
-[end exit=0 status=7]
+[end exit=2 status=7]
 3: bye ~d0 ~d1 ~d2 ~d3 shutdown 
-[end exit=0 status=0]
+[end exit=2 status=0]
 4: in fiber shutdown 
-[end exit=0 status=0]
+[end exit=2 status=0]
 5: BUFFERED SHUTDOWN 
-[end exit=0 status=0]
+[end exit=2 status=0]
 6: shutdown again 
-[end exit=0 status=0]
+[end exit=2 status=0]
 7: in callback shutdown 
-[end exit=0 status=0]
+[end exit=2 status=0]
 8: ~result shutdown 
 [end exit=0 status=0]
-9: finally is skipped shutdown 
-[end exit=0 status=0]
+9: in try finally shutdown 
+[end exit=2 status=0]
 10: endshutdown 
 [end exit=0 status=0]
 [log n 0] left after 10

@@ -78,7 +78,7 @@ Stack trace:
 [log n 4] of a shutdown function
 [worker exited with status 255]
 error, of the request
-[log e 5] PHP Fatal error:  Cannot declare class Twice, because the name is already in use in %s/test.php(24) : %s code on line 1
+[log e 5] PHP Fatal error:  Cannot %s class Twice%s in %s/test.php(24) : %s code on line 1
 [log n 5] of the boot
 [log n 5] of the loop
 [log n 5] of a shutdown function

@@ -3,9 +3,9 @@
 use super::scope::Scope;
 use crate::error::{Error, ErrorKind};
 use crate::model::{BasicAuth, Handler};
+use crate::syntax::tree::Word;
+use crate::table::template::literal;
 use crate::table::{Call, Context, bad_value, unsupported};
-use crate::template::literal;
-use crate::tree::Word;
 
 const HASH_HINT: &str = "make one with `php -r 'echo password_hash(\"…\", PASSWORD_BCRYPT);'` or \
                          `htpasswd -nB USER`";

@@ -6,8 +6,8 @@ use std::time::Duration;
 use super::encode::statuses;
 use crate::error::{Error, ErrorKind};
 use crate::model::{Balance, Policy};
+use crate::table::value::{duration, header_name, number};
 use crate::table::{Call, Entry, bad_value, nearest, unsupported};
-use crate::value::{duration, header_name, number};
 
 /// What was said, while a block is read.
 #[derive(Debug, Default)]

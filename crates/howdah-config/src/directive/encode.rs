@@ -1,15 +1,15 @@
 //! `encode`, and the formats of `precompressed`.
 
-use super::header::{add_value, field_and_value};
 use super::scope::Scope;
-use crate::compression::{
+use crate::error::{Error, ErrorKind};
+use crate::matcher::{add_value, field_and_value};
+use crate::model::Handler;
+use crate::model::{
     BROTLI_QUALITY, Compression, ContentCoding, Encode, GZIP_LEVEL, ResponseMatcher, ZSTD_LEVEL,
 };
-use crate::error::{Error, ErrorKind};
-use crate::model::Handler;
+use crate::syntax::tree::{Statement, Word};
+use crate::table::value::{number, status};
 use crate::table::{Call, Context, Entry, Item, Table, bad_value};
-use crate::tree::{Statement, Word};
-use crate::value::{number, status};
 
 /// What is in an `encode` while it is read.
 #[derive(Debug, Default)]
@@ -202,7 +202,10 @@ fn level(call: &Call<'_>, default: u8, least: u8, most: u8) -> Result<u8, Error>
         .ok_or_else(|| {
             bad_value(
                 &word.position,
-                format!("`{}` is no level of `{}`", word.text, call.entry.name),
+                format!(
+                    "`{}` is not a valid level of `{}`",
+                    word.text, call.entry.name
+                ),
                 format!("give a number from {least} to {most}"),
             )
         })

@@ -2,13 +2,14 @@
 
 use super::scope::{Scope, route};
 use crate::error::Error;
+use crate::matcher;
 use crate::model::{
-    FileServer, Handler, Matcher, Part, Placeholder, Template, TryFiles, TryPolicy,
+    FileServer, Handler, Matcher, Part, Placeholder, Symlinks, Template, TryFiles, TryPolicy,
 };
+use crate::syntax::tree::Word;
+use crate::table::template::{literal, template};
+use crate::table::value::status;
 use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
-use crate::template::{literal, template};
-use crate::tree::Word;
-use crate::value::status;
 
 /// Names of the block of `file_server`.
 pub(crate) const FILE_SERVER: Table<FileServer> = Table {
@@ -98,6 +99,10 @@ pub(crate) const FILE_SERVER: Table<FileServer> = Table {
                 Ok(())
             },
         ),
+        Item::Supported(SYMLINKS, |_, call, files| {
+            files.symlinks = symlinks(call.one()?)?;
+            Ok(())
+        }),
         Item::Supported(
             Entry {
                 name: "pass_thru",
@@ -162,26 +167,36 @@ pub(crate) const TRY_FILES: Table<TryPolicy> = Table {
             example: "policy first_exist_fallback",
         },
         |_, call, policy| {
-            *policy = self::policy(call.one()?)?;
+            *policy = matcher::policy(call.one()?)?;
             Ok(())
         },
     )],
 };
 
-/// A policy by its name.
-pub(super) fn policy(word: &Word) -> Result<TryPolicy, Error> {
+/// `symlinks`, in every block that has files sent.
+pub(super) const SYMLINKS: Entry = Entry {
+    name: "symlinks",
+    syntax: "symlinks on|if_owner_match|off",
+    default: "`on`",
+    about: "Which symbolic links below the root are followed: all, those whose owner also owns what they lead \
+            to, or none. Others are answered 403. For folders that PHP writes to, such as uploads: a link in \
+            them may lead to any file that the server's user can read. Links on the way to the root itself are \
+            always followed.",
+    differs: "Caddy and FrankenPHP follow all.",
+    example: "symlinks if_owner_match",
+};
+
+/// The value of `symlinks`.
+pub(super) fn symlinks(word: &Word) -> Result<Symlinks, Error> {
     Ok(match word.text.as_str() {
-        "first_exist" => TryPolicy::FirstExist,
-        "first_exist_fallback" => TryPolicy::FirstExistFallback,
-        "smallest_size" => TryPolicy::SmallestSize,
-        "largest_size" => TryPolicy::LargestSize,
-        "most_recently_modified" => TryPolicy::MostRecentlyModified,
+        "on" => Symlinks::Follow,
+        "if_owner_match" => Symlinks::IfOwnerMatch,
+        "off" => Symlinks::Off,
         other => {
             return Err(bad_value(
                 &word.position,
-                format!("`{other}` is not a policy"),
-                "write `first_exist`, `first_exist_fallback`, `smallest_size`, `largest_size` or \
-                 `most_recently_modified`",
+                format!("`{other}` says nothing about symbolic links"),
+                "write `on`, `if_owner_match` or `off`",
             ));
         }
     })

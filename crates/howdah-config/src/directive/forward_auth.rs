@@ -4,10 +4,10 @@ use super::proxy;
 use super::scope::Scope;
 use crate::error::{Error, ErrorKind};
 use crate::model::{ForwardAuth, Handler, HeaderChange, Part, Placeholder, Template};
+use crate::syntax::tree::Word;
+use crate::table::template::template;
+use crate::table::value::header_name;
 use crate::table::{Call, Context, Entry, Item, Table};
-use crate::template::template;
-use crate::tree::Word;
-use crate::value::header_name;
 
 /// What is in a block, besides what is in that of `reverse_proxy`.
 #[derive(Debug, Default)]

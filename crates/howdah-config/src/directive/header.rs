@@ -2,11 +2,11 @@
 
 use super::scope::Scope;
 use crate::error::{Error, ErrorKind};
-use crate::model::{Handler, HeaderChange, Part, Template};
+use crate::matcher::header_value;
+use crate::model::{Handler, HeaderChange};
+use crate::syntax::tree::Word;
+use crate::table::value::header_name;
 use crate::table::{Call, Context, Entry, Item, Table, bad_value};
-use crate::template::{literal, template};
-use crate::tree::Word;
-use crate::value::header_name;
 
 /// The changes of one `header`.
 #[derive(Default)]
@@ -151,7 +151,7 @@ pub(super) fn change(field: &Word, values: &[Word]) -> Result<HeaderChange, Erro
         (Some('?'), [value]) => Ok(HeaderChange::Default(name, header_value(value)?)),
         (None, [value]) => Ok(HeaderChange::Set(name, header_value(value)?)),
         (None, [find, replace]) => {
-            super::matcher::check_regexp(find, &find.text)?;
+            crate::matcher::check_regexp(find, &find.text)?;
             Ok(HeaderChange::Replace(
                 name,
                 find.text.clone(),
@@ -166,65 +166,5 @@ pub(super) fn change(field: &Word, values: &[Word]) -> Result<HeaderChange, Erro
             format!("the header field `{text}` has too many values"),
             "put quotes around a value with spaces",
         )),
-    }
-}
-
-/// A value that cannot end its line: that would let it start another field.
-pub(super) fn header_value(word: &Word) -> Result<Template, Error> {
-    let value = template(word)?;
-    let control = |char: char| char.is_control() && char != '\t';
-    let bad = value.parts.iter().any(|part| match part {
-        Part::Text(text) => text.contains(control),
-        Part::Placeholder(_) => false,
-    });
-    if bad {
-        return Err(bad_value(
-            &word.position,
-            "the value of a header field has a line end or another control character".into(),
-            "write it on one line",
-        ));
-    }
-    Ok(value)
-}
-
-/// The arguments of a matcher of header fields: `NAME VALUE`, or `!NAME` for no such field. `any` is what
-/// `NAME` alone asks for, where it may stand alone.
-pub(super) fn field_and_value(
-    call: &Call<'_>,
-    any: Option<String>,
-) -> Result<(String, Option<String>), Error> {
-    match call.arguments(1, 2)? {
-        [word, value] if !word.text.starts_with('!') => Ok((
-            header_name(word, &word.text)?,
-            Some(literal(value, "a header matcher")?),
-        )),
-        [word] => match (word.text.strip_prefix('!'), any) {
-            (Some(name), _) => Ok((header_name(word, name)?, None)),
-            (None, Some(any)) => Ok((header_name(word, &word.text)?, Some(any))),
-            (None, None) => Err(call.error(
-                ErrorKind::Arguments,
-                format!("`header {}` needs a value", word.text),
-                "write `*` for any value, or `!NAME` for no such field",
-            )),
-        },
-        _ => Err(call.error(
-            ErrorKind::Arguments,
-            "`header !NAME` takes no value".into(),
-            "it matches what does not have the field",
-        )),
-    }
-}
-
-/// The fields of a matcher, each with the values of which one must match.
-pub(super) type Fields = Vec<(String, Vec<Option<String>>)>;
-
-/// Adds a value to those of its field.
-pub(super) fn add_value(fields: &mut Fields, name: String, value: Option<String>) {
-    let known = fields
-        .iter_mut()
-        .find(|(other, _)| other.eq_ignore_ascii_case(&name));
-    match known {
-        Some((_, values)) => values.push(value),
-        None => fields.push((name, vec![value])),
     }
 }

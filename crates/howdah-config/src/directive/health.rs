@@ -5,9 +5,9 @@ use std::time::Duration;
 use super::encode::statuses;
 use crate::error::{Error, ErrorKind};
 use crate::model::HealthCheck;
+use crate::table::template::literal;
+use crate::table::value::duration;
 use crate::table::{Call, Entry, bad_value};
-use crate::template::literal;
-use crate::value::duration;
 
 /// What was said, while a block is read.
 #[derive(Debug, Default)]

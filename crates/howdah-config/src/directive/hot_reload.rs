@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use super::php;
 use crate::error::{Error, Position};
 use crate::model::{HotReload, Template};
+use crate::pool::worker_options::patterns;
+use crate::table::template::literal;
 use crate::table::{Call, Context, Entry, Item, Table, bad_value};
-use crate::template::literal;
-use crate::worker::patterns;
 
 /// What `FrankenPHP` watches when no pattern is given.
 const DEFAULT_WATCH: &str =

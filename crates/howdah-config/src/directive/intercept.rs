@@ -7,9 +7,9 @@ use super::encode::response_matcher;
 use super::scope::Scope;
 use crate::error::{Error, ErrorKind};
 use crate::model::{Handler, Intercept, InterceptAction, InterceptRule, ResponseMatcher};
+use crate::syntax::tree::{Statement, Word};
+use crate::table::value::status;
 use crate::table::{Call, Context, Entry, Item, Table, nearest};
-use crate::tree::{Statement, Word};
-use crate::value::status;
 
 /// What is in a block while it is read.
 #[derive(Debug, Default)]

@@ -5,14 +5,14 @@
 
 use std::collections::BTreeSet;
 
-use super::matcher::check_regexp;
 use super::scope::Scope;
 use crate::error::{Error, ErrorKind};
-use crate::map::{Map, MapInput, MapOutput, MapPart, MapRow};
+use crate::matcher::check_regexp;
 use crate::model::Handler;
+use crate::model::{Map, MapInput, MapOutput, MapPart, MapRow};
+use crate::syntax::tree::{Statement, Tree, Word};
+use crate::table::template::{is_placeholder, literal, template};
 use crate::table::{Call, Context, bad_value};
-use crate::template::{is_placeholder, literal, template};
-use crate::tree::{Statement, Tree, Word};
 
 /// Renames the placeholders of all `map`.
 pub(crate) fn define(tree: &mut Tree) {

@@ -6,10 +6,10 @@ use super::no_more;
 use super::scope::Scope;
 use crate::error::{Error, ErrorKind};
 use crate::model::{Handler, JwtKey, Mercure, Part, Placeholder, Template};
+use crate::syntax::tree::Word;
+use crate::table::template::{literal, template};
+use crate::table::value::{is_token, number, unless_zero};
 use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
-use crate::template::{literal, template};
-use crate::tree::Word;
-use crate::value::{is_token, number, unless_zero};
 
 const JWKS: &str = "use `publisher_jwt` and `subscriber_jwt` with a key";
 

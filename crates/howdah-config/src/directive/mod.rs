@@ -2,9 +2,8 @@
 
 mod auth;
 mod balance;
-mod copy;
+mod copy_response;
 mod encode;
-mod expression;
 mod files;
 mod forward_auth;
 mod header;
@@ -12,9 +11,8 @@ mod health;
 mod hot_reload;
 mod intercept;
 pub(crate) mod map;
-pub(crate) mod matcher;
 pub(crate) mod mercure;
-mod named;
+mod named_route;
 pub(crate) mod observe;
 pub(crate) mod order;
 mod php;
@@ -27,14 +25,14 @@ mod transport;
 mod upstream;
 mod uri_query;
 
-pub(crate) use copy::{COPY_RESPONSE, COPY_RESPONSE_HEADERS};
+pub(crate) use copy_response::{COPY_RESPONSE, COPY_RESPONSE_HEADERS};
 pub(crate) use encode::{ENCODE, RESPONSE};
 pub(crate) use files::{FILE_SERVER, TRY_FILES};
 pub(crate) use forward_auth::FORWARD_AUTH;
 pub(crate) use header::HEADER;
 pub(crate) use hot_reload::HOT_RELOAD;
 pub(crate) use intercept::INTERCEPT;
-pub(crate) use named::{check_named, define_named};
+pub(crate) use named_route::{check_named, define_named};
 #[cfg(test)]
 pub(crate) use php::PHP;
 pub(crate) use php::{PHP_FASTCGI, PHP_SERVER};
@@ -43,13 +41,14 @@ pub(crate) use request::REQUEST_BODY;
 pub(crate) use respond::{ERROR, RESPOND};
 pub(crate) use transport::TRANSPORT;
 
-use crate::bind::Binding;
 use crate::error::{Error, ErrorKind};
+use crate::listen::bind;
 use crate::logs;
+use crate::matcher::{self, Key};
 use crate::model::{Handler, Matcher};
+use crate::table::template::template;
 use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
-use crate::template::template;
-use scope::{Key, Scope};
+use scope::Scope;
 
 /// All directives. Their order here is the order in which a site applies them: Caddy's, with
 /// FrankenPHP's two before `file_server`.
@@ -247,7 +246,7 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 differs: "",
                 example: "copy_response_headers {\n\tinclude Content-Type\n}",
             },
-            copy::headers,
+            copy_response::headers,
         ),
         Item::Supported(
             Entry {
@@ -429,7 +428,7 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 differs: "",
                 example: "invoke NAME",
             },
-            named::invoke,
+            named_route::invoke,
         ),
         Item::Supported(
             Entry {
@@ -514,7 +513,7 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 differs: "",
                 example: "copy_response 404",
             },
-            copy::response,
+            copy_response::response,
         ),
         Item::Supported(
             Entry {
@@ -539,6 +538,18 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 example: "metrics /metrics",
             },
             observe::metrics,
+        ),
+        Item::Supported(
+            Entry {
+                name: "readiness",
+                syntax: "readiness [MATCHER]",
+                default: "only `/readyz` of the admin API",
+                about: "Responds with 200 while every pool has a process that takes requests, else with 503, and with \
+                        503 as soon as the server is ordered to stop. For health checks on the site's own port.",
+                differs: "Not in Caddy.",
+                example: "readiness /readyz",
+            },
+            observe::readiness,
         ),
         Item::Supported(
             Entry {
@@ -571,7 +582,7 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 differs: "In Caddy it stands outside of the order, which comes to the same.",
                 example: "handle_errors 404 {\n\trewrite * /404.html\n\tfile_server\n}",
             },
-            named::handle_errors,
+            named_route::handle_errors,
         ),
         Item::Supported(
             Entry {
@@ -642,7 +653,7 @@ fn bind(_: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(), Error
     let Some(site) = &mut scope.site else {
         return Err(only_in_site(call));
     };
-    site.bind.add(Binding::read(call)?);
+    site.bind.add(bind::read(call)?);
     Ok(())
 }
 
@@ -675,7 +686,7 @@ fn handle_path(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(
 fn optional_matcher<'a>(
     call: &Call<'a>,
     scope: &mut Scope,
-) -> Result<(Key, &'a crate::tree::Word), Error> {
+) -> Result<(Key, &'a crate::syntax::tree::Word), Error> {
     call.no_block()?;
     match call.arguments {
         [to] => Ok((Key::default(), to)),
@@ -698,7 +709,7 @@ fn optional_matcher<'a>(
 }
 
 /// The error of an argument after the matcher of a directive that takes none.
-fn no_more(call: &Call<'_>, rest: &[crate::tree::Word]) -> Result<(), Error> {
+fn no_more(call: &Call<'_>, rest: &[crate::syntax::tree::Word]) -> Result<(), Error> {
     let Some(extra) = rest.first() else {
         return Ok(());
     };
@@ -734,6 +745,6 @@ fn only_in_site(call: &Call<'_>) -> Error {
 }
 
 /// The error of an argument or subdirective that Caddy has and this version does not.
-fn not_here(word: &crate::tree::Word) -> Error {
+fn not_here(word: &crate::syntax::tree::Word) -> Error {
     unsupported(word, "")
 }

@@ -4,8 +4,8 @@ use super::no_more;
 use super::scope::Scope;
 use crate::error::Error;
 use crate::model::{Handler, Template};
+use crate::table::template::{literal, template};
 use crate::table::{Call, Context, Entry, Item, Table, bad_value};
-use crate::template::{literal, template};
 
 /// Inside `metrics`.
 pub(crate) const METRICS: Table<bool> = Table {
@@ -35,6 +35,15 @@ pub(super) fn metrics(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> R
     cx.read(&METRICS, call.block.unwrap_or_default(), &mut openmetrics);
     cx.metrics = true;
     scope.push(matcher, Handler::Metrics { openmetrics });
+    Ok(())
+}
+
+/// `readiness [MATCHER]`.
+pub(super) fn readiness(_: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(), Error> {
+    call.no_block()?;
+    let (matcher, rest) = scope.matcher(call.arguments)?;
+    no_more(call, rest)?;
+    scope.push(matcher, Handler::Readiness);
     Ok(())
 }
 

@@ -2,29 +2,8 @@
 
 use super::DIRECTIVES;
 use crate::error::{Error, ErrorKind};
+use crate::syntax::tree::Word;
 use crate::table::{Call, Context, bad_value, unsupported};
-use crate::tree::Word;
-
-/// Places in [`DIRECTIVES`], in the order in which they are applied.
-#[derive(Debug)]
-pub(crate) struct Order(Vec<usize>);
-
-impl Default for Order {
-    /// The order of the table.
-    fn default() -> Self {
-        Self((0..DIRECTIVES.items.len()).collect())
-    }
-}
-
-impl Order {
-    /// The turn of the directive at this place of the table.
-    pub(crate) fn turn(&self, directive: usize) -> usize {
-        self.0
-            .iter()
-            .position(|other| *other == directive)
-            .unwrap_or(directive)
-    }
-}
 
 /// `order DIRECTIVE first|last|before OTHER|after OTHER`.
 pub(crate) fn read(cx: &mut Context, call: &Call<'_>) -> Result<(), Error> {
@@ -33,7 +12,7 @@ pub(crate) fn read(cx: &mut Context, call: &Call<'_>) -> Result<(), Error> {
     let wrong = || {
         call.error(
             ErrorKind::Arguments,
-            format!("`{}` is no place in the order", place.text),
+            format!("`{}` is not a place in the order", place.text),
             format!("write `{}`", call.entry.syntax),
         )
     };
@@ -59,7 +38,7 @@ pub(crate) fn read(cx: &mut Context, call: &Call<'_>) -> Result<(), Error> {
             "",
         ));
     }
-    let order = &mut cx.order.0;
+    let order = cx.order.places(DIRECTIVES.items.len());
     order.retain(|one| *one != directive);
     let at = match other {
         None if place.text == "first" => 0,

@@ -3,22 +3,26 @@
 use std::time::Duration;
 
 use super::balance;
-use super::files::{candidates, query_start};
+use super::files::{self, candidates, query_start};
 use super::health;
 use super::hot_reload;
 use super::intercept::{self, HANDLE_RESPONSE, REPLACE_STATUS};
 use super::scope::Scope;
 use super::upstream::{self, DIAL_TIMEOUT};
+use crate::draft::{Place, WorkerDraft};
 use crate::error::{Error, ErrorKind, Position};
 use crate::model::{
-    FastCgi, FileServer, Handler, Part, PhpScript, PhpServer, PhpWorker, Placeholder, Template,
-    TryFiles, Upstream,
+    FastCgi, FileServer, Handler, Part, PhpScript, PhpServer, PhpWorker, Placeholder, Symlinks,
+    Template, TryFiles, Upstream,
 };
-use crate::pools;
+use crate::pool::classic::{self, PoolChoice};
+use crate::pool::php_value::{self, Runs};
+use crate::pool::resolve;
+use crate::pool::worker;
+use crate::table::pairs::{check_variable, pairs};
+use crate::table::template::{literal, template};
+use crate::table::value::duration;
 use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
-use crate::template::{literal, template};
-use crate::value::duration;
-use crate::worker::{self, check_variable, pairs};
 
 /// What is in a block, while it is read.
 #[derive(Debug, Default)]
@@ -31,8 +35,11 @@ pub(crate) struct Draft {
     index: Option<Index>,
     try_files: Option<TryFiles>,
     files_off: bool,
+    symlinks: Symlinks,
     name: Option<(String, Position)>,
-    workers: Vec<worker::Draft>,
+    workers: Vec<WorkerDraft>,
+    pool: Option<PoolChoice>,
+    runs: Runs,
     pub(super) hot_reload: Option<hot_reload::Draft>,
     /// Of `php_fastcgi`.
     upstreams: Vec<Upstream>,
@@ -80,7 +87,9 @@ const ENV: Entry = Entry {
     name: "env",
     syntax: "env NAME VALUE  or  env { NAME VALUE … }",
     default: "",
-    about: "A variable in `$_SERVER`, stronger than all others. May be given several times.",
+    about: "A variable in `$_SERVER`, stronger than all others. May be given several times. `PHP_VALUE` and \
+            `PHP_ADMIN_VALUE` set what PHP's settings are while these requests run, one `NAME=VALUE` a line; the latter \
+            are final, as those of `php_admin_ini`.",
     differs: "The form with a block is not in FrankenPHP.",
     example: "env APP_ENV production",
 };
@@ -142,6 +151,7 @@ pub(crate) const PHP: Table<Draft> = Table {
         Item::Supported(ENV, env),
         Item::Supported(SYMLINK, resolve_root_symlink),
         Item::Supported(worker::APPLICATION, read_worker),
+        Item::Supported(classic::APPLICATION, read_pool),
         Item::Supported(NAME, name),
         Item::Supported(EARLY_HINTS, early_hints),
         Item::Supported(hot_reload::ENTRY, hot_reload::read),
@@ -181,8 +191,13 @@ pub(crate) const PHP_SERVER: Table<Draft> = Table {
                 Ok(())
             },
         ),
+        Item::Supported(files::SYMLINKS, |_, call, draft| {
+            draft.symlinks = files::symlinks(call.one()?)?;
+            Ok(())
+        }),
         Item::Supported(SYMLINK, resolve_root_symlink),
         Item::Supported(worker::APPLICATION, read_worker),
+        Item::Supported(classic::APPLICATION, read_pool),
         Item::Supported(NAME, name),
         Item::Supported(EARLY_HINTS, early_hints),
         Item::Supported(hot_reload::ENTRY, hot_reload::read),
@@ -377,6 +392,7 @@ pub(crate) fn read_server(
     let (index, try_files) = index_and_files(call, &mut draft)?;
     let files = (!draft.files_off).then(|| FileServer {
         hide: cx.hidden.clone(),
+        symlinks: draft.symlinks,
         ..FileServer::default()
     });
     let workers = workers(cx, &mut draft)?;
@@ -412,6 +428,7 @@ pub(crate) fn read_fastcgi(
             .map(upstream::fastcgi)
             .collect::<Result<_, _>>()?,
         intercept: intercept::Draft::new(cx, block, scope),
+        runs: Runs::Upstream,
         ..Draft::default()
     };
     let statements = block
@@ -516,6 +533,8 @@ fn workers(cx: &mut Context, draft: &mut Draft) -> Result<Vec<PhpWorker>, Error>
         for (name, value) in &draft.env {
             // One with a placeholder has no value before there is a request.
             let own = worker.pool.env.iter().any(|(other, _)| other == name);
+            // PHP's settings are those of requests; the process has its own.
+            let own = own || php_value::is_settings(name);
             if let Some(value) = value.as_text().filter(|_| !own) {
                 env.push((name.clone(), value.to_owned()));
             }
@@ -523,7 +542,7 @@ fn workers(cx: &mut Context, draft: &mut Draft) -> Result<Vec<PhpWorker>, Error>
         env.append(&mut worker.pool.env);
         worker.pool.env = env;
     }
-    Ok(pools::of_application(cx, workers))
+    Ok(resolve::of_application(cx, workers))
 }
 
 fn script(draft: Draft) -> PhpScript {
@@ -537,6 +556,7 @@ fn script(draft: Draft) -> PhpScript {
             .unwrap_or(default.resolve_root_symlink),
         learn_hints: draft.learn_hints,
         workers: Vec::new(),
+        pool: draft.pool.and_then(|chosen| chosen.0),
     }
 }
 
@@ -591,7 +611,12 @@ fn split(_: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), Erro
 fn env(cx: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
     for (name, value) in pairs(cx, call)? {
         check_variable(name)?;
-        let value = template(value)?;
+        php_value::warn(cx, name);
+        let value = if php_value::is_settings(&name.text) {
+            php_value::read(name, value, draft.runs, &draft.env)?
+        } else {
+            template(value)?
+        };
         draft.env.retain(|(other, _)| *other != name.text);
         draft.env.push((name.text.clone(), value));
     }
@@ -604,9 +629,14 @@ fn name(_: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), Error
 }
 
 fn read_worker(cx: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
-    let worker = worker::read(cx, call, worker::Place::Application)?;
+    let worker = worker::read(cx, call, Place::Application)?;
     draft.workers.push(worker);
     Ok(())
+}
+
+fn read_pool(cx: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
+    let pool = classic::of_application(cx, call)?;
+    call.set(&mut draft.pool, pool)
 }
 
 fn early_hints(_: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {

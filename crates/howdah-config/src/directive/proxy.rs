@@ -8,10 +8,10 @@ use super::transport::TRANSPORT;
 use super::upstream::Upstreams;
 use crate::error::{Error, ErrorKind};
 use crate::model::{Handler, ReverseProxy};
+use crate::syntax::tree::Word;
+use crate::table::template::template;
+use crate::table::value::duration;
 use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
-use crate::template::template;
-use crate::tree::Word;
-use crate::value::duration;
 
 /// What is in a block while it is read.
 #[derive(Debug)]
@@ -158,17 +158,23 @@ pub(crate) const REVERSE_PROXY: Table<Draft> = Table {
             Entry {
                 name: "flush_interval",
                 syntax: "flush_interval -1",
-                default: "`-1`",
-                about: "What comes from an upstream is passed on at once, always.",
-                differs: "Nothing else: nothing is held back.",
+                default: "the request ends with its client",
+                about: "Waits for the upstream's response although the client has disconnected. By default the \
+                        connection to the upstream is then closed, once a request that arrived whole was sent. \
+                        Responses are streamed without a delay in both cases.",
+                differs: "Only `-1`: responses are never buffered.",
                 example: "flush_interval -1",
             },
-            |_, call, _| {
+            |_, call, draft| {
                 let word = call.one()?;
                 if word.text == "-1" {
+                    draft.proxy.outlasts_client = true;
                     return Ok(());
                 }
-                Err(unsupported(word, "nothing is held back here: write `-1`"))
+                Err(unsupported(
+                    word,
+                    "responses are never buffered: write `-1`",
+                ))
             },
         ),
         Item::Unsupported("dynamic", "name each upstream"),
@@ -207,7 +213,7 @@ pub(crate) const REVERSE_PROXY: Table<Draft> = Table {
                 example: "trusted_proxies private_ranges",
             },
             |_, call, draft| {
-                let ranges = super::matcher::networks(call.arguments(1, usize::MAX)?)?;
+                let ranges = crate::matcher::networks(call.arguments(1, usize::MAX)?)?;
                 call.set(&mut draft.proxy.trusted_proxies, ranges)
             },
         ),

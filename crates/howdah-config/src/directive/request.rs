@@ -1,15 +1,15 @@
 //! Directives that change the request: `vars`, `method`, `uri` and `request_body`.
 
-use super::header::header_value;
-use super::matcher::check_regexp;
 use super::scope::Scope;
 use super::uri_query;
 use crate::error::{Error, ErrorKind};
+use crate::matcher::check_regexp;
+use crate::matcher::header_value;
 use crate::model::{Handler, Template, UriChange};
+use crate::syntax::tree::Word;
+use crate::table::template::template;
+use crate::table::value::{is_token, size};
 use crate::table::{Call, Context, Entry, Item, Table, bad_value};
-use crate::template::template;
-use crate::tree::Word;
-use crate::value::{is_token, size};
 
 /// Names of the block of `request_body`.
 pub(crate) const REQUEST_BODY: Table<Option<u64>> = Table {
@@ -158,7 +158,7 @@ pub(crate) fn uri(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Resul
         _ => {
             return Err(bad_value(
                 &operation.position,
-                format!("`{}` is no operation of `uri`", operation.text),
+                format!("`{}` is not an operation of `uri`", operation.text),
                 "known are strip_prefix, strip_suffix, replace, path_regexp and query; a matcher starts with `/` or `@`",
             ));
         }

@@ -4,10 +4,10 @@ use super::not_here;
 use super::scope::Scope;
 use crate::error::{Error, ErrorKind};
 use crate::model::{Handler, Status, Template};
+use crate::syntax::tree::Word;
+use crate::table::template::template;
+use crate::table::value::status;
 use crate::table::{Call, Context, Entry, Item, Table};
-use crate::template::template;
-use crate::tree::Word;
-use crate::value::status;
 
 /// What is in the block of `respond`.
 #[derive(Debug, Default)]
@@ -140,7 +140,7 @@ pub(crate) fn redir(_: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Resu
         ));
     }
     let handler = Handler::Redirect {
-        to: super::header::header_value(to)?,
+        to: crate::matcher::header_value(to)?,
         status: code,
     };
     scope.push(key, handler);

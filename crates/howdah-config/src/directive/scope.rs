@@ -2,27 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use super::order::Order;
-use super::{DIRECTIVES, matcher};
+use super::DIRECTIVES;
+use crate::draft::Order;
 use crate::error::{Error, ErrorKind};
+use crate::matcher::{self, Key};
 use crate::model::{AccessLog, ErrorRoutes, Handler, Matcher, Route};
+use crate::syntax::tree::{Statement, Word};
 use crate::table::{Call, Context, nearest};
-use crate::tree::{Statement, Word};
 
 /// The settings of a site that are no routes.
 #[derive(Debug, Default)]
 pub(crate) struct SiteSettings {
     pub(crate) access_logs: Vec<AccessLog>,
-    pub(crate) bind: crate::bind::Binding,
+    pub(crate) bind: crate::draft::Binding,
     pub(crate) tls: Option<crate::model::SiteTls>,
-}
-
-/// A matcher with what the order of directives needs to know about it.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Key {
-    pub(crate) matcher: Option<Matcher>,
-    /// Its path, if it has exactly one.
-    pub(crate) path: Option<String>,
 }
 
 /// Directives of a site, or of a block in it, while they are read.

@@ -6,14 +6,14 @@ use std::time::Duration;
 use super::only_in_site;
 use super::scope::Scope;
 use crate::error::{Error, ErrorKind};
-use crate::https_options::{directory, eab, email, file};
+use crate::https::options::{directory, eab, email, file};
 use crate::model::{
     Acme, Alpn, CertificateFiles, CipherSuite, ClientAuth, INTERNAL_LIFETIME, Issuer, SiteTls,
     TlsVersion,
 };
+use crate::syntax::tree::Word;
+use crate::table::value::duration;
 use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
-use crate::tree::Word;
-use crate::value::duration;
 
 /// What is written in a `tls` directive; `issuer` and the global options come together at its end.
 #[derive(Debug, Default)]

@@ -2,10 +2,10 @@
 
 use super::tls::trust_pool;
 use super::upstream::DIAL_TIMEOUT;
-use crate::https_options::{file, server_name};
+use crate::https::options::{file, server_name};
 use crate::model::{CertificateFiles, ReverseProxy, UpstreamTls};
+use crate::table::value::{duration, optional_duration};
 use crate::table::{Entry, Item, Table, unsupported};
-use crate::value::{duration, optional_duration};
 
 /// Names of the block of `transport http`.
 pub(crate) const TRANSPORT: Table<ReverseProxy> = Table {

@@ -2,10 +2,10 @@
 
 use crate::error::Error;
 use crate::model::{ReverseProxy, Upstream};
-use crate::site::split_port;
+use crate::syntax::tree::Word;
+use crate::table::value::port;
+use crate::table::value::split_port;
 use crate::table::{Entry, bad_value, unsupported};
-use crate::tree::Word;
-use crate::value::port;
 
 pub(super) const DIAL_TIMEOUT: Entry = Entry {
     name: "dial_timeout",

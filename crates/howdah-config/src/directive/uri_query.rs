@@ -1,12 +1,12 @@
 //! `uri query`: changes of single parameters.
 
-use super::header::header_value;
-use super::matcher::check_regexp;
 use crate::error::{Error, ErrorKind};
+use crate::matcher::check_regexp;
+use crate::matcher::header_value;
 use crate::model::QueryChange;
+use crate::syntax::tree::{Statement, Word};
+use crate::table::template::template;
 use crate::table::{Call, Context, bad_value};
-use crate::template::template;
-use crate::tree::{Statement, Word};
 
 /// `uri query CHANGE` and `uri query { CHANGE … }`, in the order in which Caddy makes them.
 pub(super) fn changes(
@@ -99,7 +99,7 @@ fn change(name: &Word, values: &[Word]) -> Result<QueryChange, Error> {
 fn wrong(name: &Word) -> Error {
     bad_value(
         &name.position,
-        format!("`{}` is no change of the query like that", name.text),
+        format!("`{}` is not a valid change of the query", name.text),
         SYNTAX,
     )
 }

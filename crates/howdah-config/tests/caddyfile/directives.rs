@@ -3,8 +3,8 @@
 use crate::common::{config, errors, handler, matcher, path_and, placeholder, routes, text};
 use howdah_config::model::{
     AccessLog, Compression, ContentCoding, Encode, FileServer, Handler, HeaderChange, LineFormat,
-    LogFormat, Matcher, Part, PhpScript, PhpServer, Placeholder, Route, Status, Template, TryFiles,
-    TryPolicy,
+    LogFormat, Matcher, Part, PhpScript, PhpServer, Placeholder, Route, Status, Symlinks, Template,
+    TryFiles, TryPolicy,
 };
 
 fn respond(body: &str, status: impl Into<Option<u16>>, close: bool) -> Handler {
@@ -231,6 +231,7 @@ fn php() {
         resolve_root_symlink: false,
         learn_hints: true,
         workers: Vec::new(),
+        pool: None,
     };
     assert_eq!(
         handler(
@@ -316,6 +317,15 @@ fn file_server() {
         ),
         Handler::FileServer(files)
     );
+    let Handler::FileServer(files) = handler("file_server {\nsymlinks if_owner_match\n}") else {
+        panic!("file_server")
+    };
+    assert_eq!(files.symlinks, Symlinks::IfOwnerMatch);
+    let Handler::PhpServer(php) = handler("php_server {\nsymlinks off\n}") else {
+        panic!("php_server")
+    };
+    let symlinks = php.files.map(|files| files.symlinks);
+    assert_eq!(symlinks, Some(Symlinks::Off));
     let Handler::FileServer(files) = handler("file_server {\nprecompressed\n}") else {
         panic!("file_server")
     };

@@ -199,15 +199,15 @@ fn values_are_checked() {
         ),
         (
             "encode {\ngzip 10\n}",
-            "3:6: `10` is no level of `gzip`; give a number from 1 to 9",
+            "3:6: `10` is not a valid level of `gzip`; give a number from 1 to 9",
         ),
         (
             "encode {\nzstd slow\n}",
-            "3:6: `slow` is no level of `zstd`; give a number from 1 to 19",
+            "3:6: `slow` is not a valid level of `zstd`; give a number from 1 to 19",
         ),
         (
             "encode {\nbr 12\n}",
-            "3:4: `12` is no level of `br`; give a number from 0 to 11",
+            "3:4: `12` is not a valid level of `br`; give a number from 0 to 11",
         ),
         (
             "encode {\nminimum_length -1\n}",
@@ -295,7 +295,7 @@ fn values_are_checked() {
         ),
         (
             "bind unix//run/howdah.sock|0444",
-            "2:6: `0444` are no permissions of a Unix socket that its owner can use; write for example `bind unix//run/howdah.sock|0222`, with which all may connect",
+            "2:6: `0444` are not permissions with which the owner of a Unix socket can use it; write for example `bind unix//run/howdah.sock|0222`, with which all may connect",
         ),
         (
             "@a path \"\"",
@@ -336,6 +336,10 @@ fn values_are_checked() {
         (
             "php_server {\ntry_files a?b\n}",
             "3:11: `a?b` is not supported in this version; leave the query out: a script gets the one of the request",
+        ),
+        (
+            "file_server {\nsymlinks none\n}",
+            "3:10: `none` says nothing about symbolic links; write `on`, `if_owner_match` or `off`",
         ),
         (
             "file_server {\nbrowse a.html\n}",
@@ -384,11 +388,11 @@ fn global_options_are_checked() {
         ),
         (
             "order respond under redir",
-            "2:1: `under` is no place in the order; write `order DIRECTIVE first|last  or  order DIRECTIVE before|after OTHER`",
+            "2:1: `under` is not a place in the order; write `order DIRECTIVE first|last  or  order DIRECTIVE before|after OTHER`",
         ),
         (
             "order respond last redir",
-            "2:1: `last` is no place in the order; write `order DIRECTIVE first|last  or  order DIRECTIVE before|after OTHER`",
+            "2:1: `last` is not a place in the order; write `order DIRECTIVE first|last  or  order DIRECTIVE before|after OTHER`",
         ),
         (
             "order respnd first",
@@ -492,7 +496,7 @@ fn global_options_are_checked() {
         ),
         (
             "frankenphp {\nphp_ini {\na\n}\n}",
-            "4:1: the setting `a` needs one value; write `NAME VALUE`, with quotes around a value with spaces",
+            "4:1: `a` needs one value; write `NAME VALUE`, with quotes around a value with spaces",
         ),
         (
             "frankenphp {\nnum_threads 256\n}",
@@ -504,7 +508,7 @@ fn global_options_are_checked() {
         ),
         (
             "servers {\nprotocols h1 h2 h4\n}",
-            "3:17: `h4` is no protocol; write `protocols h1 h2` or `protocols h1 h2 h3`",
+            "3:17: `h4` is not a supported protocol; write `protocols h1 h2` or `protocols h1 h2 h3`",
         ),
         (
             "servers {\nprotocols h2 h3\n}",

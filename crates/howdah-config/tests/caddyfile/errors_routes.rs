@@ -162,7 +162,7 @@ fn requests() {
         ),
         (
             "uri strip /a",
-            "2:5: `strip` is no operation of `uri`; known are strip_prefix, strip_suffix, replace, path_regexp and query; a matcher starts with `/` or `@`",
+            "2:5: `strip` is not an operation of `uri`; known are strip_prefix, strip_suffix, replace, path_regexp and query; a matcher starts with `/` or `@`",
         ),
         (
             "uri query",
@@ -170,11 +170,11 @@ fn requests() {
         ),
         (
             "uri query -a b",
-            "2:11: `-a` is no change of the query like that; write `NAME VALUE`, `+NAME VALUE`, `-NAME`, `OLD>NEW` or `NAME REGEXP REPLACEMENT`",
+            "2:11: `-a` is not a valid change of the query; write `NAME VALUE`, `+NAME VALUE`, `-NAME`, `OLD>NEW` or `NAME REGEXP REPLACEMENT`",
         ),
         (
             "uri query {\na\n}",
-            "3:1: `a` is no change of the query like that; write `NAME VALUE`, `+NAME VALUE`, `-NAME`, `OLD>NEW` or `NAME REGEXP REPLACEMENT`",
+            "3:1: `a` is not a valid change of the query; write `NAME VALUE`, `+NAME VALUE`, `-NAME`, `OLD>NEW` or `NAME REGEXP REPLACEMENT`",
         ),
         (
             "uri query a ( b",
@@ -371,7 +371,7 @@ fn upstreams() {
         ),
         (
             "reverse_proxy a {\nflush_interval 1s\n}",
-            "3:16: `1s` is not supported in this version; nothing is held back here: write `-1`",
+            "3:16: `1s` is not supported in this version; responses are never buffered: write `-1`",
         ),
         (
             "php_fastcgi",

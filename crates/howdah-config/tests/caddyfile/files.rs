@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::common::{Memory, config, environment, errors, full};
 use howdah_config::model::{
-    Address, Config, Handler, Limits, ListenerAddress, LogFormat, LogLevel, Part, Php, Placeholder,
-    ProxyPolicy, ProxyProtocol, WorkersMax,
+    Address, Config, Handler, Ini, Limits, ListenerAddress, LogFormat, LogLevel, Part, Php,
+    Placeholder, PoolLimits, Preload, ProxyPolicy, ProxyProtocol, WorkersMax,
 };
 use howdah_config::{LoadError, load, parse};
 
@@ -26,7 +26,7 @@ fn global_options() {
          skip_install_trust\npersist_config off\nlog {\nlevel warn\nformat console\n}\nservers {\n\
          timeouts {\nread_header 1s\nread_body 2s\nwrite 3s\nidle 4s\n}\nmax_header_size 16KiB\n\
          max_body_size 1GB\nmemory_body_size 4096\nmax_connections 7\n}\nfrankenphp {\n\
-         num_threads 3\nmax_threads 9\nmax_idle_time 1m\nmax_requests 100\nmax_wait_time 5s\nqueue_length 6\nrequest_timeout 1m30s\n\
+         num_threads 3\nmax_threads 9\nmax_idle_time 1m\nmax_requests 100\nmax_wait_time 5s\nqueue_length 6\ndrop_abandoned\nrequest_timeout 1m30s\n\
          response_buffer 2MiB\nresponse_spool 9MiB\nfront_threads 2\nphp /opt/php\nphp_ini memory_limit 1G\nphp_ini {\n\
          display_errors 0\nmemory_limit 2G\n}\n}\n}\n",
     )
@@ -62,20 +62,28 @@ fn global_options() {
             executable: Some("/opt/php".into()),
             workers: Some(3),
             workers_max: WorkersMax::Number(9),
-            max_idle_time: Duration::from_mins(1),
             front_threads: Some(2),
-            ini: vec![
-                ("display_errors".into(), "0".into()),
-                ("memory_limit".into(), "2G".into())
-            ],
-            max_requests: 100,
-            queue_length: 6,
-            max_wait_time: Duration::from_secs(5),
-            request_timeout: Some(Duration::from_secs(90)),
-            response_buffer: 2 << 20,
-            response_spool: Some(9 << 20),
+            ini: Ini {
+                settings: vec![
+                    ("display_errors".into(), "0".into()),
+                    ("memory_limit".into(), "2G".into())
+                ],
+                ..Ini::default()
+            },
+            limits: PoolLimits {
+                max_idle_time: Duration::from_mins(1),
+                max_requests: 100,
+                queue_length: 6,
+                max_wait_time: Duration::from_secs(5),
+                drop_abandoned: true,
+                request_timeout: Some(Duration::from_secs(90)),
+                response_buffer: 2 << 20,
+                response_spool: Some(9 << 20),
+                ..PoolLimits::default()
+            },
             user: None,
-            no_new_privs: false,
+            preload: Preload::Off,
+            environment: howdah_config::model::Environment::default(),
         }
     );
 }

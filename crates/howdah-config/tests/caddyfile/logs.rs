@@ -68,7 +68,10 @@ fn outputs() {
     refused("output file", "`output file` takes one path");
     refused("output file a/", "`a/` is not the path of a file");
     refused("output file {host}.log", "cannot have a placeholder");
-    refused("output file a {\nmode 999\n}", "`999` are no permissions");
+    refused(
+        "output file a {\nmode 999\n}",
+        "`999` are not valid permissions",
+    );
     refused(
         "output file a {\nroll_kep 3\n}",
         "did you mean `roll_keep`?",

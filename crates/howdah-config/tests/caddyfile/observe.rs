@@ -12,6 +12,9 @@ fn metrics_count_when_anything_asks_for_them() {
     let site = config(":80 {\nhandle /x {\nmetrics /metrics {\ndisable_openmetrics\n}\n}\n}");
     assert!(site.global.metrics, "a directive inside of another counts");
     assert_eq!(handler("metrics"), Handler::Metrics { openmetrics: true });
+    assert_eq!(handler("readiness"), Handler::Readiness);
+    let found = errors(":80 {\nreadiness /a b\n}");
+    assert!(found[0].contains("readiness"), "{found:?}");
     let found = errors("{\nmetrics {\nper_host\n}\n}\n:80 {\n}");
     assert!(
         found[0].contains("`per_host` is not supported"),

@@ -88,7 +88,7 @@ fn codeigniter() {
     assert_eq!(pool.name, "frankenphp-worker");
     assert_eq!(pool.file, "/public/frankenphp-worker.php");
     assert_eq!(pool.root.as_deref(), Some("/public"));
-    assert_eq!(pool.workers, None);
+    assert_eq!(pool.settings.workers, None);
     assert_eq!(pool.watch, ["app/**/*.php", "vendor/**/*.php", ".env"]);
     let routes = &config.sites[0].routes;
     assert_eq!(
@@ -241,7 +241,7 @@ fn octane_of_both_ages() {
         };
         assert_eq!(pool.file, "/srv/app/public/frankenphp-worker.php");
         assert_eq!(pool.root.as_deref(), Some("/srv/app/public"));
-        assert_eq!(pool.workers, Some(4));
+        assert_eq!(pool.settings.workers, Some(4));
         assert_eq!(pool.watch, watch);
         let [site] = config.sites.as_slice() else {
             panic!("{:?}", config.sites);
@@ -272,7 +272,7 @@ fn octane_asks_for_a_hub_alone_in_vain() {
     ));
     for text in [OCTANE, OCTANE_NEW] {
         let parsed = read(text, &env);
-        assert_eq!(parsed.config.workers[0].workers, None);
+        assert_eq!(parsed.config.workers[0].settings.workers, None);
         assert!(parsed.config.hubs[0].anonymous);
         assert_eq!(
             handlers(&parsed.config.sites[0].routes)[..2],
@@ -380,7 +380,7 @@ fn what_users_of_the_image_set() {
     assert_eq!(config.hubs.len(), 1);
     assert_eq!(config.workers.len(), 2);
     assert_eq!(config.workers[0].file, "/public/index.php");
-    assert_eq!(config.workers[0].workers, Some(2));
+    assert_eq!(config.workers[0].settings.workers, Some(2));
     assert_eq!(config.workers[1].file, "/path/to/your/worker.php");
     assert_eq!(config.workers[1].root.as_deref(), Some("/app/public"));
     assert_eq!(config.global.php.workers, Some(4));

@@ -18,20 +18,24 @@ fn each_place_has_its_own() {
     let plain = config(&file("", "", ""));
     assert_eq!(plain.global.user, None);
     assert_eq!(plain.global.php.user, None);
-    assert!(!plain.global.php.no_new_privs);
-    assert_eq!(plain.workers[0].user, None);
-    assert_eq!(plain.workers[0].no_new_privs, None);
+    assert!(!plain.global.php.limits.no_new_privs);
+    assert_eq!(plain.workers[0].settings.user, None);
+    assert_eq!(plain.workers[0].settings.limits.no_new_privs, None);
+    assert!(!plain.global.php.limits.dumpable);
+    assert_eq!(plain.workers[0].settings.limits.dumpable, None);
 
     let config = config(&file(
         "",
-        "user www-data:adm\nno_new_privs",
-        "user 1000:1001\nno_new_privs off",
+        "user www-data:adm\nno_new_privs\ndumpable",
+        "user 1000:1001\nno_new_privs off\ndumpable off",
     ));
     let php = &config.global.php;
     assert_eq!(php.user, Some(user("www-data:adm")));
-    assert!(php.no_new_privs);
-    assert_eq!(config.workers[0].user, Some(user("1000:1001")));
-    assert_eq!(config.workers[0].no_new_privs, Some(false));
+    assert!(php.limits.no_new_privs);
+    assert!(php.limits.dumpable);
+    assert_eq!(config.workers[0].settings.user, Some(user("1000:1001")));
+    assert_eq!(config.workers[0].settings.limits.no_new_privs, Some(false));
+    assert_eq!(config.workers[0].settings.limits.dumpable, Some(false));
 }
 
 #[test]
@@ -69,7 +73,7 @@ fn what_is_no_user_is_told() {
         ] {
             let found = errors(&text);
             assert!(
-                found.len() == 1 && found[0].contains("is no user"),
+                found.len() == 1 && found[0].contains("is not a valid user"),
                 "{wrong}: {found:?}"
             );
         }

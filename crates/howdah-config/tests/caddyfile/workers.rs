@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::common::{environment, errors, text};
 use howdah_config::model::{
     Boot, Concurrency, Connections, Handler, Isolation, Keep, OnExit, PhpScript, PhpWorker,
-    Statics, WorkerPool, WorkersMax,
+    PoolLimitOverrides, PoolSettings, Statics, WorkerPool, WorkersMax,
 };
 use howdah_config::{Config, Files, Parsed, parse};
 
@@ -84,7 +84,10 @@ fn names(config: &Config) -> Vec<&str> {
 fn short_and_long_form_are_the_same() {
     let expected = WorkerPool {
         root: Some("/srv/app/public".into()),
-        workers: Some(3),
+        settings: PoolSettings {
+            workers: Some(3),
+            ..PoolSettings::default()
+        },
         ..WorkerPool::new("w", "/srv/app/public/w.php")
     };
     for worker in [
@@ -97,7 +100,7 @@ fn short_and_long_form_are_the_same() {
         assert_eq!(pool(worker), expected, "{worker}");
     }
     // FrankenPHP's 0 is: not given.
-    assert_eq!(pool("worker public/w.php 0").workers, None);
+    assert_eq!(pool("worker public/w.php 0").settings.workers, None);
     assert_eq!(
         pool("worker public/w.php watch").watch,
         ["./**/*.{env,php,twig,yaml,yml}"]
@@ -107,29 +110,28 @@ fn short_and_long_form_are_the_same() {
 #[test]
 fn defaults() {
     let pool = pool("worker public/w.php");
-    assert_eq!(pool.workers, None);
-    assert_eq!(pool.workers_max, WorkersMax::Same);
+    assert_eq!(pool.settings.workers, None);
+    assert_eq!(pool.settings.workers_max, WorkersMax::Same);
     assert_eq!(pool.max_failures, 6);
     assert_eq!(pool.boot, Boot::Zygote);
     assert_eq!(pool.exit, OnExit::Request);
     assert_eq!(pool.isolation, Isolation::Worker);
-    assert_eq!(pool.keep.bits(), 0);
+    assert_eq!(pool.keep, Keep::NONE);
     assert_eq!(pool.connections, Connections::Replace);
-    assert!(pool.rollback);
+    assert_eq!(pool.settings.limits, PoolLimitOverrides::default());
     assert!(pool.env.is_empty() && pool.watch.is_empty() && pool.warm.is_empty());
-    assert_eq!(pool.request_timeout, None);
 }
 
 #[test]
 fn options() {
     type Change = fn(&mut WorkerPool);
     let cases: &[(&str, Change)] = &[
-        ("num 16", |pool| pool.workers = Some(16)),
+        ("num 16", |pool| pool.settings.workers = Some(16)),
         ("max_threads auto", |pool| {
-            pool.workers_max = WorkersMax::Auto;
+            pool.settings.workers_max = WorkersMax::Auto;
         }),
         ("max_threads 7", |pool| {
-            pool.workers_max = WorkersMax::Number(7);
+            pool.settings.workers_max = WorkersMax::Number(7);
         }),
         ("name \"my api\"", |pool| pool.name = "my api".into()),
         ("env A b\nenv C \"d e\"\nenv A f", |pool| {
@@ -144,7 +146,9 @@ fn options() {
         ("watch a/**/*.{php,env} .env\nwatch /b", |pool| {
             pool.watch = vec!["a/**/*.{php,env}".into(), ".env".into(), "/b".into()];
         }),
-        ("max_requests 0", |pool| pool.max_requests = Some(0)),
+        ("max_requests 0", |pool| {
+            pool.settings.limits.max_requests = Some(0);
+        }),
         ("max_consecutive_failures 0", |pool| pool.max_failures = 0),
         ("max_consecutive_failures -1", |pool| {
             pool.max_failures = u32::MAX;
@@ -162,13 +166,15 @@ fn options() {
             pool.concurrency = Some(Concurrency::new(100));
         }),
         (
-            "time_slice 5ms\nhog_threshold off\nstack_size 1MiB\nstatics share\nconcurrency 2",
+            "time_slice 5ms\nhog_threshold off\nhang_timeout 20s\nstack_size 1MiB\nstatics share\nconcurrency_fallback\nconcurrency 2",
             |pool| {
                 pool.concurrency = Some(Concurrency {
                     requests: 2,
                     statics: Statics::Share,
+                    fallback: true,
                     stack_size: Some(1 << 20),
                     hog_threshold: None,
+                    hang_timeout: Some(Duration::from_secs(20)),
                     time_slice: Some(Duration::from_millis(5)),
                 });
             },
@@ -186,32 +192,50 @@ fn options() {
         ("connections ignore", |pool| {
             pool.connections = Connections::Ignore;
         }),
-        ("rollback off", |pool| pool.rollback = false),
-        ("rollback on", |_| {}),
+        ("rollback off", |pool| {
+            pool.settings.limits.rollback = Some(false);
+        }),
+        ("rollback on", |pool| {
+            pool.settings.limits.rollback = Some(true);
+        }),
         ("warm / /a?b=c\nwarm /d", |pool| {
             pool.warm = vec!["/".into(), "/a?b=c".into(), "/d".into()];
         }),
         ("max_age 1h", |pool| {
-            pool.max_age = Some(Duration::from_hours(1));
+            pool.settings.limits.max_age = Some(Some(Duration::from_hours(1)));
         }),
-        ("max_age off", |_| {}),
-        ("max_memory 1MiB", |pool| pool.max_memory = Some(1 << 20)),
+        ("max_age off", |pool| {
+            pool.settings.limits.max_age = Some(None);
+        }),
+        ("max_memory 1MiB", |pool| {
+            pool.settings.limits.max_memory = Some(Some(1 << 20));
+        }),
         ("max_memory_growth 1kB", |pool| {
-            pool.max_memory_growth = Some(1000);
+            pool.settings.limits.max_memory_growth = Some(Some(1000));
         }),
         ("request_timeout 2s", |pool| {
-            pool.request_timeout = Some(Duration::from_secs(2));
+            pool.settings.limits.request_timeout = Some(Some(Duration::from_secs(2)));
         }),
         ("cpu_timeout 3s", |pool| {
-            pool.cpu_timeout = Some(Duration::from_secs(3));
+            pool.settings.limits.cpu_timeout = Some(Some(Duration::from_secs(3)));
         }),
         ("max_wait_time 4s", |pool| {
-            pool.max_wait_time = Some(Duration::from_secs(4));
+            pool.settings.limits.max_wait_time = Some(Duration::from_secs(4));
         }),
-        ("queue_length 5", |pool| pool.queue_length = Some(5)),
-        ("max_in_flight 6", |pool| pool.max_in_flight = Some(6)),
+        ("queue_length 5", |pool| {
+            pool.settings.limits.queue_length = Some(5);
+        }),
+        ("max_in_flight 6", |pool| {
+            pool.settings.limits.max_in_flight = Some(Some(6));
+        }),
+        ("drop_abandoned", |pool| {
+            pool.settings.limits.drop_abandoned = Some(true);
+        }),
+        ("drop_abandoned off", |pool| {
+            pool.settings.limits.drop_abandoned = Some(false);
+        }),
         ("max_idle_time 7s", |pool| {
-            pool.max_idle_time = Some(Duration::from_secs(7));
+            pool.settings.limits.max_idle_time = Some(Duration::from_secs(7));
         }),
     ];
     for (options, change) in cases {
@@ -224,29 +248,38 @@ fn options() {
     }
 }
 
-/// The words of `keep` are the bits of the contract with the PHP processes.
 #[test]
-fn kept_state_is_what_the_contract_calls_it() {
-    let header = include_str!("../../../../worker/include/howdah_shm.h");
-    let words = [
-        "ini", "handlers", "locale", "timezone", "cwd", "umask", "env", "mbstring", "libxml",
-        "random", "all",
+fn each_word_of_keep_is_one_kind_of_state() {
+    let kinds = [
+        ("ini", Keep::INI),
+        ("handlers", Keep::HANDLERS),
+        ("locale", Keep::LOCALE),
+        ("timezone", Keep::TIMEZONE),
+        ("cwd", Keep::CWD),
+        ("umask", Keep::UMASK),
+        ("env", Keep::ENV),
+        ("mbstring", Keep::MBSTRING),
+        ("libxml", Keep::LIBXML),
+        ("random", Keep::RANDOM),
+        ("session", Keep::SESSION),
     ];
-    for word in words {
-        let name = format!("#define HOWDAH_KEEP_{} 0x", word.to_uppercase());
-        let (_, after) = header.split_once(&name).expect(&name);
-        let digits = after.split('u').next().expect("digits");
-        let bits = u32::from_str_radix(digits, 16).expect(digits);
-        assert_eq!(block(&format!("keep {word}")).keep.bits(), bits, "{word}");
+    let mut all = Keep::NONE;
+    for (word, kind) in kinds {
+        assert_eq!(block(&format!("keep {word}")).keep, kind, "{word}");
+        assert!(!all.contains(kind), "{word}");
+        all = all.with(kind);
     }
-    assert_eq!(header.matches("#define HOWDAH_KEEP_").count(), words.len());
+    assert_eq!(all, Keep::ALL);
+    assert_eq!(block("keep all").keep, Keep::ALL);
 }
 
 #[test]
 fn the_time_limit_is_the_classic_pools_unless_it_is_given() {
     let timeout = |worker: &str| {
         let options = format!("worker public/w.php {{\n{worker}\n}}\nrequest_timeout 9s");
-        global(&options).workers[0].request_timeout
+        let config = global(&options);
+        let limits = &config.workers[0].settings.limits;
+        limits.over(&config.global.php.limits).request_timeout
     };
     assert_eq!(timeout(""), Some(Duration::from_secs(9)));
     assert_eq!(timeout("request_timeout 1s"), Some(Duration::from_secs(1)));
@@ -351,7 +384,7 @@ fn warnings() {
         messages(":80 {\nphp_server {\nworker a.php {\nisolation request\nboot each\n}\n}\n}"),
         [
             "Caddyfile:3:1: with `isolation request` and `boot each` every request boots the \
-             application anew; take `boot each` out"
+             application again; take `boot each` out"
         ]
     );
     assert_eq!(
@@ -413,11 +446,11 @@ fn workers_are_checked() {
         ),
         (
             "worker a.php {\nname x\n}\nworker b.php {\nname x\n}",
-            "6:1: two workers have the name `x`; rename one of them",
+            "6:1: two pools have the name `x`; rename one of them",
         ),
         (
             "worker a.php {\nname php\n}",
-            "4:6: `php` is the name of the pool without a worker script; give another name",
+            "4:6: `php` is the name of the pool that all sites without one have; give another name",
         ),
         (
             "worker a.php {\nname \" \"\n}",
@@ -449,7 +482,7 @@ fn workers_are_checked() {
         ),
         (
             "worker a.php {\nstack_size 1KiB\n}",
-            "4:12: `1KiB` is no stack for a request; give a size from `64KiB` to `64MiB`",
+            "4:12: `1KiB` is not a valid stack size; give a size from `64KiB` to `64MiB`",
         ),
         (
             "worker a.php {\nstatics copy\n}",
@@ -461,7 +494,7 @@ fn workers_are_checked() {
         ),
         (
             "worker a.php {\nkeep locle\n}",
-            "4:6: `keep` takes no `locle`; known are ini, handlers, locale, timezone, cwd, umask, env, mbstring, libxml, random, all",
+            "4:6: `keep` takes no `locle`; known are ini, handlers, locale, timezone, cwd, umask, env, mbstring, libxml, random, session, all",
         ),
         (
             "worker a.php {\nwarm b\n}",
@@ -493,7 +526,7 @@ fn workers_are_checked() {
         ),
         (
             &format!("worker a.php {{\nenv A {long}\n}}"),
-            "3:1: the variables and paths of this worker have 30009 bytes; at most 30000 are possible; put large values in a file",
+            "3:1: the variables, paths and settings of this pool have 30009 bytes; at most 30000 are possible; put large values in a file",
         ),
     ] {
         let found = errors(&format!("{{\nfrankenphp {{\n{options}\n}}\n}}"));

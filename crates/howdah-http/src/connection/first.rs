@@ -7,8 +7,8 @@ use std::task::Poll;
 use bytes::Bytes;
 use tokio::io::{AsyncRead, ReadBuf};
 
-use super::io::Io;
 use super::{Driver, Due};
+use crate::socket::io::Io;
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// A usual request fits, so that nothing but the connection is allocated before it.
@@ -30,9 +30,6 @@ impl Driver<'_, '_> {
     pub(super) async fn first_bytes(&mut self, io: &mut Io) -> First {
         std::future::poll_fn(|cx| {
             self.register(cx);
-            if self.drain.is_ordered() && io.prefix.is_empty() {
-                return Poll::Ready(First::Closed);
-            }
             loop {
                 if let Some(first) = classify(&io.prefix) {
                     return Poll::Ready(first);
@@ -50,6 +47,10 @@ impl Driver<'_, '_> {
                     Poll::Ready(_) => return Poll::Ready(First::Closed),
                     Poll::Pending => break,
                 }
+            }
+            // After what has arrived was read: it is served.
+            if io.prefix.is_empty() && self.timer.poll(cx, self.first_request_until()).is_ready() {
+                return Poll::Ready(First::Closed);
             }
             self.poll_due(cx, false).map(|due| match due {
                 Due::Header => First::TimedOut,

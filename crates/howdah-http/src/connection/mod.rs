@@ -9,16 +9,12 @@
 //! An encrypted one has its handshake first. Timeouts are kept here and not by hyper: one timer for all, armed rarely.
 
 mod first;
-mod framing;
 pub(crate) mod handshake;
-pub(crate) mod interim;
-mod io;
-pub(crate) mod lent;
+pub(crate) mod http2;
+pub(crate) mod http3;
+pub(crate) mod listener;
+mod multiplexed;
 mod proxy_protocol;
-pub(crate) mod sendfile;
-pub(crate) mod state;
-mod stream;
-mod watch;
 
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
@@ -36,29 +32,36 @@ use tokio::net::TcpStream;
 use tokio::sync::futures::Notified;
 
 use self::first::First;
-use self::handshake::Shaken;
-use self::io::Io;
-use self::lent::Lent;
-use self::state::{ConnectionState, Phase};
-use self::stream::Stream;
-use self::watch::Watch;
-use crate::application::{Application, Connection};
+use self::handshake::HandshakeOutcome;
 use crate::clock;
-use crate::http2;
-use crate::incoming::Incoming;
-use crate::life::Life;
-use crate::limits::Limits;
-use crate::response::Exchange;
-use crate::service;
-use crate::serving::{Drain, Listener};
+use crate::connection::listener::{Drain, Listener};
+use crate::listen::limits::Limits;
+use crate::message::application::Application;
+use crate::message::connection::Connection;
+use crate::message::incoming::Incoming;
+use crate::observe::thread::ThreadState;
+use crate::request;
+use crate::request::exchange::Exchange;
+use crate::request::scope::RequestScope;
+use crate::socket::io::Io;
+use crate::socket::loan::Loan;
+use crate::socket::state::{ConnectionState, Phase};
+use crate::socket::stream::Stream;
+use crate::socket::tcp::Socket;
+use crate::socket::timer::Timer;
 
 /// An idle HTTP/1 connection gives its buffers (about 17 KiB) back after so many milliseconds.
 const HIBERNATE: u64 = 2_000;
 /// An HTTP/2 connection without streams that does not go after GOAWAY is cut after so many.
 const GOAWAY: u64 = 1_000;
+/// A client that has just connected has so many milliseconds to send its first request although the server
+/// shuts down: the kernel has accepted the connection.
+const FRESH: u64 = 1_000;
+/// How long a client may take to close a connection that the server has shut down before it is reset.
+const FAREWELL: Duration = Duration::from_millis(500);
 /// How long a client may go on sending what nobody reads before the connection is reset.
 const LINGER: Duration = Duration::from_secs(2);
-/// What a client is told that forgot the `s`.
+/// Response to a client that speaks HTTP where HTTPS is expected.
 const PLAIN_HTTP: &str = "This port speaks HTTPS: use https:// in the address.";
 
 /// Serves a connection until it ends.
@@ -68,14 +71,17 @@ pub(crate) async fn serve<A: Application>(
     mut remote: SocketAddr,
 ) {
     // What a connection has of the configuration that it was accepted in; the rest is each request's.
-    let (thread, number) = listener.current();
-    let core = &thread.core;
-    let Ok(local) = core.local_address(number, &stream) else {
+    let (service, number) = listener.current();
+    let snapshot = &service.snapshot;
+    let Ok(local) = snapshot.local_address(number, &stream) else {
         return; // gone already
     };
-    let acceptor = core.acceptor(number).cloned();
-    let (life, limits) = (Rc::clone(&core.life), Rc::clone(core.limits(number)));
-    drop(thread);
+    let acceptor = snapshot.acceptor(number).cloned();
+    let (life, limits) = (
+        Rc::clone(&snapshot.life),
+        Rc::clone(snapshot.limits(number)),
+    );
+    drop(service);
     let state = Rc::new(ConnectionState::new(limits.max_header_size));
     let drained = pin!(listener.drain.ordered());
     let mut driver = Driver {
@@ -84,10 +90,11 @@ pub(crate) async fn serve<A: Application>(
         drain: &listener.drain,
         state: &state,
         drained,
+        fresh_until: clock::now().saturating_add(FRESH),
         registered: false,
-        told: false,
+        goaway_sent: false,
         force_at: u64::MAX,
-        watch: Watch::new(),
+        timer: Timer::new(),
     };
     if let Some(protocol) = &limits.proxy_protocol {
         // In memory of its own, as the handshake is.
@@ -97,6 +104,7 @@ pub(crate) async fn serve<A: Application>(
         };
         remote = client;
     }
+    let stream = Socket::new(stream);
     let mut tls = None;
     // By the handshake: what comes is HTTP/2, or a fault.
     let mut is_http2 = false;
@@ -104,18 +112,18 @@ pub(crate) async fn serve<A: Application>(
         None => Stream::Plain(stream),
         Some(acceptor) => {
             // In memory of its own, so that it is given back.
-            let shaking = Box::pin(driver.handshake(&acceptor, stream, local, remote));
-            match shaking.await {
-                Shaken::Done(stream) => {
+            let handshake = Box::pin(driver.handshake(&acceptor, stream, local, remote));
+            match handshake.await {
+                HandshakeOutcome::Done(stream) => {
                     is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
                     tls = Some(handshake::describe(stream.get_ref().1, &acceptor, local));
                     Stream::Tls(stream)
                 }
-                Shaken::PlainHttp(stream) => {
+                HandshakeOutcome::PlainHttp(stream) => {
                     let status = StatusCode::BAD_REQUEST;
                     return refuse(Stream::Plain(stream), status, PLAIN_HTTP).await;
                 }
-                Shaken::Failed => return,
+                HandshakeOutcome::Failed => return,
             }
         }
     };
@@ -129,10 +137,14 @@ pub(crate) async fn serve<A: Application>(
         let (listener, info) = (Rc::clone(&listener), Rc::clone(&info));
         let state = Rc::clone(&state);
         service_fn(move |request: Request<hyper::body::Incoming>| {
-            let (thread, number) = listener.current();
-            let exchange = Exchange::begin(&state, &thread.core.life);
-            let parts = (thread, Rc::clone(&info), Rc::clone(&state));
-            service::handle(parts, number, exchange, request.map(Incoming::Http1))
+            let (service, number) = listener.current();
+            if listener.drain.is_ordered() || service.snapshot.life.shutdown.winds_down() {
+                state.set_closes();
+            }
+            let exchange = Exchange::begin(&state, &service.snapshot.life);
+            let scope = RequestScope::new(service, number, &info, &state);
+            let request = request.map(Incoming::Http1);
+            request::handle(scope, exchange, request, None)
         })
     };
     let mut io = Io {
@@ -150,32 +162,34 @@ pub(crate) async fn serve<A: Application>(
         match first {
             // Again after it was idle.
             First::Http1 => {
+                driver.fresh_until = 0;
+                io.stream.report_failed_writes();
                 spoken.get_or_insert_with(|| life.speaks(Protocol::Http1));
             }
             First::Http2 => {
                 state.set_multiplexed();
                 let _spoken = life.speaks(Protocol::Http2);
-                let (lent, owner) = Lent::new(io);
+                let (loan, lender) = Loan::new(io);
                 let shared = http2::Shared {
                     listener: Rc::clone(&listener),
                     info,
                     state: Rc::clone(&state),
                 };
-                let connection = http2::Connection::new(shared, lent, &limits.http2, limits.write);
+                let connection = http2::Connection::new(shared, loan, &limits.http2, limits.write);
                 let mut connection = Box::new(connection);
                 let end = driver.http2(&mut connection).await;
                 drop(connection);
                 if let Err(error) = end
                     && !error.is_io()
-                    && let Some(stream) = owner.take()
+                    && let Some(stream) = lender.take()
                 {
                     tracing::debug!(%remote, %error, "an HTTP/2 connection ended");
                     // It says what was wrong, and a client that is sending still is to read that.
-                    linger(stream).await;
+                    linger(stream, LINGER).await;
                 }
                 return;
             }
-            First::Closed => return io.stream.say_goodbye(),
+            First::Closed => return io.stream.close_notify(),
             First::TimedOut => return refuse(io.stream, StatusCode::REQUEST_TIMEOUT, "").await,
         }
         let mut connection = Box::new(
@@ -185,11 +199,15 @@ pub(crate) async fn serve<A: Application>(
         );
         let end = std::future::poll_fn(|cx| {
             driver.register(cx);
-            if driver.must_tell() {
-                Pin::new(&mut *connection).graceful_shutdown();
-            }
             if let Poll::Ready(result) = Pin::new(&mut *connection).poll(cx) {
                 return Poll::Ready(End::Done(result));
+            }
+            // A request of which something has come is served before: hyper would drop it.
+            if driver.state.phase() != Phase::Header && driver.take_drain_order() {
+                Pin::new(&mut *connection).graceful_shutdown();
+                if let Poll::Ready(result) = Pin::new(&mut *connection).poll(cx) {
+                    return Poll::Ready(End::Done(result));
+                }
             }
             driver.poll_due(cx, true).map(End::Due)
         })
@@ -202,18 +220,20 @@ pub(crate) async fn serve<A: Application>(
                     let first = [&parts.read_buf[..], &io.prefix[..]].concat();
                     // In memory of its own: few connections ever need it.
                     Box::pin(tunnel.run(&mut io.stream, &first, driver.stopped())).await;
-                    io.stream.say_goodbye();
+                    io.stream.close_notify();
                 } else if let Some(status) = state.refusal() {
                     refuse(io.stream, status, "").await;
                 } else if state.lingers() || result.is_err_and(|error| error.is_parse()) {
-                    linger(io.stream).await;
+                    linger(io.stream, LINGER).await;
+                } else if state.closes() {
+                    linger(io.stream, FAREWELL).await;
                 }
                 return;
             }
             End::Due(Due::Header) => {
                 return refuse(io.stream, StatusCode::REQUEST_TIMEOUT, "").await;
             }
-            End::Due(Due::Idle) => return io.stream.say_goodbye(),
+            End::Due(Due::Idle) => return io.stream.close_notify(),
             End::Due(Due::Cut) => return reset(io.stream.tcp()),
             End::Due(Due::Hibernate) => {
                 state.received(&parts.read_buf);
@@ -248,18 +268,21 @@ enum Due {
 
 /// What every state of a connection needs: timeouts and the order to drain.
 struct Driver<'c, 'd> {
-    life: &'c Life,
+    life: &'c ThreadState,
     limits: &'c Limits,
     drain: &'c Drain,
     state: &'c ConnectionState,
     drained: Pin<&'d mut Notified<'c>>,
+    /// On the coarse clock: until when the first request of the connection is waited for although the server
+    /// leaves. 0: it has come.
+    fresh_until: u64,
     /// Whether the task's waker waits for the order to drain.
     registered: bool,
-    /// Whether the protocol has been told to end.
-    told: bool,
-    /// When an HTTP/2 connection that was told is cut.
+    /// Whether the protocol was ordered to end: on HTTP/2, by GOAWAY.
+    goaway_sent: bool,
+    /// When an HTTP/2 connection is cut after GOAWAY.
     force_at: u64,
-    watch: Watch,
+    timer: Timer,
 }
 
 impl Driver<'_, '_> {
@@ -290,21 +313,28 @@ impl Driver<'_, '_> {
         let mut work = pin!(work);
         std::future::poll_fn(|cx| {
             self.register(cx);
-            if self.drain.is_ordered() {
-                return Poll::Ready(None);
-            }
             if let Poll::Ready(result) = work.as_mut().poll(cx) {
                 return Poll::Ready(Some(result));
             }
-            self.watch.poll(cx, deadline).map(|()| None)
+            let deadline = deadline.min(self.first_request_until());
+            self.timer.poll(cx, deadline).map(|()| None)
         })
         .await
     }
 
+    /// On the coarse clock: when a connection without a request is over because the server leaves.
+    fn first_request_until(&self) -> u64 {
+        if self.drain.is_ordered() {
+            self.fresh_until
+        } else {
+            u64::MAX
+        }
+    }
+
     /// True once, when the connection is to end.
-    fn must_tell(&mut self) -> bool {
-        let now = self.drain.is_ordered() && !self.told;
-        self.told |= now;
+    fn take_drain_order(&mut self) -> bool {
+        let now = self.drain.is_ordered() && !self.goaway_sent;
+        self.goaway_sent |= now;
         now
     }
 
@@ -340,7 +370,7 @@ impl Driver<'_, '_> {
 
     fn poll_due(&mut self, cx: &mut std::task::Context<'_>, hibernates: bool) -> Poll<Due> {
         let (deadline, due) = self.due(hibernates);
-        self.watch.poll(cx, deadline).map(|()| due)
+        self.timer.poll(cx, deadline).map(|()| due)
     }
 
     async fn http2<A: Application>(
@@ -348,15 +378,19 @@ impl Driver<'_, '_> {
         connection: &mut http2::Connection<A>,
     ) -> Result<(), h2::Error> {
         std::future::poll_fn(|cx| {
+            self.state.begin_turn();
             self.register(cx);
-            if self.must_tell() {
+            if self.take_drain_order() {
                 connection.graceful_shutdown();
             }
             if let Poll::Ready(end) = connection.poll(cx) {
                 return Poll::Ready(end);
             }
             let idle = self.state.phase() == Phase::Idle;
-            if self.told && idle && self.force_at == u64::MAX {
+            if !idle {
+                // It was sent before the client knew.
+                self.force_at = u64::MAX;
+            } else if self.goaway_sent && self.force_at == u64::MAX {
                 self.force_at = clock::now() + GOAWAY;
             }
             loop {
@@ -365,7 +399,7 @@ impl Driver<'_, '_> {
                     Poll::Ready(Due::Idle) if self.force_at == u64::MAX => {
                         // A stream whose last bytes the client does not take is over for its
                         // application, so the time to go is bounded.
-                        self.told = true;
+                        self.goaway_sent = true;
                         self.force_at = clock::now().saturating_add(GOAWAY);
                         connection.graceful_shutdown();
                         if let Poll::Ready(end) = connection.poll(cx) {
@@ -373,8 +407,8 @@ impl Driver<'_, '_> {
                         }
                     }
                     Poll::Ready(Due::Idle) => {
-                        // Told already; the forced end comes first from here on.
-                        return self.watch.poll(cx, self.force_at).map(Ok);
+                        // GOAWAY was sent; the forced end comes first from here on.
+                        return self.timer.poll(cx, self.force_at).map(Ok);
                     }
                     Poll::Ready(_) => return Poll::Ready(Ok(())),
                 }
@@ -407,7 +441,7 @@ async fn refuse(mut stream: Stream, status: StatusCode, text: &str) {
     );
     // A socket that does not take these few bytes belongs to a client that would not read them.
     let sent = match &mut stream {
-        Stream::Plain(stream) => stream.try_write(response.as_bytes()).is_ok(),
+        Stream::Plain(socket) => socket.tcp().try_write(response.as_bytes()).is_ok(),
         Stream::Tls(stream) => {
             let send = async {
                 stream.write_all(response.as_bytes()).await?;
@@ -417,15 +451,15 @@ async fn refuse(mut stream: Stream, status: StatusCode, text: &str) {
         }
     };
     if sent {
-        linger(stream).await;
+        linger(stream, LINGER).await;
     }
 }
 
 /// Lets the client read the response before the connection goes: a close with unread bytes in the
-/// receive buffer is a reset.
-async fn linger(mut stream: Stream) {
-    stream.say_goodbye();
-    let stream = stream.tcp();
+/// receive buffer is a reset. It has `limit` to close the connection.
+async fn linger(mut stream: Stream, limit: Duration) {
+    stream.close_notify();
+    let stream = stream.tcp_mut();
     if socket2::SockRef::from(&*stream)
         .shutdown(std::net::Shutdown::Write)
         .is_err()
@@ -441,7 +475,7 @@ async fn linger(mut stream: Stream) {
         {}
     };
     // The end of the time and the end of the stream come to the same: the socket is closed.
-    let _ = tokio::time::timeout(LINGER, drain).await;
+    let _ = tokio::time::timeout(limit, drain).await;
 }
 
 /// Closes without waiting for what the client has not taken.

@@ -6,7 +6,7 @@ use http::header::ACCEPT_ENCODING;
 
 /// Weights in thousandths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Accepted {
+pub(crate) struct AcceptedCodings {
     gzip: u16,
     zstd: u16,
     brotli: u16,
@@ -14,7 +14,7 @@ pub(crate) struct Accepted {
     identity: Option<u16>,
 }
 
-impl Accepted {
+impl AcceptedCodings {
     pub(crate) fn new(headers: &HeaderMap) -> Self {
         let (mut gzip, mut zstd, mut brotli, mut identity) = (None, None, None, None);
         let mut any = None;
@@ -140,12 +140,12 @@ mod tests {
 
     use super::*;
 
-    fn accepted(values: &[&str]) -> Accepted {
+    fn accepted(values: &[&str]) -> AcceptedCodings {
         let mut headers = HeaderMap::new();
         for value in values {
             headers.append(ACCEPT_ENCODING, HeaderValue::from_str(value).unwrap());
         }
-        Accepted::new(&headers)
+        AcceptedCodings::new(&headers)
     }
 
     #[test]
@@ -181,7 +181,10 @@ mod tests {
             let found = accepted(&[value]).best(order, |coding| *coding);
             assert_eq!(found, expected, "{value}");
         }
-        assert_eq!(Accepted::new(&HeaderMap::new()).best(order, |c| *c), None);
+        assert_eq!(
+            AcceptedCodings::new(&HeaderMap::new()).best(order, |c| *c),
+            None
+        );
         assert_eq!(
             accepted(&["deflate", "gzip"]).best(order, |c| *c),
             Some(Gzip)

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
@@ -11,7 +12,7 @@ use http_body::{Body, Frame, SizeHint};
 use super::cache::Recorder;
 use super::coder::Coder;
 use super::stream::{Encoder, Then};
-use crate::response::Source;
+use crate::message::response::Source;
 
 /// Bytes that are compressed in one go. Then other connections have their turn: with the slowest
 /// formats this takes a millisecond or two.
@@ -20,7 +21,7 @@ pub(super) const SLICE: usize = 64 << 10;
 const FRAME: usize = 16 << 10;
 
 /// A body, and what was taken off its start.
-pub(crate) struct Started<B> {
+pub(crate) struct PeekedBody<B> {
     start: VecDeque<Bytes>,
     length: usize,
     rest: Source<B>,
@@ -30,7 +31,7 @@ pub(crate) struct Started<B> {
     stopped_by: Option<Result<Frame<Bytes>, io::Error>>,
 }
 
-impl<B> Started<B>
+impl<B> PeekedBody<B>
 where
     B: Body<Data = Bytes, Error = io::Error> + Unpin,
 {
@@ -137,10 +138,33 @@ where
     }
 }
 
+impl<B> Body for PeekedBody<B>
+where
+    B: Body<Data = Bytes, Error = io::Error> + Unpin,
+{
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        self.get_mut().poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.size_hint()
+    }
+}
+
 /// A body that is compressed while it is sent. Whenever there is no more of it for the moment, all
 /// that was put in comes out, so that what PHP flushes reaches the client.
-pub(crate) struct Encoded<B> {
-    input: Box<Started<B>>,
+pub(crate) struct EncodedBody<B> {
+    input: Box<PeekedBody<B>>,
     coder: Rc<Coder>,
     /// `None`: the body has ended.
     encoder: Option<Encoder>,
@@ -156,15 +180,15 @@ pub(crate) struct Encoded<B> {
     recorder: Option<Recorder>,
 }
 
-impl<B> Encoded<B>
+impl<B> EncodedBody<B>
 where
     B: Body<Data = Bytes, Error = io::Error> + Unpin,
 {
     pub(super) fn new(
-        input: Box<Started<B>>,
+        input: Box<PeekedBody<B>>,
         coder: &Rc<Coder>,
         recorder: Option<Recorder>,
-    ) -> Result<Self, (io::Error, Box<Started<B>>)> {
+    ) -> Result<Self, (io::Error, Box<PeekedBody<B>>)> {
         let encoder = match coder.take() {
             Ok(encoder) => encoder,
             Err(error) => return Err((error, input)),
@@ -278,7 +302,26 @@ where
     }
 }
 
-impl<B> Encoded<B> {
+impl<B> Body for EncodedBody<B>
+where
+    B: Body<Data = Bytes, Error = io::Error> + Unpin,
+{
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        self.get_mut().poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.is_end_stream()
+    }
+}
+
+impl<B> EncodedBody<B> {
     fn release(&mut self) {
         if let Some(encoder) = self.encoder.take() {
             self.coder.put(encoder);
@@ -286,7 +329,7 @@ impl<B> Encoded<B> {
     }
 }
 
-impl<B> Drop for Encoded<B> {
+impl<B> Drop for EncodedBody<B> {
     fn drop(&mut self) {
         self.release();
     }
@@ -329,11 +372,11 @@ mod tests {
         body
     }
 
-    fn encoded(pieces: Vec<Option<Bytes>>, filled: usize) -> Encoded<Pieces> {
-        let mut started = Box::new(Started::new(Source::Application(Pieces(pieces.into()))));
+    fn encoded(pieces: Vec<Option<Bytes>>, filled: usize) -> EncodedBody<Pieces> {
+        let mut started = Box::new(PeekedBody::new(Source::Application(Pieces(pieces.into()))));
         started.fill(&mut Context::from_waker(Waker::noop()), filled);
         let coder = Rc::new(Coder::new(Compression::Gzip(1)));
-        Encoded::new(started, &coder, None).ok().unwrap()
+        EncodedBody::new(started, &coder, None).ok().unwrap()
     }
 
     proptest! {
@@ -386,7 +429,7 @@ mod tests {
         ) {
             let body: Vec<u8> = pieces.iter().flatten().flatten().copied().collect();
             let queue = pieces.into_iter().map(|piece| piece.map(Bytes::from)).collect();
-            let mut started = Started::new(Source::Application(Pieces(queue)));
+            let mut started = PeekedBody::new(Source::Application(Pieces(queue)));
             let cx = &mut Context::from_waker(Waker::noop());
             started.fill(cx, limit);
             let sample = started.sample(limit);
@@ -427,12 +470,12 @@ mod tests {
 
     #[test]
     fn an_error_of_the_body_is_passed_on() {
-        let mut started = Box::new(Started::new(Source::<Pieces>::Content(
-            crate::response::Content::Empty,
+        let mut started = Box::new(PeekedBody::new(Source::<Pieces>::Content(
+            crate::message::response::Content::Empty,
         )));
         started.stopped_by = Some(Err(io::ErrorKind::BrokenPipe.into()));
         let coder = Rc::new(Coder::new(Compression::Gzip(1)));
-        let mut encoded = Encoded::new(started, &coder, None).ok().unwrap();
+        let mut encoded = EncodedBody::new(started, &coder, None).ok().unwrap();
         let cx = &mut Context::from_waker(Waker::noop());
         let Poll::Ready(Some(Err(error))) = encoded.poll_frame(cx) else {
             panic!("an error")

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use bytes::{Bytes, BytesMut};
 use howdah_config::model::Compression;
 
-use crate::files::Identity;
+use crate::message::file_origin::{Identity, Origin};
 
 /// Bytes that a front thread keeps; beyond, it starts anew.
 const CAPACITY: usize = 16 << 20;
@@ -15,13 +15,6 @@ const CAPACITY: usize = 16 << 20;
 const LARGEST: usize = 2 << 20;
 /// What an entry costs beside its bytes.
 const ENTRY: usize = 128;
-
-/// The file that a response is, told by `files` in the response's extensions.
-#[derive(Debug, Clone)]
-pub(crate) struct Origin {
-    pub(crate) path: Box<str>,
-    pub(crate) identity: Identity,
-}
 
 /// The compressed files of one front thread.
 #[derive(Debug, Default)]
@@ -45,7 +38,7 @@ struct Form {
 
 /// What is known of a file.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Known {
+pub(super) enum CachedForm {
     Nothing,
     NotSmaller,
     Contents(Bytes),
@@ -58,7 +51,7 @@ impl Form {
 }
 
 impl CompressedFiles {
-    pub(super) fn get(&self, origin: &Origin, compression: Compression) -> Known {
+    pub(super) fn get(&self, origin: &Origin, compression: Compression) -> CachedForm {
         let inner = self.inner.borrow();
         let form = inner.files.get(&origin.path).and_then(|forms| {
             forms
@@ -66,10 +59,10 @@ impl CompressedFiles {
                 .find(|form| form.compression == compression && form.identity == origin.identity)
         });
         match form {
-            None => Known::Nothing,
+            None => CachedForm::Nothing,
             Some(form) => match &form.contents {
-                None => Known::NotSmaller,
-                Some(contents) => Known::Contents(contents.clone()),
+                None => CachedForm::NotSmaller,
+                Some(contents) => CachedForm::Contents(contents.clone()),
             },
         }
     }
@@ -170,15 +163,18 @@ mod tests {
         cache.put(&file, GZIP, Some(Bytes::from_static(b"gzip")));
         cache.put(&file, Compression::Zstd(3), None);
         let found = cache.get(&file, GZIP);
-        assert_eq!(found, Known::Contents(Bytes::from_static(b"gzip")));
-        assert_eq!(cache.get(&file, Compression::Zstd(3)), Known::NotSmaller);
-        assert_eq!(cache.get(&file, Compression::Gzip(2)), Known::Nothing);
-        assert_eq!(cache.get(&origin("/b", 10, 100), GZIP), Known::Nothing);
+        assert_eq!(found, CachedForm::Contents(Bytes::from_static(b"gzip")));
+        assert_eq!(
+            cache.get(&file, Compression::Zstd(3)),
+            CachedForm::NotSmaller
+        );
+        assert_eq!(cache.get(&file, Compression::Gzip(2)), CachedForm::Nothing);
+        assert_eq!(cache.get(&origin("/b", 10, 100), GZIP), CachedForm::Nothing);
         let changed = origin("/a", 11, 100);
-        assert_eq!(cache.get(&changed, GZIP), Known::Nothing);
+        assert_eq!(cache.get(&changed, GZIP), CachedForm::Nothing);
         cache.put(&changed, GZIP, None);
-        assert_eq!(cache.get(&file, GZIP), Known::Nothing);
-        assert_eq!(cache.get(&changed, GZIP), Known::NotSmaller);
+        assert_eq!(cache.get(&file, GZIP), CachedForm::Nothing);
+        assert_eq!(cache.get(&changed, GZIP), CachedForm::NotSmaller);
         assert_eq!(cache.inner.borrow().bytes, ENTRY + 2);
     }
 
@@ -187,7 +183,7 @@ mod tests {
         let cache = CompressedFiles::default();
         let file = origin("/a", 10, 0);
         cache.put(&file, GZIP, None);
-        assert_eq!(cache.get(&file, GZIP), Known::Nothing);
+        assert_eq!(cache.get(&file, GZIP), CachedForm::Nothing);
     }
 
     #[test]
@@ -197,11 +193,11 @@ mod tests {
         for number in 0..40 {
             let file = origin(&number.to_string(), 10, 100);
             cache.put(&file, GZIP, Some(mebibyte.clone()));
-            assert_ne!(cache.get(&file, GZIP), Known::Nothing);
+            assert_ne!(cache.get(&file, GZIP), CachedForm::Nothing);
             assert!(cache.inner.borrow().bytes <= CAPACITY);
         }
         let large = origin("/large", 10, 100);
         cache.put(&large, GZIP, Some(vec![0; LARGEST].into()));
-        assert_eq!(cache.get(&large, GZIP), Known::Nothing);
+        assert_eq!(cache.get(&large, GZIP), CachedForm::Nothing);
     }
 }

@@ -4,8 +4,8 @@ use howdah_config::model::ResponseMatcher;
 use http::header::{CONTENT_TYPE, HeaderName};
 use http::response::Parts;
 
-use crate::route::pattern::Pattern;
-use crate::route::{RouteError, RouteErrorKind};
+use crate::message::pattern::Pattern;
+use crate::message::route_error::{RouteError, RouteErrorKind, header_name};
 
 /// A compiled [`ResponseMatcher`].
 #[derive(Debug)]
@@ -24,8 +24,7 @@ struct Field {
 impl Matcher {
     pub(crate) fn compile(matcher: &ResponseMatcher) -> Result<Self, RouteError> {
         let headers = matcher.headers.iter().map(|(name, values)| {
-            let header = HeaderName::from_bytes(name.as_bytes())
-                .map_err(|_| RouteErrorKind::HeaderName { text: name.clone() })?;
+            let header = header_name(name)?;
             // Media types have no case.
             let lower = header == CONTENT_TYPE;
             let pattern = |text: &String| {

@@ -29,17 +29,18 @@ use http::response::Parts;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use http_body::Body;
 
-pub(crate) use self::accept::Accepted;
+pub(crate) use self::accept::AcceptedCodings;
 use self::body::SLICE;
-pub(crate) use self::body::{Encoded, Started};
-pub(crate) use self::cache::{CompressedFiles, Origin};
-use self::cache::{Known, Recorder};
+use self::body::{EncodedBody, PeekedBody};
+pub(crate) use self::cache::CompressedFiles;
+use self::cache::{CachedForm, Recorder};
 use self::coder::Coder;
 pub(crate) use self::header::{set_encoding, vary};
 pub(crate) use self::matcher::Matcher as ResponseMatcher;
 use self::matcher::Matcher;
-use crate::response::{Content, Source};
-use crate::route::RouteError;
+use crate::message::file_origin::Origin;
+use crate::message::response::{Content, Source};
+use crate::message::route_error::RouteError;
 
 /// How much of a body is looked at before its header is sent, if it does not come whole.
 const SAMPLE: usize = 8 << 10;
@@ -82,11 +83,11 @@ impl Encodings {
     }
 
     /// With what the request says about it; `None` without any `encode`.
-    pub(crate) fn wanted(self, method: &Method, headers: &HeaderMap) -> Option<Wanted> {
+    pub(crate) fn wanted(self, method: &Method, headers: &HeaderMap) -> Option<Negotiation> {
         // A request may say, too, that nothing is to be changed (RFC 9111 §5.2.1.6).
-        (!self.is_empty() && !header::is_untransformed(headers)).then(|| Wanted {
+        (!self.is_empty() && !header::is_untransformed(headers)).then(|| Negotiation {
             encodings: self,
-            accepted: Accepted::new(headers),
+            accepted: AcceptedCodings::new(headers),
             head: *method == Method::HEAD,
             if_none_match: headers.get(IF_NONE_MATCH).cloned(),
         })
@@ -94,14 +95,14 @@ impl Encodings {
 }
 
 /// What the client and the routes want.
-pub(crate) struct Wanted {
+pub(crate) struct Negotiation {
     encodings: Encodings,
-    accepted: Accepted,
+    accepted: AcceptedCodings,
     head: bool,
     if_none_match: Option<HeaderValue>,
 }
 
-impl Wanted {
+impl Negotiation {
     /// Compresses the response, or leaves it as it is. Never waits for more of the body.
     pub(crate) fn apply<B>(
         self,
@@ -110,7 +111,7 @@ impl Wanted {
         files: &Rc<CompressedFiles>,
     ) -> Source<B>
     where
-        B: Body<Data = Bytes, Error = io::Error> + Unpin,
+        B: Body<Data = Bytes, Error = io::Error> + Unpin + 'static,
     {
         let origin = head.extensions.remove::<Origin>();
         header::revalidated(head, self.if_none_match.as_ref());
@@ -177,23 +178,23 @@ struct Job<'f> {
 impl Job<'_> {
     fn run<B>(self, head: &mut Parts, source: Source<B>) -> Source<B>
     where
-        B: Body<Data = Bytes, Error = io::Error> + Unpin,
+        B: Body<Data = Bytes, Error = io::Error> + Unpin + 'static,
     {
         if let Some((origin, files)) = &self.origin {
             match files.get(origin, self.coder.compression) {
-                Known::Contents(contents) => return self.whole(head, contents),
-                Known::NotSmaller if !self.is_forced => return source,
-                Known::NotSmaller | Known::Nothing => {}
+                CachedForm::Contents(contents) => return self.whole(head, contents),
+                CachedForm::NotSmaller if !self.is_forced => return source,
+                CachedForm::NotSmaller | CachedForm::Nothing => {}
             }
         }
-        let mut started = Box::new(Started::new(source));
+        let mut started = Box::new(PeekedBody::new(source));
         // The connection asks for the body as soon as it has the header: nobody needs to be woken.
         started.fill(&mut Context::from_waker(Waker::noop()), SLICE);
         match self.compress(head, started) {
             Ok(source) => source,
             Err((error, started)) => {
                 tracing::error!(%error, "a response cannot be compressed and is sent as it is");
-                Source::Started(started)
+                Source::Encoded(started)
             }
         }
     }
@@ -202,15 +203,15 @@ impl Job<'_> {
     fn compress<B>(
         self,
         head: &mut Parts,
-        mut started: Box<Started<B>>,
-    ) -> Result<Source<B>, (io::Error, Box<Started<B>>)>
+        mut started: Box<PeekedBody<B>>,
+    ) -> Result<Source<B>, (io::Error, Box<PeekedBody<B>>)>
     where
-        B: Body<Data = Bytes, Error = io::Error> + Unpin,
+        B: Body<Data = Bytes, Error = io::Error> + Unpin + 'static,
     {
         let whole = started.whole(SLICE);
         let is_short = |body: &Bytes| (body.len() as u64) < self.minimum_length;
         if whole.as_ref().is_some_and(is_short) {
-            return Ok(Source::Started(started));
+            return Ok(Source::Encoded(started));
         }
         let sample = started.sample(SAMPLE);
         if !self.is_forced && !sample.is_empty() {
@@ -218,7 +219,7 @@ impl Job<'_> {
                 Ok(true) => {}
                 Ok(false) => {
                     self.keep(None);
-                    return Ok(Source::Started(started));
+                    return Ok(Source::Encoded(started));
                 }
                 Err(error) => return Err((error, started)),
             }
@@ -240,7 +241,7 @@ impl Job<'_> {
             .as_ref()
             .filter(|(origin, _)| origin.identity.is_settled())
             .map(|(origin, files)| Recorder::new(files, origin.clone(), self.coder.compression));
-        let encoded = Encoded::new(started, &self.coder, recorder)?;
+        let encoded = EncodedBody::new(started, &self.coder, recorder)?;
         set_encoding(&mut head.headers, self.coder.coding());
         Ok(Source::Encoded(Box::new(encoded)))
     }

@@ -5,10 +5,11 @@ use std::borrow::Cow;
 use howdah_cgi::split_path;
 use howdah_config::model::{Part, Template};
 
-use super::context::Context;
-use super::template::{Text, Use};
-use crate::lookup::{Kind, Root};
-use crate::path::clean;
+use crate::answer::files::stat::{Kind, Root};
+use crate::message::path::clean;
+use crate::route::context::Context;
+use crate::route::purpose::Purpose;
+use crate::route::text::Text;
 
 /// A compiled candidate, for example `/index.php?{query}`.
 #[derive(Debug)]
@@ -113,7 +114,7 @@ impl Candidate {
             let path = context.path_without_slash();
             return Cow::Borrowed(if path.is_empty() { "/" } else { path });
         }
-        match self.path.evaluate(context, Use::File) {
+        match self.path.evaluate(context, Purpose::File) {
             Cow::Borrowed(path) => Cow::Borrowed(path),
             Cow::Owned(mut path) => {
                 // A value of a query can have it, decoded; no path that goes on has, and no file's name.

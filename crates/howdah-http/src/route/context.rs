@@ -6,39 +6,28 @@ use std::rc::Rc;
 
 use howdah_cgi::Host;
 use howdah_observe::trace::{Sampler, TraceContext};
-use http::header::HOST;
+use http::header::{COOKIE, HOST};
 use http::request::Parts;
-use http::{HeaderName, HeaderValue, response};
+use http::{HeaderValue, response};
 
-use super::copy::Copy;
-use super::error::{ErrorRoutes, Problem};
-use super::header::Changes;
-use super::intercept::Intercept;
-use super::notes::Notes;
-use super::proxies::Proxies;
-use crate::application::Connection;
-use crate::auth::Verdict;
+use crate::answer::files::stat::{Root, Roots, StatCache};
 use crate::encode::Encodings;
-use crate::lookup::{Lookup, Root, Roots};
-
-/// The header of a trace.
-pub(crate) const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
-/// What systems on its way add to it.
-pub(crate) const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
+use crate::listen::trusted_proxies::TrustedProxies;
+use crate::message::connection::Connection;
+use crate::message::header_change::Changes;
+use crate::observe::trace::{TRACEPARENT, Trace};
+use crate::route::copied_headers::CopiedHeaders;
+use crate::route::error::{ErrorRoutes, Problem};
+use crate::route::intercept::Intercept;
+use crate::route::variables::Variables;
+use crate::route::verdict::Verdict;
+use crate::shutdown::Shutdown;
 
 /// What the routes say about the request's line in the access log.
 #[derive(Debug, Default)]
 pub(crate) struct LogChoice {
     pub(crate) skip: bool,
     pub(crate) append: Vec<(String, String)>,
-}
-
-/// The trace of a request.
-#[derive(Debug, Clone)]
-pub(crate) struct Trace {
-    pub(crate) context: TraceContext,
-    /// Of its span; empty for the method.
-    pub(crate) name: String,
 }
 
 /// The request as the routes have left it so far.
@@ -63,7 +52,7 @@ pub(crate) struct Context<'r> {
     /// Of the response's header.
     pub(crate) headers: Changes,
     pub(crate) encodings: Encodings,
-    pub(crate) notes: Notes,
+    pub(crate) notes: Variables,
     /// What is done with responses of the application, the outermost first.
     pub(crate) intercepts: Vec<Rc<Intercept>>,
     /// `handle_errors` of the chains that the request is in, the outermost first.
@@ -74,9 +63,10 @@ pub(crate) struct Context<'r> {
     /// What traces are sampled by, if a site has them.
     pub(crate) sampler: Option<&'r Sampler>,
     pub(crate) trace: Option<Trace>,
-    pub(crate) lookup: &'r Lookup,
+    pub(crate) lookup: &'r StatCache,
     pub(crate) roots: &'r Roots,
-    pub(crate) proxies: &'r Proxies,
+    pub(crate) proxies: &'r TrustedProxies,
+    pub(crate) shutdown: &'r Shutdown,
     /// Passwords of this request that were checked.
     pub(crate) verdicts: &'r [Verdict],
     /// In `handle_errors`.
@@ -84,7 +74,57 @@ pub(crate) struct Context<'r> {
     /// In `handle_response`.
     pub(crate) response: Option<&'r response::Parts>,
     /// What stays of its header.
-    pub(crate) copies: Vec<Rc<Copy>>,
+    pub(crate) copies: Vec<Rc<CopiedHeaders>>,
+}
+
+/// What of a front thread routes may look at.
+#[derive(Clone, Copy)]
+pub(crate) struct Environment<'r> {
+    pub(crate) lookup: &'r StatCache,
+    pub(crate) roots: &'r Roots,
+    pub(crate) proxies: &'r TrustedProxies,
+    pub(crate) shutdown: &'r Shutdown,
+}
+
+impl<'r> Context<'r> {
+    /// A request that no route has seen; its path is that of the URI and not decoded yet.
+    pub(crate) fn new(
+        original: &'r Parts,
+        connection: &'r Connection,
+        id: u64,
+        environment: Environment<'r>,
+        root: Rc<Root>,
+    ) -> Self {
+        Self {
+            original,
+            changed: None,
+            connection,
+            id,
+            original_host: None,
+            path: Cow::Borrowed(original.uri.path()),
+            escaped: None,
+            query: None,
+            path_info: String::new(),
+            root,
+            headers: Changes::default(),
+            encodings: Encodings::default(),
+            notes: Variables::default(),
+            intercepts: Vec::new(),
+            errors: Vec::new(),
+            max_body_size: None,
+            log: LogChoice::default(),
+            sampler: None,
+            trace: None,
+            lookup: environment.lookup,
+            roots: environment.roots,
+            proxies: environment.proxies,
+            shutdown: environment.shutdown,
+            verdicts: &[],
+            problem: None,
+            response: None,
+            copies: Vec::new(),
+        }
+    }
 }
 
 impl Context<'_> {
@@ -105,6 +145,18 @@ impl Context<'_> {
             None => self.original_host,
             Some(changed) => Host::parse(changed.headers.get(HOST)?.to_str().ok()?),
         }
+    }
+
+    /// The value of a cookie as it was sent.
+    pub(crate) fn cookie(&self, name: &str) -> Option<&str> {
+        let fields = self.parts().headers.get_all(COOKIE).iter();
+        let mut pairs = fields
+            .filter_map(|value| value.to_str().ok())
+            .flat_map(|value| value.split(';'))
+            .filter_map(|pair| pair.trim().split_once('='));
+        pairs
+            .find(|(known, _)| *known == name)
+            .map(|(_, value)| value)
     }
 
     /// The client, as trusted proxies tell it.
@@ -153,7 +205,7 @@ impl Context<'_> {
     /// Another path, decoded and normalised.
     pub(crate) fn set_path(&mut self, path: String) {
         if path != self.path {
-            self.escaped = Some(crate::path::encode(&path).into_owned());
+            self.escaped = Some(crate::message::path::encode(&path).into_owned());
             self.path = Cow::Owned(path);
         }
     }
@@ -164,12 +216,12 @@ impl Context<'_> {
         if escaped == self.escaped_path() {
             return;
         }
-        let is_same = crate::path::is_escaped(escaped)
-            && crate::path::normalise(escaped).is_ok_and(|meant| meant == path);
+        let is_same = crate::message::path::is_escaped(escaped)
+            && crate::message::path::normalise(escaped).is_ok_and(|meant| meant == path);
         self.escaped = Some(if is_same {
             escaped.to_owned()
         } else {
-            crate::path::encode(&path).into_owned()
+            crate::message::path::encode(&path).into_owned()
         });
         self.path = Cow::Owned(path);
     }
@@ -186,7 +238,7 @@ impl Context<'_> {
     /// still that of the path.
     pub(crate) fn slashless_path(&self) -> Option<Cow<'_, str>> {
         let own = if self.is_rewritten() {
-            let own = crate::path::normalise(self.original.uri.path()).ok()?;
+            let own = crate::message::path::normalise(self.original.uri.path()).ok()?;
             Some(own).filter(|own| last_segment(own) == last_segment(&self.path))?
         } else {
             Cow::Borrowed(&*self.path)

@@ -2,12 +2,11 @@
 
 use std::borrow::Cow;
 
-use howdah_config::model;
 use http::StatusCode;
 
 use super::context::Context;
-use super::worker::WorkerFiles;
-use super::{Outcome, Route, RouteError, compile, run};
+use super::handler::Handler;
+use super::outcome::Outcome;
 
 /// An error that `handle_errors` may form.
 #[derive(Debug)]
@@ -16,22 +15,19 @@ pub(crate) struct Problem {
     pub(crate) message: Cow<'static, str>,
 }
 
-/// A compiled [`model::ErrorRoutes`].
+/// A compiled [`ErrorRoutes`](howdah_config::model::ErrorRoutes).
 #[derive(Debug)]
 pub(crate) struct ErrorRoutes {
     statuses: Box<[(u16, u16)]>,
-    routes: Box<[Route]>,
+    routes: Box<dyn Handler>,
 }
 
 impl ErrorRoutes {
-    pub(super) fn compile(
-        errors: &model::ErrorRoutes,
-        workers: &WorkerFiles,
-    ) -> Result<Self, RouteError> {
-        Ok(Self {
-            statuses: errors.statuses.clone().into(),
-            routes: compile(&errors.routes, workers)?,
-        })
+    pub(super) fn new(statuses: &[(u16, u16)], routes: Box<dyn Handler>) -> Self {
+        Self {
+            statuses: statuses.into(),
+            routes,
+        }
     }
 
     /// The first that are for this status.
@@ -46,6 +42,6 @@ impl ErrorRoutes {
     }
 
     pub(crate) fn run(&self, context: &mut Context<'_>) -> Outcome {
-        run(&self.routes, context)
+        self.routes.run(context)
     }
 }

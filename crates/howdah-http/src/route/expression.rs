@@ -5,11 +5,12 @@ use std::borrow::Cow;
 use howdah_config::model::{self, Comparison, TextTest};
 use regex::Regex;
 
-use super::RouteError;
-use super::context::Context;
-use super::matcher::Matcher;
-use super::notes;
-use super::template::{Text, Use};
+use crate::message::route_error::RouteError;
+use crate::route::context::Context;
+use crate::route::matcher::Matcher;
+use crate::route::purpose::Purpose;
+use crate::route::text::Text;
+use crate::route::variables;
 
 /// A compiled [`model::Expression`].
 #[derive(Debug)]
@@ -57,7 +58,7 @@ impl Expression {
                 Self::Test(Operand::new(subject), *test, Operand::new(argument))
             }
             model::Expression::Matches(text, pattern) => {
-                Self::Matches(Operand::new(text), notes::compile(pattern)?)
+                Self::Matches(Operand::new(text), variables::compile(pattern)?)
             }
             model::Expression::Truth(operand) => Self::Truth(Operand::new(operand)),
         })
@@ -99,7 +100,7 @@ impl Operand {
     fn text(&self, context: &Context<'_>) -> Cow<'_, str> {
         match self {
             // Decoded, as the other matchers have it: an escape in the path gets past no comparison.
-            Self::Text(text) => text.evaluate(context, Use::File),
+            Self::Text(text) => text.evaluate(context, Purpose::File),
             Self::Number(number) => number.to_string().into(),
             Self::Bool(true) => "true".into(),
             Self::Bool(false) => "false".into(),
@@ -109,7 +110,7 @@ impl Operand {
     fn number(&self, context: &Context<'_>) -> Option<f64> {
         match self {
             Self::Number(number) => Some(*number),
-            Self::Text(text) => text.evaluate(context, Use::File).trim().parse().ok(),
+            Self::Text(text) => text.evaluate(context, Purpose::File).trim().parse().ok(),
             Self::Bool(_) => None,
         }
     }

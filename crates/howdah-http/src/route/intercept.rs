@@ -1,24 +1,24 @@
-//! `intercept` and `handle_response`: certain responses are replaced.
+//! What is done with certain responses: `intercept` and `handle_response`.
 
-use howdah_config::model;
 use http::{StatusCode, response};
 
 use super::context::Context;
-use super::worker::WorkerFiles;
-use super::{Outcome, Route, RouteError, compile, run, status};
+use super::handler::Handler;
+use super::outcome::Outcome;
 use crate::encode::ResponseMatcher;
 
-/// A compiled [`model::Intercept`].
+/// The rules of one `intercept`, or of the `handle_response` blocks of one upstream.
 #[derive(Debug)]
 pub(crate) struct Intercept {
-    rules: Box<[Rule]>,
-    keeps_header: bool,
+    pub(super) rules: Box<[Rule]>,
+    /// Whether the header of a response that is replaced stays as a whole.
+    pub(crate) keeps_header: bool,
 }
 
 #[derive(Debug)]
-struct Rule {
-    matcher: Option<ResponseMatcher>,
-    action: Action,
+pub(super) struct Rule {
+    pub(super) matcher: Option<ResponseMatcher>,
+    pub(super) action: Action,
 }
 
 #[derive(Debug)]
@@ -29,60 +29,26 @@ pub(crate) enum Action {
 
 /// The routes of a `handle_response`.
 #[derive(Debug)]
-pub(crate) struct Handle(Box<[Route]>);
+pub(crate) struct Handle(pub(super) Box<dyn Handler>);
 
 impl Handle {
     pub(crate) fn run(&self, context: &mut Context<'_>) -> Outcome {
-        run(&self.0, context)
+        self.0.run(context)
     }
 }
 
 impl Intercept {
-    pub(super) fn compile(
-        intercept: &model::Intercept,
-        workers: &WorkerFiles,
-    ) -> Result<Self, RouteError> {
-        let rule = |rule: &model::InterceptRule| {
-            Ok(Rule {
-                matcher: rule
-                    .matcher
-                    .as_ref()
-                    .map(ResponseMatcher::compile)
-                    .transpose()?,
-                action: match &rule.action {
-                    model::InterceptAction::Status(code) => Action::Status(status(*code)?),
-                    model::InterceptAction::Handle(routes) => {
-                        Action::Handle(Handle(compile(routes, workers)?))
-                    }
-                },
-            })
-        };
-        Ok(Self {
-            rules: intercept
-                .rules
-                .iter()
-                .map(rule)
-                .collect::<Result<_, RouteError>>()?,
-            keeps_header: intercept.keeps_header,
-        })
-    }
-
     pub(crate) fn is_empty(&self) -> bool {
         self.rules.is_empty()
     }
 
-    /// Whether the header of a response that is replaced stays as a whole.
-    pub(crate) fn keeps_header(&self) -> bool {
-        self.keeps_header
-    }
-
     /// What is done with this response, if anything.
     pub(crate) fn action(&self, head: &response::Parts) -> Option<&Action> {
-        let fits = |rule: &&Rule| {
+        let matches = |rule: &&Rule| {
             rule.matcher
                 .as_ref()
                 .is_none_or(|matcher| matcher.matches(head))
         };
-        self.rules.iter().find(fits).map(|rule| &rule.action)
+        self.rules.iter().find(matches).map(|rule| &rule.action)
     }
 }

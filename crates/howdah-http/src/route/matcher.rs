@@ -7,17 +7,18 @@ use howdah_config::model::{self, Network, Protocol, TryPolicy};
 use http::header::{CONTENT_TYPE, HeaderName};
 use http::{HeaderMap, Method, Version};
 
-use super::candidate::Candidate;
-use super::context::Context;
-use super::expression::Expression;
-use super::notes::{FoundFile, Regexp};
-use super::pattern::Pattern;
-use super::policy::choose;
-use super::root::RootText;
-use super::template::{Text, Use};
-use super::{RouteError, RouteErrorKind};
-use crate::lookup::Root;
-use crate::path;
+use crate::answer::files::stat::Root;
+use crate::message::path;
+use crate::message::pattern::Pattern;
+use crate::message::route_error::{RouteError, RouteErrorKind, header_name};
+use crate::route::candidate::Candidate;
+use crate::route::context::Context;
+use crate::route::expression::Expression;
+use crate::route::policy::choose;
+use crate::route::purpose::Purpose;
+use crate::route::root::RootText;
+use crate::route::text::Text;
+use crate::route::variables::{FoundFile, Regexp};
 
 /// A compiled [`model::Matcher`].
 #[derive(Debug)]
@@ -106,9 +107,7 @@ impl Matcher {
                 Self::HostHeader(value.as_deref().map(Pattern::ends))
             }
             model::Matcher::Header(name, value) => {
-                let name = HeaderName::from_bytes(name.as_bytes())
-                    .map_err(|_| RouteErrorKind::HeaderName { text: name.clone() })?;
-                Self::Header(name, value.as_deref().map(Pattern::ends))
+                Self::Header(header_name(name)?, value.as_deref().map(Pattern::ends))
             }
             model::Matcher::Host(hosts) => {
                 Self::Host(hosts.iter().map(|text| HostPattern::new(text)).collect())
@@ -126,9 +125,7 @@ impl Matcher {
             },
             model::Matcher::PathRegexp(regexp) => Self::PathRegexp(Regexp::compile(regexp)?),
             model::Matcher::HeaderRegexp(name, regexp) => {
-                let header = HeaderName::from_bytes(name.as_bytes())
-                    .map_err(|_| RouteErrorKind::HeaderName { text: name.clone() })?;
-                Self::HeaderRegexp(header, Regexp::compile(regexp)?)
+                Self::HeaderRegexp(header_name(name)?, Regexp::compile(regexp)?)
             }
             model::Matcher::Query(query) => Self::Query(
                 query
@@ -194,13 +191,13 @@ impl Matcher {
             Self::RemoteIp(ranges) => contains(ranges, context.connection.remote.ip()),
             Self::ClientIp(ranges) => contains(ranges, context.client_ip()),
             Self::Vars(subject, values) => {
-                let subject = subject.evaluate(context, Use::File);
+                let subject = subject.evaluate(context, Purpose::File);
                 values
                     .iter()
-                    .any(|value| value.evaluate(context, Use::File) == subject)
+                    .any(|value| value.evaluate(context, Purpose::File) == subject)
             }
             Self::VarsRegexp(subject, regexp) => {
-                let subject = subject.evaluate(context, Use::File);
+                let subject = subject.evaluate(context, Purpose::File);
                 regexp.matches(&subject, false, &context.notes)
             }
             Self::Expression(expression) => expression.is_true(context),
@@ -249,7 +246,7 @@ fn matches_query(query: &[(String, Box<[Text]>)], context: &Context<'_>) -> bool
         let mut sent = sent.map(|(_, value)| value);
         sent.any(|value| {
             values.iter().any(|wanted| {
-                let wanted = wanted.evaluate(context, Use::File);
+                let wanted = wanted.evaluate(context, Purpose::File);
                 wanted == "*" || *wanted == **value
             })
         })

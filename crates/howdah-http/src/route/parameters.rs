@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
 use regex::Regex;
 
-use super::replacement::{Replacement, TooLong};
-use crate::path;
+use crate::message::path;
+use crate::message::replacement::{Replacement, TooLong};
 
 /// Escaped in a name or value.
 const PARAMETER: &AsciiSet = &NON_ALPHANUMERIC

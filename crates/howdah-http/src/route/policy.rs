@@ -4,9 +4,9 @@ use std::fs::{self, Metadata};
 
 use howdah_config::model::TryPolicy;
 
-use super::candidate::{Candidate, Found, find};
-use super::context::Context;
-use crate::lookup::Root;
+use crate::answer::files::stat::Root;
+use crate::route::candidate::{Candidate, Found, find};
+use crate::route::context::Context;
 
 /// The one of `candidates` below `root` that is meant. Sizes and times are asked anew for each request.
 pub(crate) fn choose<'c>(

@@ -4,9 +4,9 @@ use std::rc::Rc;
 
 use howdah_config::model::Template;
 
-use super::context::Context;
-use super::template::Text;
-use crate::lookup::Root;
+use crate::answer::files::stat::Root;
+use crate::route::context::Context;
+use crate::route::text::Text;
 
 /// A compiled `root`.
 #[derive(Debug)]
@@ -21,6 +21,14 @@ impl RootText {
         match text.constant() {
             Some(path) => Self::Constant(Rc::new(Root::new(path))),
             None => Self::Text(text),
+        }
+    }
+
+    /// The root of a directive: its own, or that of the request.
+    pub(crate) fn choose(own: Option<&Self>, context: &Context<'_>) -> Option<Rc<Root>> {
+        match own {
+            None => Some(Rc::clone(&context.root)),
+            Some(own) => own.evaluate(context),
         }
     }
 

@@ -1,11 +1,12 @@
 //! Static files.
 
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::support::{Harness, Reply, config, file_site, root, route};
-use howdah_config::model::{FileServer, Handler};
+use howdah_config::model::{ContentCoding, FileServer, Handler};
 
 fn tree() -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
@@ -198,6 +199,88 @@ fn conditions_and_ranges() {
     assert_eq!(none.header("content-range"), Some("bytes */10"));
     fs::write(directory.path().join("a.txt"), "0123456780").unwrap();
     assert_ne!(harness.get("/a.txt").header("etag"), Some(etag.as_str()));
+}
+
+#[test]
+fn a_time_that_says_nothing_is_not_told() {
+    let directory = tree();
+    let file = directory.path().join("style.css");
+    let with_files = FileServer {
+        precompressed: vec![ContentCoding::Gzip],
+        ..FileServer::default()
+    };
+    let harness = Harness::start(&config(vec![
+        root(directory.path()),
+        route(Handler::FileServer(with_files)),
+    ]));
+    // As Bazel, Nix, zip, Cloud Native Buildpacks, Gradle, Yarn and npm have it.
+    for seconds in [
+        0,
+        1,
+        315_532_800,
+        315_532_801,
+        318_211_200,
+        456_789_000,
+        499_162_500,
+    ] {
+        let age = |path: &Path| {
+            let time = UNIX_EPOCH + Duration::from_secs(seconds);
+            let file = File::options().write(true).open(path).unwrap();
+            file.set_modified(time).unwrap();
+        };
+        let put = |text: &str| {
+            let new = directory.path().join("new");
+            fs::write(&new, text).unwrap();
+            age(&new);
+            fs::rename(&new, &file).unwrap();
+        };
+        put("color: red;");
+        let first = harness.get("/style.css");
+        assert_eq!((first.status, first.text()), (200, "color: red;"));
+        assert_eq!(first.header("etag"), None, "{seconds}");
+        assert_eq!(first.header("last-modified"), None, "{seconds}");
+        put("color: tan;");
+        let date = httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_secs(seconds));
+        let nanoseconds = format!("\"{seconds:x}00000000-b\"");
+        for headers in [
+            format!("If-Modified-Since: {date}\r\n"),
+            "If-Modified-Since: Mon, 01 Jan 2024 00:00:00 GMT\r\n".to_owned(),
+            format!("If-None-Match: {nanoseconds}\r\n"),
+            // What is left of another version must not be joined with this one.
+            format!("Range: bytes=4-5\r\nIf-Range: {date}\r\n"),
+            format!("Range: bytes=4-5\r\nIf-Range: {nanoseconds}\r\n"),
+            format!("If-Unmodified-Since: {date}\r\n"),
+        ] {
+            let reply = harness.get_with("/style.css", &headers);
+            assert_eq!(
+                (reply.status, reply.text()),
+                (200, "color: tan;"),
+                "{headers}"
+            );
+        }
+        let part = harness.get_with("/style.css", "Range: bytes=7-9\r\n");
+        assert_eq!((part.status, part.text()), (206, "tan"));
+        // A file beside it has a time of its own.
+        let beside = directory.path().join("style.css.gz");
+        fs::write(&beside, "packed").unwrap();
+        let gzip = "Accept-Encoding: gzip\r\n";
+        let packed = harness.get_with("/style.css", gzip);
+        assert_eq!(packed.text(), "packed");
+        assert!(packed.header("etag").is_some());
+        age(&beside);
+        let packed = harness.get_with("/style.css", gzip);
+        assert_eq!((packed.text(), packed.header("etag")), ("packed", None));
+        fs::remove_file(beside).unwrap();
+    }
+    // A time that is yet to come tells versions apart, and is nothing that a date may say.
+    let tomorrow = SystemTime::now() + Duration::from_secs(86_400);
+    let opened = File::options().write(true).open(&file).unwrap();
+    opened.set_modified(tomorrow).unwrap();
+    let reply = harness.get("/style.css");
+    let etag = reply.header("etag").unwrap();
+    assert_eq!(reply.header("last-modified"), None);
+    let same = format!("If-None-Match: {etag}\r\n");
+    assert_eq!(harness.get_with("/style.css", &same).status, 304);
 }
 
 #[test]

@@ -3,10 +3,12 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod abandoned;
 mod access_log;
 mod bodies;
 mod caddyfile;
 mod fastcgi;
+mod fastcgi_faults;
 mod files;
 mod forward_auth;
 mod http2;
@@ -14,9 +16,12 @@ mod http3;
 mod maps;
 mod protocol;
 mod proxy;
+mod proxy_faults;
+mod proxy_kept;
 mod proxy_protocol;
 mod proxy_tls;
 mod routes;
+mod symlinks;
 mod timeouts;
 mod upgrades;
 mod workers;

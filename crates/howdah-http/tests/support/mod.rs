@@ -7,6 +7,8 @@
 )]
 
 pub mod front;
+pub mod outcome;
+pub mod upstream;
 
 use std::cell::Cell;
 use std::fmt::Write as _;

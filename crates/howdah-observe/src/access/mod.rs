@@ -50,6 +50,14 @@ pub struct OpenError {
     pub source: io::Error,
 }
 
+/// Whether a log could be written to `output`. Opens and makes nothing.
+///
+/// # Errors
+/// As opening it would.
+pub fn check(output: &LogOutput) -> Result<(), OpenError> {
+    Output::check(output)
+}
+
 /// An access log of a site. Front threads share it.
 #[derive(Debug)]
 pub struct Log {

@@ -2,12 +2,14 @@
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
 
 use howdah_config::model::{LogFile, LogOutput};
+use rustix::fs::{Access, access};
 
 use super::OpenError;
 use super::roll::{Rolls, Tell};
+use crate::trusted;
 
 /// An open output.
 pub(crate) enum Output {
@@ -55,6 +57,17 @@ impl Output {
                     rolls: Rolls::new(tell),
                 }))
             }
+        })
+    }
+
+    /// Whether an output could be opened. A file that is not there yet is not made.
+    pub(super) fn check(output: &LogOutput) -> Result<(), OpenError> {
+        let LogOutput::File(LogFile { path, .. }) = output else {
+            return Ok(());
+        };
+        can_append(path).map_err(|source| OpenError {
+            path: path.clone(),
+            source,
         })
     }
 
@@ -126,12 +139,27 @@ impl Rolled {
     }
 }
 
+fn can_append(path: &Path) -> io::Result<()> {
+    trusted::folder(path)?;
+    match path.metadata() {
+        Ok(found) if found.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
+        Ok(_) => return Ok(access(path, Access::WRITE_OK)?),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Err(_) => {}
+    }
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    if !folder.metadata()?.is_dir() {
+        return Err(io::ErrorKind::NotADirectory.into());
+    }
+    Ok(access(folder, Access::WRITE_OK | Access::EXEC_OK)?)
+}
+
 fn open(options: &LogFile) -> io::Result<(File, u64)> {
-    let file = File::options()
-        .append(true)
-        .create(true)
-        .mode(options.mode)
-        .open(&options.path)?;
+    trusted::place(&options.path)?;
+    let file = howdah_monitor::fs::append(&options.path, options.mode)?;
     let size = file.metadata()?.len();
     Ok((file, size))
 }

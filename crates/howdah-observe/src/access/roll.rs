@@ -1,9 +1,8 @@
 //! Files that were put aside: `access-2006-01-02T15-04-05.000.log`, compressed and removed in time.
 
 use std::ffi::OsStr;
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
@@ -11,6 +10,7 @@ use std::time::{Duration, SystemTime};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use howdah_config::model::Roll;
+use howdah_monitor::fs;
 
 use super::time::civil;
 
@@ -41,7 +41,7 @@ impl Rolls {
         loop {
             let target = name(path, at);
             if !target.exists() && !with_gz(&target).exists() {
-                match std::fs::rename(path, target) {
+                match fs::rename(path, &target) {
                     Ok(()) => break,
                     Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
                     Err(error) => return Err(error),
@@ -97,16 +97,16 @@ fn parts(path: &Path) -> (&OsStr, String) {
 
 fn name(path: &Path, at: SystemTime) -> PathBuf {
     let (stem, extension) = parts(path);
-    let c = civil(at);
+    let at = civil(at);
     let stamp = format!(
         "{:04}-{:02}-{:02}T{:02}-{:02}-{:02}.{:03}",
-        c.year,
-        c.month,
-        c.day,
-        c.hour,
-        c.minute,
-        c.second,
-        c.nanos / 1_000_000
+        at.year(),
+        u8::from(at.month()),
+        at.day(),
+        at.hour(),
+        at.minute(),
+        at.second(),
+        at.millisecond()
     );
     path.with_file_name(format!("{}-{stamp}{extension}", stem.to_string_lossy()))
 }
@@ -126,9 +126,9 @@ fn old(path: &Path) -> io::Result<Vec<(String, PathBuf)>> {
     let (stem, extension) = parts(path);
     let prefix = format!("{}-", stem.to_string_lossy());
     let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder)? {
-        let entry = entry?;
-        let name = entry.file_name().to_string_lossy().into_owned();
+    for name in fs::names(folder)? {
+        let file = folder.join(&name);
+        let name = name.to_string_lossy();
         let Some(rest) = name.strip_prefix(&prefix) else {
             continue;
         };
@@ -139,8 +139,8 @@ fn old(path: &Path) -> io::Result<Vec<(String, PathBuf)>> {
         let ours = digits == 17 && stamp.as_bytes()[10] == b'T';
         let end = end.strip_prefix(extension.as_str());
         match end {
-            Some("" | ".gz") if ours => found.push((stamp.to_owned(), entry.path())),
-            Some(".gz.part") if ours => std::fs::remove_file(entry.path())?,
+            Some("" | ".gz") if ours => found.push((stamp.to_owned(), file)),
+            Some(".gz.part") if ours => fs::remove_file(&file)?,
             _ => {}
         }
     }
@@ -151,9 +151,9 @@ fn old(path: &Path) -> io::Result<Vec<(String, PathBuf)>> {
 fn tidy(path: &Path, roll: &Roll, now: SystemTime) -> io::Result<()> {
     let oldest = now.checked_sub(roll.keep_for);
     for (index, (_, file)) in old(path)?.into_iter().enumerate() {
-        let modified = std::fs::metadata(&file)?.modified()?;
+        let modified = fs::open(&file)?.metadata()?.modified()?;
         if index >= roll.keep || oldest.is_some_and(|oldest| modified < oldest) {
-            std::fs::remove_file(&file)?;
+            fs::remove_file(&file)?;
         } else if roll.gzip && file.extension() != Some(OsStr::new("gz")) {
             compress(&file)?;
         }
@@ -166,26 +166,27 @@ fn compress(file: &Path) -> io::Result<()> {
     let target = with_gz(file);
     let mut part = target.as_os_str().to_owned();
     part.push(PART);
-    let mut source = File::open(file)?;
+    let part = PathBuf::from(part);
+    let mut source = fs::open(file)?;
     let metadata = source.metadata()?;
-    let out = File::options()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(metadata.mode() & 0o777)
-        .open(&part)?;
+    let out = fs::create(&part, metadata.mode() & 0o777, true)?;
     let mut encoder = GzEncoder::new(out, Compression::default());
     io::copy(&mut source, &mut encoder)?;
     let out = encoder.finish()?;
-    // So that `roll_keep_for` counts from the last line.
-    out.set_modified(metadata.modified()?)?;
+    // So that `roll_keep_for` counts from the last line. Of a file that root owns the time is that of now, which
+    // is hardly later.
+    match out.set_modified(metadata.modified()?) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
+        set => set?,
+    }
     drop(out);
-    std::fs::rename(&part, &target)?;
-    std::fs::remove_file(file)
+    fs::rename(&part, &target)?;
+    fs::remove_file(file)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
     use std::io::Read;
     use std::time::UNIX_EPOCH;
 

@@ -4,60 +4,24 @@ use std::fmt::Write as _;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use howdah_config::model::TimeFormat;
+use time::OffsetDateTime;
 
-/// A moment by the calendar.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Civil {
-    pub(crate) year: i64,
-    pub(crate) month: u32,
-    pub(crate) day: u32,
-    pub(crate) hour: u32,
-    pub(crate) minute: u32,
-    pub(crate) second: u32,
-    pub(crate) nanos: u32,
-}
-
-const MONTHS: [&str; 12] = [
-    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-];
-
-/// The calendar of a moment. Those before 1970 are 1970.
-pub(crate) fn civil(at: SystemTime) -> Civil {
+/// The calendar of a moment. Those before 1970, and those too late for it, are 1970.
+pub(crate) fn civil(at: SystemTime) -> OffsetDateTime {
     let since = at.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let (days, seconds) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
-    // Years begin in March here, so that the day that may be missing is the last; eras have 400 years.
-    let shifted = days + 719_468;
-    let (era, of_era) = (shifted / 146_097, shifted % 146_097);
-    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month + 2) / 5 + 1;
-    let calendar = if month < 10 { month + 3 } else { month - 9 };
-    let year = era * 400 + year + u64::from(calendar <= 2);
-    Civil {
-        year: year.cast_signed(),
-        month: calendar as u32,
-        day: day as u32,
-        hour: (seconds / 3600) as u32,
-        minute: (seconds / 60 % 60) as u32,
-        second: (seconds % 60) as u32,
-        nanos: since.subsec_nanos(),
-    }
+    let nanos = i128::try_from(since.as_nanos()).ok();
+    nanos
+        .and_then(|nanos| OffsetDateTime::from_unix_timestamp_nanos(nanos).ok())
+        .unwrap_or(OffsetDateTime::UNIX_EPOCH)
 }
 
 /// Appends a moment; one that is a number in JSON is not quoted.
 pub(super) fn push_time(line: &mut String, at: SystemTime, format: TimeFormat, quotes: bool) {
     let since = at.duration_since(UNIX_EPOCH).unwrap_or_default();
     let quote = if quotes { "\"" } else { "" };
-    let Civil {
-        year,
-        month,
-        day,
-        hour,
-        minute,
-        second,
-        nanos,
-    } = civil(at);
+    let at = civil(at);
+    let (year, month, day) = (at.year(), u8::from(at.month()), at.day());
+    let (hour, minute, second, nanos) = at.to_hms_nano();
     let millis = nanos / 1_000_000;
     // A String takes all that is written to it.
     let _ = match format {
@@ -91,10 +55,10 @@ pub(super) fn push_time(line: &mut String, at: SystemTime, format: TimeFormat, q
             "{quote}{year:04}/{month:02}/{day:02} {hour:02}:{minute:02}:{second:02}.{nanos:09}{quote}"
         ),
         TimeFormat::CommonLog => {
-            let name = MONTHS.get(month as usize - 1).unwrap_or(&"Jan");
+            let name = at.month().to_string();
             write!(
                 line,
-                "{quote}{day:02}/{name}/{year:04}:{hour:02}:{minute:02}:{second:02} +0000{quote}"
+                "{quote}{day:02}/{name:.3}/{year:04}:{hour:02}:{minute:02}:{second:02} +0000{quote}"
             )
         }
     };
@@ -175,7 +139,8 @@ mod tests {
             (4_107_542_400, (2100, 3, 1)),
         ] {
             let civil = civil(at(seconds, 0));
-            assert_eq!((civil.year, civil.month, civil.day), expected, "{seconds}");
+            let date = (civil.year(), u8::from(civil.month()), civil.day());
+            assert_eq!(date, expected, "{seconds}");
         }
     }
 

@@ -53,7 +53,7 @@ pub enum ClientError {
         source: io::Error,
     },
     /// Something else listens there.
-    #[error("what answers at {0} is no admin API")]
+    #[error("the server at {0} is not an admin API")]
     NotHttp(AdminAddress),
 }
 

@@ -30,6 +30,9 @@ pub trait Control: Send + Sync + 'static {
     /// The requests under way, as `/requests` shows them.
     fn requests(&self) -> impl Future<Output = Value> + Send;
 
+    /// The files that PHP was started with, as `/preload` shows them.
+    fn preloads(&self) -> impl Future<Output = Value> + Send;
+
     /// The page of metrics for `/metrics`.
     fn metrics(&self) -> impl Future<Output = String> + Send;
 
@@ -76,6 +79,9 @@ pub struct Reloaded {
     pub pools: Vec<ReloadedPool>,
     /// The file of the configuration in force; `None` without one.
     pub configuration: Option<ConfigFile>,
+    /// Why PHP was restarted beside the one that served, with an empty OPcache; `None`: there was no need.
+    #[serde(default)]
+    pub fresh: Option<String>,
 }
 
 /// A pool with a new generation of processes.

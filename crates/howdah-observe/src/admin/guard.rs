@@ -8,6 +8,7 @@ use std::net::IpAddr;
 
 use http::header::{HOST, HeaderName, ORIGIN};
 use http::request::Parts;
+use http::{Method, Version};
 
 use super::AdminAddress;
 
@@ -54,6 +55,8 @@ impl Guard {
         let mut hosts = request.headers.get_all(HOST).iter();
         let host = match (request.uri.host(), hosts.next(), hosts.next()) {
             (Some(host), _, None) => host.to_owned(),
+            // Health checks of load balancers; every browser sends a Host.
+            (None, None, None) if is_old_question(request) => return Ok(()),
             (None, Some(host), None) => without_port(&String::from_utf8_lossy(host.as_bytes())),
             _ => return Err("one Host header is needed".into()),
         };
@@ -67,6 +70,11 @@ impl Guard {
             Err(format!("host not allowed: {host}; use localhost"))
         }
     }
+}
+
+/// Of HTTP/1.0, which knows no Host, and without effects.
+fn is_old_question(request: &Parts) -> bool {
+    request.version == Version::HTTP_10 && matches!(request.method, Method::GET | Method::HEAD)
 }
 
 fn without_port(host: &str) -> String {
@@ -89,6 +97,22 @@ mod tests {
         Guard::new(&address.parse().expect("valid"))
             .check(&parts)
             .is_ok()
+    }
+
+    #[test]
+    fn health_checks_without_a_host() {
+        let guard = Guard::new(&"localhost:2019".parse().expect("valid"));
+        for (method, version, known) in [
+            ("GET", Version::HTTP_10, true),
+            ("HEAD", Version::HTTP_10, true),
+            ("POST", Version::HTTP_10, false),
+            ("GET", Version::HTTP_11, false),
+        ] {
+            let request = http::Request::builder().method(method).version(version);
+            let request = request.uri("/readyz").body(());
+            let (parts, ()) = request.expect("valid").into_parts();
+            assert_eq!(guard.check(&parts).is_ok(), known, "{method} {version:?}");
+        }
     }
 
     #[test]

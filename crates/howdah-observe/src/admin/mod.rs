@@ -4,6 +4,7 @@
 //! GET   /health, /readyz            200 while requests are served, else 503
 //! GET   /healthz                    200 while the process answers
 //! GET   /metrics                    for Prometheus
+//! GET   /preload                    the files that PHP was started with, JSON
 //! GET   /requests                   the requests under way, JSON
 //! GET   /config                     the configuration in force, JSON
 //! GET   /status                     pools and their processes, JSON

@@ -30,6 +30,7 @@ enum Endpoint {
     HttpServers,
     Load,
     Metrics,
+    Preload,
     Reload,
     Requests,
     Restart,
@@ -67,6 +68,7 @@ const ENDPOINTS: &[(&str, &[(Method, Endpoint)])] = &[
     ("/healthz", &[(Method::GET, Endpoint::Alive)]),
     ("/load", &[(Method::POST, Endpoint::Load)]),
     ("/metrics", &[(Method::GET, Endpoint::Metrics)]),
+    ("/preload", &[(Method::GET, Endpoint::Preload)]),
     ("/readyz", &[(Method::GET, Endpoint::Health)]),
     ("/reload", &[(Method::POST, Endpoint::Reload)]),
     ("/requests", &[(Method::GET, Endpoint::Requests)]),
@@ -118,6 +120,7 @@ where
             let (kind, page) = for_client(accept, control.metrics().await);
             response(kind, page.into())
         }
+        Endpoint::Preload => json(&control.preloads().await),
         Endpoint::Requests => json(&control.requests().await),
         Endpoint::WholeConfig => json(&control.whole_config()),
         Endpoint::Health => match control.health().await {

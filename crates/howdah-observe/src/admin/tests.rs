@@ -46,6 +46,7 @@ impl Control for Fake {
             });
         }
         Ok(Reloaded {
+            fresh: None,
             pools: vec![ReloadedPool {
                 pool: "app".into(),
                 generation: 2,
@@ -69,6 +70,10 @@ impl Control for Fake {
 
     async fn requests(&self) -> Value {
         json!({"requests": [{"uri": "/slow"}]})
+    }
+
+    async fn preloads(&self) -> Value {
+        json!([{"pools": ["php"], "done": true}])
     }
 
     async fn metrics(&self) -> String {
@@ -204,6 +209,7 @@ fn shows_state() {
             "/healthz",
             json!({"status": "ok", "pid": std::process::id()}),
         ),
+        ("/preload", json!([{"pools": ["php"], "done": true}])),
         ("/requests", json!({"requests": [{"uri": "/slow"}]})),
         ("/config", json!({"file": "/srv/Caddyfile"})),
         ("/config/apps/http/metrics", json!({})),
@@ -496,7 +502,7 @@ fn says_that_something_else_answers() {
         .parse()
         .expect("valid");
     for (answer, what) in [
-        ("220 mail\r\n", "no admin API"),
+        ("220 mail\r\n", "not an admin API"),
         (
             "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx",
             "did not answer",

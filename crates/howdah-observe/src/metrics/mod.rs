@@ -10,6 +10,7 @@
 
 mod caddy;
 mod front;
+mod opcache;
 mod page;
 mod plain;
 mod process;
@@ -17,6 +18,7 @@ mod process;
 mod tests;
 
 pub use front::{BOUNDS, Handshake, Measures, Phase, Protocol, Shard};
+pub use opcache::{OpcacheCounts, Preload};
 pub use page::{ConfigReloads, Connections, FRONT, HubCounts, Page, Pool, Worker, WorkerState};
 pub use process::Process;
 

@@ -15,6 +15,7 @@ use prometheus_client::registry::Registry;
 
 use super::caddy;
 use super::front::{BOUNDS, METHODS, Measures, PHASES, PROTOCOLS, Phase, STATUSES, Summed};
+use super::opcache::{self, OpcacheCounts, Preload};
 use super::process::Process;
 
 /// Label of what the front answers without PHP.
@@ -45,12 +46,14 @@ pub struct Page {
     pub log_lines_lost: u64,
     /// Spans that were lost.
     pub spans_lost: u64,
-    /// Times that the root process of PHP was started anew.
+    /// Times that the root process of PHP was restarted.
     pub root_restarts: u64,
     /// The Mercure hubs, in the order of the configuration.
     pub hubs: Vec<HubCounts>,
     /// Reloads of the configuration.
     pub config: ConfigReloads,
+    /// OPcache of the processes that serve; `None`: it is off, or has not been looked at.
+    pub opcache: Option<OpcacheCounts>,
     /// Of the front.
     pub process: Process,
 }
@@ -106,6 +109,8 @@ pub struct Pool {
     pub workers: Vec<Worker>,
     /// Processes that there should be.
     pub wanted: u64,
+    /// Processes that run one request at a time although the pool has `concurrency`.
+    pub sequential: u64,
     /// Requests that wait for a worker.
     pub queue: u64,
     /// Those of them that have no slot yet.
@@ -122,10 +127,18 @@ pub struct Pool {
     pub boots_failed: u64,
     /// Reloads that were done, and those that failed.
     pub reloads: (u64, u64),
+    /// Replacements of the pool's shared memory after a process had corrupted it.
+    pub segments_replaced: u64,
     /// Requests answered 503, by reason.
     pub refused: Vec<(&'static str, u64)>,
+    /// Requests whose clients left before a worker took them, by what became of them.
+    pub abandoned: Vec<(&'static str, u64)>,
     /// Responses that a file took for slow clients.
     pub spooled: u64,
+    /// Requests whose code was unwound, by what became of the worker and why.
+    pub exits: Vec<((&'static str, &'static str), u64)>,
+    /// What is preloaded for its requests; `None`: nothing is to be.
+    pub preload: Option<Preload>,
 }
 
 /// One PHP process.
@@ -201,6 +214,7 @@ impl Collector for Once {
         tls(&mut writer, &page)?;
         requests(&mut writer, &page)?;
         workers(&mut writer, &page)?;
+        opcache::encode(&mut writer, &page)?;
         frankenphp(&mut writer, &page)?;
         caddy::encode(&mut writer, &page)?;
         hubs(&mut writer, &page)?;
@@ -254,7 +268,7 @@ impl Writer<'_> {
         })
     }
 
-    fn counter(&mut self, name: &str, help: &str, value: u64) -> fmt::Result {
+    pub(super) fn counter(&mut self, name: &str, help: &str, value: u64) -> fmt::Result {
         self.family(name, help, MetricType::Counter, |own| {
             own.encode_counter::<NoLabelSet, _, f64>(&value, None)
         })
@@ -463,6 +477,11 @@ fn workers(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
         },
     )?;
     writer.gauges(
+        "howdah_php_sequential_workers",
+        "PHP processes that run one request at a time although their pool has concurrency, since PHP cannot run several.",
+        each(|pool| pool.sequential),
+    )?;
+    writer.gauges(
         "howdah_php_queue_length",
         "Requests that wait for a worker.",
         each(|pool| pool.queue),
@@ -497,11 +516,39 @@ fn workers(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
         "Requests answered 503 because no worker took them, by reason.",
         by_reason(page, |pool| &pool.refused),
     )?;
+    let abandoned = page.pools.iter().flat_map(|pool| {
+        let outcomes = pool.abandoned.iter();
+        outcomes.map(|(outcome, count)| {
+            let labels = vec![("pool", pool.name.as_str()), ("outcome", *outcome)];
+            (labels, *count)
+        })
+    });
+    writer.counters(
+        "howdah_php_requests_abandoned",
+        "Requests whose clients left before a worker took them: kept in the queue, or dropped.",
+        abandoned,
+    )?;
+    let exits = page.pools.iter().flat_map(|pool| {
+        pool.exits.iter().map(|((outcome, reason), count)| {
+            let pool = ("pool", pool.name.as_str());
+            (
+                vec![pool, ("outcome", *outcome), ("reason", *reason)],
+                *count,
+            )
+        })
+    });
+    writer.counters(
+        "howdah_php_exits",
+        "Requests of worker mode whose code was unwound, mostly by exit(), by what became of the worker (kept, \
+         replaced) and why.",
+        exits,
+    )?;
     writer.counters(
         "howdah_php_responses_spooled",
         "Responses that a file took because their clients were slow.",
         each(|pool| pool.spooled),
     )?;
+    opcache::preloads(writer, page)?;
     writer.counters(
         "howdah_php_boots_failed",
         "Boots of applications that failed.",
@@ -512,9 +559,14 @@ fn workers(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
         [(of("done"), pool.reloads.0), (of("failed"), pool.reloads.1)]
     });
     writer.counters("howdah_php_reloads", "Reloads, by result.", reloads)?;
+    writer.counters(
+        "howdah_php_segments_replaced",
+        "Replacements of shared memory after a PHP process had corrupted it.",
+        each(|pool| pool.segments_replaced),
+    )?;
     writer.counter(
         "howdah_php_root_restarts",
-        "Times that the root process of PHP was started anew.",
+        "Times that the root process of PHP was restarted.",
         page.root_restarts,
     )
 }

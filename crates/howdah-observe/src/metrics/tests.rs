@@ -7,8 +7,8 @@ use std::time::Duration;
 use http::Method;
 
 use super::{
-    Connections, FRONT, HubCounts, Measures, OPENMETRICS, PLAIN, Page, Phase, Pool, Process,
-    Worker, WorkerState, for_client,
+    Connections, FRONT, HubCounts, Measures, OPENMETRICS, PLAIN, Page, Phase, Pool, Preload,
+    Process, Worker, WorkerState, for_client,
 };
 
 /// A page on which everything has a value.
@@ -49,6 +49,7 @@ fn page() -> Page {
             worker(2, WorkerState::Booting),
         ],
         wanted: 3,
+        sequential: 2,
         queue: 4,
         waiters: 1,
         in_flight: 5,
@@ -57,8 +58,17 @@ fn page() -> Page {
         ended: vec![("crashed", 1), ("fatal", 2), ("recycled", 5)],
         boots_failed: 1,
         reloads: (2, 1),
+        segments_replaced: 1,
         refused: vec![("queue_full", 6)],
+        abandoned: vec![("kept", 7), ("dropped", 8)],
         spooled: 13,
+        exits: vec![(("kept", "exit"), 3), (("replaced", "lost"), 1)],
+        preload: Some(Preload {
+            files: 14,
+            classes: 15,
+            memory: 16,
+            left_out: vec![("function", 17)],
+        }),
     };
     Page {
         config: super::ConfigReloads {
@@ -93,6 +103,12 @@ fn page() -> Page {
             dropped: 1,
         }],
         root_restarts: 1,
+        opcache: Some(super::OpcacheCounts {
+            memory: [1, 2, 3],
+            hits: 7,
+            restarts: [0, 1, 0],
+            ..super::OpcacheCounts::default()
+        }),
         process: Process::read(),
     }
 }
@@ -223,8 +239,31 @@ fn pools_are_shown_in_both_vocabularies() {
     );
     has(
         &text,
+        &format!(r#"howdah_php_segments_replaced_total{{pool="{pool}"}} 1"#),
+    );
+    has(
+        &text,
+        &format!(r#"howdah_php_exits_total{{pool="{pool}",outcome="replaced",reason="lost"}} 1"#),
+    );
+    has(
+        &text,
         &format!(r#"howdah_php_responses_spooled_total{{pool="{pool}"}} 13"#),
     );
+    has(
+        &text,
+        &format!(r#"howdah_php_requests_abandoned_total{{pool="{pool}",outcome="dropped"}} 8"#),
+    );
+    for (name, value) in [("files", 14), ("classes", 15), ("bytes", 16)] {
+        has(
+            &text,
+            &format!(r#"howdah_php_preloaded_{name}{{pool="{pool}"}} {value}"#),
+        );
+    }
+    has(
+        &text,
+        &format!(r#"howdah_php_preload_left_out_files{{pool="{pool}",reason="function"}} 17"#),
+    );
+    assert!(!text.contains(r#"howdah_php_preloaded_files{pool="php"}"#));
     has(&text, "frankenphp_total_threads 3");
     has(&text, "frankenphp_busy_threads 1");
     has(&text, "frankenphp_queue_depth 11");

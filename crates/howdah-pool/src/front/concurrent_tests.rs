@@ -12,7 +12,8 @@ use super::tests::{Harness, answer, request, text};
 use super::*;
 use crate::fake_concurrent;
 use crate::messages::InHand;
-use crate::options::{Concurrency, Mode, WorkerOptions};
+use crate::options::{Mode, WorkerOptions};
+use howdah_config::model::Concurrency;
 
 fn harness(requests: u32, configure: impl FnOnce(&mut PoolOptions)) -> Harness {
     Harness::new(|options| {
@@ -76,7 +77,7 @@ fn a_worker_has_as_many_requests_as_there_are_places() {
 #[test]
 fn a_request_whose_time_is_over_ends_alone() {
     const LIMIT: Duration = Duration::from_secs(3);
-    let mut harness = harness(10, |options| options.request_timeout = Some(LIMIT));
+    let mut harness = harness(10, |options| options.limits.request_timeout = Some(LIMIT));
     // The first is held until its time is over and the second has come.
     harness.concurrent_worker(10, |worker, held| {
         if held.len() < 2 {
@@ -107,7 +108,7 @@ fn a_request_whose_time_is_over_ends_alone() {
 #[test]
 fn a_request_that_does_not_end_when_told_has_its_worker_killed() {
     let mut harness = harness(10, |options| {
-        options.request_timeout = Some(Duration::from_millis(50));
+        options.limits.request_timeout = Some(Duration::from_millis(50));
         options.end_grace = Duration::from_millis(100);
     });
     let (open, gate) = channel();
@@ -142,8 +143,9 @@ fn a_request_that_does_not_end_when_told_has_its_worker_killed() {
     });
 }
 
-#[test]
-fn all_requests_of_a_dead_worker_are_run_again_or_refused() {
+/// A worker that dies with requests 1 to 4 while `culprit` runs: the first was not begun, the second is not safe, the
+/// others are. What became of each.
+fn die_with_four(culprit: Option<u64>) -> Vec<Result<String, CallError>> {
     let harness = harness(10, |_| {});
     let dead = WorkerId(0);
     let indices = harness.pool.segment.enlist(dead).expect("a place");
@@ -154,22 +156,24 @@ fn all_requests_of_a_dead_worker_are_run_again_or_refused() {
             for claim in held.iter().filter(|claim| claim.request_id != 1) {
                 worker.started(claim);
             }
-            (held.len() < 3).then_some(held)
+            worker.runs(held.iter().find(|claim| Some(claim.request_id) == culprit));
+            (held.len() < 4).then_some(held)
         });
     });
+    let (sender, results) = channel();
     harness.run(async |harness, front| {
-        let not_begun = spawn(&front, 1);
-        let begun = spawn(&front, 2);
-        let safe = {
-            let front = front.clone();
-            tokio::task::spawn_local(async move {
-                let call = front.call(Request {
-                    repeatable: true,
-                    ..request(3)
-                });
-                Ok(text(call.await?.1).await)
+        let tasks: Vec<_> = (1..=4)
+            .map(|id| {
+                let front = front.clone();
+                tokio::task::spawn_local(async move {
+                    let call = front.call(Request {
+                        repeatable: id > 2,
+                        ..request(id)
+                    });
+                    Ok(text(call.await?.1).await)
+                })
             })
-        };
+            .collect();
         let joined = tokio::task::spawn_blocking(move || dying.join());
         joined.await.expect("joined").expect("no panic");
         harness.workers.push(std::thread::spawn(|| {}));
@@ -182,12 +186,34 @@ fn all_requests_of_a_dead_worker_are_run_again_or_refused() {
         harness.pool.fronts[0]
             .send(ToFront::WorkerGone(dead))
             .expect("sent");
-        assert_eq!(not_begun.await.expect("no panic"), Ok("request 1".into()));
-        assert_eq!(begun.await.expect("no panic"), Err(CallError::WorkerDied));
-        let again: Result<_, CallError> = safe.await.expect("no panic");
-        assert_eq!(again, Ok("request 3".into()));
+        for task in tasks {
+            sender.send(task.await.expect("no panic")).expect("sent");
+        }
         assert_eq!(front.in_flight(), 0);
     });
+    results.try_iter().collect()
+}
+
+fn answered(id: u64) -> String {
+    format!("request {id}")
+}
+
+#[test]
+fn safe_requests_of_a_dead_worker_are_run_again() {
+    let died = || Err(CallError::WorkerDied);
+    assert_eq!(
+        die_with_four(None),
+        [Ok(answered(1)), died(), Ok(answered(3)), Ok(answered(4))]
+    );
+}
+
+#[test]
+fn the_request_that_ran_when_its_worker_died_is_not_run_again() {
+    let died = || Err(CallError::WorkerDied);
+    assert_eq!(
+        die_with_four(Some(3)),
+        [Ok(answered(1)), died(), died(), Ok(answered(4))]
+    );
 }
 
 #[test]

@@ -2,9 +2,10 @@
 
 use std::time::Instant;
 
-use howdah_shm::WorkerId;
+use howdah_shm::{QueueError, Torn, WorkerId};
 
 use super::{Inner, WaiterState};
+use crate::exchange::ExchangeState;
 use crate::messages::ToSupervisor;
 use crate::response::CallError;
 
@@ -14,8 +15,10 @@ impl Inner {
         self.ended.set(true);
         let mut table = self.table.borrow_mut();
         for waiter in table.waiting.drain(..) {
-            if let WaiterState::Waiting(Some(waker)) = waiter.state.replace(WaiterState::Expired) {
-                waker.wake();
+            match waiter.state.replace(WaiterState::Expired) {
+                WaiterState::Waiting(Some(waker)) => waker.wake(),
+                WaiterState::Abandoned(_) => self.refuse_orphan(),
+                _ => {}
             }
         }
         for exchange in table.exchanges.iter_mut().filter_map(Option::take) {
@@ -29,6 +32,9 @@ impl Inner {
     pub(super) fn recover(&self, worker: WorkerId, repeats: bool) {
         let mut table = self.table.borrow_mut();
         let table = &mut *table;
+        // Before the place is enlisted again. Of a worker that runs one request at a time it is that one.
+        let concurrency = self.options.concurrency();
+        let culprit = concurrency.and_then(|_| table.shm.running(worker));
         let recovery = match table.shm.recover(worker) {
             Ok(recovery) => recovery,
             Err(error) => {
@@ -47,24 +53,28 @@ impl Inner {
                 continue;
             };
             let mut state = exchange.state.borrow_mut();
-            let silent = !torn.started && !torn.read;
-            // It would compute as long in the next worker.
-            let repeatable = state.repeatable && repeats;
-            let again = !torn.too_long && state.can_start_over() && (silent || repeatable);
-            if again {
-                // Once: a request that kills its worker must not go round and kill them all.
-                state.repeatable &= silent;
-                state.start_over(Instant::now());
-                if table.shm.requeue(torn.slot).is_ok() {
-                    continue;
+            // The one of several that ran when the worker died would take its next neighbours along.
+            let suspect = culprit.is_some_and(|id| id.get() == state.request_id);
+            if self.starts_over(&mut state, &torn, repeats && !suspect) {
+                match table.shm.requeue(torn.slot) {
+                    Ok(()) => {
+                        if state.client_gone {
+                            // Queueing it has taken that back.
+                            let _ = table.shm.abort(torn.slot);
+                        }
+                        continue;
+                    }
+                    Err(QueueError::Fault(fault)) => {
+                        drop(state);
+                        // It is queued again in the next segment.
+                        self.report_corruption(table, fault);
+                        continue;
+                    }
+                    Err(QueueError::Slot(_)) => {}
                 }
             }
             self.vacate(&mut state);
-            state.end(Err(if torn.too_long {
-                CallError::CpuLimit
-            } else {
-                CallError::WorkerDied
-            }));
+            state.end(Err(why_torn(&torn)));
             drop(state);
             self.release(table, torn.slot);
         }
@@ -72,8 +82,39 @@ impl Inner {
         if recovery.vacant {
             self.send(ToSupervisor::Recovered {
                 pool: self.pool,
+                segment: table.segment,
                 worker,
             });
         }
+    }
+
+    /// Whether a request is run again whose worker died with it; then it is as if it had not been begun.
+    /// `repeats`: it may be although it was.
+    pub(super) fn starts_over(
+        &self,
+        state: &mut ExchangeState,
+        torn: &Torn,
+        repeats: bool,
+    ) -> bool {
+        let silent = !torn.started && !torn.read;
+        // It would compute as long in the next worker, and a client that has left waits for nothing.
+        let repeatable = state.repeatable && repeats && !state.client_gone;
+        let wanted = !state.client_gone || self.keeps_abandoned();
+        let again = !torn.too_long && wanted && state.can_start_over() && (silent || repeatable);
+        if again {
+            // Once: a request that kills its worker must not go round and kill them all.
+            state.repeatable &= silent;
+            state.start_over(Instant::now());
+        }
+        again
+    }
+}
+
+/// Why a request whose worker died with it is not run again.
+pub(super) fn why_torn(torn: &Torn) -> CallError {
+    if torn.too_long {
+        CallError::CpuLimit
+    } else {
+        CallError::WorkerDied
     }
 }

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use howdah_shm::{Cancel, Front, SlotId, SlotState, WorkerId};
+use howdah_shm::{Cancel, SlotId, SlotState, WorkerId};
 
-use super::{Inner, SWEEP, WaiterState};
+use super::{Inner, SWEEP, Table, WaiterState};
 use crate::exchange::ExchangeState;
 use crate::messages::{InHand, KillReason, ToSupervisor};
 use crate::response::CallError;
@@ -21,27 +21,27 @@ impl Inner {
         let now = Instant::now();
         let mut table = self.table.borrow_mut();
         let table = &mut *table;
-        let max_wait = self.options.max_wait;
+        let max_wait = self.options.limits.max_wait_time;
         for waiter in &table.waiting {
             if now.duration_since(waiter.since) < max_wait {
                 break;
             }
-            let state = waiter.state.replace(WaiterState::Expired);
-            if let WaiterState::Waiting(Some(waker)) = state {
-                waker.wake();
+            match waiter.state.replace(WaiterState::Expired) {
+                WaiterState::Waiting(Some(waker)) => waker.wake(),
+                WaiterState::Abandoned(_) => self.refuse_orphan(),
+                _ => {}
             }
         }
-        table
-            .waiting
-            .retain(|waiter| matches!(*waiter.state.borrow(), WaiterState::Waiting(_)));
+        table.waiting.retain(|waiter| waiter.is_waiting());
         let may_spool = self.no_spool.get().is_none_or(|until| until <= now);
-        let spool_max = self.options.response_spool.filter(|_| may_spool);
+        let spool_max = self.options.limits.response_spool.filter(|_| may_spool);
         let held_max = if self.load.is_crowded() {
             HELD_MAX_CROWDED
         } else {
             HELD_MAX
         };
-        let mut busy = !table.waiting.is_empty();
+        self.tell_dropped(now);
+        let mut busy = !table.waiting.is_empty() || self.has_dropped();
         for index in 0..table.exchanges.len() {
             let Some(exchange) = table.exchanges[index].clone() else {
                 continue;
@@ -52,13 +52,16 @@ impl Inner {
             match table.shm.slot(slot).map(|status| status.state) {
                 Some(SlotState::Queued) if now.duration_since(state.queued_at) >= max_wait => {
                     if let Ok(Cancel::Removed) = table.shm.cancel(slot) {
+                        if state.client_gone {
+                            self.expire_abandoned();
+                        }
                         state.end(Err(self.wait_timeout()));
                         drop(state);
                         self.removed(table, slot);
                     }
                 }
                 Some(SlotState::Running { worker, .. }) => {
-                    self.enforce_timeout(&mut table.shm, &mut state, (slot, worker), now);
+                    self.enforce_timeout(table, &mut state, (slot, worker), now);
                     if let Some(max) = spool_max
                         && state.is_held(SWEEP, held_max)
                     {
@@ -77,13 +80,13 @@ impl Inner {
     /// to end the request alone, and is killed only if it does not.
     fn enforce_timeout(
         &self,
-        shm: &mut Front,
+        table: &mut Table,
         state: &mut ExchangeState,
         (slot, worker): (SlotId, WorkerId),
         now: Instant,
     ) {
         let since = *state.running_since.get_or_insert(now);
-        let Some(limit) = self.options.request_timeout else {
+        let Some(limit) = self.options.limits.request_timeout else {
             return;
         };
         if now.duration_since(since) < limit {
@@ -95,16 +98,19 @@ impl Inner {
                 None => {
                     state.expired = Some(now);
                     // It is in a worker's hand, as its state says.
-                    let _ = shm.expire(slot);
+                    let _ = table.shm.expire(slot);
                     return;
                 }
                 Some(expired) if now.duration_since(expired) < self.options.end_grace => return,
                 Some(_) => {}
             }
         }
-        let Some(hold) = shm.hold(slot) else { return };
+        let Some(hold) = table.shm.hold(slot) else {
+            return;
+        };
         self.send(ToSupervisor::Kill {
             pool: self.pool,
+            segment: table.segment,
             worker,
             request: Some(InHand {
                 id: state.request_id,

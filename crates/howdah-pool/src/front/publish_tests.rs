@@ -97,7 +97,7 @@ fn updates_come_at_any_place_of_a_response_and_in_order() {
 fn a_script_publishes_on_after_a_response_that_fills_the_buffer() {
     let mut harness = Harness::new(|options| {
         options.response_size = 16 << 10;
-        options.response_buffer = 8 << 10;
+        options.limits.response_buffer = 8 << 10;
     });
     harness.worker(|mut response| {
         assert!(response.headers(200, &[]));

@@ -6,6 +6,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Instant;
 
+use howdah_shm::Fault;
 use howdah_shm::layout::{BOOTED_EACH, BOOTED_ONCE, BOOTED_UNFIT};
 use rustix::process::Signal;
 use tokio::sync::watch;
@@ -16,7 +17,9 @@ use crate::control::{Control, ControlError, Kind, Link, Message};
 use crate::encode;
 use crate::generation::{Generation, Phase};
 use crate::log_pipe::StateRecord;
+use crate::meant::Sender;
 use crate::messages::Event;
+use crate::record::Record;
 use crate::tail::Tail;
 use crate::worker_log;
 
@@ -33,7 +36,13 @@ impl Supervisor {
         if self.stopping || self.root.is_none() {
             return; // a new root starts all pools
         }
+        if !self.pools[index].segment.is_mappable() {
+            self.abandon_segment(index, Fault::Header);
+        }
         let pool = &mut self.pools[index];
+        if pool.is_corrupt {
+            return; // the generation is started with the next segment
+        }
         pool.last_generation += 1;
         let id = pool.last_generation;
         let (pid, told) = watch::channel(0);
@@ -48,6 +57,8 @@ impl Supervisor {
             link: None,
             pid,
             pidfd: None,
+            booted: None,
+            announced: 0,
             ended: watch::channel(None).0,
             since: Instant::now(),
             replaced: None,
@@ -55,16 +66,18 @@ impl Supervisor {
             tail: tail.clone(),
             reader: None,
         };
-        match self.ask_for_zygote(index, &mut generation).await {
+        let log_key = worker_log::key(u64::from(id));
+        match self.ask_for_zygote(index, &mut generation, log_key).await {
             Ok(reader) => {
                 let source = worker_log::Source {
                     pool: self.pools[index].name.clone(),
                     worker: None,
-                    state_key: None,
+                    log_key,
+                    budget: self.pools[index].budget.clone(),
                     pid: told,
                     tail,
                 };
-                // Without a key no record is one of a state.
+                // It has none to tell.
                 let ignore = |_: StateRecord| {};
                 generation.reader = Some(tokio::spawn(worker_log::forward(reader, source, ignore)));
                 let pool = index;
@@ -97,21 +110,22 @@ impl Supervisor {
         &mut self,
         index: usize,
         generation: &mut Generation,
+        log_key: u64,
     ) -> Result<OwnedFd, String> {
         let id = generation.id;
         generation.number = self
             .take_number(index, id)
             .ok_or("there are too many pools and generations at a time")?;
         let Some((_, root)) = &self.root else {
-            return Err("PHP is being started anew".into());
+            return Err("PHP is restarting".into());
         };
         let pool = &self.pools[index];
-        let data = encode::pool(&pool.options, id, generation.boot_each)
+        let data = encode::pool(&pool.options, id, generation.boot_each, log_key)
             .map_err(|error| error.to_string())?;
         let (control, theirs) = Control::pair().map_err(|error| error.to_string())?;
         let (reader, writer) = std::io::pipe().map_err(|error| error.to_string())?;
         if let Some(user) = &pool.options.user {
-            user.own(writer.as_fd());
+            user.let_write(writer.as_fd());
         }
         let mut fds: Vec<BorrowedFd<'_>> = vec![
             theirs.as_fd(),
@@ -121,6 +135,7 @@ impl Supervisor {
         ];
         fds.extend(pool.segment.eventfds());
         fds.extend(pool.segment.worker_eventfds());
+        fds.extend(pool.options.record.iter().map(Record::fd));
         // An error means that the root is gone, which its own event tells.
         let _ = root
             .control
@@ -142,16 +157,40 @@ impl Supervisor {
         if self.pools[index].generation(id).is_none() {
             return;
         }
-        match message.kind {
-            Kind::Booted => self.booted(index, id, &message).await,
-            Kind::Spawned => self.spawned(index, id, message),
-            Kind::Exited => self.worker_exited(index, &message).await,
-            Kind::Failed => self.spawn_failed(index, id, &message),
-            _ => {}
+        let meant = match (message.flaw(Sender::Pool), message.kind) {
+            (Some(flaw), _) => Err(flaw),
+            (None, Kind::Booted) => self.zygote_booted(index, id, message).await,
+            (None, Kind::Spawned) => self.spawned(index, id, message),
+            (None, Kind::Exited) => self.worker_exited(index, id, &message),
+            (None, _) => self.spawn_failed(index, id, &message),
+        };
+        if let Err(text) = meant {
+            self.zygote_gone(index, id, &ControlError::Unmeant(text));
         }
     }
 
-    async fn booted(&mut self, index: usize, id: u32, message: &Message) {
+    /// BOOTED is dealt with once the root has said whose process it is: workers are known by it.
+    async fn zygote_booted(
+        &mut self,
+        index: usize,
+        id: u32,
+        message: Message,
+    ) -> Result<(), String> {
+        let Some(generation) = self.pools[index].generation_mut(id) else {
+            return Ok(());
+        };
+        if generation.phase != Phase::Booting || generation.booted.is_some() {
+            return Err("Booted a second time".into());
+        }
+        if generation.pidfd.is_none() {
+            generation.booted = Some(message);
+            return Ok(());
+        }
+        self.booted(index, id, &message).await;
+        Ok(())
+    }
+
+    pub(super) async fn booted(&mut self, index: usize, id: u32, message: &Message) {
         let pool = &mut self.pools[index];
         let sentence = String::from_utf8_lossy(&message.data);
         let Some(generation) = pool
@@ -169,7 +208,7 @@ impl Supervisor {
                 tracing::debug!(target: "howdah::pool", pool = &*pool.name, generation = id, millis, "zygote booted");
                 self.root_failures = 0;
                 self.end_overdue(index);
-                self.fill(index).await;
+                self.fill(index);
             }
             BOOTED_UNFIT if !generation.boot_each => {
                 tracing::info!(
@@ -195,7 +234,11 @@ impl Supervisor {
 
     /// A zygote has closed its control socket, or broke the contract.
     pub(super) fn zygote_gone(&mut self, index: usize, id: u32, error: &ControlError) {
+        let broke = error.is_breach();
         if self.stopping {
+            if broke && let Some(mut generation) = self.pools[index].remove_generation(id) {
+                generation.kill();
+            }
             return;
         }
         let sender = self.sender.clone();
@@ -206,6 +249,7 @@ impl Supervisor {
         };
         generation.kill();
         match generation.phase {
+            Phase::Booting if broke => self.boot_failed(index, id, error.to_string()),
             Phase::Booting => {
                 let (tail, reader) = (generation.tail.clone(), generation.reader.take());
                 let error = error.to_string();
@@ -232,7 +276,7 @@ impl Supervisor {
             }
             Phase::Serving if !generation.complete => {
                 let text = generation.tail.text();
-                let text = if text.is_empty() {
+                let text = if text.is_empty() || broke {
                     error.to_string()
                 } else {
                     text
@@ -241,8 +285,16 @@ impl Supervisor {
             }
             Phase::Serving | Phase::Draining => {
                 let was_serving = generation.phase == Phase::Serving;
-                let begun = generation.since;
+                let (begun, number) = (generation.since, generation.number);
                 pool.remove_generation(id);
+                if broke {
+                    let count = pool.kill_workers(Some(id));
+                    tracing::error!(
+                        target: "howdah::pool", pool = &*pool.name, generation = id,
+                        "{error}; terminating its zygote and {count} workers, and starting a new generation"
+                    );
+                    self.dismiss(number);
+                }
                 self.forget_later(index, id);
                 if was_serving && !instead {
                     let pool = &mut self.pools[index];

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::Write;
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 
 use howdah_shm::layout::{
     BOOTED_EACH, BOOTED_ONCE, BOOTED_UNFIT, EXIT_STATUS_BOOT, POOL_FLAG_BOOT_EACH,
@@ -15,7 +15,7 @@ use howdah_shm::layout::{
 };
 use howdah_shm::worker::{Claim, ResponseWriter, Worker};
 use howdah_shm::{Exit, Segment, WorkerId};
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use tokio::io::Interest;
 use tokio::sync::oneshot;
 
@@ -32,6 +32,7 @@ pub(super) fn php_info() -> PhpInfo {
         opcache: true,
         ini_file: None,
         ini_scanned: None,
+        binary: None,
     }
 }
 
@@ -56,14 +57,22 @@ pub(super) struct Plan {
     pub(super) boots: VecDeque<Boot>,
     /// Flags and generation of each POOL message.
     pub(super) asked: Vec<(u32, u32)>,
+    /// The segment of each.
+    pub(super) segments: Vec<Arc<Segment>>,
     /// Requests after which each worker was to leave.
     pub(super) lifetimes: Vec<(u32, u32)>,
-    /// Zygotes that run, by pid.
-    pub(super) zygotes: Vec<i32>,
+    /// The last zygotes with these numbers, by pid.
+    pub(super) zygotes: HashMap<u32, i32>,
+    /// The root's end of its control socket.
+    pub(super) root: Weak<Control>,
+    /// The zygotes' ends of theirs, in the order in which they were asked for.
+    pub(super) controls: Vec<Weak<Control>>,
     /// So many zygotes to come are announced without their pidfds, as to one who has too many files open.
     pub(super) unwatched_zygotes: usize,
     /// The same of workers. They boot until they are ended.
     pub(super) unwatched_workers: usize,
+    /// So many workers to come are announced as process 1.
+    pub(super) strange_workers: usize,
 }
 
 /// Whether one of so many is left; then it is taken.
@@ -76,7 +85,6 @@ fn take_one(left: &mut usize) -> bool {
 #[derive(Debug, Clone)]
 pub(super) struct FakeRoot {
     pub(super) plan: Arc<Mutex<Plan>>,
-    pub(super) segments: Arc<HashMap<String, Arc<Segment>>>,
 }
 
 /// A process that ends with the status it is told, or is killed. Ignores the backtrace signal, as a worker
@@ -109,14 +117,29 @@ async fn ended(mut child: Child, pidfd: OwnedFd) -> i32 {
 /// A worker's log pipe.
 struct Log {
     file: File,
-    state_key: u64,
+    key: u64,
 }
 
 impl Log {
     fn state(&mut self, word: &str) {
-        let record = format!("\x1es{:016x}{:08x}{word}", self.state_key, word.len());
+        let record = format!("\x1es{:016x}{:08x}{:016x}{word}", 0, word.len(), self.key);
         self.file.write_all(record.as_bytes()).expect("written");
     }
+}
+
+fn kill(pid: i32) {
+    let pid = Pid::from_raw(pid).expect("a pid");
+    // It may be gone already.
+    let _ = kill_process(pid, Signal::KILL);
+}
+
+/// Tells the front of a process; without a pidfd as it comes where there is no room for it.
+async fn announce(to: &Control, kind: (Kind, u32), pid: i32, pidfd: Option<&OwnedFd>) {
+    let sent = match pidfd {
+        Some(pidfd) => to.report(kind, (pid, 0), b"", &[pidfd.as_fd()]).await,
+        None => to.report_cut(kind, pid).await,
+    };
+    sent.expect("sent");
 }
 
 fn words(data: &[u8]) -> Vec<u32> {
@@ -134,8 +157,13 @@ impl FakeRoot {
         command.args(["-c", "read line"]).stdin(Stdio::piped());
         let child = command.kill_on_drop(true).spawn().expect("a shell");
         let fake = self.clone();
+        self.plan.lock().expect("no panic").root = Arc::downgrade(&theirs);
         tokio::spawn(async move {
             while let Ok(message) = theirs.receive().await {
+                if message.kind == Kind::Kill {
+                    kill(fake.plan.lock().expect("no panic").zygotes[&message.worker]);
+                    continue;
+                }
                 assert_eq!(message.kind, Kind::Pool);
                 tokio::spawn(fake.clone().zygote(message, theirs.clone()));
             }
@@ -144,22 +172,22 @@ impl FakeRoot {
             child,
             control,
             info: php_info(),
+            preloaded: None,
         }
     }
 
     async fn zygote(self, message: Message, root: Arc<Control>) {
         let options = words(&message.data[..POOL_OPTIONS_SIZE]);
-        let (flags, generation, name_size) = (options[1], options[4], options[6] as usize);
-        let name = &message.data[POOL_OPTIONS_SIZE..POOL_OPTIONS_SIZE + name_size];
-        let name = String::from_utf8(name.to_vec()).expect("a name");
-        let segment = self.segments[&name].clone();
+        let (flags, generation) = (options[1], options[4]);
+        let segment = Segment::of_file(message.fds[1].as_fd()).expect("a segment");
         let boot = {
             let mut plan = self.plan.lock().expect("no panic");
             plan.asked.push((flags, generation));
+            plan.segments.push(segment.clone());
             plan.boots.pop_front().unwrap_or(Boot::Good)
         };
         let number = message.worker;
-        let places = options[11] as usize;
+        let places = options[13] as usize;
         let geometry = segment.geometry();
         let events = if places > 1 { geometry.workers() } else { 0 };
         assert_eq!(message.fds.len() as u32, 4 + geometry.fronts() + events);
@@ -171,13 +199,17 @@ impl FakeRoot {
         let pid = child.id().cast_signed();
         let unwatched = {
             let mut plan = self.plan.lock().expect("no panic");
-            plan.zygotes.push(pid);
+            plan.zygotes.insert(number, pid);
+            plan.controls.push(Arc::downgrade(&control));
             take_one(&mut plan.unwatched_zygotes)
         };
-        let fds: &[_] = if unwatched { &[] } else { &[pidfd.as_fd()] };
-        root.report((Kind::PoolStarted, number), (pid, 0), b"", fds)
-            .await
-            .expect("sent");
+        announce(
+            &root,
+            (Kind::PoolStarted, number),
+            pid,
+            (!unwatched).then_some(&pidfd),
+        )
+        .await;
 
         let mut stdin = child.stdin.take().expect("piped");
         let mut leave = move |status: i32| {
@@ -198,17 +230,21 @@ impl FakeRoot {
             Boot::Hangs => None,
         };
         if let Some((status, text)) = booted {
-            let kind = (Kind::Booted, generation);
+            let kind = (Kind::Booted, 0);
             let sent = control.report(kind, (0, status), text.as_bytes(), &[]);
             sent.await.expect("sent");
         }
         let mut alive = alive;
-        let mut workers: Vec<(WorkerId, oneshot::Sender<()>)> = Vec::new();
+        let mut workers: HashMap<WorkerId, (i32, oneshot::Sender<()>)> = HashMap::new();
         let status = loop {
             tokio::select! {
                 status = &mut alive => break status.expect("no panic"),
                 message = control.receive() => match message {
-                    Ok(message) => workers.push(self.worker(message, (&segment, generation, places), &boot, &control).await),
+                    Ok(message) if message.kind == Kind::Kill => kill(workers[&WorkerId(message.worker as u16)].0),
+                    Ok(message) => {
+                        let (id, worker) = self.worker(message, (&segment, generation, places), &boot, &control).await;
+                        workers.insert(id, worker);
+                    }
                     Err(_) if matches!(boot, Boot::Hangs) => break (&mut alive).await.expect("no panic"),
                     Err(_) => {
                         leave(0);
@@ -218,7 +254,7 @@ impl FakeRoot {
             }
         };
         // Its workers die with it.
-        for (_, kill) in workers {
+        for (_, (_, kill)) in workers {
             let _ = kill.send(());
         }
         drop((control, log));
@@ -233,29 +269,29 @@ impl FakeRoot {
         (segment, generation, places): (&Arc<Segment>, u32, usize),
         boot: &Boot,
         control: &Arc<Control>,
-    ) -> (WorkerId, oneshot::Sender<()>) {
+    ) -> (WorkerId, (i32, oneshot::Sender<()>)) {
         assert_eq!(message.kind, Kind::Spawn);
         let id = WorkerId(message.worker as u16);
         let spawn = words(&message.data[..SPAWN_SIZE]);
         let write = words(&message.data[SPAWN_SIZE..]);
         let lifetime = (spawn[0], spawn[1]);
-        let unwatched = {
+        let (unwatched, strange) = {
             let mut plan = self.plan.lock().expect("no panic");
             plan.lifetimes.push(lifetime);
-            take_one(&mut plan.unwatched_workers)
+            (
+                take_one(&mut plan.unwatched_workers),
+                take_one(&mut plan.strange_workers),
+            )
         };
         let log = Log {
             file: File::from(message.fds.into_iter().next().expect("a log pipe")),
-            state_key: u64::from(spawn[2]) | u64::from(spawn[3]) << 32,
+            key: u64::from(spawn[2]) | u64::from(spawn[3]) << 32,
         };
         let (mut child, pidfd) = process();
         let pid = child.id().cast_signed();
         let kind = (Kind::Spawned, message.worker);
-        let fds: &[_] = if unwatched { &[] } else { &[pidfd.as_fd()] };
-        control
-            .report(kind, (pid, 0), b"", fds)
-            .await
-            .expect("sent");
+        let said = if strange { 1 } else { pid };
+        announce(control, kind, said, (!unwatched).then_some(&pidfd)).await;
         let stdin = child.stdin.take().expect("piped");
         let worker = Worker::attach_at(segment, id, &write);
         let bad = match boot {
@@ -269,7 +305,7 @@ impl FakeRoot {
             let status = if let Some(text) = bad {
                 log.file.write_all(text.as_bytes()).expect("written");
                 EXIT_STATUS_BOOT
-            } else if unwatched {
+            } else if unwatched || strange {
                 wait_for(&dead);
                 0
             } else if places > 1 {
@@ -298,7 +334,7 @@ impl FakeRoot {
                 .report((Kind::Exited, number), (pid, status), b"", &[])
                 .await;
         });
-        (id, kill)
+        (id, (pid, kill))
     }
 }
 
@@ -351,6 +387,10 @@ fn serve(
         };
         match vars.as_str() {
             "hang" => {
+                wait_for(dead);
+                return 0;
+            }
+            "hang once" if generation == 1 => {
                 wait_for(dead);
                 return 0;
             }

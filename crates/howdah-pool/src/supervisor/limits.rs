@@ -88,7 +88,7 @@ impl Supervisor {
         self.later(WAIT_BEFORE_ADDING, Event::Scale(index));
     }
 
-    pub(super) async fn scale(&mut self, index: usize) {
+    pub(super) fn scale(&mut self, index: usize) {
         let now = Instant::now();
         let cpu_percent = self.cpu.percent(now);
         let pool = &mut self.pools[index];
@@ -111,7 +111,7 @@ impl Supervisor {
             LOOK_AGAIN
         };
         self.later(next, Event::Scale(index));
-        self.fill(index).await;
+        self.fill(index);
     }
 
     /// Takes a worker away that had nothing to do.
@@ -168,7 +168,7 @@ fn sample(pool: &Pool, cpu_percent: u64, idle: Duration) -> Sample {
         cpu_percent,
         blocked_percent: 0,
         idle,
-        max_idle: pool.options.max_idle_time,
+        max_idle: pool.options.limits.max_idle_time,
     }
 }
 

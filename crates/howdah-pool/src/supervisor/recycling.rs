@@ -15,9 +15,9 @@ impl Pool {
     /// Its workers are to be looked at again and again.
     pub(super) fn is_looked_at(&self) -> bool {
         let options = &self.options;
-        let recycles = options.max_age.is_some()
-            || options.max_memory.is_some()
-            || options.max_memory_growth.is_some();
+        let recycles = options.limits.max_age.is_some()
+            || options.limits.max_memory.is_some()
+            || options.limits.max_memory_growth.is_some();
         options.worker().is_some() || self.scales() || recycles
     }
 
@@ -59,6 +59,7 @@ impl Pool {
         };
         occupant.retiring = true;
         let above = options
+            .limits
             .max_memory
             .is_some_and(|limit| status.memory > limit);
         let reason = if above {
@@ -106,7 +107,7 @@ fn tell(pool: &str, worker: WorkerId, occupant: &Occupant, requests: u64, reason
 }
 
 impl Supervisor {
-    pub(super) async fn tick(&mut self) {
+    pub(super) fn tick(&mut self) {
         if self.stopping {
             return;
         }
@@ -126,7 +127,7 @@ impl Supervisor {
             if pool.scales() {
                 self.scale_down(index, cpu_percent, now);
             }
-            self.fill(index).await;
+            self.fill(index);
         }
         self.later(TICK, Event::Tick);
     }

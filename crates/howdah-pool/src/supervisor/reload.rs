@@ -94,13 +94,15 @@ impl Supervisor {
             let text = if self.stopping {
                 "the server is stopping"
             } else {
-                "PHP is being started anew, which does the same"
+                "PHP is restarting, which does the same"
             };
             self.finish_reload(index, Err(text.into()));
             return;
         }
+        // A reload repairs also what no request has met yet.
+        pool.check_segment();
         // The files may be fit for a fork now, and the next try need not wait.
-        pool.boot_each = pool.options.worker().is_some_and(|worker| worker.boot_each);
+        pool.boot_each = pool.options.boot_each();
         pool.back_off.reset();
         // A boot that is under way has read files that are old now.
         self.kill_booting(index);
@@ -297,7 +299,7 @@ impl Supervisor {
 
     /// A request that began just before the reload has all of its own time.
     pub(super) fn drain_time(&self, pool: &Pool) -> Duration {
-        drain_time(self.drain_least, pool.options.request_timeout)
+        drain_time(self.drain_least, pool.options.limits.request_timeout)
     }
 }
 
@@ -337,6 +339,13 @@ fn drain_time(least: Duration, request_timeout: Option<Duration>) -> Duration {
     request_timeout.map_or(least, |limit| {
         least.max(limit.saturating_add(Duration::from_secs(1)))
     })
+}
+
+/// How long the start of PHP may keep another reload waiting, when the last good one took `last_good` and so many were
+/// ended for a later one since.
+#[must_use]
+pub fn start_time(last_good: Duration, superseded: u32) -> Duration {
+    boot_time(BOOT_TIME, last_good, superseded)
 }
 
 /// How long a boot may keep another reload waiting, when the last good one took `last_good` and so many were ended

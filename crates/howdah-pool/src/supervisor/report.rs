@@ -1,14 +1,18 @@
 //! The answer to "what are you doing?".
 
+use std::sync::Arc;
+
 use howdah_shm::WorkerId;
-use rustix::time::{ClockId, clock_gettime};
 
 use super::Supervisor;
+use crate::clock::monotonic_ns;
 use crate::generation::Phase;
 use crate::options::Mode;
 use crate::place::Occupant;
 use crate::pool::Pool;
-use crate::status::{GenerationStatus, PoolStatus, RequestStatus, Status, WorkerStatus};
+use crate::status::{
+    GenerationStatus, PoolStatus, PreloadStatus, RequestStatus, Status, WorkerStatus,
+};
 
 impl Supervisor {
     pub(super) fn status(&self) -> Status {
@@ -17,6 +21,16 @@ impl Supervisor {
             php: self.info.php.clone(),
             root_restarts: u64::from(self.root_generation.saturating_sub(1)),
             pools: self.pools.iter().map(|pool| report(pool, now_ns)).collect(),
+            preloads: (self.preloaded.iter())
+                .map(|preloaded| PreloadStatus {
+                    pools: self
+                        .pools
+                        .iter()
+                        .map(|pool| pool.name.to_string())
+                        .collect(),
+                    preloaded: Arc::clone(preloaded),
+                })
+                .collect(),
         }
     }
 }
@@ -63,12 +77,15 @@ fn report(pool: &Pool, now_ns: u64) -> PoolStatus {
         workers_wanted: pool.desired,
         ready: pool.ready(),
         concurrency: pool.options.requests_per_worker(),
+        sequential: workers.iter().filter(|worker| worker.sequential).count(),
         busy,
         queue: in_flight.saturating_sub(in_hand),
         in_flight,
         waiters: pool.load.waiting(),
         slots: (pool.segment.geometry().slots() * pool.segment.geometry().fronts()) as usize,
         refused: pool.load.refusals(),
+        abandoned: pool.load.abandonments(),
+        exits: pool.load.exits(),
         spooled: pool.load.spooled(),
         workers,
         counters: pool.counters,
@@ -109,6 +126,7 @@ fn worker_status(pool: &Pool, worker: WorkerId, occupant: &Occupant, now_ns: u64
         memory: words.map_or(0, |words| words.memory),
         age_ms: occupant.since.elapsed().as_millis() as u64,
         in_flight,
+        sequential: words.is_some_and(|words| words.sequential),
         longest_hold_ms: occupant.longest_hold.largest() / 1_000_000,
         waiting_ms: words
             .filter(|words| state == "idle" && words.looked_ns != 0)
@@ -117,10 +135,4 @@ fn worker_status(pool: &Pool, worker: WorkerId, occupant: &Occupant, now_ns: u64
             }),
         request,
     }
-}
-
-/// The workers' clock.
-fn monotonic_ns() -> u64 {
-    let now = clock_gettime(ClockId::Monotonic);
-    now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned()
 }

@@ -2,22 +2,27 @@
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
+use std::sync::Arc;
 use std::time::Duration;
 
 use howdah_shm::layout::{EXIT_STATUS_BOOT, WORKERS_MAX};
+use rustix::process::{Signal, pidfd_send_signal};
 
 use super::Supervisor;
-use crate::control::{ControlError, Kind, Link, Message, NO_DESCRIPTOR};
+use crate::control::{ControlError, Kind, Link, Message};
 use crate::generation::Phase;
+use crate::kin::{Kin, take_process};
+use crate::meant::Sender;
 use crate::messages::Event;
 use crate::root::Root;
-use crate::signal;
 
 /// Whose a zygote is.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Number {
     pub(super) pool: usize,
     pub(super) generation: u32,
+    /// The root has said that it runs.
+    pub(super) started: bool,
     /// Its end is no news.
     pub(super) dismissed: bool,
 }
@@ -31,6 +36,7 @@ impl Supervisor {
             sender.send(Event::Root(generation, message)).is_ok()
         });
         self.root = Some((root.child, link));
+        self.preloaded = root.preloaded.map(Arc::new);
         for pool in 0..self.pools.len() {
             self.start_pool(pool).await;
         }
@@ -42,7 +48,7 @@ impl Supervisor {
         }
         match Root::start(&self.options).await {
             Ok(root) => {
-                tracing::info!(target: "howdah::pool", "PHP was started anew");
+                tracing::info!(target: "howdah::pool", "PHP was restarted");
                 self.adopt_root(root).await;
             }
             Err(error) => {
@@ -65,6 +71,7 @@ impl Supervisor {
         let number = Number {
             pool,
             generation,
+            started: false,
             dismissed: false,
         };
         let free = self.numbers.iter().position(Option::is_none);
@@ -86,56 +93,112 @@ impl Supervisor {
         }
     }
 
-    pub(super) fn root_message(&mut self, mut message: Message) {
-        let entry = self.numbers.get(message.worker as usize).copied().flatten();
-        let Some(Number {
+    pub(super) async fn root_message(&mut self, message: Message) {
+        let meant = match message.flaw(Sender::Root) {
+            Some(flaw) => Err(flaw),
+            None => self.zygote_told(message).await,
+        };
+        if let Err(text) = meant {
+            self.root_gone(&ControlError::Unmeant(text)).await;
+        }
+    }
+
+    async fn zygote_told(&mut self, message: Message) -> Result<(), String> {
+        let entry = self.numbers.get_mut(message.worker as usize);
+        let Some(number) = entry.and_then(Option::as_mut) else {
+            return Err(format!(
+                "{:?} of a zygote that was not requested",
+                message.kind
+            ));
+        };
+        if (message.kind == Kind::PoolExited) != number.started {
+            return Err(format!("{:?} at the wrong time", message.kind));
+        }
+        number.started = true;
+        let Number {
             pool: index,
             generation,
             dismissed,
-        }) = entry
-        else {
-            return;
-        };
-        let pool = &mut self.pools[index];
-        let name = &*pool.name;
+            ..
+        } = *number;
         match message.kind {
-            Kind::PoolStarted => {
-                tracing::debug!(target: "howdah::pool", pool = name, generation, pid = message.pid, "zygote started");
-                let Some(own) = pool.generation_mut(generation) else {
-                    return;
-                };
-                own.pid.send_replace(message.pid);
-                own.pidfd = message.fds.pop();
-                if own.pidfd.is_none() && !self.stopping {
-                    // Later it could not be ended, however long its boot takes.
-                    signal::kill_unwatched(message.pid);
-                    let text = format!("its process cannot be watched: {NO_DESCRIPTOR}");
-                    self.boot_failed(index, generation, text);
-                }
-            }
+            Kind::PoolStarted => return self.zygote_started(index, generation, message).await,
             Kind::PoolExited => {
                 self.numbers[message.worker as usize] = None;
-                let status = ExitStatus::from_raw(message.status);
-                let own = pool.generation(generation);
-                if let Some(own) = own {
-                    own.ended.send_replace(Some(status));
-                }
-                // A failed boot is reported with what it wrote.
-                let booting = own.is_some_and(|own| own.phase == Phase::Booting);
-                let told = dismissed || booting || status.code() == Some(EXIT_STATUS_BOOT);
-                if self.stopping || told {
-                    tracing::debug!(target: "howdah::pool", pool = name, generation, pid = message.pid, "zygote left: {status}");
-                } else {
-                    tracing::error!(target: "howdah::pool", pool = name, generation, pid = message.pid, "zygote died: {status}");
-                }
+                self.zygote_exited(index, generation, dismissed, &message);
             }
-            Kind::Failed => {
-                // The root may have no process under this number; if it has one, its end is told too.
+            _ => {
                 self.numbers[message.worker as usize] = None;
                 let text = String::from_utf8_lossy(&message.data).into_owned();
                 self.boot_failed(index, generation, text);
             }
-            _ => {}
+        }
+        Ok(())
+    }
+
+    async fn zygote_started(
+        &mut self,
+        index: usize,
+        id: u32,
+        mut message: Message,
+    ) -> Result<(), String> {
+        let Some((child, link)) = &mut self.root else {
+            return Ok(());
+        };
+        let Some(root) = child
+            .id()
+            .filter(|_| !matches!(child.try_wait(), Ok(Some(_))))
+        else {
+            return Ok(()); // it is gone, which is told next
+        };
+        let kin = Kin::of_root(root.cast_signed());
+        let pidfd = take_process(&mut message, kin, self.identify)?;
+        let unwatched = pidfd.as_ref().err().map(|_| link.control.clone());
+        let pool = &mut self.pools[index];
+        tracing::debug!(target: "howdah::pool", pool = &*pool.name, generation = id, pid = message.pid, "zygote started");
+        let Some(own) = pool.generation_mut(id) else {
+            // Whoever asked for it needs it no more, and could not end it then.
+            if let Ok(pidfd) = pidfd {
+                let _ = pidfd_send_signal(&pidfd, Signal::KILL);
+            }
+            return Ok(());
+        };
+        own.pid.send_replace(message.pid);
+        match pidfd {
+            Ok(pidfd) => {
+                own.pidfd = Some(pidfd);
+                if let Some(booted) = own.booted.take() {
+                    self.booted(index, id, &booted).await;
+                }
+            }
+            Err(text) if !self.stopping => {
+                // Later it could not be ended, however long its boot takes.
+                if let Some(root) = unwatched {
+                    // An error means that the root is gone, and its zygotes with it.
+                    let _ = root.send(Kind::Kill, message.worker, &[], &[]).await;
+                }
+                self.boot_failed(index, id, format!("its process cannot be watched: {text}"));
+            }
+            Err(_) => {}
+        }
+        Ok(())
+    }
+
+    fn zygote_exited(&mut self, index: usize, id: u32, dismissed: bool, message: &Message) {
+        let pool = &self.pools[index];
+        let (name, pid) = (&*pool.name, message.pid);
+        let status = ExitStatus::from_raw(message.status);
+        let own = pool.generation(id);
+        if let Some(own) = own {
+            own.ended.send_replace(Some(status));
+        }
+        // A failed boot is reported with what it wrote.
+        let booting = own.is_some_and(|own| own.phase == Phase::Booting);
+        let told = dismissed || booting || status.code() == Some(EXIT_STATUS_BOOT);
+        if self.stopping || told {
+            tracing::debug!(target: "howdah::pool", pool = name, generation = id, pid, "zygote left: {status}");
+        } else {
+            tracing::error!(target: "howdah::pool", pool = name, generation = id, pid, "zygote died: {status}");
         }
     }
 
@@ -153,7 +216,7 @@ impl Supervisor {
             .await
             .map(|status| status.to_string())
             .unwrap_or_default();
-        tracing::error!(target: "howdah::pool", status, "the PHP root process is gone: {error}; starting it anew");
+        tracing::error!(target: "howdah::pool", status, "the PHP root process is gone: {error}; restarting it");
         self.numbers.clear();
         for index in 0..self.pools.len() {
             self.lose_generations(index);

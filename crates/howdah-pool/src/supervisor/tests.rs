@@ -1,10 +1,11 @@
 //! The supervisor against a fake root: generations, replacements, failures.
 
+mod corruption;
 mod drains;
+mod lies;
 mod losses;
 mod supersedes;
 
-use std::collections::HashMap;
 use std::future::Future;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -16,9 +17,11 @@ use super::*;
 use crate::blocked::BlockedMeter;
 use crate::front::{PoolFront, Request, RequestBody, after_unpark, before_park};
 use crate::handle::Handle;
-use crate::options::{Concurrency, Mode, WorkerOptions};
+use crate::kin::Stranger;
+use crate::options::{Mode, WorkerOptions};
 use crate::response::CallError;
 use crate::status::PoolStatus;
+use howdah_config::model::{self, Concurrency, Isolation};
 
 /// A running supervisor with one worker pool.
 struct Server {
@@ -37,6 +40,7 @@ impl Server {
             id: 7,
             vars: vars.as_bytes(),
             body: RequestBody::None,
+            body_file: None,
             head: false,
             repeatable,
             observer: None,
@@ -155,27 +159,28 @@ fn unjoined(
 ) -> (Supervisor, Vec<FrontSeeds>, FakeRoot) {
     let root_options = RootOptions {
         executable: "/nonexistent/howdah-php".into(),
+        withheld: vec![],
+        clear_env: false,
         ini: vec![],
         concurrent: false,
+        booted: false,
+        preload: None,
         fronts,
         start_timeout: Duration::from_secs(20),
     };
     let spool = std::fs::File::open("/").expect("a directory").into();
     let prepared = Supervisor::prepare(php_info(), root_options, vec![options], spool);
-    let (supervisor, seeds) = prepared.expect("a pool");
+    let (mut supervisor, seeds) = prepared.expect("a pool");
+    // The fakes' processes are children of the test. That of pid 1 is not.
+    supervisor.identify = |_, _, pid| match pid {
+        1 => Err(Stranger::NotAChild { pid, parent: 2 }),
+        _ => Ok(()),
+    };
     let plan = Arc::new(Mutex::new(Plan {
         boots: boots.iter().cloned().collect(),
         ..Plan::default()
     }));
-    let segments = supervisor
-        .pools
-        .iter()
-        .map(|pool| (pool.name.to_string(), pool.segment.clone()));
-    let fake = FakeRoot {
-        plan,
-        segments: Arc::new(segments.collect::<HashMap<_, _>>()),
-    };
-    (supervisor, seeds, fake)
+    (supervisor, seeds, FakeRoot { plan })
 }
 
 /// As a server starts: no front thread runs yet.
@@ -191,7 +196,7 @@ async fn launched(
 
 #[test]
 fn workers_that_all_end_before_they_are_ready_end_the_start() {
-    let options = worker_pool(2, |_, worker| worker.boot_each = true);
+    let options = worker_pool(2, |_, worker| worker.boot = model::Boot::Each);
     let text = "no vendor/autoload.php";
     runtime().block_on(async {
         let (mut supervisor, mut seeds, fake) = unjoined(options, &[Boot::BadWorkers(text)], 2);
@@ -285,6 +290,7 @@ fn leaving_waits_for_the_front_threads() {
                 id: 7,
                 vars: b"",
                 body: RequestBody::None,
+                body_file: None,
                 head: false,
                 repeatable: false,
                 observer: None,
@@ -502,7 +508,7 @@ fn php_code_may_ask_for_a_reload_and_gets_one_a_second() {
 
 #[test]
 fn a_successor_is_ready_before_a_worker_retires() {
-    let options = worker_pool(1, |options, _| options.max_requests = 8);
+    let options = worker_pool(1, |options, _| options.limits.max_requests = 8);
     run(options, &[], async |server| {
         for _ in 0..40 {
             assert_eq!(server.get("").await, Ok("generation 1".into()));
@@ -534,7 +540,7 @@ fn a_successor_is_ready_before_a_worker_retires() {
 
 #[test]
 fn each_request_has_a_fork_of_its_own() {
-    let options = worker_pool(2, |_, worker| worker.one_request = true);
+    let options = worker_pool(2, |_, worker| worker.isolation = Isolation::Request);
     run(options, &[], async |server| {
         for _ in 0..20 {
             assert!(server.get("").await.is_ok());
@@ -553,7 +559,7 @@ fn each_request_has_a_fork_of_its_own() {
 
 #[test]
 fn forks_of_one_request_are_reloaded_under_load() {
-    let options = worker_pool(1, |_, worker| worker.one_request = true);
+    let options = worker_pool(1, |_, worker| worker.isolation = Isolation::Request);
     run(options, &[], async |server| {
         let load = async {
             loop {
@@ -605,7 +611,7 @@ fn a_worker_that_exits_after_its_response_is_no_crash() {
 #[test]
 fn a_request_that_runs_too_long_costs_its_worker_alone() {
     let options = worker_pool(2, |options, _| {
-        options.request_timeout = Some(Duration::from_secs(3));
+        options.limits.request_timeout = Some(Duration::from_secs(3));
     });
     run(options, &[], async |server| {
         let limit = Duration::from_secs(3);
@@ -627,7 +633,7 @@ fn a_request_that_runs_too_long_costs_its_worker_alone() {
 #[test]
 fn requests_of_a_concurrent_worker_are_counted_and_share_its_fate() {
     let options = worker_pool(1, |options, worker| {
-        options.request_timeout = Some(Duration::from_secs(4));
+        options.limits.request_timeout = Some(Duration::from_secs(4));
         options.end_grace = Duration::from_millis(200);
         worker.concurrency = Some(Concurrency::new(10));
     });
@@ -673,8 +679,8 @@ fn requests_of_a_concurrent_worker_are_counted_and_share_its_fate() {
 fn workers_are_added_while_requests_wait_and_leave_when_idle() {
     let options = worker_pool(1, |options, _| {
         options.workers_max = 3;
-        options.max_idle_time = Duration::from_millis(500);
-        options.request_timeout = Some(Duration::from_secs(3));
+        options.limits.max_idle_time = Duration::from_millis(500);
+        options.limits.request_timeout = Some(Duration::from_secs(3));
     });
     // Whatever the machine of the test does besides.
     let calm = |supervisor: &mut Supervisor| supervisor.cpu = CpuMeter::fixed(10);
@@ -721,7 +727,7 @@ fn workers_that_wait_are_added_on_a_busy_machine_too() {
 fn workers_that_compute_on_a_busy_machine_stay_as_many() {
     let options = worker_pool(1, |options, _| {
         options.workers_max = 2;
-        options.request_timeout = Some(Duration::from_secs(3));
+        options.limits.request_timeout = Some(Duration::from_secs(3));
     });
     let busy = |supervisor: &mut Supervisor| {
         supervisor.cpu = CpuMeter::fixed(100);
@@ -743,7 +749,7 @@ fn workers_that_compute_on_a_busy_machine_stay_as_many() {
 #[test]
 fn a_worker_is_replaced_at_its_age() {
     let options = worker_pool(1, |options, _| {
-        options.max_age = Some(Duration::from_millis(200));
+        options.limits.max_age = Some(Duration::from_millis(200));
     });
     run(options, &[], async |server| {
         let status = server

@@ -1,39 +1,41 @@
 //! Worker processes: forked until there are as many as there should be, watched, and replaced.
 
-use std::hash::{BuildHasher, RandomState};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use howdah_shm::WorkerId;
-use howdah_shm::layout::{EXIT_STATUS_BOOT, EXIT_STATUS_CPU};
+use howdah_shm::layout::{EXIT_STATUS_BOOT, EXIT_STATUS_CPU, EXIT_STATUS_HUNG};
 use tokio::io::Interest;
 use tokio::sync::watch;
 
 use super::Supervisor;
 use super::boot::last_words;
-use crate::control::{Kind, Message, NO_DESCRIPTOR};
+use crate::control::{Control, ControlError, Kind, Message};
 use crate::encode;
 use crate::generation::Phase;
+use crate::kin::{Kin, has_ended, take_process};
 use crate::log_pipe::StateRecord;
 use crate::messages::{Event, ToFront};
 use crate::place::{LastProcess, Occupant, Recent, State};
 use crate::readiness::register;
-use crate::signal;
 use crate::tail::Tail;
 use crate::worker_log;
 
 /// After the system refused a pipe or a fork.
 const REFUSED: Duration = Duration::from_secs(1);
+/// Workers that a zygote is asked for before it has answered: its socket has room for so many messages.
+const AWAITED_MAX: usize = 32;
 /// Exit status of a worker that a fatal error ended, its response complete.
 const EXIT_STATUS_FATAL: i32 = 255;
 
 impl Supervisor {
     /// Forks what is missing, in each generation that serves.
-    pub(super) async fn fill(&mut self, index: usize) {
-        if self.stopping || !self.pools[index].back_off.wait(Instant::now()).is_zero() {
+    pub(super) fn fill(&mut self, index: usize) {
+        let pool = &self.pools[index];
+        if self.stopping || pool.is_corrupt || !pool.back_off.wait(Instant::now()).is_zero() {
             return; // whoever noted the failure has an event come when the wait is over
         }
         let pool = &self.pools[index];
@@ -44,7 +46,9 @@ impl Supervisor {
             .collect();
         for (id, wanted) in serving {
             let there = self.pools[index].count(id, Occupant::counts);
-            for _ in there..wanted {
+            let awaited = self.pools[index].count(id, Occupant::is_awaited);
+            let at_a_time = AWAITED_MAX.saturating_sub(awaited);
+            for _ in (there..wanted).take(at_a_time) {
                 let Some(worker) = self.pools[index].vacant() else {
                     self.make_room(index, id);
                     if let Some(wait) = self.pools[index].note_that_all_leave(Instant::now()) {
@@ -52,7 +56,7 @@ impl Supervisor {
                     }
                     break;
                 };
-                if let Err(text) = self.spawn(index, worker, id).await {
+                if let Err(text) = self.spawn(index, worker, id) {
                     let pool = &*self.pools[index].name;
                     tracing::error!(target: "howdah::pool", pool, worker = worker.0, "worker not started: {text}");
                     self.later(REFUSED, Event::Fill(index));
@@ -88,12 +92,12 @@ impl Supervisor {
         }
     }
 
-    async fn spawn(&mut self, index: usize, worker: WorkerId, id: u32) -> Result<(), String> {
+    fn spawn(&mut self, index: usize, worker: WorkerId, id: u32) -> Result<(), String> {
         let now = Instant::now();
         let pool = &mut self.pools[index];
         let (reader, writer) = std::io::pipe().map_err(|error| error.to_string())?;
         if let Some(user) = &pool.options.user {
-            user.own(writer.as_fd());
+            user.let_write(writer.as_fd());
         }
         let control = pool
             .generation(id)
@@ -107,15 +111,15 @@ impl Supervisor {
         let lifetime = pool.jitter.lifetime(&pool.options);
         self.serial += 1;
         let serial = self.serial;
-        // Keyed by the operating system's randomness: no request can know it.
-        let state_key = RandomState::new().hash_one(serial).max(1);
-        let data = encode::spawn(lifetime, state_key, &indices);
+        let log_key = worker_log::key(serial);
+        let data = encode::spawn(lifetime, log_key, &indices);
 
         let ((pid, told), tail) = (watch::channel(0), Tail::new());
         let source = worker_log::Source {
             pool: pool.name.clone(),
             worker: Some((worker, pool.segment.clone())),
-            state_key: Some(state_key),
+            log_key,
+            budget: pool.budget.clone(),
             pid: told,
             tail: tail.clone(),
         };
@@ -155,35 +159,76 @@ impl Supervisor {
         };
         pool.places[worker.index()].state = State::Occupied(Box::new(occupant));
         pool.counters.spawned += 1;
-        // An error means that the zygote is gone, which its own event tells.
-        let _ = control
-            .send(Kind::Spawn, u32::from(worker.0), &data, &[writer.as_fd()])
-            .await;
+        self.order(
+            index,
+            id,
+            &control,
+            (Kind::Spawn, worker),
+            &data,
+            &[writer.as_fd()],
+        );
         Ok(())
     }
 
-    pub(super) fn spawned(&mut self, index: usize, id: u32, mut message: Message) {
+    /// Tells a zygote something. Not to wait for it is what keeps the other pools going.
+    fn order(
+        &self,
+        pool: usize,
+        generation: u32,
+        control: &Control,
+        (kind, worker): (Kind, WorkerId),
+        data: &[u8],
+        fds: &[BorrowedFd<'_>],
+    ) {
+        // Another error means that the zygote is gone, which its own event tells.
+        if let Err(ControlError::Full) = control.offer(kind, u32::from(worker.0), data, fds) {
+            let event = Event::Zygote {
+                pool,
+                generation,
+                message: Err(ControlError::Full),
+            };
+            self.later(Duration::ZERO, event);
+        }
+    }
+
+    /// What a zygote announces is watched and signalled only if the kernel says that it is its child.
+    pub(super) fn spawned(
+        &mut self,
+        index: usize,
+        id: u32,
+        mut message: Message,
+    ) -> Result<(), String> {
         let worker = WorkerId(message.worker as u16);
-        let sender = self.sender.clone();
+        let (sender, identify) = (self.sender.clone(), self.identify);
         let pool = &mut self.pools[index];
-        let Some(occupant) = pool
-            .places
-            .get_mut(worker.index())
-            .and_then(|place| place.occupant_mut())
-            .filter(|occupant| occupant.generation == id && occupant.pid() == 0)
-        else {
-            return;
+        let uid = pool.options.user.as_ref().map(|user| user.uid);
+        let awaited = pool.count(id, Occupant::is_awaited);
+        let Some(generation) = pool.generation_mut(id) else {
+            return Ok(());
         };
+        if generation
+            .pidfd
+            .as_ref()
+            .is_none_or(|zygote| has_ended(zygote.as_fd()))
+        {
+            return Ok(()); // which is told next, and its children are not its own any more
+        }
+        let kin = Kin::of_zygote(*generation.pid.borrow(), uid);
+        generation.announced += 1;
+        let Some(occupant) = pool.awaited(worker, id) else {
+            return Err(format!(
+                "Spawned for worker {}, which was not requested",
+                worker.0
+            ));
+        };
+        let pidfd = take_process(&mut message, kin, identify)?
+            .and_then(|fd| register(fd, Interest::READABLE).map_err(|error| error.to_string()));
         occupant.pid.send_replace(message.pid);
-        let pidfd = match message.fds.pop() {
-            Some(fd) => register(fd, Interest::READABLE).map_err(|error| error.to_string()),
-            None => Err(NO_DESCRIPTOR.into()),
-        };
         let pidfd = match pidfd {
             Ok(pidfd) => Arc::new(pidfd),
             Err(text) => {
                 self.unwatched(index, worker, id, &text);
-                return;
+                return Ok(());
             }
         };
         let (waiting, serial) = (pidfd.clone(), occupant.serial);
@@ -198,6 +243,10 @@ impl Supervisor {
         });
         occupant.pidfd = Some(pidfd);
         tracing::debug!(target: "howdah::pool", pool = &*pool.name, worker = worker.0, pid = message.pid, "worker started");
+        if awaited >= AWAITED_MAX {
+            self.fill(index);
+        }
+        Ok(())
     }
 
     /// A worker's death would not be noticed: it must not serve. Its place is free when its zygote has told
@@ -208,11 +257,17 @@ impl Supervisor {
             return;
         };
         occupant.killed = true;
-        signal::kill_unwatched(occupant.pid());
+        let since = occupant.since;
+        let control = pool
+            .generation(id)
+            .and_then(|generation| Some(generation.link.as_ref()?.control.clone()));
+        if let Some(control) = control {
+            self.order(index, id, &control, (Kind::Kill, worker), &[], &[]);
+        }
         if self.stopping {
             return;
         }
-        let wait = pool.back_off.fail(occupant.since, Instant::now());
+        let wait = self.pools[index].back_off.fail(since, Instant::now());
         self.later(wait, Event::Fill(index));
         self.worker_failed(
             index,
@@ -221,24 +276,26 @@ impl Supervisor {
         );
     }
 
-    pub(super) fn spawn_failed(&mut self, index: usize, id: u32, message: &Message) {
+    pub(super) fn spawn_failed(
+        &mut self,
+        index: usize,
+        id: u32,
+        message: &Message,
+    ) -> Result<(), String> {
         let worker = WorkerId(message.worker as u16);
         let pool = &mut self.pools[index];
+        let Some(begun) = pool.awaited(worker, id).map(|occupant| occupant.since) else {
+            return Err(format!(
+                "Failed for worker {}, which was not requested",
+                worker.0
+            ));
+        };
         let text = String::from_utf8_lossy(&message.data);
         tracing::error!(target: "howdah::pool", pool = &*pool.name, worker = worker.0, "worker not started: {text}");
-        let occupant = pool
-            .places
-            .get(worker.index())
-            .and_then(|place| place.occupant());
-        let Some(begun) = occupant
-            .filter(|occupant| occupant.generation == id && occupant.pidfd.is_none())
-            .map(|occupant| occupant.since)
-        else {
-            return;
-        };
         let wait = pool.back_off.fail(begun, Instant::now());
         self.later(wait, Event::Fill(index));
         self.begin_recovery(index, worker);
+        Ok(())
     }
 
     pub(super) async fn state_record(
@@ -270,17 +327,21 @@ impl Supervisor {
             }
             StateRecord::Retiring if !occupant.retiring => {
                 occupant.retiring = true;
-                self.fill(index).await;
+                self.fill(index);
             }
             StateRecord::Outgrown if !occupant.retiring => {
                 pool.outgrown(worker, serial);
-                self.fill(index).await;
+                self.fill(index);
             }
             StateRecord::Traced if occupant.traced.is_some() => {
                 self.kill_traced(index, worker, serial);
             }
             // Not while it boots: a boot that resets OPcache would go on for ever.
-            StateRecord::Reload if occupant.ready => self.reload_asked(index, false).await,
+            StateRecord::Reload if occupant.ready => {
+                self.resets.notify_one();
+                self.reload_asked(index, false).await;
+            }
+            StateRecord::Reset => self.resets.notify_one(),
             _ => {}
         }
     }
@@ -321,7 +382,7 @@ impl Supervisor {
     }
 
     /// A worker's end has begun: the successor need not wait until its memory is given back.
-    pub(super) async fn worker_ending(&mut self, index: usize, worker: WorkerId) {
+    pub(super) fn worker_ending(&mut self, index: usize, worker: WorkerId) {
         let pool = &mut self.pools[index];
         // What was seen may have been the process before.
         if !pool.segment.is_ending(worker) {
@@ -340,11 +401,11 @@ impl Supervisor {
         occupant.ending = true;
         // Otherwise the place of this one is the next that is filled.
         if pool.vacant().is_some() {
-            self.fill(index).await;
+            self.fill(index);
         }
     }
 
-    pub(super) async fn worker_gone(&mut self, index: usize, worker: WorkerId, serial: u64) {
+    pub(super) fn worker_gone(&mut self, index: usize, worker: WorkerId, serial: u64) {
         let sender = self.sender.clone();
         let stopping = self.stopping;
         let pool = &mut self.pools[index];
@@ -382,10 +443,16 @@ impl Supervisor {
         } else if served > 0 {
             pool.back_off.reset();
         }
+        if self.pools[index].is_corrupt && !stopping {
+            // Its requests are recovered when the segment is replaced.
+            self.pools[index].places[worker.index()].state = State::Vacant;
+            self.replace_segment_when_gone(index);
+            return;
+        }
         self.begin_recovery(index, worker);
         self.pools[index].publish();
         self.check_drained(index, id);
-        self.fill(index).await;
+        self.fill(index);
     }
 
     /// A worker ended before it was ready, and this is what it wrote, or why it was ended.
@@ -422,34 +489,56 @@ impl Supervisor {
         let place = &mut pool.places[worker.index()];
         let overdue = place.occupant().is_some_and(|occupant| occupant.overdue);
         place.state = State::Recovering;
-        let message = if overdue {
-            ToFront::WorkerOverdue(worker)
-        } else {
-            ToFront::WorkerGone(worker)
-        };
         for front in &pool.fronts {
+            let message = if overdue {
+                ToFront::WorkerOverdue(worker)
+            } else {
+                ToFront::WorkerGone(worker)
+            };
             // A front thread that is gone has nothing left to recover.
             let _ = front.send(message);
         }
     }
 
-    pub(super) async fn recovered(&mut self, index: usize, worker: WorkerId) {
+    pub(super) fn recovered(&mut self, index: usize, worker: WorkerId) {
         let pool = &mut self.pools[index];
         pool.places[worker.index()].state = State::Vacant;
         pool.all_leave = None;
-        self.fill(index).await;
+        self.fill(index);
     }
 
     /// The exit status of a worker has arrived, before or after its pidfd was seen.
-    pub(super) async fn worker_exited(&mut self, index: usize, message: &Message) {
+    pub(super) fn worker_exited(
+        &mut self,
+        index: usize,
+        id: u32,
+        message: &Message,
+    ) -> Result<(), String> {
         let worker_id = WorkerId(message.worker as u16);
         let (pid, status) = (message.pid, ExitStatus::from_raw(message.status));
         let pool = &mut self.pools[index];
+        let Some(generation) = pool.generation_mut(id) else {
+            return Ok(());
+        };
+        generation.announced = match generation.announced.checked_sub(1) {
+            Some(left) => left,
+            None => return Err("Exited of a worker that it does not have".into()),
+        };
         let Some(place) = pool.places.get(worker_id.index()) else {
-            return;
+            return Err(format!(
+                "Exited of worker {}, which does not exist",
+                worker_id.0
+            ));
         };
         let (request_id, expected, recycles) = match (place.occupant(), place.last) {
-            (Some(occupant), _) if occupant.pid() == pid => {
+            (Some(occupant), _) if occupant.pid() == pid && occupant.generation == id => {
+                if occupant
+                    .pidfd
+                    .as_ref()
+                    .is_some_and(|pidfd| !has_ended(pidfd.get_ref().as_fd()))
+                {
+                    return Err(format!("Exited of worker {}, which runs", worker_id.0));
+                }
                 let words = pool.segment.worker(worker_id);
                 let request_id = words.and_then(|words| words.request_id);
                 let expected = occupant.ends_as_told() || self.stopping;
@@ -457,7 +546,8 @@ impl Supervisor {
                 (request_id.map_or(0, u64::from), expected, recycles)
             }
             (_, Some(last)) if last.pid == pid => (last.request_id, last.expected, last.recycles),
-            _ => (0, self.stopping, false),
+            // Another one has come and gone in its place since.
+            _ => return Ok(()),
         };
         let (name, worker, text) = (&*pool.name, worker_id.0, status.to_string());
         match status.code() {
@@ -470,6 +560,11 @@ impl Supervisor {
                 pool.counters.killed += 1;
                 let request_id = format!("{request_id:016x}");
                 tracing::warn!(target: "howdah::pool", pool = name, worker, pid, request_id, "worker ended: its request used up `cpu_timeout`");
+            }
+            Some(EXIT_STATUS_HUNG) if request_id != 0 => {
+                pool.counters.killed += 1;
+                let request_id = format!("{request_id:016x}");
+                tracing::warn!(target: "howdah::pool", pool = name, worker, pid, request_id, "worker ended: it made no progress for `hang_timeout`");
             }
             // A failed boot is reported with what it wrote.
             Some(0 | EXIT_STATUS_BOOT) => {
@@ -493,7 +588,8 @@ impl Supervisor {
             .filter(|occupant| occupant.pidfd.is_none() && occupant.pid() == pid && pid != 0)
             .map(|occupant| occupant.serial);
         if let Some(serial) = unwatched {
-            self.worker_gone(index, worker_id, serial).await;
+            self.worker_gone(index, worker_id, serial);
         }
+        Ok(())
     }
 }

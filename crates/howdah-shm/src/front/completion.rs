@@ -58,8 +58,13 @@ impl Front {
         None
     }
 
-    fn cell_is_new(&self, worker: WorkerId) -> Option<u64> {
-        let index = self.read[worker.index()];
+    pub(super) fn cell_is_new(&self, worker: WorkerId) -> Option<u64> {
+        self.cell_ahead(worker, 0)
+    }
+
+    /// The cell so many behind the next, if it is written.
+    pub(super) fn cell_ahead(&self, worker: WorkerId, ahead: u32) -> Option<u64> {
+        let index = self.read[worker.index()].wrapping_add(ahead);
         // Acquire in effect: what the worker wrote before its exchange is seen.
         let cell = self
             .segment

@@ -9,8 +9,8 @@ use crate::sync::{Ordering, mutant, store_load_barrier};
 
 impl Front {
     /// Queues a filled slot and wakes a worker if one sleeps, unless it is left to those that are awake
-    /// ([`Front::set_patience`]). A fault means that a worker has
-    /// overwritten the ring: the slot was not queued and the pool has to start anew.
+    /// ([`Front::set_patience`]). A fault means that a worker has overwritten the ring: the slot was not
+    /// queued, and the pool needs a new segment.
     pub fn push(&mut self, slot: SlotId) -> Result<(), QueueError> {
         self.expect(slot, Phase::Filled)?;
         self.enqueue(slot.index)?;
@@ -42,7 +42,7 @@ impl Front {
     }
 
     /// QUEUED -> FREE. The cell stays in the ring and is stale: whoever finds it passes over it.
-    fn take_back(&self, index: u16) -> bool {
+    pub(super) fn take_back(&self, index: u16) -> bool {
         let queued = state(self.records[usize::from(index)].position, 0, SLOT_QUEUED);
         let word = &self.segment.memory.slot(self.index, index).request.state;
         let free = state(0, 0, SLOT_FREE);
@@ -215,7 +215,7 @@ impl Front {
         Err(self.ring_fault())
     }
 
-    fn ring_fault(&self) -> Fault {
+    pub(super) fn ring_fault(&self) -> Fault {
         let head = self
             .segment
             .memory

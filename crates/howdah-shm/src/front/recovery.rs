@@ -1,8 +1,8 @@
 //! The death of a worker (R1 to R5).
 
 use super::{Event, Front};
-use crate::errors::{QueueError, RecoverError};
-use crate::layout::STARTED_TOO_LONG;
+use crate::errors::{QueueError, RecoverError, SlotError};
+use crate::layout::{STARTED_EFFECTS, STARTED_TOO_LONG, state_worker};
 use crate::slot::{Phase, SlotId, WorkerId};
 use crate::sync::{Ordering, mutant, store_load_barrier};
 
@@ -92,6 +92,38 @@ impl Front {
         self.write_request(slot.index);
         self.enqueue(slot.index)?;
         Ok(())
+    }
+
+    /// Takes a pushed request out of a corrupt segment, after all its workers have exited. `started` is also
+    /// true if the state is invalid.
+    pub fn abandon(&mut self, slot: SlotId) -> Result<Torn, SlotError> {
+        let phase = self.record(slot)?.phase;
+        let words = self.segment.memory.slot(self.index, slot.index);
+        let started = match phase {
+            // Nobody has started it, and nobody can any more.
+            Phase::Queued if self.take_back(slot.index) => 0,
+            Phase::Queued => {
+                let word = words.request.state.load(Ordering::Acquire);
+                let claimed = word == self.owned(slot.index, WorkerId(state_worker(word)));
+                if claimed {
+                    words.worker.started.load(Ordering::Acquire)
+                } else {
+                    STARTED_EFFECTS
+                }
+            }
+            // Queueing it again has failed.
+            Phase::Torn => 0,
+            phase => return Err(Self::wrong_phase(phase, "pushed")),
+        };
+        let record = &mut self.records[slot.index()];
+        record.phase = Phase::Torn;
+        Ok(Torn {
+            slot,
+            started: started != 0,
+            too_long: started == STARTED_TOO_LONG,
+            read: record.progress.consumed != 0,
+            ended: record.progress.stage == crate::response::Stage::Ended,
+        })
     }
 
     fn take_torn(&mut self, worker: WorkerId) -> Vec<Torn> {

@@ -1,211 +1,377 @@
 //! The mirror against the C header, as the compiler sees it.
 
+mod names;
+
+use crate::Geometry;
+use crate::layout::Header as H;
 use crate::layout::{self, Header, words};
-use crate::{Geometry, layout::Header as H};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::mem::{offset_of, size_of};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+
+/// Pairs of a C macro and its constant in [`layout`].
+macro_rules! constants {
+    ($($macro:ident = $constant:ident,)*) => {
+        &[$((stringify!($macro), layout::$constant as u64)),*]
+    };
+}
 
 /// C expressions and the values that the mirror has for them.
 fn mirror() -> Vec<(String, u64)> {
     let mut values: Vec<(String, u64)> = Vec::new();
     for (field, offset) in words::offsets() {
         let (name, field) = field.split_once('.').unwrap();
-        values.push((format!("offsetof(struct {name}, {field})"), offset as u64));
+        values.push((offset_in(name, field), offset as u64));
     }
-    let header = [
-        ("magic", offset_of!(H, magic)),
-        ("version", offset_of!(H, version)),
-        ("fronts", offset_of!(H, fronts)),
-        ("workers", offset_of!(H, workers)),
-        ("slots", offset_of!(H, slots)),
-        ("request_size", offset_of!(H, request_size)),
-        ("response_size", offset_of!(H, response_size)),
-        ("segment_size", offset_of!(H, segment_size)),
-        ("fronts_offset", offset_of!(H, fronts_offset)),
-        ("front_stride", offset_of!(H, front_stride)),
-        ("parked_offset", offset_of!(H, parked_offset)),
-        ("workers_offset", offset_of!(H, workers_offset)),
-        ("completions_offset", offset_of!(H, completions_offset)),
-        ("slots_offset", offset_of!(H, slots_offset)),
-        ("requests_offset", offset_of!(H, requests_offset)),
-        ("responses_offset", offset_of!(H, responses_offset)),
-    ];
-    for (field, offset) in header {
-        values.push((
-            format!("offsetof(struct howdah_shm_header, {field})"),
-            offset as u64,
-        ));
+    values.push((
+        offset_in("howdah_front_ring", "cells"),
+        layout::FRONT_RING_SIZE as u64,
+    ));
+    values.push((
+        offset_in("howdah_worker", "life_mutex"),
+        offset_of!(words::Worker, life) as u64,
+    ));
+    for (field, offset) in HEADER {
+        values.push((offset_in("howdah_shm_header", field), offset as u64));
     }
     let sizes = [
         ("howdah_shm_header", size_of::<Header>()),
         ("howdah_front_ring", layout::FRONT_RING_SIZE),
         ("howdah_worker", layout::WORKER_SIZE),
         ("howdah_slot", layout::SLOT_SIZE),
-        ("howdah_frame", layout::FRAME_HEADER_SIZE),
-        ("howdah_end", layout::END_SIZE),
-        ("howdah_publish", layout::PUBLISH_SIZE),
-        ("howdah_update", layout::UPDATE_SIZE),
-        ("howdah_control", layout::CONTROL_HEADER_SIZE),
-        ("howdah_pool_options", layout::POOL_OPTIONS_SIZE),
-        ("howdah_spawn", layout::SPAWN_SIZE),
     ];
-    for (name, size) in sizes {
+    let payload_sizes = PAYLOADS.iter().map(|(name, size, _)| (*name, *size));
+    for (name, size) in sizes.into_iter().chain(payload_sizes) {
         values.push((format!("sizeof(struct {name})"), size as u64));
     }
-    // The front reads these payloads byte by byte at the offsets that are stated here.
-    let payloads = [
-        (
-            "offsetof(struct howdah_front_ring, cells)",
-            layout::FRONT_RING_SIZE as u64,
-        ),
-        ("offsetof(struct howdah_frame, kind)", 0),
-        ("offsetof(struct howdah_frame, size)", 4),
-        ("offsetof(struct howdah_headers, status)", 0),
-        ("offsetof(struct howdah_headers, reason_size)", 2),
-        ("offsetof(struct howdah_headers, count)", 4),
-        ("offsetof(struct howdah_header, name_size)", 0),
-        ("offsetof(struct howdah_header, value_size)", 4),
-        ("offsetof(struct howdah_end, exit)", 0),
-        ("offsetof(struct howdah_end, exit_status)", 4),
-        ("offsetof(struct howdah_end, memory_peak)", 8),
-        ("offsetof(struct howdah_end, cpu_us)", 16),
-        ("HOWDAH_SHM_MAGIC", layout::MAGIC),
-        ("HOWDAH_SHM_VERSION", layout::VERSION.into()),
-        ("HOWDAH_FRONTS_MAX", layout::FRONTS_MAX.into()),
-        ("HOWDAH_WORKERS_MAX", layout::WORKERS_MAX.into()),
-        ("HOWDAH_SLOTS_MAX", layout::SLOTS_MAX.into()),
-        ("HOWDAH_PARKED_WORDS", layout::PARKED_WORDS as u64),
-        ("HOWDAH_SLOT_FREE", layout::SLOT_FREE),
-        ("HOWDAH_SLOT_QUEUED", layout::SLOT_QUEUED),
-        ("HOWDAH_SLOT_OWNED", layout::SLOT_OWNED),
-        ("HOWDAH_POS_MASK", layout::POSITION_MASK),
-        ("HOWDAH_PROGRESS", layout::PROGRESS),
-        ("HOWDAH_DONE", layout::DONE),
-        ("HOWDAH_BODY_NONE", layout::BODY_NONE.into()),
-        ("HOWDAH_BODY_INLINE", layout::BODY_INLINE.into()),
-        ("HOWDAH_BODY_FILE", layout::BODY_FILE.into()),
-        ("HOWDAH_REQUEST_HEAD", layout::REQUEST_HEAD.into()),
-        ("HOWDAH_FRAME_PAD", layout::FRAME_PAD.into()),
-        ("HOWDAH_FRAME_HEADERS", layout::FRAME_HEADERS.into()),
-        ("HOWDAH_FRAME_BODY", layout::FRAME_BODY.into()),
-        ("HOWDAH_FRAME_INFO", layout::FRAME_INFO.into()),
-        ("HOWDAH_FRAME_FINISH", layout::FRAME_FINISH.into()),
-        ("HOWDAH_FRAME_PUBLISH", layout::FRAME_PUBLISH.into()),
-        ("HOWDAH_REQUEST_HUB", layout::REQUEST_HUB.into()),
-        ("HOWDAH_PUBLISH_FIRST", layout::PUBLISH_FIRST.into()),
-        ("HOWDAH_UPDATE_PRIVATE", layout::UPDATE_PRIVATE.into()),
-        ("HOWDAH_UPDATE_RETRY", layout::UPDATE_RETRY.into()),
-        ("HOWDAH_UPDATE_SIZE_MAX", layout::UPDATE_SIZE_MAX.into()),
-        ("HOWDAH_UPDATE_TOPICS_MAX", layout::UPDATE_TOPICS_MAX.into()),
-        ("offsetof(struct howdah_publish, flags)", 0),
-        ("offsetof(struct howdah_publish, left)", 4),
-        ("offsetof(struct howdah_update, flags)", 0),
-        ("offsetof(struct howdah_update, topics)", 4),
-        ("offsetof(struct howdah_update, retry)", 8),
-        ("offsetof(struct howdah_update, topics_size)", 16),
-        ("offsetof(struct howdah_update, id_size)", 20),
-        ("offsetof(struct howdah_update, type_size)", 24),
-        ("offsetof(struct howdah_update, data_size)", 28),
-        ("HOWDAH_FRAME_END", layout::FRAME_END.into()),
-        ("HOWDAH_EXIT_NORMAL", layout::EXIT_NORMAL.into()),
-        ("HOWDAH_EXIT_FATAL", layout::EXIT_FATAL.into()),
-        ("HOWDAH_POOL_CLASSIC", layout::POOL_CLASSIC.into()),
-        ("HOWDAH_POOL_WORKER", layout::POOL_WORKER.into()),
-        (
-            "HOWDAH_POOL_FLAG_BOOT_EACH",
-            layout::POOL_FLAG_BOOT_EACH.into(),
-        ),
-        (
-            "HOWDAH_POOL_FLAG_EXIT_RESTARTS",
-            layout::POOL_FLAG_EXIT_RESTARTS.into(),
-        ),
-        (
-            "HOWDAH_POOL_FLAG_NO_ROLLBACK",
-            layout::POOL_FLAG_NO_ROLLBACK.into(),
-        ),
-        (
-            "HOWDAH_POOL_FLAG_FRESH_FILES",
-            layout::POOL_FLAG_FRESH_FILES.into(),
-        ),
-        (
-            "HOWDAH_POOL_FLAG_SHARE_STATICS",
-            layout::POOL_FLAG_SHARE_STATICS.into(),
-        ),
-        ("HOWDAH_POOL_FLAG_USER", layout::POOL_FLAG_USER.into()),
-        (
-            "HOWDAH_POOL_FLAG_NO_NEW_PRIVS",
-            layout::POOL_FLAG_NO_NEW_PRIVS.into(),
-        ),
-        (
-            "sizeof(struct howdah_identity)",
-            layout::IDENTITY_SIZE as u64,
-        ),
-        ("offsetof(struct howdah_identity, uid)", 0),
-        ("offsetof(struct howdah_identity, gid)", 4),
-        ("offsetof(struct howdah_identity, groups)", 8),
-        ("offsetof(struct howdah_identity, name_size)", 12),
-        ("offsetof(struct howdah_identity, home_size)", 16),
-        ("HOWDAH_CONCURRENCY_MAX", layout::CONCURRENCY_MAX.into()),
-        (
-            "HOWDAH_CONCURRENT_PLACES_MAX",
-            layout::CONCURRENT_PLACES_MAX.into(),
-        ),
-        ("HOWDAH_ABORTED_CLIENT", layout::ABORTED_CLIENT.into()),
-        ("HOWDAH_ABORTED_TIME", layout::ABORTED_TIME.into()),
-        ("HOWDAH_STARTED_EFFECTS", layout::STARTED_EFFECTS.into()),
-        ("HOWDAH_STARTED_TOO_LONG", layout::STARTED_TOO_LONG.into()),
-        ("HOWDAH_KEEP_ALL", layout::KEEP_ALL.into()),
-        ("HOWDAH_CONTROL_SIZE_MAX", layout::CONTROL_SIZE_MAX as u64),
-        ("HOWDAH_LOG_HEADER_SIZE", layout::LOG_HEADER_SIZE as u64),
-        ("HOWDAH_LOG_MESSAGE_MAX", layout::LOG_MESSAGE_MAX as u64),
-        ("HOWDAH_BOOTED_ONCE", layout::BOOTED_ONCE as u64),
-        ("HOWDAH_BOOTED_EACH", layout::BOOTED_EACH as u64),
-        ("HOWDAH_BOOTED_UNFIT", layout::BOOTED_UNFIT as u64),
-        ("HOWDAH_EXIT_STATUS_CPU", layout::EXIT_STATUS_CPU as u64),
-        ("HOWDAH_EXIT_STATUS_BOOT", layout::EXIT_STATUS_BOOT as u64),
-        ("HOWDAH_SIGNAL_BACKTRACE", layout::SIGNAL_BACKTRACE as u64),
-        // POOL and SPAWN are written word by word in this order.
-        ("offsetof(struct howdah_pool_options, mode)", 0),
-        ("offsetof(struct howdah_pool_options, flags)", 4),
-        ("offsetof(struct howdah_pool_options, keep)", 8),
-        ("offsetof(struct howdah_pool_options, connections)", 12),
-        ("offsetof(struct howdah_pool_options, generation)", 16),
-        ("offsetof(struct howdah_pool_options, cpu_limit_ms)", 20),
-        ("offsetof(struct howdah_pool_options, name_size)", 24),
-        ("offsetof(struct howdah_pool_options, script_size)", 28),
-        ("offsetof(struct howdah_pool_options, root_size)", 32),
-        ("offsetof(struct howdah_pool_options, env_size)", 36),
-        ("offsetof(struct howdah_pool_options, warm_size)", 40),
-        ("offsetof(struct howdah_pool_options, concurrency)", 44),
-        ("offsetof(struct howdah_pool_options, stack_size)", 48),
-        ("offsetof(struct howdah_pool_options, hog_threshold_ms)", 52),
-        ("offsetof(struct howdah_pool_options, time_slice_ms)", 56),
-        ("offsetof(struct howdah_spawn, max_requests)", 0),
-        ("offsetof(struct howdah_spawn, retire_after)", 4),
-        ("offsetof(struct howdah_spawn, state_key)", 8),
-        ("offsetof(struct howdah_spawn, max_memory)", 16),
-        ("offsetof(struct howdah_spawn, max_growth)", 24),
-        (
-            "HOWDAH_STATE(0x123456789abcull, 511, 2)",
-            layout::state(0x1234_5678_9abc, 511, 2),
-        ),
-        ("HOWDAH_STATE_WORKER(0x123456789abc1ff2ull)", {
-            u64::from(layout::state_worker(0x1234_5678_9abc_1ff2))
-        }),
-        (
-            "HOWDAH_COMPLETION(0xffffffffu, 1, 0x123456789abcull, 1023)",
-            layout::completion_cell(u32::MAX, 1, 0x1234_5678_9abc, 1023),
-        ),
-        (
-            "HOWDAH_COMPLETION(41u, 0, 0xffffffffull, 7)",
-            layout::completion_cell(41, 0, 0xffff_ffff, 7),
-        ),
-    ];
-    values.extend(payloads.map(|(name, value)| (name.to_owned(), value)));
+    for (name, _, fields) in PAYLOADS {
+        for (field, offset) in *fields {
+            values.push((offset_in(name, field), *offset));
+        }
+    }
+    let constants = CONSTANTS.iter().chain(&FUNCTIONS);
+    values.extend(constants.map(|(expression, value)| ((*expression).to_owned(), *value)));
     values
+}
+
+fn offset_in(name: &str, field: &str) -> String {
+    format!("offsetof(struct {name}, {field})")
+}
+
+const HEADER: [(&str, usize); 16] = [
+    ("magic", offset_of!(H, magic)),
+    ("version", offset_of!(H, version)),
+    ("fronts", offset_of!(H, fronts)),
+    ("workers", offset_of!(H, workers)),
+    ("slots", offset_of!(H, slots)),
+    ("request_size", offset_of!(H, request_size)),
+    ("response_size", offset_of!(H, response_size)),
+    ("segment_size", offset_of!(H, segment_size)),
+    ("fronts_offset", offset_of!(H, fronts_offset)),
+    ("front_stride", offset_of!(H, front_stride)),
+    ("parked_offset", offset_of!(H, parked_offset)),
+    ("workers_offset", offset_of!(H, workers_offset)),
+    ("completions_offset", offset_of!(H, completions_offset)),
+    ("slots_offset", offset_of!(H, slots_offset)),
+    ("requests_offset", offset_of!(H, requests_offset)),
+    ("responses_offset", offset_of!(H, responses_offset)),
+];
+
+/// Name and size of a structure that is read or written word by word, and the offset of each of its fields.
+type Payload = (&'static str, usize, &'static [(&'static str, u64)]);
+
+const PAYLOADS: &[Payload] = &[
+    (
+        "howdah_frame",
+        layout::FRAME_HEADER_SIZE,
+        &[("kind", 0), ("size", 4)],
+    ),
+    (
+        "howdah_headers",
+        8,
+        &[("status", 0), ("reason_size", 2), ("count", 4)],
+    ),
+    ("howdah_header", 8, &[("name_size", 0), ("value_size", 4)]),
+    (
+        "howdah_end",
+        layout::END_SIZE,
+        &[
+            ("exit", 0),
+            ("exit_status", 4),
+            ("memory_peak", 8),
+            ("cpu_us", 16),
+        ],
+    ),
+    (
+        "howdah_publish",
+        layout::PUBLISH_SIZE,
+        &[("flags", 0), ("left", 4)],
+    ),
+    (
+        "howdah_update",
+        layout::UPDATE_SIZE,
+        &[
+            ("flags", 0),
+            ("topics", 4),
+            ("retry", 8),
+            ("topics_size", 16),
+            ("id_size", 20),
+            ("type_size", 24),
+            ("data_size", 28),
+        ],
+    ),
+    (
+        "howdah_var",
+        8,
+        &[("id", 0), ("name_size", 2), ("value_size", 4)],
+    ),
+    (
+        "howdah_control",
+        layout::CONTROL_HEADER_SIZE,
+        &[
+            ("kind", 0),
+            ("worker", 4),
+            ("pid", 8),
+            ("status", 12),
+            ("size", 16),
+            ("reserved", 20),
+        ],
+    ),
+    (
+        "howdah_pool_options",
+        layout::POOL_OPTIONS_SIZE,
+        &[
+            ("mode", 0),
+            ("flags", 4),
+            ("keep", 8),
+            ("connections", 12),
+            ("generation", 16),
+            ("cpu_timeout_ms", 20),
+            ("name_size", 24),
+            ("script_size", 28),
+            ("root_size", 32),
+            ("env_size", 36),
+            ("warm_size", 40),
+            ("ini_size", 44),
+            ("final_size", 48),
+            ("concurrency", 52),
+            ("stack_size", 56),
+            ("hog_threshold_ms", 60),
+            ("time_slice_ms", 64),
+            ("hang_timeout_ms", 68),
+            ("log_key", 72),
+        ],
+    ),
+    (
+        "howdah_preload",
+        layout::PRELOAD_SIZE,
+        &[
+            ("mode", 0),
+            ("count", 4),
+            ("user_size", 8),
+            ("paths_size", 12),
+            ("done", 16),
+            ("foreign", 20),
+            ("classes", 24),
+            ("functions", 28),
+            ("memory", 32),
+            ("message", 40),
+        ],
+    ),
+    (
+        "howdah_record",
+        layout::RECORD_HEADER_SIZE,
+        &[("used", 0), ("reserved", 4)],
+    ),
+    (
+        "howdah_opcache_order",
+        layout::OPCACHE_ORDER_SIZE,
+        &[("what", 0), ("reserved", 4), ("since", 8)],
+    ),
+    (
+        "howdah_identity",
+        layout::IDENTITY_SIZE,
+        &[
+            ("uid", 0),
+            ("gid", 4),
+            ("groups", 8),
+            ("name_size", 12),
+            ("home_size", 16),
+        ],
+    ),
+    (
+        "howdah_spawn",
+        layout::SPAWN_SIZE,
+        &[
+            ("max_requests", 0),
+            ("retire_after", 4),
+            ("log_key", 8),
+            ("max_memory", 16),
+            ("max_memory_growth", 24),
+        ],
+    ),
+];
+
+const CONSTANTS: &[(&str, u64)] = constants! {
+    HOWDAH_SHM_MAGIC = MAGIC,
+    HOWDAH_SHM_VERSION = VERSION,
+    HOWDAH_FRONTS_MAX = FRONTS_MAX,
+    HOWDAH_WORKERS_MAX = WORKERS_MAX,
+    HOWDAH_SLOTS_MAX = SLOTS_MAX,
+    HOWDAH_PARKED_WORDS = PARKED_WORDS,
+    HOWDAH_SLOT_FREE = SLOT_FREE,
+    HOWDAH_SLOT_QUEUED = SLOT_QUEUED,
+    HOWDAH_SLOT_OWNED = SLOT_OWNED,
+    HOWDAH_POS_MASK = POSITION_MASK,
+    HOWDAH_PROGRESS = PROGRESS,
+    HOWDAH_DONE = DONE,
+    HOWDAH_LIFE_AWAITED = LIFE_AWAITED,
+    HOWDAH_LIFE_ENDED = LIFE_ENDED,
+    HOWDAH_ABORTED_CLIENT = ABORTED_CLIENT,
+    HOWDAH_ABORTED_TIME = ABORTED_TIME,
+    HOWDAH_STARTED_EFFECTS = STARTED_EFFECTS,
+    HOWDAH_STARTED_TOO_LONG = STARTED_TOO_LONG,
+    HOWDAH_BODY_NONE = BODY_NONE,
+    HOWDAH_BODY_INLINE = BODY_INLINE,
+    HOWDAH_BODY_FILE = BODY_FILE,
+    HOWDAH_REQUEST_HEAD = REQUEST_HEAD,
+    HOWDAH_REQUEST_HUB = REQUEST_HUB,
+    HOWDAH_FRAME_PAD = FRAME_PAD,
+    HOWDAH_FRAME_HEADERS = FRAME_HEADERS,
+    HOWDAH_FRAME_BODY = FRAME_BODY,
+    HOWDAH_FRAME_INFO = FRAME_INFO,
+    HOWDAH_FRAME_FINISH = FRAME_FINISH,
+    HOWDAH_FRAME_END = FRAME_END,
+    HOWDAH_FRAME_PUBLISH = FRAME_PUBLISH,
+    HOWDAH_PUBLISH_FIRST = PUBLISH_FIRST,
+    HOWDAH_UPDATE_PRIVATE = UPDATE_PRIVATE,
+    HOWDAH_UPDATE_RETRY = UPDATE_RETRY,
+    HOWDAH_UPDATE_SIZE_MAX = UPDATE_SIZE_MAX,
+    HOWDAH_UPDATE_TOPICS_MAX = UPDATE_TOPICS_MAX,
+    HOWDAH_EXIT_NORMAL = EXIT_NORMAL,
+    HOWDAH_EXIT_FATAL = EXIT_FATAL,
+    HOWDAH_EXIT_KEPT = EXIT_KEPT,
+    HOWDAH_EXIT_RESTARTED = EXIT_RESTARTED,
+    HOWDAH_EXIT_SKIPPED = EXIT_SKIPPED,
+    HOWDAH_EXIT_LOST = EXIT_LOST,
+    HOWDAH_EXIT_SUSPENDED = EXIT_SUSPENDED,
+    HOWDAH_CONTROL_POOL = CONTROL_POOL,
+    HOWDAH_CONTROL_READY = CONTROL_READY,
+    HOWDAH_CONTROL_POOL_STARTED = CONTROL_POOL_STARTED,
+    HOWDAH_CONTROL_POOL_EXITED = CONTROL_POOL_EXITED,
+    HOWDAH_CONTROL_SPAWN = CONTROL_SPAWN,
+    HOWDAH_CONTROL_SPAWNED = CONTROL_SPAWNED,
+    HOWDAH_CONTROL_EXITED = CONTROL_EXITED,
+    HOWDAH_CONTROL_FAILED = CONTROL_FAILED,
+    HOWDAH_CONTROL_BOOTED = CONTROL_BOOTED,
+    HOWDAH_CONTROL_OPCACHE = CONTROL_OPCACHE,
+    HOWDAH_CONTROL_PRELOAD = CONTROL_PRELOAD,
+    HOWDAH_CONTROL_KILL = CONTROL_KILL,
+    HOWDAH_CONTROL_SIZE_MAX = CONTROL_SIZE_MAX,
+    HOWDAH_POOL_CLASSIC = POOL_CLASSIC,
+    HOWDAH_POOL_WORKER = POOL_WORKER,
+    HOWDAH_PRELOAD_AUTO = PRELOAD_AUTO,
+    HOWDAH_PRELOAD_ALL = PRELOAD_ALL,
+    HOWDAH_VERDICT_LOADED = VERDICT_LOADED,
+    HOWDAH_VERDICT_MISSING = VERDICT_MISSING,
+    HOWDAH_VERDICT_SYNTAX = VERDICT_SYNTAX,
+    HOWDAH_VERDICT_NO_CLASS = VERDICT_NO_CLASS,
+    HOWDAH_VERDICT_FUNCTION = VERDICT_FUNCTION,
+    HOWDAH_VERDICT_CONSTANT = VERDICT_CONSTANT,
+    HOWDAH_VERDICT_CONDITION = VERDICT_CONDITION,
+    HOWDAH_VERDICT_CODE = VERDICT_CODE,
+    HOWDAH_VERDICT_DUPLICATE = VERDICT_DUPLICATE,
+    HOWDAH_VERDICT_DIAGNOSTIC = VERDICT_DIAGNOSTIC,
+    HOWDAH_VERDICT_FAILED = VERDICT_FAILED,
+    HOWDAH_VERDICT_UNLINKED = VERDICT_UNLINKED,
+    HOWDAH_RECORD_SIZE = RECORD_SIZE,
+    HOWDAH_RECORD_AUTOLOADED = RECORD_AUTOLOADED,
+    HOWDAH_CONCURRENCY_MAX = CONCURRENCY_MAX,
+    HOWDAH_CONCURRENT_PLACES_MAX = CONCURRENT_PLACES_MAX,
+    HOWDAH_POOL_FLAG_BOOT_EACH = POOL_FLAG_BOOT_EACH,
+    HOWDAH_POOL_FLAG_EXIT_RESTARTS = POOL_FLAG_EXIT_RESTARTS,
+    HOWDAH_POOL_FLAG_NO_ROLLBACK = POOL_FLAG_NO_ROLLBACK,
+    HOWDAH_POOL_FLAG_FRESH_FILES = POOL_FLAG_FRESH_FILES,
+    HOWDAH_POOL_FLAG_SHARE_STATICS = POOL_FLAG_SHARE_STATICS,
+    HOWDAH_POOL_FLAG_USER = POOL_FLAG_USER,
+    HOWDAH_POOL_FLAG_NO_NEW_PRIVS = POOL_FLAG_NO_NEW_PRIVS,
+    HOWDAH_POOL_FLAG_RECORD = POOL_FLAG_RECORD,
+    HOWDAH_POOL_FLAG_DUMPABLE = POOL_FLAG_DUMPABLE,
+    HOWDAH_POOL_FLAG_CONCURRENCY_FALLBACK = POOL_FLAG_CONCURRENCY_FALLBACK,
+    HOWDAH_POOL_FLAG_ALL = POOL_FLAG_ALL,
+    HOWDAH_OPCACHE_SCRIPTS = OPCACHE_SCRIPTS,
+    HOWDAH_OPCACHE_INVALIDATE = OPCACHE_INVALIDATE,
+    HOWDAH_OPCACHE_PATHS = OPCACHE_PATHS,
+    HOWDAH_OPCACHE_COMPILE = OPCACHE_COMPILE,
+    HOWDAH_OPCACHE_USER = OPCACHE_USER,
+    HOWDAH_OPCACHE_ALL = OPCACHE_ALL,
+    HOWDAH_KEEP_INI = KEEP_INI,
+    HOWDAH_KEEP_HANDLERS = KEEP_HANDLERS,
+    HOWDAH_KEEP_LOCALE = KEEP_LOCALE,
+    HOWDAH_KEEP_TIMEZONE = KEEP_TIMEZONE,
+    HOWDAH_KEEP_CWD = KEEP_CWD,
+    HOWDAH_KEEP_UMASK = KEEP_UMASK,
+    HOWDAH_KEEP_ENV = KEEP_ENV,
+    HOWDAH_KEEP_MBSTRING = KEEP_MBSTRING,
+    HOWDAH_KEEP_LIBXML = KEEP_LIBXML,
+    HOWDAH_KEEP_RANDOM = KEEP_RANDOM,
+    HOWDAH_KEEP_SESSION = KEEP_SESSION,
+    HOWDAH_KEEP_ALL = KEEP_ALL,
+    HOWDAH_CONNECTIONS_REPLACE = CONNECTIONS_REPLACE,
+    HOWDAH_CONNECTIONS_REVIVE = CONNECTIONS_REVIVE,
+    HOWDAH_CONNECTIONS_IGNORE = CONNECTIONS_IGNORE,
+    HOWDAH_BOOTED_ONCE = BOOTED_ONCE,
+    HOWDAH_BOOTED_EACH = BOOTED_EACH,
+    HOWDAH_BOOTED_UNFIT = BOOTED_UNFIT,
+    HOWDAH_EXIT_STATUS_BOOT = EXIT_STATUS_BOOT,
+    HOWDAH_EXIT_STATUS_CPU = EXIT_STATUS_CPU,
+    HOWDAH_EXIT_STATUS_HUNG = EXIT_STATUS_HUNG,
+    HOWDAH_SIGNAL_BACKTRACE = SIGNAL_BACKTRACE,
+    HOWDAH_LOG_MARK = LOG_MARK,
+    HOWDAH_LOG_HEADER_SIZE = LOG_HEADER_SIZE,
+    HOWDAH_LOG_MESSAGE_MAX = LOG_MESSAGE_MAX,
+};
+
+/// Calls of the header's function-like macros.
+const FUNCTIONS: [(&str, u64); 6] = [
+    (
+        "HOWDAH_STATE(0x123456789abcull, 511, 2)",
+        layout::state(0x1234_5678_9abc, 511, 2),
+    ),
+    (
+        "HOWDAH_STATE_POS(0x123456789abc1ff2ull)",
+        layout::state_position(0x1234_5678_9abc_1ff2),
+    ),
+    (
+        "HOWDAH_STATE_WORKER(0x123456789abc1ff2ull)",
+        layout::state_worker(0x1234_5678_9abc_1ff2) as u64,
+    ),
+    (
+        "HOWDAH_STATE_KIND(0x123456789abc1ff2ull)",
+        layout::state_kind(0x1234_5678_9abc_1ff2),
+    ),
+    (
+        "HOWDAH_COMPLETION(0xffffffffu, 1, 0x123456789abcull, 1023)",
+        layout::completion_cell(u32::MAX, 1, 0x1234_5678_9abc, 1023),
+    ),
+    (
+        "HOWDAH_COMPLETION(41u, 0, 0xffffffffull, 7)",
+        layout::completion_cell(41, 0, 0xffff_ffff, 7),
+    ),
+];
+
+/// The folder of the header.
+fn include() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../worker/include")
+}
+
+#[test]
+fn every_name_of_the_header_is_compared() {
+    let header = std::fs::read_to_string(include().join("howdah_shm.h")).unwrap();
+    assert!(names::expressions(&header).len() > 200);
+    assert_eq!(names::missing(&header, &mirror()), Vec::<String>::new());
 }
 
 #[test]
@@ -227,10 +393,9 @@ fn the_mirror_is_the_header() {
         directory.path().join("layout"),
     );
     std::fs::write(&source, program).unwrap();
-    let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../worker/include");
     let built = Command::new("cc")
         .args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-I"])
-        .args([&include, &source])
+        .args([&include(), &source])
         .arg("-o")
         .arg(&binary)
         .status()

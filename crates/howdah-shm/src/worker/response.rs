@@ -4,8 +4,8 @@
 use super::{Claim, Worker};
 use crate::frame::Exit;
 use crate::layout::{
-    EXIT_FATAL, EXIT_NORMAL, FRAME_BODY, FRAME_END, FRAME_FINISH, FRAME_HEADER_SIZE, FRAME_HEADERS,
-    FRAME_INFO, FRAME_PAD, FRAME_PUBLISH, PUBLISH_FIRST, align8,
+    FRAME_BODY, FRAME_END, FRAME_FINISH, FRAME_HEADER_SIZE, FRAME_HEADERS, FRAME_INFO, FRAME_PAD,
+    FRAME_PUBLISH, PUBLISH_FIRST, align8,
 };
 use crate::memory::Area;
 use crate::sync::Ordering;
@@ -23,6 +23,15 @@ pub struct ResponseWriter<'worker> {
     published: u64,
 }
 
+/// A response that was put aside.
+#[cfg(test)]
+#[derive(Debug)]
+pub(crate) struct Aside {
+    pub(crate) claim: Claim,
+    written: u64,
+    published: u64,
+}
+
 impl<'worker> ResponseWriter<'worker> {
     /// Begins the response to a claim.
     pub fn new(worker: &'worker mut Worker, claim: Claim) -> Self {
@@ -32,6 +41,46 @@ impl<'worker> ResponseWriter<'worker> {
             written: 0,
             published: 0,
         }
+    }
+
+    /// Goes on with a response that was put aside.
+    #[cfg(test)]
+    pub(crate) fn resume(worker: &'worker mut Worker, aside: Aside) -> Self {
+        Self {
+            worker,
+            claim: aside.claim,
+            written: aside.written,
+            published: aside.published,
+        }
+    }
+
+    /// Puts it aside, for a worker that does something else meanwhile.
+    #[cfg(test)]
+    pub(crate) fn put_aside(self) -> Aside {
+        Aside {
+            claim: self.claim,
+            written: self.written,
+            published: self.published,
+        }
+    }
+
+    /// Whether a frame of so many bytes fits now. If not, the worker says that it waits for space: then what
+    /// the word says that it is woken by.
+    #[cfg(test)]
+    pub(crate) fn try_room(&mut self, size: u64) -> Result<(), u32> {
+        let segment = std::sync::Arc::clone(&self.worker.segment);
+        let slot = segment.memory.slot(self.claim.front, self.claim.slot);
+        self.flush();
+        let seen = slot.front.space.load();
+        slot.worker.waiting.swap(1, Ordering::SeqCst);
+        let consumed = slot.front.consumed.load(Ordering::SeqCst);
+        let used = self.written.wrapping_sub(consumed);
+        // As if the client were gone, where that makes no sense.
+        if used <= self.ring() && used + size + RESERVE > self.ring() {
+            return Err(seen);
+        }
+        slot.worker.waiting.store(0, Ordering::Relaxed);
+        Ok(())
     }
 
     /// The request.
@@ -93,12 +142,7 @@ impl<'worker> ResponseWriter<'worker> {
     /// The end of the request.
     pub fn end(mut self, exit: Exit, exit_status: u32) {
         let mut payload = [0; crate::layout::END_SIZE];
-        let exit = if exit == Exit::Normal {
-            EXIT_NORMAL
-        } else {
-            EXIT_FATAL
-        };
-        payload[..4].copy_from_slice(&exit.to_le_bytes());
+        payload[..4].copy_from_slice(&exit.to_wire().to_le_bytes());
         payload[4..8].copy_from_slice(&exit_status.to_le_bytes());
         let whole = FRAME_HEADER_SIZE as u64 + payload.len() as u64;
         let left = self.ring() - self.at();
@@ -146,7 +190,8 @@ impl<'worker> ResponseWriter<'worker> {
             return false;
         }
         let consumed = slot.front.consumed.load(Ordering::Acquire);
-        if self.written - consumed + whole + RESERVE <= self.ring() {
+        let used = self.written.wrapping_sub(consumed);
+        if used.saturating_add(whole + RESERVE) <= self.ring() {
             return true;
         }
         self.flush();

@@ -4,6 +4,7 @@ use crate::job::{Job, body, mix, vars};
 use howdah_shm::{Body, Cancel, Event, Front, Torn, WorkerId};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
+use rustix::time::{ClockId, clock_gettime};
 use std::ops::AddAssign;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 use std::time::{Duration, Instant};
@@ -81,6 +82,8 @@ pub(crate) struct Driver {
     eventfd: OwnedFd,
     jobs: Vec<Option<Job>>,
     concurrency: usize,
+    /// Workers that only die leave a segment that every check finds consistent.
+    checks: bool,
     under_way: usize,
     random: u64,
     next_id: u64,
@@ -95,8 +98,8 @@ impl Driver {
     pub(crate) fn new(
         front: Front,
         concurrency: usize,
-        orders: Receiver<Order>,
-        reports: Sender<Report>,
+        checks: bool,
+        (orders, reports): (Receiver<Order>, Sender<Report>),
     ) -> Self {
         let eventfd = front
             .segment()
@@ -113,6 +116,7 @@ impl Driver {
             eventfd,
             jobs,
             concurrency,
+            checks,
             under_way: 0,
             random: mix(next_id),
             next_id,
@@ -147,6 +151,9 @@ impl Driver {
                     Err(TryRecvError::Disconnected) => return self.counts,
                 }
                 busy = true;
+            }
+            if self.checks && self.chance(8) {
+                self.check();
             }
             if checked.elapsed() > HANG / 20 {
                 checked = Instant::now();
@@ -245,6 +252,15 @@ impl Driver {
                 eprintln!("worker {}: {fault}", worker.index());
                 self.counts.faults += 1;
             }
+        }
+    }
+
+    fn check(&mut self) {
+        let now = clock_gettime(ClockId::Monotonic);
+        let now_ns = now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned();
+        if let Err(fault) = self.front.check(now_ns) {
+            eprintln!("a check of a sound segment: {fault}");
+            self.counts.faults += 1;
         }
     }
 

@@ -175,8 +175,10 @@ impl<'a> Supervisor<'a> {
             .map(|front| {
                 let (order, orders) = channel();
                 let (report, concurrency) = (report.clone(), self.scenario.concurrency);
+                // A check repeats wake-ups, which would hide those that are lost.
+                let checks = self.scenario.respawn_delay.is_zero();
                 let thread = std::thread::spawn(move || {
-                    Driver::new(front, concurrency, orders, report).run()
+                    Driver::new(front, concurrency, checks, (orders, report)).run()
                 });
                 (order, thread)
             })

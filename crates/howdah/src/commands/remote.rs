@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use howdah_config::model::Admin;
+use howdah_config::model::{Admin, Config};
 use howdah_observe::admin::{AdminAddress, Client, ClientError, Reloaded, Reply};
 
 use super::{Failure, Outcome, setup};
-use crate::{cli, control, privileges, report, source};
+use crate::{cli, control, preload_report, privileges, report, source};
 
 /// The Caddyfile of `howdah run` without `--config`.
 const CADDYFILE: &str = "Caddyfile";
@@ -33,6 +33,9 @@ pub(crate) fn reload(options: &cli::Reload) -> Outcome {
             "reloaded {}: generation {} in {} ms",
             pool.pool, pool.generation, pool.took_ms
         );
+    }
+    if let Some(reason) = &done.fresh {
+        println!("PHP was restarted: {reason}");
     }
     let changed = done.configuration.filter(|running| running.changed);
     if let Some(running) = changed.filter(|_| options.pool.is_some()) {
@@ -88,14 +91,34 @@ pub(crate) fn stop(options: &cli::Remote) -> Outcome {
 
 /// `howdah status`.
 pub(crate) fn status(options: &cli::Status) -> Outcome {
-    let reply = success(client(&options.server)?.request("GET", "/status", Some(LIMIT)))?;
+    let target = if options.preload {
+        "/preload"
+    } else {
+        "/status"
+    };
+    let reply = success(client(&options.server)?.request("GET", target, Some(LIMIT)))?;
     let text = if options.json {
         String::from_utf8(reply.body).map_err(unexpected)?
+    } else if options.preload {
+        let preloads: Vec<_> = serde_json::from_slice(&reply.body).map_err(unexpected)?;
+        preload_report::text(&preloads)
     } else {
         report::table(&serde_json::from_slice(&reply.body).map_err(unexpected)?)
     };
     print!("{text}");
     Ok(ExitCode::SUCCESS)
+}
+
+/// What the server says that runs with this configuration, if there is one.
+pub(crate) fn running(config: &Config) -> Option<report::Status> {
+    let address = match &config.global.admin {
+        Admin::Default => default_address(privileges::confined(config)),
+        Admin::On(address) => control::address(address),
+        Admin::Off => return None,
+    };
+    let reply = Client::new(address).request("GET", "/status", Some(LIMIT));
+    let reply = reply.ok().filter(|reply| reply.status == 200)?;
+    serde_json::from_slice(&reply.body).ok()
 }
 
 pub(super) fn success(reply: Result<Reply, ClientError>) -> Result<Reply, Failure> {
@@ -127,7 +150,7 @@ fn configured(file: Option<&Path>) -> Result<AdminAddress, Failure> {
         None if Path::new(CADDYFILE).is_file() => PathBuf::from(CADDYFILE),
         None => return Ok(default_address(true)),
     };
-    let config = howdah_config::load(&file).map_err(setup)?.config;
+    let config = source::look(&file).map_err(setup)?.config;
     match &config.global.admin {
         Admin::Default => Ok(default_address(privileges::confined(&config))),
         Admin::On(address) => Ok(control::address(address)),

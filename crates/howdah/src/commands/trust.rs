@@ -6,7 +6,7 @@ use std::process::{Command, ExitCode};
 use howdah_config::model::Config;
 
 use super::{Failure, Outcome, setup};
-use crate::{cli, privileges};
+use crate::{cli, privileges, source};
 
 const FILE: &str = "howdah-local-authority.crt";
 /// What `update-ca-certificates` makes of it, among its links.
@@ -38,8 +38,8 @@ const STORES: [(&str, &str, Option<&str>); 3] = [
 /// `howdah trust`.
 pub(crate) fn trust(options: &cli::Trust) -> Outcome {
     let config = config(options)?;
-    // If the authority is made now, it is to be the server's.
-    let root = privileges::as_user(&config, || howdah_tls::authority_root(&config.global.https));
+    // If the authority is made now, whoever keeps certificates is to have it.
+    let root = privileges::as_keeper(&config, || howdah_tls::authority_root(&config.global.https));
     let (file, pem) = root?.map_err(setup)?;
     if options.print {
         print!("{pem}");
@@ -79,7 +79,7 @@ fn config(options: &cli::Trust) -> Result<Config, Failure> {
         None if default.exists() => default,
         None => return Ok(Config::default()),
     };
-    let parsed = howdah_config::load(file).map_err(setup)?;
+    let parsed = source::look(file).map_err(setup)?;
     Ok(parsed.config)
 }
 

@@ -47,6 +47,11 @@ enum Rule {
     Select,
     Ffi,
     Computes,
+    Blocks,
+    ProcessRights,
+    MagicWait,
+    EntryWait,
+    ProgramBesideSocket,
 }
 
 impl Rule {
@@ -119,6 +124,35 @@ impl Rule {
                 "a long computation holds up all requests of the process",
                 "use another pool without `concurrency` for it if it takes more than some 50 ms",
             ),
+            Self::Blocks => (
+                Warning,
+                "a lookup of a user or group, or syslog(), holds up all requests of the process while the \
+                 system's service is slow",
+                "look them up at boot; write logs to standard error or a file",
+            ),
+            Self::ProcessRights => (
+                Warning,
+                "the user, limits, priority, title or extensions of the whole process are changed in a function",
+                "set them in the Caddyfile or php.ini, or start another program with proc_open()",
+            ),
+            Self::MagicWait => (
+                Warning,
+                "a magic method waits: requests that share its object run it at the same time, and what one \
+                 stores in the object stays for all",
+                "make the object for each request, or load what it needs at boot",
+            ),
+            Self::EntryWait => (
+                Warning,
+                "the generator of apcu_entry() waits: all requests that want the key wait with it, and without \
+                 `concurrency` all that use APCu",
+                "limit the wait with Howdah\\timeout(), or fetch the value first and store it with apcu_store()",
+            ),
+            Self::ProgramBesideSocket => (
+                Warning,
+                "a program is started while the function has a socket open: the program inherits it, and one \
+                 that goes on keeps the connection open",
+                "start the program first, or close the socket before",
+            ),
         }
     }
 }
@@ -142,7 +176,7 @@ pub(super) fn check(php: &Php, facts: &Facts, application: &Application<'_>, rep
     extensions::check(&facts.extensions, report);
     let mut arguments = vec![folder];
     arguments.extend(application.script);
-    let scanned: Scanned = match php.ask(include_str!("scan.php"), &arguments) {
+    let scanned: Scanned = match php.ask(&scan(), &arguments) {
         Ok(scanned) => scanned,
         Err(error) => {
             return report.error(
@@ -183,6 +217,15 @@ pub(super) fn check(php: &Php, facts: &Facts, application: &Application<'_>, rep
         ),
     );
     places(scanned.findings, statics, report);
+}
+
+/// The program that looks through code: both files as one script, so only the first has PHP's opening tag.
+fn scan() -> String {
+    const OPENING: &str = "declare(strict_types=1);";
+    let (_, rest) = include_str!("scan.php")
+        .split_once(OPENING)
+        .unwrap_or_default();
+    format!("{}{rest}", include_str!("waits.php"))
 }
 
 fn places(findings: Vec<Place>, statics: Statics, report: &mut Report) {

@@ -19,8 +19,9 @@ use clap::Parser;
 use howdah_config::model::{Config, Handler, Part, Route, Statics};
 
 use crate::cli::{self, Cli};
-use crate::commands::{Failure, Outcome};
-use crate::{php as executable, php_server};
+use crate::commands::validate::Findings;
+use crate::commands::{Failure, Outcome, remote};
+use crate::{php as executable, php_server, source};
 use php::Php;
 use report::{Area, Expected, Level, Report};
 
@@ -42,11 +43,18 @@ pub(crate) fn doctor(options: &cli::Doctor) -> Outcome {
     let mut report = Report::default();
     let config = config(options, &mut report);
     let roots = roots(&config);
-    files(&config, &roots, &mut report);
+    // `php-server` serves nothing else than its root.
+    let without_root = if file(options).is_none() {
+        Level::Error
+    } else {
+        Level::Warning
+    };
+    files(&config, &roots, without_root, &mut report);
     users::check(&config, &roots, &mut report);
     let script = config.workers.first().map(|pool| PathBuf::from(&pool.file));
     let application = application(script.as_deref(), &roots);
     let php = check_php(&config, application.as_deref(), &mut report);
+    running_opcache(&config, &mut report);
     certificates(&config, &mut report);
     network::check(&config, &mut report);
     system::check(&config, php.as_ref().map(|(_, facts)| facts), &mut report);
@@ -103,23 +111,37 @@ pub(crate) fn doctor(options: &cli::Doctor) -> Outcome {
     Ok(ExitCode::from(u8::from(report.worst(None) == Level::Error)))
 }
 
+/// The file with the configuration; without one it is made of the flags.
+fn file(options: &cli::Doctor) -> Option<&Path> {
+    let default = Path::new("Caddyfile");
+    let is_told = options.worker.is_some() || options.root.is_some();
+    let found = (!is_told && default.is_file()).then_some(default);
+    options.config.as_deref().or(found)
+}
+
 /// The configuration that is to be served; an empty one where it has faults.
 fn config(options: &cli::Doctor, report: &mut Report) -> Config {
     let area = Area::Configuration;
-    let default = Path::new("Caddyfile");
-    let from_flags = options.worker.is_some() || options.root.is_some();
-    let file = match &options.config {
-        Some(file) => Some(file.as_path()),
-        None if !from_flags && default.is_file() => Some(default),
-        None => None,
-    };
-    let mut config = match file {
-        Some(file) => match howdah_config::load(file) {
+    let mut config = match file(options) {
+        Some(file) => match source::look(file) {
             Ok(parsed) => {
                 for warning in &parsed.warnings {
                     report.warning(area, warning.to_string(), "see docs/reference/caddyfile.md");
                 }
-                report.ok(area, format!("{} is valid", file.display()));
+                let mut found = Findings::default();
+                found.parts(&parsed.config, None);
+                for warning in found.warnings {
+                    report.warning(area, warning, "see docs/reference/caddyfile.md");
+                }
+                if found.wrong.is_empty() {
+                    report.ok(area, format!("{} is valid", file.display()));
+                }
+                for wrong in found.wrong {
+                    report.error(area, wrong, "mend it: the server does not start with it");
+                }
+                if let Some(variables) = executable::withheld_variables(&parsed.config) {
+                    report.ok(area, variables);
+                }
                 parsed.config
             }
             Err(error) => {
@@ -206,9 +228,15 @@ fn roots(config: &Config) -> Vec<PathBuf> {
     roots
 }
 
-fn files(config: &Config, roots: &[PathBuf], report: &mut Report) {
+/// What is there of the configuration. `without_root`: what it is to the server that a document root is missing.
+fn files(config: &Config, roots: &[PathBuf], without_root: Level, report: &mut Report) {
     for root in roots {
-        report.path("document root", root, Expected::ReadableFolder);
+        let level = if root.is_dir() {
+            Level::Error
+        } else {
+            without_root
+        };
+        report.path_or("document root", root, Expected::ReadableFolder, level);
     }
     for pool in &config.workers {
         report.path(
@@ -241,6 +269,23 @@ fn application(script: Option<&Path>, roots: &[PathBuf]) -> Option<PathBuf> {
     found.parent().is_some().then(|| found.to_owned())
 }
 
+/// OPcache of the server that runs with this configuration, if there is one.
+fn running_opcache(config: &Config, report: &mut Report) {
+    let Some(opcache) = remote::running(config).and_then(|status| status.opcache) else {
+        return;
+    };
+    if opcache.advice.is_empty() {
+        report.ok(Area::Php, "OPcache of the running server has room");
+    }
+    for advice in &opcache.advice {
+        report.warning(
+            Area::Php,
+            format!("the running server: {advice}"),
+            "set it with php_ini, and reload",
+        );
+    }
+}
+
 fn check_php(
     config: &Config,
     application: Option<&Path>,
@@ -248,7 +293,7 @@ fn check_php(
 ) -> Option<(Php, php::Facts)> {
     let settings = &config.global.php;
     let path = executable::executable(settings.executable.as_deref());
-    let php = match Php::find(path, &settings.ini) {
+    let php = match Php::find(path, &settings.ini.all()) {
         Ok(php) => php,
         Err(error) => {
             report.error(

@@ -172,6 +172,14 @@ impl Php {
             area,
             format!("PHP {} ({build}), {executable}", self.info.php),
         );
+        for known in crate::vulnerabilities::of(&self.info) {
+            let (ids, what) = (known.ids, known.what);
+            report.error(
+                area,
+                format!("this PHP has a known vulnerability ({ids}): {what}"),
+                "upgrade PHP",
+            );
+        }
         match (&self.info.ini_file, &self.info.ini_scanned) {
             (None, _) => report.warning(
                 area,

@@ -100,13 +100,17 @@ impl Report {
 
     /// `path` is there and of the kind that `expected` names, if it is readable.
     pub(super) fn path(&mut self, what: &str, path: &Path, expected: Expected) {
+        self.path_or(what, path, expected, Level::Error);
+    }
+
+    /// The same, with what it is if not.
+    pub(super) fn path_or(&mut self, what: &str, path: &Path, expected: Expected, level: Level) {
         match expected.wrong(path) {
             None => self.ok(Area::Files, format!("{what} {}", path.display())),
-            Some((wrong, advice)) => self.error(
-                Area::Files,
-                format!("{what} {}: {wrong}", path.display()),
-                advice,
-            ),
+            Some((wrong, advice)) => {
+                let text = format!("{what} {}: {wrong}", path.display());
+                self.add(Area::Files, level, text, Some(advice.to_owned()));
+            }
         }
     }
 

@@ -20,11 +20,20 @@ const CALLS = [
     'stream_select' => 'select', 'socket_select' => 'select',
     'mysqli_report' => 'process-wide', 'textdomain' => 'process-wide', 'openlog' => 'process-wide',
     'libxml_get_last_error' => 'process-wide', 'register_tick_function' => 'process-wide',
+    'dl' => 'process-rights', 'proc_nice' => 'process-rights', 'pcntl_setpriority' => 'process-rights',
+    'cli_set_process_title' => 'process-rights', 'posix_setrlimit' => 'process-rights',
+    'posix_setuid' => 'process-rights', 'posix_seteuid' => 'process-rights', 'posix_setgid' => 'process-rights',
+    'posix_setegid' => 'process-rights', 'posix_initgroups' => 'process-rights', 'posix_setsid' => 'process-rights',
+    'posix_getpwnam' => 'blocks', 'posix_getpwuid' => 'blocks', 'posix_getgrnam' => 'blocks',
+    'posix_getgrgid' => 'blocks', 'syslog' => 'blocks',
     'password_hash' => 'computes', 'password_verify' => 'computes', 'sodium_crypto_pwhash' => 'computes',
     'similar_text' => 'computes', 'imagecopyresampled' => 'computes', 'imagescale' => 'computes',
     'imagecreatefromjpeg' => 'computes', 'imagecreatefrompng' => 'computes', 'imagecreatefromwebp' => 'computes',
     'imagecreatefromstring' => 'computes', 'imagerotate' => 'computes', 'imagefilter' => 'computes',
 ];
+
+/** Variables that name lookups read, also those of other requests. */
+const OF_RESOLVER = '/^.(?:HOSTALIASES|LOCALDOMAIN|RES_OPTIONS)=/';
 
 /** Properties that are of one request, whatever class they are in. */
 const OF_A_REQUEST = '/^\$?(?:current_?)?(?:request|response|user|identity|session|tenant|locale|route|controller)$/i';
@@ -102,7 +111,12 @@ final class Scan
         /** @var list<array{name: string, depth: int}> $functions those around the token */
         $functions = [];
         $declared = null;
+        $declaredLine = 0;
+        $waits = new Waits();
         foreach ($tokens as $at => $token) {
+            if ($functions === [] && $token->is([T_CLASS, T_TRAIT])) {
+                $waits->endClass();
+            }
             if ($token->is([T_NAME_QUALIFIED, T_NAME_FULLY_QUALIFIED])) {
                 foreach (NAMESPACES as $prefix => $package) {
                     if (str_starts_with($texts[$at], $prefix)) {
@@ -114,6 +128,7 @@ final class Scan
                 $depth++;
                 if ($declared !== null && $token->is('{')) {
                     $functions[] = ['name' => $declared, 'depth' => $depth];
+                    $waits->begin($declared, $declaredLine, $depth);
                     $declared = null;
                 }
                 continue;
@@ -121,6 +136,7 @@ final class Scan
             if ($token->is('}')) {
                 if (($functions[array_key_last($functions) ?? -1]['depth'] ?? null) === $depth) {
                     array_pop($functions);
+                    $waits->end($depth);
                 }
                 $depth--;
                 continue;
@@ -132,8 +148,10 @@ final class Scan
             if ($token->is(T_FUNCTION) && !$tokens[max(0, $at - 1)]->is(T_USE)) {
                 $name = $texts[$at + 1] === '&' ? $at + 2 : $at + 1;
                 $declared = $tokens[$name]->is('(') ? '{closure}' : strtolower($texts[$name]);
+                $declaredLine = $token->line;
                 continue;
             }
+            $waits->token($tokens, $texts, $at);
             $inside = $functions[array_key_last($functions) ?? -1]['name'] ?? null;
             $rule = $this->call($tokens, $texts, $at, $inside)
                 ?? $this->write($tokens, $texts, $at, $inside, $isLoop)
@@ -142,6 +160,10 @@ final class Scan
                 $this->findings[] = ['rule' => $rule, 'file' => $file, 'line' => $token->line];
             }
             $this->perRequest = $this->perRequest || $isLoop && $inside !== null && self::makes($tokens, $texts, $at);
+        }
+        $waits->endClass();
+        foreach ($waits->findings as $finding) {
+            $this->findings[] = [...$finding, 'file' => $file];
         }
     }
 
@@ -176,9 +198,12 @@ final class Scan
         if ($name === 'define') {
             return $inside === null ? null : 'constant';
         }
+        if ($name === 'putenv') {
+            return preg_match(OF_RESOLVER, $texts[$at + 2]) === 1 ? 'process-wide' : null;
+        }
         $rule = CALLS[$name] ?? null;
         // What concerns the process is fine while it boots.
-        return $rule === 'process-wide' && $inside === null ? null : $rule;
+        return in_array($rule, ['process-wide', 'process-rights', 'blocks'], true) && $inside === null ? null : $rule;
     }
 
     /**

@@ -4,6 +4,7 @@ use std::fs;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use howdah_config::model::{CONCURRENCY_MAX, Config, MAX_CONNECTIONS};
+use howdah_pool::Mode;
 use rustix::process::{Resource, getrlimit};
 
 use super::php::Facts;
@@ -96,11 +97,15 @@ fn memory(config: &Config, facts: &Facts, report: &mut Report) {
     };
     let requests: u64 = pools::sizes(config)
         .iter()
-        .zip(std::iter::once(None).chain(config.workers.iter().map(|pool| pool.concurrency)))
-        .map(|(pool, concurrency)| {
+        .map(|pool| {
+            let concurrency = match &pool.mode {
+                Mode::Worker(worker) => worker.concurrency.as_ref(),
+                Mode::Classic => None,
+            };
             let each = concurrency.map_or(1, |concurrency| u64::from(concurrency.requests));
             let requests = pool.workers_max as u64 * each;
-            pool.max_in_flight
+            pool.limits
+                .max_in_flight
                 .map_or(requests, |most| requests.min(most as u64))
         })
         .sum();

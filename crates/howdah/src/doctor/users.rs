@@ -9,7 +9,7 @@ use howdah_config::model::{self, Config};
 use howdah_pool::User;
 
 use super::report::{Area, Report};
-use crate::privileges;
+use crate::{pools, privileges};
 
 const READ: u32 = 0o4;
 const WRITE: u32 = 0o2;
@@ -24,11 +24,12 @@ pub(super) fn check(config: &Config, roots: &[PathBuf], report: &mut Report) {
         wanted.extend(global.user.iter().chain(all).map(|user| (user, &**root)));
     }
     for pool in &config.workers {
-        let user = pool.user.as_ref().or(all);
+        let user = pool.settings.user.as_ref().or(all);
         wanted.extend(user.map(|user| (user, Path::new(&pool.file))));
     }
     let mut known: Vec<(&model::User, Option<User>)> = Vec::new();
-    let named = global.user.iter().chain(all);
+    let of_pools = pools::own_settings(config).filter_map(|own| own.user.as_ref());
+    let named = global.user.iter().chain(all).chain(of_pools);
     for user in named.chain(wanted.iter().map(|(user, _)| *user)) {
         if !known.iter().any(|(name, _)| *name == user) {
             known.push((user, find(config, user, report)));
@@ -45,7 +46,9 @@ pub(super) fn check(config: &Config, roots: &[PathBuf], report: &mut Report) {
             tell(report, user, "read", path, &place);
         }
     }
+    // A server that root starts has it opened by its monitor.
     let storage = global.https.storage.as_deref();
+    let storage = storage.filter(|_| !rustix::process::geteuid().is_root());
     if let (Some(user), Some(storage)) = (&global.user, storage)
         && let Some(place) = account(user).and_then(|user| barred(user, storage, READ | WRITE))
     {

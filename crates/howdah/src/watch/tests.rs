@@ -43,6 +43,10 @@ impl Control for Fake {
         Value::Null
     }
 
+    async fn preloads(&self) -> Value {
+        Value::Null
+    }
+
     async fn metrics(&self) -> String {
         String::new()
     }

@@ -259,6 +259,63 @@ fn validate_looks_at_certificates() {
 }
 
 #[test]
+fn validate_says_what_a_start_would_say() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let shown = dir.path().display();
+    for (text, expected) in [
+        (
+            "{\n\tfrankenphp {\n\t\tworker /nowhere/a.php\n\t\tworker /nowhere/b.php\n\t}\n}\n:8080 {\n}\n".to_owned(),
+            &["worker script /nowhere/a.php: No such file", "worker script /nowhere/b.php: No such file"][..],
+        ),
+        (
+            "{\n\tfrankenphp {\n\t\tuser howdah-no-user\n\t}\n}\n:8080 {\n}\n".to_owned(),
+            &["user howdah-no-user: there is no such user"],
+        ),
+        (
+            "{\n\tlog {\n\t\toutput file /nowhere/own.log\n\t}\n}\n:8080 {\n\tlog {\n\t\toutput file /nowhere/access.log\n\t}\n}\n".to_owned(),
+            &["log /nowhere/own.log: No such file", "access log /nowhere/access.log: No such file"],
+        ),
+        (
+            format!(":8080 {{\n\tlog {{\n\t\toutput file {shown}\n\t}}\n}}\n"),
+            &["is a directory"],
+        ),
+        (
+            ":8080 {\n\treverse_proxy https://localhost:1 {\n\t\ttransport http {\n\t\t\ttls_trust_pool file /nowhere/root.pem\n\t\t}\n\t}\n}\n".to_owned(),
+            &["/nowhere/root.pem"],
+        ),
+        (
+            ":8080 {\n\tmercure {\n\t\tpublisher_jwt {$HOWDAH_NO_SUCH_KEY}\n\t}\n}\n".to_owned(),
+            &["publisher_jwt"],
+        ),
+    ] {
+        for command in [["validate", "-c"], ["run", "-c"]] {
+            let told = complaint(&command, &text);
+            // A start ends with the first.
+            let expected = if command[0] == "run" { &expected[..1] } else { expected };
+            for words in expected {
+                assert!(told.to_lowercase().contains(&words.to_lowercase()), "{command:?} {text}: {told}");
+            }
+        }
+    }
+    let file = dir.path().join("Caddyfile");
+    let text = ":8080 {\n\tlog {\n\t\toutput file /nowhere/access.log\n\t}\n}\n";
+    std::fs::write(&file, text).expect("written");
+    let ended = ServerBuilder::command(["doctor", "-c"]).arg(&file).run();
+    ended.assert(1, "access log /nowhere/access.log: No such file");
+    let log = dir.path().join("access.log");
+    let file = dir.path().join("Caddyfile");
+    let text = format!(
+        "{{\n\tadmin unix//nowhere/admin.sock\n}}\n:8080 {{\n\tbind unix//nowhere/site.sock\n\tlog {{\n\t\toutput file {}\n\t}}\n}}\n",
+        log.display()
+    );
+    std::fs::write(&file, text).expect("written");
+    let ended = ServerBuilder::command(["validate", "-c"]).arg(&file).run();
+    ended.assert(0, "socket /nowhere/admin.sock");
+    ended.assert(0, "socket /nowhere/site.sock");
+    assert!(!log.exists(), "nothing is made");
+}
+
+#[test]
 fn fmt_writes_the_usual_form() {
     let dir = tempfile::tempdir().expect("a directory");
     let file = dir.path().join("Caddyfile");

@@ -35,6 +35,11 @@ fn application() -> Www {
             "<?php foreach (['HTTP_X_FORWARDED_FOR', 'HTTP_X_FORWARDED_PROTO', 'HTTP_X_FORWARDED_HOST', 'HTTPS', \
              'REMOTE_USER'] as $name) { echo $_SERVER[$name] ?? 'none', ' '; }",
         )
+        .file(
+            "twice.php",
+            "<?php header('Content-Type: text/plain'); header('Content-Type: application/json', false); \
+             header('Set-Cookie: a=1'); header('Set-Cookie: b=2', false); echo '{}';",
+        )
         .file("a.txt", "text")
 }
 
@@ -87,6 +92,9 @@ fn scripts_files_and_the_front_controller() {
     redirect.assert_status(308);
     assert_eq!(redirect.header("location"), Some("/blog/?a"));
     server.get("/a.txt").assert(200, "text");
+    let twice = server.get("/twice.php");
+    assert_eq!(twice.head.header_all("content-type"), ["application/json"]);
+    assert_eq!(twice.head.header_all("set-cookie"), ["a=1", "b=2"]);
 }
 
 #[test]

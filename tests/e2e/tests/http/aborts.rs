@@ -1,8 +1,7 @@
-//! Clients that leave while their request waits or runs.
+//! Clients that leave while their request runs.
 
-use howdah_testkit::{Connection, Gate, PATIENCE, Request, Server, process};
-use howdah_tests::admin::{Admin, ON};
-use howdah_tests::{caddyfile, encode, www};
+use howdah_testkit::{Connection, Gate, Request, Server};
+use howdah_tests::{encode, www};
 
 /// Starts abort.php, leaves while it runs, and answers how it ended.
 fn leave(server: &Server, gate: &mut Gate, options: &str, go: impl FnOnce(Connection)) -> String {
@@ -52,43 +51,6 @@ fn one_worker_survives_many_aborts() {
         leave(&server, &mut gate, "", drop);
     }
     server.get("/pid.php").assert(200, &pid);
-}
-
-#[test]
-fn a_waiting_request_whose_client_is_gone_never_runs() {
-    let global = format!("{ON}\nfrankenphp {{\nnum_threads 1\n}}");
-    let site = format!("log\nroot * {}\nphp_server", www().display());
-    let server = Server::caddyfile(caddyfile(&global, &site)).start();
-    let admin = Admin::of(&server);
-    let mut gate = server.gate("gate");
-    let mut first = server.connect();
-    first
-        .send(&Request::get(format!(
-            "/gate.php?gate={}",
-            encode(gate.path())
-        )))
-        .expect("sent");
-    gate.reached();
-    let dir = tempfile::tempdir().expect("a directory");
-    let file = dir.path().join("ran");
-    let mut waiting = server.connect();
-    waiting
-        .send(&Request::get(format!("/touch.php?file={}", encode(&file))))
-        .expect("sent");
-    let queued = || admin.get("/status").json()["pools"][0]["queue"] == 1;
-    assert!(process::wait_until(PATIENCE, queued), "nobody waits");
-    drop(waiting);
-    // The access log tells when the server has noticed.
-    server.wait_line("the access log of the client that left", |line| {
-        line.raw.contains("/touch.php")
-    });
-    gate.open(1);
-    first
-        .receive("GET")
-        .expect("a response")
-        .assert(200, "first last");
-    server.get("/hello.php").assert(200, "hello");
-    assert!(!file.exists(), "a script ran for nobody");
 }
 
 #[test]

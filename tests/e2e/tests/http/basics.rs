@@ -2,6 +2,7 @@
 
 use howdah_testkit::load::{CONCURRENCY, at_once};
 use howdah_testkit::{Request, Server, Www};
+use howdah_tests::admin::worker_site;
 use howdah_tests::www;
 
 #[test]
@@ -252,4 +253,38 @@ fn a_wrong_length_given_by_a_script_misleads_nobody() {
         }
     }
     server.get("/hello.php").assert(200, "hello");
+}
+
+#[test]
+fn fields_that_there_is_one_of_are_sent_once() {
+    let send = "foreach (['Content-Type: text/plain', 'Content-Type: application/json', 'ETag: \"1\"', 'ETag: \"2\"', \
+                'Last-Modified: Mon, 01 Jan 2024 00:00:00 GMT', 'Last-Modified: Tue, 02 Jan 2024 00:00:00 GMT', \
+                'Location: /one', 'Location: /two', 'Set-Cookie: a=1', 'Set-Cookie: b=2', 'Link: </a>', 'Link: </b>', \
+                'WWW-Authenticate: Basic', 'WWW-Authenticate: Bearer'] as $field) { header($field, false); } echo '{}';";
+    let loop_of = format!(
+        "<?php $handler = function () {{ {send} }}; while (frankenphp_handle_request($handler)) {{ }}"
+    );
+    let www = Www::new()
+        .file("index.php", format!("<?php {send}"))
+        .file("worker.php", loop_of);
+    let servers = [
+        Server::builder(&www).workers(1).start(),
+        Server::caddyfile(worker_site(www.path(), "")).start(),
+        Server::caddyfile(worker_site(www.path(), "concurrency 4")).start(),
+    ];
+    for server in &servers {
+        let response = server.get("/");
+        response.assert(401, "{}");
+        for (name, expected) in [
+            ("content-type", &["application/json"][..]),
+            ("etag", &["\"2\""]),
+            ("last-modified", &["Tue, 02 Jan 2024 00:00:00 GMT"]),
+            ("location", &["/two"]),
+            ("set-cookie", &["a=1", "b=2"]),
+            ("link", &["</a>", "</b>"]),
+            ("www-authenticate", &["Basic", "Bearer"]),
+        ] {
+            assert_eq!(response.head.header_all(name), expected, "{name}");
+        }
+    }
 }

@@ -139,7 +139,7 @@ in_both_modes! {
         }
     };
     what_is_no_interim_response_is_not_sent("early_hints.php") = |site| {
-        site.server.expect_log("100 is no status for one");
+        site.server.expect_log("100 is not an interim status");
         let response = site.get("?status=100");
         response.assert(200, "hello");
         assert!(response.informational.is_empty());

@@ -128,7 +128,10 @@ fn kept_files_arrive_whole_and_in_parts() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
     let text = format!("root * {}\nfile_server", docs.display());
     let server = Server::caddyfile(caddyfile("", &text)).start();
-    let paths = ["/guides/operations.md", "/guides/admin.md"];
+    let paths = [
+        "/guides/operations.md",
+        "/adr/0001-processes-not-threads.md",
+    ];
     let contents = paths.map(|path| std::fs::read(docs.join(&path[1..])).expect("a guide"));
     let [large, small] = &contents;
     assert!(

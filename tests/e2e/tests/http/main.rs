@@ -1,5 +1,6 @@
 //! Requests and responses: HTTP/1.1, 2 and 3, compression, files, limits, and clients that mean harm.
 
+mod abandoned;
 mod aborts;
 mod basics;
 mod browser;

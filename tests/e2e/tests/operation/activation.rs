@@ -43,6 +43,7 @@ fn start(sockets: [OwnedFd; 2], names: &str, global: &str, sites: &str) -> Activ
         .env("FDS", "2")
         .env("NAMES", names)
         .env("TMPDIR", dir.path())
+        .env("HOWDAH_USER", "root")
         .stdin(Stdio::from(first))
         .stdout(Stdio::from(second))
         .stderr(Stdio::piped())
@@ -66,8 +67,14 @@ impl Activated {
 
     /// Ends it in order; its log has no alarm.
     #[track_caller]
-    fn stop(mut self) {
+    fn stop(self) {
         process::kill(self.child.id(), Signal::TERM).expect("it is there");
+        self.wait_stopped();
+    }
+
+    /// It was told to end.
+    #[track_caller]
+    fn wait_stopped(mut self) {
         let status = self.child.wait().expect("ours");
         assert!(status.success(), "{status}");
         assert!(self.log.wait_end(PATIENCE));
@@ -263,7 +270,9 @@ fn a_socket_that_nobody_uses_is_an_error() {
         "admin off",
         &site(address, &www()),
     );
-    server.assert_refused("handed over descriptor 4, which is no listening TCP or Unix socket");
+    server.assert_refused(
+        "handed over descriptor 4, which is neither a listening TCP or Unix socket",
+    );
 }
 
 /// What the service manager is told.
@@ -306,6 +315,7 @@ fn the_service_manager_is_told() {
         .workers(1)
         .env("NOTIFY_SOCKET", &path)
         .env("WATCHDOG_USEC", "200000")
+        .args(["--shutdown-delay", "300ms"])
         .start();
     let ready = told.wait("READY=1");
     assert!(
@@ -327,8 +337,52 @@ fn the_service_manager_is_told() {
     );
     told.wait("READY=1");
     server.signal(Signal::TERM);
-    told.wait("STOPPING=1");
+    let stopping = told.wait("STOPPING=1");
+    assert!(
+        stopping
+            .lines()
+            .any(|line| line.starts_with("STATUS=leaving: requests are served")),
+        "{stopping}"
+    );
+    told.wait("STATUS=stopping");
     assert!(server.wait_exit().success());
+}
+
+/// The socket stays with its maker: who comes after the end waits for the next server.
+#[test]
+fn nobody_is_refused_while_one_server_follows_another() {
+    let (socket, address) = tcp();
+    let another = || {
+        let dir = tempfile::tempdir().expect("a directory");
+        let unix = UnixListener::bind(dir.path().join("unused.sock")).expect("bound");
+        let unused = dir.path().join("unused.sock");
+        let sites = format!(
+            "{}http:// {{\nbind unix/{}\nrespond unused\n}}\n",
+            site(address, &www()),
+            unused.display()
+        );
+        let own = socket.try_clone().expect("copied");
+        let global = "admin off\nshutdown_delay 300ms";
+        let server = start([own, unix.into()], "web:web", global, &sites);
+        server.wait_ready();
+        (server, dir)
+    };
+    let hello = Request::get("/hello.php").close();
+    let (first, _dir) = another();
+    process::kill(first.child.id(), Signal::TERM).expect("it is there");
+    let leaving =
+        |line: &howdah_testkit::log::LogLine| line.message().contains("not ready any more");
+    assert!(first.log.wait(PATIENCE, leaving).is_some());
+    let mut connection = Connection::open(address).expect("accepted");
+    let response = connection.exchange(&hello).expect("a response");
+    response.assert(200, "hello");
+    first.wait_stopped();
+    let mut waiting = Connection::open(address).expect("the socket listens");
+    waiting.send(&hello).expect("sent");
+    let (second, _dir) = another();
+    let response = waiting.receive("GET").expect("a response");
+    response.assert(200, "hello");
+    second.stop();
 }
 
 #[test]

@@ -144,8 +144,10 @@ fn commands_reach_the_server() {
         .command(&["reload", "--pool", "nobody"])
         .assert(1, "there is no pool nobody; there are: php");
     admin.command(&["stop"]).assert(0, "");
-    // It has waited for the end; what is left is that the parent takes note of it.
-    assert!(!process::Process::find(server.pid()).is_some_and(|process| process.is_alive()));
+    // It has waited for the end; what is left is that the system takes the process down.
+    let is_alive =
+        || process::Process::find(server.pid()).is_some_and(|process| process.is_alive());
+    assert!(process::wait_until(PATIENCE, || !is_alive()));
     assert_eq!(server.wait_exit().code(), Some(0));
 }
 

@@ -83,7 +83,8 @@ fn faults_of_the_installation_are_errors_with_advice() {
     );
     assert_code(&ended, 1);
     for (text, level) in [
-        ("document root", "error"),
+        // The server starts, and warns too.
+        ("document root", "warning"),
         ("worker script /nowhere/worker.php: No such file", "error"),
         ("date.timezone is Vienna", "warning"),
         ("display_errors is on", "warning"),
@@ -92,6 +93,13 @@ fn faults_of_the_installation_are_errors_with_advice() {
         assert_eq!(finding["level"], level, "{finding}");
         assert!(finding["advice"].is_string(), "{finding}");
     }
+    // `php-server` does not start without it.
+    let ended = ServerBuilder::command(["doctor", "--json", "--root"])
+        .arg(app.path().join("public"))
+        .run();
+    assert_code(&ended, 1);
+    let root = self::report(&ended);
+    assert_eq!(finding(&root, "document root")["level"], "error", "{root}");
     let (ended, report) = doctor(&app, "", &["--php", "/nowhere/howdah-php"]);
     assert_code(&ended, 1);
     finding(&report, "/nowhere/howdah-php not found");
@@ -225,6 +233,42 @@ fn what_requests_would_share_is_named_with_its_place() {
     let lines = lines.replace("concurrency 50", "concurrency 50\nstatics share");
     let (_, report) = doctor(&app, &lines, &[]);
     assert_places(&report, "static property", "warning", &[&service(8)]);
+}
+
+#[test]
+fn code_that_waits_where_requests_meet_is_named_with_its_place() {
+    let app = Www::new().file(
+        "src/Waiting.php",
+        "<?php\nclass Lazy {\n  function __get($name) {\n    return $this->load($name);\n  }\n  \
+         function load($name) { return $this->db->query($name); }\n  \
+         function __set($name, $value) { $this->data[$name] = $value; }\n}\n\
+         class Plain {\n  function __get($name) { return $this->data[$name] ?? null; }\n  \
+         function load() { sleep(1); }\n}\n\
+         function entry() {\n  apcu_entry('a', fn () => 1);\n  return \\apcu_entry('b', function () {\n    \
+         return file_get_contents('https://example.org/');\n  });\n}\n\
+         function program() {\n  exec('before');\n  $socket = fsockopen('a', 1);\n  exec('beside');\n}\n\
+         function process() {\n  posix_getpwnam('www-data');\n  proc_nice(1);\n  putenv('PLAIN=1');\n  \
+         putenv('RES_OPTIONS=rotate');\n  file_get_contents('/etc/hosts');\n}\nproc_nice(1);\n",
+    );
+    let lines = worker(&app, LOOP);
+    let (ended, report) = doctor(&app, &lines, &[]);
+    assert_code(&ended, 0);
+    assert_eq!(report["coroutines"], "conditional");
+    for (text, line) in [
+        ("a magic method waits", 3),
+        ("the generator of apcu_entry() waits", 15),
+        ("a program is started while", 22),
+        ("lookup of a user or group", 25),
+        ("extensions of the whole process", 26),
+        ("setting or message of the whole process", 28),
+    ] {
+        assert_places(
+            &report,
+            text,
+            "warning",
+            &[&format!("src/Waiting.php:{line}")],
+        );
+    }
 }
 
 #[test]

@@ -71,11 +71,11 @@ function hang(): void {
 ";
 
 /// A directory that every user can read, with one that every user can write to.
-struct Place(TempDir);
+pub(crate) struct Place(TempDir);
 
 impl Place {
     /// `None`, and a word about it, without the right to change users.
-    fn new() -> Option<Self> {
+    pub(crate) fn new() -> Option<Self> {
         if !rustix::process::geteuid().is_root() {
             eprintln!("left out: only root can change users");
             return None;
@@ -103,17 +103,17 @@ impl Place {
         Some(place)
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
 
-    fn mode(&self, name: &str, mode: u32) {
+    pub(crate) fn mode(&self, name: &str, mode: u32) {
         let permissions = std::fs::Permissions::from_mode(mode);
         std::fs::set_permissions(self.path(name), permissions).expect("changed");
     }
 
     /// The PHP side where every user can run it.
-    fn php(&self) -> PathBuf {
+    pub(crate) fn php(&self) -> PathBuf {
         for name in ["howdah-php", "howdah-php.so"] {
             let from = howdah_php().with_file_name(name);
             let to = self.path("bin").join(name);
@@ -124,22 +124,26 @@ impl Place {
     }
 
     /// A site of these scripts. `global` are global options, `php` those of `frankenphp`.
-    fn site(&self, global: &str, php: &str) -> ServerBuilder {
-        let text = format!(
+    pub(crate) fn site(&self, global: &str, php: &str) -> ServerBuilder {
+        Server::caddyfile(self.text(global, php)).env("TMPDIR", self.path("tmp"))
+    }
+
+    /// Its Caddyfile.
+    pub(crate) fn text(&self, global: &str, php: &str) -> String {
+        format!(
             "{{\nadmin localhost:0\n{global}\nfrankenphp {{\nnum_threads 2\n{php}\n}}\n}}\n\
              http://:0 {{\nbind 127.0.0.1\nroot * {}\nphp_server\n}}\n",
             self.path("www").display()
-        );
-        Server::caddyfile(text).env("TMPDIR", self.path("tmp"))
+        )
     }
 
-    fn worker(&self, script: &str, lines: &str) -> String {
+    pub(crate) fn worker(&self, script: &str, lines: &str) -> String {
         let file = self.path("www").join(script);
         format!("worker {} {{\nnum 1\n{lines}\n}}", file.display())
     }
 }
 
-fn who(server: &Server, target: &str) -> Value {
+pub(crate) fn who(server: &Server, target: &str) -> Value {
     let response = server.get(target);
     response.assert_status(200);
     response.json()
@@ -147,7 +151,7 @@ fn who(server: &Server, target: &str) -> Value {
 
 /// The answer is that of a process which has this user's rights and no others.
 #[track_caller]
-fn assert_is(answer: &Value, (uid, gid): (u32, u32)) {
+pub(crate) fn assert_is(answer: &Value, (uid, gid): (u32, u32)) {
     assert_eq!(answer["ids"], json!([uid, uid, gid, gid]), "{answer}");
     let groups = answer["groups"].as_array().expect("a list");
     assert!(
@@ -165,7 +169,12 @@ fn assert_is(answer: &Value, (uid, gid): (u32, u32)) {
 
 /// A body that is spooled, and the same as a form's file: PHP reads them and makes files of its own.
 #[track_caller]
-fn assert_takes_bodies(server: &Server, place: &Place, target: &str, (uid, gid): (u32, u32)) {
+pub(crate) fn assert_takes_bodies(
+    server: &Server,
+    place: &Place,
+    target: &str,
+    (uid, gid): (u32, u32),
+) {
     let content: Vec<u8> = (0..3_000_000_u32)
         .map(|byte| byte.to_le_bytes()[1])
         .collect();
@@ -198,7 +207,7 @@ fn assert_takes_bodies(server: &Server, place: &Place, target: &str, (uid, gid):
     }
 }
 
-fn status_line(pid: u32, name: &str) -> String {
+pub(crate) fn status_line(pid: u32, name: &str) -> String {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("it is there");
     let line = status.lines().find_map(|line| line.strip_prefix(name));
     line.expect(name)
@@ -208,7 +217,7 @@ fn status_line(pid: u32, name: &str) -> String {
 }
 
 /// The process under the server whose title has this text.
-fn process_of(server: &Server, title: &str) -> Process {
+pub(crate) fn process_of(server: &Server, title: &str) -> Process {
     let processes = server.processes();
     let mut found = processes
         .iter()
@@ -374,7 +383,7 @@ fn the_server_commands_processes_of_other_users() {
     server.allow_log("the PHP root process is gone");
     let root = process_of(&server, "howdah: php ");
     process::kill(root.pid, Signal::KILL).expect("it is there");
-    server.wait_log("PHP was started anew");
+    server.wait_log("PHP was restarted");
     assert_is(&who(&server, "/who.php"), WEB);
     assert_eq!(admin.post("/stop").status(), 200);
     assert!(server.wait_exit().success());
@@ -439,7 +448,7 @@ fn the_server_gives_up_its_rights() {
     server.allow_log("the PHP root process is gone");
     let root = process_of(&server, "howdah: php ");
     process::kill(root.pid, Signal::KILL).expect("it is there");
-    server.wait_log("PHP was started anew");
+    server.wait_log("PHP was restarted");
     for target in ["/who.php", "/worker.php"] {
         assert_is(&who(&server, target), NOBODY);
     }
@@ -509,7 +518,7 @@ fn what_cannot_be_is_told_at_the_start() {
 }
 
 /// The program where every user can run it.
-fn reachable(place: &Place) -> PathBuf {
+pub(crate) fn reachable(place: &Place) -> PathBuf {
     let (from, to) = (howdah_testkit::howdah(), place.path("bin/howdah"));
     link_or_copy(&from, &to);
     to

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use howdah_testkit::fastcgi::{self, Query};
 use howdah_testkit::fpm::{Fpm, Options};
 use howdah_testkit::{Connection, Request, Server};
+use howdah_tests::admin::{Admin, ON};
 use howdah_tests::caddyfile;
 
 #[path = "../../../conformance/cases.rs"]
@@ -86,6 +87,16 @@ fn ask_fpm(socket: &Path, root: &str, case: &Case, jar: &Jar) -> Answer {
 
 #[test]
 fn howdah_answers_as_php_fpm_does() {
+    compare(false);
+}
+
+#[test]
+fn howdah_answers_as_php_fpm_does_with_preloaded_classes() {
+    compare(true);
+}
+
+/// `preload`: all requests have been there once before, and PHP was started with what they used.
+fn compare(preload: bool) {
     let folder = folder();
     let all = cases::load(&folder.join("cases")).unwrap_or_else(|error| panic!("{error}"));
     assert!(all.len() >= 120, "only {} cases", all.len());
@@ -106,7 +117,8 @@ fn howdah_answers_as_php_fpm_does() {
     // One worker, so that state left behind by a request would be seen by the next. No front
     // controller and no static files: the cases are about PHP.
     let global = format!(
-        "frankenphp {{\n num_threads 1\n php_ini session.save_path {}\n }}",
+        "{ON}\n frankenphp {{\n num_threads 1\n preload {}\n php_ini session.save_path {}\n }}",
+        if preload { "auto" } else { "off" },
         ours.path().display()
     );
     // The two lines of `rewrite` are what nginx calls fastcgi_index.
@@ -121,6 +133,19 @@ fn howdah_answers_as_php_fpm_does() {
     // The scripts of the cases warn and die on purpose.
     server.allow_log("PHP ");
     server.allow_log("\"request_id\"");
+    if preload {
+        for case in all.values() {
+            steps(case, |case, jar| ask_howdah(&server, case, jar));
+        }
+        Admin::of(&server).post("/reload").assert_status(200);
+        // Sessions among it, which begin as they did.
+        for left in std::fs::read_dir(ours.path()).expect("readable") {
+            let left = left.expect("readable").path();
+            std::fs::remove_file(&left)
+                .unwrap_or_else(|error| panic!("{}: {error}", left.display()));
+        }
+        server.wait_log("PHP was started with what requests have used");
+    }
     let mut problems = Vec::new();
     let mut requests = 0;
     for (name, case) in &all {

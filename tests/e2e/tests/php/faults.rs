@@ -280,7 +280,7 @@ fn a_killed_front_leaves_no_processes_and_its_spool_is_cleared_by_the_next() {
 fn a_killed_zygote_does_not_end_the_service() {
     let server = Server::builder(www()).workers(2).start();
     server.get("/hello.php").assert(200, "hello");
-    server.expect_log("starting it anew");
+    server.expect_log("restarting it");
     server.allow_log("died");
     let zygotes: Vec<_> = server
         .processes()

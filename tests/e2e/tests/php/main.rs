@@ -4,6 +4,8 @@ mod conformance;
 mod errors;
 mod faults;
 mod isolation;
+mod nginx;
+mod nginx_connections;
 mod php_cli;
 mod phpt;
 mod sessions;

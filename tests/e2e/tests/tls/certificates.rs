@@ -567,7 +567,7 @@ fn a_replaced_certificate_is_served_without_a_restart() {
         .expect("an answer");
     assert_eq!(stayed.certificate, before.certificate);
     std::fs::copy(&other.certificate, &pair.certificate).expect("copied");
-    server.wait_log("certificate read anew");
+    server.wait_log("certificate read again");
     let fresh = Client::trusting(&authority.pem());
     let fresh = fresh
         .get(server.address(), "a.test", "/")

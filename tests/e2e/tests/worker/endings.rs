@@ -1,18 +1,18 @@
 //! How a request can end: `exit()`, exceptions, fatal errors, crashes. In worker mode `exit()` ends the
-//! request and leaves the worker; a fatal error is answered whole and costs the worker.
+//! request, runs its `finally` blocks and leaves the worker; a fatal error is answered whole and costs the worker.
 
 use howdah_testkit::load::{CONCURRENCY, at_once};
 use howdah_tests::in_both_modes;
 use howdah_tests::worker::{Mode, Site};
 
-/// What each way of exit.php writes, which is what PHP writes on the command line.
+/// What each way of exit.php writes, which is what PHP writes on the command line; there `finally` blocks are
+/// skipped, and here they run.
 const EXITS: &[(&str, u16, &str)] = &[
     ("plain", 200, "a[shutdown]"),
     ("text", 200, "atext[shutdown]"),
     ("status", 404, "a[shutdown]"),
     ("buffer", 200, "aBC[SHUTDOWN]"),
     ("fiber", 200, "ab[shutdown]"),
-    ("finally", 200, "a[shutdown]"),
     ("destructor", 200, "a[gone][shutdown]"),
     ("generator", 200, "a1[shutdown]"),
     ("callback", 200, "a[shutdown]"),
@@ -29,6 +29,9 @@ in_both_modes! {
                 let count = site.expect(1, served).to_string();
                 assert_eq!(response.header("x-count"), Some(count.as_str()), "{way} cost the worker");
             }
+            let text = site.expect("a[shutdown]", "afinally[shutdown]");
+            site.get("?in=finally").assert(200, text);
+            served += 1;
         }
     };
     exits_of_many("exit.php") = |site| {

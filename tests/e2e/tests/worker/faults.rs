@@ -191,7 +191,7 @@ fn killed(kills: usize, lost: usize, choose: impl Fn(&Server, usize) -> Option<u
     let server = serve(&www);
     allow_deaths(&server);
     // A process may be killed while it starts.
-    for text in ["starting it anew", "the boot failed", "PHP did not start"] {
+    for text in ["restarting it", "the boot failed", "PHP did not start"] {
         server.allow_log(text);
     }
     let torn = AtomicUsize::new(0);

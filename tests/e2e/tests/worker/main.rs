@@ -3,8 +3,10 @@
 mod boot;
 mod codeigniter;
 mod codeigniter_stores;
+mod corruption;
 mod endings;
 mod faults;
+mod half_way;
 mod huge_pages;
 mod limits;
 mod load;

@@ -34,11 +34,11 @@ while (frankenphp_handle_request(static function () use ($gate) {
     });
     register_shutdown_function(static fn () => error_log("and another one"));
     $local = new Local($how);
-    echo 'begin ';
-    flush();
     [$ours, $theirs] = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0);
     set_error_handler($how !== 'handled' ? null : static fn () => throw new ErrorException('a call failed'));
     try {
+        echo 'begin ';
+        flush();
         switch ($how) {
             case 'sleep': sleep(3600);
             case 'handled':
@@ -67,7 +67,7 @@ while (frankenphp_handle_request(static function () use ($gate) {
     } catch (Throwable $error) {
         error_log('caught ' . $error->getMessage());
     } finally {
-        error_log($how === 'ignore' ? 'finally' : "never runs of $how");
+        error_log("finally of $how");
     }
 })) {}
 --INI--
@@ -141,34 +141,42 @@ open1:
 later: begin 
 open2: 
 ignore: begin 
+[log n 1] finally of sleep
 [log n 1] destructor of sleep
 [log n 1] shutdown of sleep waits, connection status 1
 [log n 1] and another one
+[log n 2] finally of read
 [log n 2] destructor of read
 [log n 2] shutdown of read waits, connection status 1
 [log n 2] and another one
+[log n 3] finally of handled
 [log n 3] destructor of handled
 [log n 3] shutdown of handled waits, connection status 1
 [log n 3] and another one
+[log n 4] finally of fiber
 [log n 4] destructor of fiber
 [log n 4] shutdown of fiber waits, connection status 1
 [log n 4] and another one
+[log n 5] finally of last
 [log n 5] destructor of last
 [log n 5] shutdown of last waits, connection status 1
 [log n 5] and another one
+[log n 6] finally of retry
 [log n 6] destructor of retry
 [log n 6] shutdown of retry waits, connection status 1
 [log n 6] and another one
 [log n 7] destructor of child
+[log n 7] finally of children
 [log n 7] destructor of children
 [log n 7] shutdown of children waits, connection status 1
 [log n 7] and another one
 [log n 9] later goes on
+[log n 9] finally of later
 [log n 9] destructor of later
 [log n 9] shutdown of later waits, connection status 1
 [log n 9] and another one
 [log n 8] ignore goes on, aborted: 1
-[log n 8] finally
+[log n 8] finally of ignore
 [log n 8] destructor of ignore
 [log n 8] shutdown of ignore waits, connection status 1
 [log n 8] and another one

@@ -32,7 +32,7 @@ $cases = [
     },
     'cancel' => static function () use ($say) {
         $c = spawn(static function () {
-            try { usleep(30000000); echo 'never'; } finally { echo 'never'; }
+            try { usleep(30000000); echo 'never'; } finally { usleep(1); echo "finally\n"; }
         });
         $say(static fn () => await($c, 0.01));
         $c->cancel();
@@ -130,7 +130,7 @@ in time
 over [shutdown]
 [end exit=0 status=0]
 left [shutdown]
-[end exit=0 status=0]
+[end exit=2 status=0]
 Error: A coroutine cannot await itself
 
 [end exit=0 status=0]
@@ -139,6 +139,7 @@ Error: A coroutine cannot await itself
 deep in a fiber
 [end exit=0 status=0]
 Howdah\TimeoutException: The coroutine has not ended within the time
+finally
 Howdah\CancelledException: The coroutine was cancelled
 bool(true)
 

@@ -4,9 +4,9 @@ Coroutines: a request whose time is over is ended while it waits, computes or wr
 <?php
 while (frankenphp_handle_request(static function () {
     register_shutdown_function(static function () { error_log("shutdown of {$_GET['how']}"); });
-    echo 'begin ';
-    flush();
     try {
+        echo 'begin ';
+        flush(); // where it may be as well when its time is over
         switch ($_GET['how']) {
             case 'wait': sleep(3600);
             case 'compute': while (true) {}
@@ -18,7 +18,7 @@ while (frankenphp_handle_request(static function () {
         }
     } finally {
         if ($_GET['how'] !== 'none') {
-            error_log('never runs');
+            error_log("finally of {$_GET['how']}");
         }
     }
     echo 'end';
@@ -64,11 +64,16 @@ wait: begin
 compute: begin 
 fiber: begin 
 stream: begin 
-(\[log w \d+\] PHP backtrace of the request:\n(#\d+ [^\n]*\n)+)+\[log n 1\] shutdown of wait
-(\[log w \d+\] PHP backtrace of the request:\n(#\d+ [^\n]*\n)+)+\[log n 2\] shutdown of compute
-(\[log w \d+\] PHP backtrace of the request:\n(#\d+ [^\n]*\n)+)+\[log n 3\] shutdown of fiber
-(\[log w \d+\] PHP backtrace of the request:\n(#\d+ [^\n]*\n)+)+\[log n 4\] shutdown of stream
-(\[log w \d+\] PHP backtrace of the request:\n(#\d+ [^\n]*\n)+)+\[log n 5\] shutdown of write
+(\[log w \d+\] PHP backtrace of the request:\n(#\d+ [^\n]*\n)+)+\[log n 1\] finally of wait
+\[log n 1\] shutdown of wait
+(\[log w \d+\] PHP backtrace of the request:\n(#\d+ [^\n]*\n)+)+\[log n 2\] finally of compute
+\[log n 2\] shutdown of compute
+(\[log w \d+\] PHP backtrace of the request:\n(#\d+ [^\n]*\n)+)+\[log n 3\] finally of fiber
+\[log n 3\] shutdown of fiber
+(\[log w \d+\] PHP backtrace of the request:\n(#\d+ [^\n]*\n)+)+\[log n 4\] finally of stream
+\[log n 4\] shutdown of stream
+(\[log w \d+\] PHP backtrace of the request:\n(#\d+ [^\n]*\n)+)+\[log n 5\] finally of write
+\[log n 5\] shutdown of write
 begin end
 \[log n 6\] shutdown of none
 \[worker exited with status 0\]

@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: what is nested as deeply as PHP allows by default fits onto the stack; what does not ends the worker with a word
+Coroutines: what is nested as deeply as PHP allows by default fits onto the stack, as do graphs of thousands of objects; what does not ends the worker with a word
 --SKIPIF--
 <?php
 if (PHP_VERSION_ID >= 80300) {
@@ -23,12 +23,16 @@ worker {ROOT}/test.php
 var QUERY_STRING depth=511
 push a
 await a
+var QUERY_STRING depth=4000
+push objects
+await objects
 var QUERY_STRING depth=50000
 push b
 await b
 wait-exit
 --EXPECTF--
 a: same deep
+objects: same deep
 b: [worker died; started=1]
-[log e 2] PHP used up the request's stack of 1024 KiB, by calls that are nested too deeply: the worker dies. More of it: stack_size
+[log e 3] PHP used up the request's stack of 8192 KiB, by calls that are nested too deeply: the worker dies. More of it: stack_size
 [worker killed by signal 11]

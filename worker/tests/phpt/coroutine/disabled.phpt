@@ -2,6 +2,11 @@
 Coroutines: functions that are disabled are no reason to do without coroutines
 --FILE--
 <?php
+function sqrt(float $x): float
+{
+    return 1.0;
+}
+
 $gate = new stdClass();
 while (frankenphp_handle_request(static function () use ($gate) {
     if ($_GET['n'] === 'open') {
@@ -13,7 +18,7 @@ while (frankenphp_handle_request(static function () use ($gate) {
     echo $_GET['n'];
 })) {}
 --INI--
-disable_functions=usleep,ini_set,trigger_error,hrtime,ob_start,json_encode,http_response_code
+disable_functions=usleep,ini_set,trigger_error,hrtime,ob_start,json_encode,sqrt,http_response_code
 --HOWDAH--
 show exit log
 option concurrency 2

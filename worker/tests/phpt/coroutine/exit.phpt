@@ -45,7 +45,7 @@ await neighbour
 stop
 --EXPECTF--
 exit: begin left ~exit [shutdown of exit]
-[end exit=0 status=0]
+[end exit=2 status=0]
 exception: begin  ~exception
 Fatal error: Uncaught LogicException: thrown in {ROOT}/test.php:%d
 Stack trace:
@@ -55,7 +55,7 @@ Stack trace:
  [shutdown of exception]
 [end exit=0 status=255]
 fiber: begin left in a fiber ~fiber [shutdown of fiber]
-[end exit=0 status=0]
+[end exit=2 status=0]
 begin  ~last [shutdown of last]
 [end exit=0 status=0]
 neighbour: begin end ~neighbour [shutdown of neighbour]

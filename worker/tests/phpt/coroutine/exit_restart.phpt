@@ -32,7 +32,7 @@ await beside
 wait-exit
 --EXPECT--
 exit: begin left
-[end exit=0 status=0]
+[end exit=3 status=0]
 beside: begin end
 [end exit=0 status=0]
 [state] ready

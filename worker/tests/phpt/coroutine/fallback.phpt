@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: where PHP does not behave as they rely on, workers run one request at a time, and the log says why
+Coroutines: with `concurrency_fallback`, where PHP does not behave as they rely on, workers run one request at a time, and the log says why
 --SKIPIF--
 <?php
 if (PHP_VERSION_ID >= 80500) {
@@ -7,15 +7,19 @@ if (PHP_VERSION_ID >= 80500) {
 }
 --FILE--
 <?php
-while (frankenphp_handle_request(static function () {
+function handle(): void
+{
     echo $_GET['n'];
     usleep(1000);
-})) {}
+}
+
+while (frankenphp_handle_request('handle')) {}
 --INI--
-disable_classes=Fiber
+disable_classes=Closure
 --HOWDAH--
 show exit log
 option concurrency 4
+option flags 512
 worker {ROOT}/test.php
 var QUERY_STRING n=a
 push a
@@ -26,7 +30,7 @@ var QUERY_STRING n=c
 run
 stop
 --EXPECTF--
-[log w 0] PHP %s cannot run several requests at a time here, so each worker of the pool test runs one: a Fiber that waits does not go on
+[log w 0] PHP %s cannot run several requests at a time here, so each worker of the pool test runs one: calls that wait do not let others run (%s)
 a: a
 b: b
 c

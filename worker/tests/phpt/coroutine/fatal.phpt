@@ -90,7 +90,7 @@ n2: begin end ~neighbour [request shutdown]
 [state] ready
 [state] retiring
 [worker exited with status 255]
-time: begin [boot saw: Maximum execution time o] [request shutdown]
+time: begin ~time [boot saw: Maximum execution time o] [request shutdown]
 [end exit=1 status=255]
 n3: begin end ~neighbour [request shutdown]
 [end exit=0 status=0]

@@ -96,13 +96,13 @@ await parse
 --EXPECTF--
 other_error: collected some
 collector works
-[object destroyed]
+[object destroyed][global destroyed][static destroyed]
 error: %A
 Fatal error: wanted in {ROOT}/test.php on line 32
 
 other_undefined: collected some
 collector works
-[object destroyed]
+[object destroyed][global destroyed][static destroyed]
 undefined: [object destroyed]
 Fatal error: Uncaught Error: Call to undefined function undefined_function() in {ROOT}/test.php:34
 Stack trace:
@@ -110,15 +110,16 @@ Stack trace:
 #1 [internal function]: {closure%S}()
 #2 {main}
   thrown in {ROOT}/test.php on line 34
-
+[global destroyed][static destroyed]
 other_compile: collected some
 collector works
-[object destroyed]
+[object destroyed][global destroyed][static destroyed]
 compile: 
 Fatal error: Cannot %S class stdClass%S in {ROOT}/test.php(35) : eval()'d code on line 1
 
 other_parse: collected some
 collector works
-[object destroyed]
+[object destroyed][global destroyed][static destroyed]
 parse: [object destroyed]
 Parse error: syntax error, unexpected identifier "is" in {ROOT}/test.php(36) : eval()'d code on line 1
+[global destroyed][static destroyed]

@@ -80,6 +80,6 @@ wait-exit
 --EXPECTF--
 other_memory: collected some
 collector works
-[object destroyed]
+[object destroyed][global destroyed][static destroyed]
 memory: 
 Fatal error: Allowed memory size of %d bytes exhausted (tried to allocate %d bytes) in {ROOT}/test.php on line 33

@@ -15,7 +15,8 @@ use tokio::net::TcpStream;
 
 use self::header::{First, LENGTH_MAX, look};
 use super::Driver;
-use crate::{clock, unix};
+use crate::clock;
+use crate::listen::unix;
 
 impl Driver<'_, '_> {
     /// Takes a header off the connection, and answers who the client is. `None`: it is not to be served.

@@ -86,7 +86,7 @@ fn a_worker_whose_death_would_not_be_noticed_is_replaced() {
 #[test]
 fn a_zygote_that_dies_is_replaced_with_its_workers() {
     run(worker_pool(1, |_, _| {}), &[], async |server| {
-        kill(server.plan(|plan| plan.zygotes[0]));
+        kill(server.plan(|plan| plan.zygotes[&0]));
         server
             .until("a second generation", |status| {
                 status.generation == 2 && status.ready == 1

@@ -1,0 +1,4 @@
+//! What follows from a whole configuration.
+
+mod boot_root;
+mod certificate_files;

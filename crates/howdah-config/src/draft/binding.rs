@@ -1,0 +1,73 @@
+//! What a site listens on.
+
+use std::net::IpAddr;
+
+use crate::model::{Site, UnixSocket};
+
+/// IP addresses and Unix sockets; without any all IP addresses.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Binding {
+    pub(crate) ips: Vec<IpAddr>,
+    pub(crate) sockets: Vec<UnixSocket>,
+}
+
+impl Binding {
+    /// The binding of a site.
+    pub(crate) fn of(site: &Site) -> Self {
+        Self {
+            ips: site.bind.clone(),
+            sockets: site.unix_sockets.clone(),
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ips.is_empty() && self.sockets.is_empty()
+    }
+
+    /// Adds what is not there yet.
+    pub(crate) fn add(&mut self, other: Self) {
+        for ip in other.ips {
+            if !self.ips.contains(&ip) {
+                self.ips.push(ip);
+            }
+        }
+        for socket in other.sockets {
+            if !self.sockets.contains(&socket) {
+                self.sockets.push(socket);
+            }
+        }
+    }
+
+    fn has_ports(&self) -> bool {
+        !self.ips.is_empty() || self.sockets.is_empty()
+    }
+
+    /// Whether both listen on the ports of one IP address.
+    pub(crate) fn overlaps(&self, other: &Self) -> bool {
+        self.has_ports()
+            && other.has_ports()
+            && (self.ips.is_empty()
+                || other.ips.is_empty()
+                || self.ips.iter().any(|ip| other.ips.contains(ip)))
+    }
+
+    /// Whether both listen on the same, in whatever order it is written.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let sorted = |own: &Self| {
+            let mut ips = own.ips.clone();
+            ips.sort_unstable();
+            let mut paths: Vec<_> = own.sockets.iter().map(|one| one.path.clone()).collect();
+            paths.sort_unstable();
+            (ips, paths)
+        };
+        sorted(self) == sorted(other)
+    }
+
+    /// A Unix socket of both, with the modes that each gives it.
+    pub(crate) fn shared(&self, other: &Self) -> Option<(&UnixSocket, u32)> {
+        self.sockets.iter().find_map(|own| {
+            let other = other.sockets.iter().find(|one| one.path == own.path)?;
+            Some((own, other.mode))
+        })
+    }
+}

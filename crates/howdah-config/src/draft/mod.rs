@@ -1,0 +1,13 @@
+//! What statements say before the whole file is known.
+
+mod binding;
+mod order;
+mod pool;
+mod site_address;
+mod worker;
+
+pub(crate) use binding::Binding;
+pub(crate) use order::Order;
+pub(crate) use pool::{ClassicPoolDraft, PoolDraft};
+pub(crate) use site_address::SiteAddress;
+pub(crate) use worker::{ConcurrencyDraft, Place, WorkerDraft};

@@ -1,0 +1,23 @@
+//! Pools while they are read.
+
+use crate::error::Position;
+use crate::model::PoolSettings;
+
+/// What the block of one pool gives.
+#[derive(Debug, Default)]
+pub(crate) struct PoolDraft {
+    pub(crate) settings: PoolSettings,
+    /// The names of `php_ini`.
+    pub(crate) ini_places: Vec<(String, Position)>,
+}
+
+/// A `pool` as it is written.
+#[derive(Debug)]
+pub(crate) struct ClassicPoolDraft {
+    /// Of the word `pool`.
+    pub(crate) position: Position,
+    pub(crate) name: String,
+    pub(crate) own: PoolDraft,
+    /// Some application names it.
+    pub(crate) is_used: bool,
+}

@@ -1,0 +1,20 @@
+//! Addresses of sites.
+
+use super::Binding;
+use crate::error::Position;
+use crate::model::Address;
+
+/// An address of a site, and where it is written.
+pub(crate) struct SiteAddress {
+    pub(crate) site: usize,
+    /// Its number in [`Site::addresses`](crate::model::Site::addresses).
+    pub(crate) address: usize,
+    pub(crate) resolved: Address,
+    pub(crate) bind: Binding,
+    /// It has a scheme.
+    pub(crate) fixed: bool,
+    /// Its site has a `tls`.
+    pub(crate) has_tls: bool,
+    pub(crate) text: String,
+    pub(crate) position: Position,
+}

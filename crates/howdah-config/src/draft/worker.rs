@@ -1,0 +1,65 @@
+//! A worker while it is read.
+
+use super::PoolDraft;
+use crate::error::Position;
+use crate::model::{Concurrency, WorkerPool};
+
+/// Where a `worker` stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// In `frankenphp` or `howdah`: for all applications.
+    Global,
+    /// In `php_server` or `php`.
+    Application,
+}
+
+/// A worker as it is written.
+#[derive(Debug)]
+pub(crate) struct WorkerDraft {
+    /// Of the word `worker`.
+    pub(crate) position: Position,
+    pub(crate) place: Place,
+    /// Of the block that it stands in; 0: the global one.
+    pub(crate) block: usize,
+    pub(crate) file: Option<String>,
+    pub(crate) name: Option<String>,
+    /// Names it if `name` does not.
+    pub(crate) application: Option<String>,
+    /// Where a relative `file` starts, if not at the working directory.
+    pub(crate) folder: Option<String>,
+    pub(crate) concurrent: ConcurrencyDraft,
+    pub(crate) own: PoolDraft,
+    pub(crate) matches: Vec<String>,
+    /// What is given; `name`, `file`, `root` and `settings` are still empty.
+    pub(crate) pool: WorkerPool,
+}
+
+impl WorkerDraft {
+    /// The pool with its settings.
+    pub(crate) fn pool(&self) -> WorkerPool {
+        WorkerPool {
+            settings: self.own.settings.clone(),
+            ..self.pool.clone()
+        }
+    }
+}
+
+/// What is given, in any order.
+#[derive(Debug)]
+pub(crate) struct ConcurrencyDraft {
+    pub(crate) requests: Option<u32>,
+    /// All but `requests`.
+    pub(crate) options: Concurrency,
+    /// The last of them that was given.
+    pub(crate) option: Option<&'static str>,
+}
+
+impl Default for ConcurrencyDraft {
+    fn default() -> Self {
+        Self {
+            requests: None,
+            options: Concurrency::new(1),
+            option: None,
+        }
+    }
+}

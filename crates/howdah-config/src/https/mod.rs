@@ -1,0 +1,4 @@
+//! HTTPS options of the global block.
+
+pub(crate) mod options;
+pub(crate) mod storage;

@@ -1,0 +1,132 @@
+//! `bind`: what a site listens on.
+
+use crate::draft::{Binding, SiteAddress};
+use crate::error::{Error, ErrorKind};
+use crate::model::UnixSocket;
+use crate::syntax::tree::Word;
+use crate::table::{Call, Context, bad_value};
+use std::net::IpAddr;
+
+const DEFAULT_MODE: u32 = 0o200;
+
+/// The words of `bind` and `default_bind`.
+pub(crate) fn read(call: &Call<'_>) -> Result<Binding, Error> {
+    let mut binding = Binding::default();
+    for word in call.arguments(1, usize::MAX)? {
+        binding.add(match word.text.strip_prefix("unix/") {
+            Some(rest) => Binding {
+                sockets: vec![socket(word, rest, call.entry.name)?],
+                ..Binding::default()
+            },
+            None => Binding {
+                ips: vec![ip(word, call.entry.name)?],
+                ..Binding::default()
+            },
+        });
+    }
+    Ok(binding)
+}
+
+/// An IP address; one of IPv6 may be in brackets.
+pub(crate) fn parse_ip(text: &str) -> Option<IpAddr> {
+    let inner = text
+        .strip_prefix('[')
+        .and_then(|text| text.strip_suffix(']'));
+    inner.unwrap_or(text).parse().ok()
+}
+
+fn ip(word: &Word, name: &str) -> Result<IpAddr, Error> {
+    parse_ip(&word.text).ok_or_else(|| {
+        bad_value(
+            &word.position,
+            format!("`{}` is not an IP address", word.text),
+            format!("write for example `{name} 127.0.0.1`"),
+        )
+    })
+}
+
+/// `/PATH|MODE`, of which the mode may be missing.
+pub(crate) fn socket(word: &Word, text: &str, name: &str) -> Result<UnixSocket, Error> {
+    let (path, mode) = match text.split_once('|') {
+        Some((path, mode)) => (path, Some(mode)),
+        None => (text, None),
+    };
+    if !path.starts_with('/') || path.ends_with('/') {
+        return Err(bad_value(
+            &word.position,
+            format!("`{}` is not the absolute path of a Unix socket", word.text),
+            format!("write for example `{name} unix//run/howdah.sock`"),
+        ));
+    }
+    let mode = match mode {
+        None => DEFAULT_MODE,
+        Some(mode) => u32::from_str_radix(mode, 8)
+            .ok()
+            .filter(|mode| *mode <= 0o777 && mode & 0o200 != 0)
+            .ok_or_else(|| {
+                bad_value(
+                    &word.position,
+                    format!("`{mode}` are not permissions with which the owner of a Unix socket can use it"),
+                    format!(
+                        "write for example `{name} unix/{path}|0222`, with which all may connect"
+                    ),
+                )
+            })?,
+    };
+    Ok(UnixSocket {
+        path: path.into(),
+        mode,
+    })
+}
+
+/// On a Unix socket there is HTTP without encryption, each host once, and its file has one mode.
+pub(crate) fn check(cx: &mut Context, listed: &[SiteAddress]) {
+    for (index, one) in listed.iter().enumerate() {
+        if one.resolved.tls && !one.bind.sockets.is_empty() {
+            let host = one.resolved.host.as_deref().unwrap_or_default();
+            cx.errors.push(Error::new(
+                ErrorKind::Conflict,
+                &one.position,
+                format!(
+                    "the address `{}` has HTTPS, which there is none of on a Unix socket",
+                    one.text
+                ),
+                format!("write `http://{host}` in a site of its own"),
+            ));
+        }
+        let conflict = listed[..index].iter().find_map(|other| {
+            let (socket, mode) = one.bind.shared(&other.bind)?;
+            let path = socket.path.display();
+            // Their ports mean nothing there. With the same ports too, it was said.
+            let twice = other.resolved.host == one.resolved.host
+                && (other.resolved != one.resolved || !other.bind.is_same(&one.bind));
+            let message = if socket.mode != mode {
+                format!(
+                    "the Unix socket `{path}` has the mode {:04o} here",
+                    socket.mode
+                )
+            } else if twice {
+                format!(
+                    "the address `{}` is served twice on the Unix socket `{path}`",
+                    one.text
+                )
+            } else {
+                return None;
+            };
+            let hint = if socket.mode == mode {
+                format!("the other one is at {}", other.position)
+            } else {
+                format!("it is {mode:04o} for the address at {}", other.position)
+            };
+            Some((message, hint))
+        });
+        if let Some((message, hint)) = conflict {
+            cx.errors.push(Error::new(
+                ErrorKind::Conflict,
+                &one.position,
+                message,
+                hint,
+            ));
+        }
+    }
+}

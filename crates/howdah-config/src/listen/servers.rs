@@ -1,0 +1,496 @@
+//! `servers`: limits of connections and requests, of one listener or of all others.
+
+use crate::error::{Error, ErrorKind, Position};
+use crate::listen::bind;
+use crate::listen::proxy_protocol::{ListenerWrappers, WRAPPERS};
+use crate::model::ListenerAddress;
+use crate::model::{Global, Limits, Site};
+use crate::syntax::tree::Word;
+use crate::table::value::split_port;
+use crate::table::value::{duration, memory_size, number, port, size};
+use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
+
+const KEEPALIVE: &str = "`timeouts { idle … }` closes connections without requests";
+
+/// All `servers` of a file, while it is read.
+#[derive(Debug, Default)]
+pub(crate) struct Servers {
+    blocks: Vec<(Block, Position)>,
+}
+
+/// One `servers`.
+#[derive(Debug, Default)]
+pub(crate) struct Block {
+    /// `None`: for all listeners without a block of their own.
+    listener: Option<Named>,
+    limits: Limits,
+    max_connections: Option<usize>,
+}
+
+/// A listener as a block names it.
+#[derive(Debug)]
+struct Named {
+    address: ListenerAddress,
+    /// Of a Unix socket, if it is written.
+    mode: Option<u32>,
+}
+
+impl Servers {
+    /// Reads a block.
+    pub(crate) fn read(&mut self, cx: &mut Context, call: &Call<'_>) -> Result<(), Error> {
+        let (listener, position) = match call.count(0, 1)? {
+            [word] => (Some(named(word)?), &word.position),
+            _ => (None, &call.name.position),
+        };
+        let address = |own: &Option<Named>| own.as_ref().map(|own| own.address.clone());
+        let mut others = self.blocks.iter();
+        if let Some((_, other)) =
+            others.find(|(other, _)| address(&other.listener) == address(&listener))
+        {
+            let message = match &listener {
+                Some(own) => format!("`servers {}` is given twice", own.address),
+                None => "`servers` without an address is given twice".to_owned(),
+            };
+            return Err(Error::new(
+                ErrorKind::Conflict,
+                position,
+                message,
+                format!("put all options in the one at {other}"),
+            ));
+        }
+        let mut block = Block {
+            listener,
+            ..Block::default()
+        };
+        cx.read(&SERVERS, call.block()?, &mut block);
+        self.blocks.push((block, position.clone()));
+        Ok(())
+    }
+
+    /// Keeps the limits of what the sites listen on.
+    pub(crate) fn settle(self, cx: &mut Context, sites: &[Site], global: &mut Global) {
+        let listeners: Vec<Named> = sites.iter().flat_map(listeners).collect();
+        for (block, position) in self.blocks {
+            let Some(own) = block.listener else {
+                global.limits = block.limits;
+                global.max_connections = block.max_connections;
+                continue;
+            };
+            let same = |other: &&Named| {
+                other.address == own.address && (own.mode.is_none() || other.mode == own.mode)
+            };
+            if listeners.iter().any(|other| same(&other)) {
+                global.listener_limits.push((own.address, block.limits));
+            } else {
+                cx.warn(&position, nobody(&own, &listeners));
+            }
+        }
+    }
+}
+
+/// Why a block has no effect.
+fn nobody(own: &Named, listeners: &[Named]) -> String {
+    let mut known: Vec<String> = Vec::new();
+    for listener in listeners {
+        let text = format!("`{listener}`");
+        if !known.contains(&text) {
+            known.push(text);
+        }
+    }
+    let mut message = vec![format!(
+        "no site listens on `{own}`, so these options of `servers` have no effect"
+    )];
+    if !known.is_empty() {
+        message.push(format!("sites listen on {}", known.join(", ")));
+    }
+    message.join("; ")
+}
+
+impl std::fmt::Display for Named {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.address.fmt(f)?;
+        match self.mode {
+            Some(mode) => write!(f, "|{mode:04o}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Everything that a site listens on.
+fn listeners(site: &Site) -> Vec<Named> {
+    let mut ips: Vec<_> = site.bind.iter().copied().map(Some).collect();
+    if ips.is_empty() && site.unix_sockets.is_empty() {
+        ips.push(None);
+    }
+    let ports = site.addresses.iter().flat_map(|address| {
+        let port = address.port;
+        ips.iter().map(move |ip| Named {
+            address: ListenerAddress::Tcp { ip: *ip, port },
+            mode: None,
+        })
+    });
+    let sockets = site.unix_sockets.iter().map(|socket| Named {
+        address: ListenerAddress::Unix(socket.path.clone()),
+        mode: Some(socket.mode),
+    });
+    ports.chain(sockets).collect()
+}
+
+/// `:PORT`, `IP:PORT` or `unix//PATH|MODE`, of which the mode may be missing.
+fn named(word: &Word) -> Result<Named, Error> {
+    if let Some(rest) = word.text.strip_prefix("unix/") {
+        let socket = bind::socket(word, rest, "servers")?;
+        return Ok(Named {
+            address: ListenerAddress::Unix(socket.path),
+            mode: rest.contains('|').then_some(socket.mode),
+        });
+    }
+    let wrong = || {
+        bad_value(
+            &word.position,
+            format!("`{}` is not what a site listens on", word.text),
+            "write for example `servers :443`, `servers 127.0.0.1:8080` or `servers \
+             unix//run/howdah.sock`",
+        )
+    };
+    let text = word.text.strip_prefix("tcp/").unwrap_or(&word.text);
+    let (host, Some(number)) = split_port(text) else {
+        return Err(wrong());
+    };
+    let ip = match host {
+        "" => None,
+        host => Some(bind::parse_ip(host).ok_or_else(wrong)?),
+    };
+    let port = port(word, number)?;
+    Ok(Named {
+        address: ListenerAddress::Tcp { ip, port },
+        mode: None,
+    })
+}
+
+/// Names of `servers`.
+pub(crate) const SERVERS: Table<Block> = Table {
+    kind: "option of `servers`",
+    items: &[
+        Item::Supported(
+            Entry {
+                name: "timeouts",
+                syntax: "timeouts { … }",
+                default: "",
+                about: "How long a client may take.",
+                differs: "",
+                example: "timeouts {\n\tidle 30s\n}",
+            },
+            |cx, call, block| {
+                call.count(0, 0)?;
+                cx.read(&TIMEOUTS, call.block()?, &mut block.limits);
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "max_header_size",
+                syntax: "max_header_size SIZE",
+                default: "`32KiB`",
+                about: "Bytes of request line and header fields; more is answered 431, or 414 if the \
+                        request line alone is too long. More than 100 fields over HTTP/1.1 are \
+                        answered 431 too.",
+                differs: "Caddy's default is 1 MiB, and it does not count fields.",
+                example: "max_header_size 16KiB",
+            },
+            |_, call, block| {
+                block.limits.max_header_size = memory_size(call)?;
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "max_body_size",
+                syntax: "max_body_size SIZE",
+                default: "`128MiB`",
+                about: "Bytes of a request body; more is answered 413.",
+                differs: "Not in Caddy, whose default is no limit.",
+                example: "max_body_size 1GB",
+            },
+            |_, call, block| {
+                block.limits.max_body_size = size(call)?;
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "memory_body_size",
+                syntax: "memory_body_size SIZE",
+                default: "`64KiB`",
+                about: "Request bodies up to this size stay in memory, larger ones go to a temporary \
+                        file.",
+                differs: "Not in Caddy.",
+                example: "memory_body_size 256KiB",
+            },
+            |_, call, block| {
+                block.limits.memory_body_size = memory_size(call)?;
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "max_connections",
+                syntax: "max_connections NUMBER",
+                default: "`50000`",
+                about: "Connections at a time for the whole server; further ones wait to be accepted. Only \
+                        in `servers` without an address.",
+                differs: "Not in Caddy.",
+                example: "max_connections 1000",
+            },
+            |_, call, block| {
+                if block.listener.is_some() {
+                    return Err(call.error(
+                        ErrorKind::Conflict,
+                        "`max_connections` is for the whole server".into(),
+                        "put it in `servers` without an address",
+                    ));
+                }
+                block.max_connections = Some(number(call, 1)?);
+                Ok(())
+            },
+        ),
+        Item::Unsupported("0rtt", "early data can be replayed, so it is never taken"),
+        Item::Supported(
+            Entry {
+                name: "enable_full_duplex",
+                syntax: "enable_full_duplex",
+                default: "always so",
+                about: "Accepted so that files for other servers run: a response may start before the body \
+                        of its request is read.",
+                differs: "PHP is given the body as a whole.",
+                example: "enable_full_duplex",
+            },
+            |_, call, _| call.arguments(0, 0).map(drop),
+        ),
+        Item::Unsupported("keepalive_count", KEEPALIVE),
+        Item::Unsupported("keepalive_idle", KEEPALIVE),
+        Item::Unsupported("keepalive_interval", KEEPALIVE),
+        Item::Supported(
+            Entry {
+                name: "listener_wrappers",
+                syntax: "listener_wrappers { … }",
+                default: "",
+                about: "What is between a connection and HTTP.",
+                differs: "",
+                example: "listener_wrappers {\n\tproxy_protocol {\n\t\tallow 10.0.0.0/8\n\t}\n\ttls\n}",
+            },
+            |cx, call, block| {
+                call.count(0, 0)?;
+                let mut wrappers = ListenerWrappers::default();
+                cx.read(&WRAPPERS, call.block()?, &mut wrappers);
+                block.limits.proxy_protocol = wrappers.proxy_protocol;
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "log_credentials",
+                syntax: "log_credentials",
+                default: "off",
+                about: "`Cookie`, `Set-Cookie`, `Authorization` and `Proxy-Authorization` stand in access \
+                        logs as they are, and not as `REDACTED`.",
+                differs: "",
+                example: "log_credentials",
+            },
+            |_, call, block| {
+                call.arguments(0, 0)?;
+                block.limits.log_credentials = true;
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "metrics",
+                syntax: "metrics",
+                default: "off",
+                about: "The same as the global option `metrics`, which is its newer form.",
+                differs: "",
+                example: "metrics",
+            },
+            |cx, call, block| {
+                call.arguments(0, 0)?;
+                cx.metrics = true;
+                if block.listener.is_some() {
+                    cx.warn(
+                        &call.name.position,
+                        "`metrics` counts the requests of all listeners: use the global option of that name",
+                    );
+                }
+                Ok(())
+            },
+        ),
+        Item::Unsupported("name", "listeners have no names: take the line out"),
+        Item::Unsupported("packet_conn_wrappers", ""),
+        Item::Supported(
+            Entry {
+                name: "protocols",
+                syntax: "protocols h1 h2 [h2c] [h3]",
+                default: "`h1 h2 h2c h3`",
+                about: "Without `h3`, HTTP/3 is not served. Otherwise each HTTPS address is listened on by \
+                        UDP too, unless a host there has `client_auth`.",
+                differs: "`h1` and `h2` have to be there, and HTTP/2 without encryption is always on: \
+                          `tls { alpn }` says what a site offers.",
+                example: "protocols h1 h2",
+            },
+            |_, call, block| protocols(call, &mut block.limits),
+        ),
+        Item::Unsupported("strict_sni_host", "it is on where a site has `client_auth`"),
+        Item::Unsupported("trace", ""),
+        Item::Supported(
+            Entry {
+                name: "trusted_proxies",
+                syntax: "trusted_proxies static RANGE…",
+                default: "none",
+                about: "Proxies in front of this server, by the addresses that they connect from; \
+                        `private_ranges` is all private ones. What they say about the client is believed: \
+                        `{client_ip}`, the matcher `client_ip`, and the `X-Forwarded-*` that \
+                        `reverse_proxy` passes on. `REMOTE_ADDR` stays the proxy.",
+                differs: "No other sources than `static`.",
+                example: "trusted_proxies static 10.0.0.0/8 private_ranges",
+            },
+            |_, call, block| {
+                let (source, ranges) = call.arguments(2, usize::MAX)?.split_at(1);
+                if source[0].text != "static" {
+                    return Err(unsupported(
+                        &source[0],
+                        "write `trusted_proxies static RANGE…`",
+                    ));
+                }
+                block.limits.proxies.ranges = crate::matcher::networks(ranges)?;
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "trusted_proxies_strict",
+                syntax: "trusted_proxies_strict",
+                default: "off: the first address in the field",
+                about: "Takes the client's address from the end of the field: the last that does not \
+                        belong to a trusted proxy. For proxies that add to the field what they see.",
+                differs: "",
+                example: "trusted_proxies_strict",
+            },
+            |_, call, block| {
+                call.arguments(0, 0)?;
+                block.limits.proxies.strict = true;
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "client_ip_headers",
+                syntax: "client_ip_headers FIELD…",
+                default: "`X-Forwarded-For`",
+                about: "Fields in which trusted proxies tell the client's address; the first that has one \
+                        counts.",
+                differs: "",
+                example: "client_ip_headers X-Real-IP X-Forwarded-For",
+            },
+            |_, call, block| {
+                let words = call.arguments(1, usize::MAX)?;
+                block.limits.proxies.headers = words
+                    .iter()
+                    .map(|word| crate::table::value::header_name(word, &word.text))
+                    .collect::<Result<_, _>>()?;
+                Ok(())
+            },
+        ),
+        Item::Unsupported("trusted_proxies_unix", ""),
+    ],
+};
+
+/// Names of `timeouts`.
+pub(crate) const TIMEOUTS: Table<Limits> = Table {
+    kind: "timeout",
+    items: &[
+        Item::Supported(
+            Entry {
+                name: "read_header",
+                syntax: "read_header DURATION",
+                default: "`10s`",
+                about: "From the first byte of a request to the end of its header.",
+                differs: "",
+                example: "read_header 5s",
+            },
+            |_, call, limits| {
+                limits.read_header = duration(call)?;
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "read_body",
+                syntax: "read_body DURATION",
+                default: "`60s`",
+                about: "Between two reads of a request body.",
+                differs: "In Caddy the limit is for the whole body.",
+                example: "read_body 10s",
+            },
+            |_, call, limits| {
+                limits.read_body = duration(call)?;
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "write",
+                syntax: "write DURATION",
+                default: "`60s`",
+                about: "Between two writes that the client takes.",
+                differs: "In Caddy the limit is for the whole response.",
+                example: "write 10s",
+            },
+            |_, call, limits| {
+                limits.write = duration(call)?;
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "idle",
+                syntax: "idle DURATION",
+                default: "`2m`",
+                about: "How long a connection stays open without a request.",
+                differs: "Caddy's default is 5 minutes.",
+                example: "idle 30s",
+            },
+            |_, call, limits| {
+                limits.idle = duration(call)?;
+                Ok(())
+            },
+        ),
+        Item::Unsupported(
+            "read_body_idle",
+            "`read_body` is the time between two reads",
+        ),
+        Item::Unsupported("write_idle", "`write` is the time between two writes"),
+        Item::Unsupported("write_max_chunk", ""),
+    ],
+};
+
+fn protocols(call: &Call<'_>, limits: &mut Limits) -> Result<(), Error> {
+    let words = call.arguments(1, usize::MAX)?;
+    for word in words {
+        if !["h1", "h2", "h2c", "h3"].contains(&word.text.as_str()) {
+            return Err(bad_value(
+                &word.position,
+                format!("`{}` is not a supported protocol", word.text),
+                "write `protocols h1 h2` or `protocols h1 h2 h3`",
+            ));
+        }
+    }
+    let has = |name: &str| words.iter().any(|word| word.text == name);
+    if !has("h1") || !has("h2") {
+        return Err(unsupported(
+            call.name,
+            "`h1` and `h2` are always on; `tls { alpn }` is for each site",
+        ));
+    }
+    limits.http3 = has("h3");
+    Ok(())
+}

@@ -1,0 +1,709 @@
+//! Matchers: `@name …`, and what is in their blocks.
+
+mod expression;
+mod fields;
+mod values;
+
+use crate::error::{Error, ErrorKind};
+use crate::model::{Matcher, Template, TryPolicy};
+use crate::model::{Network, Regexp};
+use crate::syntax::tree::{Statement, Word};
+use crate::table::template::{literal, template};
+use crate::table::value::{header_name, is_token};
+use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
+use fields::Fields;
+pub(crate) use fields::{add_value, field_and_value, header_value};
+pub(crate) use values::{check_regexp, networks, path};
+use values::{host, protocol, variable};
+
+/// `not` inside `not`.
+const MAX_DEPTH: usize = 16;
+
+/// A matcher while it is read. All parts must match; of the values of one part, one.
+#[derive(Debug, Default)]
+pub(crate) struct Set {
+    paths: Vec<String>,
+    methods: Vec<String>,
+    hosts: Vec<String>,
+    headers: Fields,
+    file: Option<FileDraft>,
+    not: Vec<Matcher>,
+    query: Option<Vec<(String, Vec<Template>)>>,
+    remote_ip: Vec<Network>,
+    client_ip: Vec<Network>,
+    /// Of these and of the next one must match.
+    vars: Vec<Matcher>,
+    vars_regexps: Vec<Matcher>,
+    /// Those of which there may be several, all of which must match.
+    others: Vec<Matcher>,
+    /// Of the named matcher, without its `@`: regular expressions without a name have it.
+    name: String,
+    depth: usize,
+}
+
+/// A `file` matcher while it is read.
+#[derive(Debug, Default)]
+pub(crate) struct FileDraft {
+    root: Option<Template>,
+    candidates: Vec<Template>,
+    split: Vec<String>,
+    policy: TryPolicy,
+}
+
+/// Names of matchers.
+pub(crate) const MATCHERS: Table<Set> = Table {
+    kind: "matcher",
+    items: &[
+        Item::Supported(
+            Entry {
+                name: "path",
+                syntax: "path PATH…",
+                default: "",
+                about: "The path is one of these. `*` at the start, the end or both stands for \
+                        anything; elsewhere it stops at a slash. Case does not matter. Paths are compared \
+                        decoded and with their slashes merged; `%20` in PATH is a space.",
+                differs: "A path without a slash at its start means the same as with one. `//`, `%2F` and `%*`, \
+                          which match nothing here, are errors.",
+                example: "path /api/* *.css",
+            },
+            |_, call, set| {
+                for word in call.arguments(1, usize::MAX)? {
+                    set.paths.push(path(word)?);
+                }
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "method",
+                syntax: "method METHOD…",
+                default: "",
+                about: "The method is one of these.",
+                differs: "",
+                example: "method GET HEAD",
+            },
+            |_, call, set| {
+                for word in call.arguments(1, usize::MAX)? {
+                    if !is_token(&word.text) {
+                        let message = format!("`{}` is not a method", word.text);
+                        return Err(bad_value(
+                            &word.position,
+                            message,
+                            "write for example `POST`",
+                        ));
+                    }
+                    set.methods.push(word.text.to_ascii_uppercase());
+                }
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "host",
+                syntax: "host HOST…",
+                default: "",
+                about: "The host is one of these; `*.example.com` is any name one level below.",
+                differs: "`*` only as the first label.",
+                example: "host example.com *.example.com",
+            },
+            |_, call, set| {
+                for word in call.arguments(1, usize::MAX)? {
+                    set.hosts.push(host(word)?);
+                }
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "header",
+                syntax: "header NAME VALUE  or  header !NAME",
+                default: "",
+                about: "The request has the header field with the value, which may have `*` at its \
+                        start, its end or both; with `!` it does not have the field. Of several for \
+                        one field one must match.",
+                differs: "",
+                example: "header Accept *json*",
+            },
+            header,
+        ),
+        Item::Supported(
+            Entry {
+                name: "file",
+                syntax: "file [FILE…] [{ … }]",
+                default: "FILE is `{path}`",
+                about: "One of the files exists below the root; `{file_match.relative}` is the first that \
+                        does.",
+                differs: "",
+                example: "file {path} {path}/index.php",
+            },
+            file,
+        ),
+        Item::Supported(
+            Entry {
+                name: "not",
+                syntax: "not MATCHER  or  not { … }",
+                default: "",
+                about: "The matcher, or all of those in the block together, do not match.",
+                differs: "",
+                example: "not path /admin/*",
+            },
+            |cx, call, set| {
+                if set.depth >= MAX_DEPTH {
+                    let message = format!("`not` is nested more than {MAX_DEPTH} deep");
+                    return Err(call.error(ErrorKind::Syntax, message, ""));
+                }
+                let owner = (call.name, set.name.as_str());
+                let inner = read(cx, owner, call.arguments, call.block, set.depth + 1)?;
+                let inner = inner
+                    .finish()
+                    .matcher
+                    .unwrap_or_else(|| Matcher::All(Vec::new()));
+                set.not.push(Matcher::Not(Box::new(inner)));
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "path_regexp",
+                syntax: "path_regexp [NAME] REGEXP",
+                default: "",
+                about: "The decoded path matches the regular expression. Afterwards `{re.NAME.1}` is its \
+                        first group, `{re.NAME.word}` a named one, and `{re.1}` that of the last \
+                        expression that matched. Without NAME it is the name of the matcher.",
+                differs: "The syntax is that of the Rust crate `regex`, which is nearly that of Go.",
+                example: "path_regexp user ^/u/([0-9]+)$",
+            },
+            |_, call, set| {
+                let regexp = regexp(call.arguments(1, 2)?, set)?;
+                set.others.push(Matcher::PathRegexp(regexp));
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "header_regexp",
+                syntax: "header_regexp [NAME] FIELD REGEXP",
+                default: "",
+                about: "A header field of the request matches the regular expression, as with \
+                        `path_regexp`. May be given several times.",
+                differs: "",
+                example: "header_regexp login Cookie login_([a-f0-9]+)",
+            },
+            |_, call, set| {
+                let Some((name, [field, pattern])) = call.arguments(2, 3)?.split_last_chunk()
+                else {
+                    return Ok(());
+                };
+                let field = header_name(field, &field.text)?;
+                let regexp = regexp_of(name.first(), pattern, set)?;
+                set.others.push(Matcher::HeaderRegexp(field, regexp));
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "query",
+                syntax: "query NAME=VALUE…",
+                default: "",
+                about: "Each of the parameters of the query has one of its values; `*` is any. `\"\"` is a \
+                        request without a query. May be given several times.",
+                differs: "",
+                example: "query page=* sort=asc",
+            },
+            query,
+        ),
+        Item::Supported(
+            Entry {
+                name: "protocol",
+                syntax: "protocol http|https|grpc|http/VERSION[+]",
+                default: "",
+                about: "The request came without TLS, with TLS, as gRPC, or in this version of HTTP; with \
+                        `+` in this one or a later one.",
+                differs: "",
+                example: "protocol http/2+",
+            },
+            |_, call, set| {
+                let protocol = protocol(call.one()?)?;
+                set.others.push(Matcher::Protocol(protocol));
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "remote_ip",
+                syntax: "remote_ip RANGE…",
+                default: "",
+                about: "The other side of the connection is in one of these ranges, such as `10.0.0.0/8` \
+                        or `::1`; `private_ranges` is all private ones.",
+                differs: "No `forwarded`: that is `client_ip`.",
+                example: "remote_ip 10.0.0.0/8 private_ranges",
+            },
+            |_, call, set| {
+                let ranges = networks(call.arguments(1, usize::MAX)?)?;
+                set.remote_ip.extend(ranges);
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "client_ip",
+                syntax: "client_ip RANGE…",
+                default: "",
+                about: "The client is in one of these ranges: as `remote_ip`, but behind a trusted proxy \
+                        (`trusted_proxies`) what that says.",
+                differs: "",
+                example: "client_ip 192.168.0.0/16",
+            },
+            |_, call, set| {
+                let ranges = networks(call.arguments(1, usize::MAX)?)?;
+                set.client_ip.extend(ranges);
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "vars",
+                syntax: "vars NAME VALUE…",
+                default: "",
+                about: "The variable (set by `vars`), or the placeholder in its place, is one of these \
+                        values. Of several one must match.",
+                differs: "",
+                example: "vars {http.request.host} example.com",
+            },
+            |_, call, set| {
+                let (subject, values) = call.arguments(2, usize::MAX)?.split_at(1);
+                let values = values.iter().map(template).collect::<Result<_, _>>()?;
+                let subject = variable(&subject[0])?;
+                set.vars.push(Matcher::Vars(subject, values));
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "vars_regexp",
+                syntax: "vars_regexp [NAME] VARIABLE REGEXP",
+                default: "",
+                about: "The variable, or the placeholder in its place, matches the regular expression, as \
+                        with `path_regexp`. Of several one must match.",
+                differs: "",
+                example: "vars_regexp tenant {host} ^([a-z]+)[.]",
+            },
+            |_, call, set| {
+                let Some((name, [subject, pattern])) = call.arguments(2, 3)?.split_last_chunk()
+                else {
+                    return Ok(());
+                };
+                let subject = variable(subject)?;
+                let regexp = regexp_of(name.first(), pattern, set)?;
+                set.vars_regexps.push(Matcher::VarsRegexp(subject, regexp));
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "expression",
+                syntax: "expression EXPRESSION",
+                default: "",
+                about: "The expression is true. It compares placeholders, texts in quotes and numbers by \
+                        `==`, `!=`, `<`, `<=`, `>`, `>=` and `in [a, b]`, asks texts by `.startsWith()`, \
+                        `.endsWith()`, `.contains()` and `.matches()`, has the other matchers as functions \
+                        (`path('/api/*')`, `header({'Accept': '*json*'})`), and joins all this by `&&`, \
+                        `||`, `!` and parentheses. `@name \"EXPRESSION\"` is the same in short.",
+                differs: "This part of CEL and no more.",
+                example: "expression {method} == \"GET\" && path('/api/*')",
+            },
+            |cx, call, set| {
+                let words = call.arguments(1, usize::MAX)?;
+                let matcher = read_expression(cx, words, set.depth, &set.name)?;
+                set.others.push(matcher);
+                Ok(())
+            },
+        ),
+        Item::Unsupported("tls", ""),
+    ],
+};
+
+/// Names of the block of `file`.
+pub(crate) const FILE: Table<FileDraft> = Table {
+    kind: "subdirective of the matcher `file`",
+    items: &[
+        Item::Supported(
+            Entry {
+                name: "root",
+                syntax: "root PATH",
+                default: "the site's root",
+                about: "Where the files are looked for.",
+                differs: "",
+                example: "root public",
+            },
+            |_, call, file| {
+                file.root = Some(template(call.one()?)?);
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "try_files",
+                syntax: "try_files FILE…",
+                default: "`{path}`",
+                about: "The files; one that ends in `/` must be a directory.",
+                differs: "No `=CODE`.",
+                example: "try_files {path} index.php",
+            },
+            |_, call, file| candidates(call.arguments(1, usize::MAX)?, file),
+        ),
+        Item::Supported(
+            Entry {
+                name: "split_path",
+                syntax: "split_path TEXT…",
+                default: "",
+                about: "What follows the first of these in a FILE is not part of it, and is \
+                        `{file_match.remainder}`.",
+                differs: "",
+                example: "split_path .php",
+            },
+            |_, call, file| {
+                for word in call.arguments(1, usize::MAX)? {
+                    if word.text.is_empty() {
+                        return Err(call.error(
+                            ErrorKind::Arguments,
+                            "a text to split at is empty".into(),
+                            "write a suffix of scripts, `.php`",
+                        ));
+                    }
+                    file.split.push(literal(word, "a text to split at")?);
+                }
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "try_policy",
+                syntax: "try_policy first_exist|first_exist_fallback|smallest_size|largest_size|most_recently_modified",
+                default: "`first_exist`",
+                about: "Which of the files is meant, as `policy` of `try_files` has it. With \
+                        `first_exist_fallback` the matcher always matches.",
+                differs: "An empty file has a size too.",
+                example: "try_policy most_recently_modified",
+            },
+            |_, call, file| {
+                file.policy = policy(call.one()?)?;
+                Ok(())
+            },
+        ),
+    ],
+};
+
+/// A matcher with what the order of directives needs to know about it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Key {
+    pub(crate) matcher: Option<Matcher>,
+    /// Its path, if it has exactly one.
+    pub(crate) path: Option<String>,
+}
+
+/// A policy by its name.
+pub(crate) fn policy(word: &Word) -> Result<TryPolicy, Error> {
+    Ok(match word.text.as_str() {
+        "first_exist" => TryPolicy::FirstExist,
+        "first_exist_fallback" => TryPolicy::FirstExistFallback,
+        "smallest_size" => TryPolicy::SmallestSize,
+        "largest_size" => TryPolicy::LargestSize,
+        "most_recently_modified" => TryPolicy::MostRecentlyModified,
+        other => {
+            return Err(bad_value(
+                &word.position,
+                format!("`{other}` is not a policy"),
+                "write `first_exist`, `first_exist_fallback`, `smallest_size`, `largest_size` or \
+                 `most_recently_modified`",
+            ));
+        }
+    })
+}
+
+/// Reads `@name MATCHER …` or `@name { … }`.
+pub(crate) fn definition(cx: &mut Context, statement: &Statement) -> Result<Key, Error> {
+    let block = statement.block.as_deref();
+    if statement.name.text == "@" {
+        return Err(bad_value(
+            &statement.name.position,
+            "the matcher has no name".into(),
+            "write for example `@static path *.css *.js`",
+        ));
+    }
+    // `@name "{method} == 'GET'"`: a text in quotes is no name.
+    if let ([word], None) = (statement.arguments.as_slice(), block)
+        && word.quoted
+        && word
+            .text
+            .contains(|char: char| !char.is_ascii_alphanumeric() && char != '_')
+    {
+        let name = statement.name.text.trim_start_matches('@');
+        let matcher = read_expression(cx, &statement.arguments, 0, name)?;
+        return Ok(Key {
+            matcher: Some(matcher),
+            path: None,
+        });
+    }
+    let name = statement.name.text.trim_start_matches('@');
+    let owner = (&statement.name, name);
+    read(cx, owner, &statement.arguments, block, 0).map(Set::finish)
+}
+
+/// Reads an expression, whose regular expressions have the name of the matcher that it is in.
+fn read_expression(
+    cx: &mut Context,
+    words: &[Word],
+    depth: usize,
+    owner: &str,
+) -> Result<Matcher, Error> {
+    let text = expression::join(words);
+    if depth >= MAX_DEPTH {
+        let message = format!("`not` is nested more than {MAX_DEPTH} deep");
+        return Err(Error::new(
+            ErrorKind::Syntax,
+            &words[0].position,
+            message,
+            "",
+        ));
+    }
+    let matcher = |cx: &mut Context, name: &Word, arguments: &[Word]| {
+        let arguments: Vec<Word> = std::iter::once(name.clone())
+            .chain(arguments.iter().cloned())
+            .collect();
+        let set = read(cx, (name, owner), &arguments, None, MAX_DEPTH)?;
+        Ok(set
+            .finish()
+            .matcher
+            .unwrap_or_else(|| Matcher::All(Vec::new())))
+    };
+    expression::parse(cx, &words[0], &text, &matcher).map(Matcher::Expression)
+}
+
+fn read(
+    cx: &mut Context,
+    (owner, matcher): (&Word, &str),
+    arguments: &[Word],
+    block: Option<&[Statement]>,
+    depth: usize,
+) -> Result<Set, Error> {
+    let mut set = Set {
+        depth,
+        name: matcher.to_owned(),
+        ..Set::default()
+    };
+    match (arguments.split_first(), block) {
+        (Some((name, arguments)), block) => {
+            let (_, entry, read) = MATCHERS.find(name)?;
+            read(
+                cx,
+                &Call {
+                    entry,
+                    name,
+                    arguments,
+                    block,
+                },
+                &mut set,
+            )?;
+        }
+        (None, Some([_, ..])) => {
+            let errors = cx.errors.len();
+            cx.read(&MATCHERS, block.unwrap_or_default(), &mut set);
+            if cx.errors.len() == errors && set.is_empty() {
+                return Err(empty(owner));
+            }
+        }
+        _ => return Err(empty(owner)),
+    }
+    Ok(set)
+}
+
+fn empty(owner: &Word) -> Error {
+    Error::new(
+        ErrorKind::Arguments,
+        &owner.position,
+        format!("`{}` has no matcher", owner.text),
+        "write for example `path /api/*`",
+    )
+}
+
+impl Set {
+    fn is_empty(&self) -> bool {
+        self.paths.is_empty()
+            && self.methods.is_empty()
+            && self.hosts.is_empty()
+            && self.headers.is_empty()
+            && self.file.is_none()
+            && self.not.is_empty()
+            && self.query.is_none()
+            && self.remote_ip.is_empty()
+            && self.client_ip.is_empty()
+            && self.vars.is_empty()
+            && self.vars_regexps.is_empty()
+            && self.others.is_empty()
+    }
+
+    /// The cheap parts come first, those that look at the disk last.
+    fn finish(self) -> Key {
+        let path = match self.paths.as_slice() {
+            [path] => Some(path.clone()),
+            _ => None,
+        };
+        let mut all = Vec::new();
+        if !self.methods.is_empty() {
+            all.push(Matcher::Method(self.methods));
+        }
+        if !self.hosts.is_empty() {
+            all.push(Matcher::Host(self.hosts));
+        }
+        if !self.paths.is_empty() {
+            all.push(Matcher::Path(self.paths));
+        }
+        all.extend(self.headers.into_iter().filter_map(|(name, values)| {
+            let header = |value| Matcher::Header(name.clone(), value);
+            any(values.into_iter().map(header).collect())
+        }));
+        all.extend(self.query.map(Matcher::Query));
+        if !self.remote_ip.is_empty() {
+            all.push(Matcher::RemoteIp(self.remote_ip));
+        }
+        if !self.client_ip.is_empty() {
+            all.push(Matcher::ClientIp(self.client_ip));
+        }
+        all.extend(any(self.vars));
+        all.extend(any(self.vars_regexps));
+        all.extend(self.others);
+        all.extend(self.not);
+        if let Some(FileDraft {
+            root,
+            mut candidates,
+            split,
+            policy,
+        }) = self.file
+        {
+            if candidates.is_empty() {
+                let path = crate::model::Part::Placeholder(crate::model::Placeholder::Path);
+                candidates.push(Template { parts: vec![path] });
+            }
+            all.push(Matcher::File {
+                root,
+                candidates,
+                split,
+                policy,
+            });
+        }
+        let matcher = if all.len() == 1 {
+            all.pop()
+        } else {
+            Some(Matcher::All(all))
+        };
+        Key { matcher, path }
+    }
+}
+
+/// One of several: not (not the first and not the second and …).
+fn any(mut matchers: Vec<Matcher>) -> Option<Matcher> {
+    if matchers.len() < 2 {
+        return matchers.pop();
+    }
+    let none = matchers
+        .into_iter()
+        .map(|matcher| Matcher::Not(Box::new(matcher)))
+        .collect();
+    Some(Matcher::Not(Box::new(Matcher::All(none))))
+}
+
+fn header(_: &mut Context, call: &Call<'_>, set: &mut Set) -> Result<(), Error> {
+    let (name, value) = field_and_value(call, None)?;
+    add_value(&mut set.headers, name, value);
+    Ok(())
+}
+
+fn file(cx: &mut Context, call: &Call<'_>, set: &mut Set) -> Result<(), Error> {
+    let file = set.file.get_or_insert_default();
+    candidates(call.arguments, file)?;
+    cx.read(&FILE, call.block.unwrap_or_default(), file);
+    Ok(())
+}
+
+fn candidates(words: &[Word], file: &mut FileDraft) -> Result<(), Error> {
+    for word in words {
+        if word.text.starts_with('=') {
+            return Err(unsupported(
+                word,
+                "a matcher answers nothing; use the directive `try_files`",
+            ));
+        }
+        if word.text.is_empty() {
+            return Err(bad_value(
+                &word.position,
+                "the name of the file is empty".into(),
+                "",
+            ));
+        }
+        file.candidates.push(template(word)?);
+    }
+    Ok(())
+}
+
+fn regexp(words: &[Word], set: &Set) -> Result<Regexp, Error> {
+    match words {
+        [name, pattern] => regexp_of(Some(name), pattern, set),
+        [pattern, ..] => regexp_of(None, pattern, set),
+        [] => Ok(Regexp {
+            name: String::new(),
+            pattern: String::new(),
+        }),
+    }
+}
+
+fn regexp_of(name: Option<&Word>, pattern: &Word, set: &Set) -> Result<Regexp, Error> {
+    let name = match name {
+        None => set.name.clone(),
+        Some(word) => {
+            let valid = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+            if word.text.is_empty() || !word.text.bytes().all(valid) {
+                return Err(bad_value(
+                    &word.position,
+                    format!("`{}` is not a name for a regular expression", word.text),
+                    "a name has letters, digits, `-` and `_`",
+                ));
+            }
+            word.text.clone()
+        }
+    };
+    check_regexp(pattern, &pattern.text)?;
+    Ok(Regexp {
+        name,
+        pattern: pattern.text.clone(),
+    })
+}
+
+fn query(_: &mut Context, call: &Call<'_>, set: &mut Set) -> Result<(), Error> {
+    let known = set.query.get_or_insert_default();
+    for word in call.arguments(1, usize::MAX)? {
+        if word.text.is_empty() {
+            continue;
+        }
+        let Some((name, value)) = word
+            .text
+            .split_once('=')
+            .filter(|(name, _)| !name.is_empty())
+        else {
+            return Err(bad_value(
+                &word.position,
+                format!("`{}` is not `NAME=VALUE`", word.text),
+                "write `NAME=*` for any value",
+            ));
+        };
+        let value = template(&Word {
+            text: value.to_owned(),
+            ..word.clone()
+        })?;
+        match known.iter_mut().find(|(other, _)| other == name) {
+            Some((_, values)) => values.push(value),
+            None => known.push((name.to_owned(), vec![value])),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,25 @@
+//! The whole configuration.
+
+use super::global::Global;
+use super::hub::{HotReload, Mercure};
+use super::pool_settings::ClassicPool;
+use super::site::Site;
+use super::worker_pool::WorkerPool;
+
+/// A whole configuration: the global block and the sites.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Config {
+    /// Options of the global block.
+    pub global: Global,
+    /// Sites in the order of the file.
+    pub sites: Vec<Site>,
+    /// The classic pools besides that of all sites, in the order of the file.
+    pub pools: Vec<ClassicPool>,
+    /// All worker pools: those of the global block, then those of `php_server` and `php` blocks, in
+    /// the order of the file.
+    pub workers: Vec<WorkerPool>,
+    /// All Mercure hubs, in the order of the file.
+    pub hubs: Vec<Mercure>,
+    /// All `hot_reload`: changes of files that browsers are told of.
+    pub hot_reloads: Vec<HotReload>,
+}

@@ -1,0 +1,212 @@
+//! Parts of the model: regular expressions, address ranges and expressions of matchers.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::str::FromStr;
+
+use super::matcher::Matcher;
+use super::placeholder::Template;
+
+/// A regular expression whose groups are placeholders afterwards: `{re.NAME.1}`, and `{re.1}` for the
+/// last one that matched. It compiles: that was checked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Regexp {
+    /// `NAME`; without one in the configuration, that of the matcher it is in.
+    pub name: String,
+    /// The expression in the syntax of the crate `regex`.
+    pub pattern: String,
+}
+
+/// `protocol`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    /// `http`: without TLS.
+    Http,
+    /// `https`: with TLS.
+    Https,
+    /// `grpc`: the content type is that of gRPC.
+    Grpc,
+    /// `http/N` and `http/N+`.
+    Version {
+        /// The major and minor number.
+        number: (u8, u8),
+        /// `+`: later versions too.
+        or_later: bool,
+    },
+}
+
+/// A range of IP addresses. IPv4 addresses mapped into IPv6 are IPv4 addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Network {
+    address: IpAddr,
+    prefix: u8,
+}
+
+impl Network {
+    /// Is the address in the range?
+    #[must_use]
+    pub fn contains(&self, address: IpAddr) -> bool {
+        match (self.address, address.to_canonical()) {
+            (IpAddr::V4(network), IpAddr::V4(address)) => {
+                let differing = network.to_bits() ^ address.to_bits();
+                differing
+                    .checked_shr(32 - u32::from(self.prefix))
+                    .unwrap_or(0)
+                    == 0
+            }
+            (IpAddr::V6(network), IpAddr::V6(address)) => {
+                let differing = network.to_bits() ^ address.to_bits();
+                differing
+                    .checked_shr(128 - u32::from(self.prefix))
+                    .unwrap_or(0)
+                    == 0
+            }
+            _ => false,
+        }
+    }
+
+    /// What `private_ranges` stands for, as in Caddy.
+    #[must_use]
+    pub fn private_ranges() -> Vec<Self> {
+        const RANGES: [&str; 6] = [
+            "192.168.0.0/16",
+            "172.16.0.0/12",
+            "10.0.0.0/8",
+            "127.0.0.1/8",
+            "fd00::/8",
+            "::1",
+        ];
+        RANGES
+            .iter()
+            .filter_map(|range| range.parse().ok())
+            .collect()
+    }
+}
+
+/// It is neither an address nor `ADDRESS/BITS`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("neither an IP address nor `ADDRESS/BITS`")]
+pub struct NetworkError;
+
+impl FromStr for Network {
+    type Err = NetworkError;
+
+    fn from_str(text: &str) -> Result<Self, NetworkError> {
+        let (address, prefix) = match text.split_once('/') {
+            None => (text, None),
+            Some((address, prefix)) => (address, Some(prefix)),
+        };
+        let address: IpAddr = address.parse().map_err(|_| NetworkError)?;
+        let most = if address.is_ipv4() { 32 } else { 128 };
+        let prefix = match prefix {
+            None => most,
+            Some(text) if text.bytes().all(|byte| byte.is_ascii_digit()) => {
+                text.parse().map_err(|_| NetworkError)?
+            }
+            Some(_) => return Err(NetworkError),
+        };
+        if prefix > most {
+            return Err(NetworkError);
+        }
+        Ok(Self { address, prefix })
+    }
+}
+
+impl fmt::Display for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.address, self.prefix)
+    }
+}
+
+/// `expression`: a subset of CEL.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Expression {
+    /// `a || b`.
+    Any(Vec<Expression>),
+    /// `a && b`.
+    All(Vec<Expression>),
+    /// `!a`.
+    Not(Box<Expression>),
+    /// `path('/a')` and the other matchers.
+    Matcher(Box<Matcher>),
+    /// `a == b` and its like.
+    Compare(Operand, Comparison, Operand),
+    /// `a in [b, c]`.
+    In(Operand, Vec<Operand>),
+    /// `a.startsWith(b)` and its like.
+    Test(Operand, TextTest, Operand),
+    /// `a.matches('REGEXP')`.
+    Matches(Operand, String),
+    /// `true`, `false`, and a text that is `true`.
+    Truth(Operand),
+}
+
+/// A value in an expression.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Operand {
+    /// A text, or a placeholder.
+    Text(Template),
+    /// A number.
+    Number(f64),
+    /// `true` or `false`.
+    Bool(bool),
+}
+
+/// How two values are compared. A text that is compared with a number counts as one if it is one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Comparison {
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+/// What is asked of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum TextTest {
+    StartsWith,
+    EndsWith,
+    Contains,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn networks() {
+        for (network, address, expected) in [
+            ("10.0.0.0/8", "10.255.0.1", true),
+            ("10.0.0.0/8", "11.0.0.1", false),
+            ("10.1.2.3", "10.1.2.3", true),
+            ("10.1.2.3", "10.1.2.4", false),
+            ("0.0.0.0/0", "8.8.8.8", true),
+            ("0.0.0.0/0", "::1", false),
+            ("::/0", "fe80::1", true),
+            ("fd00::/8", "fd12::1", true),
+            ("fd00::/8", "fe12::1", false),
+            ("::1", "::1", true),
+            ("127.0.0.1/8", "::ffff:127.0.0.9", true),
+        ] {
+            let parsed: Network = network.parse().unwrap();
+            let address = address.parse().unwrap();
+            assert_eq!(parsed.contains(address), expected, "{network} {address}");
+        }
+        for wrong in [
+            "",
+            "a",
+            "1.2.3",
+            "1.2.3.4/33",
+            "::1/129",
+            "1.2.3.4/",
+            "1.2.3.4/+8",
+        ] {
+            assert!(wrong.parse::<Network>().is_err(), "{wrong}");
+        }
+        assert_eq!(Network::private_ranges().len(), 6);
+    }
+}

@@ -1,0 +1,84 @@
+//! Static files.
+
+use super::compression::ContentCoding;
+use super::placeholder::Template;
+use super::response::Status;
+
+/// `try_files`.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct TryFiles {
+    /// Candidates relative to the root; one that ends in `/` must be a directory.
+    pub candidates: Vec<Template>,
+    /// The last candidate was `=CODE`: answered when none exists.
+    pub fallback_status: Option<u16>,
+}
+
+/// Which of several files is meant: `policy` and `try_policy`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TryPolicy {
+    /// The first that exists.
+    #[default]
+    FirstExist,
+    /// The same, the last being taken without a look.
+    FirstExistFallback,
+    /// The smallest that exists; of several the first.
+    SmallestSize,
+    /// The largest that exists; of several the first.
+    LargestSize,
+    /// The one that exists and was changed last; of several the first.
+    MostRecentlyModified,
+}
+
+/// `file_server { root index hide … }`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FileServer {
+    /// `root`: overrides the site's.
+    pub root: Option<Template>,
+    /// `index`: default `index.html index.txt`, as Caddy.
+    pub index: Vec<String>,
+    /// `hide`: files that are answered 404. Without a slash it is a name (or a pattern of names) in
+    /// any folder; with one it is a path, a relative one from the working directory. The
+    /// configuration's own files are always among them.
+    pub hide: Vec<String>,
+    /// `precompressed`: formats of files that stand beside a file and are sent in its place, the
+    /// preferred first. Default none.
+    pub precompressed: Vec<ContentCoding>,
+    /// `browse`: folders without an index file are listed. Default false.
+    pub browse: bool,
+    /// `pass_thru`: what is not found goes to the next handler. Default false.
+    pub pass_thru: bool,
+    /// `disable_canonical_uris` makes this false: a folder's path gets no slash, a file's keeps it.
+    pub canonical: bool,
+    /// `symlinks`: which symbolic links below the root are followed. Default all.
+    pub symlinks: Symlinks,
+    /// `status`: of the answer with a file.
+    pub status: Status,
+}
+
+impl Default for FileServer {
+    fn default() -> Self {
+        Self {
+            root: None,
+            index: vec!["index.html".into(), "index.txt".into()],
+            hide: Vec::new(),
+            precompressed: Vec::new(),
+            browse: false,
+            pass_thru: false,
+            canonical: true,
+            symlinks: Symlinks::Follow,
+            status: Status::Default,
+        }
+    }
+}
+
+/// Which symbolic links below a root are followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Symlinks {
+    /// `on`: all.
+    #[default]
+    Follow,
+    /// `if_owner_match`: those whose owner has what they lead to.
+    IfOwnerMatch,
+    /// `off`: none.
+    Off,
+}

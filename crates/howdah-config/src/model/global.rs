@@ -1,0 +1,79 @@
+//! Options of the global block.
+
+use std::time::Duration;
+
+use super::admin::Admin;
+use super::https::Https;
+use super::limits::Limits;
+use super::listener::ListenerAddress;
+use super::log::LogOptions;
+use super::php::Php;
+use super::user::User;
+
+/// Options of the global block.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Global {
+    /// `debug`: log level debug.
+    pub debug: bool,
+    /// `http_port`: the port of `http://` addresses without one. Default 80.
+    pub http_port: Option<u16>,
+    /// `grace_period`: how long requests may go on after the order to stop; [`Duration::MAX`]: `0`, for
+    /// as long as they like. Default 30 s.
+    pub grace_period: Option<Duration>,
+    /// `shutdown_delay`: how long everything is served as before after the order to stop, readiness apart.
+    /// `None`: as long as load balancers need that were seen to poll readiness.
+    pub shutdown_delay: Option<Duration>,
+    /// `auto_https`, `https_port`, `email` and all else about HTTPS.
+    pub https: Https,
+    /// `servers`: limits of connections and requests, on all listeners that have none of their own.
+    pub limits: Limits,
+    /// `servers ADDRESS`: those of single listeners, each of which a site listens on. See
+    /// [`limits_of`](Self::limits_of).
+    pub listener_limits: Vec<(ListenerAddress, Limits)>,
+    /// `servers { max_connections }`: connections at a time for the whole server; further ones wait to be
+    /// accepted. Default [`MAX_CONNECTIONS`].
+    pub max_connections: Option<usize>,
+    /// `log`: the server's own log.
+    pub log: LogOptions,
+    /// `admin`: where the server takes orders and tells about itself.
+    pub admin: Admin,
+    /// A site has `tracing`.
+    pub tracing: bool,
+    /// `metrics`: requests are counted and timed. The directive of that name turns it on too.
+    pub metrics: bool,
+    /// `user`: what the whole server becomes once it has been started. Default: it stays as it is.
+    pub user: Option<User>,
+    /// `frankenphp` or `howdah`: the PHP side.
+    pub php: Php,
+}
+
+/// Connections at a time, unless `max_connections` says otherwise.
+pub const MAX_CONNECTIONS: usize = 50_000;
+
+impl Global {
+    /// Limits of a listener: its own, or those of all that have none. The two are not merged.
+    #[must_use]
+    pub fn limits_of(&self, listener: &ListenerAddress) -> &Limits {
+        let mut own = self.listener_limits.iter();
+        own.find(|(address, _)| address == listener)
+            .map_or(&self.limits, |(_, limits)| limits)
+    }
+
+    /// All limits, those of single listeners last.
+    pub fn all_limits(&self) -> impl Iterator<Item = &Limits> {
+        let own = self.listener_limits.iter().map(|(_, limits)| limits);
+        std::iter::once(&self.limits).chain(own)
+    }
+}
+
+/// Where a server with a user of its own keeps certificates: the home of the user that starts it is of no
+/// use to it.
+const STORAGE: &str = "/var/lib/howdah";
+
+impl Global {
+    /// `user`: also for what else is not said and follows from it.
+    pub fn set_user(&mut self, user: User) {
+        self.user = Some(user);
+        self.https.storage.get_or_insert_with(|| STORAGE.into());
+    }
+}

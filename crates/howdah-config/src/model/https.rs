@@ -1,0 +1,405 @@
+//! HTTPS as it is configured: part of [`model`](crate::model), with the rules which name gets which
+//! certificate.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::placeholder::{Part, Placeholder, Template};
+use super::redis::Redis;
+use super::route::{Handler, Route};
+use super::site::{Address, Site};
+
+/// HTTPS options of the global block.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "options that have nothing to do with each other"
+)]
+pub struct Https {
+    /// `auto_https`: plain HTTP requests for names with HTTPS are redirected. Default true.
+    pub redirects: bool,
+    /// `auto_https`: names get certificates without being asked to. Default true.
+    pub certificates: bool,
+    /// `https_port`: the port of addresses that name none. Default 443.
+    pub port: u16,
+    /// `local_certs`: all names get their certificate from the internal authority. Default false.
+    pub local_certs: bool,
+    /// `email`, `acme_ca`, `acme_ca_root`, `acme_eab`: what sites use that say nothing else.
+    pub acme: Acme,
+    /// `default_sni`: the name of clients that send none. Lower case. Default: none, then the
+    /// address that the client connected to.
+    pub default_sni: Option<String>,
+    /// `fallback_sni`: the name that is taken when no site has the client's. Lower case. Default none.
+    pub fallback_sni: Option<String>,
+    /// `ocsp_stapling`: handshakes carry what the authority says about the certificate, where it says
+    /// it. Default true.
+    pub ocsp_stapling: bool,
+    /// `on_demand_tls { ask }`: the URL that is asked whether a name of a site with `on_demand` may have a
+    /// certificate. Default none: such names have one of the internal authority, or are written down.
+    pub ask: Option<String>,
+    /// `storage file_system`: where certificates and keys are kept; with `redis`, where their local
+    /// copies are. Default: see the certificates' crate.
+    pub storage: Option<PathBuf>,
+    /// `storage redis`: certificates and keys are there. Default: they are in the directory.
+    pub redis: Option<Redis>,
+}
+
+impl Default for Https {
+    fn default() -> Self {
+        Self {
+            redirects: true,
+            certificates: true,
+            port: 443,
+            local_certs: false,
+            acme: Acme::default(),
+            default_sni: None,
+            fallback_sni: None,
+            ocsp_stapling: true,
+            ask: None,
+            storage: None,
+            redis: None,
+        }
+    }
+}
+
+/// `tls`: how a site is encrypted.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SiteTls {
+    /// `tls CERT KEY`.
+    pub files: Option<CertificateFiles>,
+    /// `tls internal`, `tls EMAIL` and `issuer`. `None`: by the name, see [`source`].
+    pub issuer: Option<Issuer>,
+    /// `on_demand`: there is no certificate until a client comes for it. Default false.
+    pub on_demand: bool,
+    /// `protocols MIN`. Default TLS 1.2.
+    pub min_version: TlsVersion,
+    /// `protocols MIN MAX`: nothing above TLS 1.2. Default false.
+    pub no_tls13: bool,
+    /// `ciphers`: suites of TLS 1.2 by their IANA names, the preferred first. Empty: all that are
+    /// known. Those of TLS 1.3 are always on.
+    pub ciphers: Vec<CipherSuite>,
+    /// `alpn`: protocols that are offered, the preferred first. Default `h2 http/1.1`.
+    pub alpn: Option<Vec<Alpn>>,
+    /// `client_auth`.
+    pub client_auth: Option<ClientAuth>,
+}
+
+/// A certificate and its key, in PEM.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct CertificateFiles {
+    /// The certificate and what leads to its root.
+    pub certificate: PathBuf,
+    /// Its private key; may be the same file.
+    pub key: PathBuf,
+}
+
+/// Who issues certificates.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Issuer {
+    /// The authority in the storage directory, whose root clients have to be told to trust.
+    Internal {
+        /// `lifetime`: how long a certificate is valid. Default 12 h.
+        lifetime: Duration,
+    },
+    /// An authority that speaks ACME, such as Let's Encrypt.
+    Acme(Acme),
+}
+
+/// Default of `issuer internal { lifetime }`.
+pub const INTERNAL_LIFETIME: Duration = Duration::from_secs(12 * 3600);
+
+impl Issuer {
+    /// The internal authority with its defaults.
+    #[must_use]
+    pub fn internal() -> Self {
+        Self::Internal {
+            lifetime: INTERNAL_LIFETIME,
+        }
+    }
+}
+
+/// An ACME authority and the account there.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct Acme {
+    /// URL of the directory. Default: Let's Encrypt.
+    pub directory: Option<String>,
+    /// PEM file with the root that the authority's own server is trusted by. Default: the system's.
+    pub root: Option<PathBuf>,
+    /// Where the authority may write to.
+    pub email: Option<String>,
+    /// External account binding: key identifier, and MAC key in base64url.
+    pub eab: Option<(String, String)>,
+    /// `disable_http_challenge`. Default false.
+    pub no_http: bool,
+    /// `disable_tlsalpn_challenge`. Default false.
+    pub no_tls_alpn: bool,
+}
+
+/// A protocol version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum TlsVersion {
+    #[default]
+    Tls12,
+    Tls13,
+}
+
+/// A protocol inside of TLS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Alpn {
+    Http2,
+    Http1,
+}
+
+/// Cipher suites of TLS 1.2; all have forward secrecy and authenticated encryption.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum CipherSuite {
+    EcdheEcdsaAes256,
+    EcdheEcdsaAes128,
+    EcdheEcdsaChacha20,
+    EcdheRsaAes256,
+    EcdheRsaAes128,
+    EcdheRsaChacha20,
+}
+
+/// `client_auth`: certificates of clients.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientAuth {
+    /// PEM files with the roots that client certificates must lead to. At least one.
+    pub roots: Vec<PathBuf>,
+    /// A client without a certificate is let in; one with a wrong certificate is not. Default false.
+    pub optional: bool,
+}
+
+/// Where the certificate of a name comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source<'a> {
+    /// Its files are given.
+    Files(&'a CertificateFiles),
+    /// It is issued by the internal authority, for so long.
+    Internal(Duration),
+    /// It is asked for.
+    Acme(&'a Acme),
+    /// As [`demanded`] says, once a client has come for a name.
+    OnDemand,
+}
+
+/// Why there is no certificate for a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NoSource {
+    /// `auto_https` forbids it.
+    #[error("`auto_https` is off, so it gets no certificate by itself")]
+    Off,
+    /// No name.
+    #[error("there is no host name that a certificate could be made for")]
+    NoName,
+    /// A wildcard needs the DNS challenge.
+    #[error(
+        "certificates for all names below a domain are only issued through DNS, which this version does not do"
+    )]
+    Wildcard,
+    /// A public authority has nothing for this name.
+    #[error("no public authority issues certificates for this name")]
+    NotPublic,
+    /// Anybody could have this server ask for any number of certificates.
+    #[error("with `on_demand` any name would get one that a client invents")]
+    NotAsked,
+}
+
+/// The policy: which source a host of a site with this `tls` has.
+///
+/// # Errors
+/// There is none.
+pub fn source<'a>(
+    host: Option<&str>,
+    tls: &'a SiteTls,
+    global: &'a Https,
+) -> Result<Source<'a>, NoSource> {
+    if let Some(files) = &tls.files {
+        return Ok(Source::Files(files));
+    }
+    if tls.on_demand {
+        let written = host.is_some_and(|host| !host.starts_with("*."));
+        return match &global.ask {
+            None if acme_authority(tls, global).is_some() && !written => Err(NoSource::NotAsked),
+            _ => Ok(Source::OnDemand),
+        };
+    }
+    let host = host.ok_or(NoSource::NoName)?;
+    match &tls.issuer {
+        None if !global.certificates => Err(NoSource::Off),
+        _ => demanded(host, tls, global),
+    }
+}
+
+/// The policy for a name that a client has come for, at a site with `on_demand`, and for those that are
+/// written down at others.
+///
+/// # Errors
+/// There is no certificate for it.
+pub fn demanded<'a>(
+    host: &str,
+    tls: &'a SiteTls,
+    global: &'a Https,
+) -> Result<Source<'a>, NoSource> {
+    match &tls.issuer {
+        Some(Issuer::Internal { lifetime }) => Ok(Source::Internal(*lifetime)),
+        Some(Issuer::Acme(acme)) if is_local(host) && acme.directory.is_none() => {
+            Err(NoSource::NotPublic)
+        }
+        Some(Issuer::Acme(acme)) => acme_source(host, acme),
+        None if global.local_certs || is_local(host) => Ok(Source::Internal(INTERNAL_LIFETIME)),
+        None => acme_source(host, &global.acme),
+    }
+}
+
+/// The authority by ACME of the names of a site with this `tls`, but for local ones; `None`: they have their
+/// certificates from the internal authority.
+#[must_use]
+pub fn acme_authority<'a>(tls: &'a SiteTls, global: &'a Https) -> Option<&'a Acme> {
+    match &tls.issuer {
+        Some(Issuer::Acme(acme)) => Some(acme),
+        Some(Issuer::Internal { .. }) => None,
+        None => (!global.local_certs).then_some(&global.acme),
+    }
+}
+
+fn acme_source<'a>(host: &str, acme: &'a Acme) -> Result<Source<'a>, NoSource> {
+    if host.starts_with("*.") {
+        return Err(NoSource::Wildcard);
+    }
+    Ok(Source::Acme(acme))
+}
+
+/// Names that no public authority knows: addresses, `localhost`, names without a dot, and what ends
+/// in `.localhost`, `.local`, `.internal`, `.home.arpa` or `.test`.
+#[must_use]
+pub fn is_local(host: &str) -> bool {
+    let name = host.strip_prefix("*.").unwrap_or(host);
+    if name.parse::<IpAddr>().is_ok() || !name.contains('.') {
+        return true;
+    }
+    ["localhost", "local", "internal", "home.arpa", "test"]
+        .iter()
+        .any(|suffix| {
+            name.strip_suffix(suffix)
+                .is_some_and(|rest| rest.ends_with('.'))
+        })
+}
+
+/// A site that sends the clients of an address without encryption to the same host with it, on
+/// `port` if it is not the one that is taken for granted.
+#[must_use]
+pub fn redirect_to_https(from: Address, port: Option<u16>) -> Site {
+    let mut parts = vec![
+        Part::Text("https://".into()),
+        Part::Placeholder(Placeholder::Host),
+    ];
+    if let Some(port) = port {
+        parts.push(Part::Text(format!(":{port}")));
+    }
+    parts.push(Part::Placeholder(Placeholder::OrigUri));
+    Site {
+        addresses: vec![from],
+        routes: vec![Route {
+            matcher: None,
+            handler: Handler::Redirect {
+                to: Template { parts },
+                status: 308,
+            },
+            group: None,
+        }],
+        ..Site::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn local_names_are_told_from_public_ones() {
+        for local in [
+            "localhost",
+            "a.localhost",
+            "*.localhost",
+            "printer.local",
+            "db.internal",
+            "127.0.0.1",
+            "::1",
+            "10.1.2.3",
+            "203.0.113.5",
+            "php",
+            "x.home.arpa",
+            "shop.test",
+        ] {
+            assert!(is_local(local), "{local}");
+        }
+        for public in [
+            "example.com",
+            "a.b.example.org",
+            "mylocal.dev",
+            "localhost.example.com",
+        ] {
+            assert!(!is_local(public), "{public}");
+        }
+    }
+
+    #[test]
+    fn sources_by_name_and_option() {
+        let global = Https::default();
+        let plain = SiteTls::default();
+        let internal = Ok(Source::Internal(INTERNAL_LIFETIME));
+        assert_eq!(source(Some("localhost"), &plain, &global), internal);
+        assert_eq!(source(Some("*.localhost"), &plain, &global), internal);
+        assert_eq!(source(Some("127.0.0.1"), &plain, &global), internal);
+        let acme = Ok(Source::Acme(&global.acme));
+        assert_eq!(source(Some("example.com"), &plain, &global), acme);
+        assert_eq!(
+            source(Some("*.example.com"), &plain, &global),
+            Err(NoSource::Wildcard)
+        );
+        assert_eq!(source(None, &plain, &global), Err(NoSource::NoName));
+
+        let local = Https {
+            local_certs: true,
+            ..Https::default()
+        };
+        assert_eq!(source(Some("example.com"), &plain, &local), internal);
+        let off = Https {
+            certificates: false,
+            ..Https::default()
+        };
+        assert_eq!(source(Some("localhost"), &plain, &off), Err(NoSource::Off));
+
+        let hour = Duration::from_secs(3600);
+        let asked = SiteTls {
+            issuer: Some(Issuer::Internal { lifetime: hour }),
+            ..SiteTls::default()
+        };
+        assert_eq!(
+            source(Some("*.example.com"), &asked, &off),
+            Ok(Source::Internal(hour))
+        );
+        let public = SiteTls {
+            issuer: Some(Issuer::Acme(Acme::default())),
+            ..SiteTls::default()
+        };
+        assert_eq!(
+            source(Some("localhost"), &public, &global),
+            Err(NoSource::NotPublic)
+        );
+        let files = CertificateFiles {
+            certificate: "c".into(),
+            key: "k".into(),
+        };
+        let given = SiteTls {
+            files: Some(files.clone()),
+            ..SiteTls::default()
+        };
+        assert_eq!(source(None, &given, &off), Ok(Source::Files(&files)));
+    }
+}

@@ -1,0 +1,200 @@
+//! Logs: those of sites and the server's own.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// An access log of a site.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct AccessLog {
+    /// `log NAME`: a part of the field `logger`.
+    pub name: Option<String>,
+    /// `hostnames`: only requests for these, lower case; all, if empty.
+    pub hostnames: Vec<String>,
+    /// `output`.
+    pub output: LogOutput,
+    /// `format`.
+    pub format: LineFormat,
+    /// `level WARN` or `ERROR`: only requests that were answered with a status of 500 or above. Default
+    /// false.
+    pub errors_only: bool,
+}
+
+/// Where lines go.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub enum LogOutput {
+    /// Standard error.
+    #[default]
+    Stderr,
+    /// Standard output.
+    Stdout,
+    /// Nowhere.
+    Discard,
+    /// A file.
+    File(LogFile),
+}
+
+/// `output file PATH { … }`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct LogFile {
+    /// Its path; a relative one is one from the working directory.
+    pub path: PathBuf,
+    /// `mode`: permissions of files that are made. Default 0600.
+    pub mode: u32,
+    /// When a file is put aside and another begun; `None`: never (`roll_disabled`).
+    pub roll: Option<Roll>,
+}
+
+/// How files are put aside.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Roll {
+    /// `roll_size`: the largest file, in bytes. Default 100 MiB.
+    pub size: u64,
+    /// `roll_keep`: files that are kept. Default 10.
+    pub keep: usize,
+    /// `roll_keep_for`: how long they are kept. Default 90 days.
+    pub keep_for: Duration,
+    /// They are compressed with gzip, unless `roll_uncompressed`.
+    pub gzip: bool,
+}
+
+impl Default for Roll {
+    fn default() -> Self {
+        Self {
+            size: 100 << 20,
+            keep: 10,
+            keep_for: Duration::from_secs(90 * 86_400),
+            gzip: true,
+        }
+    }
+}
+
+/// How a line is written.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LineFormat {
+    /// Default: `console` on a terminal, `json` otherwise.
+    pub encoding: Option<LogFormat>,
+    /// `time_format`; the default depends on the encoding.
+    pub time: Option<TimeFormat>,
+    /// `duration_format`. Default seconds.
+    pub duration: DurationFormat,
+    /// `filter`: what is done with a field, in the order of the file. The path of a field has its names.
+    pub filters: Vec<(Vec<String>, Filter)>,
+}
+
+/// How moments are written. In UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TimeFormat {
+    /// `unix_seconds_float`: the default of `json`.
+    UnixSeconds,
+    /// `unix_milli_float`.
+    UnixMillis,
+    /// `unix_nano`.
+    UnixNanos,
+    /// `iso8601`: `2006-01-02T15:04:05.000Z`.
+    Iso8601,
+    /// `rfc3339`: `2006-01-02T15:04:05Z`.
+    Rfc3339,
+    /// `rfc3339_nano`.
+    Rfc3339Nanos,
+    /// `wall`: `2006/01/02 15:04:05`.
+    Wall,
+    /// `wall_milli`: `2006/01/02 15:04:05.000`: the default of `console`.
+    WallMillis,
+    /// `wall_nano`.
+    WallNanos,
+    /// `common_log`: `02/Jan/2006:15:04:05 +0000`.
+    CommonLog,
+}
+
+/// How durations are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DurationFormat {
+    /// `seconds`, with a fraction.
+    #[default]
+    Seconds,
+    /// `ms`, whole ones.
+    Millis,
+    /// `nano`.
+    Nanos,
+    /// `string`, such as `1.5ms`.
+    Text,
+}
+
+/// What is done with a field.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Filter {
+    /// `delete`.
+    Delete,
+    /// `rename NAME`.
+    Rename(String),
+    /// `replace TEXT`.
+    Replace(String),
+    /// `hash`: the first 8 hexadecimal digits of SHA-256.
+    Hash,
+    /// `ip_mask`: bits that are kept, of IPv4 and of IPv6 addresses; the others become 0.
+    IpMask(u8, u8),
+    /// `query`: parameters of a URI.
+    Query(Vec<Edit>),
+    /// `cookie`: cookies of a `Cookie` field.
+    Cookie(Vec<Edit>),
+    /// `regexp PATTERN TEXT`: a regular expression, and what each match becomes.
+    Regexp(String, String),
+}
+
+/// What is done with a parameter or cookie of that name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Edit {
+    /// `delete NAME`.
+    Delete(String),
+    /// `replace NAME TEXT`.
+    Replace(String, String),
+    /// `hash NAME`.
+    Hash(String),
+}
+
+impl Filter {
+    /// Keeps so many bits of an address.
+    #[must_use]
+    pub fn mask(address: IpAddr, ipv4: u8, ipv6: u8) -> IpAddr {
+        match address {
+            IpAddr::V4(address) => {
+                let mask = u32::MAX.checked_shl(32 - u32::from(ipv4)).unwrap_or(0);
+                std::net::Ipv4Addr::from_bits(address.to_bits() & mask).into()
+            }
+            IpAddr::V6(address) => {
+                let mask = u128::MAX.checked_shl(128 - u32::from(ipv6)).unwrap_or(0);
+                std::net::Ipv6Addr::from_bits(address.to_bits() & mask).into()
+            }
+        }
+    }
+}
+
+/// `log { level … format … output … }` of the global block: the server's own log.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LogOptions {
+    /// Default: info, debug with the global `debug`.
+    pub level: Option<LogLevel>,
+    /// Default: readable on a terminal, JSON otherwise.
+    pub format: Option<LogFormat>,
+    /// Default: standard error.
+    pub output: LogOutput,
+}
+
+/// Levels as Caddy spells them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum LogLevel {
+    Debug,
+    Info,
+    Warn,
+    Error,
+}
+
+/// `format console` or `format json`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum LogFormat {
+    Console,
+    Json,
+}

@@ -1,0 +1,51 @@
+//! Matchers.
+
+use super::expression::{Expression, Network, Protocol, Regexp};
+use super::files::TryPolicy;
+use super::placeholder::Template;
+
+/// Which requests a route is for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Matcher {
+    /// All of them.
+    All(Vec<Matcher>),
+    /// None of them all at once: `not { … }`.
+    Not(Box<Matcher>),
+    /// `path P…`: exact, or `*` at start, end or both, or anywhere as a glob; case-insensitive, decoded.
+    Path(Vec<String>),
+    /// `method M…`: upper case.
+    Method(Vec<String>),
+    /// `header NAME VALUE`: `*` at the ends; value `None` with `!NAME`: must be absent.
+    Header(String, Option<String>),
+    /// `host H…`: lower case, may start with `*.`.
+    Host(Vec<String>),
+    /// `file { root try_files … }`: true if one exists. Matching a file changes nothing by itself.
+    File {
+        /// Overrides the site's.
+        root: Option<Template>,
+        /// Candidates as in `try_files`; default `{path}`.
+        candidates: Vec<Template>,
+        /// `split_path`: what follows the first of these in a candidate is not part of the file.
+        split: Vec<String>,
+        /// `try_policy`.
+        policy: TryPolicy,
+    },
+    /// `path_regexp`: of the decoded path.
+    PathRegexp(Regexp),
+    /// `header_regexp NAME …`.
+    HeaderRegexp(String, Regexp),
+    /// `query`: each of the parameters has one of its values, `*` being any. Empty: there is no query.
+    Query(Vec<(String, Vec<Template>)>),
+    /// `protocol`.
+    Protocol(Protocol),
+    /// `remote_ip`: the other side of the connection.
+    RemoteIp(Vec<Network>),
+    /// `client_ip`: the client, as trusted proxies tell it.
+    ClientIp(Vec<Network>),
+    /// `vars`: the text is one of these.
+    Vars(Template, Vec<Template>),
+    /// `vars_regexp`.
+    VarsRegexp(Template, Regexp),
+    /// `expression`.
+    Expression(Expression),
+}

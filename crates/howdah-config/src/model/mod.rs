@@ -1,0 +1,81 @@
+//! The typed configuration: what a Caddyfile means after every name, number and reference in it was
+//! checked. `howdah-http` executes it as it stands, so nothing here needs a second look at text.
+//!
+//! These are types with their defaults and what follows from them. They know nothing of how they are read.
+
+mod admin;
+mod auth;
+mod compression;
+mod config;
+mod expression;
+mod files;
+mod global;
+mod https;
+mod hub;
+mod limit_value;
+mod limits;
+mod listener;
+mod log;
+mod map;
+mod matcher;
+mod php;
+mod php_server;
+mod placeholder;
+mod pool_limits;
+mod pool_settings;
+mod proxy;
+mod proxy_protocol;
+mod redis;
+mod response;
+mod route;
+mod site;
+mod uri;
+mod user;
+mod worker_pool;
+
+pub use admin::{Admin, AdminAddress};
+pub use auth::BasicAuth;
+pub(crate) use compression::{BROTLI_QUALITY, GZIP_LEVEL, ZSTD_LEVEL};
+pub use compression::{Compression, ContentCoding, Encode, ResponseMatcher};
+pub use config::Config;
+pub use expression::{
+    Comparison, Expression, Network, NetworkError, Operand, Protocol, Regexp, TextTest,
+};
+pub use files::{FileServer, Symlinks, TryFiles, TryPolicy};
+pub use global::{Global, MAX_CONNECTIONS};
+pub use https::{
+    Acme, Alpn, CertificateFiles, CipherSuite, ClientAuth, Https, INTERNAL_LIFETIME, Issuer,
+    NoSource, SiteTls, Source, TlsVersion, acme_authority, demanded, is_local, redirect_to_https,
+    source,
+};
+pub use hub::{HotReload, JwtKey, Mercure};
+pub use limit_value::{LimitUnit, LimitValue};
+pub use limits::{Limits, TrustedProxies};
+pub use listener::{ListenerAddress, UnixSocket};
+pub use log::{
+    AccessLog, DurationFormat, Edit, Filter, LineFormat, LogFile, LogFormat, LogLevel, LogOptions,
+    LogOutput, Roll, TimeFormat,
+};
+pub use map::{Map, MapInput, MapOutput, MapPart, MapRow};
+pub use matcher::Matcher;
+pub use php::{Environment, FRONT_THREADS_MAX, Php, Preload};
+pub use php_server::{PHP_SETTINGS, PhpScript, PhpServer};
+pub use placeholder::{ClientPart, FileMatch, Part, Placeholder, Template};
+pub use pool_limits::{LimitBlocks, POOL_LIMITS, PoolLimit, PoolLimitOverrides, PoolLimits};
+pub use pool_settings::{ClassicPool, Ini, PoolSettings, WorkersMax};
+pub use proxy::{
+    Balance, CopyHeaders, FastCgi, ForwardAuth, HealthCheck, Intercept, InterceptAction,
+    InterceptRule, Policy, ReverseProxy, Upstream, UpstreamTls,
+};
+pub use proxy_protocol::{ProxyPolicy, ProxyProtocol};
+pub use redis::Redis;
+pub use response::{HeaderChange, Status};
+pub(crate) use route::each_handler;
+pub use route::{ErrorRoutes, Handler, Route};
+pub use site::{Address, Site};
+pub use uri::{QueryChange, UriChange};
+pub use user::{User, UserError};
+pub use worker_pool::{
+    Boot, CLASSIC_POOL, CONCURRENCY_MAX, CONCURRENT_WORKERS_MAX, Concurrency, Connections,
+    Isolation, Keep, OnExit, PhpWorker, Statics, WORKERS_MAX, WorkerPool,
+};

@@ -1,0 +1,105 @@
+//! PHP processes: what holds for all pools.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use super::pool_limits::PoolLimits;
+use super::pool_settings::Ini;
+use super::pool_settings::WorkersMax;
+use super::user::User;
+
+/// The most front threads that a server may have: the bound of the shared-memory contract.
+pub const FRONT_THREADS_MAX: usize = 16;
+
+/// The `frankenphp` (or `howdah`) block: PHP processes and their limits.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Php {
+    /// `php`: the PHP executable; default `howdah-php` beside the running `howdah`, then on PATH.
+    pub executable: Option<PathBuf>,
+    /// `num_threads` (FrankenPHP's word) or `workers`: PHP processes of the classic pool.
+    /// Default: the formula of `howdah-pool::default_workers`.
+    pub workers: Option<usize>,
+    /// `max_threads`: how many there may be when requests wait. Default: as many as `workers`.
+    pub workers_max: WorkersMax,
+    /// `front_threads`: threads that serve connections. Default: one for each core, 1 to 16.
+    pub front_threads: Option<usize>,
+    /// `php_ini` and `php_admin_ini`: settings on top of the distribution's php.ini.
+    pub ini: Ini,
+    /// Limits of all pools that have none of their own.
+    pub limits: PoolLimits,
+    /// `user`: of all PHP processes but those of workers with one of their own. Default: the server's.
+    pub user: Option<User>,
+    /// `preload`: which files PHP is started with. Default: none.
+    pub preload: Preload,
+    /// What PHP's processes have of the server's environment.
+    pub environment: Environment,
+}
+
+impl Default for Php {
+    fn default() -> Self {
+        Self {
+            executable: None,
+            workers: None,
+            workers_max: WorkersMax::Same,
+            front_threads: None,
+            ini: Ini::default(),
+            limits: PoolLimits::default(),
+            user: None,
+            preload: Preload::Off,
+            environment: Environment::default(),
+        }
+    }
+}
+
+impl Php {
+    /// Whether `php_ini` or `php_admin_ini` says what PHP preloads.
+    #[must_use]
+    pub fn preloads_itself(&self) -> bool {
+        let lists = [&self.ini.settings, &self.ini.final_settings];
+        lists
+            .into_iter()
+            .flatten()
+            .any(|(name, _)| name == "opcache.preload")
+    }
+}
+
+/// Which of the server's environment variables PHP's processes have.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Environment {
+    /// `clear_env`: only those that a process needs. Default false.
+    pub clear: bool,
+    /// Names that the configuration uses for itself.
+    pub withheld: BTreeSet<String>,
+}
+
+/// `preload`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Preload {
+    /// Nothing is preloaded.
+    #[default]
+    Off,
+    /// Files that an autoloader has included, and that declare classes and do nothing else.
+    Auto,
+    /// All files that requests have used.
+    All,
+}
+
+impl Preload {
+    /// As it is written.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Auto => "auto",
+            Self::All => "all",
+        }
+    }
+
+    /// The one that is written so.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::Off, Self::Auto, Self::All]
+            .into_iter()
+            .find(|own| own.name() == name)
+    }
+}

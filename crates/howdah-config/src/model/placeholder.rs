@@ -1,0 +1,194 @@
+//! Parts of the model: text with placeholders.
+
+/// Text with placeholders, split once when the configuration is read.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Template {
+    /// In order.
+    pub parts: Vec<Part>,
+}
+
+/// A piece of a [`Template`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Part {
+    /// As it stands.
+    Text(String),
+    /// Replaced for each request.
+    Placeholder(Placeholder),
+}
+
+/// Placeholders, each with the names under which Caddy knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Placeholder {
+    /// `{path}`, `{http.request.uri.path}`: after rewrites; escaped as in the request in URIs and texts,
+    /// decoded where it is compared or names a file.
+    Path,
+    /// `{file}`: the last element of the path.
+    File,
+    /// `{dir}`: the path up to the last slash.
+    Dir,
+    /// `{query}`.
+    Query,
+    /// `{?query}`: with its question mark, empty if there is none.
+    PrefixedQuery,
+    /// `{uri}`: path and query.
+    Uri,
+    /// `{orig_uri}` and `{http.request.orig_uri}`: before rewrites.
+    OrigUri,
+    /// `{http.request.orig_uri.path}`.
+    OrigPath,
+    /// `{method}`.
+    Method,
+    /// `{host}`: without port.
+    Host,
+    /// `{hostport}`.
+    HostPort,
+    /// `{port}`: of the Host header or the listener.
+    Port,
+    /// `{scheme}`.
+    Scheme,
+    /// `{remote}`: address and port of the client.
+    Remote,
+    /// `{remote_host}`: the other side of the connection.
+    RemoteHost,
+    /// `{client_ip}`: the client, as trusted proxies tell it.
+    ClientIp,
+    /// `{remote_port}`.
+    RemotePort,
+    /// `{header.NAME}`: lower case.
+    Header(String),
+    /// `{cookie.NAME}`.
+    Cookie(String),
+    /// `{query.NAME}`.
+    QueryValue(String),
+    /// `{path.N}`: the Nth element of the path.
+    PathElement(usize),
+    /// `{env.NAME}`: of the server's environment, read for each request.
+    Env(String),
+    /// `{root}`, `{http.vars.root}`.
+    Root,
+    /// `{http.request.uuid}`, `{uuid}`: the request's id.
+    RequestId,
+    /// `{time.now.unix}`.
+    UnixTime,
+    /// `{time.now.unix_ms}`.
+    UnixMilliseconds,
+    /// `{time.now.http}`: as in the header field `Date`.
+    HttpTime,
+    /// `{http.shutting_down}`: `true` or `false`.
+    ShuttingDown,
+    /// `{http.time_until_shutdown}`: empty until the server is ordered to stop.
+    TimeUntilShutdown,
+    /// `{%path}`: decoded, then escaped for a value in a query.
+    EscapedPath,
+    /// `{%query}`: escaped once more.
+    EscapedQuery,
+    /// `{%uri}`: path and query, escaped once more.
+    EscapedUri,
+    /// `{tls_version}`: `tls1.3`; empty without encryption.
+    TlsVersion,
+    /// `{tls_cipher}`: the suite by its IANA name; empty without encryption and over HTTP/3.
+    TlsCipher,
+    /// `{tls_client_subject}` and the like: empty where no client certificate was asked for or shown.
+    TlsClient(ClientPart),
+    /// `{http.vars.trace_id}`: empty without `tracing`.
+    TraceId,
+    /// `{http.vars.span_id}`: empty without `tracing`.
+    SpanId,
+    /// `{vars.NAME}`.
+    Var(String),
+    /// `{re.NAME.GROUP}`, `{re.GROUP}`: what a regular expression found; the name may be empty.
+    Group(String, String),
+    /// `{file_match.*}`: what the last `file` matcher found.
+    FileMatch(FileMatch),
+    /// `{labels.N}`: a label of the host, counted from the right.
+    HostLabel(usize),
+    /// `{orig_method}`.
+    OrigMethod,
+    /// `{orig_query}`.
+    OrigQuery,
+    /// `{orig_?query}`.
+    OrigPrefixedQuery,
+    /// `{orig_dir}`.
+    OrigDir,
+    /// `{orig_file}`.
+    OrigFile,
+    /// `{http.request.proto}`: `HTTP/1.1`.
+    Protocol,
+    /// `{http.request.local.host}`.
+    LocalHost,
+    /// `{http.request.local.port}`.
+    LocalPort,
+    /// `{http.request.uri.path.file.base}`: the last element without its extension.
+    FileBase,
+    /// `{http.request.uri.path.file.ext}`: its extension, with the dot.
+    FileExtension,
+    /// `{http.auth.user.id}`.
+    User,
+    /// `{err.status_code}`.
+    ErrorStatus,
+    /// `{err.status_text}`.
+    ErrorText,
+    /// `{err.message}`.
+    ErrorMessage,
+    /// `{rp.status_code}`, `{resp.status_code}`: of the response in `handle_response`.
+    ResponseStatus,
+    /// `{rp.header.NAME}`, `{resp.header.NAME}`: lower case.
+    ResponseHeader(String),
+    /// `{upstream_hostport}`: only in `header_up`.
+    Upstream,
+}
+
+/// Of a client's certificate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClientPart {
+    /// Whom it is for, in the form of RFC 4514.
+    Subject,
+    /// Who issued it, in the same form.
+    Issuer,
+    /// Its serial number, in decimal.
+    Serial,
+    /// Its SHA-256, in hexadecimal.
+    Fingerprint,
+    /// The whole in PEM.
+    Pem,
+    /// The whole in base64, on one line.
+    Der,
+}
+
+/// `{file_match.*}`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileMatch {
+    /// The path below the root.
+    Relative,
+    /// The whole path on disk.
+    Absolute,
+    /// `file` or `directory`.
+    Type,
+    /// What `split_path` cut off.
+    Remainder,
+}
+
+impl Template {
+    /// A template without placeholders.
+    #[must_use]
+    pub fn text(text: impl Into<String>) -> Self {
+        let text = text.into();
+        if text.is_empty() {
+            Self::default()
+        } else {
+            Self {
+                parts: vec![Part::Text(text)],
+            }
+        }
+    }
+
+    /// The text, if there is no placeholder in it.
+    #[must_use]
+    pub fn as_text(&self) -> Option<&str> {
+        match self.parts.as_slice() {
+            [] => Some(""),
+            [Part::Text(text)] => Some(text),
+            _ => None,
+        }
+    }
+}

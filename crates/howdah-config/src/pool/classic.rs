@@ -1,0 +1,141 @@
+//! `pool` in the global block, and the name of one in `php_server` and `php`.
+
+use crate::draft::{ClassicPoolDraft, PoolDraft};
+use crate::error::{Error, ErrorKind};
+use crate::model::CLASSIC_POOL;
+use crate::pool::limits::{Block, count, with_limits};
+use crate::pool::options::{HasPoolDraft, Options, processes};
+use crate::pool::worker;
+use crate::table::template::literal;
+use crate::table::{Call, Context, Entry, Item, Table, bad_value, nearest};
+
+impl HasPoolDraft for ClassicPoolDraft {
+    fn pool_draft(&mut self) -> &mut PoolDraft {
+        &mut self.own
+    }
+}
+
+const NOT_THERE: &str = "Not in FrankenPHP.";
+
+/// `pool` in the global block.
+pub(crate) const GLOBAL: Entry = Entry {
+    name: "pool",
+    syntax: "pool NAME { … }",
+    default: "one pool, `php`, for all applications",
+    about: "PHP processes of their own for the applications that name it with `pool NAME` in their `php_server` \
+            or `php`: their own number, queue, limits, user and settings, so that a slow site keeps no other from \
+            being answered. As in the pool `php`, PHP starts afresh for each request. May be given several times.",
+    differs: "Not in FrankenPHP; PHP-FPM's pools.",
+    example: "pool shop {\n\tworkers 4\n}",
+};
+
+/// `pool` in `php_server` and `php`.
+pub(crate) const APPLICATION: Entry = Entry {
+    name: "pool",
+    syntax: "pool NAME",
+    default: "`php`, the pool of all that name none",
+    about: "The pool of the global block whose processes run the scripts that do not belong to a worker.",
+    differs: NOT_THERE,
+    example: "pool php",
+};
+
+/// Names of the block of `pool`.
+pub(crate) const POOL: Table<ClassicPoolDraft> = Table {
+    kind: "option of `pool`",
+    items: &with_limits::<_, { OPTIONS.len() + count(Block::Pool) }>(OPTIONS, Block::Pool),
+};
+
+const OPTIONS: &[Item<ClassicPoolDraft>] = &[
+    Item::Supported(
+        Entry {
+            name: "workers",
+            syntax: "workers NUMBER",
+            default: "twice the number of cores, at least 4",
+            about: "PHP processes that are always there.",
+            differs: NOT_THERE,
+            example: "workers 4",
+        },
+        |_, call, draft| processes(call, 1, &mut draft.own.settings.workers),
+    ),
+    Item::Supported(
+        Entry {
+            name: "num_threads",
+            syntax: "num_threads NUMBER",
+            default: "twice the number of cores, at least 4",
+            about: "Another name of `workers`, as in the global block.",
+            differs: NOT_THERE,
+            example: "num_threads 4",
+        },
+        |_, call, draft| processes(call, 1, &mut draft.own.settings.workers),
+    ),
+    Options::<ClassicPoolDraft>::MAX_THREADS,
+    Options::<ClassicPoolDraft>::USER,
+    Options::<ClassicPoolDraft>::PHP_INI,
+    Options::<ClassicPoolDraft>::PHP_ADMIN_INI,
+    Item::Elsewhere("env", "put it in the `php_server` that names the pool"),
+    Item::Elsewhere("file", "a `worker` has a file; a `pool` runs all scripts"),
+    Item::Elsewhere("num", "write `workers`"),
+];
+
+/// Reads a `pool` of the global block.
+pub(crate) fn read(cx: &mut Context, call: &Call<'_>) -> Result<(), Error> {
+    let word = &call.count(1, 1)?[0];
+    let mut draft = ClassicPoolDraft {
+        position: call.name.position.clone(),
+        name: worker::name_of(word)?,
+        own: PoolDraft::default(),
+        is_used: false,
+    };
+    if cx.pools.iter().any(|pool| pool.name == draft.name) {
+        return Err(Error::new(
+            ErrorKind::Conflict,
+            &word.position,
+            format!("two pools have the name `{}`", draft.name),
+            "rename one of them",
+        ));
+    }
+    if cx.pools.len() > usize::from(u16::MAX) {
+        let message = format!("there are more than {} pools", cx.pools.len());
+        return Err(call.error(ErrorKind::Conflict, message, "let sites share pools"));
+    }
+    cx.read(&POOL, call.block.unwrap_or_default(), &mut draft);
+    let settings = &draft.own.settings;
+    worker::check_max(call, settings.workers, settings.workers_max)?;
+    cx.pools.push(draft);
+    Ok(())
+}
+
+/// The pool of an application, by its index; `None`: that of all.
+#[derive(Debug)]
+pub(crate) struct PoolChoice(pub(crate) Option<u16>);
+
+/// Reads `pool NAME` of an application.
+pub(crate) fn of_application(cx: &mut Context, call: &Call<'_>) -> Result<PoolChoice, Error> {
+    let word = call.one()?;
+    let name = literal(word, "the name of a pool")?;
+    if name == CLASSIC_POOL {
+        return Ok(PoolChoice(None));
+    }
+    for (pool, index) in cx.pools.iter_mut().zip(0..) {
+        if pool.name == name {
+            pool.is_used = true;
+            return Ok(PoolChoice(Some(index)));
+        }
+    }
+    let mut workers = cx.workers.iter();
+    if workers.any(|worker| worker.name.as_ref() == Some(&name)) {
+        return Err(Error::new(
+            ErrorKind::Conflict,
+            &word.position,
+            format!("`{name}` is a worker, which answers the requests for its script by itself"),
+            "name a `pool` of the global block, or take it out",
+        ));
+    }
+    let known = cx.pools.iter().map(|pool| pool.name.as_str());
+    let hint = match nearest(&name, known) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("write `pool {name} {{ … }}` in the global `howdah {{ … }}`"),
+    };
+    let message = format!("there is no pool `{name}`");
+    Err(bad_value(&word.position, message, hint))
+}

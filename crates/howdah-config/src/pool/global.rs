@@ -1,0 +1,145 @@
+//! The `frankenphp` (or `howdah`) block of the global options.
+
+use crate::draft::Place;
+use crate::error::Error;
+use crate::model::{FRONT_THREADS_MAX, Php, Preload};
+use crate::pool::classic;
+use crate::pool::ini;
+use crate::pool::limits::{Block, count, with_limits};
+use crate::pool::options::processes;
+use crate::pool::preload;
+use crate::pool::user;
+use crate::pool::worker;
+use crate::table::template::literal;
+use crate::table::value::{flag, number};
+use crate::table::{Call, Entry, Item, Table, bad_value};
+
+/// Names of `frankenphp` and `howdah`.
+pub(crate) const PHP: Table<Php> = Table {
+    kind: "option of `frankenphp`",
+    items: &with_limits::<_, { OPTIONS.len() + count(Block::Global) }>(OPTIONS, Block::Global),
+};
+
+const OPTIONS: &[Item<Php>] = &[
+    Item::Supported(
+        Entry {
+            name: "num_threads",
+            syntax: "num_threads NUMBER",
+            default: "twice the number of cores, at least 4",
+            about: "FrankenPHP's name of `workers`.",
+            differs: "PHP runs in processes, not in threads; those of workers are not among them.",
+            example: "num_threads 8",
+        },
+        |_, call, php| processes(call, 1, &mut php.workers),
+    ),
+    Item::Supported(
+        Entry {
+            name: "workers",
+            syntax: "workers NUMBER",
+            default: "twice the number of cores, at least 4",
+            about: "PHP processes of the classic pool, which start afresh for each request.",
+            differs: "Not in FrankenPHP.",
+            example: "workers 8",
+        },
+        |_, call, php| processes(call, 1, &mut php.workers),
+    ),
+    Item::Supported(
+        Entry {
+            name: "clear_env",
+            syntax: "clear_env [on|off]",
+            default: "`off`",
+            about: "PHP processes inherit no environment variables of the server except `PATH`, `HOME`, `USER`, `LOGNAME`, \
+                        `TMPDIR`, `TZ` and those that PHP reads at startup; `env` sets others. By default they inherit \
+                        all variables that this file does not use as `{$NAME}` or `{env.NAME}` outside of `env`.",
+            differs: "PHP-FPM's `clear_env`, which is on by default. FrankenPHP passes all variables.",
+            example: "clear_env",
+        },
+        |_, call, php| {
+            php.environment.clear = flag(call)?;
+            Ok(())
+        },
+    ),
+    Item::Supported(
+        Entry {
+            name: "front_threads",
+            syntax: "front_threads NUMBER",
+            default: "one for each core, 1 to 16",
+            about: "Threads that serve connections.",
+            differs: "Not in FrankenPHP.",
+            example: "front_threads 2",
+        },
+        |_, call, php| {
+            let threads = number(call, 1)?;
+            if threads > FRONT_THREADS_MAX {
+                return Err(bad_value(
+                    &call.one()?.position,
+                    format!("{threads} front threads are too many"),
+                    format!("give a number from 1 to {FRONT_THREADS_MAX}"),
+                ));
+            }
+            call.set(&mut php.front_threads, threads)
+        },
+    ),
+    Item::Supported(
+        Entry {
+            name: "php",
+            syntax: "php FILE",
+            default: "`howdah-php` beside `howdah`, then on `PATH`",
+            about: "The PHP executable.",
+            differs: "Not in FrankenPHP.",
+            example: "php /usr/lib/howdah/howdah-php8.2",
+        },
+        |_, call, php| {
+            let word = call.one()?;
+            let path = literal(word, "the path of the PHP executable")?;
+            if path.is_empty() {
+                return Err(bad_value(&word.position, "the path is empty".into(), ""));
+            }
+            php.executable = Some(path.into());
+            Ok(())
+        },
+    ),
+    Item::Supported(ini::PHP_INI, |cx, call, php| {
+        ini::settings(cx, call, &mut php.ini)
+    }),
+    Item::Supported(ini::PHP_ADMIN_INI, |cx, call, php| {
+        ini::final_settings(cx, call, &mut php.ini)
+    }),
+    Item::Supported(
+        Entry {
+            name: "max_threads",
+            syntax: "max_threads NUMBER|auto",
+            default: "as many as `num_threads`",
+            about: "How many PHP processes there may be when requests wait although the processors \
+                        are not busy, or the PHP processes themselves only wait, for a database for \
+                        instance; with `auto` what the machine allows.",
+            differs: "In FrankenPHP the threads of workers are among them.",
+            example: "max_threads 32",
+        },
+        |_, call, php| {
+            php.workers_max = worker::workers_max(call)?;
+            Ok(())
+        },
+    ),
+    Item::Supported(user::PHP_USER, |cx, call, php| {
+        php.user = Some(user::php_user(cx, call)?);
+        Ok(())
+    }),
+    Item::Supported(preload::ENTRY, |cx, call, php| {
+        php.preload = preload::read(call)?;
+        let on = php.preload != Preload::Off;
+        cx.preload = on.then(|| call.name.position.clone());
+        Ok(())
+    }),
+    Item::Supported(worker::GLOBAL, |cx, call, _| {
+        let draft = worker::read(cx, call, Place::Global)?;
+        cx.workers.push(draft);
+        Ok(())
+    }),
+    Item::Supported(classic::GLOBAL, |cx, call, _| classic::read(cx, call)),
+];
+
+/// What no option can see alone.
+pub(crate) fn check(call: &Call<'_>, php: &Php) -> Result<(), Error> {
+    worker::check_max(call, php.workers, php.workers_max)
+}

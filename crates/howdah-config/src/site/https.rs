@@ -1,0 +1,150 @@
+//! HTTPS across the sites: who shares a port, who has a certificate, and what is redirected.
+
+use crate::draft::{Binding, SiteAddress};
+use crate::error::{Error, ErrorKind};
+use crate::model::{Address, Site};
+use crate::model::{NoSource, redirect_to_https, source};
+use crate::table::Context;
+
+/// A listener is encrypted or it is not: an address that leaves it open follows the others on its
+/// port.
+pub(crate) fn share_ports(cx: &mut Context, sites: &mut [Site], listed: &mut [SiteAddress]) {
+    for index in 0..listed.len() {
+        let one = &listed[index];
+        // Port 0 is another port for each.
+        if one.resolved.tls || one.resolved.port == 0 {
+            continue;
+        }
+        let encrypted = listed.iter().find(|other| {
+            other.resolved.tls
+                && other.resolved.port == one.resolved.port
+                && other.bind.overlaps(&one.bind)
+        });
+        let Some(encrypted) = encrypted else { continue };
+        if one.fixed || one.resolved.port == cx.http_port {
+            let message = format!(
+                "the address `{}` is served without encryption on a port that has HTTPS",
+                one.text
+            );
+            let hint = format!(
+                "the other one is at {}; use another port",
+                encrypted.position
+            );
+            cx.errors.push(Error::new(
+                ErrorKind::Conflict,
+                &one.position,
+                message,
+                hint,
+            ));
+            continue;
+        }
+        let one = &mut listed[index];
+        one.resolved.tls = true;
+        if let Some(address) = sites[one.site].addresses.get_mut(one.address) {
+            address.tls = true;
+        }
+    }
+}
+
+/// Each encrypted address has a certificate to be had, and a `tls` something to encrypt.
+pub(crate) fn check(cx: &mut Context, sites: &[Site], listed: &[SiteAddress]) {
+    for one in listed {
+        let tls = &sites[one.site].tls;
+        if !one.resolved.tls {
+            let others = listed
+                .iter()
+                .any(|other| other.site == one.site && other.resolved.tls);
+            if one.has_tls && !others {
+                cx.errors.push(Error::new(
+                    ErrorKind::Conflict,
+                    &one.position,
+                    format!(
+                        "the address `{}` has no encryption that `tls` could be for",
+                        one.text
+                    ),
+                    "take `tls` out, or write `https://` or another port",
+                ));
+            }
+            continue;
+        }
+        let host = one.resolved.host.as_deref();
+        let shares = || {
+            // A site for all hosts may stand beside sites with certificates, for its errors.
+            host.is_none()
+                && tls.issuer.is_none()
+                && listed.iter().any(|other| {
+                    other.site != one.site
+                        && other.resolved.tls
+                        && other.resolved.port == one.resolved.port
+                        && other.resolved.host.is_some()
+                })
+        };
+        let Err(reason) = source(host, tls, &cx.https) else {
+            continue;
+        };
+        if reason == NoSource::NoName && shares() {
+            continue;
+        }
+        let hint = match reason {
+            NoSource::Off => format!(
+                "give `tls CERT KEY` or `tls internal`, or write `http://{}`",
+                host.unwrap_or_default()
+            ),
+            NoSource::NoName => "name the hosts in the address, or give `tls CERT KEY`".to_owned(),
+            NoSource::Wildcard => "give `tls CERT KEY` or `tls internal`".to_owned(),
+            NoSource::NotPublic => "write `tls internal`".to_owned(),
+            NoSource::NotAsked => {
+                "say who knows the names, in the global options: `on_demand_tls { ask URL }`"
+                    .to_owned()
+            }
+        };
+        cx.errors.push(Error::new(
+            ErrorKind::Conflict,
+            &one.position,
+            format!(
+                "there is no certificate for the address `{}`: {reason}",
+                one.text
+            ),
+            hint,
+        ));
+    }
+}
+
+/// Sites on the HTTP port that send clients to those with HTTPS.
+pub(crate) fn redirects(cx: &Context, sites: &[Site]) -> Vec<Site> {
+    let mut redirects: Vec<Site> = Vec::new();
+    for site in sites {
+        let encrypted = site.addresses.iter().filter(|address| address.tls);
+        for address in encrypted {
+            // Which port the system will choose for 0 is not known here.
+            if address.port == 0 || cx.http_port == 0 {
+                continue;
+            }
+            let taken = sites.iter().chain(&redirects).any(|other| {
+                Binding::of(other).overlaps(&Binding::of(site))
+                    && other
+                        .addresses
+                        .iter()
+                        .any(|own| !own.tls && own.port == cx.http_port && own.host == address.host)
+            });
+            if !taken {
+                redirects.push(redirect(cx, site, address));
+            }
+        }
+    }
+    redirects
+}
+
+fn redirect(cx: &Context, site: &Site, address: &Address) -> Site {
+    // What browsers and Caddy take for granted is 443, whatever `https_port` is; behind a
+    // translation of ports `https_port` is what is seen as 443.
+    let port = Some(address.port).filter(|port| *port != cx.https.port);
+    let from = Address {
+        host: address.host.clone(),
+        port: cx.http_port,
+        tls: false,
+    };
+    let mut redirect = redirect_to_https(from, port);
+    redirect.bind.clone_from(&site.bind);
+    redirect
+}

@@ -1,0 +1,121 @@
+//! `{file.PATH}`: what a file holds, read when the configuration is, so that no request waits for the disk
+//! and a file that cannot be read is an error at once.
+
+use std::path::Path;
+use std::rc::Rc;
+
+use crate::error::{Error, bad_value};
+use crate::source::Files;
+use crate::syntax::tree::{Statement, Tree, Word};
+
+/// As in Caddy.
+const MAX_SIZE: usize = 1024 * 1024;
+
+/// The paths that a word names, each with what the file holds.
+pub(crate) type Contents = Vec<(String, Rc<str>)>;
+
+/// The path in the name of a placeholder, which `{file.base}` and `{file.ext}` do not have.
+pub(crate) fn path_of(name: &str) -> Option<&str> {
+    let path = name.strip_prefix("file.")?;
+    let valid = !matches!(path, "" | "base" | "ext") && !path.contains(['{', '\n']);
+    valid.then_some(path)
+}
+
+/// What the file holds whose `path` stands in this word.
+pub(crate) fn of<'w>(word: &'w Word, path: &str) -> Result<&'w str, Error> {
+    let found = word.contents.iter().find(|(known, _)| known == path);
+    found.map(|(_, text)| &**text).ok_or_else(|| {
+        bad_value(
+            &word.position,
+            format!("`{{file.{path}}}` cannot stand here"),
+            "write `{$NAME}` for an environment variable, which is read when the server starts",
+        )
+    })
+}
+
+/// Reads the files that words name. Their paths are added to `read`.
+pub(crate) fn read(tree: &mut Tree, files: &dyn Files, read: &mut Vec<String>) -> Vec<Error> {
+    let mut reader = Reader {
+        files,
+        read,
+        errors: Vec::new(),
+    };
+    reader.block(&mut tree.global);
+    for site in &mut tree.sites {
+        site.addresses.iter_mut().for_each(|word| reader.word(word));
+        reader.block(&mut site.statements);
+    }
+    for (_, block) in &mut tree.named {
+        reader.block(block);
+    }
+    reader.errors
+}
+
+struct Reader<'r> {
+    files: &'r dyn Files,
+    read: &'r mut Vec<String>,
+    errors: Vec<Error>,
+}
+
+impl Reader<'_> {
+    fn block(&mut self, block: &mut [Statement]) {
+        for statement in block {
+            self.word(&mut statement.name);
+            for word in &mut statement.arguments {
+                self.word(word);
+            }
+            self.block(statement.block.as_deref_mut().unwrap_or_default());
+        }
+    }
+
+    fn word(&mut self, word: &mut Word) {
+        let mut contents = Contents::new();
+        for path in paths(&word.text) {
+            if contents.iter().any(|(known, _)| known == path) {
+                continue;
+            }
+            // An empty text where there is none: the word is no further error.
+            let text = self.text(word, path).unwrap_or_else(|error| {
+                self.errors.push(error);
+                String::new()
+            });
+            contents.push((path.to_owned(), text.into()));
+        }
+        word.contents = contents;
+    }
+
+    fn text(&mut self, word: &Word, path: &str) -> Result<String, Error> {
+        let error = |message: String, hint: &str| Err(bad_value(&word.position, message, hint));
+        let mut text = match self.files.read(Path::new(path)) {
+            Ok(text) => text,
+            Err(why) => {
+                return error(
+                    format!("cannot read the file of `{{file.{path}}}`: {why}"),
+                    "write `\\{` if a brace is meant",
+                );
+            }
+        };
+        if !self.read.iter().any(|known| known == path) {
+            self.read.push(path.to_owned());
+        }
+        if text.len() > MAX_SIZE {
+            return error(format!("the file `{path}` has more than 1 MiB"), "");
+        }
+        if text.ends_with('\n') {
+            text.pop();
+            if text.ends_with('\r') {
+                text.pop();
+            }
+        }
+        Ok(text)
+    }
+}
+
+/// The paths of the placeholders in a text.
+fn paths(text: &str) -> impl Iterator<Item = &str> {
+    text.match_indices("{file.").filter_map(|(at, _)| {
+        let inner = &text[at + 1..];
+        let name = &inner[..inner.find('}')?];
+        path_of(name).filter(|_| !text[..at].ends_with('\\'))
+    })
+}

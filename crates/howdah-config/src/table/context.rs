@@ -1,0 +1,183 @@
+//! What is collected while statements are read.
+
+use crate::draft::{Binding, ClassicPoolDraft, Order, WorkerDraft};
+use crate::error::{Error, ErrorKind, Position, Warning};
+use crate::syntax::tree::{Statement, Word};
+
+use super::{Call, Table, no_effect};
+
+/// What is collected while statements are read.
+#[derive(Debug, Default)]
+pub(crate) struct Context {
+    pub(crate) errors: Vec<Error>,
+    pub(crate) warnings: Vec<Warning>,
+    /// The port of `http://` addresses without one.
+    pub(crate) http_port: u16,
+    /// The global options about HTTPS.
+    pub(crate) https: crate::model::Https,
+    /// The configuration's own files, which a file server must not hand out.
+    pub(crate) hidden: Vec<String>,
+    /// The `format` of the global `log`.
+    pub(crate) access_format: crate::model::LineFormat,
+    /// The hubs read so far.
+    pub(crate) hubs: Vec<crate::model::Mercure>,
+    /// Each `hot_reload` so far, and where it is; of the site at hand without its hub, which may come later.
+    pub(crate) hot_reloads: Vec<(crate::model::HotReload, Position)>,
+    /// A site has `tracing`.
+    pub(crate) tracing: bool,
+    /// A site has `metrics`.
+    pub(crate) metrics: bool,
+    /// The workers read so far, in the order of `Config::workers`.
+    pub(crate) workers: Vec<WorkerDraft>,
+    /// The classic pools, in the order of `Config::pools`.
+    pub(crate) pools: Vec<ClassicPoolDraft>,
+    /// Those of PHP processes, and where they are named.
+    pub(crate) users: Vec<(crate::model::User, Position)>,
+    /// Where `preload` is, unless it is off.
+    pub(crate) preload: Option<Position>,
+    /// How many workers are those of the global block, which come first.
+    pub(crate) global_workers: usize,
+    /// `&(name) { … }`, each by its name.
+    pub(crate) named: Vec<NamedRoute>,
+    /// In which directives are applied.
+    pub(crate) order: Order,
+    /// `default_bind`.
+    pub(crate) default_bind: Binding,
+    blocks: usize,
+    groups: u32,
+}
+
+/// A named route.
+#[derive(Debug)]
+pub(crate) struct NamedRoute {
+    pub(crate) name: Word,
+    pub(crate) block: std::rc::Rc<[Statement]>,
+    /// It was read at least once, so its errors are known.
+    pub(crate) is_used: bool,
+    /// It is being read: an `invoke` of it is one of itself.
+    pub(crate) is_open: bool,
+}
+
+impl Context {
+    /// A number for routes that exclude each other.
+    pub(crate) fn next_group(&mut self) -> u32 {
+        self.groups += 1;
+        self.groups
+    }
+
+    /// A number for a block of its own, not that of the global one.
+    pub(crate) fn next_block(&mut self) -> usize {
+        self.blocks += 1;
+        self.blocks
+    }
+
+    /// Adds a warning.
+    pub(crate) fn warn(&mut self, position: &Position, message: impl Into<String>) {
+        self.warnings.push(Warning {
+            position: position.clone(),
+            message: message.into(),
+        });
+    }
+
+    /// Is it a name that has no effect here? Then that is a warning.
+    pub(crate) fn accepts(&mut self, kind: &str, name: &Word) -> bool {
+        let Some(accepted) = no_effect::find(kind, &name.text) else {
+            return false;
+        };
+        self.warn(
+            &name.position,
+            format!("`{}` has no effect: {}", accepted.name, accepted.warning),
+        );
+        true
+    }
+
+    /// Keeps an error and goes on.
+    pub(crate) fn keep(&mut self, result: Result<(), Error>) {
+        self.errors.extend(result.err());
+    }
+
+    /// Reads all statements of a block by a table.
+    pub(crate) fn read<'s, T>(
+        &mut self,
+        table: &Table<T>,
+        block: impl IntoIterator<Item = &'s Statement>,
+        target: &mut T,
+    ) {
+        let mut seen: Vec<&'static str> = Vec::new();
+        for statement in block {
+            let result = self.read_one(table, statement, target, &mut seen);
+            self.keep(result);
+        }
+    }
+
+    fn read_one<T>(
+        &mut self,
+        table: &Table<T>,
+        statement: &Statement,
+        target: &mut T,
+        seen: &mut Vec<&'static str>,
+    ) -> Result<(), Error> {
+        if self.accepts(table.kind, &statement.name) {
+            return Ok(());
+        }
+        let (_, entry, read) = table.find(&statement.name)?;
+        let call = Call {
+            entry,
+            name: &statement.name,
+            arguments: &statement.arguments,
+            block: statement.block.as_deref(),
+        };
+        let repeatable = REPEATABLE.contains(&entry.name);
+        if !repeatable && seen.contains(&entry.name) {
+            return Err(call.error(
+                ErrorKind::Conflict,
+                format!("`{}` is given twice", entry.name),
+                "take one of them out",
+            ));
+        }
+        seen.push(entry.name);
+        read(self, &call, target)
+    }
+}
+
+/// Options and subdirectives that add to what was given before.
+const REPEATABLE: &[&str] = &[
+    "allow",
+    "deny",
+    "env",
+    "php_ini",
+    "php_admin_ini",
+    "pool",
+    "servers",
+    "worker",
+    "watch",
+    "match",
+    "keep",
+    "warm",
+    "order",
+    "hide",
+    "path",
+    "method",
+    "host",
+    "header",
+    "file",
+    "not",
+    "hostnames",
+    "trusted_ca_cert_file",
+    "trust_pool",
+    "query",
+    "remote_ip",
+    "client_ip",
+    "vars",
+    "vars_regexp",
+    "header_regexp",
+    "to",
+    "header_up",
+    "header_down",
+    "handle_response",
+    "replace_status",
+    "include",
+    "exclude",
+    "copy_headers",
+    "unhealthy_status",
+];

@@ -1,0 +1,579 @@
+//! Text with placeholders, and the table of placeholders.
+
+use crate::error::{Error, ErrorKind};
+use crate::model::{ClientPart, FileMatch, Part, Placeholder, Template};
+use crate::syntax::contents;
+use crate::syntax::tree::Word;
+use crate::table::{bad_value, nearest};
+
+/// A placeholder of the reference page.
+pub(crate) struct Known {
+    /// Names without braces, the short one first. One that ends in a dot takes a parameter.
+    pub(crate) names: &'static [&'static str],
+    pub(crate) make: Make,
+    pub(crate) about: &'static str,
+}
+
+/// What a name means.
+pub(crate) enum Make {
+    Plain(fn() -> Placeholder),
+    /// Takes what follows the dot.
+    With(fn(&str) -> Option<Placeholder>),
+}
+
+fn named(name: &str, make: fn(String) -> Placeholder) -> Option<Placeholder> {
+    (!name.is_empty()).then(|| make(name.to_owned()))
+}
+
+/// `GROUP` or `NAME.GROUP`.
+fn group(text: &str) -> Option<Placeholder> {
+    let (name, group) = text.rsplit_once('.').unwrap_or(("", text));
+    (!group.is_empty()).then(|| Placeholder::Group(name.to_owned(), group.to_owned()))
+}
+
+macro_rules! plain {
+    ($variant:ident $(($of:expr))?, $about:literal, $($name:literal),+) => {
+        Known { names: &[$($name),+], make: Make::Plain(|| Placeholder::$variant $(($of))?), about: $about }
+    };
+}
+
+macro_rules! with {
+    ($make:expr, $about:literal, $($name:literal),+) => {
+        Known { names: &[$($name),+], make: Make::With($make), about: $about }
+    };
+}
+
+/// All placeholders. `path.` comes after the longer names that start with it, since the first
+/// match counts.
+pub(crate) const PLACEHOLDERS: &[Known] = &[
+    plain!(
+        Path,
+        "The path after rewrites: escaped as in the request where it becomes part of a URI or text, decoded \
+         where it is compared or names a file.",
+        "path",
+        "http.request.uri.path"
+    ),
+    plain!(
+        File,
+        "The last element of the path.",
+        "file",
+        "http.request.uri.path.file"
+    ),
+    plain!(
+        Dir,
+        "The path up to its last slash.",
+        "dir",
+        "http.request.uri.path.dir"
+    ),
+    plain!(
+        Query,
+        "The query without its question mark.",
+        "query",
+        "http.request.uri.query"
+    ),
+    plain!(
+        PrefixedQuery,
+        "The query with its question mark, empty if there is none.",
+        "?query",
+        "http.request.uri.prefixed_query"
+    ),
+    plain!(Uri, "Path and query.", "uri", "http.request.uri"),
+    plain!(
+        OrigUri,
+        "Path and query before rewrites.",
+        "orig_uri",
+        "http.request.orig_uri"
+    ),
+    plain!(
+        OrigPath,
+        "The path before rewrites.",
+        "orig_path",
+        "http.request.orig_uri.path"
+    ),
+    plain!(Method, "The method.", "method", "http.request.method"),
+    plain!(
+        Host,
+        "The Host header without its port.",
+        "host",
+        "http.request.host"
+    ),
+    plain!(
+        HostPort,
+        "The Host header.",
+        "hostport",
+        "http.request.hostport"
+    ),
+    plain!(
+        Port,
+        "The port of the Host header or, without one, of the listener.",
+        "port",
+        "http.request.port"
+    ),
+    plain!(
+        Scheme,
+        "`http` or `https`.",
+        "scheme",
+        "http.request.scheme"
+    ),
+    plain!(
+        Remote,
+        "Address and port of the client.",
+        "remote",
+        "http.request.remote"
+    ),
+    plain!(
+        RemoteHost,
+        "Address of the connection's other side.",
+        "remote_host",
+        "http.request.remote.host"
+    ),
+    plain!(
+        ClientIp,
+        "Address of the client: behind a trusted proxy (`trusted_proxies`) what that says, otherwise \
+         that of the connection's other side.",
+        "client_ip",
+        "http.vars.client_ip",
+        "vars.client_ip"
+    ),
+    plain!(
+        RemotePort,
+        "Port of the client.",
+        "remote_port",
+        "http.request.remote.port"
+    ),
+    plain!(
+        Root,
+        "The document root.",
+        "root",
+        "http.vars.root",
+        "vars.root"
+    ),
+    plain!(
+        RequestId,
+        "The id of the request.",
+        "uuid",
+        "http.request.uuid"
+    ),
+    plain!(UnixTime, "Seconds since 1970.", "time.now.unix"),
+    plain!(
+        UnixMilliseconds,
+        "Milliseconds since 1970.",
+        "time.now.unix_ms"
+    ),
+    plain!(HttpTime, "The time as in `Date`.", "time.now.http"),
+    plain!(
+        ShuttingDown,
+        "`true` once the server was ordered to stop, before that `false`: see `shutdown_delay`.",
+        "http.shutting_down"
+    ),
+    plain!(
+        TimeUntilShutdown,
+        "How long connections are still accepted after the order to stop, such as `4.2s`; empty before it.",
+        "http.time_until_shutdown"
+    ),
+    plain!(
+        EscapedPath,
+        "The path, escaped as a value in a query.",
+        "%path",
+        "http.request.uri.path_escaped"
+    ),
+    plain!(
+        EscapedQuery,
+        "The query, escaped as a value in another one.",
+        "%query",
+        "http.request.uri.query_escaped"
+    ),
+    plain!(
+        EscapedUri,
+        "Path and query, escaped as a value in a query.",
+        "%uri",
+        "http.request.uri_escaped"
+    ),
+    plain!(
+        TlsVersion,
+        "`tls1.3` or `tls1.2`, empty without encryption.",
+        "tls_version",
+        "http.request.tls.version"
+    ),
+    plain!(
+        TlsCipher,
+        "The cipher suite, empty without encryption and over HTTP/3.",
+        "tls_cipher",
+        "http.request.tls.cipher_suite"
+    ),
+    plain!(
+        TlsClient(ClientPart::Subject),
+        "Whom the client's certificate is for, `CN=member,O=Club`; empty without `client_auth` and without one.",
+        "tls_client_subject",
+        "http.request.tls.client.subject"
+    ),
+    plain!(
+        TlsClient(ClientPart::Issuer),
+        "Who issued it, in the same form.",
+        "tls_client_issuer",
+        "http.request.tls.client.issuer"
+    ),
+    plain!(
+        TlsClient(ClientPart::Serial),
+        "Its serial number, in decimal.",
+        "tls_client_serial",
+        "http.request.tls.client.serial"
+    ),
+    plain!(
+        TlsClient(ClientPart::Fingerprint),
+        "Its SHA-256, in hexadecimal.",
+        "tls_client_fingerprint",
+        "http.request.tls.client.fingerprint"
+    ),
+    plain!(
+        TlsClient(ClientPart::Pem),
+        "All of it in PEM, on several lines.",
+        "tls_client_certificate_pem",
+        "http.request.tls.client.certificate_pem"
+    ),
+    plain!(
+        TlsClient(ClientPart::Der),
+        "All of it in base64, on one line: for a header field of an upstream.",
+        "tls_client_certificate_der_base64",
+        "http.request.tls.client.certificate_der_base64"
+    ),
+    plain!(
+        TraceId,
+        "The id of the request's trace; empty without `tracing`.",
+        "http.vars.trace_id",
+        "vars.trace_id"
+    ),
+    plain!(
+        SpanId,
+        "The id of the request's span; empty without `tracing`.",
+        "http.vars.span_id",
+        "vars.span_id"
+    ),
+    with!(
+        |name| named(&name.to_ascii_lowercase(), Placeholder::Header)
+            .filter(|_| crate::table::value::is_token(name)),
+        "A header field of the request.",
+        "header.",
+        "http.request.header."
+    ),
+    with!(
+        |name| named(name, Placeholder::Cookie),
+        "A cookie.",
+        "cookie.",
+        "http.request.cookie."
+    ),
+    with!(
+        |name| named(name, Placeholder::QueryValue),
+        "A parameter of the query.",
+        "query.",
+        "http.request.uri.query."
+    ),
+    with!(
+        |name| named(name, Placeholder::Var),
+        "A variable that `vars` set, empty if there is none.",
+        "vars.",
+        "http.vars."
+    ),
+    with!(
+        group,
+        "What a regular expression found: `{re.NAME.1}` is the first group of the one with that name, \
+         `{re.1}` that of the last one that matched.",
+        "re.",
+        "http.regexp."
+    ),
+    plain!(
+        FileMatch(FileMatch::Relative),
+        "What the last `file` matcher found, below its root.",
+        "file_match.relative",
+        "http.matchers.file.relative"
+    ),
+    plain!(
+        FileMatch(FileMatch::Absolute),
+        "What the last `file` matcher found, as a whole path.",
+        "file_match.absolute",
+        "http.matchers.file.absolute"
+    ),
+    plain!(
+        FileMatch(FileMatch::Type),
+        "What it is: `file` or `directory`.",
+        "file_match.type",
+        "http.matchers.file.type"
+    ),
+    plain!(
+        FileMatch(FileMatch::Remainder),
+        "What `split_path` cut off from it.",
+        "file_match.remainder",
+        "http.matchers.file.remainder"
+    ),
+    plain!(
+        OrigMethod,
+        "The method before `method`.",
+        "orig_method",
+        "http.request.orig_method"
+    ),
+    plain!(
+        OrigQuery,
+        "The query before rewrites.",
+        "orig_query",
+        "http.request.orig_uri.query"
+    ),
+    plain!(
+        OrigPrefixedQuery,
+        "The query before rewrites with its question mark, empty if there is none.",
+        "orig_?query",
+        "http.request.orig_uri.prefixed_query"
+    ),
+    plain!(
+        OrigDir,
+        "The path before rewrites up to its last slash.",
+        "orig_dir",
+        "http.request.orig_uri.path.dir"
+    ),
+    plain!(
+        OrigFile,
+        "The last element of the path before rewrites.",
+        "orig_file",
+        "http.request.orig_uri.path.file"
+    ),
+    plain!(
+        Protocol,
+        "`HTTP/1.1`, `HTTP/2.0` and so on.",
+        "http.request.proto"
+    ),
+    plain!(
+        LocalHost,
+        "Address of the server's side of the connection.",
+        "http.request.local.host"
+    ),
+    plain!(
+        LocalPort,
+        "Port of the server's side of the connection.",
+        "http.request.local.port"
+    ),
+    plain!(
+        FileBase,
+        "The last element of the path without its extension.",
+        "file.base",
+        "http.request.uri.path.file.base"
+    ),
+    plain!(
+        FileExtension,
+        "The extension of the last element of the path, with its dot.",
+        "file.ext",
+        "http.request.uri.path.file.ext"
+    ),
+    plain!(
+        User,
+        "The name that `basic_auth` has checked.",
+        "http.auth.user.id"
+    ),
+    plain!(
+        ErrorStatus,
+        "In `handle_errors`: the status code.",
+        "err.status_code",
+        "http.error.status_code"
+    ),
+    plain!(
+        ErrorText,
+        "In `handle_errors`: the status code in words.",
+        "err.status_text",
+        "http.error.status_text"
+    ),
+    plain!(
+        ErrorMessage,
+        "In `handle_errors`: what is wrong.",
+        "err.message",
+        "http.error.message"
+    ),
+    plain!(
+        ResponseStatus,
+        "In `handle_response`: the status code of the response.",
+        "resp.status_code",
+        "rp.status_code",
+        "http.intercept.status_code",
+        "http.reverse_proxy.status_code"
+    ),
+    with!(
+        |name| named(&name.to_ascii_lowercase(), Placeholder::ResponseHeader)
+            .filter(|_| crate::table::value::is_token(name)),
+        "In `handle_response`: a header field of the response.",
+        "resp.header.",
+        "rp.header.",
+        "http.intercept.header.",
+        "http.reverse_proxy.header."
+    ),
+    plain!(
+        Upstream,
+        "In `header_up`, and nothing else beside it: where the upstream listens.",
+        "upstream_hostport",
+        "http.reverse_proxy.upstream.hostport"
+    ),
+    with!(
+        |index| index.parse().ok().map(Placeholder::HostLabel),
+        "A label of the host, counted from the right and from 0.",
+        "labels.",
+        "http.request.host.labels."
+    ),
+    with!(
+        |index| index.parse().ok().map(Placeholder::PathElement),
+        "An element of the path, counted from 0.",
+        "path.",
+        "http.request.uri.path."
+    ),
+    with!(
+        |name| named(name, Placeholder::Env),
+        "An environment variable of the server, read for each request.",
+        "env."
+    ),
+];
+
+/// Placeholders of Caddy that this version does not have; one that ends in a dot stands for all
+/// that start with it.
+pub(crate) const UNSUPPORTED: &[&str] = &[
+    "block",
+    "blocks.",
+    "err.",
+    "http.error.",
+    "http.intercept.",
+    "http.matchers.",
+    "http.request.body",
+    "http.request.body_base64",
+    "http.request.duration",
+    "http.request.duration_ms",
+    "http.request.local",
+    "http.request.tls.",
+    "http.reverse_proxy.",
+    "resp.",
+    "rp.",
+    "system.arch",
+    "system.hostname",
+    "system.os",
+    "system.slash",
+    "system.wd",
+    "time.now",
+    "time.now.",
+];
+
+/// Splits a word at its placeholders. Braces around anything that could not be a name (JSON, CSS)
+/// are text, as are `\{` and `\}`.
+pub(crate) fn template(word: &Word) -> Result<Template, Error> {
+    let mut parts = Vec::new();
+    let mut text = String::new();
+    let mut rest = word.text.as_str();
+    while let Some(at) = rest.find(['{', '\\']) {
+        text.push_str(&rest[..at]);
+        rest = &rest[at..];
+        if let Some(after) = rest.strip_prefix('\\') {
+            if after.starts_with(['{', '}']) {
+                text.push_str(&after[..1]);
+                rest = &after[1..];
+            } else {
+                text.push('\\');
+                rest = after;
+            }
+            continue;
+        }
+        if let Some(end) = rest.find('}').filter(|end| looks_like_name(&rest[1..*end])) {
+            let name = &rest[1..end];
+            rest = &rest[end + 1..];
+            if let Some(path) = contents::path_of(name) {
+                // Braces in the file are text.
+                text.push_str(contents::of(word, path)?);
+                continue;
+            }
+            if !text.is_empty() {
+                parts.push(Part::Text(std::mem::take(&mut text)));
+            }
+            parts.push(Part::Placeholder(placeholder(word, name)?));
+        } else {
+            text.push('{');
+            rest = &rest[1..];
+        }
+    }
+    text.push_str(rest);
+    if !text.is_empty() {
+        parts.push(Part::Text(text));
+    }
+    Ok(Template { parts })
+}
+
+/// A word that is the same for all requests.
+pub(crate) fn literal(word: &Word, what: &str) -> Result<String, Error> {
+    let template = template(word)?;
+    template.as_text().map(str::to_owned).ok_or_else(|| {
+        bad_value(
+            &word.position,
+            format!("{what} cannot have a placeholder: `{}`", word.text),
+            "write `{$NAME}` for an environment variable, which is read when the server starts",
+        )
+    })
+}
+
+/// Does a name mean something without being defined?
+pub(crate) fn is_placeholder(name: &str) -> bool {
+    find(name).is_some() || is_unsupported(name)
+}
+
+fn looks_like_name(text: &str) -> bool {
+    if contents::path_of(text).is_some() || is_range(text) {
+        return true;
+    }
+    let text = text.strip_prefix(['?', '%']).unwrap_or(text);
+    text.starts_with(|char: char| char.is_ascii_alphabetic())
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"._-?[]".contains(&byte))
+}
+
+fn find(name: &str) -> Option<Placeholder> {
+    let known = PLACEHOLDERS.iter();
+    let mut names = known.flat_map(|known| known.names.iter().map(move |name| (known, *name)));
+    names.find_map(|(known, candidate)| match known.make {
+        Make::Plain(make) => (candidate == name).then(make),
+        Make::With(make) => name.strip_prefix(candidate).and_then(make),
+    })
+}
+
+/// Caddy's `{http.request.remote.host/24}`: a network in place of an address.
+fn is_range(name: &str) -> bool {
+    name.split_once('/').is_some_and(|(base, bits)| {
+        let digits = |byte: u8| byte.is_ascii_digit() || byte == b',';
+        find(base).is_some() && !bits.is_empty() && bits.bytes().all(digits)
+    })
+}
+
+fn is_unsupported(name: &str) -> bool {
+    let matches = |other: &str| other == name || (other.ends_with('.') && name.starts_with(other));
+    is_range(name) || UNSUPPORTED.iter().any(|other| matches(other))
+}
+
+fn placeholder(word: &Word, name: &str) -> Result<Placeholder, Error> {
+    if let Some(found) = find(name) {
+        return Ok(found);
+    }
+    let known = PLACEHOLDERS.iter();
+    if is_unsupported(name) {
+        return Err(Error::new(
+            ErrorKind::Unsupported,
+            &word.position,
+            format!("the placeholder `{{{name}}}` is not supported in this version"),
+            "",
+        ));
+    }
+    let near = nearest(name, known.flat_map(|known| known.names.iter().copied()));
+    let hint = match near {
+        Some(near) if near.ends_with("path.") => {
+            format!("write `{{{near}0}}` for the first element of the path")
+        }
+        Some(near) if near.ends_with('.') => format!("did you mean `{{{near}NAME}}`?"),
+        Some(near) => format!("did you mean `{{{near}}}`?"),
+        None => format!("write `\\{{{name}\\}}` for the text itself"),
+    };
+    let message = format!("unknown placeholder `{{{name}}}`");
+    Err(Error::new(
+        ErrorKind::UnknownName,
+        &word.position,
+        message,
+        hint,
+    ))
+}

@@ -1,0 +1,71 @@
+//! `preload` needs one application: others are refused with what to do.
+
+use crate::common::{config, errors};
+use howdah_config::model::Preload;
+
+fn with(sites: &str) -> String {
+    format!("{{\nfrankenphp {{\npreload auto\n}}\n}}\n{sites}")
+}
+
+#[test]
+fn one_application_is_accepted() {
+    for sites in [
+        ":80 {\nroot /srv/a\nphp_server\n}",
+        // The same root twice, and files of others.
+        "a.test {\nroot /srv/a\nphp_server\n}\nb.test {\nroot /srv/a\nphp_server\n}",
+        "a.test {\nroot /srv/a\nphp_server\n}\nb.test {\nroot /srv/b\nfile_server\n}",
+        // PHP of a different server.
+        "a.test {\nroot /srv/a\nphp_server\n}\nb.test {\nroot /srv/b\nphp_fastcgi unix//run/fpm.sock\n}",
+    ] {
+        let parsed = config(&with(sites));
+        assert_eq!(parsed.global.php.preload, Preload::Auto, "{sites}");
+    }
+}
+
+#[test]
+fn several_applications_are_refused() {
+    for (sites, message) in [
+        (
+            "a.test {\nroot /srv/a\nphp_server\n}\nb.test {\nroot /srv/b\nphp_server\n}",
+            "there is PHP below /srv/a and below /srv/b",
+        ),
+        (
+            ":80 {\nhandle /a/* {\nroot /srv/a\nphp_server\n}\nhandle {\nroot /srv/b\nphp_server\n}\n}",
+            "there is PHP below /srv/a and below /srv/b",
+        ),
+        (
+            ":80 {\nroot /srv/a\nphp_server\nhandle_errors {\nroot /srv/errors\nphp_server\n}\n}",
+            "there is PHP below /srv/a and below /srv/errors",
+        ),
+        (
+            ":80 {\nroot /srv/{host}\nphp_server\n}",
+            "a document root that is the same for all requests",
+        ),
+        (
+            ":80 {\nroot /a/* /srv/a\nroot /b/* /srv/b\nphp_server\n}",
+            "a document root that is the same for all requests",
+        ),
+    ] {
+        let found = errors(&with(sites));
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(
+            found[0].starts_with("Caddyfile:3:1: ") && found[0].contains(message),
+            "{sites}: {found:?}"
+        );
+        assert!(
+            found[0].contains("give each application a server of its own"),
+            "{found:?}"
+        );
+    }
+}
+
+#[test]
+fn several_users_are_refused() {
+    let text = "{\nfrankenphp {\npreload auto\nuser www-data\npool other {\nuser other\n}\n}\n}\n\
+                :80 {\nroot /srv/a\nphp_server {\npool other\n}\n}";
+    let found = errors(text);
+    assert!(
+        found[0].contains("one user for all PHP processes"),
+        "{found:?}"
+    );
+}

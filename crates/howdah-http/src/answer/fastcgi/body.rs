@@ -1,0 +1,241 @@
+//! What a FastCGI server writes after the header, and what it complains about.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::StatusCode;
+use http_body::{Body, Frame, SizeHint};
+use tokio::io::{AsyncRead, ReadBuf, ReadHalf};
+use tokio::time::Sleep;
+
+use super::record::{Decoder, Record};
+use super::send::Sending;
+use super::timed_out;
+use crate::answer::upstream::Stream;
+use crate::answer::upstream::balance::Active;
+
+/// Bytes of one read.
+pub(super) const READ: usize = 16 << 10;
+/// Bytes of standard error that are kept for the log.
+const ERRORS_MAX: usize = 16 << 10;
+
+/// The standard error of a request, logged at its end.
+pub(super) struct Problems {
+    /// Of the request; `None`: nothing is logged.
+    id: Option<u64>,
+    is_captured: bool,
+    /// There is a response, and it is no error.
+    is_well: bool,
+    text: Vec<u8>,
+}
+
+impl Problems {
+    pub(super) fn new(id: Option<u64>, is_captured: bool) -> Self {
+        Self {
+            id,
+            is_captured,
+            is_well: false,
+            text: Vec::new(),
+        }
+    }
+
+    pub(super) fn add(&mut self, text: &[u8]) {
+        let room = ERRORS_MAX.saturating_sub(self.text.len());
+        self.text.extend_from_slice(&text[..text.len().min(room)]);
+    }
+
+    pub(super) fn note_status(&mut self, status: StatusCode) {
+        self.is_well = !status.is_client_error() && !status.is_server_error();
+    }
+}
+
+impl Drop for Problems {
+    fn drop(&mut self) {
+        let Some(id) = self.id.filter(|_| !self.is_well || self.is_captured) else {
+            return;
+        };
+        let text = String::from_utf8_lossy(&self.text);
+        for line in text.lines().filter(|line| !line.trim().is_empty()) {
+            let request_id = format_args!("{id:016x}");
+            tracing::warn!(target: "howdah::php", %request_id, "{}", line.trim_end());
+        }
+    }
+}
+
+/// The body of a response.
+pub(super) struct Output {
+    /// What came with the header.
+    first: Bytes,
+    /// Bytes that its header still promises, if it does.
+    left: Option<u64>,
+    reader: ReadHalf<Stream>,
+    decoder: Decoder,
+    scratch: Box<[u8; READ]>,
+    limit: Option<Duration>,
+    timer: Option<Pin<Box<Sleep>>>,
+    is_over: bool,
+    /// Something was left out.
+    is_cut: bool,
+    problems: Problems,
+    sending: Sending,
+    _active: Option<Active>,
+}
+
+impl Output {
+    pub(super) fn new(
+        first: Bytes,
+        length: Option<u64>,
+        (reader, decoder): (ReadHalf<Stream>, Decoder),
+        limit: Option<Duration>,
+        (problems, sending): (Problems, Sending),
+    ) -> Self {
+        Self {
+            first,
+            left: length,
+            reader,
+            decoder,
+            scratch: Box::new([0; READ]),
+            limit,
+            timer: None,
+            is_over: false,
+            is_cut: false,
+            problems,
+            sending,
+            _active: None,
+        }
+    }
+
+    /// It is part of what is under way at its upstream.
+    pub(super) fn counted(self, active: Active) -> Self {
+        Self {
+            _active: Some(active),
+            ..self
+        }
+    }
+
+    /// The next part; `None` at its end. What is beyond the length of the header is left out, as by nginx: a client
+    /// would take it for the next response.
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
+        loop {
+            let Some(part) = ready!(self.poll_part(cx)?) else {
+                return match self.left.take() {
+                    Some(1..) => {
+                        self.fail(io::Error::other("it is shorter than its Content-Length"))
+                    }
+                    _ => Poll::Ready(None),
+                };
+            };
+            let part = self.promised(part);
+            if !part.is_empty() {
+                return Poll::Ready(Some(Ok(part)));
+            }
+        }
+    }
+
+    /// As much of a part as the header has promised.
+    fn promised(&mut self, mut part: Bytes) -> Bytes {
+        let Some(left) = self.left else { return part };
+        let length = part.len() as u64;
+        self.left = Some(left.saturating_sub(length));
+        if length <= left {
+            return part;
+        }
+        if let Some(id) = self
+            .problems
+            .id
+            .filter(|_| !std::mem::replace(&mut self.is_cut, true))
+        {
+            let request_id = format_args!("{id:016x}");
+            tracing::warn!(target: "howdah::php", %request_id, "a response is longer than its Content-Length, and the rest was left out");
+        }
+        // Less than the part has.
+        part.truncate(usize::try_from(left).unwrap_or(usize::MAX));
+        part
+    }
+
+    fn poll_part(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
+        if !self.first.is_empty() {
+            return Poll::Ready(Some(Ok(std::mem::take(&mut self.first))));
+        }
+        while !self.is_over {
+            match self.decoder.next() {
+                Ok(Some(Record::Output(part))) => return Poll::Ready(Some(Ok(part))),
+                Ok(Some(Record::Error(text))) => {
+                    self.problems.add(&text);
+                    continue;
+                }
+                Ok(Some(Record::End(_))) => {
+                    self.is_over = true;
+                    break;
+                }
+                Ok(None) => {}
+                Err(error) => return self.fail(io::Error::other(error)),
+            }
+            let mut buffer = ReadBuf::new(&mut self.scratch[..]);
+            match Pin::new(&mut self.reader).poll_read(cx, &mut buffer) {
+                // All that was promised has come.
+                Poll::Ready(Ok(())) if buffer.filled().is_empty() && self.left == Some(0) => {
+                    self.is_over = true;
+                }
+                Poll::Ready(Ok(())) if buffer.filled().is_empty() => {
+                    return self.fail(io::ErrorKind::UnexpectedEof.into());
+                }
+                Poll::Ready(Ok(())) => {
+                    self.decoder.push(buffer.filled());
+                    self.timer = None;
+                }
+                Poll::Ready(Err(error)) => return self.fail(error),
+                Poll::Pending => {
+                    if let Poll::Ready(failure) = self.sending.poll_failure(cx) {
+                        return self.fail(io::Error::other(failure));
+                    }
+                    let Some(limit) = self.limit else {
+                        return Poll::Pending;
+                    };
+                    let timer = self
+                        .timer
+                        .get_or_insert_with(|| Box::pin(tokio::time::sleep(limit)));
+                    if timer.as_mut().poll(cx).is_pending() {
+                        return Poll::Pending;
+                    }
+                    return self.fail(timed_out());
+                }
+            }
+        }
+        Poll::Ready(None)
+    }
+
+    fn fail(&mut self, error: io::Error) -> Poll<Option<io::Result<Bytes>>> {
+        self.is_over = true;
+        if let Some(id) = self.problems.id {
+            let request_id = format_args!("{id:016x}");
+            tracing::warn!(target: "howdah::php", %request_id, %error, "a response of the FastCGI server was cut off");
+        }
+        Poll::Ready(Some(Err(error)))
+    }
+}
+
+impl Body for Output {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        self.get_mut()
+            .poll(cx)
+            .map(|part| part.map(|part| part.map(Frame::data)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.is_over && self.first.is_empty() && !matches!(self.left, Some(1..))
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::default()
+    }
+}

@@ -1,0 +1,375 @@
+//! `php_fastcgi`: PHP-FPM (or its like) runs the script in place of this server's PHP.
+//!
+//! One connection a request, as nginx does it by default.
+
+mod body;
+mod head;
+mod health;
+mod record;
+mod send;
+
+use std::cell::OnceCell;
+use std::future::poll_fn;
+use std::io;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use howdah_cgi::Input;
+use howdah_config::model;
+use http::header::{CONTENT_LENGTH, SET_COOKIE, TRANSFER_ENCODING};
+use http::{Method, Response, StatusCode};
+use tokio::io::{AsyncReadExt, ReadHalf};
+
+use self::body::{Output, Problems};
+use self::record::{Decoder, Record, RecordError};
+use self::send::Sending;
+use crate::answer::forwarded::Forwarded;
+use crate::answer::upstream::balance::{Active, Balancer, Hint};
+use crate::answer::upstream::health::Checks;
+use crate::answer::upstream::{Stream, connect};
+use crate::message::disconnect::DisconnectGuard;
+use crate::message::reply;
+use crate::message::request::{AppRequest, RequestBody};
+use crate::message::response::Content;
+use crate::message::response::Foreign;
+
+/// Why an upstream refuses: it takes one request a connection, or has too much to do.
+const CANNOT_MULTIPLEX: u8 = 1;
+const OVERLOADED: u8 = 2;
+
+/// A compiled [`model::FastCgi`].
+#[derive(Debug)]
+pub(crate) struct FastCgi {
+    options: model::FastCgi,
+    balancer: Balancer,
+    checks: Checks,
+    /// Of the first request; a script that answers checks is below it.
+    root: OnceCell<Rc<str>>,
+    /// `split`.
+    split: Box<[String]>,
+    /// What of `env` is the same for all requests.
+    env: Box<[(String, String)]>,
+}
+
+/// A script that goes to one of the upstreams.
+pub(crate) struct FastCgiJob {
+    pub(crate) upstreams: Rc<FastCgi>,
+    /// What the choice of an upstream depends on.
+    pub(crate) hint: Hint,
+    pub(crate) forwarded: Forwarded,
+}
+
+/// Why there is no response.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error("it cannot be reached: {0}")]
+    Connect(io::Error),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    #[error("it ended the request without a response")]
+    Nothing,
+    #[error("it refused the request (protocol status {0})")]
+    Refused(u8),
+    #[error("the header of its response is larger than {} bytes", head::SIZE_MAX)]
+    HeaderSize,
+    #[error(transparent)]
+    Status(#[from] head::StatusError),
+    #[error("the request body cannot be read: {0}")]
+    Body(io::Error),
+}
+
+/// Why a request cannot be passed on.
+#[derive(Debug, thiserror::Error)]
+enum OpeningError {
+    #[error(transparent)]
+    Variables(#[from] howdah_cgi::Error),
+    #[error("the variables cannot be read back: {0}")]
+    Decode(#[from] howdah_cgi::DecodeError),
+}
+
+impl OpeningError {
+    fn status(&self) -> StatusCode {
+        match self {
+            Self::Variables(_) => StatusCode::BAD_REQUEST,
+            Self::Decode(_) => StatusCode::BAD_GATEWAY,
+        }
+    }
+}
+
+impl Failure {
+    fn status(&self) -> StatusCode {
+        match self {
+            Self::Connect(error) | Self::Io(error) if error.kind() == io::ErrorKind::TimedOut => {
+                StatusCode::GATEWAY_TIMEOUT
+            }
+            Self::Body(_) => StatusCode::INTERNAL_SERVER_ERROR,
+            _ => StatusCode::BAD_GATEWAY,
+        }
+    }
+
+    /// Whether the request may be sent again: nobody has begun it, or it changes nothing (`is_safe`). One
+    /// that took too long would only take so long again.
+    fn is_harmless(&self, is_safe: bool) -> bool {
+        match self {
+            Self::Connect(_) | Self::Refused(CANNOT_MULTIPLEX | OVERLOADED) => true,
+            Self::Io(error) => is_safe && error.kind() != io::ErrorKind::TimedOut,
+            Self::Nothing => is_safe,
+            Self::Record(_)
+            | Self::Refused(_)
+            | Self::HeaderSize
+            | Self::Status(_)
+            | Self::Body(_) => false,
+        }
+    }
+
+    /// Whether it says anything about the upstream.
+    fn is_of_upstream(&self) -> bool {
+        !matches!(self, Self::Body(_))
+    }
+}
+
+impl FastCgiJob {
+    /// Errors are responses too; their cause is logged. The `hold` is released when the request was sent: what
+    /// arrived whole is run, though its client may have left.
+    pub(crate) async fn run(
+        self,
+        mut request: AppRequest,
+        hold: &DisconnectGuard,
+    ) -> Response<Content> {
+        let Self {
+            upstreams,
+            hint,
+            forwarded,
+        } = self;
+        forwarded.put(&mut request.headers);
+        let request_id = request.id;
+        upstreams
+            .root
+            .get_or_init(|| Rc::clone(&request.script.root));
+        upstreams.checks.start(&upstreams);
+        match opening(&request.input()) {
+            Ok(start) => upstreams.call(request, &hint, start.into(), hold).await,
+            Err(error) => {
+                let request_id = format_args!("{request_id:016x}");
+                let status = error.status();
+                tracing::warn!(target: "howdah::php", %request_id, status = status.as_u16(), "a request cannot be passed on: {error}");
+                reply::plain(status)
+            }
+        }
+    }
+}
+
+impl FastCgi {
+    /// The upstreams of a `php_fastcgi` whose scripts are `script`.
+    pub(crate) fn new(options: &model::FastCgi, script: &model::PhpScript) -> Self {
+        let constant = |(name, value): &(String, model::Template)| {
+            Some((name.clone(), value.as_text()?.to_owned()))
+        };
+        Self {
+            balancer: Balancer::new(&options.upstreams, &options.balance),
+            checks: Checks::new(options.health.as_ref()),
+            root: OnceCell::new(),
+            split: script.split.clone().into(),
+            env: script.env.iter().filter_map(constant).collect(),
+            options: options.clone(),
+        }
+    }
+
+    pub(crate) fn policy(&self) -> &model::Policy {
+        self.balancer.policy()
+    }
+
+    async fn call(
+        &self,
+        request: AppRequest,
+        hint: &Hint,
+        start: Rc<[u8]>,
+        hold: &DisconnectGuard,
+    ) -> Response<Content> {
+        let AppRequest {
+            id, method, body, ..
+        } = request;
+        let body = Rc::new(body);
+        let mut attempts = self.balancer.attempts(hint);
+        loop {
+            let (status, again) = if let Some(active) = attempts.begin() {
+                let (index, begun) = (active.index(), Instant::now());
+                let sent = (Rc::clone(&start), Rc::clone(&body));
+                match self.attempt(active, (id, &method), sent, hold).await {
+                    Ok(mut response) => {
+                        self.balancer
+                            .answered(index, response.status(), begun.elapsed());
+                        if let Some(cookie) = self.balancer.cookie(index, hint) {
+                            response.headers_mut().append(SET_COOKIE, cookie);
+                        }
+                        response.extensions_mut().insert(Foreign);
+                        return response;
+                    }
+                    Err(failure) => {
+                        if failure.is_of_upstream() {
+                            self.balancer.fail(index);
+                        }
+                        let again = failure.is_harmless(method.is_safe()) && attempts.are_left();
+                        let request_id = format_args!("{id:016x}");
+                        let status = failure.status();
+                        let upstream = self.balancer.name(index);
+                        tracing::warn!(target: "howdah::php", %request_id, %upstream, status = status.as_u16(), again, "the FastCGI server did not answer: {failure}");
+                        (status, again)
+                    }
+                }
+            } else {
+                let again = attempts.may_wait();
+                let request_id = format_args!("{id:016x}");
+                tracing::warn!(target: "howdah::php", %request_id, again, "no FastCGI server is well");
+                (StatusCode::SERVICE_UNAVAILABLE, again)
+            };
+            if !again {
+                return reply::plain(status);
+            }
+            attempts.pause().await;
+        }
+    }
+
+    /// Has one upstream answer the request `id` with this method.
+    async fn attempt(
+        &self,
+        active: Active,
+        (id, method): (u64, &Method),
+        sent: (Rc<[u8]>, Rc<RequestBody>),
+        hold: &DisconnectGuard,
+    ) -> Result<Response<Content>, Failure> {
+        let about = (Some(id), method);
+        let response = self
+            .exchange(active.index(), about, sent, Some(hold))
+            .await?;
+        Ok(response.map(|output| Content::Endpoint(Box::pin(output.counted(active)))))
+    }
+
+    /// Has one upstream answer. What is sent is the start of the request and its body. Without an `id`
+    /// nothing is logged.
+    async fn exchange(
+        &self,
+        index: usize,
+        (id, method): (Option<u64>, &Method),
+        sent: (Rc<[u8]>, Rc<RequestBody>),
+        hold: Option<&DisconnectGuard>,
+    ) -> Result<Response<Output>, Failure> {
+        let upstream = &self.options.upstreams[index];
+        let stream = connect(upstream, self.options.dial_timeout)
+            .await
+            .map_err(Failure::Connect)?;
+        let (mut reader, writer) = tokio::io::split(stream);
+        let mut sending = Sending::start(writer, sent, self.options.write_timeout, id);
+        let mut problems = Problems::new(id, self.options.capture_stderr);
+        let mut decoder = Decoder::default();
+        let mut output: Vec<u8> = Vec::new();
+        let end = loop {
+            let next = next(&mut reader, &mut decoder, self.options.read_timeout);
+            let record = tokio::select! {
+                biased;
+                record = next => record?,
+                failure = poll_fn(|cx| {
+                    let failure = sending.poll_failure(cx);
+                    if let Some(hold) = hold.filter(|_| sending.is_over()) {
+                        hold.release(cx);
+                    }
+                    failure
+                }) => return Err(failure),
+            };
+            match record {
+                None | Some(Record::End(0)) => return Err(Failure::Nothing),
+                Some(Record::Error(text)) => problems.add(&text),
+                Some(Record::End(status)) => return Err(Failure::Refused(status)),
+                Some(Record::Output(part)) => {
+                    output.extend_from_slice(&part);
+                    let end = head::end(&output);
+                    if end.unwrap_or(output.len()) > head::SIZE_MAX {
+                        return Err(Failure::HeaderSize);
+                    }
+                    if let Some(end) = end {
+                        break end;
+                    }
+                }
+            }
+        };
+        sending.note_answer();
+        let (status, mut headers, bad) = head::parse(&output[..end])?;
+        if status == StatusCode::NO_CONTENT {
+            headers.remove(CONTENT_LENGTH);
+        }
+        let length = head::settle_length(&mut headers);
+        if let Some(id) = id {
+            let request_id = format_args!("{id:016x}");
+            if bad > 0 {
+                tracing::warn!(target: "howdah::php", %request_id, lines = bad, "dropped invalid lines of a response's header");
+            }
+            if let Err(claimed) = &length {
+                tracing::warn!(target: "howdah::php", %request_id, ?claimed, "the script's Content-Length is wrong and was left out");
+            }
+        }
+        problems.note_status(status);
+        let first = Bytes::from(output).slice(end..);
+        let limit = self.options.read_timeout;
+        let parts = (problems, sending);
+        // Where there is no body, its length is that of another one.
+        let has_body = *method != Method::HEAD && status != StatusCode::NOT_MODIFIED;
+        let length = length.unwrap_or(None).filter(|_| has_body);
+        let output = Output::new(first, length, (reader, decoder), limit, parts);
+        let mut response = Response::new(output);
+        *response.status_mut() = status;
+        *response.headers_mut() = headers;
+        // The length of the body is this server's business.
+        response.headers_mut().remove(TRANSFER_ENCODING);
+        Ok(response)
+    }
+}
+
+/// The start of the request with all variables.
+fn opening(input: &Input<'_>) -> Result<Vec<u8>, OpeningError> {
+    let mut encoded = Vec::with_capacity(2048);
+    howdah_cgi::encode(input, &mut encoded)?;
+    let variables = howdah_cgi::decode(&encoded)?;
+    let mut out = Vec::with_capacity(encoded.len() + 64);
+    record::begin(&mut out);
+    let pairs = variables
+        .iter()
+        .map(|variable| (variable.name, variable.value));
+    record::params(pairs, &mut out);
+    Ok(out)
+}
+
+fn timed_out() -> io::Error {
+    io::Error::new(io::ErrorKind::TimedOut, "it said nothing for too long")
+}
+
+/// The next record; `None` at the end of the connection.
+async fn next(
+    reader: &mut ReadHalf<Stream>,
+    decoder: &mut Decoder,
+    limit: Option<Duration>,
+) -> Result<Option<Record>, Failure> {
+    let mut scratch = Box::new([0; body::READ]);
+    loop {
+        if let Some(record) = decoder.next()? {
+            return Ok(Some(record));
+        }
+        let reading = reader.read(&mut scratch[..]);
+        let read = match limit {
+            None => reading.await?,
+            Some(limit) => tokio::time::timeout(limit, reading)
+                .await
+                .map_err(|_| timed_out())??,
+        };
+        if read == 0 {
+            return if decoder.is_partial() {
+                Err(RecordError::Size.into())
+            } else {
+                Ok(None)
+            };
+        }
+        decoder.push(&scratch[..read]);
+    }
+}

@@ -1,0 +1,235 @@
+//! A request on its way to a FastCGI server. A task of its own sends it, so that the server may answer before
+//! it has read everything.
+
+use std::cell::Cell;
+use std::io;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::io::{AsyncWrite, AsyncWriteExt};
+use tokio::task::JoinHandle;
+
+use super::{Failure, record};
+use crate::message::file_stream::FileStream;
+use crate::message::request::RequestBody;
+
+/// The task; it ends with this.
+pub(super) struct Sending {
+    /// `None`: it is over, and what came of it was told.
+    task: Option<JoinHandle<Result<(), Failure>>>,
+    is_answered: Rc<Cell<bool>>,
+}
+
+/// Why the rest of a request was not sent.
+#[derive(Debug, thiserror::Error)]
+enum SendError {
+    #[error(transparent)]
+    Write(#[from] io::Error),
+    #[error("the request body cannot be read: {0}")]
+    Body(io::Error),
+}
+
+impl Sending {
+    /// Sends the start of the request `id` and its body. Without an `id` nothing is logged. `limit`: how long
+    /// the server may take nothing before it has answered.
+    pub(super) fn start(
+        writer: impl AsyncWrite + Unpin + 'static,
+        (start, body): (Rc<[u8]>, Rc<RequestBody>),
+        limit: Option<Duration>,
+        id: Option<u64>,
+    ) -> Self {
+        let is_answered = Rc::new(Cell::new(false));
+        let mut sender = Sender {
+            writer,
+            limit,
+            is_answered: Rc::clone(&is_answered),
+        };
+        let task = tokio::task::spawn_local(async move {
+            let error = match sender.send(&start, &body).await {
+                Ok(()) => return Ok(()),
+                Err(SendError::Body(error)) => return Err(Failure::Body(error)),
+                Err(SendError::Write(error)) if error.kind() == io::ErrorKind::TimedOut => {
+                    return Err(Failure::Io(error));
+                }
+                Err(SendError::Write(error)) => error,
+            };
+            // A server that has answered need not read the rest; one that is gone is noticed where its
+            // answer is read.
+            if let Some(id) = id {
+                let request_id = format_args!("{id:016x}");
+                tracing::debug!(target: "howdah::php", %request_id, %error, "a request body was not read to its end");
+            }
+            Ok(())
+        });
+        Self {
+            task: Some(task),
+            is_answered,
+        }
+    }
+
+    /// The server has answered: it may take the rest when it likes.
+    pub(super) fn note_answer(&self) {
+        self.is_answered.set(true);
+    }
+
+    /// Whether nothing more is sent.
+    pub(super) fn is_over(&self) -> bool {
+        self.task.is_none()
+    }
+
+    /// Ready when the server waits in vain for the rest of the request, or does not take it. Once.
+    pub(super) fn poll_failure(&mut self, cx: &mut Context<'_>) -> Poll<Failure> {
+        let Some(task) = &mut self.task else {
+            return Poll::Pending;
+        };
+        let result = ready!(Pin::new(task).poll(cx));
+        self.task = None;
+        match result {
+            Ok(Ok(())) => Poll::Pending,
+            Ok(Err(failure)) => Poll::Ready(failure),
+            Err(error) => Poll::Ready(Failure::Io(io::Error::other(error))),
+        }
+    }
+}
+
+impl Drop for Sending {
+    fn drop(&mut self) {
+        if let Some(task) = &self.task {
+            task.abort();
+        }
+    }
+}
+
+struct Sender<W> {
+    writer: W,
+    limit: Option<Duration>,
+    is_answered: Rc<Cell<bool>>,
+}
+
+impl<W: AsyncWrite + Unpin> Sender<W> {
+    async fn send(&mut self, start: &[u8], body: &RequestBody) -> Result<(), SendError> {
+        self.write(start).await?;
+        match body {
+            RequestBody::Empty => {}
+            RequestBody::Memory(bytes) => self.send_part(bytes).await?,
+            RequestBody::Spooled(file) => {
+                let length = file.len();
+                let file = file.open().map_err(SendError::Body)?;
+                let mut stream = FileStream::new(file, 0, length);
+                while let Some(part) = std::future::poll_fn(|cx| stream.poll_chunk(cx)).await {
+                    self.send_part(&part.map_err(SendError::Body)?).await?;
+                }
+            }
+        }
+        self.write(&record::stdin_end()).await?;
+        Ok(self.writer.flush().await?)
+    }
+
+    async fn send_part(&mut self, part: &Bytes) -> io::Result<()> {
+        for (header, content) in record::stdin(part) {
+            self.write(&header).await?;
+            self.write(&content).await?;
+        }
+        Ok(())
+    }
+
+    async fn write(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            let writing = self.writer.write(bytes);
+            let written = match self.limit {
+                None => writing.await?,
+                Some(limit) => match tokio::time::timeout(limit, writing).await {
+                    Ok(written) => written?,
+                    Err(_) if self.is_answered.get() => continue,
+                    Err(_) => return Err(not_taken()),
+                },
+            };
+            if written == 0 {
+                return Err(io::ErrorKind::WriteZero.into());
+            }
+            bytes = &bytes[written..];
+        }
+        Ok(())
+    }
+}
+
+fn not_taken() -> io::Error {
+    let text = "it took nothing of the request for too long";
+    io::Error::new(io::ErrorKind::TimedOut, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::future::poll_fn;
+
+    use http::StatusCode;
+    use tokio::io::{AsyncReadExt, duplex};
+
+    use super::*;
+    use crate::message::spool::SpoolDir;
+
+    const LIMIT: Option<Duration> = Some(Duration::from_millis(1));
+
+    fn memory(length: usize) -> (Rc<[u8]>, Rc<RequestBody>) {
+        let body = RequestBody::Memory(vec![b'x'; length].into());
+        (Rc::from(*b"start"), Rc::new(body))
+    }
+
+    #[tokio::test(flavor = "local")]
+    async fn a_body_that_cannot_be_read_is_a_failure() {
+        let base = tempfile::tempdir().unwrap();
+        let spool = SpoolDir::create_in(base.path()).unwrap();
+        for is_there in [false, true] {
+            let mut file = spool.file(u64::from(is_there)).unwrap();
+            file.append(b"all of it").unwrap();
+            if is_there {
+                fs::write(file.path(), "all").unwrap();
+            } else {
+                fs::remove_file(file.path()).unwrap();
+            }
+            let body = Rc::new(RequestBody::Spooled(file));
+            let (writer, _server) = duplex(1 << 10);
+            let mut sending = Sending::start(writer, (Rc::from(*b"start"), body), None, None);
+            // An answer does not change it: the server waits for the rest.
+            sending.note_answer();
+            let failure = poll_fn(|cx| sending.poll_failure(cx)).await;
+            assert!(matches!(failure, Failure::Body(_)), "{failure}");
+            assert_eq!(failure.status(), StatusCode::INTERNAL_SERVER_ERROR);
+            assert!(!failure.is_of_upstream());
+        }
+    }
+
+    #[tokio::test(flavor = "local")]
+    async fn a_server_need_not_read_what_it_has_answered() {
+        // It is gone.
+        let (writer, server) = duplex(16);
+        drop(server);
+        let mut sending = Sending::start(writer, memory(1 << 10), LIMIT, None);
+        while sending.task.is_some() {
+            let polled = poll_fn(|cx| Poll::Ready(sending.poll_failure(cx))).await;
+            assert!(polled.is_pending(), "{polled:?}");
+            tokio::task::yield_now().await;
+        }
+        // It takes nothing, before and after it has answered.
+        for is_answered in [false, true] {
+            let (writer, mut server) = duplex(16);
+            let mut sending = Sending::start(writer, memory(1 << 10), LIMIT, None);
+            if !is_answered {
+                let failure = poll_fn(|cx| sending.poll_failure(cx)).await;
+                assert_eq!(failure.status(), StatusCode::GATEWAY_TIMEOUT, "{failure}");
+                continue;
+            }
+            sending.note_answer();
+            // The wait is what is tested: it is longer than the limit.
+            let wait = Duration::from_millis(20);
+            let failed = poll_fn(|cx| sending.poll_failure(cx));
+            assert!(tokio::time::timeout(wait, failed).await.is_err());
+            let mut all = vec![0; b"start".len() + (1 << 10)];
+            server.read_exact(&mut all).await.unwrap();
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! `browse`: the list of a folder, as HTML or JSON.
+
+use std::fmt::Write as _;
+use std::os::fd::AsRawFd;
+use std::time::{Duration, UNIX_EPOCH};
+
+use howdah_observe::access::rfc3339;
+use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
+use http::{Response, StatusCode};
+
+use super::FileRequest;
+use super::conditional::date;
+use super::open::{Links, descriptor, follows};
+use crate::answer::files::job::FileJob;
+use crate::message::path;
+use crate::message::reply;
+use crate::message::response::Content;
+
+/// Entries of a list; a folder with more is listed in part.
+const ENTRIES_MAX: usize = 10_000;
+
+struct Entry {
+    name: String,
+    is_directory: bool,
+    is_symlink: bool,
+    size: u64,
+    /// Seconds since 1970.
+    modified: u64,
+}
+
+/// Lists the folder `full`, which ends in a slash.
+pub(super) async fn list(job: &FileJob, full: String, asked: FileRequest<'_>) -> Response<Content> {
+    let FileRequest { parts, links, .. } = asked;
+    let query = parts.uri.query().unwrap_or("").to_owned();
+    let json = parts
+        .headers
+        .get_all(ACCEPT)
+        .iter()
+        .any(|value| value.as_bytes().starts_with(b"application/json"));
+    // FileJob holds what belongs to this thread, so the names are hidden here and read there.
+    let folder = full.clone();
+    let read = tokio::task::spawn_blocking(move || read(&folder, links)).await;
+    let mut entries = match read {
+        Ok(Ok(entries)) => entries,
+        Ok(Err(error)) => {
+            tracing::error!(path = full, %error, "a folder cannot be listed");
+            return reply::plain(StatusCode::FORBIDDEN);
+        }
+        Err(_) => return reply::plain(StatusCode::INTERNAL_SERVER_ERROR),
+    };
+    let prefix = job.root.prefix();
+    entries.retain(|entry| {
+        let path = format!("{}{}", &full[prefix.len()..], entry.name);
+        !job.options.hides(prefix, &path)
+    });
+    let entries = page(&mut entries, &query);
+    let (kind, text) = if json {
+        ("application/json", as_json(entries))
+    } else {
+        let shown = if job.path.ends_with('/') {
+            job.path.clone()
+        } else {
+            format!("{}/", job.path)
+        };
+        ("text/html; charset=utf-8", as_html(&shown, entries))
+    };
+    let mut response = reply::text(StatusCode::OK, text.into());
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    headers.insert(http::header::VARY, HeaderValue::from_static("Accept"));
+    response
+}
+
+fn read(folder: &str, links: Links) -> std::io::Result<Vec<Entry>> {
+    let mut entries = Vec::new();
+    // By its descriptor, whose way was looked at.
+    let checked = (!links.all_followed()).then(|| descriptor(folder, links));
+    let checked = checked.transpose()?;
+    let by_descriptor = checked
+        .as_ref()
+        .map(|folder| format!("/proc/self/fd/{}", folder.as_raw_fd()));
+    for entry in std::fs::read_dir(by_descriptor.as_deref().unwrap_or(folder))?.take(ENTRIES_MAX) {
+        let entry = entry?;
+        let is_symlink = entry.file_type().is_ok_and(|kind| kind.is_symlink());
+        if is_symlink && !follows(&entry.path(), links.followed) {
+            continue;
+        }
+        // A name that is not UTF-8 has no link, and a link that leads nowhere is nothing to open.
+        let (Ok(name), Ok(metadata)) = (
+            entry.file_name().into_string(),
+            std::fs::metadata(entry.path()),
+        ) else {
+            continue;
+        };
+        let modified = metadata
+            .modified()
+            .ok()
+            .and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        entries.push(Entry {
+            name,
+            is_directory: metadata.is_dir(),
+            is_symlink,
+            size: metadata.len(),
+            modified: modified.map_or(0, |time| time.as_secs()),
+        });
+    }
+    Ok(entries)
+}
+
+/// The entries that the query asks for, in its order.
+fn page<'e>(entries: &'e mut [Entry], query: &str) -> &'e [Entry] {
+    let value = |name: &str| {
+        let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+        pairs
+            .find(|(known, _)| *known == name)
+            .map(|(_, value)| value)
+    };
+    let by_name = |entry: &Entry| (!entry.is_directory, entry.name.to_lowercase());
+    match value("sort") {
+        Some("size") => entries.sort_by_key(|entry| (entry.size, by_name(entry))),
+        Some("time") => entries.sort_by_key(|entry| (entry.modified, by_name(entry))),
+        _ => entries.sort_by_cached_key(by_name),
+    }
+    if value("order") == Some("desc") {
+        entries.reverse();
+    }
+    let number = |name| value(name).and_then(|value| value.parse().ok());
+    let from = number("offset").unwrap_or(0).min(entries.len());
+    let to = number("limit").map_or(entries.len(), |limit: usize| from.saturating_add(limit));
+    &entries[from..to.min(entries.len())]
+}
+
+fn as_html(shown: &str, entries: &[Entry]) -> String {
+    let title = escape(shown);
+    let mut page = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width\">\n<title>{title}</title>\n\
+         <style>body{{font-family:sans-serif;margin:2em}}td,th{{padding:.2em 2em .2em 0;text-align:left}}\
+         td+td{{text-align:right;white-space:nowrap}}</style>\n</head>\n<body>\n<h1>{title}</h1>\n<table>\n\
+         <tr><th><a href=\"?sort=name\">Name</a></th><th><a href=\"?sort=size\">Size</a></th>\
+         <th><a href=\"?sort=time\">Modified</a></th></tr>\n"
+    );
+    if shown != "/" {
+        page.push_str("<tr><td><a href=\"../\">../</a></td><td></td><td></td></tr>\n");
+    }
+    for entry in entries {
+        let slash = if entry.is_directory { "/" } else { "" };
+        // `./`: a name with a colon would be another scheme.
+        let link = escape(&path::encode(&entry.name));
+        let name = escape(&entry.name);
+        let size = if entry.is_directory {
+            String::new()
+        } else {
+            entry.size.to_string()
+        };
+        let time = i64::try_from(entry.modified).ok().and_then(date);
+        let time = time.unwrap_or_default();
+        // A `String` takes all that is written to it.
+        let _ = writeln!(
+            page,
+            "<tr><td><a href=\"./{link}{slash}\">{name}{slash}</a></td><td>{size}</td><td>{time}</td></tr>"
+        );
+    }
+    page.push_str("</table>\n</body>\n</html>\n");
+    page
+}
+
+fn as_json(entries: &[Entry]) -> String {
+    let mut text = String::from("[");
+    for (index, entry) in entries.iter().enumerate() {
+        let comma = if index == 0 { "" } else { "," };
+        let name = json_text(&entry.name);
+        let url = json_text(&path::encode(&entry.name));
+        let slash = if entry.is_directory { "/" } else { "" };
+        let time = UNIX_EPOCH.checked_add(Duration::from_secs(entry.modified));
+        let time = rfc3339(time.unwrap_or(UNIX_EPOCH));
+        let _ = write!(
+            text,
+            "{comma}{{\"name\":\"{name}{slash}\",\"size\":{},\"url\":\"./{url}{slash}\",\
+             \"mod_time\":\"{time}\",\"is_dir\":{},\"is_symlink\":{}}}",
+            entry.size, entry.is_directory, entry.is_symlink
+        );
+    }
+    text.push_str("]\n");
+    text
+}
+
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for char in text.chars() {
+        match char {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            _ => escaped.push(char),
+        }
+    }
+    escaped
+}
+
+fn json_text(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for char in text.chars() {
+        match char {
+            '"' | '\\' => escaped.extend(['\\', char]),
+            _ if char.is_control() => {
+                let _ = write!(escaped, "\\u{:04x}", u32::from(char));
+            }
+            _ => escaped.push(char),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_may_be_of_any_time() {
+        for (modified, shown) in [
+            (0, "<td>Thu, 01 Jan 1970 00:00:00 GMT</td>"),
+            (253_402_300_799, "<td>Fri, 31 Dec 9999 23:59:59 GMT</td>"),
+            (253_402_300_800, "<td>7</td><td></td>"),
+            (u64::MAX, "<td>7</td><td></td>"),
+        ] {
+            let entry = Entry {
+                name: "a".into(),
+                is_directory: false,
+                is_symlink: false,
+                size: 7,
+                modified,
+            };
+            let page = as_html("/", &[entry]);
+            assert!(page.contains(shown), "{modified}: {page}");
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! A file to send, as routes hand it over.
+
+use std::rc::Rc;
+
+use http::StatusCode;
+
+use super::options::FileOptions;
+use super::stat::Root;
+
+/// A file to send.
+pub(crate) struct FileJob {
+    pub(crate) root: Rc<Root>,
+    /// Normalised.
+    pub(crate) path: String,
+    /// Where a directory without its slash is redirected to.
+    pub(crate) redirect: Option<DirectoryRedirect>,
+    pub(crate) options: Rc<FileOptions>,
+    /// Of the answer with the file, if it is not 200.
+    pub(crate) status: Option<StatusCode>,
+}
+
+/// A path that gets a slash.
+pub(crate) struct DirectoryRedirect {
+    /// Normalised; `None`: that of the job.
+    pub(crate) path: Option<String>,
+    pub(crate) query: String,
+}

@@ -1,0 +1,381 @@
+//! Static files: types, validators, ranges, index files.
+//!
+//! A path is below its root by its text; symbolic links are followed wherever they lead, as nginx
+//! and Caddy do, unless `symlinks` says otherwise. Names that start with a dot are not served, `.well-known` excepted.
+
+mod browse;
+mod cache;
+mod conditional;
+pub(crate) mod job;
+mod multipart;
+mod open;
+mod options;
+mod precompressed;
+mod range;
+pub(crate) mod stat;
+
+use std::fs::File;
+
+use bytes::Bytes;
+use howdah_config::model::ContentCoding;
+use http::header::{
+    ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderValue, IF_MATCH,
+    IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, LAST_MODIFIED, RANGE,
+};
+use http::request::Parts;
+use http::{HeaderMap, Method, Response, StatusCode};
+
+pub(crate) use self::cache::FileCache;
+use self::conditional::{Verdict, Version};
+use self::job::FileJob;
+use self::multipart::Multipart;
+use self::open::{Links, OpenOutcome, open};
+pub(crate) use self::options::FileOptions;
+use self::range::RangeOutcome;
+use crate::encode::vary;
+use crate::message::file_origin::Origin;
+use crate::message::file_stream::{FileStream, read_whole};
+use crate::message::reply;
+use crate::message::response::Content;
+
+const ALLOW: &str = "GET, HEAD, OPTIONS";
+/// Files up to this size are read before the response starts, and may be kept.
+const SMALL: u64 = 64 << 10;
+
+/// A request for a file.
+#[derive(Clone, Copy)]
+struct FileRequest<'r> {
+    parts: &'r Parts,
+    cache: &'r FileCache,
+    precompressed: &'r [ContentCoding],
+    links: Links,
+    /// The response is to tell its [`Origin`].
+    with_origin: bool,
+}
+
+impl FileRequest<'_> {
+    /// Contents that were kept. A path alone does not tell whose links are on it.
+    fn kept(&self, path: &str) -> Option<(Version, Bytes)> {
+        let path = self.links.all_followed().then_some(path)?;
+        self.cache.get(path)
+    }
+
+    fn keep(&self, path: &str, version: &Version, contents: &Bytes) {
+        if self.links.all_followed() {
+            self.cache.put(path, version, contents);
+        }
+    }
+}
+
+/// Answers with the file of `job`, in place of 200 with its status. With `with_origin` the response has an [`Origin`] if it is a file.
+pub(crate) async fn serve(
+    job: FileJob,
+    parts: &Parts,
+    cache: &FileCache,
+    with_origin: bool,
+) -> Response<Content> {
+    let Some(status) = job.status else {
+        return serve_file(job, parts, cache, with_origin).await;
+    };
+    // A page of an error is sent as a whole, whatever the client has already or asks for.
+    let mut plain = parts.clone();
+    if plain.method != Method::HEAD {
+        plain.method = Method::GET;
+    }
+    for name in [
+        RANGE,
+        IF_RANGE,
+        IF_MATCH,
+        IF_NONE_MATCH,
+        IF_MODIFIED_SINCE,
+        IF_UNMODIFIED_SINCE,
+    ] {
+        plain.headers.remove(name);
+    }
+    let mut response = serve_file(job, &plain, cache, with_origin).await;
+    if response.status() == StatusCode::OK {
+        *response.status_mut() = status;
+        response.headers_mut().remove(ACCEPT_RANGES);
+    }
+    response
+}
+
+async fn serve_file(
+    job: FileJob,
+    parts: &Parts,
+    cache: &FileCache,
+    with_origin: bool,
+) -> Response<Content> {
+    let head = parts.method == Method::HEAD;
+    if !head && parts.method != Method::GET {
+        return if parts.method == Method::OPTIONS {
+            reply::options(ALLOW)
+        } else {
+            reply::method_not_allowed(ALLOW)
+        };
+    }
+    let prefix = job.root.prefix();
+    let links = Links {
+        followed: job.options.symlinks,
+        root: prefix.len(),
+    };
+    let asked = FileRequest {
+        parts,
+        cache,
+        precompressed: &job.options.precompressed,
+        links,
+        with_origin,
+    };
+    if job.options.hides(prefix, &job.path) {
+        return reply::not_found();
+    }
+    let mut full = String::with_capacity(prefix.len() + job.path.len() + 16);
+    full.push_str(prefix);
+    full.push_str(&job.path);
+    let slash = job.path.ends_with('/');
+    if !slash && let Some((version, contents)) = asked.kept(&full) {
+        return found(Source::Kept(contents), version, &full, asked).await;
+    }
+    match open(&full, asked.links) {
+        Ok(OpenOutcome::File(file)) if !slash => {
+            let version = Version::new(file.identity);
+            found(Source::File(file.file), version, &full, asked).await
+        }
+        Ok(OpenOutcome::Directory) => directory(&job, full, asked).await,
+        Ok(OpenOutcome::File(_) | OpenOutcome::Other) => reply::not_found(),
+        Err(error) => open_error(error, &full),
+    }
+}
+
+async fn directory(job: &FileJob, mut full: String, asked: FileRequest<'_>) -> Response<Content> {
+    // Only where there is something to see: which folders exist is nobody's business.
+    let redirect = || {
+        let redirect = job.redirect.as_ref()?;
+        let path = redirect.path.as_deref().unwrap_or(&job.path);
+        Some(reply::directory_redirect(path, &redirect.query))
+    };
+    if !full.ends_with('/') {
+        full.push('/');
+    }
+    let length = full.len();
+    for index in &job.options.index {
+        full.truncate(length);
+        full.push_str(index);
+        if job
+            .options
+            .hides(job.root.prefix(), &full[job.root.prefix().len()..])
+        {
+            continue;
+        }
+        if let Some((version, contents)) = asked.kept(&full) {
+            return match redirect() {
+                Some(redirect) => redirect,
+                None => found(Source::Kept(contents), version, &full, asked).await,
+            };
+        }
+        match open(&full, asked.links) {
+            Ok(OpenOutcome::File(file)) => {
+                if let Some(redirect) = redirect() {
+                    return redirect;
+                }
+                let version = Version::new(file.identity);
+                return found(Source::File(file.file), version, &full, asked).await;
+            }
+            Ok(OpenOutcome::Directory | OpenOutcome::Other) => {}
+            Err(error) if error == rustix::io::Errno::NOENT => {}
+            Err(error) => return open_error(error, &full),
+        }
+    }
+    if job.options.browse {
+        if let Some(redirect) = redirect() {
+            return redirect;
+        }
+        full.truncate(length);
+        return browse::list(job, full, asked).await;
+    }
+    reply::not_found()
+}
+
+fn open_error(error: rustix::io::Errno, path: &str) -> Response<Content> {
+    use rustix::io::Errno;
+    match error {
+        Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::NAMETOOLONG | Errno::INVAL => {
+            reply::not_found()
+        }
+        Errno::ACCESS | Errno::PERM => reply::plain(StatusCode::FORBIDDEN),
+        Errno::NXIO => reply::not_found(), // a socket, or a FIFO without a reader
+        _ => {
+            tracing::error!(path, %error, "a file cannot be opened");
+            reply::plain(StatusCode::INTERNAL_SERVER_ERROR)
+        }
+    }
+}
+
+/// Where the contents come from.
+enum Source {
+    File(File),
+    Kept(Bytes),
+}
+
+/// The file itself, or what stands beside it in a format that the client takes.
+async fn found(
+    source: Source,
+    version: Version,
+    path: &str,
+    asked: FileRequest<'_>,
+) -> Response<Content> {
+    if asked.precompressed.is_empty() {
+        return file_response(source, version, (path, path), asked).await;
+    }
+    let beside = precompressed::find(path, asked);
+    let mut response = match beside {
+        None => file_response(source, version, (path, path), asked).await,
+        Some(beside) => beside.respond(path, asked).await,
+    };
+    vary(response.headers_mut());
+    response
+}
+
+/// `paths`: the file that is sent, and the one that its type is told by.
+async fn file_response(
+    source: Source,
+    version: Version,
+    (path, named): (&str, &str),
+    asked: FileRequest<'_>,
+) -> Response<Content> {
+    let FileRequest {
+        parts, with_origin, ..
+    } = asked;
+    let total = version.identity.size;
+    let verdict = conditional::evaluate(&parts.headers, &version);
+    if verdict == Verdict::PreconditionFailed {
+        return reply::plain(StatusCode::PRECONDITION_FAILED);
+    }
+    let mut response = reply::empty(StatusCode::OK);
+    let headers = response.headers_mut();
+    headers.reserve(6);
+    if let Some(etag) = &version.etag {
+        headers.insert(ETAG, etag.clone());
+    }
+    if let Some(date) = &version.last_modified {
+        headers.insert(LAST_MODIFIED, date.clone());
+    }
+    if verdict == Verdict::NotModified {
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+        return response;
+    }
+    headers.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+    headers.insert(CONTENT_TYPE, content_type(named));
+    // RFC 9110: a range is defined for GET alone.
+    let wanted =
+        if parts.method == Method::GET && conditional::range_applies(&parts.headers, &version) {
+            range::evaluate(&parts.headers, total)
+        } else {
+            RangeOutcome::Whole
+        };
+    let (start, length) = match wanted {
+        RangeOutcome::Whole => (0, total),
+        RangeOutcome::Parts(ranges) => {
+            let multipart = Multipart::new(&ranges, total, &content_type(named));
+            // Small parts with their headers may be more than the whole. And a content coding is that of the
+            // file: nobody agrees what it means for something around parts of it.
+            if multipart.length() < total && path == named {
+                return multipart.respond(source, response);
+            }
+            (0, total)
+        }
+        RangeOutcome::Part { first, last } => {
+            *response.status_mut() = StatusCode::PARTIAL_CONTENT;
+            insert(
+                &mut response,
+                CONTENT_RANGE,
+                format!("bytes {first}-{last}/{total}"),
+            );
+            (first, last - first + 1)
+        }
+        RangeOutcome::None => {
+            let mut response = reply::plain(StatusCode::RANGE_NOT_SATISFIABLE);
+            insert(&mut response, CONTENT_RANGE, format!("bytes */{total}"));
+            return response;
+        }
+    };
+    if with_origin && length == total {
+        let origin = Origin {
+            path: path.into(),
+            identity: version.identity,
+        };
+        response.extensions_mut().insert(origin);
+    }
+    if parts.method == Method::HEAD {
+        response
+            .headers_mut()
+            .insert(CONTENT_LENGTH, HeaderValue::from(length));
+        return response;
+    }
+    *response.body_mut() = match source {
+        _ if length == 0 => Content::Empty,
+        Source::Kept(contents) => {
+            // A range lies within the size, which is that of the contents.
+            let start = usize::try_from(start).unwrap_or(0);
+            Content::Bytes(contents.slice(start..start + length as usize))
+        }
+        Source::File(file) if length <= SMALL => match read_whole(file, start, length).await {
+            Ok(bytes) => {
+                if length == total {
+                    asked.keep(path, &version, &bytes);
+                }
+                Content::Bytes(bytes)
+            }
+            Err(error) => {
+                tracing::error!(path, %error, "a file cannot be read");
+                return reply::plain(StatusCode::INTERNAL_SERVER_ERROR);
+            }
+        },
+        Source::File(file) => Content::File(Box::new(FileStream::new(file, start, length))),
+    };
+    response
+}
+
+fn insert(response: &mut Response<Content>, name: http::HeaderName, value: String) {
+    // Digits and punctuation: always a valid value.
+    if let Ok(value) = HeaderValue::try_from(value) {
+        response.headers_mut().insert(name, value);
+    }
+}
+
+/// By the extension; text is UTF-8.
+fn content_type(path: &str) -> HeaderValue {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    // The frequent ones without a search.
+    let known = match extension {
+        "html" | "htm" => "text/html; charset=utf-8",
+        "css" => "text/css; charset=utf-8",
+        "js" | "mjs" => "text/javascript; charset=utf-8",
+        "txt" => "text/plain; charset=utf-8",
+        "json" => "application/json",
+        "svg" => "image/svg+xml",
+        "png" => "image/png",
+        "webp" => "image/webp",
+        "woff2" => "font/woff2",
+        _ => match mime_guess::from_ext(extension).first_raw() {
+            None => "application/octet-stream",
+            Some(text) if text.starts_with("text/") => {
+                return HeaderValue::try_from(format!("{text}; charset=utf-8"))
+                    .unwrap_or(HeaderValue::from_static("text/plain; charset=utf-8"));
+            }
+            Some(other) => other,
+        },
+    };
+    HeaderValue::from_static(known)
+}
+
+/// The values of a header as one list.
+fn joined(headers: &HeaderMap, name: http::HeaderName) -> Option<String> {
+    let mut values = headers
+        .get_all(name)
+        .iter()
+        .map(|value| value.to_str().unwrap_or(""));
+    let first = values.next()?.to_owned();
+    Some(values.fold(first, |list, value| list + ", " + value))
+}

@@ -1,0 +1,85 @@
+//! What a `file_server` serves and what it hides.
+
+use std::rc::Rc;
+
+use howdah_cgi::split_path;
+use howdah_config::model::{ContentCoding, FileServer, Symlinks};
+
+use crate::message::path::{clean, has_hidden_segment};
+use crate::message::pattern::matches_glob;
+
+/// A compiled [`FileServer`].
+#[derive(Debug)]
+pub(crate) struct FileOptions {
+    pub(crate) index: Box<[String]>,
+    hide: Box<[Hidden]>,
+    /// Extensions that are never sent: they would show source code.
+    scripts: Rc<[String]>,
+    /// Formats of files beside the file that may be sent in its place.
+    pub(super) precompressed: Box<[ContentCoding]>,
+    /// Paths without their slash are redirected.
+    pub(crate) canonical: bool,
+    /// Folders are listed.
+    pub(super) browse: bool,
+    pub(super) symlinks: Symlinks,
+}
+
+/// A `hide` entry.
+#[derive(Debug)]
+enum Hidden {
+    /// Of any file or folder.
+    Name(String),
+    /// Absolute; everything below it too.
+    Path(String),
+}
+
+impl FileOptions {
+    pub(crate) fn compile(files: &FileServer, scripts: Rc<[String]>) -> Self {
+        let hide = files.hide.iter().map(|text| {
+            if !text.contains('/') {
+                return Hidden::Name(text.clone());
+            }
+            let absolute = std::path::absolute(text).ok();
+            let absolute = absolute
+                .as_deref()
+                .and_then(std::path::Path::to_str)
+                .unwrap_or(text);
+            Hidden::Path(clean(absolute).trim_end_matches('/').to_owned())
+        });
+        Self {
+            index: files.index.clone().into(),
+            hide: hide.collect(),
+            scripts,
+            precompressed: files.precompressed.clone().into(),
+            canonical: files.canonical,
+            browse: files.browse,
+            symlinks: files.symlinks,
+        }
+    }
+
+    /// Whether folders without an index file are listed.
+    pub(crate) fn lists(&self) -> bool {
+        self.browse
+    }
+
+    /// `path` is normalised, below `prefix`.
+    pub(crate) fn hides(&self, prefix: &str, path: &str) -> bool {
+        if has_hidden_segment(path) || split_path(path, &self.scripts).is_some() {
+            return true;
+        }
+        if self.hide.is_empty() {
+            return false;
+        }
+        let full = format!("{prefix}{path}");
+        let full = full.trim_end_matches('/');
+        self.hide.iter().any(|hidden| match hidden {
+            Hidden::Name(name) => path.split('/').any(|segment| matches_glob(name, segment)),
+            Hidden::Path(hidden) => {
+                matches_glob(hidden, full)
+                    || full
+                        .strip_prefix(hidden.as_str())
+                        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            }
+        })
+    }
+}

@@ -1,0 +1,72 @@
+//! Files that were compressed beforehand and stand beside the file itself: `app.js.br`.
+
+use howdah_config::model::ContentCoding;
+use http::header::{CONTENT_ENCODING, HeaderValue};
+use http::{Response, StatusCode};
+
+use super::conditional::Version;
+use super::open::{OpenOutcome, open};
+use super::{FileRequest, Source, file_response};
+use crate::encode::AcceptedCodings;
+use crate::message::response::Content;
+
+/// A file beside the one that was asked for.
+pub(super) struct Sidecar {
+    source: Source,
+    version: Version,
+    path: String,
+    coding: ContentCoding,
+}
+
+/// Looks for the formats that the client takes, the one that it likes best first; of equal ones in the
+/// order of the configuration.
+pub(super) fn find(path: &str, asked: FileRequest<'_>) -> Option<Sidecar> {
+    let accepted = AcceptedCodings::new(&asked.parts.headers);
+    let mut left = asked.precompressed.to_vec();
+    while let Some(coding) = accepted.best(left.iter().copied(), |coding| *coding) {
+        left.retain(|other| *other != coding);
+        let beside = format!("{path}{}", coding.suffix());
+        if let Some((source, version)) = contents(&beside, asked) {
+            return Some(Sidecar {
+                source,
+                version,
+                path: beside,
+                coding,
+            });
+        }
+    }
+    None
+}
+
+/// One that cannot be opened is as good as none: the file itself is there.
+fn contents(path: &str, asked: FileRequest<'_>) -> Option<(Source, Version)> {
+    if let Some((version, contents)) = asked.kept(path) {
+        return Some((Source::Kept(contents), version));
+    }
+    match open(path, asked.links) {
+        Ok(OpenOutcome::File(file)) => Some((Source::File(file.file), Version::new(file.identity))),
+        Ok(OpenOutcome::Directory | OpenOutcome::Other) | Err(_) => None,
+    }
+}
+
+impl Sidecar {
+    /// The response, with the type of the file at `path`.
+    pub(super) async fn respond(self, path: &str, asked: FileRequest<'_>) -> Response<Content> {
+        let Self {
+            source,
+            version,
+            path: own,
+            coding,
+        } = self;
+        let mut response = file_response(source, version, (&own, path), asked).await;
+        if matches!(
+            response.status(),
+            StatusCode::OK | StatusCode::PARTIAL_CONTENT
+        ) {
+            response
+                .headers_mut()
+                .insert(CONTENT_ENCODING, HeaderValue::from_static(coding.name()));
+        }
+        response
+    }
+}

@@ -1,0 +1,144 @@
+//! Byte ranges, RFC 9110 section 14. Several that overlap, and more than a client has a use for, are the
+//! whole: what is sent for a request is never more than the file.
+
+use http::HeaderMap;
+use http::header::RANGE;
+
+/// What is to be sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum RangeOutcome {
+    Whole,
+    /// Both ends included.
+    Part {
+        first: u64,
+        last: u64,
+    },
+    /// At least two, both ends of each included, in the order of the request. They do not overlap.
+    Parts(Vec<(u64, u64)>),
+    /// Nothing of what is wanted exists.
+    None,
+}
+
+/// Ranges in one request; more are a whole file.
+const MAX_RANGES: usize = 16;
+
+pub(super) fn evaluate(headers: &HeaderMap, total: u64) -> RangeOutcome {
+    let mut values = headers.get_all(RANGE).iter();
+    let (Some(value), None) = (values.next(), values.next()) else {
+        return RangeOutcome::Whole;
+    };
+    match value.to_str() {
+        Ok(text) => parse(text, total),
+        Err(_) => RangeOutcome::Whole,
+    }
+}
+
+fn parse(text: &str, total: u64) -> RangeOutcome {
+    // Another unit and bad syntax are ignored, as the RFC says.
+    let Some((unit, list)) = text.split_once('=') else {
+        return RangeOutcome::Whole;
+    };
+    if !unit.trim().eq_ignore_ascii_case("bytes") {
+        return RangeOutcome::Whole;
+    }
+    let mut satisfiable = Vec::new();
+    for (index, spec) in list.split(',').map(str::trim).enumerate() {
+        if index >= MAX_RANGES {
+            return RangeOutcome::Whole;
+        }
+        match one(spec, total) {
+            Err(()) => return RangeOutcome::Whole,
+            Ok(part) => satisfiable.extend(part),
+        }
+    }
+    match satisfiable[..] {
+        [] => RangeOutcome::None,
+        [(start, end)] => RangeOutcome::Part {
+            first: start,
+            last: end,
+        },
+        _ if overlap(&satisfiable) => RangeOutcome::Whole,
+        _ => RangeOutcome::Parts(satisfiable),
+    }
+}
+
+fn overlap(parts: &[(u64, u64)]) -> bool {
+    let mut sorted = parts.to_vec();
+    sorted.sort_unstable();
+    sorted.windows(2).any(|pair| pair[1].0 <= pair[0].1)
+}
+
+/// `Err`: bad syntax; `None`: beyond the end.
+fn one(spec: &str, total: u64) -> Result<Option<(u64, u64)>, ()> {
+    let (first, last) = spec.split_once('-').ok_or(())?;
+    let (first, last) = (first.trim(), last.trim());
+    if first.is_empty() {
+        let suffix = number(last)?;
+        let length = suffix.min(total);
+        return Ok((length > 0).then(|| (total - length, total - 1)));
+    }
+    let first = number(first)?;
+    let last = if last.is_empty() {
+        u64::MAX
+    } else {
+        number(last)?
+    };
+    if last < first {
+        return Err(());
+    }
+    Ok((first < total).then(|| (first, last.min(total - 1))))
+}
+
+fn number(text: &str) -> Result<u64, ()> {
+    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(());
+    }
+    // More than 64 bits is beyond any end.
+    Ok(text.parse().unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges() {
+        let part = |first, last| RangeOutcome::Part { first, last };
+        let parts = |parts: &[(u64, u64)]| RangeOutcome::Parts(parts.to_vec());
+        for (text, expected) in [
+            ("bytes=0-0", part(0, 0)),
+            ("bytes=2-5", part(2, 5)),
+            ("bytes=5-", part(5, 9)),
+            ("bytes=-3", part(7, 9)),
+            ("bytes=-100", part(0, 9)),
+            ("bytes=8-99999999999999999999", part(8, 9)),
+            ("bytes=10-", RangeOutcome::None),
+            ("bytes=-0", RangeOutcome::None),
+            ("bytes=20-30,40-", RangeOutcome::None),
+            ("bytes=0-1,20-30", part(0, 1)),
+            ("bytes=0-1,4-5", parts(&[(0, 1), (4, 5)])),
+            ("bytes=-2, 0-0 ,20-30", parts(&[(8, 9), (0, 0)])),
+            ("bytes=0-1,2-3", parts(&[(0, 1), (2, 3)])),
+            ("bytes=0-1,1-3", RangeOutcome::Whole),
+            ("bytes=5-,-1", RangeOutcome::Whole),
+            ("bytes=0-1,0-1", RangeOutcome::Whole),
+            ("bytes=0-1,5-2", RangeOutcome::Whole),
+            ("bytes=0-1,", RangeOutcome::Whole),
+            ("bytes=5-2", RangeOutcome::Whole),
+            ("bytes=a-b", RangeOutcome::Whole),
+            ("bytes=-", RangeOutcome::Whole),
+            ("bytes=", RangeOutcome::Whole),
+            ("lines=0-1", RangeOutcome::Whole),
+            ("bytes", RangeOutcome::Whole),
+        ] {
+            assert_eq!(parse(text, 10), expected, "{text}");
+        }
+        assert_eq!(parse("bytes=0-", 0), RangeOutcome::None);
+        let many = |count: u64| {
+            let specs: Vec<String> = (0..count).map(|at| format!("{0}-{0}", at * 2)).collect();
+            parse(&format!("bytes={}", specs.join(",")), 1000)
+        };
+        assert!(matches!(many(16), RangeOutcome::Parts(parts) if parts.len() == 16));
+        assert_eq!(many(17), RangeOutcome::Whole);
+    }
+}

@@ -1,0 +1,205 @@
+//! What is on disk under a path; what exists is asked at most once a second.
+//!
+//! The cache of a front thread is small and forgets: an entry lives for less than a second. What is
+//! missing is not remembered: a script may make a file and send the client to it at once.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+use std::rc::Rc;
+
+use crate::clock;
+
+/// Lifetime of an entry in milliseconds: a second, less the coarse clock's tick.
+const LIFE: u64 = 980;
+/// Entries of a thread, about 100 bytes each.
+const CAPACITY: usize = 4096;
+
+/// What a path names, symbolic links followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    File,
+    Directory,
+    /// Nothing, or nothing that is served: a socket, a FIFO, a device.
+    Missing,
+}
+
+/// The file-system checks of one front thread.
+#[derive(Debug, Default)]
+pub(crate) struct StatCache {
+    inner: RefCell<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    known: HashMap<Box<str>, (Kind, u64)>,
+    /// Files with their symbolic links resolved.
+    real: HashMap<Box<str>, (Rc<str>, u64)>,
+    /// The key, so that a hit allocates nothing.
+    key: String,
+}
+
+impl StatCache {
+    /// What `path`, which starts with a slash, is under `root`.
+    pub(crate) fn kind(&self, root: &Root, path: &str) -> Kind {
+        let now = clock::now();
+        let mut inner = self.inner.borrow_mut();
+        let Inner { known, key, .. } = &mut *inner;
+        key.clear();
+        key.push_str(root.prefix());
+        key.push_str(path);
+        if let Some((kind, seen)) = known.get(key.as_str())
+            && now.saturating_sub(*seen) < LIFE
+        {
+            return *kind;
+        }
+        let kind = match fs::metadata(key.as_str()) {
+            Ok(metadata) if metadata.is_file() => Kind::File,
+            Ok(metadata) if metadata.is_dir() => Kind::Directory,
+            Ok(_) | Err(_) => return Kind::Missing,
+        };
+        if known.len() >= CAPACITY {
+            known.clear();
+        }
+        known.insert(key.as_str().into(), (kind, now));
+        kind
+    }
+
+    /// `path`, which starts with a slash, below `root` with all symbolic links resolved. `None` if
+    /// there is nothing, or its name is not UTF-8.
+    pub(crate) fn real_path(&self, root: &Root, path: &str) -> Option<Rc<str>> {
+        let now = clock::now();
+        let mut inner = self.inner.borrow_mut();
+        let Inner { real, key, .. } = &mut *inner;
+        key.clear();
+        key.push_str(root.prefix());
+        key.push_str(path);
+        if let Some((found, seen)) = real.get(key.as_str())
+            && now.saturating_sub(*seen) < LIFE
+        {
+            return Some(Rc::clone(found));
+        }
+        let found: Rc<str> = fs::canonicalize(key.as_str()).ok()?.to_str()?.into();
+        if real.len() >= CAPACITY {
+            real.clear();
+        }
+        real.insert(key.as_str().into(), (Rc::clone(&found), now));
+        Some(found)
+    }
+}
+
+/// A document root: absolute, and with its symbolic links resolved.
+#[derive(Debug)]
+pub(crate) struct Root {
+    path: Rc<str>,
+    resolved: RefCell<(Rc<str>, u64)>,
+}
+
+impl Root {
+    /// A relative `path` is relative to the working directory.
+    pub(crate) fn new(path: &str) -> Self {
+        let absolute = std::path::absolute(if path.is_empty() { "." } else { path });
+        let absolute = absolute
+            .as_deref()
+            .ok()
+            .and_then(Path::to_str)
+            .unwrap_or(path);
+        let path: Rc<str> = without_slash(absolute).into();
+        Self {
+            resolved: RefCell::new((Rc::clone(&path), 0)),
+            path,
+        }
+    }
+
+    /// What goes before a path with a leading slash: empty for `/`.
+    pub(crate) fn prefix(&self) -> &str {
+        if &*self.path == "/" { "" } else { &self.path }
+    }
+
+    /// As configured, made absolute.
+    pub(crate) fn path(&self) -> &Rc<str> {
+        &self.path
+    }
+
+    /// With symbolic links resolved, looked at again once a second: a release is switched by
+    /// changing a link. The same text is the same allocation.
+    pub(crate) fn resolved(&self) -> Rc<str> {
+        let now = clock::now();
+        let mut resolved = self.resolved.borrow_mut();
+        if resolved.1 == 0 || now.saturating_sub(resolved.1) >= LIFE {
+            // A root that does not exist, or whose name is not UTF-8, stays as it was written.
+            let fresh = fs::canonicalize(&*self.path).ok();
+            let text = fresh
+                .as_deref()
+                .and_then(Path::to_str)
+                .unwrap_or(&self.path);
+            if *resolved.0 != *text {
+                resolved.0 = text.into();
+            }
+            resolved.1 = now.max(1);
+        }
+        Rc::clone(&resolved.0)
+    }
+}
+
+/// Roots that depend on the request, such as `/srv/{host}`.
+#[derive(Debug, Default)]
+pub(crate) struct Roots {
+    known: RefCell<HashMap<Box<str>, Rc<Root>>>,
+}
+
+impl Roots {
+    pub(crate) fn get(&self, path: &str) -> Rc<Root> {
+        let mut known = self.known.borrow_mut();
+        if let Some(root) = known.get(path) {
+            return Rc::clone(root);
+        }
+        if known.len() >= CAPACITY {
+            known.clear();
+        }
+        let root = Rc::new(Root::new(path));
+        known.insert(path.into(), Rc::clone(&root));
+        root
+    }
+}
+
+fn without_slash(path: &str) -> &str {
+    let trimmed = path.trim_end_matches('/');
+    if trimmed.is_empty() { "/" } else { trimmed }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hit_is_not_asked_again() {
+        let base = tempfile::tempdir().unwrap();
+        let root = Root::new(base.path().to_str().unwrap());
+        let lookup = StatCache::default();
+        fs::write(base.path().join("a"), "").unwrap();
+        assert_eq!(lookup.kind(&root, "/a"), Kind::File);
+        assert_eq!(lookup.kind(&root, "/"), Kind::Directory);
+        assert_eq!(lookup.kind(&root, "/b"), Kind::Missing);
+        assert_eq!(lookup.kind(&root, "/a/b"), Kind::Missing);
+        assert_eq!(lookup.kind(&root, "/a\0"), Kind::Missing);
+        fs::remove_file(base.path().join("a")).unwrap();
+        assert_eq!(lookup.kind(&root, "/a"), Kind::File);
+    }
+
+    #[test]
+    fn roots() {
+        assert_eq!(Root::new("/").prefix(), "");
+        assert_eq!(&**Root::new("/").path(), "/");
+        assert_eq!(Root::new("/srv/www//").prefix(), "/srv/www");
+        let base = tempfile::tempdir().unwrap();
+        let real = base.path().canonicalize().unwrap().join("release");
+        fs::create_dir(&real).unwrap();
+        let link = base.path().join("current");
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        let root = Root::new(link.to_str().unwrap());
+        assert_eq!(&*root.resolved(), real.to_str().unwrap());
+        assert!(Rc::ptr_eq(&root.resolved(), &root.resolved()));
+    }
+}

@@ -1,0 +1,53 @@
+//! What of a header is for one connection alone, and what an upstream is told about the client.
+
+use http::HeaderMap;
+use http::header::{CONNECTION, HOST, HeaderName, HeaderValue, TE, TRANSFER_ENCODING, UPGRADE};
+
+/// Takes out what is for one connection alone (RFC 9110 §7.6.1). `Host` never is, whatever `Connection` says:
+/// without it a request is none of HTTP/1.1.
+pub(crate) fn remove_hops(headers: &mut HeaderMap) {
+    let named: Vec<HeaderName> = headers
+        .get_all(CONNECTION)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .filter_map(|name| name.trim().parse().ok())
+        .filter(|name| *name != HOST)
+        .collect();
+    for name in named {
+        headers.remove(name);
+    }
+    for name in [CONNECTION, TE, TRANSFER_ENCODING, UPGRADE] {
+        headers.remove(name);
+    }
+    for name in [
+        "keep-alive",
+        // Answered here, when the body is read.
+        "expect",
+        "proxy-connection",
+        "proxy-authenticate",
+        "proxy-authorization",
+        "trailer",
+    ] {
+        headers.remove(name);
+    }
+}
+
+/// What an upstream is told about the client. What the client itself said is believed of trusted proxies only.
+/// Each field with its value; `None`: there is none.
+pub(crate) struct Forwarded(Vec<(HeaderName, Option<HeaderValue>)>);
+
+impl Forwarded {
+    pub(crate) fn new(fields: Vec<(HeaderName, Option<HeaderValue>)>) -> Self {
+        Self(fields)
+    }
+
+    pub(crate) fn put(self, headers: &mut HeaderMap) {
+        for (name, value) in self.0 {
+            match value {
+                Some(value) => headers.insert(name, value),
+                None => headers.remove(name),
+            };
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! A script to run, as routes hand it over.
+
+use super::fastcgi::FastCgiJob;
+use crate::message::request::Script;
+
+/// A script to run.
+pub(crate) struct ScriptJob {
+    /// The classic pool is 0, worker pools follow in the order of the configuration.
+    pub(crate) pool: usize,
+    pub(crate) script: Script,
+    pub(crate) env: Vec<(String, String)>,
+    /// What runs it in place of a pool.
+    pub(crate) fastcgi: Option<FastCgiJob>,
+    /// The hub of the site, by its index in [`Config::hubs`](howdah_config::model::Config::hubs).
+    pub(crate) hub: Option<usize>,
+    /// Early hints are learned from its answers.
+    pub(crate) learns_hints: bool,
+}

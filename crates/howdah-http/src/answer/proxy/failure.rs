@@ -1,0 +1,100 @@
+//! Why an upstream did not answer, and what follows from that.
+
+use std::error::Error as _;
+use std::io;
+
+use http::{Extensions, Method, StatusCode};
+use hyper_util::client::legacy::Error as ClientError;
+use hyper_util::client::legacy::connect::CaptureConnection;
+
+use super::head::Fault;
+use crate::answer::upstream::pooled::{Lost, Passed};
+use crate::answer::upstream::tls::explain;
+
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Failure {
+    #[error("{0}")]
+    Connect(String),
+    #[error("{0}")]
+    Client(String),
+    /// The request was lost with a connection that earlier ones had used.
+    #[error("it closed a connection that was kept, as the request went out ({cause})")]
+    Lost { lost: Lost, cause: String },
+    /// It answered, and nobody could say what.
+    #[error(transparent)]
+    Answer(#[from] Fault),
+    #[error("it did not answer in time")]
+    HeaderTimeout,
+    #[error("{0}")]
+    DialTimeout(String),
+    #[error("the request cannot be passed on: {0}")]
+    Request(http::Error),
+}
+
+impl Failure {
+    /// `connection`: the one that the request was sent on, if there was one.
+    pub(super) fn of(error: &ClientError, connection: &CaptureConnection) -> Self {
+        let mut text = error.to_string();
+        let mut cause = error.source();
+        while let Some(error) = cause {
+            let io = error.downcast_ref::<io::Error>();
+            if io.is_some_and(|error| error.kind() == io::ErrorKind::TimedOut) {
+                return Self::DialTimeout(error.to_string());
+            }
+            if let Some(explained) = io.and_then(explain) {
+                text = explained;
+                break;
+            }
+            text = format!("{text}: {error}");
+            cause = error.source();
+        }
+        if error.is_connect() {
+            return Self::Connect(text);
+        }
+        match passed(connection).and_then(|passed| passed.lost()) {
+            Some(lost) => Self::Lost { lost, cause: text },
+            None => Self::Client(text),
+        }
+    }
+
+    /// Whether it says anything about the upstream. What cannot be sent to any of them does not: a client
+    /// could have them all taken for ill.
+    pub(super) fn is_of_upstream(&self) -> bool {
+        !matches!(self, Self::Request(_))
+    }
+
+    /// Whether a request with this method may be sent again: nobody has seen it, or it changes nothing.
+    pub(super) fn is_harmless(&self, method: &Method) -> bool {
+        match self {
+            Self::DialTimeout(_)
+            | Self::Connect(_)
+            | Self::Lost {
+                lost: Lost::Unsent, ..
+            } => true,
+            Self::Client(_) | Self::Lost { .. } | Self::Answer(_) | Self::HeaderTimeout => {
+                method.is_safe()
+            }
+            Self::Request(_) => false,
+        }
+    }
+
+    /// What the client is answered.
+    pub(super) fn status(&self) -> StatusCode {
+        match self {
+            Self::HeaderTimeout | Self::DialTimeout(_) => StatusCode::GATEWAY_TIMEOUT,
+            Self::Connect(_) | Self::Client(_) | Self::Lost { .. } | Self::Answer(_) => {
+                StatusCode::BAD_GATEWAY
+            }
+            Self::Request(_) => StatusCode::BAD_REQUEST,
+        }
+    }
+}
+
+pub(super) fn passed(connection: &CaptureConnection) -> Option<Passed> {
+    let mut extras = Extensions::new();
+    connection
+        .connection_metadata()
+        .as_ref()?
+        .get_extras(&mut extras);
+    extras.remove()
+}

@@ -1,0 +1,43 @@
+//! How upstreams are asked whether they are well.
+
+use howdah_config::model::HealthCheck;
+use http::header::{HOST, USER_AGENT};
+use http::{Method, Request, StatusCode};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::capture_connection;
+
+use super::Upstreams;
+use super::failure::Failure;
+use super::upload::{Source, Upload};
+use crate::answer::upstream::Connector;
+use crate::answer::upstream::balance::Balancer;
+use crate::answer::upstream::health;
+
+impl health::Upstreams for Upstreams {
+    fn balancer(&self) -> &Balancer {
+        &self.balancer
+    }
+
+    async fn ask(&self, index: usize, check: &HealthCheck) -> Result<StatusCode, String> {
+        let ask = async |client: &Client<Connector, Upload>| {
+            let source = Source::new(None, 0, check.timeout);
+            let mut request = Request::builder()
+                .method(Method::GET)
+                .uri(format!("http://u{index}{}", check.uri))
+                .header(HOST, self.hosts[index].name.clone())
+                .header(USER_AGENT, "Howdah")
+                .body(Upload(source))
+                .map_err(Failure::Request)?;
+            let connection = capture_connection(&mut request);
+            let answer = client.request(request).await;
+            answer.map_err(|error| Failure::of(&error, &connection))
+        };
+        let answer = match ask(&self.client).await {
+            // One that has closed a connection that was kept is not ill.
+            Err(Failure::Lost { .. }) => ask(&self.fresh).await,
+            answer => answer,
+        };
+        let answer = answer.map_err(|failure| failure.to_string())?;
+        Ok(answer.status())
+    }
+}

@@ -1,0 +1,26 @@
+//! A request for an upstream, as routes hand it over.
+
+use std::rc::Rc;
+
+use http::{HeaderMap, HeaderValue, Method};
+
+use super::Upstreams;
+use crate::answer::upstream::balance::Hint;
+use crate::message::header_change::PendingChange;
+
+/// A request that goes to an upstream; its body is not read yet.
+pub(crate) struct ProxyJob {
+    pub(crate) upstreams: Rc<Upstreams>,
+    pub(crate) method: Method,
+    /// Path and query.
+    pub(crate) target: String,
+    pub(crate) headers: HeaderMap,
+    /// The protocol that the client wants the connection to go over to.
+    pub(crate) upgrade: Option<HeaderValue>,
+    /// False: the body of the request is left out.
+    pub(crate) has_body: bool,
+    /// The rest of what is to be done with the header, once the upstream is known.
+    pub(crate) header_up: Vec<PendingChange>,
+    /// What the choice of an upstream depends on.
+    pub(crate) hint: Hint,
+}

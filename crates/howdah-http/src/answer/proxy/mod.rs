@@ -1,0 +1,409 @@
+//! `reverse_proxy`: requests go to other servers, over connections that each front thread keeps.
+//!
+//! Both bodies are streamed: what one side does not take, the other is not asked for.
+
+mod failure;
+mod head;
+mod health;
+pub(crate) mod job;
+mod upload;
+
+use std::future::poll_fn;
+use std::io;
+use std::pin::{Pin, pin};
+use std::rc::Rc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use howdah_config::model::{Policy, ReverseProxy, Upstream};
+use http::header::{CONNECTION, HOST, HeaderValue, SET_COOKIE, TRAILER, UPGRADE};
+use http::{HeaderMap, Request, Response, StatusCode};
+use http_body::{Body, Frame, SizeHint};
+use hyper::body::Incoming;
+use hyper::ext::on_informational;
+use hyper::upgrade::OnUpgrade;
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::{CaptureConnection, capture_connection};
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use self::failure::Failure;
+use self::head::Trust;
+use self::job::ProxyJob;
+use self::upload::{Source, Upload};
+use crate::answer::forwarded::remove_hops;
+use crate::answer::upstream::Connector;
+use crate::answer::upstream::balance::{Active, Balancer};
+use crate::answer::upstream::health::Checks;
+use crate::answer::upstream::tls::{Encryption, EncryptionError, TlsClients};
+use crate::message::disconnect::DisconnectGuard;
+use crate::message::incoming::BodyError;
+use crate::message::interim::Interim;
+use crate::message::reply;
+use crate::message::response::Content;
+use crate::message::response::Foreign;
+use crate::message::tunnel::Tunnel;
+
+/// Interim responses of one request that wait to be passed on.
+const INTERIMS_MAX: usize = 16;
+
+/// Fields of a response's header; with more it is refused.
+const FIELDS_MAX: usize = 512;
+
+/// The upstreams of a `reverse_proxy`, as one front thread knows them.
+pub(crate) struct Upstreams {
+    client: Client<Connector, Upload>,
+    /// The same with a new connection for each request.
+    fresh: Client<Connector, Upload>,
+    balancer: Balancer,
+    /// The `Host` of requests to each upstream.
+    hosts: Box<[Host]>,
+    /// An upstream that was asked is waited for, also if the client is not there any more.
+    outlasts_client: bool,
+    header_timeout: Option<Duration>,
+    stream_timeout: Option<Duration>,
+    checks: Checks,
+}
+
+impl std::fmt::Debug for Upstreams {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Upstreams").field(&self.balancer).finish()
+    }
+}
+
+/// The `Host` of requests to an upstream.
+struct Host {
+    /// Its own, or what stands for one.
+    name: HeaderValue,
+    /// Takes the place of the client's, not only of none.
+    is_fixed: bool,
+}
+
+impl Host {
+    fn of(upstream: &Upstream, is_encrypted: bool) -> Self {
+        let own = match upstream {
+            Upstream::Tcp { .. } => HeaderValue::try_from(upstream.to_string()).ok(),
+            // A socket has no name.
+            Upstream::Unix(_) => None,
+        };
+        Self {
+            // As in Caddy: who has certificates for names wants to be asked by one of them.
+            is_fixed: is_encrypted && own.is_some(),
+            name: own.unwrap_or(HeaderValue::from_static("localhost")),
+        }
+    }
+}
+
+impl Upstreams {
+    pub(crate) fn new(
+        proxy: &ReverseProxy,
+        clients: &TlsClients,
+    ) -> Result<Rc<Self>, EncryptionError> {
+        let encryption = Encryption::of(proxy, clients)?;
+        let host = |upstream| Host::of(upstream, encryption.is_some());
+        let hosts = proxy.upstreams.iter().map(host).collect();
+        let upstreams = proxy.upstreams.clone().into();
+        let connector = Connector::new(upstreams, proxy.dial_timeout, encryption);
+        let mut builder = Client::builder(TokioExecutor::new());
+        builder
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(proxy.keepalive)
+            .http1_max_headers(FIELDS_MAX)
+            .set_host(false);
+        let mut fresh = builder.clone();
+        fresh.pool_max_idle_per_host(0);
+        if proxy.keepalive.is_none() {
+            builder.pool_max_idle_per_host(0);
+        }
+        Ok(Rc::new(Self {
+            client: builder.build(connector.clone()),
+            fresh: fresh.build(connector),
+            hosts,
+            balancer: Balancer::new(&proxy.upstreams, &proxy.balance),
+            outlasts_client: proxy.outlasts_client,
+            header_timeout: proxy.response_header_timeout,
+            stream_timeout: proxy.stream_timeout,
+            checks: Checks::new(proxy.health.as_ref()),
+        }))
+    }
+
+    pub(crate) fn policy(&self) -> &Policy {
+        self.balancer.policy()
+    }
+
+    /// Has an upstream answer. A request that is lost with a kept connection is sent again on a new one, if nobody
+    /// can have seen it, or it changes nothing.
+    async fn ask(
+        &self,
+        index: usize,
+        job: &ProxyJob,
+        source: &Source,
+        client: (Interim<'_>, Option<&DisconnectGuard>),
+    ) -> Result<Response<Incoming>, Failure> {
+        let attempt = |upstream| self.attempt(upstream, index, (job, source), client);
+        match attempt(&self.client).await {
+            Err(failure @ Failure::Lost { .. })
+                if failure.is_harmless(&job.method) && !source.is_begun() =>
+            {
+                let upstream = self.balancer.name(index);
+                tracing::debug!(target: "howdah::proxy", %upstream, "sending the request again: {failure}");
+                attempt(&self.fresh).await
+            }
+            result => result,
+        }
+    }
+
+    async fn attempt(
+        &self,
+        client: &Client<Connector, Upload>,
+        index: usize,
+        (job, source): (&ProxyJob, &Source),
+        (interim, mut hold): (Interim<'_>, Option<&DisconnectGuard>),
+    ) -> Result<Response<Incoming>, Failure> {
+        let start = Instant::now();
+        let mut headers = job.headers.clone();
+        if let Some(protocol) = &job.upgrade {
+            set_upgrade(&mut headers, protocol.clone());
+        }
+        let host = &self.hosts[index];
+        // HTTP/1.0 may have none, which HTTP/1.1 may not (RFC 9112 §3.2).
+        if host.is_fixed || !headers.contains_key(HOST) {
+            headers.insert(HOST, host.name.clone());
+        }
+        // Any printable name is a valid value.
+        let name = HeaderValue::from_str(self.balancer.name(index))
+            .unwrap_or(HeaderValue::from_static(""));
+        for change in &job.header_up {
+            change.apply_for(&name, &mut headers);
+        }
+        source.frame(&job.method, &mut headers);
+        let mut request = Request::builder()
+            .method(job.method.clone())
+            .uri(format!("http://u{index}{}", job.target))
+            .body(Upload(source.clone()))
+            .map_err(Failure::Request)?;
+        *request.headers_mut() = headers;
+        // Where the client's protocol has none, the upstream's are left where they are.
+        let (arrived, mut interims) = mpsc::channel(INTERIMS_MAX);
+        on_informational(&mut request, move |response| {
+            // One too many is lost, as hints may be.
+            let _ = arrived.try_send((response.status(), response.headers().clone()));
+        });
+        let connection = capture_connection(&mut request);
+        let mut sending = pin!(client.request(request));
+        let pass = |(status, headers): (StatusCode, HeaderMap)| {
+            if let Err(error) = interim.send(status, &headers) {
+                tracing::debug!(target: "howdah::proxy", "an interim response is not passed on: {error}");
+            }
+        };
+        let mut silence = pin!(async {
+            match self.header_timeout {
+                None => std::future::pending().await,
+                Some(limit) => source.silence(limit).await,
+            }
+        });
+        let mut sent = pin!(sent(connection.clone(), || source.ended(start)));
+        let result = loop {
+            tokio::select! {
+                biased;
+                result = &mut sending => break result,
+                Some(one) = interims.recv() => pass(one),
+                () = &mut silence => return Err(Failure::HeaderTimeout),
+                () = poll_fn(|cx| {
+                    let result = sent.as_mut().poll(cx);
+                    if let (Poll::Ready(()), Some(hold)) = (result, hold) {
+                        hold.release(cx);
+                    }
+                    result
+                }), if hold.is_some() => hold = None,
+            }
+        };
+        while let Ok(one) = interims.try_recv() {
+            pass(one);
+        }
+        let mut response = result.map_err(|error| Failure::of(&error, &connection))?;
+        let trust = head::check(&mut response, job.upgrade.as_ref());
+        if trust != Ok(Trust::Kept)
+            && let Some(connection) = &*connection.connection_metadata()
+        {
+            connection.poison();
+        }
+        trust?;
+        Ok(response)
+    }
+}
+
+/// A kept connection that the upstream has closed shows it within this time after a request was sent. Until then
+/// the request may have to be sent again.
+const CLOSE_SHOWS: Duration = Duration::from_millis(250);
+
+/// Over when a connection has taken all of a request whose last part `ended` then.
+async fn sent(mut connection: CaptureConnection, ended: impl Fn() -> Option<Instant>) {
+    connection.wait_for_connection_metadata().await;
+    match failure::passed(&connection) {
+        Some(passed) => {
+            passed.sent(ended).await;
+            if passed.lost().is_some() {
+                tokio::time::sleep(CLOSE_SHOWS).await;
+            }
+        }
+        // There is no connection: the attempt fails.
+        None => std::future::pending().await,
+    }
+}
+
+/// What `reverse_proxy` may take of a client's body.
+pub(crate) struct UploadLimits {
+    pub(crate) size: u64,
+    /// Between two reads.
+    pub(crate) wait: Duration,
+}
+
+/// Has an upstream answer the request `id`; its interim responses are passed on. The `hold` is released when the request
+/// was sent, unless the upstream outlasts the client. `Err`: the body of the request is refused.
+pub(crate) async fn send(
+    job: ProxyJob,
+    body: Option<crate::message::incoming::Incoming>,
+    limits: UploadLimits,
+    (id, interim): (u64, Interim<'_>),
+    hold: Option<&DisconnectGuard>,
+) -> Result<Response<Content>, BodyError> {
+    let upstreams = &job.upstreams;
+    let hold = hold.filter(|_| !upstreams.outlasts_client);
+    upstreams.checks.start(upstreams);
+    let source = Source::new(body, limits.size, limits.wait);
+    if let Some(error) = source.check_size() {
+        return Err(error);
+    }
+    let balancer = &upstreams.balancer;
+    let mut attempts = balancer.attempts(&job.hint);
+    loop {
+        let (refusal, again) = if let Some(active) = attempts.begin() {
+            let (index, start) = (active.index(), Instant::now());
+            match upstreams.ask(index, &job, &source, (interim, hold)).await {
+                Ok(response) => {
+                    balancer.answered(index, response.status(), source.latency(start));
+                    return Ok(upstreams.respond(response, active, (&job, id)));
+                }
+                Err(failure) => {
+                    if let Some(error) = source.refusal() {
+                        return Err(error);
+                    }
+                    if failure.is_of_upstream() {
+                        balancer.fail(index);
+                    }
+                    // An upstream may have begun to work.
+                    let may_repeat = !source.is_begun() && failure.is_harmless(&job.method);
+                    let again = may_repeat && attempts.are_left();
+                    let upstream = balancer.name(index);
+                    let request_id = format_args!("{id:016x}");
+                    tracing::warn!(target: "howdah::proxy", %request_id, %upstream, again, "an upstream did not answer: {failure}");
+                    (failure.status(), again)
+                }
+            }
+        } else {
+            let again = attempts.may_wait();
+            let request_id = format_args!("{id:016x}");
+            tracing::warn!(target: "howdah::proxy", %request_id, again, "no upstream is well");
+            (StatusCode::SERVICE_UNAVAILABLE, again)
+        };
+        if !again {
+            return Ok(reply::plain(refusal));
+        }
+        attempts.pause().await;
+    }
+}
+
+impl Upstreams {
+    fn respond(
+        &self,
+        mut response: Response<Incoming>,
+        active: Active,
+        (job, id): (&ProxyJob, u64),
+    ) -> Response<Content> {
+        if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+            let upstream = hyper::upgrade::on(&mut response);
+            return self.switch(response, upstream, active, id);
+        }
+        let (mut head, body) = response.into_parts();
+        // Without it hyper sends no trailers over HTTP/1.
+        let trailer = head.headers.remove(TRAILER);
+        remove_hops(&mut head.headers);
+        if let Some(trailer) = trailer {
+            head.headers.insert(TRAILER, trailer);
+        }
+        // hyper's own notes about the upstream's connection are not for the client's.
+        let reason = head.extensions.remove::<hyper::ext::ReasonPhrase>();
+        head.extensions.clear();
+        head.extensions.insert(Foreign);
+        if let Some(reason) = reason {
+            head.extensions.insert(reason);
+        }
+        if let Some(cookie) = self.balancer.cookie(active.index(), &job.hint) {
+            head.headers.append(SET_COOKIE, cookie);
+        }
+        let body = Download {
+            body,
+            _active: active,
+        };
+        Response::from_parts(head, Content::Endpoint(Box::pin(body)))
+    }
+}
+
+impl Upstreams {
+    /// The connection goes over to the protocol that the client has asked for.
+    fn switch(
+        &self,
+        response: Response<Incoming>,
+        upstream: OnUpgrade,
+        active: Active,
+        id: u64,
+    ) -> Response<Content> {
+        let (mut head, _) = response.into_parts();
+        // `head::check` has found what was asked for.
+        let Some(protocol) = head.headers.get(UPGRADE).cloned() else {
+            return reply::plain(StatusCode::BAD_GATEWAY);
+        };
+        remove_hops(&mut head.headers);
+        set_upgrade(&mut head.headers, protocol);
+        let mut switched = reply::empty(StatusCode::SWITCHING_PROTOCOLS);
+        *switched.headers_mut() = head.headers;
+        let tunnel = Tunnel::new(upstream, self.stream_timeout, id, active);
+        *switched.body_mut() = Content::Tunnel(Box::new(tunnel));
+        switched
+    }
+}
+
+fn set_upgrade(headers: &mut HeaderMap, protocol: HeaderValue) {
+    headers.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
+    headers.insert(UPGRADE, protocol);
+}
+
+/// The body of an upstream's response.
+struct Download {
+    body: Incoming,
+    _active: Active,
+}
+
+impl Body for Download {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        let frame = Pin::new(&mut self.body).poll_frame(cx);
+        frame.map(|frame| frame.map(|frame| frame.map_err(io::Error::other)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

@@ -1,0 +1,213 @@
+//! The body of a request on its way to an upstream.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
+use http::{HeaderMap, HeaderValue, Method};
+use http_body::{Body, Frame, SizeHint};
+use tokio::time::{Instant, Sleep};
+
+use crate::message::incoming::BodyError;
+use crate::message::incoming::Incoming;
+
+/// The body, which stays here until an upstream asks for it: an attempt that reaches nobody costs nothing.
+#[derive(Clone)]
+pub(super) struct Source(Arc<Mutex<Inner>>);
+
+struct Inner {
+    body: Option<Incoming>,
+    /// Bytes that may still come.
+    left: u64,
+    limit: u64,
+    wait: Duration,
+    timer: Option<Pin<Box<Sleep>>>,
+    is_begun: bool,
+    /// The upstream has taken all that there is, and the client has more.
+    is_awaited: bool,
+    /// When a part was handed over last, or the end.
+    handed: Option<Instant>,
+    refused: Option<BodyError>,
+}
+
+impl Source {
+    /// `limit`: bytes; `wait`: between two reads.
+    pub(super) fn new(body: Option<Incoming>, limit: u64, wait: Duration) -> Self {
+        let body = body.filter(|body| !body.is_end_stream());
+        Self(Arc::new(Mutex::new(Inner {
+            body,
+            left: limit,
+            limit,
+            wait,
+            timer: None,
+            is_begun: false,
+            is_awaited: false,
+            handed: None,
+            refused: None,
+        })))
+    }
+
+    fn with<T>(&self, use_it: impl FnOnce(&mut Inner) -> T) -> T {
+        use_it(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Whether an upstream has had some of it.
+    pub(super) fn is_begun(&self) -> bool {
+        self.with(|inner| inner.is_begun)
+    }
+
+    /// Over when the upstream has done nothing for `limit`: since now, or since the body, or a part of it,
+    /// was handed over. Time that the client takes is not the upstream's.
+    pub(super) async fn silence(&self, limit: Duration) {
+        let mut since = Instant::now();
+        loop {
+            tokio::time::sleep(limit.saturating_sub(since.elapsed())).await;
+            let (is_awaited, handed) = self.with(|inner| (inner.is_awaited, inner.handed));
+            since = match handed {
+                _ if is_awaited => Instant::now(),
+                Some(handed) if handed > since => handed,
+                _ => return,
+            };
+        }
+    }
+
+    /// How long an upstream that was asked at `start` has had the whole body, or the last part of it.
+    pub(super) fn latency(&self, start: Instant) -> Duration {
+        let handed = self.with(|inner| inner.handed);
+        handed.map_or(start, |handed| handed.max(start)).elapsed()
+    }
+
+    /// When the last of what an upstream that was asked at `start` gets was handed over; `None`: there is more.
+    pub(super) fn ended(&self, start: Instant) -> Option<Instant> {
+        self.with(|inner| {
+            let is_over = inner.body.as_ref().is_none_or(Body::is_end_stream);
+            is_over.then(|| inner.handed.map_or(start, |handed| handed.max(start)))
+        })
+    }
+
+    /// Why the client's body is refused, if it is.
+    pub(super) fn refusal(&self) -> Option<BodyError> {
+        self.with(|inner| inner.refused.take())
+    }
+
+    /// Makes the header tell the length of what is sent, whatever client and directives wrote into it. hyper
+    /// believes the header: a length without its body would have the upstream take the next request on
+    /// the connection for it.
+    pub(super) fn frame(&self, method: &Method, headers: &mut HeaderMap) {
+        headers.remove(TRANSFER_ENCODING);
+        let (length, is_chunked) = self.with(|inner| match &inner.body {
+            None => (Some(0), false),
+            // HTTP/1 and HTTP/2 have one without a length only if they say so. HTTP/3 does not tell before it
+            // ends that there is none.
+            Some(body) => (
+                body.size_hint().exact(),
+                !matches!(body, Incoming::Http3(_)),
+            ),
+        });
+        match length {
+            // Methods that have no body tell of none, unless the client did (RFC 9110 §8.6).
+            Some(0)
+                if !headers.contains_key(CONTENT_LENGTH)
+                    && !matches!(*method, Method::POST | Method::PUT | Method::PATCH) => {}
+            Some(length) => {
+                headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
+            }
+            None => {
+                headers.remove(CONTENT_LENGTH);
+                if is_chunked {
+                    // hyper would leave out that of GET and HEAD.
+                    let chunked = HeaderValue::from_static("chunked");
+                    headers.insert(TRANSFER_ENCODING, chunked);
+                }
+            }
+        }
+    }
+
+    /// Refuses a body that is known to be too large.
+    pub(super) fn check_size(&self) -> Option<BodyError> {
+        self.with(|inner| {
+            let size = inner
+                .body
+                .as_ref()
+                .map_or(0, |body| body.size_hint().lower());
+            (size > inner.limit).then_some(BodyError::TooLarge { limit: inner.limit })
+        })
+    }
+}
+
+/// The body as hyper sends it.
+pub(super) struct Upload(pub(super) Source);
+
+impl Body for Upload {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        self.0.with(|inner| inner.poll(cx))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.with(|inner| inner.body.is_none())
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.0.with(|inner| match &inner.body {
+            None => SizeHint::with_exact(0),
+            Some(body) => body.size_hint(),
+        })
+    }
+}
+
+impl Inner {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        let Some(body) = &mut self.body else {
+            return Poll::Ready(None);
+        };
+        self.is_begun = true;
+        let polled = Pin::new(body).poll_frame(cx);
+        self.is_awaited = polled.is_pending();
+        if !self.is_awaited {
+            self.handed = Some(Instant::now());
+        }
+        let error = match polled {
+            Poll::Pending => {
+                let wait = self.wait;
+                let timer = self
+                    .timer
+                    .get_or_insert_with(|| Box::pin(tokio::time::sleep(wait)));
+                if timer.as_mut().poll(cx).is_pending() {
+                    return Poll::Pending;
+                }
+                BodyError::Timeout
+            }
+            Poll::Ready(None) => {
+                self.body = None;
+                return Poll::Ready(None);
+            }
+            Poll::Ready(Some(Err(_))) => BodyError::Client,
+            Poll::Ready(Some(Ok(frame))) => {
+                self.timer = None;
+                let length = frame.data_ref().map_or(0, Bytes::len) as u64;
+                match self.left.checked_sub(length) {
+                    Some(left) => {
+                        self.left = left;
+                        return Poll::Ready(Some(Ok(frame)));
+                    }
+                    None => BodyError::TooLarge { limit: self.limit },
+                }
+            }
+        };
+        self.body = None;
+        self.is_awaited = false;
+        let cause = io::Error::other(error.to_string());
+        self.refused = Some(error);
+        Poll::Ready(Some(Err(cause)))
+    }
+}

@@ -1,0 +1,81 @@
+//! Active checks of upstreams: each front thread asks its own whether they are well, from their first
+//! request on.
+
+use std::cell::Cell;
+use std::rc::{Rc, Weak};
+
+use howdah_config::model::HealthCheck;
+use http::StatusCode;
+
+use crate::answer::upstream::balance::Balancer;
+
+/// Upstreams that can be asked.
+pub(crate) trait Upstreams: 'static {
+    fn balancer(&self) -> &Balancer;
+
+    /// Has one answer `health_uri`. `Err`: why it does not. Dropped when that takes too long.
+    fn ask(
+        &self,
+        index: usize,
+        check: &HealthCheck,
+    ) -> impl Future<Output = Result<StatusCode, String>>;
+}
+
+/// The checks of a directive.
+#[derive(Debug)]
+pub(crate) struct Checks {
+    check: Option<HealthCheck>,
+    is_started: Cell<bool>,
+}
+
+impl Checks {
+    pub(crate) fn new(check: Option<&HealthCheck>) -> Self {
+        Self {
+            check: check.cloned(),
+            is_started: Cell::new(false),
+        }
+    }
+
+    /// Starts them, if there are any and they are not under way. They end with the upstreams.
+    pub(crate) fn start<U: Upstreams>(&self, upstreams: &Rc<U>) {
+        let Some(check) = &self.check else { return };
+        if self.is_started.replace(true) {
+            return;
+        }
+        for index in 0..upstreams.balancer().len() {
+            tokio::task::spawn_local(watch(Rc::downgrade(upstreams), index, check.clone()));
+        }
+    }
+}
+
+async fn watch<U: Upstreams>(upstreams: Weak<U>, index: usize, check: HealthCheck) {
+    while let Some(upstreams) = upstreams.upgrade() {
+        let asked = tokio::time::timeout(check.timeout, upstreams.ask(index, &check));
+        let asked = asked
+            .await
+            .unwrap_or_else(|_| Err("it did not answer in time".to_owned()))
+            .and_then(|status| expect(status, check.status));
+        let balancer = upstreams.balancer();
+        if balancer.note_health(index, asked.is_err()) {
+            let upstream = balancer.name(index);
+            match asked {
+                Err(reason) => {
+                    tracing::warn!(target: "howdah::proxy", %upstream, "an upstream is not well and gets no requests: {reason}");
+                }
+                Ok(()) => {
+                    tracing::info!(target: "howdah::proxy", %upstream, "an upstream is well again");
+                }
+            }
+        }
+        drop(upstreams);
+        tokio::time::sleep(check.interval).await;
+    }
+}
+
+fn expect(status: StatusCode, (first, last): (u16, u16)) -> Result<(), String> {
+    if (first..=last).contains(&status.as_u16()) {
+        Ok(())
+    } else {
+        Err(format!("it answered {status}"))
+    }
+}

@@ -1,0 +1,246 @@
+//! Encrypted connections to upstreams, and what is wrong when there is none.
+
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use howdah_config::model::{ReverseProxy, Upstream, UpstreamTls};
+use howdah_tls::{TlsError, upstream_config};
+use rustls::client::Resumption;
+use rustls::pki_types::ServerName;
+use rustls::{AlertDescription, CertificateError, ClientConfig, Error};
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+
+use super::Stream;
+
+/// Sessions of upstreams that a front thread can resume, for each `reverse_proxy`.
+const SESSIONS: usize = 64;
+
+/// Whom upstreams have to be, by what the configuration says of it. Made once for all front threads, since
+/// files are read for it.
+#[derive(Debug, Default)]
+pub(crate) struct TlsClients(Mutex<Vec<(UpstreamTls, ClientConfig)>>);
+
+impl TlsClients {
+    /// For one proxy of one front thread: sessions to resume are its own.
+    fn client(&self, tls: &UpstreamTls) -> Result<ClientConfig, TlsError> {
+        let key = UpstreamTls {
+            server_name: None,
+            timeout: None,
+            ..tls.clone()
+        };
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = known.iter().find(|(other, _)| *other == key);
+        let mut client = if let Some((_, client)) = found {
+            client.clone()
+        } else {
+            let client = upstream_config(&key)?;
+            known.push((key, client.clone()));
+            client
+        };
+        client.resumption = Resumption::in_memory_sessions(SESSIONS);
+        Ok(client)
+    }
+}
+
+/// Why connections cannot be encrypted as the configuration has it.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum EncryptionError {
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    #[error("no certificate can be for `{name}`: write `tls_server_name NAME` in `transport http`")]
+    Name { name: String },
+}
+
+/// How the connections of a `reverse_proxy` are encrypted.
+#[derive(Clone)]
+pub(crate) struct Encryption {
+    connector: TlsConnector,
+    /// Of each upstream, whom it has to be.
+    names: Arc<[ServerName<'static>]>,
+    limit: Duration,
+}
+
+impl Encryption {
+    /// `None`: they are not.
+    pub(crate) fn of(
+        proxy: &ReverseProxy,
+        clients: &TlsClients,
+    ) -> Result<Option<Self>, EncryptionError> {
+        let Some(tls) = &proxy.tls else {
+            return Ok(None);
+        };
+        let name = |upstream: &Upstream| {
+            let name = match (&tls.server_name, upstream) {
+                (Some(name), _) => name.clone(),
+                (None, Upstream::Tcp { host, .. }) => host.clone(),
+                (None, Upstream::Unix(path)) => path.display().to_string(),
+            };
+            ServerName::try_from(name.clone()).map_err(|_| EncryptionError::Name { name })
+        };
+        Ok(Some(Self {
+            names: proxy.upstreams.iter().map(name).collect::<Result<_, _>>()?,
+            connector: Arc::new(clients.client(tls)?).into(),
+            limit: tls.timeout.unwrap_or(proxy.dial_timeout),
+        }))
+    }
+
+    /// The handshake with the upstream of this number.
+    pub(super) async fn begin(
+        &self,
+        index: usize,
+        stream: Stream,
+    ) -> io::Result<TlsStream<Stream>> {
+        let Some(name) = self.names.get(index) else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        let handshake = self.connector.connect(name.clone(), stream);
+        match tokio::time::timeout(self.limit, handshake).await {
+            Ok(result) => result,
+            Err(_) => Err(io::Error::new(
+                io::ErrorKind::TimedOut,
+                "the TLS handshake took too long",
+            )),
+        }
+    }
+}
+
+/// What to do about an error of TLS; `None` if it is none, or if it says all there is to say.
+pub(crate) fn explain(error: &io::Error) -> Option<String> {
+    let error = error.get_ref()?.downcast_ref::<Error>()?;
+    Some(match error {
+        Error::InvalidCertificate(error) => certificate(error),
+        Error::InvalidMessage(_) => {
+            "it does not speak TLS there: check its port, or write `http://`".into()
+        }
+        Error::AlertReceived(alert) => match alert {
+            AlertDescription::CertificateRequired => {
+                "it asks for a certificate: give one with `tls_client_auth CERT KEY`".into()
+            }
+            AlertDescription::UnrecognisedName => {
+                "it does not know the name that it was asked for: give its name with \
+                 `tls_server_name NAME`"
+                    .into()
+            }
+            AlertDescription::ProtocolVersion => {
+                "it speaks only versions of TLS that are broken: update it, 1.2 is the oldest here"
+                    .into()
+            }
+            AlertDescription::BadCertificate
+            | AlertDescription::CertificateExpired
+            | AlertDescription::CertificateRevoked
+            | AlertDescription::CertificateUnknown
+            | AlertDescription::UnknownCA
+            | AlertDescription::UnsupportedCertificate => format!(
+                "it refuses the certificate of this server ({alert:?}): check `tls_client_auth`"
+            ),
+            AlertDescription::HandshakeFailure => {
+                "it refuses the handshake: it has no cipher suite in common with this server, or asks for \
+                 a certificate (`tls_client_auth CERT KEY`)"
+                    .into()
+            }
+            _ => return None,
+        },
+        _ => return None,
+    })
+}
+
+fn certificate(error: &CertificateError) -> String {
+    match error {
+        // The latter if somebody else has the name of one who is trusted.
+        CertificateError::UnknownIssuer | CertificateError::BadSignature => {
+            "nobody who is trusted has issued its certificate: name the authority, or the certificate \
+             itself if it is self-signed, with `tls_trust_pool file FILE`"
+                .into()
+        }
+        CertificateError::NotValidForName => {
+            "its certificate is for another name: give that with `tls_server_name NAME`".into()
+        }
+        CertificateError::NotValidForNameContext {
+            expected,
+            presented,
+        } => format!(
+            "its certificate is not for `{}` but for {}: give the name that it is for with \
+             `tls_server_name NAME`",
+            expected.to_str(),
+            if presented.is_empty() {
+                "no name at all".to_owned()
+            } else {
+                presented.join(", ")
+            }
+        ),
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+            "its certificate has expired: renew it".into()
+        }
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+            "its certificate is not valid yet: check the clocks of both machines".into()
+        }
+        // Only its text is public. OpenSSL makes such ones, unless it is told otherwise.
+        CertificateError::Other(other) if format!("{other:?}").contains("CaUsedAsEndEntity") => {
+            "its certificate is one of an authority, which is not for servers: have it issue one, or make the \
+             self-signed one again with `basicConstraints=CA:FALSE`"
+                .into()
+        }
+        other => format!("its certificate is refused: {other}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_say_what_to_do() {
+        let context = CertificateError::NotValidForNameContext {
+            expected: ServerName::try_from("a.test").unwrap(),
+            presented: vec!["DnsName(\"b.test\")".into()],
+        };
+        for (error, expected) in [
+            (
+                Error::InvalidCertificate(CertificateError::UnknownIssuer),
+                Some("`tls_trust_pool file FILE`"),
+            ),
+            (
+                Error::InvalidCertificate(context),
+                Some("not for `a.test` but for"),
+            ),
+            (
+                Error::InvalidCertificate(CertificateError::Expired),
+                Some("renew it"),
+            ),
+            (
+                Error::InvalidCertificate(CertificateError::BadSignature),
+                Some("`tls_trust_pool file FILE`"),
+            ),
+            (
+                Error::InvalidCertificate(CertificateError::Revoked),
+                Some("is refused"),
+            ),
+            (
+                Error::InvalidMessage(rustls::InvalidMessage::InvalidContentType),
+                Some("`http://`"),
+            ),
+            (
+                Error::AlertReceived(AlertDescription::CertificateRequired),
+                Some("`tls_client_auth CERT KEY`"),
+            ),
+            (
+                Error::AlertReceived(AlertDescription::UnknownCA),
+                Some("(UnknownCA)"),
+            ),
+            (Error::AlertReceived(AlertDescription::InternalError), None),
+            (Error::HandshakeNotComplete, None),
+        ] {
+            let told = explain(&io::Error::new(io::ErrorKind::InvalidData, error.clone()));
+            match expected {
+                None => assert_eq!(told, None, "{error:?}"),
+                Some(expected) => {
+                    let told = told.unwrap_or_else(|| panic!("{error:?}"));
+                    assert!(told.contains(expected), "{told}");
+                }
+            }
+        }
+        assert_eq!(explain(&io::ErrorKind::ConnectionReset.into()), None);
+    }
+}

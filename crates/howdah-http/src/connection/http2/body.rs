@@ -1,0 +1,87 @@
+//! The body of an HTTP/2 request. That its length is the one that the header tells is checked by h2.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use h2::RecvStream;
+use http::HeaderMap;
+use http_body::{Body, Frame, SizeHint};
+
+use crate::connection::multiplexed::Expectation;
+use crate::message::incoming::{Broken, length};
+
+/// See the module.
+pub(crate) struct Upload {
+    stream: RecvStream,
+    /// Bytes that `Content-Length` still promises.
+    left: Option<u64>,
+    /// Whether only trailers can follow.
+    data_ended: bool,
+    expectation: Option<Expectation>,
+}
+
+impl Upload {
+    pub(super) fn new(
+        stream: RecvStream,
+        headers: &HeaderMap,
+        expectation: Option<Expectation>,
+    ) -> Self {
+        Self {
+            stream,
+            left: length(headers).unwrap_or(None),
+            data_ended: false,
+            expectation,
+        }
+    }
+}
+
+impl Body for Upload {
+    type Data = Bytes;
+    type Error = Broken;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+        let this = self.get_mut();
+        if let Some(expectation) = this.expectation.take() {
+            expectation.meet();
+        }
+        if !this.data_ended {
+            match ready!(this.stream.poll_data(cx)) {
+                Some(Ok(data)) => {
+                    // Whoever polls has room for it. Fails when more is given back than came.
+                    let released = this.stream.flow_control().release_capacity(data.len());
+                    debug_assert!(released.is_ok());
+                    let length = data.len() as u64;
+                    this.left = this.left.map(|left| left.saturating_sub(length));
+                    return Poll::Ready(Some(Ok(Frame::data(data))));
+                }
+                // All of it came before the client gave the stream up.
+                Some(Err(_)) if this.left == Some(0) => return Poll::Ready(None),
+                // A client that ends its stream in the middle of the body, whatever it says, has not
+                // sent the whole of it.
+                Some(Err(_)) => return Poll::Ready(Some(Err(Broken))),
+                None => this.data_ended = true,
+            }
+        }
+        match ready!(this.stream.poll_trailers(cx)) {
+            Err(_) if this.left == Some(0) => Poll::Ready(None),
+            Ok(trailers) => Poll::Ready(trailers.map(|trailers| Ok(Frame::trailers(trailers)))),
+            Err(_) => Poll::Ready(Some(Err(Broken))),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.stream.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        if self.is_end_stream() {
+            return SizeHint::with_exact(0);
+        }
+        self.left
+            .map_or_else(SizeHint::default, SizeHint::with_exact)
+    }
+}

@@ -1,0 +1,96 @@
+//! HTTP/2: its frames by h2, requests by the service that HTTP/1 and HTTP/3 have.
+//!
+//! h2 is driven here and not by hyper's server, which sends no interim responses. The timeouts, and the
+//! order to drain, are the connection's (`connection/mod.rs`).
+//!
+//! What clients can do to a server is bounded by h2: streams that they reset before they were looked at
+//! (20), streams that were reset for their own faults (1,024), frames that continue a header, small frames
+//! of data, acknowledgements that wait to be sent.
+
+mod body;
+mod stream;
+
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use h2::server::{Builder, Handshake};
+
+use crate::connection::listener::Listener;
+use crate::message::application::Application;
+use crate::message::connection;
+use crate::request::exchange::Exchange;
+use crate::socket::executor::LocalExecutor;
+use crate::socket::loan::Loan;
+use crate::socket::state::ConnectionState;
+
+/// What the requests of a connection share.
+pub(crate) struct Shared<A> {
+    pub(crate) listener: Rc<Listener<A>>,
+    pub(crate) info: Rc<connection::Connection>,
+    pub(crate) state: Rc<ConnectionState>,
+}
+
+/// A connection, to be polled until it ends.
+pub(crate) struct Connection<A> {
+    shared: Rc<Shared<A>>,
+    executor: LocalExecutor,
+    state: State,
+    goaway_sent: bool,
+}
+
+enum State {
+    Beginning(Handshake<Loan, Bytes>),
+    Serving(h2::server::Connection<Loan, Bytes>),
+}
+
+impl<A: Application> Connection<A> {
+    /// `write_limit`: milliseconds in which a client has to take something.
+    pub(crate) fn new(shared: Shared<A>, io: Loan, builder: &Builder, write_limit: u64) -> Self {
+        Self {
+            executor: LocalExecutor {
+                write_limit: Duration::from_millis(write_limit),
+            },
+            state: State::Beginning(builder.handshake(io)),
+            goaway_sent: false,
+            shared: Rc::new(shared),
+        }
+    }
+
+    /// Tells the client to make no new requests here. The connection ends with those under way.
+    pub(crate) fn graceful_shutdown(&mut self) {
+        self.goaway_sent = true;
+        if let State::Serving(connection) = &mut self.state {
+            connection.graceful_shutdown();
+        }
+    }
+
+    /// Ready when the connection has ended; an error has been reported to the client, if it is one of the
+    /// protocol.
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), h2::Error>> {
+        loop {
+            match &mut self.state {
+                State::Beginning(handshake) => {
+                    let mut connection = ready!(Pin::new(handshake).poll(cx))?;
+                    if self.goaway_sent {
+                        connection.graceful_shutdown();
+                    }
+                    self.state = State::Serving(connection);
+                }
+                State::Serving(connection) => match ready!(connection.poll_accept(cx)) {
+                    None => return Poll::Ready(Ok(())),
+                    Some(Err(error)) => return Poll::Ready(Err(error)),
+                    Some(Ok((request, respond))) => {
+                        let shared = Rc::clone(&self.shared);
+                        let (service, _) = shared.listener.current();
+                        let exchange = Exchange::begin(&shared.state, &service.snapshot.life);
+                        let stream = stream::serve(shared, exchange, request, respond);
+                        self.executor.run(stream);
+                    }
+                },
+            }
+        }
+    }
+}

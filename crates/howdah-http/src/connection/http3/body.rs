@@ -1,0 +1,110 @@
+//! The body of an HTTP/3 request.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::{Buf, Bytes};
+use h3::server::RequestStream;
+use http::HeaderMap;
+use http_body::{Body, Frame, SizeHint};
+
+use crate::connection::multiplexed::Expectation;
+use crate::message::incoming::{Broken, length};
+
+/// The body of an HTTP/3 request. Trailers are dropped.
+pub(crate) struct Upload {
+    stream: RequestStream<h3_quinn::RecvStream, Bytes>,
+    /// What came along with the header.
+    first: Option<Bytes>,
+    /// Bytes that `Content-Length` still promises.
+    left: Option<u64>,
+    ended: bool,
+    expectation: Option<Expectation>,
+}
+
+impl Upload {
+    /// `None`: the length in `headers` is none.
+    pub(super) fn new(
+        stream: RequestStream<h3_quinn::RecvStream, Bytes>,
+        headers: &HeaderMap,
+    ) -> Option<Self> {
+        Some(Self {
+            stream,
+            first: None,
+            left: length(headers).ok()?,
+            ended: false,
+            expectation: None,
+        })
+    }
+
+    /// Takes what is there already, so that a request without a body is known to have none.
+    pub(super) fn look(&mut self, cx: &mut Context<'_>) -> Result<(), Broken> {
+        match self.poll_data(cx) {
+            Poll::Ready(Some(Ok(data))) => self.first = Some(data),
+            Poll::Ready(Some(Err(error))) => return Err(error),
+            Poll::Ready(None) | Poll::Pending => {}
+        }
+        Ok(())
+    }
+
+    /// Whoever reads the body from now on meets it.
+    pub(super) fn expect(&mut self, expectation: Expectation) {
+        self.expectation = Some(expectation);
+    }
+
+    fn poll_data(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
+        if let Some(first) = self.first.take() {
+            return Poll::Ready(Some(Ok(first)));
+        }
+        if self.ended {
+            return Poll::Ready(None);
+        }
+        let received = ready!(self.stream.poll_recv_data(cx));
+        let Ok(Some(mut data)) = received else {
+            self.ended = true;
+            let complete = received.is_ok() && self.left.unwrap_or(0) == 0;
+            return Poll::Ready((!complete).then_some(Err(Broken)));
+        };
+        let data = data.copy_to_bytes(data.remaining());
+        if let Some(left) = &mut self.left {
+            let Some(less) = left.checked_sub(data.len() as u64) else {
+                self.ended = true;
+                return Poll::Ready(Some(Err(Broken)));
+            };
+            *left = less;
+        }
+        Poll::Ready(Some(Ok(data)))
+    }
+}
+
+impl Body for Upload {
+    type Data = Bytes;
+    type Error = Broken;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+        let this = self.get_mut();
+        if let Some(expectation) = this.expectation.take() {
+            expectation.meet();
+        }
+        this.poll_data(cx)
+            .map(|data| data.map(|data| data.map(Frame::data)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.ended && self.first.is_none()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let first = self.first.as_ref().map_or(0, Bytes::len) as u64;
+        let mut hint = SizeHint::default();
+        match self.left {
+            Some(left) => hint.set_exact(first + left),
+            None if self.ended => hint.set_exact(first),
+            None => hint.set_lower(first),
+        }
+        hint
+    }
+}

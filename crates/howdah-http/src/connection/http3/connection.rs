@@ -1,0 +1,172 @@
+//! One HTTP/3 connection, from its handshake to its close.
+
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::rc::Rc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use howdah_observe::metrics::{Handshake, Protocol};
+use tokio::time::{Instant, sleep};
+
+use super::bounded::Quic;
+use super::stream::{self, Shared};
+use crate::clock;
+use crate::connection::listener::Listener;
+use crate::listen::limits::Limits;
+use crate::message::application::Application;
+use crate::message::connection::{Connection, Tls, TlsClient};
+use crate::socket::executor::LocalExecutor;
+use crate::socket::state::{ConnectionState, Phase};
+
+/// After GOAWAY a connection without requests is closed when nothing was sent for so long: what the client
+/// has not confirmed by then is lost.
+const QUIET: Duration = Duration::from_millis(500);
+
+/// Requests that a client may have sent before it learns that the connection ends.
+const IN_FLIGHT: usize = 128;
+/// A handshake has so long to end although the server leaves.
+const FRESH: Duration = Duration::from_secs(1);
+
+/// Serves a connection until it ends. `local`: the listener's address. `handshake` is dropped when the
+/// handshake is over.
+pub(super) async fn serve<A: Application>(
+    listener: Rc<Listener<A>>,
+    connecting: quinn::Connecting,
+    local: SocketAddr,
+    handshake: Rc<()>,
+) {
+    let (limits, life) = {
+        let (service, number) = listener.current();
+        let snapshot = &service.snapshot;
+        (
+            Rc::clone(snapshot.limits(number)),
+            Rc::clone(&snapshot.life),
+        )
+    };
+    let remote = connecting.remote_address();
+    let limit = Duration::from_millis(limits.read_header);
+    let leaving = async {
+        let ordered = listener.drain.ordered();
+        if !listener.drain.is_ordered() {
+            ordered.await;
+        }
+        sleep(FRESH).await;
+    };
+    let quic = tokio::select! {
+        quic = tokio::time::timeout(limit, connecting) => match quic {
+            Ok(Ok(quic)) => quic,
+            Ok(Err(error)) => {
+                life.count_handshake(Handshake::Failed);
+                return tracing::debug!(%remote, %error, "a QUIC handshake failed");
+            }
+            Err(_) => {
+                life.count_handshake(Handshake::Failed);
+                return tracing::debug!(%remote, "a QUIC handshake was given up");
+            }
+        },
+        () = leaving => return,
+    };
+    drop(handshake);
+    life.count_handshake(Handshake::Tls13);
+    let ip = quic.local_ip().unwrap_or(local.ip()).to_canonical();
+    let info = Connection {
+        remote: SocketAddr::new(remote.ip().to_canonical(), remote.port()),
+        local: SocketAddr::new(ip, local.port()),
+        tls: Some(Tls {
+            protocol: "TLSv1.3",
+            // quinn does not tell which one was agreed on.
+            cipher: "",
+            host: None,
+            // Sites that ask are not served over HTTP/3.
+            client: TlsClient::Unasked,
+        }),
+    };
+    let state = Rc::new(ConnectionState::new(limits.max_header_size));
+    state.set_multiplexed();
+    let _spoken = life.speaks(Protocol::Http3);
+    let mut builder = h3::server::builder();
+    builder.max_field_section_size(limits.max_header_size as u64);
+    let Ok(http) = builder
+        .build(Quic::new(quic.clone(), limits.max_header_size))
+        .await
+    else {
+        return;
+    };
+    let shared = Rc::new(Shared {
+        listener,
+        info: Rc::new(info),
+        state,
+        quic,
+    });
+    drive(&limits, &shared, http).await;
+    // The close is sent by quinn's task, which has been woken and runs before this goes on.
+    tokio::task::yield_now().await;
+    tokio::task::yield_now().await;
+}
+
+type Http = h3::server::Connection<Quic, Bytes>;
+
+async fn drive<A: Application>(limits: &Limits, shared: &Rc<Shared<A>>, mut http: Http) {
+    let drain = &shared.listener.drain;
+    let executor = LocalExecutor {
+        write_limit: Duration::from_millis(limits.write),
+    };
+    let mut drained = pin!(drain.ordered());
+    drained.as_mut().enable();
+    // Told to go: by the order to drain, or for having been idle.
+    let mut told = false;
+    let mut sent = 0;
+    let mut wake = pin!(sleep(idle_left(limits, &shared.state)));
+    loop {
+        if drain.is_ordered() && !told {
+            told = true;
+            if http.shutdown(IN_FLIGHT).await.is_err() {
+                return;
+            }
+            sleep_reset(&mut wake, QUIET);
+        }
+        tokio::select! {
+            accepted = http.accept() => match accepted {
+                Ok(Some(resolver)) => executor.run(stream::serve(Rc::clone(shared), resolver)),
+                Ok(None) | Err(_) => return,
+            },
+            () = &mut drained, if !told => {}
+            () = wake.as_mut() => {
+                let idle = shared.state.phase() == Phase::Idle;
+                if told {
+                    let now = shared.quic.stats().udp_tx.datagrams;
+                    if clock::now() >= drain.cut_at() || (idle && now == sent) {
+                        return;
+                    }
+                    sent = now;
+                    sleep_reset(&mut wake, QUIET);
+                } else {
+                    let left = idle_left(limits, &shared.state);
+                    if idle && left.is_zero() {
+                        told = true;
+                        if http.shutdown(IN_FLIGHT).await.is_err() {
+                            return;
+                        }
+                        sleep_reset(&mut wake, QUIET);
+                    } else {
+                        sleep_reset(&mut wake, left.max(QUIET));
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn sleep_reset(wake: &mut std::pin::Pin<&mut tokio::time::Sleep>, wait: Duration) {
+    wake.as_mut().reset(Instant::now() + wait);
+}
+
+/// How long the connection may still be without a request; the whole time while there is one.
+fn idle_left(limits: &Limits, state: &ConnectionState) -> Duration {
+    let limit = limits.idle;
+    Duration::from_millis(match state.phase() {
+        Phase::Idle => limit.saturating_sub(clock::now().saturating_sub(state.since())),
+        Phase::Header | Phase::Busy => limit,
+    })
+}

@@ -1,0 +1,5 @@
+//! Front threads: each has its runtime, accepts connections, and changes to the next configuration on a reload.
+
+mod accept;
+pub(crate) mod server;
+pub(crate) mod thread;

@@ -1,0 +1,546 @@
+//! The server: everything that is bound before the first thread starts.
+
+use std::hash::{BuildHasher, RandomState};
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread::available_parallelism;
+use std::time::Duration;
+
+use howdah_config::model::{Admin, Config, FRONT_THREADS_MAX};
+use howdah_observe::access::{Logs, Losses};
+use howdah_observe::metrics::Measures;
+use howdah_observe::trace::{Settings, Tracer};
+use howdah_tls::{Acceptor, Tls};
+use tokio::runtime::{Builder, LocalOptions};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::front::thread;
+use crate::listen::error::BindError;
+use crate::listen::inherited::Inherited;
+use crate::listen::limits::Limits;
+use crate::listen::listener;
+use crate::listen::setup::{self, Change, Order, Origin, Setup, Sockets};
+use crate::message::application::Application;
+use crate::message::endpoint::Endpoints;
+use crate::message::spool::SpoolDir;
+use crate::observe::record::{self, LiveList, LiveQuery, LiveRequests, Observer};
+use crate::observe::stats::Stats;
+use crate::observe::thread::ThreadState;
+use crate::request::snapshot::{Plan, Service, Snapshot};
+use crate::shutdown::Shutdown;
+
+/// Threads of a front thread's own that read files from disk when the page cache does not have them.
+const DISK_THREADS: usize = 8;
+
+/// Numbers of pools that configurations may have had together, unless the first has more: requests are
+/// counted for each as long as the server runs.
+pub const POOLS_MAX: usize = 128;
+
+/// A bound server: its sockets listen, nothing is accepted yet.
+#[derive(Debug)]
+pub struct Server {
+    /// What is served.
+    current: Mutex<Arc<Setup>>,
+    /// Of each front thread, until it runs.
+    starts: Vec<Mutex<Option<Start>>>,
+    /// To each front thread.
+    orders: Vec<mpsc::UnboundedSender<Order>>,
+    stats: Arc<Stats>,
+    spool: SpoolDir,
+    first_id: u64,
+    tracer: Arc<OnceLock<Arc<Tracer>>>,
+    measures: Counted,
+    live: LiveRequests,
+}
+
+/// What a front thread begins with.
+#[derive(Debug)]
+struct Start {
+    setup: Arc<Setup>,
+    sockets: Sockets,
+    orders: mpsc::UnboundedReceiver<Order>,
+    /// None if nobody can ask.
+    questions: Option<mpsc::UnboundedReceiver<LiveQuery>>,
+}
+
+/// What front threads count of requests, from the first configuration on that asks for it.
+#[derive(Debug, Clone, Default)]
+pub struct Counted(Arc<OnceLock<Arc<Measures>>>);
+
+impl Counted {
+    /// `None` if no configuration has asked for it yet.
+    pub fn measures(&self) -> Option<&Arc<Measures>> {
+        self.0.get()
+    }
+}
+
+/// Counts spans that were lost, from the first configuration on that has traces.
+#[derive(Debug, Clone, Default)]
+pub struct LostSpans(Arc<OnceLock<Arc<Tracer>>>);
+
+impl LostSpans {
+    /// Since the start.
+    pub fn spans(&self) -> u64 {
+        let tracer = self.0.get();
+        tracer.map_or(0, |tracer| tracer.losses().spans())
+    }
+}
+
+/// Another configuration, whose sockets listen: [`Server::switch`] serves it. Dropped, nothing has happened.
+#[derive(Debug)]
+pub struct Prepared {
+    setup: Arc<Setup>,
+    origins: Arc<[Origin]>,
+    /// Of each front thread.
+    sockets: Vec<Sockets>,
+}
+
+/// Why a configuration is not served. The one before it is.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SwitchError {
+    /// A thread cannot serve it.
+    #[error("front thread {index} cannot serve it: {source}")]
+    Service {
+        /// Which one.
+        index: usize,
+        /// Its reason.
+        source: io::Error,
+    },
+    /// A thread has ended: the server is about to stop.
+    #[error("the server is stopping")]
+    Stopping,
+}
+
+/// Called by a front thread's runtime; the pools' wake-up protocol hangs on them.
+#[derive(Default)]
+pub struct Hooks {
+    /// Before the thread waits for events; it may wake tasks, and then the thread does not wait.
+    pub on_thread_park: Option<Box<dyn Fn() + Send + Sync>>,
+    /// When it has waited.
+    pub on_thread_unpark: Option<Box<dyn Fn() + Send + Sync>>,
+}
+
+impl std::fmt::Debug for Hooks {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Hooks").finish_non_exhaustive()
+    }
+}
+
+/// Why a front thread ended other than by the order to stop.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// There is no such thread, or it was started before.
+    #[error("front thread {index} does not exist or was started before")]
+    Index {
+        /// What was asked for.
+        index: usize,
+    },
+    /// The runtime or a listener failed.
+    #[error("front thread {index} cannot run: {source}")]
+    Runtime {
+        /// The thread.
+        index: usize,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// A route cannot be executed; [`Server::bind`] would have said so.
+    #[error(transparent)]
+    Route(#[from] crate::message::route_error::RouteError),
+}
+
+/// Front threads for a configuration: `front_threads`, or [`default_threads`] of this machine.
+pub fn front_threads(config: &Config) -> usize {
+    let cores = available_parallelism().map_or(1, usize::from);
+    let asked = config.global.php.front_threads;
+    asked
+        .unwrap_or_else(|| default_threads(cores))
+        .clamp(1, FRONT_THREADS_MAX)
+}
+
+/// Front threads when nobody said a number: one for each core, 1 to 16. Half as many keep up with PHP, but
+/// encryption, compression and files may need every core, and a thread that has nothing to do costs nothing.
+fn default_threads(cores: usize) -> usize {
+    cores.clamp(1, FRONT_THREADS_MAX)
+}
+
+/// Says what [`Server::bind`] would say of a configuration, as far as that needs no address and no log.
+///
+/// # Errors
+/// The first of what is wrong.
+pub fn check(config: &Config) -> Result<(), BindError> {
+    for (wanted, _) in listener::wanted(config)? {
+        Limits::compile(config.global.limits_of(&wanted.listener()))?;
+    }
+    if config.global.tracing {
+        Settings::from_env(|name| std::env::var(name).ok())?;
+    }
+    let setup = Setup {
+        logs: Logs::default(),
+        endpoints: OnceLock::new(),
+        config: config.clone(),
+        tls_clients: Arc::default(),
+        listeners: Vec::new(),
+        challenges: None,
+        pools: (1..=config.workers.len()).collect(),
+    };
+    let plan = Plan {
+        life: ThreadState::new(0, Arc::new(Stats::new(1)), 0, Shutdown::new()),
+        spool: SpoolDir::create()?,
+        threads: 1,
+        observer: None,
+    };
+    Snapshot::new(&setup, plan)?;
+    Ok(())
+}
+
+impl Server {
+    /// Compiles the routes, makes the spool directory and listens on every address, once for each
+    /// front thread. Everything that can be wrong with a configuration on this machine is said here.
+    /// `tls` has the certificates of addresses with HTTPS.
+    pub fn bind(config: &Config, tls: Option<&Tls>) -> Result<Self, BindError> {
+        Self::bind_with(config, tls, &mut Inherited::default())
+    }
+
+    /// The same, with sockets that are there already for some of the addresses: those are taken out.
+    pub fn bind_with(
+        config: &Config,
+        tls: Option<&Tls>,
+        inherited: &mut Inherited,
+    ) -> Result<Self, BindError> {
+        let threads = front_threads(config);
+        let (listeners, _, sockets) = setup::bind(config, tls, threads, &[], inherited)?;
+        let setup = Arc::new(Setup {
+            logs: Logs::start(&config.sites)?,
+            endpoints: OnceLock::new(),
+            config: config.clone(),
+            tls_clients: Arc::default(),
+            listeners,
+            challenges: tls.and_then(Tls::http_proofs),
+            pools: (1..=config.pools.len() + config.workers.len()).collect(),
+        });
+        let (mut live, mut orders, mut starts) = (LiveRequests::default(), Vec::new(), Vec::new());
+        for own in sockets {
+            let questions = (config.global.admin != Admin::Off).then(|| {
+                let (ask, receiver) = mpsc::unbounded_channel();
+                live.0.push(ask);
+                receiver
+            });
+            let (order, receiver) = mpsc::unbounded_channel();
+            orders.push(order);
+            starts.push(Mutex::new(Some(Start {
+                setup: Arc::clone(&setup),
+                sockets: own,
+                orders: receiver,
+                questions,
+            })));
+        }
+        let server = Self {
+            current: Mutex::new(Arc::clone(&setup)),
+            starts,
+            orders,
+            stats: Arc::new(Stats::new(threads)),
+            spool: SpoolDir::create()?,
+            first_id: RandomState::new().hash_one(std::process::id()),
+            tracer: Arc::default(),
+            measures: Counted::default(),
+            live,
+        };
+        server.observe(config)?;
+        server.check(&setup)?;
+        Ok(server)
+    }
+
+    /// Does for another configuration what [`bind`](Self::bind) did for the first, and changes nothing.
+    /// Addresses that are listened on already are not bound again. `pools`: of each worker pool of the
+    /// configuration, the number by which the application knows it. The number of front threads and
+    /// whether there is an admin API are those of the first configuration.
+    pub fn prepare(
+        &self,
+        config: &Config,
+        tls: Option<&Tls>,
+        pools: Vec<usize>,
+        endpoints: Endpoints,
+    ) -> Result<Prepared, BindError> {
+        let current = self.current();
+        let threads = self.threads();
+        // What a service manager handed over was taken at the start.
+        let none = &mut Inherited::default();
+        let (listeners, origins, sockets) =
+            setup::bind(config, tls, threads, &current.listeners, none)?;
+        let logs = current.logs.next(&config.sites)?;
+        let setup = Arc::new(Setup {
+            logs,
+            endpoints: OnceLock::from(endpoints),
+            config: config.clone(),
+            tls_clients: Arc::default(),
+            listeners,
+            challenges: tls.and_then(Tls::http_proofs),
+            pools,
+        });
+        self.observe(config)?;
+        self.check(&setup)?;
+        Ok(Prepared {
+            setup,
+            origins: origins.into(),
+            sockets,
+        })
+    }
+
+    /// Serves another configuration: each request that begins from now on. Requests that have begun go on
+    /// with the one before. Connections of addresses that are gone, and of those that are encrypted
+    /// otherwise, end as when the server stops, with `grace` for their requests.
+    ///
+    /// Returns when every front thread does so. It must not be called while another call is under way.
+    pub async fn switch(&self, prepared: Prepared, grace: Duration) -> Result<(), SwitchError> {
+        let Prepared {
+            setup,
+            origins,
+            sockets,
+        } = prepared;
+        let mut replies = Vec::new();
+        for (order, own) in self.orders.iter().zip(sockets) {
+            let change = Box::new(Change {
+                setup: Arc::clone(&setup),
+                origins: Arc::clone(&origins),
+                sockets: own,
+                grace,
+            });
+            let (reply, prepared) = oneshot::channel();
+            // If the thread has ended, no reply comes.
+            let _ = order.send(Order::Prepare(change, reply));
+            replies.push(prepared);
+        }
+        for (index, reply) in replies.into_iter().enumerate() {
+            let failed = match reply.await {
+                Ok(Ok(())) => continue,
+                Ok(Err(source)) => SwitchError::Service { index, source },
+                Err(_) => SwitchError::Stopping,
+            };
+            for order in &self.orders {
+                // A thread that has ended has forgotten it.
+                let _ = order.send(Order::Abandon);
+            }
+            return Err(failed);
+        }
+        let switched: Vec<_> = self
+            .orders
+            .iter()
+            .map(|order| {
+                let (reply, switched) = oneshot::channel();
+                // As above.
+                let _ = order.send(Order::Switch(reply));
+                switched
+            })
+            .collect();
+        for reply in switched {
+            // One that ends meanwhile serves nothing any more.
+            let _ = reply.await;
+        }
+        let old = self.replace(Arc::clone(&setup));
+        setup::settle_files(&old.listeners, &setup.listeners);
+        // What was queued for access logs that are gone is waited for.
+        let _ = tokio::task::spawn_blocking(|| drop(old)).await;
+        Ok(())
+    }
+
+    fn replace(&self, setup: Arc<Setup>) -> Arc<Setup> {
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut current, setup)
+    }
+
+    /// Starts what observes requests, if the configuration asks for it. It stays.
+    fn observe(&self, config: &Config) -> Result<(), BindError> {
+        if config.global.tracing && self.tracer.get().is_none() {
+            let settings = Settings::from_env(|name| std::env::var(name).ok())?;
+            let tracer = Arc::new(Tracer::start(settings)?);
+            self.tracer.get_or_init(|| tracer);
+        }
+        if config.global.metrics {
+            let pools = POOLS_MAX.max(config.pools.len() + config.workers.len() + 1);
+            let new = || Arc::new(Measures::new(self.threads(), pools));
+            self.measures.0.get_or_init(new);
+        }
+        Ok(())
+    }
+
+    /// Compiled routes stay on their thread; this proves that each thread can make its own.
+    fn check(&self, setup: &Setup) -> Result<(), crate::message::route_error::RouteError> {
+        let life = ThreadState::new(0, self.stats(), self.first_id, Shutdown::new());
+        Snapshot::new(setup, self.plan(life, None)).map(drop)
+    }
+
+    fn plan(&self, life: Rc<ThreadState>, observer: Option<Rc<Observer>>) -> Plan {
+        Plan {
+            life,
+            spool: self.spool.clone(),
+            threads: self.threads(),
+            observer,
+        }
+    }
+
+    fn current(&self) -> Arc<Setup> {
+        let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&current)
+    }
+
+    /// Front threads to start: [`Server::run_thread`] with every index below.
+    pub fn threads(&self) -> usize {
+        self.orders.len()
+    }
+
+    /// The addresses that are listened on, with the ports that the system chose for port 0.
+    pub fn local_addrs(&self) -> Vec<SocketAddr> {
+        let current = self.current();
+        let ports = current
+            .listeners
+            .iter()
+            .filter(|bound| bound.file.is_none());
+        ports.map(|bound| bound.address).collect()
+    }
+
+    /// The Unix sockets that are listened on.
+    pub fn unix_sockets(&self) -> Vec<PathBuf> {
+        let current = self.current();
+        let files = current
+            .listeners
+            .iter()
+            .filter_map(|bound| bound.file.as_ref());
+        files.map(|file| file.path().clone()).collect()
+    }
+
+    /// Removes the files of the Unix sockets that the server made: whoever connects from now on learns it at
+    /// once, and who has connected is served.
+    pub fn remove_unix_sockets(&self) {
+        for file in self
+            .current()
+            .listeners
+            .iter()
+            .filter_map(|bound| bound.file.as_ref())
+        {
+            file.remove();
+        }
+    }
+
+    /// Of the addresses with HTTPS, in the order of [`local_addrs`](Self::local_addrs), what chooses
+    /// their certificates.
+    pub fn acceptors(&self) -> Vec<(SocketAddr, Arc<Acceptor>)> {
+        let current = self.current();
+        let listeners = current.listeners.iter();
+        listeners
+            .filter_map(|bound| Some((bound.address, Arc::clone(bound.acceptor.as_ref()?))))
+            .collect()
+    }
+
+    /// Counters of all threads.
+    pub fn stats(&self) -> Arc<Stats> {
+        Arc::clone(&self.stats)
+    }
+
+    /// Counts lines of access logs that were lost.
+    pub fn log_losses(&self) -> Losses {
+        self.current().logs.losses()
+    }
+
+    /// Counts spans that were lost.
+    pub fn span_losses(&self) -> LostSpans {
+        LostSpans(Arc::clone(&self.tracer))
+    }
+
+    /// What front threads count of requests.
+    pub fn counted(&self) -> Counted {
+        self.measures.clone()
+    }
+
+    /// Asks for the requests that are under way. Knows none if the admin API is off.
+    pub fn live_requests(&self) -> LiveRequests {
+        self.live.clone()
+    }
+
+    /// Sets what answers `metrics` and `mercure`, before the first thread runs; later calls change nothing.
+    /// Requests for what is missing are answered 503.
+    pub fn set_endpoints(&self, endpoints: Endpoints) {
+        // A second call is a mistake that harms nobody.
+        let _ = self.current().endpoints.set(endpoints);
+    }
+
+    /// The directory of large request bodies.
+    pub fn spool(&self) -> &SpoolDir {
+        &self.spool
+    }
+
+    /// Serves on the calling thread until `shutdown` has been carried out. `start` makes the
+    /// thread's application, inside the runtime: it may spawn tasks and register descriptors.
+    /// If every clone of `shutdown` is dropped, the thread stops at once.
+    pub fn run_thread<A: Application>(
+        &self,
+        index: usize,
+        hooks: Hooks,
+        shutdown: &Shutdown,
+        start: impl FnOnce() -> io::Result<Rc<A>>,
+    ) -> Result<(), RunError> {
+        let Start {
+            setup,
+            sockets,
+            orders,
+            questions,
+        } = self
+            .starts
+            .get(index)
+            .and_then(|own| own.lock().unwrap_or_else(PoisonError::into_inner).take())
+            .ok_or(RunError::Index { index })?;
+        let life = ThreadState::new(index, self.stats(), self.first_id, shutdown.clone());
+        let asked = questions.map(|questions| (LiveList::default(), questions));
+        let under_way = asked.as_ref().map(|(list, _)| Rc::clone(list));
+        let plan = |setup: &Setup| {
+            let global = &setup.config.global;
+            let measures = self.measures.measures().filter(|_| global.metrics).cloned();
+            let tracer = self.tracer.get().filter(|_| global.tracing).cloned();
+            let observer = Observer::new(measures, index, under_way.clone(), tracer);
+            self.plan(Rc::clone(&life), observer)
+        };
+        let snapshot = Rc::new(Snapshot::new(&setup, plan(&setup))?);
+        drop(setup);
+        let order = shutdown.subscribe();
+        let mut builder = Builder::new_current_thread();
+        builder.enable_all().max_blocking_threads(DISK_THREADS);
+        if let Some(park) = hooks.on_thread_park {
+            builder.on_thread_park(park);
+        }
+        if let Some(unpark) = hooks.on_thread_unpark {
+            builder.on_thread_unpark(unpark);
+        }
+        let failed = |source| RunError::Runtime { index, source };
+        let runtime = builder
+            .build_local(LocalOptions::default())
+            .map_err(failed)?;
+        runtime
+            .block_on(async {
+                let service = Rc::new(Service {
+                    app: start()?,
+                    snapshot,
+                });
+                if let Some((list, questions)) = asked {
+                    tokio::task::spawn_local(record::answer(list, questions));
+                }
+                thread::run(service, sockets, plan, (orders, order)).await
+            })
+            .map_err(failed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::default_threads;
+
+    #[test]
+    fn the_default_follows_the_cores() {
+        for (cores, threads) in [(1, 1), (2, 2), (8, 8), (16, 16), (512, 16)] {
+            assert_eq!(default_threads(cores), threads, "{cores}");
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! One front thread: its listeners, its runtime, and what its connections share.
+
+use std::io;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
+
+use super::accept::{Accepting, accept, listeners};
+use crate::connection::http3;
+use crate::connection::listener::{Socket, later};
+use crate::listen::quic;
+use crate::listen::setup::{Change, Order, Origin, Setup, Sockets};
+use crate::message::application::Application;
+use crate::request::snapshot::{Plan, Service, Snapshot};
+
+/// A running front thread: the configuration that it serves, and what it accepts from.
+struct Front<A> {
+    service: Rc<Service<A>>,
+    /// By number of the listener.
+    sockets: Vec<Rc<Socket<A>>>,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+/// A configuration that is ready to be served from.
+struct Ready<A> {
+    service: Rc<Service<A>>,
+    change: Box<Change>,
+    listeners: Vec<(usize, Accepting)>,
+}
+
+impl<A: Application> Front<A> {
+    fn start(service: Rc<Service<A>>, mut sockets: Sockets) -> io::Result<Self> {
+        let (listeners, http3) = (listeners(&mut sockets)?, sockets.http3);
+        let snapshot = &service.snapshot;
+        snapshot.life.set_max_connections(snapshot.max_connections);
+        let numbers = 0..snapshot.listeners();
+        let mut front = Self {
+            sockets: numbers
+                .map(|number| Socket::new(Rc::clone(&service), number))
+                .collect(),
+            service,
+            tasks: Vec::new(),
+        };
+        front.accept(listeners, http3);
+        Ok(front)
+    }
+
+    fn accept(&mut self, listeners: Vec<(usize, Accepting)>, http3: Vec<quic::BoundSocket>) {
+        let life = &self.service.snapshot.life;
+        for (number, listener) in listeners {
+            let accepting = accept(Rc::clone(&self.sockets[number]), Rc::clone(life), listener);
+            self.tasks.push(tokio::task::spawn_local(accepting));
+        }
+        for bound in http3 {
+            let (socket, life) = (Rc::clone(&self.sockets[bound.listener]), Rc::clone(life));
+            self.tasks.push(tokio::task::spawn_local(async move {
+                if let Err(error) = http3::accept(socket, life, bound).await {
+                    tracing::error!(%error, "HTTP/3 could not be served");
+                }
+            }));
+        }
+    }
+
+    /// Makes everything that another configuration needs, and changes nothing.
+    fn prepare(&self, plan: Plan, mut change: Box<Change>) -> Result<Ready<A>, io::Error> {
+        let snapshot = Snapshot::new(&change.setup, plan).map_err(io::Error::other)?;
+        let app = &self.service.app;
+        Ok(Ready {
+            service: Rc::new(Service {
+                app: app.next()?.unwrap_or_else(|| Rc::clone(app)),
+                snapshot: Rc::new(snapshot),
+            }),
+            listeners: listeners(&mut change.sockets)?,
+            change,
+        })
+    }
+
+    /// Serves it from now on.
+    fn switch(&mut self, ready: Ready<A>) {
+        let Ready {
+            service,
+            change,
+            listeners,
+        } = ready;
+        let old = std::mem::take(&mut self.sockets);
+        let mut gone: Vec<bool> = vec![true; old.len()];
+        for (number, origin) in change.origins.iter().enumerate() {
+            let next = (Rc::clone(&service), number);
+            let socket = match *origin {
+                Origin::New => Socket::new(next.0, number),
+                Origin::Kept { number, leaves } => {
+                    gone[number] = false;
+                    let http3 = change.setup.listeners[next.1].http3.clone();
+                    old[number].follow(&next, http3, leaves, change.grace);
+                    Rc::clone(&old[number])
+                }
+            };
+            self.sockets.push(socket);
+        }
+        let until = later(change.grace);
+        for (socket, _) in old.iter().zip(gone).filter(|(_, gone)| *gone) {
+            socket.close(until);
+        }
+        let snapshot = &service.snapshot;
+        snapshot.life.set_max_connections(snapshot.max_connections);
+        self.service = service;
+        self.tasks.retain(|task| !task.is_finished());
+        self.accept(listeners, change.sockets.http3);
+    }
+}
+
+/// Serves until the order to drain has been carried out. `plan` makes what a further configuration needs.
+pub(crate) async fn run<A: Application>(
+    service: Rc<Service<A>>,
+    sockets: Sockets,
+    plan: impl Fn(&Setup) -> Plan,
+    (mut orders, mut order): (
+        mpsc::UnboundedReceiver<Order>,
+        watch::Receiver<Option<Instant>>,
+    ),
+) -> io::Result<()> {
+    let life = Rc::clone(&service.snapshot.life);
+    let mut front = Front::start(service, sockets)?;
+    let mut ready = None;
+    let mut until = loop {
+        tokio::select! {
+            // Whoever could give the order is gone: that is one too.
+            until = order.wait_for(Option::is_some) => break until.map_or(None, |order| *order),
+            Some(order) = orders.recv() => match order {
+                Order::Prepare(change, reply) => {
+                    let plan = plan(&change.setup);
+                    let prepared = front.prepare(plan, change);
+                    let result = prepared.map(|prepared| ready = Some(prepared));
+                    // Who asked may have gone: nothing has changed.
+                    let _ = reply.send(result);
+                }
+                Order::Abandon => ready = None,
+                Order::Switch(reply) => {
+                    if let Some(ready) = ready.take() {
+                        front.switch(ready);
+                    }
+                    let _ = reply.send(());
+                }
+            },
+        }
+    };
+    drop(ready);
+    let app = Rc::clone(&front.service.app);
+    // A turn of the runtime: what has arrived by now is known to its connection, and is served.
+    tokio::task::yield_now().await;
+    for socket in &front.sockets {
+        socket.close(until.unwrap_or_else(Instant::now));
+    }
+    for task in front.tasks {
+        if task.await.is_err() {
+            tracing::error!("a listener ended early: this is a defect of the server");
+        }
+    }
+    let mut may_change = true;
+    loop {
+        let room = life.room.notified();
+        let is_empty = life.is_empty();
+        // Connections cut themselves at `until`. What is left shortly after, because the grace was
+        // shortened or because it lingers, ends with the runtime.
+        let end = until.unwrap_or_else(Instant::now) + Duration::from_millis(100);
+        tokio::select! {
+            () = app.settled(), if is_empty => return Ok(()),
+            () = room => {}
+            () = tokio::time::sleep_until(end.into()) => return Ok(()),
+            changed = order.changed(), if may_change => {
+                may_change = changed.is_ok();
+                if may_change {
+                    until = *order.borrow_and_update();
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Why a configuration cannot be served on this machine.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use howdah_observe::access::OpenError;
+use howdah_observe::trace::{SettingsError, StartError};
+
+use crate::message::route_error::RouteError;
+use crate::message::spool::SpoolError;
+
+/// Why an address cannot be listened on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BindError {
+    /// Another program has it.
+    #[error("port {} is in use ({address}): stop the other program or choose another port", address.port())]
+    InUse {
+        /// What was asked for.
+        address: SocketAddr,
+    },
+    /// The server itself has the port, on an address that includes this one or is included in it.
+    #[error("{address} cannot be listened on as long as {own} is: this needs a restart")]
+    Overlap {
+        /// What was asked for.
+        address: SocketAddr,
+        /// What is listened on.
+        own: SocketAddr,
+    },
+    /// A port below 1024 without the right to it.
+    #[error(
+        "no permission to listen on {address}: use a port above 1023, or grant CAP_NET_BIND_SERVICE"
+    )]
+    Permission {
+        /// What was asked for.
+        address: SocketAddr,
+    },
+    /// Anything else.
+    #[error("cannot listen on {address}: {source}")]
+    Listen {
+        /// What was asked for.
+        address: SocketAddr,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// Another program listens on a Unix socket.
+    #[error("unix/{} is in use: stop the other program or choose another path", path.display())]
+    UnixInUse {
+        /// What was asked for.
+        path: PathBuf,
+    },
+    /// A Unix socket cannot be made.
+    #[error("cannot listen on unix/{}: {source}", path.display())]
+    Unix {
+        /// What was asked for.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// HTTP/3 cannot be served there.
+    #[error(
+        "cannot serve HTTP/3 on {address}/udp: {reason}; free the port, or turn HTTP/3 off with `servers {{ protocols h1 h2 }}`"
+    )]
+    Http3 {
+        /// What was asked for.
+        address: SocketAddr,
+        /// Why.
+        reason: String,
+    },
+    /// The caller has no certificates for it.
+    #[error("{address} has HTTPS, and no certificates were set up for it")]
+    Certificates {
+        /// What was asked for.
+        address: SocketAddr,
+    },
+    /// No site names an address.
+    #[error("no site has an address to listen on: add one such as `:8080 {{ … }}`")]
+    NoAddress,
+    /// A route cannot be executed.
+    #[error("{0}")]
+    Route(#[from] RouteError),
+    /// An access log cannot be written.
+    #[error(transparent)]
+    AccessLog(#[from] OpenError),
+    /// A variable about traces cannot be honoured.
+    #[error(transparent)]
+    TraceSettings(#[from] SettingsError),
+    /// Traces cannot be exported.
+    #[error(transparent)]
+    Trace(#[from] StartError),
+    /// The directory for large request bodies cannot be made.
+    #[error("cannot create the directory for request bodies: {0}")]
+    Spool(#[from] SpoolError),
+}

@@ -1,0 +1,242 @@
+//! A configuration as it is served: what all front threads need of it, and the orders by which they go from
+//! one to the next.
+
+use std::net::{SocketAddr, TcpListener};
+use std::os::unix::net::UnixListener;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use howdah_config::model::{Config, Limits};
+use howdah_observe::access::Logs;
+use howdah_tls::{Acceptor, HttpProofs, Tls};
+use http::HeaderValue;
+use tokio::sync::oneshot;
+
+use super::quic;
+use crate::answer::upstream::tls::TlsClients;
+use crate::listen::error::BindError;
+use crate::listen::inherited::Inherited;
+use crate::listen::listener::{self, ListenerSpec, Place, SiteAddress};
+use crate::listen::unix::{self, SocketFile};
+use crate::message::endpoint::Endpoints;
+
+/// A configuration with everything that it takes but sockets.
+#[derive(Debug)]
+pub(crate) struct Setup {
+    pub(crate) config: Config,
+    pub(crate) listeners: Vec<BoundListener>,
+    /// Where authorities find the answers to their challenges.
+    pub(crate) challenges: Option<HttpProofs>,
+    /// Numbers of the worker pools that run, in the order of the configuration.
+    pub(crate) pools: Vec<usize>,
+    pub(crate) logs: Logs,
+    /// How upstreams with HTTPS are known.
+    pub(crate) tls_clients: Arc<TlsClients>,
+    pub(crate) endpoints: OnceLock<Endpoints>,
+}
+
+/// A listener without its sockets, which the front threads have.
+#[derive(Debug)]
+pub(crate) struct BoundListener {
+    wanted: ListenerSpec,
+    pub(crate) address: SocketAddr,
+    /// Of a Unix socket.
+    pub(crate) file: Option<Arc<SocketFile>>,
+    pub(crate) hosts: Vec<SiteAddress>,
+    pub(crate) acceptor: Option<Arc<Acceptor>>,
+    /// What responses say of HTTP/3, if it has that.
+    pub(crate) alt_svc: Option<HeaderValue>,
+    /// How its connections are accepted.
+    pub(crate) http3: Option<quinn::ServerConfig>,
+    /// It has a UDP socket, which stays when HTTP/3 is turned off.
+    udp: bool,
+}
+
+impl BoundListener {
+    /// Its limits in the configuration that it is of.
+    pub(crate) fn limits<'c>(&self, config: &'c Config) -> &'c Limits {
+        config.global.limits_of(&self.wanted.listener())
+    }
+}
+
+/// Where a listener comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// It was bound for this configuration.
+    New,
+    /// It was in the one before.
+    Kept {
+        /// Its number there.
+        number: usize,
+        /// The connections of before are told to end: they are not what those of now would be.
+        leaves: bool,
+    },
+}
+
+/// New sockets of one front thread, by the numbers of their listeners.
+#[derive(Debug, Default)]
+pub(crate) struct Sockets {
+    pub(crate) tcp: Vec<(usize, TcpListener)>,
+    pub(crate) unix: Vec<(usize, UnixListener)>,
+    /// Numbers of those that somebody else listens on too: a service manager.
+    pub(crate) shared: Vec<usize>,
+    pub(crate) http3: Vec<quic::BoundSocket>,
+}
+
+/// What a front thread does when the configuration changes. Every thread is ready before one changes.
+#[derive(Debug)]
+pub(crate) enum Order {
+    /// Make everything that is needed.
+    Prepare(Box<Change>, oneshot::Sender<std::io::Result<()>>),
+    /// Serve what was prepared.
+    Switch(oneshot::Sender<()>),
+    /// Forget what was prepared.
+    Abandon,
+}
+
+/// Another configuration.
+#[derive(Debug)]
+pub(crate) struct Change {
+    pub(crate) setup: Arc<Setup>,
+    /// Of its listeners.
+    pub(crate) origins: Arc<[Origin]>,
+    pub(crate) sockets: Sockets,
+    /// For connections that have to end.
+    pub(crate) grace: Duration,
+}
+
+/// Listeners, where each comes from, and the new sockets of each front thread.
+type Listening = (Vec<BoundListener>, Vec<Origin>, Vec<Sockets>);
+
+/// The listeners of a configuration: those that `old` has are kept, the others bound.
+pub(crate) fn bind(
+    config: &Config,
+    tls: Option<&Tls>,
+    threads: usize,
+    old: &[BoundListener],
+    inherited: &mut Inherited,
+) -> Result<Listening, BindError> {
+    let (mut bounds, mut origins) = (Vec::new(), Vec::new());
+    let mut sockets: Vec<Sockets> = (0..threads).map(|_| Sockets::default()).collect();
+    for (number, (wanted, hosts)) in listener::wanted(config)?.into_iter().enumerate() {
+        let kept = old.iter().position(|bound| bound.wanted.is_same(&wanted));
+        let (address, file) = match (kept, &wanted.place) {
+            (Some(kept), _) => (old[kept].address, old[kept].file.clone()),
+            (None, Place::Ip(ip)) => {
+                let given = inherited.take_tcp(*ip, wanted.port);
+                let shared = given.is_some();
+                let bound = match given {
+                    Some(socket) => listener::adopt(socket, threads),
+                    None => listener::listen((*ip, wanted.port), threads),
+                };
+                let (address, own) = bound.map_err(|error| overlap(error, old))?;
+                for (thread, socket) in sockets.iter_mut().zip(own) {
+                    thread.tcp.push((number, socket));
+                    thread.shared.extend(shared.then_some(number));
+                }
+                (address, None)
+            }
+            (None, Place::Unix(socket)) => {
+                let (file, own) = if let Some(given) = inherited.take_unix(&socket.path) {
+                    (None, unix::adopt(given, socket, threads)?)
+                } else {
+                    let (file, own) = unix::listen(socket, threads)?;
+                    (Some(Arc::new(file)), own)
+                };
+                for (thread, socket) in sockets.iter_mut().zip(own) {
+                    thread.unix.push((number, socket));
+                    thread.shared.extend(file.is_none().then_some(number));
+                }
+                (unix::ADDRESS, file)
+            }
+        };
+        let acceptor = match (wanted.tls, tls) {
+            (false, _) => None,
+            (true, Some(tls)) => Some(Arc::new(acceptor(config, &hosts, tls))),
+            (true, None) => return Err(BindError::Certificates { address }),
+        };
+        let limits = config.global.limits_of(&wanted.listener());
+        let mut udp = kept.is_some_and(|kept| old[kept].udp);
+        let http3 = match &acceptor {
+            Some(acceptor) if limits.http3 && !acceptor.is_strict() => {
+                let failed = |reason: String| BindError::Http3 { address, reason };
+                let set_up = quic::set_up(acceptor, limits);
+                let set_up = set_up.map_err(|error| failed(error.to_string()))?;
+                if !std::mem::replace(&mut udp, true) {
+                    let socket = inherited.take_udp(address);
+                    let bound = quic::bind(number, (address, socket), set_up.clone());
+                    let bound = bound.map_err(|error| failed(error.to_string()))?;
+                    sockets[number % threads].http3.push(bound);
+                }
+                Some(set_up)
+            }
+            _ => None,
+        };
+        let bound = BoundListener {
+            wanted,
+            address,
+            file,
+            hosts,
+            alt_svc: http3.as_ref().and_then(|_| quic::alt_svc(address.port())),
+            acceptor,
+            http3,
+            udp,
+        };
+        origins.push(match kept {
+            None => Origin::New,
+            Some(number) => Origin::Kept {
+                number,
+                leaves: leaves(&old[number], &bound),
+            },
+        });
+        bounds.push(bound);
+    }
+    Ok((bounds, origins, sockets))
+}
+
+/// The files of Unix sockets become what another configuration asks for; it is served.
+pub(crate) fn settle_files(old: &[BoundListener], new: &[BoundListener]) {
+    for bound in new {
+        if let (Some(file), Place::Unix(socket)) = (&bound.file, &bound.wanted.place) {
+            file.permit(socket.mode);
+        }
+    }
+    for file in old.iter().filter_map(|bound| bound.file.as_ref()) {
+        let stays = new.iter().filter_map(|bound| bound.file.as_ref());
+        if !stays.into_iter().any(|other| Arc::ptr_eq(file, other)) {
+            file.remove();
+        }
+    }
+}
+
+/// Whether requests must not go on with connections of before: they were not encrypted, or nobody asked
+/// who the client is.
+fn leaves(old: &BoundListener, new: &BoundListener) -> bool {
+    match (&old.acceptor, &new.acceptor) {
+        (None, None) => false,
+        (Some(old), Some(new)) => old.is_strict() || new.is_strict(),
+        _ => true,
+    }
+}
+
+/// Says it if the port is taken by the server itself, on another address.
+fn overlap(error: BindError, old: &[BoundListener]) -> BindError {
+    let BindError::InUse { address } = error else {
+        return error;
+    };
+    let mut own = old
+        .iter()
+        .filter(|bound| bound.file.is_none())
+        .map(|bound| bound.address);
+    match own.find(|own| own.port() == address.port()) {
+        Some(own) => BindError::Overlap { address, own },
+        None => error,
+    }
+}
+
+fn acceptor(config: &Config, hosts: &[SiteAddress], tls: &Tls) -> Acceptor {
+    tls.acceptor(hosts.iter().map(|(site, address)| {
+        let host = config.sites[*site].addresses[*address].host.as_deref();
+        (*site, *address, host)
+    }))
+}

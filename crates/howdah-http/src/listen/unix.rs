@@ -1,0 +1,164 @@
+//! Unix sockets that sites listen on.
+//!
+//! A connection is a stream socket for the kernel, whatever it came by, and all that is done with a
+//! [`TcpStream`] after it was accepted is done with its descriptor. So connections by a Unix socket are
+//! such streams too, and what serves them knows one kind. They have no addresses: see [`ADDRESS`].
+
+use std::io::{self, ErrorKind};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::net::UnixListener;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use howdah_config::model::UnixSocket;
+use howdah_observe::unix_socket;
+use tokio::net::{TcpStream, UnixStream};
+
+use super::error::BindError;
+
+/// Connections that the kernel may hold until they are accepted; `net.core.somaxconn` caps it.
+pub(crate) const BACKLOG: i32 = 4096;
+
+/// Where a connection by a Unix socket comes to: this machine, on the port of plain HTTP.
+pub(crate) const ADDRESS: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 80));
+/// Where it comes from: this machine, from no port.
+pub(crate) const CLIENT: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0));
+
+/// The file of a socket that is listened on. It goes when nobody listens there any more.
+#[derive(Debug)]
+pub(crate) struct SocketFile {
+    path: PathBuf,
+    /// Device and inode, by which it is told from one that another server has put there.
+    identity: Option<(u64, u64)>,
+    removed: AtomicBool,
+}
+
+impl SocketFile {
+    fn new(path: PathBuf) -> Self {
+        let identity = identity(&path);
+        Self {
+            path,
+            identity,
+            removed: AtomicBool::new(false),
+        }
+    }
+
+    pub(crate) fn path(&self) -> &PathBuf {
+        &self.path
+    }
+
+    /// Nobody can connect any more.
+    pub(crate) fn remove(&self) {
+        if self.removed.swap(true, Relaxed) {
+            return;
+        }
+        if self.identity.is_some()
+            && identity(&self.path) == self.identity
+            && let Err(error) = std::fs::remove_file(&self.path)
+        {
+            tracing::warn!(file = %self.path.display(), %error, "the file of a Unix socket cannot be removed");
+        }
+    }
+
+    /// Gives it another mode.
+    pub(crate) fn permit(&self, mode: u32) {
+        if let Err(error) = std::fs::set_permissions(&self.path, PermissionsExt::from_mode(mode)) {
+            tracing::warn!(file = %self.path.display(), %error, "the permissions of a Unix socket cannot be changed");
+        }
+    }
+}
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        self.remove();
+    }
+}
+
+fn identity(path: &PathBuf) -> Option<(u64, u64)> {
+    let metadata = std::fs::symlink_metadata(path).ok()?;
+    Some((metadata.dev(), metadata.ino()))
+}
+
+/// Listens for all front threads, which accept from the one queue.
+pub(crate) fn listen(
+    socket: &UnixSocket,
+    threads: usize,
+) -> Result<(SocketFile, Vec<UnixListener>), BindError> {
+    let failed = |source: io::Error| {
+        let path = socket.path.clone();
+        match source.kind() {
+            ErrorKind::AddrInUse => BindError::UnixInUse { path },
+            _ => BindError::Unix { path, source },
+        }
+    };
+    let first = unix_socket::listen(&socket.path, socket.mode, BACKLOG).map_err(failed)?;
+    let file = SocketFile::new(socket.path.clone());
+    Ok((file, adopt(first, socket, threads)?))
+}
+
+/// The same with a socket that listens already, whose file is its maker's.
+pub(crate) fn adopt(
+    first: UnixListener,
+    socket: &UnixSocket,
+    threads: usize,
+) -> Result<Vec<UnixListener>, BindError> {
+    let prepare = || {
+        first.set_nonblocking(true)?;
+        (1..threads).map(|_| first.try_clone()).collect()
+    };
+    let clones: io::Result<Vec<_>> = prepare();
+    let mut listeners = clones.map_err(|source| BindError::Unix {
+        path: socket.path.clone(),
+        source,
+    })?;
+    listeners.push(first);
+    Ok(listeners)
+}
+
+/// See the module.
+pub(crate) fn as_tcp(stream: UnixStream) -> io::Result<TcpStream> {
+    let descriptor = OwnedFd::from(stream.into_std()?);
+    TcpStream::from_std(descriptor.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_goes_with_its_listener_and_no_other() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let socket = UnixSocket {
+            path: directory.path().join("a.sock"),
+            mode: 0o200,
+        };
+        let (file, listeners) = listen(&socket, 3).expect("it listens");
+        assert_eq!(listeners.len(), 3);
+        let error = listen(&socket, 1).expect_err("its own");
+        assert!(matches!(error, BindError::UnixInUse { .. }), "{error}");
+        file.permit(0o222);
+        let metadata = std::fs::metadata(file.path()).expect("it is there");
+        assert_eq!(metadata.permissions().mode() & 0o777, 0o222);
+        // Somebody else took the place.
+        let aside = directory.path().join("aside");
+        std::fs::rename(file.path(), &aside).expect("moved");
+        std::fs::write(file.path(), "another").expect("written");
+        drop(file);
+        assert!(socket.path.exists());
+        std::fs::remove_file(&socket.path).expect("removed");
+        let (file, _listeners) = listen(&socket, 1).expect("it listens");
+        drop(file);
+        assert!(!socket.path.exists());
+        let nowhere = UnixSocket {
+            path: directory.path().join("none/a.sock"),
+            mode: 0o200,
+        };
+        let error = listen(&nowhere, 1).expect_err("no such folder");
+        assert!(
+            error.to_string().contains("none/a.sock: No such file"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,71 @@
+//! The connection that a request came on.
+
+use std::net::SocketAddr;
+use std::rc::Rc;
+
+use howdah_tls::ClientCertificate;
+
+/// The connection a request came on.
+#[derive(Debug, Clone)]
+pub struct Connection {
+    /// The client.
+    pub remote: SocketAddr,
+    /// The listener's side.
+    pub local: SocketAddr,
+    /// What is known of the encryption, if it is encrypted.
+    pub tls: Option<Tls>,
+}
+
+/// What is known of an encrypted connection.
+#[derive(Debug, Clone)]
+pub struct Tls {
+    /// `TLSv1.3`.
+    pub protocol: &'static str,
+    /// Cipher suite by its IANA name.
+    pub cipher: &'static str,
+    /// The host that requests must be for: the one that the client asked for when it connected,
+    /// empty if it asked for none. `None`: any.
+    pub host: Option<Box<str>>,
+    /// Who the client is, where the site asks; its certificate was verified.
+    pub client: TlsClient,
+}
+
+/// What a client has shown of itself.
+#[derive(Debug, Clone, Default)]
+pub enum TlsClient {
+    /// Nobody asked.
+    #[default]
+    Unasked,
+    /// No certificate, which the site allows.
+    Nobody,
+    /// A certificate.
+    Verified(Rc<ClientCertificate>),
+}
+
+impl TlsClient {
+    /// The certificate, if there is one.
+    #[must_use]
+    pub fn certificate(&self) -> Option<&ClientCertificate> {
+        match self {
+            Self::Verified(certificate) => Some(certificate),
+            Self::Unasked | Self::Nobody => None,
+        }
+    }
+
+    /// The CGI variables of it, by the names that they have in nginx and Apache, before `others`.
+    pub(crate) fn variables(&self, others: Vec<(String, String)>) -> Vec<(String, String)> {
+        let known = match self {
+            Self::Unasked => return others,
+            Self::Nobody => vec![("SSL_CLIENT_VERIFY", "NONE")],
+            Self::Verified(certificate) => vec![
+                ("SSL_CLIENT_VERIFY", "SUCCESS"),
+                ("SSL_CLIENT_S_DN", certificate.subject.as_str()),
+                ("SSL_CLIENT_I_DN", certificate.issuer.as_str()),
+                ("SSL_CLIENT_M_SERIAL", certificate.serial.as_str()),
+            ],
+        };
+        let known = known.into_iter();
+        let known = known.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        known.chain(others).collect()
+    }
+}

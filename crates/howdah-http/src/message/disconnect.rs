@@ -1,0 +1,93 @@
+//! Holds on to a request that arrived whole while nobody has taken it yet, though its client may be gone.
+//!
+//! A client need not wait for the answer. Where its request has to wait inside the server before it is handed over
+//! (passwords are checked, another server is asked, an upstream is on its way to the whole of it), it is not given up
+//! meanwhile.
+
+use std::cell::Cell;
+use std::future::poll_fn;
+use std::task::{Context, Poll};
+
+/// Of one request.
+#[derive(Debug, Default)]
+pub(crate) struct DisconnectGuard {
+    on: Cell<bool>,
+    /// The end of the client was found meanwhile.
+    ended: Cell<bool>,
+}
+
+impl DisconnectGuard {
+    /// Whether the request is not to be given up. To be asked when the client is found gone.
+    pub(crate) fn is_on(&self) -> bool {
+        if self.on.get() {
+            self.ended.set(true);
+        }
+        self.on.get()
+    }
+
+    /// The request is not given up during `work`, unless that releases it.
+    pub(crate) async fn during<T>(&self, work: impl Future<Output = T>) -> T {
+        self.on.set(true);
+        let result = work.await;
+        poll_fn(|cx| {
+            self.release(cx);
+            Poll::Ready(())
+        })
+        .await;
+        result
+    }
+
+    /// The request may be given up from now on. Who polls it looks for the end again.
+    pub(crate) fn release(&self, cx: &Context<'_>) {
+        self.on.set(false);
+        if self.ended.take() {
+            cx.waker().wake_by_ref();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::{Context, Wake};
+
+    use super::*;
+
+    struct Count(AtomicUsize);
+
+    impl Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn the_end_is_looked_for_again_if_it_was_found() {
+        for found in [false, true] {
+            let hold = DisconnectGuard::default();
+            assert!(!hold.is_on());
+            let count = Arc::new(Count(AtomicUsize::new(0)));
+            let waker = Arc::clone(&count).into();
+            let mut cx = Context::from_waker(&waker);
+            let ready = Cell::new(false);
+            let work = poll_fn(|_| {
+                if ready.get() {
+                    Poll::Ready(7)
+                } else {
+                    Poll::Pending
+                }
+            });
+            let mut during = pin!(hold.during(work));
+            assert!(during.as_mut().poll(&mut cx).is_pending());
+            if found {
+                assert!(hold.is_on());
+            }
+            ready.set(true);
+            assert_eq!(during.as_mut().poll(&mut cx), Poll::Ready(7));
+            assert!(!hold.is_on());
+            assert_eq!(count.0.load(Ordering::Relaxed), usize::from(found));
+        }
+    }
+}

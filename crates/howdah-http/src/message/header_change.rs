@@ -1,0 +1,183 @@
+//! Changes of a header that are applied once the header is there.
+
+use std::rc::Rc;
+
+use http::HeaderMap;
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderName, HeaderValue};
+use regex::bytes::Regex;
+
+use super::pattern::Pattern;
+use super::replacement::Replacement;
+use super::single_fields::SINGULAR;
+
+const EMPTY: HeaderValue = HeaderValue::from_static("");
+
+/// What is done with which field.
+#[derive(Debug)]
+pub(crate) enum Change {
+    Set(HeaderName),
+    Add(HeaderName),
+    Default(HeaderName),
+    Remove(HeaderName),
+    RemoveMatching(Pattern),
+    Replace(HeaderName, Regex),
+}
+
+/// A change with its value for one request.
+#[derive(Debug)]
+pub(crate) struct PendingChange {
+    pub(crate) change: Rc<Change>,
+    /// `None` where the change needs none.
+    pub(crate) value: Option<HeaderValue>,
+    /// The value is the upstream's name, once an upstream is chosen.
+    pub(crate) is_upstream: bool,
+}
+
+/// The changes of one response.
+#[derive(Debug, Default)]
+pub(crate) struct Changes {
+    /// Of an upstream's response, made first.
+    down: Vec<PendingChange>,
+    /// As if made before there was a response: what the application says stands beside it.
+    immediate: Vec<PendingChange>,
+    /// Of routes that were taken later, when the response was there.
+    later: Vec<PendingChange>,
+    /// Made last, in this order: that of `header` from the last to the first.
+    deferred: Vec<PendingChange>,
+}
+
+/// Whether a response has one field of the name: that of `header` stands in place of the application's.
+fn is_single(name: &HeaderName) -> bool {
+    SINGULAR.contains(name) || matches!(*name, CONTENT_ENCODING | CONTENT_LENGTH)
+}
+
+/// Removes the fields whose names are of this kind.
+pub(crate) fn remove_where(headers: &mut HeaderMap, is_doomed: impl Fn(&HeaderName) -> bool) {
+    let doomed = headers.keys().filter(|name| is_doomed(name));
+    for name in doomed.cloned().collect::<Vec<_>>() {
+        headers.remove(name);
+    }
+}
+
+impl Changes {
+    /// Behind what there is.
+    pub(crate) fn add(&mut self, changes: Vec<PendingChange>) {
+        self.immediate.extend(changes);
+    }
+
+    /// `header_down`.
+    pub(crate) fn add_down(&mut self, changes: Vec<PendingChange>) {
+        self.down.extend(changes);
+    }
+
+    /// Those of one `header`.
+    pub(crate) fn defer(&mut self, changes: Vec<PendingChange>) {
+        self.deferred.splice(0..0, changes);
+    }
+
+    /// Those of routes that were taken later.
+    pub(crate) fn append(&mut self, later: Self) {
+        self.down.extend(later.down);
+        self.later.extend(later.immediate);
+        self.defer(later.deferred);
+    }
+
+    /// `is_foreign`: as [`Foreign`](super::response::Foreign).
+    pub(crate) fn apply(self, headers: &mut HeaderMap, is_foreign: bool) {
+        for change in self.down {
+            change.apply(headers);
+        }
+        let mut beside = HeaderMap::new();
+        for change in self.immediate {
+            if is_foreign && change.stands_beside() {
+                change.apply(&mut beside);
+            } else {
+                change.apply(headers);
+            }
+        }
+        put_first(&beside, headers);
+        for change in self.later.into_iter().chain(self.deferred) {
+            change.apply(headers);
+        }
+    }
+}
+
+impl PendingChange {
+    /// Whether its field may be there along with one of the application.
+    fn stands_beside(&self) -> bool {
+        match &*self.change {
+            Change::Set(name) | Change::Add(name) => !is_single(name),
+            _ => false,
+        }
+    }
+
+    /// As [`PendingChange::apply`], with `upstream` for `{upstream_hostport}`.
+    pub(crate) fn apply_for(&self, upstream: &HeaderValue, headers: &mut HeaderMap) {
+        let value = if self.is_upstream {
+            Some(upstream.clone())
+        } else {
+            self.value.clone()
+        };
+        self.change.apply(value, headers);
+    }
+
+    pub(crate) fn apply(self, headers: &mut HeaderMap) {
+        self.change.apply(self.value, headers);
+    }
+}
+
+impl Change {
+    fn apply(&self, value: Option<HeaderValue>, headers: &mut HeaderMap) {
+        match self {
+            Self::Set(name) => {
+                headers.insert(name, value.unwrap_or(EMPTY));
+            }
+            Self::Add(name) => {
+                headers.append(name, value.unwrap_or(EMPTY));
+            }
+            Self::Default(name) => {
+                if !headers.contains_key(name) {
+                    headers.insert(name, value.unwrap_or(EMPTY));
+                }
+            }
+            Self::Remove(name) => {
+                headers.remove(name);
+            }
+            Self::RemoveMatching(pattern) => {
+                remove_where(headers, |name| pattern.matches(name.as_str()));
+            }
+            Self::Replace(name, regex) => {
+                let replacement = value.as_ref().map_or(&b""[..], HeaderValue::as_bytes);
+                let values = headers.get_all(name).iter();
+                let values: Vec<HeaderValue> = values
+                    .filter_map(|value| replace(value, regex, replacement))
+                    .collect();
+                headers.remove(name);
+                for value in values {
+                    headers.append(name, value);
+                }
+            }
+        }
+    }
+}
+
+/// Puts fields in front of those of the same name.
+fn put_first(fields: &HeaderMap, headers: &mut HeaderMap) {
+    for name in fields.keys() {
+        let behind: Vec<HeaderValue> = headers.get_all(name).iter().cloned().collect();
+        headers.remove(name);
+        for value in fields.get_all(name).iter().cloned().chain(behind) {
+            headers.append(name, value);
+        }
+    }
+}
+
+/// `None`: the value would be too long.
+fn replace(value: &HeaderValue, regex: &Regex, replacement: &[u8]) -> Option<HeaderValue> {
+    let Ok(replaced) = Replacement::new(replacement).put(regex, value.as_bytes()) else {
+        tracing::warn!("a header was left out: what replaces text in its value is too long");
+        return None;
+    };
+    // Both texts are valid values, so what is made of them is one too.
+    Some(HeaderValue::from_bytes(&replaced).unwrap_or_else(|_| value.clone()))
+}

@@ -1,0 +1,51 @@
+//! Interim responses (1xx), as whoever answers a request sends them.
+
+use http::{HeaderMap, StatusCode, Version};
+
+/// Encoded size of one; clients allow a header of about this.
+pub(crate) const SIZE_MAX: usize = 16 << 10;
+/// A connection that takes interim responses of the request that is being polled.
+pub(crate) trait InterimSink: std::fmt::Debug {
+    fn send(&self, status: StatusCode, headers: &HeaderMap) -> Result<(), InterimError>;
+}
+
+/// Sends interim responses to the client of one request, before its response.
+#[derive(Debug, Clone, Copy)]
+pub struct Interim<'c>(Option<&'c dyn InterimSink>);
+
+/// Why an interim response was not sent. The response itself is not touched by that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InterimError {
+    /// HTTP/1.0 has none.
+    #[error("the request's protocol has none")]
+    Protocol,
+    /// 100 and 101 are the server's own, 200 and above end the exchange.
+    #[error("{} is not an interim status: use 102 to 199, such as 103 for early hints", .0.as_u16())]
+    Status(StatusCode),
+    /// Its header is larger than 16 KiB.
+    #[error("it is larger than {SIZE_MAX} bytes: send fewer or shorter header fields")]
+    TooLarge,
+    /// What was sent before has not left the server: an earlier response, or 64 KiB of interim ones.
+    #[error("the client has not taken what was sent before")]
+    Blocked,
+}
+
+impl<'c> Interim<'c> {
+    /// Of a request that nobody waits for.
+    pub(crate) const NONE: Self = Self(None);
+
+    pub(crate) fn new(connection: &'c dyn InterimSink, version: Version) -> Self {
+        Self((version >= Version::HTTP_11).then_some(connection))
+    }
+
+    /// Sends one, without the fields that describe the connection or a content. To be called from
+    /// within [`Application::call`](crate::Application::call)'s future: it leaves at the end of the poll.
+    pub fn send(self, status: StatusCode, headers: &HeaderMap) -> Result<(), InterimError> {
+        let connection = self.0.ok_or(InterimError::Protocol)?;
+        if !(102..200).contains(&status.as_u16()) {
+            return Err(InterimError::Status(status));
+        }
+        connection.send(status, headers)
+    }
+}

@@ -1,0 +1,35 @@
+//! Where an application is with a request, for whoever observes it.
+
+use std::rc::Rc;
+
+/// What is notified of the progress of a request.
+pub(crate) trait ProgressSink {
+    fn claimed(&self, claimed_ns: u64, worker: u16);
+    fn done(&self);
+}
+
+/// The application's side of an observed request: says where it is.
+#[derive(Clone)]
+pub struct Progress(Rc<dyn ProgressSink>);
+
+impl Progress {
+    pub(crate) fn new(sink: Rc<dyn ProgressSink>) -> Self {
+        Self(sink)
+    }
+
+    /// A PHP process has taken it, at this time of `CLOCK_MONOTONIC` in nanoseconds.
+    pub fn claimed(&self, claimed_ns: u64, worker: u16) {
+        self.0.claimed(claimed_ns, worker);
+    }
+
+    /// PHP is done with it.
+    pub fn done(&self) {
+        self.0.done();
+    }
+}
+
+impl std::fmt::Debug for Progress {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Progress").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,118 @@
+//! Requests that are handed to an application.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use howdah_cgi::Input;
+use http::{HeaderMap, Method, Uri, Version};
+
+use super::connection::Connection;
+use super::endpoint::Endpoint;
+use super::progress::Progress;
+use super::spool::SpoolFile;
+
+/// A request whose body has been read and whose script has been found.
+#[derive(Debug)]
+pub struct AppRequest {
+    /// Unique in this server's life, never 0; in hexadecimal it names the request in the logs.
+    pub id: u64,
+    /// As sent.
+    pub method: Method,
+    /// Path and query as sent, before rewrites. Without an authority: the `Host` header has it, unless a
+    /// directive has changed that since.
+    pub original_uri: Uri,
+    /// Raw query after rewrites, without `?`; empty if there is none.
+    pub query: String,
+    /// Protocol of the request.
+    pub version: Version,
+    /// As sent.
+    pub headers: HeaderMap,
+    /// The whole body.
+    pub body: RequestBody,
+    /// Where it came from.
+    pub connection: Rc<Connection>,
+    /// The pool that runs it: 0 is the classic one, worker pools follow in the order of
+    /// [`Config::workers`](howdah_config::model::Config::workers), those of further configurations have the
+    /// numbers that [`Server::prepare`](crate::Server::prepare) was given.
+    pub pool: usize,
+    /// What to run.
+    pub script: Script,
+    /// Further variables, they override all others.
+    pub env: Vec<(String, String)>,
+    /// The user that the server itself authenticated, if it did.
+    pub remote_user: Option<String>,
+    /// Wants to know where the request is, if somebody looks.
+    pub progress: Option<Progress>,
+    /// The hub of the site, if it has one: of [`Endpoints::hubs`](super::endpoint::Endpoints::hubs).
+    pub hub: Option<Arc<dyn Endpoint>>,
+}
+
+impl AppRequest {
+    /// What its CGI variables are made of.
+    #[must_use]
+    pub fn input(&self) -> Input<'_> {
+        let connection = &*self.connection;
+        let tls = connection.tls.as_ref();
+        Input {
+            id: self.id,
+            method: &self.method,
+            target: &self.original_uri,
+            query: &self.query,
+            version: self.version,
+            headers: &self.headers,
+            remote: connection.remote,
+            local: connection.local,
+            scheme: if tls.is_some() { "https" } else { "http" },
+            root: &self.script.root,
+            script_name: &self.script.name,
+            path_info: &self.script.path_info,
+            script_filename: self.script.file.as_deref(),
+            body_size: self.body.len(),
+            tls_protocol: tls.map_or("", |tls| tls.protocol),
+            tls_cipher: tls.map_or("", |tls| tls.cipher),
+            remote_user: self.remote_user.as_deref(),
+            env: &self.env,
+        }
+    }
+}
+
+/// What to run, and which parts of the path led to it. All paths are decoded and absolute.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Script {
+    /// `DOCUMENT_ROOT`, without a trailing slash (unless it is `/`).
+    pub root: Rc<str>,
+    /// `SCRIPT_NAME`, with a leading slash; empty for a worker script that is not below the root.
+    pub name: String,
+    /// `PATH_INFO`: empty, or with a leading slash.
+    pub path_info: String,
+    /// `SCRIPT_FILENAME`, if it is not `root` and `name` together.
+    pub file: Option<Rc<str>>,
+}
+
+impl RequestBody {
+    /// Bytes.
+    pub fn len(&self) -> u64 {
+        match self {
+            Self::Empty => 0,
+            Self::Memory(bytes) => bytes.len() as u64,
+            Self::Spooled(file) => file.len(),
+        }
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// A request body that was read in full.
+#[derive(Debug)]
+pub enum RequestBody {
+    /// There is none, or it is empty.
+    Empty,
+    /// Small enough for memory.
+    Memory(Bytes),
+    /// In a file of the spool directory; its name there is `{id:016x}`. Removed when this is dropped.
+    Spooled(SpoolFile),
+}

@@ -1,0 +1,136 @@
+//! The access log: what is kept of a request for its line, which is written when its response has ended
+//! or was cut.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::{Instant, SystemTime};
+
+use howdah_observe::access::{Entry, Log, TlsInfo};
+use http::header::HOST;
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, Method, Uri, Version};
+
+use crate::message::connection::Connection;
+
+/// Status in the log when the client left before there was a response, as nginx has it.
+const CLIENT_GONE: u16 = 499;
+
+/// What the line needs of a request that will be gone by then.
+pub(crate) struct LogEntry {
+    logs: Arc<[Log]>,
+    /// Header fields with passwords are logged as they are.
+    pub(crate) credentials: bool,
+    pub(crate) start: Instant,
+    id: u64,
+    connection: std::rc::Rc<Connection>,
+    method: Method,
+    uri: Uri,
+    version: Version,
+    headers: HeaderMap,
+    response_headers: HeaderMap,
+    client: IpAddr,
+    user: String,
+    appended: Vec<(String, String)>,
+}
+
+/// How a response ended.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ending {
+    /// 0: there was none.
+    pub(crate) status: u16,
+    /// Bytes of the request's body.
+    pub(crate) received: u64,
+    /// Bytes of the body, as handed to the connection.
+    pub(crate) sent: u64,
+    pub(crate) finished: bool,
+}
+
+impl LogEntry {
+    /// `start`: of the request.
+    pub(crate) fn new(
+        logs: &Arc<[Log]>,
+        start: Instant,
+        id: u64,
+        connection: &std::rc::Rc<Connection>,
+        parts: &Parts,
+    ) -> Self {
+        Self {
+            logs: Arc::clone(logs),
+            credentials: false,
+            start,
+            id,
+            connection: std::rc::Rc::clone(connection),
+            method: parts.method.clone(),
+            uri: parts.uri.clone(),
+            version: parts.version,
+            headers: parts.headers.clone(),
+            response_headers: HeaderMap::new(),
+            client: connection.remote.ip(),
+            user: String::new(),
+            appended: Vec::new(),
+        }
+    }
+
+    /// Says who the client is, as trusted proxies and passwords tell.
+    pub(crate) fn identify(&mut self, client: IpAddr, user: Option<&str>) {
+        self.client = client;
+        user.unwrap_or_default().clone_into(&mut self.user);
+    }
+
+    /// Adds fields of `log_append`.
+    pub(crate) fn append(&mut self, fields: Vec<(String, String)>) {
+        self.appended = fields;
+    }
+
+    /// Keeps the header of the response.
+    pub(crate) fn response(&mut self, headers: &HeaderMap) {
+        self.response_headers.clone_from(headers);
+    }
+
+    /// Hands the entry to the logs that want it.
+    pub(crate) fn write(mut self, ending: Ending) {
+        let status = match ending.status {
+            0 => CLIENT_GONE,
+            status => status,
+        };
+        let host = self.headers.get(HOST).map(HeaderValue::as_bytes);
+        let host = String::from_utf8_lossy(host.unwrap_or_default()).into_owned();
+        let name = howdah_cgi::Host::parse(&host).map_or("", |host| host.name);
+        let wanted = |log: &&Log| log.wants(name, status);
+        if !self.logs.iter().any(|log| wanted(&log)) {
+            return;
+        }
+        let name = name.to_owned();
+        let tls = self.connection.tls.as_ref().map(|tls| TlsInfo {
+            version: tls.protocol,
+            cipher_suite: tls.cipher.to_owned(),
+        });
+        self.headers.remove(HOST);
+        let entry = Arc::new(Entry {
+            at: SystemTime::now(),
+            duration: self.start.elapsed(),
+            id: self.id,
+            remote: self.connection.remote,
+            client: self.client,
+            method: self.method,
+            uri: self.uri,
+            version: self.version,
+            host,
+            headers: self.headers,
+            response_headers: self.response_headers,
+            credentials: self.credentials,
+            tls,
+            user: self.user,
+            bytes_read: ending.received,
+            size: ending.sent,
+            status,
+            cut: !ending.finished,
+            appended: self.appended,
+        });
+        for log in &*self.logs {
+            if log.wants(&name, status) {
+                log.write(Arc::clone(&entry));
+            }
+        }
+    }
+}

@@ -1,0 +1,399 @@
+//! What is remembered of a request while it is under way, if somebody wants to know: for metrics,
+//! traces and the list of live requests.
+
+use std::cell::{Cell, RefCell};
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use howdah_cgi::Host;
+use howdah_observe::metrics::{Measures, Phase};
+use howdah_observe::trace::{Attribute, Kind, Sampler, Span, TraceContext, Tracer};
+use http::request::Parts;
+use http::{HeaderValue, Method, Uri};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::message::connection::Connection;
+use crate::message::progress::ProgressSink;
+use crate::observe::trace::Trace;
+
+/// What is observed on a front thread.
+pub(crate) struct Observer {
+    /// With the number of this thread.
+    measures: Option<(Arc<Measures>, usize)>,
+    /// Of all configurations.
+    live: Option<LiveList>,
+    tracer: Option<Arc<Tracer>>,
+}
+
+/// The requests that are under way on a front thread; places that are free are in `free`.
+pub(crate) type LiveList = Rc<RefCell<Live>>;
+
+#[derive(Default)]
+pub(crate) struct Live {
+    places: Vec<Option<Rc<Record>>>,
+    free: Vec<usize>,
+}
+
+/// Answers questions until nobody can ask any more.
+pub(crate) async fn answer(live: LiveList, mut questions: mpsc::UnboundedReceiver<LiveQuery>) {
+    while let Some(question) = questions.recv().await {
+        let now = now_ns();
+        let requests = {
+            let live = live.borrow();
+            let records = live.places.iter().flatten();
+            records.map(|record| record.live(now)).collect()
+        };
+        // Who asked may have gone.
+        let _ = question.send(requests);
+    }
+}
+
+/// Who wants to know what goes on asks each front thread for it.
+pub(crate) type LiveQuery = oneshot::Sender<Vec<LiveRequest>>;
+
+/// A request that is under way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LiveRequest {
+    /// Its id.
+    pub id: u64,
+    /// The method.
+    pub method: String,
+    /// The authority of the target (HTTP/2, HTTP/3, absolute form), or the `Host` header; empty without.
+    pub host: String,
+    /// Path and query as sent.
+    pub uri: String,
+    /// The client.
+    pub remote: SocketAddr,
+    /// The pool that it was given to.
+    pub pool: Option<usize>,
+    /// The worker that has it, as far as the front has heard.
+    pub worker: Option<u16>,
+    /// Since the end of its header.
+    pub age: Duration,
+    /// `front`, `queue`, `php` or `send`. A worker is heard of with its first output: until then the
+    /// phase of a request that PHP runs is `queue`.
+    pub phase: &'static str,
+}
+
+/// Asks front threads for the requests that are under way. Clones ask the same ones.
+#[derive(Debug, Clone, Default)]
+pub struct LiveRequests(pub(crate) Vec<mpsc::UnboundedSender<LiveQuery>>);
+
+impl LiveRequests {
+    /// All of them, the oldest first. Nothing of a front thread that has ended.
+    pub async fn list(&self) -> Vec<LiveRequest> {
+        let mut answers = Vec::with_capacity(self.0.len());
+        for thread in &self.0 {
+            let (question, answer) = oneshot::channel();
+            if thread.send(question).is_ok() {
+                answers.push(answer);
+            }
+        }
+        let mut requests = Vec::new();
+        for answer in answers {
+            requests.extend(answer.await.unwrap_or_default());
+        }
+        requests.sort_by_key(|request| std::cmp::Reverse(request.age));
+        requests
+    }
+}
+
+/// One request. Kept by its exchange, by the list, and by the pool until PHP is done.
+pub(crate) struct Record {
+    observer: Rc<Observer>,
+    place: Cell<Option<usize>>,
+    id: u64,
+    method: Method,
+    uri: Uri,
+    host: Option<HeaderValue>,
+    remote: SocketAddr,
+    encrypted: bool,
+    pool: Cell<Option<usize>>,
+    worker: Cell<Option<u16>>,
+    received: Cell<u64>,
+    /// `CLOCK_MONOTONIC` in nanoseconds; 0: not yet.
+    began: u64,
+    called: Cell<u64>,
+    claimed: Cell<u64>,
+    done: Cell<u64>,
+    ended: Cell<u64>,
+    status: Cell<u16>,
+    trace: RefCell<Option<Trace>>,
+}
+
+impl Observer {
+    /// `None` if nothing is to be observed.
+    pub(crate) fn new(
+        measures: Option<Arc<Measures>>,
+        thread: usize,
+        live: Option<LiveList>,
+        tracer: Option<Arc<Tracer>>,
+    ) -> Option<Rc<Self>> {
+        (live.is_some() || measures.is_some() || tracer.is_some()).then(|| {
+            Rc::new(Self {
+                tracer,
+                measures: measures.map(|measures| (measures, thread)),
+                live,
+            })
+        })
+    }
+
+    /// What traces are sampled by.
+    pub(crate) fn sampler(&self) -> Option<&Sampler> {
+        self.tracer.as_ref().map(|tracer| tracer.sampler())
+    }
+
+    /// A request's header was read.
+    pub(crate) fn begin(
+        self: &Rc<Self>,
+        id: u64,
+        connection: &Connection,
+        parts: &Parts,
+    ) -> Rc<Record> {
+        let record = Rc::new(Record {
+            observer: Rc::clone(self),
+            place: Cell::new(None),
+            id,
+            method: parts.method.clone(),
+            uri: parts.uri.clone(),
+            host: host(parts),
+            remote: connection.remote,
+            encrypted: connection.tls.is_some(),
+            pool: Cell::new(None),
+            worker: Cell::new(None),
+            received: Cell::new(0),
+            began: now_ns(),
+            called: Cell::new(0),
+            claimed: Cell::new(0),
+            done: Cell::new(0),
+            ended: Cell::new(0),
+            status: Cell::new(0),
+            trace: RefCell::new(None),
+        });
+        if let Some(live) = &self.live {
+            let live = &mut *live.borrow_mut();
+            let place = live.free.pop().unwrap_or_else(|| {
+                live.places.push(None);
+                live.places.len() - 1
+            });
+            live.places[place] = Some(Rc::clone(&record));
+            record.place.set(Some(place));
+        }
+        record
+    }
+
+    fn phase(&self, pool: Option<usize>, phase: Phase, from: u64, to: u64) {
+        if let Some((measures, thread)) = &self.measures {
+            let time = Duration::from_nanos(to.saturating_sub(from));
+            measures.shard(*thread).phase(pool, phase, time);
+        }
+    }
+}
+
+impl Record {
+    /// PHP is about to be asked; `received` are the bytes of the body.
+    pub(crate) fn called(&self, pool: usize, received: u64) {
+        self.pool.set(Some(pool));
+        self.received.set(received);
+        self.called.set(now_ns());
+    }
+
+    /// Its trace.
+    pub(crate) fn trace(&self, trace: Trace) {
+        self.trace.replace(Some(trace));
+    }
+
+    /// The response is over.
+    pub(crate) fn end(&self, status: u16, sent: u64) {
+        self.ended.set(now_ns());
+        self.status.set(status);
+        if let (Some(place), Some(live)) = (self.place.take(), &self.observer.live) {
+            let live = &mut *live.borrow_mut();
+            live.places[place] = None;
+            live.free.push(place);
+        }
+        let Some((measures, thread)) = &self.observer.measures else {
+            return;
+        };
+        let (pool, now) = (self.pool.get(), self.ended.get());
+        let bytes = (self.received.get(), sent);
+        let time = Duration::from_nanos(now.saturating_sub(self.began));
+        measures
+            .shard(*thread)
+            .request(pool, &self.method, status, bytes, time);
+        if self.done.get() > 0 {
+            self.observer.phase(pool, Phase::Send, self.done.get(), now);
+        }
+    }
+
+    fn live(&self, now: u64) -> LiveRequest {
+        let phase = if self.done.get() > 0 {
+            "send"
+        } else if self.claimed.get() > 0 {
+            "php"
+        } else if self.called.get() > 0 {
+            "queue"
+        } else {
+            "front"
+        };
+        let host = self.host.as_ref().map(HeaderValue::as_bytes);
+        LiveRequest {
+            id: self.id,
+            method: self.method.to_string(),
+            host: String::from_utf8_lossy(host.unwrap_or_default()).into_owned(),
+            uri: self
+                .uri
+                .path_and_query()
+                .map_or_else(|| self.uri.to_string(), ToString::to_string),
+            remote: self.remote,
+            pool: self.pool.get(),
+            worker: self.worker.get(),
+            age: Duration::from_nanos(now.saturating_sub(self.began)),
+            phase,
+        }
+    }
+}
+
+/// Nobody has anything more to say about it: response and script are over.
+impl Drop for Record {
+    fn drop(&mut self) {
+        let Some(trace) = self.trace.take() else {
+            return;
+        };
+        if let Some(tracer) = &self.observer.tracer
+            && trace.context.sampled
+            && tracer.exports()
+        {
+            tracer.push(self.spans(trace));
+        }
+    }
+}
+
+impl Record {
+    fn spans(&self, trace: Trace) -> Vec<Span> {
+        let wall = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        let wall = u64::try_from(wall.as_nanos()).unwrap_or(u64::MAX);
+        let now = now_ns();
+        let unix = |at: u64| wall.saturating_sub(now.saturating_sub(at));
+        let ended = match self.ended.get() {
+            0 => now,
+            ended => ended,
+        };
+        let context = trace.context;
+        let mut spans = Vec::with_capacity(4);
+        let name = if trace.name.is_empty() {
+            self.method.to_string()
+        } else {
+            trace.name
+        };
+        spans.push(Span {
+            trace: context.trace,
+            id: context.span,
+            parent: context.parent,
+            name,
+            kind: Kind::Server,
+            start: unix(self.began),
+            end: unix(ended),
+            attributes: self.attributes(),
+            failed: self.status.get() >= 500,
+        });
+        let mut part = |name: &str, from: u64, to: u64| {
+            if from > 0 && to > 0 {
+                spans.push(Span {
+                    trace: context.trace,
+                    id: TraceContext::new_span(),
+                    parent: Some(context.span),
+                    name: name.into(),
+                    kind: Kind::Internal,
+                    start: unix(from),
+                    end: unix(to.max(from)),
+                    attributes: Vec::new(),
+                    failed: false,
+                });
+            }
+        };
+        let (called, claimed, done) = (self.called.get(), self.claimed.get(), self.done.get());
+        part("queue", called, claimed);
+        part("php", claimed, done);
+        // A script may go on after the end of its response.
+        if ended > done {
+            part("send", done, ended);
+        }
+        spans
+    }
+
+    fn attributes(&self) -> Vec<(&'static str, Attribute)> {
+        let text = |text: &str| Attribute::Text(text.to_owned());
+        let (scheme, usual_port) = if self.encrypted {
+            ("https", 443)
+        } else {
+            ("http", 80)
+        };
+        let mut attributes = vec![
+            ("http.request.method", text(self.method.as_str())),
+            ("url.scheme", text(scheme)),
+            ("url.path", text(self.uri.path())),
+            (
+                "client.address",
+                Attribute::Text(self.remote.ip().to_string()),
+            ),
+            (
+                "howdah.request_id",
+                Attribute::Text(format!("{:016x}", self.id)),
+            ),
+        ];
+        if let Some(query) = self.uri.query() {
+            attributes.push(("url.query", text(query)));
+        }
+        let host = self.host.as_ref().and_then(|host| host.to_str().ok());
+        if let Some(host) = host.and_then(Host::parse) {
+            let name = host.name.trim_start_matches('[').trim_end_matches(']');
+            let port = host.port.unwrap_or(usual_port);
+            attributes.push(("server.address", text(name)));
+            attributes.push(("server.port", Attribute::Number(port.into())));
+        }
+        if self.status.get() > 0 {
+            let status = Attribute::Number(self.status.get().into());
+            attributes.push(("http.response.status_code", status));
+        }
+        attributes
+    }
+}
+
+impl ProgressSink for Record {
+    fn claimed(&self, claimed_ns: u64, worker: u16) {
+        // The worker's word is believed as far as it is possible.
+        let claimed = claimed_ns.clamp(self.called.get(), now_ns().max(self.called.get()));
+        self.claimed.set(claimed);
+        self.worker.set(Some(worker));
+    }
+
+    fn done(&self) {
+        let (pool, now) = (self.pool.get(), now_ns());
+        self.done.set(now);
+        if self.claimed.get() == 0 {
+            return;
+        }
+        let observer = &self.observer;
+        observer.phase(pool, Phase::Queue, self.called.get(), self.claimed.get());
+        observer.phase(pool, Phase::Php, self.claimed.get(), now);
+    }
+}
+
+/// Whom a request is for, before it has been checked: nobody knows yet whether that is a host.
+fn host(parts: &Parts) -> Option<HeaderValue> {
+    match parts.uri.authority() {
+        Some(authority) => HeaderValue::from_str(authority.as_str()).ok(),
+        None => parts.headers.get(http::header::HOST).cloned(),
+    }
+}
+
+/// The clock of the PHP processes.
+fn now_ns() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned()
+}

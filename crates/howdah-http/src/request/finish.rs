@@ -1,0 +1,181 @@
+//! The last phase: the connection's part of the header, the header changes of the routes, compression, and the body
+//! on its way to the connection.
+
+use std::io;
+use std::rc::Rc;
+
+use bytes::Bytes;
+use http::header::{ALT_SVC, CONNECTION, CONTENT_LENGTH, HeaderValue, SERVER, TRANSFER_ENCODING};
+use http::response::Parts;
+use http::{Method, Response, StatusCode, Version};
+use http_body::Body;
+use hyper::ext::ReasonPhrase;
+
+use super::discard::discard;
+use super::exchange::{Exchange, ResponseBody};
+use super::receive::Received;
+use super::respond::PendingRequest;
+use super::scope::RequestScope;
+use crate::encode::{Encodings, Negotiation};
+use crate::message::header_change::Changes;
+use crate::message::response::{Content, Foreign, Source};
+use crate::socket::executor;
+use crate::socket::state::ConnectionState;
+
+const NAME: HeaderValue = HeaderValue::from_static("Howdah");
+const CLOSE: HeaderValue = HeaderValue::from_static("close");
+
+/// What the end of a response depends on in its request.
+pub(super) struct Finish {
+    version: Version,
+    is_head: bool,
+    has_body: bool,
+    is_misframed: bool,
+    /// What the client and the routes want of compression.
+    compression: Option<Negotiation>,
+}
+
+impl Finish {
+    pub(super) fn new(received: &Received, encodings: Encodings) -> Self {
+        let parts = &received.parts;
+        Self {
+            version: parts.version,
+            is_head: parts.method == Method::HEAD,
+            has_body: received.has_body,
+            is_misframed: received.is_misframed,
+            compression: encodings.wanted(&parts.method, &parts.headers),
+        }
+    }
+
+    pub(super) fn compresses(&self) -> bool {
+        self.compression.is_some()
+    }
+
+    /// Makes the response what the connection sends.
+    pub(super) fn finish<A, B>(
+        mut self,
+        scope: &RequestScope<A>,
+        response: Response<Source<B>>,
+        request: &PendingRequest,
+        changes: Changes,
+        mut exchange: Exchange,
+    ) -> Response<ResponseBody<B>>
+    where
+        B: Body<Data = Bytes, Error = io::Error> + Unpin + 'static,
+    {
+        let (mut head, source) = response.into_parts();
+        self.frame(scope, request, &mut head);
+        let is_application = matches!(source, Source::Application(_));
+        let is_foreign = is_application || head.extensions.remove::<Foreign>().is_some();
+        head.headers.entry(SERVER).or_insert(NAME);
+        changes.apply(&mut head.headers, is_foreign);
+        let source = match source {
+            Source::Application(body) => {
+                // The log has the header of an application as it was before compression.
+                exchange.answered(head.status, &head.headers);
+                let source = self.application_body(&mut head, body);
+                self.compress(scope, &mut head, source)
+            }
+            Source::Content(Content::Tunnel(tunnel)) => {
+                scope.state.set_tunnel(tunnel);
+                exchange.answered(head.status, &head.headers);
+                Source::Content(Content::Empty)
+            }
+            source => {
+                let mut source = self.compress(scope, &mut head, source);
+                self.send_by_kernel(scope, &head, &mut source);
+                exchange.answered(head.status, &head.headers);
+                source
+            }
+        };
+        exchange.finished = self.is_head || source.is_end_stream();
+        executor::note_response();
+        Response::from_parts(head, ResponseBody::new(source, exchange))
+    }
+
+    /// The part of the header that is about the connection.
+    fn frame<A>(&self, scope: &RequestScope<A>, request: &PendingRequest, head: &mut Parts) {
+        let is_http1 = self.version < Version::HTTP_2;
+        let alt_svc = scope.snapshot().alt_svc(scope.listener);
+        if let Some(alt_svc) = alt_svc.filter(|_| self.version < Version::HTTP_3) {
+            let field = head.headers.entry(ALT_SVC);
+            field.or_insert_with(|| alt_svc.clone());
+        }
+        if is_http1
+            && head.status.canonical_reason().is_none()
+            && head.extensions.get::<ReasonPhrase>().is_none()
+        {
+            // hyper would write one of its own.
+            head.extensions.insert(ReasonPhrase::from_static(b""));
+        }
+        if is_http1 && scope.snapshot().life.shutdown.winds_down() {
+            // The order came while the request was under way.
+            scope.state.set_closes();
+        }
+        if scope.state.closes() && head.status != StatusCode::SWITCHING_PROTOCOLS {
+            head.headers.insert(CONNECTION, CLOSE);
+        }
+        let is_unread = self.has_body && !request.is_body_read();
+        if (is_unread || self.is_misframed) && is_http1 {
+            // The body was not read to its end, or nobody knows where it ends. The connection cannot be
+            // used again, and it must not be closed so hard that the client loses the response.
+            scope.state.set_linger();
+            head.headers.insert(CONNECTION, CLOSE);
+        }
+    }
+
+    /// The application's body. Where HTTP has none, the application still runs to its end: if its body were dropped,
+    /// it would take the client for gone.
+    fn application_body<B>(&self, head: &mut Parts, body: B) -> Source<B>
+    where
+        B: Body<Data = Bytes, Error = io::Error> + Unpin + 'static,
+    {
+        let is_bodiless = matches!(
+            head.status,
+            StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED
+        );
+        if !self.is_head && !is_bodiless {
+            return Source::Application(body);
+        }
+        if !is_bodiless
+            && let Some(length) = body.size_hint().exact()
+            && length > 0
+        {
+            head.headers
+                .entry(CONTENT_LENGTH)
+                .or_insert(HeaderValue::from(length));
+        }
+        if !body.is_end_stream() {
+            tokio::task::spawn_local(discard(body));
+        }
+        Source::Content(Content::Empty)
+    }
+
+    fn compress<A, B>(
+        &mut self,
+        scope: &RequestScope<A>,
+        head: &mut Parts,
+        source: Source<B>,
+    ) -> Source<B>
+    where
+        B: Body<Data = Bytes, Error = io::Error> + Unpin + 'static,
+    {
+        match self.compression.take() {
+            Some(wanted) => wanted.apply(head, source, &scope.snapshot().compressed),
+            None => source,
+        }
+    }
+
+    /// Has the kernel send a file, where its body is framed by its own length: all of it reaches the socket, and
+    /// nothing between.
+    fn send_by_kernel<A, B>(&self, scope: &RequestScope<A>, head: &Parts, source: &mut Source<B>) {
+        if let Source::Content(Content::File(file)) = source
+            && self.version < Version::HTTP_2
+            && scope.connection.tls.is_none()
+            && !head.headers.contains_key(CONTENT_LENGTH)
+            && !head.headers.contains_key(TRANSFER_ENCODING)
+        {
+            file.send_by_kernel(Rc::<ConnectionState>::clone(&scope.state));
+        }
+    }
+}

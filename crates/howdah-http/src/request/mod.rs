@@ -1,0 +1,89 @@
+//! The phases of a request, in the order in which they run.
+//!
+//! ```text
+//! receive ─> route ─> authorize ─> trace ─> respond ─> replace ─> finish
+//!    │         ^          │                    │          ^
+//!  check       └─ again ──┘                  body         └─ routes for errors and responses
+//! ```
+
+mod authorize;
+mod body;
+mod check;
+mod discard;
+pub(crate) mod exchange;
+mod finish;
+mod receive;
+mod replace;
+mod respond;
+mod route;
+pub(crate) mod scope;
+pub(crate) mod snapshot;
+mod trace;
+
+use http::{Request, Response};
+
+use self::exchange::{Exchange, ResponseBody};
+use self::finish::Finish;
+use self::respond::{PendingRequest, Responder};
+use self::route::RouteDecision;
+use self::scope::RequestScope;
+use crate::answer::challenge;
+use crate::message::application::Application;
+use crate::message::disconnect::DisconnectGuard;
+use crate::message::incoming::Incoming;
+
+/// The connection is closed without a response.
+#[derive(Debug, thiserror::Error)]
+#[error("the configuration closes this connection")]
+pub(crate) struct Aborted;
+
+/// Answers one request of the connection. Without a `hold` it is that of the connection.
+pub(crate) async fn handle<A: Application>(
+    scope: RequestScope<A>,
+    mut exchange: Exchange,
+    request: Request<Incoming>,
+    hold: Option<&DisconnectGuard>,
+) -> Result<Response<ResponseBody<A::Body>>, Aborted> {
+    let (scope, hold) = (&scope, hold.unwrap_or(&scope.state.hold));
+    let mut received = receive::receive(scope, &mut exchange, request);
+    if received.response.is_none()
+        && let Some(find) = receive::shared_proof(scope, &received.parts)
+    {
+        received.response = Box::pin(find).await.map(challenge::answer);
+    }
+    let mut decision = match received.response.take() {
+        Some(response) => RouteDecision::answer(response),
+        None => route::decide(scope, &received.parts, &mut exchange, &[]),
+    };
+    if authorize::is_needed(&decision.outcome) {
+        let authorized = authorize::authorize(scope, &received.parts, &mut exchange, decision);
+        // In memory of its own: few requests need it.
+        decision = Box::pin(hold.during(authorized)).await;
+    }
+    let finish = Finish::new(&received, std::mem::take(&mut decision.encodings));
+    let compresses = finish.compresses();
+    let mut pending = PendingRequest::new(received, &mut decision, scope.limits(), compresses);
+    let RouteDecision {
+        mut outcome,
+        headers: mut changes,
+        trace,
+        deferred,
+        ..
+    } = decision;
+    if let Some(trace) = trace {
+        trace::pass_on(trace, &mut outcome, &mut pending, &exchange);
+    }
+    let responder = Responder {
+        scope,
+        hold,
+        record: exchange.record.clone(),
+    };
+    let response = responder.respond(outcome, &mut pending).await;
+    let mut response = response.ok_or(Aborted)?;
+    exchange.received = pending.received.unwrap_or(0);
+    if let Some(deferred) = deferred {
+        let replaced = deferred.apply(response, &responder, &mut pending, &mut changes);
+        response = Box::pin(replaced).await.ok_or(Aborted)?;
+    }
+    Ok(finish.finish(scope, response, &pending, changes, exchange))
+}

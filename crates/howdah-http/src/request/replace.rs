@@ -1,0 +1,272 @@
+//! The phase in which a response may be replaced, by `intercept`, `handle_response` and `handle_errors`.
+//!
+//! Kept only for requests that may need it.
+
+use std::borrow::Cow;
+use std::rc::Rc;
+
+use howdah_cgi::Host;
+use http::header::{
+    ACCEPT_RANGES, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, HOST,
+    LAST_MODIFIED, TRANSFER_ENCODING, VARY,
+};
+use http::request::Parts;
+use http::{Response, response};
+
+use super::discard::discard_source;
+use super::respond::{PendingRequest, Responder};
+use crate::answer::files::stat::Root;
+use crate::message::application::Application;
+use crate::message::header_change::Changes;
+use crate::message::path;
+use crate::message::reply::Failure;
+use crate::message::response::{Content, Source};
+use crate::route::context::Context;
+use crate::route::copied_headers;
+use crate::route::error::{ErrorRoutes, Problem};
+use crate::route::intercept::{Action, Intercept};
+use crate::route::outcome::Outcome;
+use crate::route::site::Site;
+use crate::route::variables::Variables;
+
+/// The request as it was when its routes had been run.
+pub(super) struct DeferredHandlers {
+    site: Rc<Site>,
+    /// As sent.
+    original: Parts,
+    changed: Option<Box<Parts>>,
+    path: String,
+    escaped: Option<String>,
+    query: Option<String>,
+    root: Rc<Root>,
+    notes: Variables,
+    /// The outermost first.
+    intercepts: Vec<Rc<Intercept>>,
+    /// As `intercepts`; those of the site come before them.
+    errors: Vec<Rc<[ErrorRoutes]>>,
+}
+
+/// A response whose body is the application's, or the server's.
+type AnyResponse<A> = Response<Source<<A as Application>::Body>>;
+
+impl DeferredHandlers {
+    /// `None` if nothing can replace the response.
+    pub(super) fn capture(site: &Rc<Site>, context: &Context<'_>) -> Option<Box<Self>> {
+        let handles_errors = site.handles_errors() || !context.errors.is_empty();
+        if !handles_errors && context.intercepts.is_empty() {
+            return None;
+        }
+        Some(Box::new(Self {
+            site: Rc::clone(site),
+            original: context.original.clone(),
+            changed: context.changed.clone(),
+            path: context.path.clone().into_owned(),
+            escaped: context.escaped.clone(),
+            query: context.query.clone(),
+            root: Rc::clone(&context.root),
+            notes: context.notes.clone(),
+            intercepts: context.intercepts.clone(),
+            errors: context.errors.clone(),
+        }))
+    }
+
+    /// The response, or what stands in its place; `None` if the connection is to be closed. Adds to the
+    /// changes of the header.
+    pub(super) async fn apply<A: Application>(
+        self,
+        mut response: AnyResponse<A>,
+        responder: &Responder<'_, A>,
+        pending: &mut PendingRequest,
+        headers: &mut Changes,
+    ) -> Option<AnyResponse<A>> {
+        if response.extensions().get::<Failure>().is_none() {
+            response = self
+                .intercept(response, responder, pending, headers)
+                .await?;
+        }
+        let Some(failure) = response.extensions().get::<Failure>() else {
+            return Some(response);
+        };
+        let problem = Problem {
+            status: response.status(),
+            message: failure.message.clone(),
+        };
+        let mut candidates = self.errors.iter().rev().map(|errors| &**errors);
+        let inner = candidates.find_map(|errors| ErrorRoutes::find(errors, problem.status));
+        let Some(routes) = inner.or_else(|| self.site.errors_for(problem.status)) else {
+            return Some(response);
+        };
+        self.handle_error(response, (routes, &problem), responder, pending, headers)
+            .await
+    }
+
+    async fn intercept<A: Application>(
+        &self,
+        response: AnyResponse<A>,
+        responder: &Responder<'_, A>,
+        pending: &mut PendingRequest,
+        headers: &mut Changes,
+    ) -> Option<AnyResponse<A>> {
+        let (mut head, body) = response.into_parts();
+        let mut intercepts = self.intercepts.iter().rev();
+        let found = intercepts.find_map(|intercept| Some((intercept, intercept.action(&head)?)));
+        let Some((intercept, action)) = found else {
+            return Some(Response::from_parts(head, body));
+        };
+        let handle = match action {
+            Action::Status(status) => {
+                head.status = *status;
+                head.extensions.remove::<hyper::ext::ReasonPhrase>();
+                return Some(Response::from_parts(head, body));
+            }
+            Action::Handle(handle) => handle,
+        };
+        let host = host(&self.original);
+        let mut context = self.context(responder, host);
+        context.response = Some(&head);
+        let outcome = handle.run(&mut context);
+        self.prepare(&mut context, pending, headers);
+        let copies = std::mem::take(&mut context.copies);
+        drop(context);
+        if let Outcome::CopyResponse(status) = outcome {
+            if let Some(status) = status {
+                head.status = status;
+                head.extensions.remove::<hyper::ext::ReasonPhrase>();
+            }
+            return Some(Response::from_parts(head, body));
+        }
+        // The application runs to its end: without its body it would take the client for gone.
+        discard_source(body);
+        if !intercept.keeps_header {
+            copied_headers::keep(&mut head.headers, &copies);
+        }
+        if matches!(outcome, Outcome::Next) {
+            // Nothing answers: the header is all that is left.
+            return Some(replaced(head, answered(Content::Empty)));
+        }
+        let response = responder.respond(outcome, pending).await?;
+        let is_error = response.extensions().get::<Failure>().is_some();
+        Some(if is_error {
+            response
+        } else {
+            replaced(head, response)
+        })
+    }
+
+    async fn handle_error<A: Application>(
+        &self,
+        response: AnyResponse<A>,
+        (routes, problem): (&ErrorRoutes, &Problem),
+        responder: &Responder<'_, A>,
+        pending: &mut PendingRequest,
+        headers: &mut Changes,
+    ) -> Option<AnyResponse<A>> {
+        let host = host(&self.original);
+        let mut context = self.context(responder, host);
+        // As Caddy: the request is that of the client again, with the variables of its routes.
+        context.changed = None;
+        context.query = None;
+        context.escaped = None;
+        if let Ok(path) = path::normalise(self.original.uri.path()) {
+            context.path = path;
+        }
+        context.problem = Some(problem);
+        let outcome = routes.run(&mut context);
+        self.prepare(&mut context, pending, headers);
+        drop(context);
+        if matches!(outcome, Outcome::Next) {
+            return Some(response);
+        }
+        let formed = responder.respond(outcome, pending).await?;
+        // An error while an error is formed: the first one is the one to tell.
+        if formed.extensions().get::<Failure>().is_some() {
+            return Some(response);
+        }
+        let (kept, _) = response.into_parts();
+        let mut formed = formed;
+        for name in [
+            http::header::ALLOW,
+            http::header::WWW_AUTHENTICATE,
+            http::header::RETRY_AFTER,
+        ] {
+            if let Some(value) = kept.headers.get(&name) {
+                formed.headers_mut().entry(name).or_insert(value.clone());
+            }
+        }
+        Some(formed)
+    }
+
+    /// What the routes left for the request that they answer.
+    fn prepare(
+        &self,
+        context: &mut Context<'_>,
+        pending: &mut PendingRequest,
+        headers: &mut Changes,
+    ) {
+        headers.append(std::mem::take(&mut context.headers));
+        let changed = context.changed.take();
+        pending.parts = changed.map_or_else(|| self.original.clone(), |parts| *parts);
+        pending.query = Some(context.query().to_owned());
+        // What is compressed anew is not what the file is.
+        pending.with_origin = false;
+    }
+
+    fn context<'c, A>(
+        &'c self,
+        responder: &'c Responder<'_, A>,
+        host: Option<Host<'c>>,
+    ) -> Context<'c> {
+        let scope = responder.scope;
+        let root = Rc::clone(&self.root);
+        let environment = scope.environment();
+        let connection = &scope.connection;
+        let mut context = Context::new(&self.original, connection, scope.id, environment, root);
+        context.changed.clone_from(&self.changed);
+        context.original_host = host;
+        context.path = Cow::Borrowed(&self.path);
+        context.escaped.clone_from(&self.escaped);
+        context.query.clone_from(&self.query);
+        context.notes = self.notes.clone();
+        context
+    }
+}
+
+fn host(parts: &Parts) -> Option<Host<'_>> {
+    Host::parse(parts.headers.get(HOST)?.to_str().ok()?)
+}
+
+fn answered<B>(content: Content) -> Response<Source<B>> {
+    Response::new(Source::Content(content))
+}
+
+/// The header of the first response with the body of the second.
+fn replaced<B>(mut first: response::Parts, second: Response<Source<B>>) -> Response<Source<B>> {
+    let (second, body) = second.into_parts();
+    // What was true of the body that is gone.
+    for name in [
+        CONTENT_LENGTH,
+        TRANSFER_ENCODING,
+        CONTENT_ENCODING,
+        CONTENT_RANGE,
+        ACCEPT_RANGES,
+        ETAG,
+        LAST_MODIFIED,
+    ] {
+        first.headers.remove(name);
+    }
+    let keeps_type = first.headers.contains_key(CONTENT_TYPE);
+    for name in second.headers.keys() {
+        // Either response may have been chosen by what it names.
+        if *name != VARY && *name != CONTENT_TYPE {
+            first.headers.remove(name);
+        }
+    }
+    for (name, value) in &second.headers {
+        if *name != CONTENT_TYPE || !keeps_type {
+            first.headers.append(name.clone(), value.clone());
+        }
+    }
+    first.status = second.status;
+    first.extensions = second.extensions;
+    Response::from_parts(first, body)
+}

@@ -1,0 +1,144 @@
+//! The phase in which the routes of a site decide how a request is answered.
+
+use std::borrow::Cow;
+use std::rc::Rc;
+use std::time::Instant;
+
+use howdah_cgi::Host;
+use http::header::HOST;
+use http::request::Parts;
+use http::{Response, StatusCode};
+
+use super::exchange::Exchange;
+use super::replace::DeferredHandlers;
+use super::scope::RequestScope;
+use crate::encode::Encodings;
+use crate::message::header_change::Changes;
+use crate::message::path;
+use crate::message::reply;
+use crate::message::response::Content;
+use crate::observe::log::LogEntry;
+use crate::observe::trace::Trace;
+use crate::route::context::Context;
+use crate::route::outcome::Outcome;
+use crate::route::verdict::Verdict;
+
+/// What the routes decided, with nothing borrowed from the request.
+pub(super) struct RouteDecision {
+    pub(super) outcome: Outcome,
+    pub(super) headers: Changes,
+    pub(super) encodings: Encodings,
+    pub(super) trace: Option<Trace>,
+    /// `None`: as sent.
+    pub(super) query: Option<String>,
+    /// With another method or header.
+    pub(super) changed: Option<Box<Parts>>,
+    pub(super) user: Option<Rc<str>>,
+    pub(super) max_body_size: Option<u64>,
+    pub(super) deferred: Option<Box<DeferredHandlers>>,
+}
+
+impl RouteDecision {
+    pub(super) fn answer(response: Response<Content>) -> Self {
+        Self {
+            outcome: Outcome::Answer(Box::new(response)),
+            headers: Changes::default(),
+            encodings: Encodings::default(),
+            trace: None,
+            query: None,
+            changed: None,
+            user: None,
+            max_body_size: None,
+            deferred: None,
+        }
+    }
+}
+
+/// Runs the routes of the site that the request is for.
+pub(super) fn decide<A>(
+    scope: &RequestScope<A>,
+    parts: &Parts,
+    exchange: &mut Exchange,
+    verdicts: &[Verdict],
+) -> RouteDecision {
+    let (snapshot, connection) = (scope.snapshot(), &scope.connection);
+    let host = match parts
+        .headers
+        .get(HOST)
+        .map(|value| value.to_str().ok().and_then(Host::parse))
+    {
+        Some(None) => return RouteDecision::answer(reply::bad_request("bad Host header")),
+        Some(host) => host,
+        None => None,
+    };
+    if connection.tls.is_none()
+        && let Some(challenges) = &snapshot.challenges
+        && let Some(job) = challenges.find(parts.uri.path(), &snapshot.lookup)
+    {
+        let mut decision = RouteDecision::answer(reply::not_found());
+        decision.outcome = Outcome::File(job);
+        return decision;
+    }
+    if let Some(expected) = connection.tls.as_ref().and_then(|tls| tls.host.as_deref())
+        && !host.is_some_and(|host| host.name.eq_ignore_ascii_case(expected))
+    {
+        // Another host may not ask for the certificate that this one asks for.
+        return RouteDecision::answer(reply::explain(
+            StatusCode::MISDIRECTED_REQUEST,
+            "The connection was opened for another host.",
+        ));
+    }
+    let Some(site) = snapshot
+        .hosts(scope.listener)
+        .find(host.map_or("", |host| host.name))
+    else {
+        return RouteDecision::answer(reply::explain(
+            StatusCode::NOT_FOUND,
+            "No site is configured for this host.",
+        ));
+    };
+    let limits = scope.limits();
+    if !site.logs.is_empty() {
+        // What was found out for routes that are run again took its time too.
+        let earlier = exchange.log.take().map(|entry| entry.start);
+        let start = earlier.unwrap_or_else(Instant::now);
+        let mut entry = LogEntry::new(&site.logs, start, scope.id, connection, parts);
+        entry.credentials = limits.log_credentials;
+        exchange.log = Some(Box::new(entry));
+    }
+    let path: Cow<'_, str> = match path::normalise(parts.uri.path()) {
+        Ok(path) => path,
+        Err(error) => return RouteDecision::answer(reply::bad_request(&error.to_string())),
+    };
+    let root = Rc::clone(&snapshot.default_root);
+    let mut context = Context::new(parts, connection, scope.id, scope.environment(), root);
+    context.original_host = host;
+    context.path = path;
+    let observer = snapshot.observer.as_ref();
+    context.sampler = observer.and_then(|observer| observer.sampler());
+    context.verdicts = verdicts;
+    let outcome = site.run(&mut context);
+    let deferred = DeferredHandlers::capture(site, &context);
+    if context.log.skip {
+        exchange.log = None;
+    } else if let Some(entry) = &mut exchange.log {
+        if let Some(Trace { context: ids, .. }) = &context.trace {
+            let (trace, span) = (ids.trace.to_string(), format!("{:016x}", ids.span));
+            let ids = [("traceID".into(), trace), ("spanID".into(), span)];
+            context.log.append.splice(0..0, ids);
+        }
+        entry.identify(context.client_ip(), context.notes.user.as_deref());
+        entry.append(std::mem::take(&mut context.log.append));
+    }
+    RouteDecision {
+        outcome,
+        headers: context.headers,
+        encodings: context.encodings,
+        trace: context.trace,
+        query: context.query,
+        changed: context.changed,
+        user: context.notes.user,
+        max_body_size: context.max_body_size,
+        deferred,
+    }
+}

@@ -1,0 +1,43 @@
+//! A request to the server of a `forward_auth`: its response says whether the client's request goes on.
+
+use std::rc::Rc;
+
+use http::Response;
+use http::header::HeaderName;
+
+use super::verdict::{CopiedFields, Granted};
+use crate::answer::proxy::job::ProxyJob;
+use crate::answer::proxy::{self, UploadLimits};
+use crate::listen::limits::Limits;
+use crate::message::interim::Interim;
+use crate::message::reply::{self, Failure};
+use crate::message::response::Content;
+
+/// A request to the server of a `forward_auth`.
+pub(crate) struct AuthRequest {
+    pub(super) copy: Rc<CopiedFields>,
+    pub(super) job: Box<ProxyJob>,
+}
+
+impl AuthRequest {
+    /// `Err`: the response to a request that does not go on.
+    pub(crate) async fn send(self, limits: &Limits, id: u64) -> Result<Granted, Response<Content>> {
+        let limits = UploadLimits {
+            size: 0,
+            wait: limits.read_body,
+        };
+        // There is no body that could be refused.
+        let answer = proxy::send(*self.job, None, limits, (id, Interim::NONE), None).await;
+        let answer = answer.unwrap_or_else(|_| reply::plain(http::StatusCode::BAD_GATEWAY));
+        let is_failure = answer.extensions().get::<Failure>().is_some();
+        if is_failure || !answer.status().is_success() {
+            return Err(answer);
+        }
+        let value = |(from, _): &(HeaderName, HeaderName)| {
+            let values = answer.headers().get_all(from).iter();
+            values.filter(|value| !value.is_empty()).cloned().collect()
+        };
+        let values = self.copy.0.iter().map(value).collect();
+        Ok(Granted::new(&self.copy, values))
+    }
+}

@@ -1,0 +1,15 @@
+//! `abort`: the connection is closed without a response.
+
+use crate::route::context::Context;
+use crate::route::handler::Handler;
+use crate::route::outcome::Outcome;
+
+/// The directive.
+#[derive(Debug)]
+pub(super) struct Abort;
+
+impl Handler for Abort {
+    fn run(&self, _: &mut Context<'_>) -> Outcome {
+        Outcome::Abort
+    }
+}

@@ -1,0 +1,19 @@
+//! `handle_errors`: routes that form the responses to errors.
+
+use std::rc::Rc;
+
+use crate::route::context::Context;
+use crate::route::error::ErrorRoutes;
+use crate::route::handler::Handler;
+use crate::route::outcome::Outcome;
+
+/// The directive.
+#[derive(Debug)]
+pub(super) struct HandleErrors(pub(super) Rc<[ErrorRoutes]>);
+
+impl Handler for HandleErrors {
+    fn run(&self, context: &mut Context<'_>) -> Outcome {
+        context.errors.push(Rc::clone(&self.0));
+        Outcome::Next
+    }
+}

@@ -1,0 +1,30 @@
+//! `header`: changes of the response header.
+
+use crate::route::context::Context;
+use crate::route::handler::Handler;
+use crate::route::header::{FieldChange, prepare};
+use crate::route::outcome::Outcome;
+
+/// Changes that are made as if before there was a response.
+#[derive(Debug)]
+pub(super) struct Header(pub(super) Box<[FieldChange]>);
+
+impl Handler for Header {
+    fn run(&self, context: &mut Context<'_>) -> Outcome {
+        let pending = prepare(&self.0, context);
+        context.headers.add(pending);
+        Outcome::Next
+    }
+}
+
+/// Changes that are made when the response is there.
+#[derive(Debug)]
+pub(super) struct DeferredHeader(pub(super) Box<[FieldChange]>);
+
+impl Handler for DeferredHeader {
+    fn run(&self, context: &mut Context<'_>) -> Outcome {
+        let pending = prepare(&self.0, context);
+        context.headers.defer(pending);
+        Outcome::Next
+    }
+}

@@ -1,0 +1,196 @@
+//! `reverse_proxy`: which request goes to an upstream, and with which header.
+
+use std::rc::Rc;
+
+use howdah_config::model::{self, Network};
+use http::header::{CONNECTION, CONTENT_LENGTH, HOST, HeaderName, HeaderValue, UPGRADE};
+use http::request::Parts;
+use http::{HeaderMap, Method, Version};
+
+use crate::answer::forwarded::{Forwarded, remove_hops};
+use crate::answer::proxy::Upstreams;
+use crate::answer::proxy::job::ProxyJob;
+use crate::answer::upstream::balance::Hint;
+use crate::message::header_change::remove_where;
+use crate::message::route_error::{RouteError, RouteErrorKind};
+use crate::route::compiler::Compiler;
+use crate::route::context::Context;
+use crate::route::directive::uri::Rewrite;
+use crate::route::handler::Handler;
+use crate::route::header::{self, FieldChange};
+use crate::route::intercept::Intercept;
+use crate::route::outcome::{Outcome, Refusal};
+use crate::route::text::Text;
+
+const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
+
+/// A compiled [`model::ReverseProxy`].
+#[derive(Debug)]
+pub(crate) struct Proxy {
+    upstreams: Rc<Upstreams>,
+    method: Option<Text>,
+    rewrite: Option<Rewrite>,
+    /// `None`: those of the server.
+    trusted: Option<Box<[Network]>>,
+    header_up: Box<[FieldChange]>,
+    header_down: Box<[FieldChange]>,
+    intercept: Rc<Intercept>,
+}
+
+impl Proxy {
+    pub(super) fn compile(
+        proxy: &model::ReverseProxy,
+        compiler: &Compiler,
+    ) -> Result<Self, RouteError> {
+        Ok(Self {
+            upstreams: Upstreams::new(proxy, &compiler.pools.clients)
+                .map_err(|error| RouteErrorKind::Upstream(error.into()))?,
+            method: proxy.method.as_ref().map(Text::new),
+            rewrite: proxy.rewrite.as_ref().map(Rewrite::compile),
+            trusted: proxy.trusted_proxies.clone().map(Into::into),
+            header_up: header::compile(&proxy.header_up)?,
+            header_down: header::compile(&proxy.header_down)?,
+            intercept: super::intercept::compile(&proxy.intercept, compiler)?,
+        })
+    }
+
+    /// `Err`: the request cannot be passed on.
+    pub(super) fn job(&self, context: &mut Context<'_>) -> Result<ProxyJob, Refusal> {
+        let method = match &self.method {
+            None => None,
+            Some(text) => Some(super::method::evaluate(text, context)?),
+        };
+        let target = self.target(context)?;
+        let header_up = header::prepare(&self.header_up, context);
+        let down = header::prepare(&self.header_down, context);
+        context.headers.add_down(down);
+        if !self.intercept.is_empty() {
+            context.intercepts.push(Rc::clone(&self.intercept));
+        }
+        let hint = hint(self.upstreams.policy(), context);
+        let has_body = !matches!(method, Some(Method::GET | Method::HEAD));
+        let upgrade = upgrade(context.parts());
+        let mut headers = context.parts().headers.clone();
+        remove_hops(&mut headers);
+        if !has_body {
+            headers.remove(CONTENT_LENGTH);
+        }
+        remove_ambiguous(&mut headers);
+        forwarded(context, self.trusts(context)).put(&mut headers);
+        Ok(ProxyJob {
+            upstreams: Rc::clone(&self.upstreams),
+            method: method.unwrap_or_else(|| context.parts().method.clone()),
+            target,
+            headers,
+            upgrade,
+            has_body,
+            header_up,
+            hint,
+        })
+    }
+
+    /// Path and query that the upstream is asked for; the request keeps its own.
+    fn target(&self, context: &mut Context<'_>) -> Result<String, Refusal> {
+        let Some(rewrite) = &self.rewrite else {
+            return Ok(context.target());
+        };
+        let own = (
+            context.path.clone(),
+            context.escaped.clone(),
+            context.query.clone(),
+        );
+        let result = rewrite.apply(context);
+        let target = context.target();
+        (context.path, context.escaped, context.query) = own;
+        result.map(|()| target)
+    }
+
+    fn trusts(&self, context: &Context<'_>) -> bool {
+        match &self.trusted {
+            None => context.trusts_remote(),
+            Some(ranges) => {
+                let remote = context.connection.remote.ip();
+                ranges.iter().any(|range| range.contains(remote))
+            }
+        }
+    }
+}
+
+impl Handler for Proxy {
+    fn run(&self, context: &mut Context<'_>) -> Outcome {
+        match self.job(context) {
+            Ok(job) => Outcome::Proxy(Box::new(job)),
+            Err(refusal) => Outcome::Answer(refusal),
+        }
+    }
+}
+
+/// What the choice of an upstream by this policy depends on in a request.
+pub(super) fn hint(policy: &model::Policy, context: &Context<'_>) -> Hint {
+    let headers = &context.parts().headers;
+    match policy {
+        model::Policy::IpHash => Hint::of(&context.connection.remote.ip()),
+        model::Policy::ClientIpHash => Hint::of(&context.client_ip()),
+        model::Policy::UriHash => Hint::of(&context.target()),
+        model::Policy::Header(name) => headers
+            .get(name.as_str())
+            .map_or(Hint::None, |value| Hint::of(value.as_bytes())),
+        model::Policy::Cookie(name) => context
+            .cookie(name)
+            .map_or(Hint::None, |value| Hint::Cookie(value.to_owned())),
+        model::Policy::Random
+        | model::Policy::RoundRobin
+        | model::Policy::LeastConnections
+        | model::Policy::First => Hint::None,
+    }
+}
+
+/// The protocol that a request wants its connection to go over to, if it is WebSocket. Any other one, such
+/// as `h2c`, could carry requests that no route has seen. Only HTTP/1.1 has that.
+fn upgrade(parts: &Parts) -> Option<HeaderValue> {
+    let protocol = parts.headers.get(UPGRADE)?;
+    if !protocol.as_bytes().eq_ignore_ascii_case(b"websocket") || parts.method != Method::GET {
+        return None;
+    }
+    let connection = parts.headers.get_all(CONNECTION).iter();
+    let mut options = connection
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','));
+    let is_asked_for = options.any(|option| option.trim().eq_ignore_ascii_case("upgrade"));
+    (is_asked_for && parts.version == Version::HTTP_11).then(|| protocol.clone())
+}
+
+/// Takes out fields with an underscore, for which CGI has the same name as for one with a hyphen: a client could
+/// forge `X-Forwarded-For` and what directives set.
+fn remove_ambiguous(headers: &mut HeaderMap) {
+    remove_where(headers, |name| name.as_str().contains('_'));
+}
+
+/// What an upstream is told about the client. What the client itself said is believed of trusted proxies only.
+pub(super) fn forwarded(context: &Context<'_>, trusted: bool) -> Forwarded {
+    let headers = &context.parts().headers;
+    let mut addresses = String::new();
+    if trusted {
+        for value in headers.get_all(FORWARDED_FOR) {
+            if let Ok(value) = value.to_str() {
+                addresses.push_str(value);
+                addresses.push_str(", ");
+            }
+        }
+    }
+    addresses.push_str(&context.connection.remote.ip().to_string());
+    // Text of valid values and an address.
+    let mut fields = vec![(FORWARDED_FOR, HeaderValue::try_from(addresses).ok())];
+    let is_told = |name: &HeaderName| trusted && headers.contains_key(name);
+    if !is_told(&FORWARDED_PROTO) {
+        let scheme = HeaderValue::from_static(context.scheme());
+        fields.push((FORWARDED_PROTO, Some(scheme)));
+    }
+    if !is_told(&FORWARDED_HOST) {
+        let host = context.original.headers.get(HOST).cloned();
+        fields.push((FORWARDED_HOST, host));
+    }
+    Forwarded::new(fields)
+}

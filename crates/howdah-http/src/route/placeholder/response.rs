@@ -1,0 +1,35 @@
+//! The error or the response that routes are run for.
+
+use crate::route::context::Context;
+
+pub(super) fn error_status(text: &mut String, context: &Context<'_>) {
+    if let Some(problem) = context.problem {
+        text.push_str(problem.status.as_str());
+    }
+}
+
+pub(super) fn error_text(text: &mut String, context: &Context<'_>) {
+    let reason = context
+        .problem
+        .and_then(|problem| problem.status.canonical_reason());
+    text.push_str(reason.unwrap_or(""));
+}
+
+pub(super) fn error_message(text: &mut String, context: &Context<'_>) {
+    text.push_str(context.problem.map_or("", |problem| &problem.message));
+}
+
+pub(super) fn status(text: &mut String, context: &Context<'_>) {
+    if let Some(response) = context.response {
+        text.push_str(response.status.as_str());
+    }
+}
+
+pub(super) fn header(text: &mut String, context: &Context<'_>, name: &str) {
+    let value = context
+        .response
+        .and_then(|response| response.headers.get(name));
+    if let Some(value) = value {
+        text.push_str(&String::from_utf8_lossy(value.as_bytes()));
+    }
+}

@@ -1,0 +1,100 @@
+//! Path and query of the request, as they are now and as they were sent.
+
+use std::borrow::Cow;
+
+use crate::message::path;
+use crate::route::context::Context;
+use crate::route::parameters::escaped;
+use crate::route::purpose::Purpose;
+
+pub(super) fn path<'c>(context: &'c Context<'_>, purpose: Purpose) -> Cow<'c, str> {
+    match purpose {
+        Purpose::Uri => Cow::Borrowed(context.escaped_path()),
+        Purpose::File | Purpose::Setting => Cow::Borrowed(&*context.path),
+    }
+}
+
+/// The path before rewrites.
+pub(super) fn original_path<'c>(context: &'c Context<'_>, purpose: Purpose) -> Cow<'c, str> {
+    let path = context.original.uri.path();
+    match purpose {
+        Purpose::Uri => Cow::Borrowed(path),
+        // What cannot be decoded was refused before there were routes.
+        Purpose::File | Purpose::Setting => path::normalise(path).unwrap_or(Cow::Borrowed(path)),
+    }
+}
+
+pub(super) fn file(text: &mut String, path: &str) {
+    text.push_str(last_segment(path));
+}
+
+pub(super) fn directory(text: &mut String, path: &str) {
+    text.push_str(&path[..=path.rfind('/').unwrap_or(0)]);
+}
+
+/// The last segment without its extension.
+pub(super) fn base(text: &mut String, path: &str) {
+    text.push_str(split_extension(path).0);
+}
+
+/// The extension of the last segment, with its dot.
+pub(super) fn extension(text: &mut String, path: &str) {
+    text.push_str(split_extension(path).1);
+}
+
+fn split_extension(path: &str) -> (&str, &str) {
+    let file = last_segment(path);
+    file.split_at(file.rfind('.').unwrap_or(file.len()))
+}
+
+fn last_segment(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or("")
+}
+
+pub(super) fn element(text: &mut String, context: &Context<'_>, index: usize) {
+    let element = context.path.trim_start_matches('/').split('/').nth(index);
+    text.push_str(element.unwrap_or(""));
+}
+
+pub(super) fn uri(text: &mut String, context: &Context<'_>) {
+    text.push_str(&path(context, Purpose::Uri));
+    prefixed_query(text, context);
+}
+
+pub(super) fn original(text: &mut String, context: &Context<'_>) {
+    text.push_str(context.original.uri.path());
+    original_prefixed_query(text, context);
+}
+
+pub(super) fn prefixed_query(text: &mut String, context: &Context<'_>) {
+    let query = context.query();
+    if !query.is_empty() {
+        text.push('?');
+        text.push_str(query);
+    }
+}
+
+pub(super) fn original_prefixed_query(text: &mut String, context: &Context<'_>) {
+    if let Some(query) = context.original.uri.query() {
+        text.push('?');
+        text.push_str(query);
+    }
+}
+
+/// All values of a parameter, decoded.
+pub(super) fn query_value(text: &mut String, context: &Context<'_>, name: &str) {
+    let pairs = context.query().split('&');
+    let values = pairs
+        .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+        .filter(|(known, _)| path::decode_query(known) == *name);
+    for (index, (_, value)) in values.enumerate() {
+        if index > 0 {
+            text.push(',');
+        }
+        text.push_str(&path::decode_query(value));
+    }
+}
+
+pub(super) fn escape(text: &mut String, value: &str) {
+    text.extend(escaped(value));
+}

@@ -1,0 +1,42 @@
+//! Directives in the order in which they run.
+
+use super::context::Context;
+use super::handler::Handler;
+use super::matcher::Matcher;
+use super::outcome::Outcome;
+
+/// Routes that are run one after the other until one of them answers.
+#[derive(Debug)]
+pub(crate) struct Routes(pub(super) Box<[Route]>);
+
+#[derive(Debug)]
+pub(crate) struct Route {
+    pub(super) matcher: Option<Matcher>,
+    pub(super) handler: Box<dyn Handler>,
+    /// Of the routes of a group, the first that matches is run alone.
+    pub(super) group: Option<u32>,
+}
+
+impl Handler for Routes {
+    fn run(&self, context: &mut Context<'_>) -> Outcome {
+        let mut taken: Vec<u32> = Vec::new();
+        for route in &self.0 {
+            if route.group.is_some_and(|group| taken.contains(&group)) {
+                continue;
+            }
+            if route
+                .matcher
+                .as_ref()
+                .is_some_and(|matcher| !matcher.matches(context))
+            {
+                continue;
+            }
+            taken.extend(route.group);
+            match route.handler.run(context) {
+                Outcome::Next => {}
+                outcome => return outcome,
+            }
+        }
+        Outcome::Next
+    }
+}

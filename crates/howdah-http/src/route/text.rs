@@ -1,0 +1,169 @@
+//! Text with placeholders. Text without any is one reference count per request.
+
+use std::borrow::Cow;
+use std::rc::Rc;
+
+use howdah_config::model::{Part, Placeholder, Template};
+
+use super::context::Context;
+use super::parameters::escaped;
+use super::placeholder::push;
+use super::purpose::Purpose;
+
+/// A compiled [`Template`].
+#[derive(Debug)]
+pub(crate) enum Text {
+    Constant(Rc<str>),
+    Parts(Box<[Part]>),
+}
+
+impl Text {
+    pub(crate) fn new(template: &Template) -> Self {
+        match template.as_text() {
+            Some(text) => Self::Constant(text.into()),
+            None => Self::Parts(template.parts.clone().into()),
+        }
+    }
+
+    pub(crate) fn constant(&self) -> Option<&Rc<str>> {
+        match self {
+            Self::Constant(text) => Some(text),
+            Self::Parts(_) => None,
+        }
+    }
+
+    /// Whether it is `{path}` and nothing else.
+    pub(crate) fn is_path(&self) -> bool {
+        matches!(self, Self::Parts(parts)
+            if matches!(&**parts, [Part::Placeholder(Placeholder::Path)]))
+    }
+
+    /// Whether it is `{upstream_hostport}` and nothing else.
+    pub(crate) fn is_upstream(&self) -> bool {
+        matches!(self, Self::Parts(parts)
+            if matches!(&**parts, [Part::Placeholder(Placeholder::Upstream)]))
+    }
+
+    /// Whether it is `{path}` and a constant below it, which is returned.
+    pub(crate) fn below_path(&self) -> Option<&str> {
+        match self {
+            Self::Parts(parts) => match &**parts {
+                [Part::Placeholder(Placeholder::Path), Part::Text(text)]
+                    if text.starts_with('/') && text.len() > 1 =>
+                {
+                    Some(text)
+                }
+                _ => None,
+            },
+            Self::Constant(_) => None,
+        }
+    }
+
+    pub(crate) fn evaluate(&self, context: &Context<'_>, purpose: Purpose) -> Cow<'_, str> {
+        match self {
+            Self::Constant(text) => Cow::Borrowed(text),
+            Self::Parts(parts) => {
+                let mut text = String::with_capacity(64);
+                for part in parts {
+                    match part {
+                        Part::Text(piece) => text.push_str(piece),
+                        Part::Placeholder(placeholder) => {
+                            let start = text.len();
+                            push(&mut text, placeholder, context, purpose);
+                            if purpose == Purpose::Setting {
+                                let ends = |char: char| char == '\'' || char.is_control();
+                                let value = text.split_off(start);
+                                text.extend(value.chars().filter(|char| !ends(*char)));
+                            }
+                        }
+                    }
+                }
+                if purpose == Purpose::Setting {
+                    text = without_empty_quotes(text);
+                }
+                Cow::Owned(text)
+            }
+        }
+    }
+
+    /// The text as a query. What placeholders stand for is escaped, so that it cannot bring parameters of
+    /// its own; `{query}` is whole parameters where one begins, as in `a=1&{query}`.
+    pub(crate) fn evaluate_query(&self, context: &Context<'_>) -> Cow<'_, str> {
+        let Self::Parts(parts) = self else {
+            return self.evaluate(context, Purpose::Uri);
+        };
+        let mut query = String::with_capacity(64);
+        let mut value = String::new();
+        let mut in_name = true;
+        // Of what is behind an `&` nothing may come, then the `&` goes too.
+        let mut separator = false;
+        for part in parts {
+            match part {
+                Part::Text(text) => {
+                    for piece in text.split_inclusive('&') {
+                        let (piece, ends) = match piece.strip_suffix('&') {
+                            Some(piece) => (piece, true),
+                            None => (piece, false),
+                        };
+                        append(&mut query, piece, &mut separator);
+                        in_name = ends || (in_name && !piece.contains('='));
+                        separator |= ends;
+                    }
+                }
+                Part::Placeholder(Placeholder::Query) if in_name => {
+                    append(&mut query, context.query(), &mut separator);
+                }
+                Part::Placeholder(placeholder) => {
+                    value.clear();
+                    push(&mut value, placeholder, context, Purpose::File);
+                    append(&mut query, &Cow::from(escaped(&value)), &mut separator);
+                }
+            }
+        }
+        Cow::Owned(query)
+    }
+
+    /// The text as a document root. `None` if a part that the client chose could lead elsewhere.
+    pub(crate) fn evaluate_root(&self, context: &Context<'_>) -> Option<Cow<'_, str>> {
+        let Self::Parts(parts) = self else {
+            return Some(self.evaluate(context, Purpose::File));
+        };
+        let mut text = String::with_capacity(64);
+        for part in parts {
+            match part {
+                Part::Text(piece) => text.push_str(piece),
+                Part::Placeholder(placeholder) => {
+                    let start = text.len();
+                    push(&mut text, placeholder, context, Purpose::File);
+                    let value = &text[start..];
+                    // A variable can be what the client sent.
+                    let ours = matches!(placeholder, Placeholder::Env(_) | Placeholder::Root);
+                    if !ours && (matches!(value, "" | "." | "..") || value.contains(['/', '\0'])) {
+                        return None;
+                    }
+                }
+            }
+        }
+        // Two harmless parts can make `..` between them.
+        (!text.split('/').any(|segment| segment == "..")).then_some(Cow::Owned(text))
+    }
+}
+
+/// Nothing in place of single quotes around nothing, which PHP does not take for a value.
+fn without_empty_quotes(mut text: String) -> String {
+    if text.ends_with("=''") {
+        text.truncate(text.len() - 2);
+    }
+    text.replace("=''\n", "=\n")
+}
+
+/// Adds a piece of a query, and the `&` that waits in front of it.
+fn append(query: &mut String, piece: &str, separator: &mut bool) {
+    if piece.is_empty() {
+        return;
+    }
+    if std::mem::take(separator) && !query.is_empty() {
+        query.push('&');
+    }
+    query.push_str(piece);
+}

@@ -1,0 +1,378 @@
+//! Reads HTTP/1 requests before hyper does, and refuses those whose end can be read in two ways: with both
+//! `Content-Length` and `Transfer-Encoding`, with more than one `Content-Length`, with lines that end in
+//! LF alone, which others before this server may not take for an end.
+//!
+//! hyper picks one reading and hides the other, so the bytes are looked at before it gets them. The
+//! reader follows heads and bodies as hyper does, and with pipelining it knows which request it means.
+//! It never guesses: what it cannot follow is refused, with all that comes after it.
+//!
+//! Bytes of a request target that hyper would refuse, though clients send them, are found as well.
+
+use memchr::{memchr, memchr_iter};
+
+/// What is kept of a line that comes in pieces. Fields that tell a length may not be longer, so that the
+/// answer does not depend on the pieces.
+const LINE_MAX: usize = 128;
+/// What an HTTP/2 connection begins with.
+const PREFACE: &[u8] = b"PRI * HTTP/2.0";
+
+const TWO_LENGTHS: &str = "the body has two lengths";
+const NO_LENGTH: &str = "the Content-Length is not a number";
+const LONG_LENGTH: &str = "the line that tells the body's length is too long";
+const LINE_END: &str = "a line does not end in CR LF";
+const BAD_CHUNK: &str = "the chunks of the body before cannot be read";
+const NOT_HTTP1: &str = "the connection is not HTTP/1";
+
+/// The requests of one connection, as their bytes come.
+#[derive(Debug, Default)]
+pub(crate) struct Framing {
+    state: State,
+    head: Head,
+    line: Line,
+    /// Heads that are complete.
+    heads: u64,
+    /// From which request on, counted from 1, all are refused, and why.
+    refused: Option<(u64, &'static str)>,
+    /// Where in the bytes received last a request target has what a URI may not have.
+    odd: Vec<usize>,
+    /// A request wanted to go over to another protocol: what follows may be no request, and stays as it is.
+    upgrades: bool,
+}
+
+/// Where the next byte stands. The states of a chunked body are hyper's.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum State {
+    #[default]
+    Head,
+    /// So many bytes are left.
+    Body(u64),
+    Chunk(Chunk, u64),
+    /// Nothing that follows is a request that is served. hyper gets it all the same.
+    Stopped,
+    /// In a body: hyper gets nothing more.
+    Broken,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Chunk {
+    Start,
+    Size,
+    SizeSpace,
+    Extension,
+    SizeLf,
+    Data,
+    DataCr,
+    DataLf,
+    EndCr,
+    Trailer,
+    TrailerLf,
+    EndLf,
+}
+
+/// A line whose end has not come.
+#[derive(Debug, Default)]
+struct Line {
+    /// Its start.
+    kept: Vec<u8>,
+    length: usize,
+    last: u8,
+}
+
+/// How far a head has come.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// Empty lines may come before.
+    #[default]
+    Method,
+    /// The rest of the request line.
+    Target,
+    /// An empty line ends it.
+    Fields,
+}
+
+/// What the lines of one head have told.
+#[derive(Debug, Default, Clone, Copy)]
+struct Head {
+    part: Part,
+    lengths: u32,
+    /// `None`: no number.
+    length: Option<u64>,
+    coded: bool,
+    upgrades: bool,
+}
+
+impl Framing {
+    /// Takes what was received, all of it and in order. Answers how many of these bytes hyper may have.
+    pub(crate) fn receive(&mut self, bytes: &[u8]) -> usize {
+        let mut position = 0;
+        while let Some(rest) = bytes.get(position..).filter(|rest| !rest.is_empty()) {
+            position += match self.state {
+                State::Head => self.head(rest, position),
+                State::Body(left) => {
+                    let (left, taken) = skip(left, rest);
+                    self.state = if left == 0 {
+                        State::Head
+                    } else {
+                        State::Body(left)
+                    };
+                    taken
+                }
+                State::Chunk(Chunk::Data, left) => {
+                    let (left, taken) = skip(left, rest);
+                    let next = if left == 0 {
+                        Chunk::DataCr
+                    } else {
+                        Chunk::Data
+                    };
+                    self.state = State::Chunk(next, left);
+                    taken
+                }
+                State::Chunk(chunk, size) => {
+                    if let Some(state) = step(chunk, size, rest[0]) {
+                        self.state = state;
+                        1
+                    } else {
+                        self.refuse(self.heads + 1, BAD_CHUNK);
+                        self.state = State::Broken;
+                        0
+                    }
+                }
+                State::Stopped => rest.len(),
+                State::Broken => break,
+            };
+        }
+        position
+    }
+
+    /// Nothing of this connection is HTTP/1.
+    pub(crate) fn stop(&mut self) {
+        *self = Self {
+            state: State::Stopped,
+            ..Self::default()
+        };
+    }
+
+    /// Why the request of this number, counted from 1, is refused.
+    pub(crate) fn refusal(&self, request: u64) -> Option<&'static str> {
+        self.refused
+            .filter(|(first, _)| request >= *first)
+            .map(|(_, reason)| reason)
+    }
+
+    /// Whether the body of the last request has not come to its end.
+    pub(crate) fn is_in_body(&self) -> bool {
+        matches!(self.state, State::Body(_) | State::Chunk(..))
+    }
+
+    /// Whether a body cannot be read any further.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.state == State::Broken
+    }
+
+    /// Where in the bytes received last something has to be percent-encoded, in order.
+    pub(crate) fn odd(&self) -> &[usize] {
+        &self.odd
+    }
+
+    /// Those bytes have been encoded.
+    pub(crate) fn clear_odd(&mut self) {
+        self.odd = Vec::new();
+    }
+
+    fn refuse(&mut self, request: u64, reason: &'static str) {
+        self.refused = Some((request, reason));
+        self.state = State::Stopped;
+    }
+
+    /// Lines of a head, which begin at `position` of what was received; answers how many bytes belong
+    /// to it.
+    fn head(&mut self, bytes: &[u8], position: usize) -> usize {
+        let mut start = 0;
+        for end in memchr_iter(b'\n', bytes) {
+            let piece = &bytes[start..end];
+            if self.head.part != Part::Fields {
+                self.find_odd(piece, position + start);
+            }
+            start = end + 1;
+            let ended = if self.line.length == 0 {
+                self.head.line(piece, piece.len(), piece.last().copied())
+            } else {
+                self.line.keep(piece);
+                let Line { kept, length, last } = &self.line;
+                let ended = self.head.line(kept, *length, Some(*last));
+                self.line.clear();
+                ended
+            };
+            match ended {
+                Ok(false) => {}
+                Ok(true) => {
+                    self.end_head();
+                    return start;
+                }
+                Err(reason) => {
+                    self.refuse(self.heads + 1, reason);
+                    return start;
+                }
+            }
+        }
+        let piece = &bytes[start..];
+        if self.head.part != Part::Fields {
+            self.find_odd(piece, position + start);
+            if memchr(b' ', piece).is_some() {
+                self.head.part = Part::Target;
+            }
+        }
+        self.line.keep(piece);
+        bytes.len()
+    }
+
+    /// Looks at a part of the request line.
+    fn find_odd(&mut self, piece: &[u8], position: usize) {
+        let any = piece.iter().fold(0, |any, byte| any | odd(*byte));
+        if any != 0 && !self.upgrades {
+            self.keep_odd(piece, position);
+        }
+    }
+
+    #[cold]
+    fn keep_odd(&mut self, piece: &[u8], position: usize) {
+        let target = match self.head.part {
+            Part::Method => memchr(b' ', piece).unwrap_or(piece.len()),
+            Part::Target | Part::Fields => 0,
+        };
+        let places = (target..piece.len()).filter(|at| odd(piece[*at]) != 0);
+        self.odd.extend(places.map(|at| position + at));
+    }
+
+    fn end_head(&mut self) {
+        self.heads += 1;
+        let head = std::mem::take(&mut self.head);
+        self.upgrades |= head.upgrades;
+        if head.lengths > 1 || (head.coded && head.lengths > 0) {
+            self.refuse(self.heads, TWO_LENGTHS);
+            return;
+        }
+        self.state = match (head.coded, head.lengths, head.length) {
+            (true, ..) => State::Chunk(Chunk::Start, 0),
+            (_, 0, _) | (_, _, Some(0)) => State::Head,
+            (_, _, Some(length)) => State::Body(length),
+            (_, _, None) => return self.refuse(self.heads, NO_LENGTH),
+        };
+    }
+}
+
+impl Line {
+    fn keep(&mut self, piece: &[u8]) {
+        let Some(last) = piece.last() else { return };
+        let room = LINE_MAX - self.kept.len();
+        self.kept.extend_from_slice(&piece[..piece.len().min(room)]);
+        self.length += piece.len();
+        self.last = *last;
+    }
+
+    fn clear(&mut self) {
+        self.kept.clear();
+        self.length = 0;
+    }
+}
+
+impl Head {
+    /// Takes a line without its LF: its start, its length and its last byte. True if it is the last one.
+    fn line(&mut self, line: &[u8], length: usize, last: Option<u8>) -> Result<bool, &'static str> {
+        if last != Some(b'\r') {
+            return Err(LINE_END);
+        }
+        let length = length - 1;
+        let line = &line[..line.len().min(length)];
+        let Some(first) = line.first() else {
+            return Ok(self.part == Part::Fields);
+        };
+        if self.part != Part::Fields {
+            self.part = Part::Fields;
+            return match first {
+                // hyper may pass over it, and count other heads.
+                b'\r' => Err(LINE_END),
+                b'P' if line == PREFACE => Err(NOT_HTTP1),
+                _ => Ok(false),
+            };
+        }
+        let told = match first | 0x20 {
+            b'c' => value(line, b"content-length").map(|value| {
+                self.lengths = self.lengths.saturating_add(1);
+                self.length = number(value);
+            }),
+            b't' => value(line, b"transfer-encoding").map(|_| self.coded = true),
+            b'u' => {
+                self.upgrades |= value(line, b"upgrade").is_some();
+                None
+            }
+            _ => None,
+        };
+        if told.is_some() && length > LINE_MAX {
+            return Err(LONG_LENGTH);
+        }
+        Ok(false)
+    }
+}
+
+/// Not 0 for a byte that the `http` crate refuses somewhere in a URI, and other servers do not. Without
+/// branches, so that the loop over them takes many at once.
+fn odd(byte: u8) -> u8 {
+    let quote = u8::from(byte == b'"') | u8::from(byte == b'`');
+    let angle = u8::from(byte == b'<') | u8::from(byte == b'>');
+    byte & 0x80 | quote | angle
+}
+
+/// The value if the line is the field `name`.
+fn value<'l>(line: &'l [u8], name: &[u8]) -> Option<&'l [u8]> {
+    let (field, rest) = line.split_at_checked(name.len())?;
+    if field.eq_ignore_ascii_case(name) {
+        rest.strip_prefix(b":")
+    } else {
+        None
+    }
+}
+
+fn number(value: &[u8]) -> Option<u64> {
+    let digits = value.trim_ascii();
+    let text = std::str::from_utf8(digits).ok()?;
+    text.bytes()
+        .all(|byte| byte.is_ascii_digit())
+        .then(|| text.parse().ok())?
+}
+
+/// What is left of `left` after these bytes, and how many of them belong to it.
+fn skip(left: u64, bytes: &[u8]) -> (u64, usize) {
+    let taken = usize::try_from(left).map_or(bytes.len(), |left| left.min(bytes.len()));
+    (left - taken as u64, taken)
+}
+
+/// One byte of a chunked body that is no chunk's data. `None`: it may not stand there.
+fn step(chunk: Chunk, size: u64, byte: u8) -> Option<State> {
+    let next = match (chunk, byte) {
+        (Chunk::Start | Chunk::Size, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {
+            let digit = char::from(byte).to_digit(16).map_or(0, u64::from);
+            let size = size.checked_mul(16)?.checked_add(digit)?;
+            return Some(State::Chunk(Chunk::Size, size));
+        }
+        (Chunk::Size | Chunk::SizeSpace, b' ' | b'\t') => Chunk::SizeSpace,
+        (Chunk::Size | Chunk::SizeSpace, b';') => Chunk::Extension,
+        (Chunk::Size | Chunk::SizeSpace | Chunk::Extension, b'\r') => Chunk::SizeLf,
+        (Chunk::SizeLf, b'\n') if size == 0 => Chunk::EndCr,
+        (Chunk::SizeLf, b'\n') => Chunk::Data,
+        (Chunk::DataCr, b'\r') => Chunk::DataLf,
+        (Chunk::DataLf, b'\n') => Chunk::Start,
+        (Chunk::EndCr, b'\r') => Chunk::EndLf,
+        (Chunk::Trailer, b'\r') => Chunk::TrailerLf,
+        (Chunk::TrailerLf, b'\n') => Chunk::EndCr,
+        (Chunk::EndLf, b'\n') => return Some(State::Head),
+        (Chunk::EndCr | Chunk::Trailer, other) if other != b'\n' => Chunk::Trailer,
+        (Chunk::Extension, other) if other != b'\n' => Chunk::Extension,
+        _ => return None,
+    };
+    Some(State::Chunk(next, size))
+}
+
+#[cfg(test)]
+#[path = "framing_tests.rs"]
+mod tests;

@@ -1,0 +1,96 @@
+//! An upstream over HTTP that does as it is told.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use super::Harness;
+use super::front::front;
+
+/// What becomes of a connection after an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Then {
+    Keep,
+    Close,
+    /// With a reset.
+    Reset,
+}
+
+/// An upstream. Requests for `/next` are answered `next`, all others as its script says.
+pub struct Upstream {
+    pub address: SocketAddr,
+    /// Number of the connection and head of each request.
+    pub requests: Arc<Mutex<Vec<(usize, String)>>>,
+}
+
+/// The answer to a request with this head, which is the nth of its connection; `None`: it is hung up on.
+type Script = dyn Fn(&str, usize) -> Option<(Vec<u8>, Then)> + Send + Sync;
+
+impl Upstream {
+    pub fn start(
+        script: impl Fn(&str, usize) -> Option<(Vec<u8>, Then)> + Send + Sync + 'static,
+    ) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let (seen, script): (_, Arc<Script>) = (Arc::clone(&requests), Arc::new(script));
+        thread::spawn(move || {
+            for (number, stream) in listener.incoming().enumerate() {
+                let (seen, script) = (Arc::clone(&seen), Arc::clone(&script));
+                let note = move |head: &str| seen.lock().unwrap().push((number, head.to_owned()));
+                thread::spawn(move || serve(stream.unwrap(), &*script, note));
+            }
+        });
+        Self { address, requests }
+    }
+
+    /// One that answers every request with these bytes.
+    pub fn answering(answer: &'static [u8], then: Then) -> Self {
+        Self::start(move |_, _| Some((answer.to_vec(), then)))
+    }
+
+    pub fn front(&self) -> Harness {
+        front(&self.address.to_string(), "", "reverse_proxy UP")
+    }
+
+    /// The connection of each request with this in its first line.
+    pub fn connections(&self, target: &str) -> Vec<usize> {
+        let requests = self.requests.lock().unwrap();
+        let line = format!(" {target} HTTP/1.1\r\n");
+        let asked = requests.iter().filter(|(_, head)| head.contains(&line));
+        asked.map(|(number, _)| *number).collect()
+    }
+}
+
+fn serve(mut stream: TcpStream, script: &Script, note: impl Fn(&str)) {
+    for nth in 0.. {
+        let mut head = Vec::new();
+        let mut byte = [0];
+        while !head.ends_with(b"\r\n\r\n") {
+            match stream.read(&mut byte) {
+                Ok(1) => head.push(byte[0]),
+                _ => return,
+            }
+        }
+        let head = String::from_utf8(head).unwrap();
+        note(&head);
+        let next = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nnext";
+        let answer = if head.starts_with("GET /next ") {
+            Some((next.to_vec(), Then::Keep))
+        } else {
+            script(&head, nth)
+        };
+        let Some((answer, then)) = answer else { return };
+        // A front that has had enough hangs up.
+        let written = stream.write_all(&answer);
+        if then == Then::Reset {
+            let socket = socket2::SockRef::from(&stream);
+            socket.set_linger(Some(Duration::ZERO)).unwrap();
+        }
+        if written.is_err() || then != Then::Keep {
+            return;
+        }
+    }
+}

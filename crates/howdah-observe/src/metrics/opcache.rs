@@ -1,0 +1,136 @@
+//! OPcache, which all PHP processes share, and what is preloaded into it.
+
+use std::fmt;
+
+use super::page::{Page, Writer};
+
+/// OPcache as it was when it was last looked at. What counts begins anew with PHP.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct OpcacheCounts {
+    /// Bytes that are used, free and wasted.
+    pub memory: [u64; 3],
+    /// Bytes of interned strings, and those that there is room for.
+    pub strings: (u64, u64),
+    /// Scripts that it holds.
+    pub scripts: u64,
+    /// Keys in use, and all of them.
+    pub keys: (u64, u64),
+    /// It takes no further script.
+    pub full: bool,
+    /// Scripts that were found in it.
+    pub hits: u64,
+    /// Scripts that had to be compiled.
+    pub misses: u64,
+    /// Times that it began anew: out of memory, out of keys, `opcache_reset()`.
+    pub restarts: [u64; 3],
+}
+
+/// What is preloaded for a pool's requests.
+#[derive(Debug, Clone, Default)]
+pub struct Preload {
+    /// Files.
+    pub files: u64,
+    /// Classes, interfaces, traits and enums.
+    pub classes: u64,
+    /// Bytes of OPcache's memory.
+    pub memory: u64,
+    /// Files that the requests use and that are not preloaded, by reason.
+    pub left_out: Vec<(&'static str, u64)>,
+}
+
+pub(super) fn encode(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
+    let Some(opcache) = &page.opcache else {
+        return Ok(());
+    };
+    let memory = ["used", "free", "wasted"].into_iter().zip(opcache.memory);
+    writer.gauges(
+        "howdah_php_opcache_memory_bytes",
+        "OPcache's memory, by state.",
+        memory.map(|(state, bytes)| (vec![("state", state)], bytes)),
+    )?;
+    let (used, size) = opcache.strings;
+    writer.gauge(
+        "howdah_php_opcache_interned_strings_bytes",
+        "Interned strings in OPcache.",
+        used,
+    )?;
+    writer.gauge(
+        "howdah_php_opcache_interned_strings_max_bytes",
+        "Interned strings that OPcache has room for.",
+        size,
+    )?;
+    writer.gauge(
+        "howdah_php_opcache_scripts",
+        "Scripts that OPcache holds.",
+        opcache.scripts,
+    )?;
+    writer.gauge(
+        "howdah_php_opcache_keys",
+        "Names by which OPcache finds scripts.",
+        opcache.keys.0,
+    )?;
+    writer.gauge(
+        "howdah_php_opcache_keys_max",
+        "Most names that OPcache has room for.",
+        opcache.keys.1,
+    )?;
+    writer.gauge(
+        "howdah_php_opcache_full",
+        "1 if OPcache takes no further script.",
+        opcache.full.into(),
+    )?;
+    writer.counter(
+        "howdah_php_opcache_hits",
+        "Scripts that OPcache had.",
+        opcache.hits,
+    )?;
+    writer.counter(
+        "howdah_php_opcache_misses",
+        "Scripts that had to be compiled.",
+        opcache.misses,
+    )?;
+    let reasons = ["out_of_memory", "out_of_keys", "reset"];
+    let restarts = reasons.into_iter().zip(opcache.restarts);
+    writer.counters(
+        "howdah_php_opcache_restarts",
+        "Times that OPcache restarted in place, by reason.",
+        restarts.map(|(reason, count)| (vec![("reason", reason)], count)),
+    )
+}
+
+/// Of the pools that preload.
+pub(super) fn preloads(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
+    let own = || {
+        let pools = page.pools.iter();
+        pools.filter_map(|pool| Some((pool.name.as_str(), pool.preload.as_ref()?)))
+    };
+    let each = |value: fn(&Preload) -> u64| {
+        own().map(move |(pool, preload)| (vec![("pool", pool)], value(preload)))
+    };
+    writer.gauges(
+        "howdah_php_preloaded_files",
+        "Files that PHP was started with.",
+        each(|preload| preload.files),
+    )?;
+    writer.gauges(
+        "howdah_php_preloaded_classes",
+        "Classes, interfaces, traits and enums that each request finds declared.",
+        each(|preload| preload.classes),
+    )?;
+    writer.gauges(
+        "howdah_php_preloaded_bytes",
+        "OPcache's memory that they take.",
+        each(|preload| preload.memory),
+    )?;
+    let left_out = own().flat_map(|(pool, preload)| {
+        preload.left_out.iter().map(move |(reason, count)| {
+            let labels = vec![("pool", pool), ("reason", *reason)];
+            (labels, *count)
+        })
+    });
+    writer.gauges(
+        "howdah_php_preload_left_out_files",
+        "Files that requests use and that are not preloaded, by reason.",
+        left_out,
+    )
+}

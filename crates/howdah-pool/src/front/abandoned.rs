@@ -1,0 +1,300 @@
+//! Requests whose clients left before a worker took them.
+//!
+//! They arrived whole, so they are run, as PHP-FPM does: much PHP starts work in the background by a request whose
+//! answer it does not wait for. They keep their places and count as all others, so the limits of the queue are
+//! theirs too. The worker is told that the client is gone before it begins; PHP hears of it when it writes.
+//! A pool may drop them instead.
+
+use std::any::Any;
+use std::cell::Cell;
+use std::fmt;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use howdah_shm::{Cancel, SlotId, SlotState};
+
+use super::waiting::{Waiter, WaiterState};
+use super::{
+    Admission, FRONTS, Inner, Observer, PoolFront, Publisher, Request, RequestBody, Table,
+};
+use crate::exchange::Exchange;
+
+/// What is dropped is logged no more often.
+const QUIET: Duration = Duration::from_secs(1);
+/// How often [`settled`] looks.
+const LOOK: Duration = Duration::from_millis(10);
+/// Why a request was not run whose client has left, and which nobody can hand out again.
+const NO_MEMORY: &str = "the pool's shared memory is being replaced";
+
+/// A request that waits for a slot and belongs to no future.
+pub(super) struct Orphan {
+    /// Keeps the thread's part in the pool.
+    front: PoolFront,
+    id: u64,
+    vars: Vec<u8>,
+    body: Body,
+    body_file: Option<Box<dyn Any>>,
+    head: bool,
+    observer: Option<Rc<dyn Observer>>,
+    publisher: Option<Arc<dyn Publisher>>,
+}
+
+enum Body {
+    None,
+    Inline(Vec<u8>),
+    File(u64),
+}
+
+impl Orphan {
+    fn new(front: &PoolFront, request: Request<'_>) -> Self {
+        Self {
+            front: front.clone(),
+            id: request.id,
+            vars: request.vars.to_vec(),
+            body: match request.body {
+                RequestBody::None => Body::None,
+                RequestBody::Inline(bytes) => Body::Inline(bytes.to_vec()),
+                RequestBody::File(size) => Body::File(size),
+            },
+            body_file: request.body_file,
+            head: request.head,
+            observer: request.observer,
+            publisher: request.publisher,
+        }
+    }
+
+    fn request(&mut self) -> Request<'_> {
+        Request {
+            id: self.id,
+            vars: &self.vars,
+            body: match &self.body {
+                Body::None => RequestBody::None,
+                Body::Inline(bytes) => RequestBody::Inline(bytes),
+                Body::File(size) => RequestBody::File(*size),
+            },
+            body_file: self.body_file.take(),
+            head: self.head,
+            // Nobody waits for a second attempt.
+            repeatable: false,
+            observer: self.observer.take(),
+            publisher: self.publisher.take(),
+        }
+    }
+}
+
+/// Requests that were dropped and not logged yet, by reason.
+#[derive(Debug, Default)]
+pub(super) struct Dropped {
+    by_option: Tally,
+    by_time: Tally,
+}
+
+#[derive(Debug, Default)]
+struct Tally {
+    count: Cell<u64>,
+    /// When it was last logged.
+    last: Cell<Option<Instant>>,
+}
+
+impl Tally {
+    fn add(&self) {
+        self.count.set(self.count.get() + 1);
+    }
+
+    /// What is to be logged now.
+    fn due(&self, now: Instant) -> Option<u64> {
+        let quiet = self.last.get().is_some_and(|last| now < last + QUIET);
+        if quiet || self.count.get() == 0 {
+            return None;
+        }
+        self.last.set(Some(now));
+        Some(self.count.take())
+    }
+}
+
+impl Inner {
+    /// The client has left while its request waits for a slot.
+    pub(super) fn abandon(
+        self: &Rc<Self>,
+        (front, waiter): (&PoolFront, &Rc<Waiter>),
+        mut request: Request<'_>,
+        admission: Admission<'_>,
+    ) {
+        let state = waiter.state.replace(WaiterState::Left);
+        let segment = self.table.borrow().segment;
+        let (waits, granted_before) = match &state {
+            WaiterState::Waiting(_) => (true, false),
+            WaiterState::Granted(_, of) if *of != segment => (true, true),
+            _ => (false, false),
+        };
+        match state {
+            _ if waits && self.keeps_abandoned() => {
+                self.load.abandon();
+                std::mem::forget(admission);
+                let orphan = Box::new(Orphan::new(front, request));
+                waiter.state.replace(WaiterState::Abandoned(orphan));
+                if granted_before {
+                    self.wait_again(waiter);
+                }
+                return; // it waits on
+            }
+            _ if waits => {
+                self.drop_abandoned();
+                if granted_before {
+                    self.load.give_slot(self.options.limits.max_in_flight);
+                }
+            }
+            WaiterState::Granted(slot, _) if self.keeps_abandoned() => {
+                match self.dispatch(slot, waiter.since, &mut request) {
+                    Ok(Some(exchange)) => {
+                        std::mem::forget(admission);
+                        self.client_left(&exchange);
+                    }
+                    Ok(None) => self.not_run(request.id, &NO_MEMORY),
+                    Err(error) => self.not_run(request.id, &error),
+                }
+            }
+            WaiterState::Granted(slot, _) => {
+                self.drop_abandoned();
+                self.release(&mut self.table.borrow_mut(), slot);
+            }
+            // Nobody has heard of it.
+            WaiterState::Expired => self.expire_abandoned(),
+            WaiterState::Waiting(_) | WaiterState::Abandoned(_) | WaiterState::Left => {}
+        }
+        self.load.wait_over();
+    }
+
+    /// A request that nobody waits for is run.
+    pub(super) fn keeps_abandoned(&self) -> bool {
+        !self.options.limits.drop_abandoned && !self.ended.get()
+    }
+
+    /// A slot for a request that waited alone.
+    pub(super) fn run_orphan(
+        &self,
+        table: &mut Table,
+        slot: SlotId,
+        (since, mut orphan): (Instant, Orphan),
+    ) {
+        self.load.wait_over();
+        let inner = Rc::clone(&orphan.front.inner);
+        let queued = inner.queue((table, slot), since, &mut orphan.request(), true);
+        let refused: &dyn fmt::Display = match &queued {
+            Ok(Some(exchange)) => return exchange.state.borrow_mut().leave(),
+            Ok(None) => &NO_MEMORY,
+            Err(error) => error,
+        };
+        self.load.depart();
+        self.not_run(orphan.id, refused);
+        if let Err(error) = table.shm.release(slot) {
+            tracing::error!(target: "howdah::pool", pool = &*self.options.name, "{error}");
+        }
+        self.load.give_slot(self.options.limits.max_in_flight);
+    }
+
+    fn not_run(&self, id: u64, why: &dyn fmt::Display) {
+        let (pool, request_id) = (&*self.options.name, format!("{id:016x}"));
+        tracing::warn!(target: "howdah::pool", pool, request_id, "a request whose client had left was not run: {why}");
+    }
+
+    /// A request that waited alone gets no slot.
+    pub(super) fn refuse_orphan(&self) {
+        self.load.wait_over();
+        self.load.depart();
+        if !self.ended.get() {
+            self.expire_abandoned();
+        }
+    }
+
+    /// Nobody waits for the response any longer: the worker is told, or will be, and what it sends is dropped.
+    pub(crate) fn client_left(&self, exchange: &Exchange) {
+        let mut table = self.table.borrow_mut();
+        let table = &mut *table;
+        let slot = {
+            let mut state = exchange.state.borrow_mut();
+            state.leave();
+            if std::mem::take(&mut state.retry_pending) {
+                drop(state);
+                self.load.depart();
+                return;
+            }
+            // After `fastcgi_finish_request` the client has all that it waited for: no abort.
+            if state.complete() { None } else { state.slot }
+        };
+        let Some(slot) = slot else { return };
+        if self.options.limits.drop_abandoned
+            && matches!(table.shm.cancel(slot), Ok(Cancel::Removed))
+        {
+            self.drop_abandoned();
+            return self.removed(table, slot);
+        }
+        if is_queued(table, slot) {
+            self.load.abandon();
+        }
+        tell_left(table, exchange, slot);
+    }
+
+    fn drop_abandoned(&self) {
+        self.load.drop_abandoned();
+        self.dropped.by_option.add();
+        self.tell_dropped(Instant::now());
+    }
+
+    /// No worker was free in time for a request whose client had left.
+    pub(super) fn expire_abandoned(&self) {
+        self.load.refused(&self.wait_timeout());
+        self.dropped.by_time.add();
+        self.tell_dropped(Instant::now());
+    }
+
+    /// Logs what was dropped, if the last line is old enough.
+    pub(super) fn tell_dropped(&self, now: Instant) {
+        let pool = &*self.options.name;
+        if let Some(count) = self.dropped.by_option.due(now) {
+            tracing::info!(target: "howdah::pool", pool, count, "queued requests whose clients had left were dropped");
+        }
+        if let Some(count) = self.dropped.by_time.due(now) {
+            let error = self.wait_timeout();
+            tracing::warn!(target: "howdah::pool", pool, count, "requests whose clients had left were not run: {error}");
+        }
+    }
+
+    /// Whether [`Inner::tell_dropped`] has something to tell later.
+    pub(super) fn has_dropped(&self) -> bool {
+        self.dropped.by_option.count.get() + self.dropped.by_time.count.get() > 0
+    }
+
+    /// Whether a request waits for a worker.
+    fn has_queued(&self) -> bool {
+        let table = self.table.borrow();
+        let mut exchanges = table.exchanges.iter().flatten();
+        !table.waiting.is_empty()
+            || exchanges.any(|exchange| {
+                let slot = exchange.state.borrow().slot;
+                slot.is_some_and(|slot| is_queued(&table, slot))
+            })
+    }
+}
+
+fn tell_left(table: &mut Table, exchange: &Exchange, slot: SlotId) {
+    // Fails when it is done or torn already: whoever handles that releases it.
+    if table.shm.abort(slot).is_ok() {
+        // Empties the ring, so that a worker that waits for space goes on and sees the flag.
+        let _ = exchange.state.borrow_mut().absorb(&mut table.shm, None);
+    }
+}
+
+fn is_queued(table: &Table, slot: SlotId) -> bool {
+    let status = table.shm.slot(slot);
+    status.is_some_and(|status| status.state == SlotState::Queued)
+}
+
+/// Ends when workers have taken all requests of this thread's pools. For the end of the thread: requests whose
+/// clients have left are lost with it otherwise.
+pub async fn settled() {
+    while FRONTS.with_borrow(|fronts| fronts.iter().any(|inner| inner.has_queued())) {
+        tokio::time::sleep(LOOK).await;
+    }
+}

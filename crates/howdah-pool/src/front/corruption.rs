@@ -1,0 +1,119 @@
+//! Corruption of a segment by a worker: detection, and the change to a new segment.
+
+use std::time::{Duration, Instant};
+
+use howdah_shm::{Fault, Front, SlotState};
+
+use super::deaths::why_torn;
+use super::{Inner, Table, doorbell};
+use crate::clock::monotonic_ns;
+use crate::messages::ToSupervisor;
+use crate::response::CallError;
+
+/// Interval of the checks while requests are in flight.
+const CHECK: Duration = Duration::from_millis(100);
+
+impl Inner {
+    /// Checks the segment, if it is time.
+    pub(super) fn check(&self, now: Instant) {
+        let mut table = self.table.borrow_mut();
+        if now.duration_since(table.checked) >= CHECK {
+            table.checked = now;
+            self.check_table(&mut table);
+        }
+    }
+
+    /// Checks the segment now.
+    pub(super) fn check_now(&self) {
+        self.collect();
+        self.check_table(&mut self.table.borrow_mut());
+    }
+
+    fn check_table(&self, table: &mut Table) {
+        if table.is_corrupt {
+            return;
+        }
+        self.absorb_all(table);
+        if let Err(fault) = table.shm.check(monotonic_ns()) {
+            self.report_corruption(table, fault);
+        }
+    }
+
+    /// Reads what workers have committed of responses: the notification may be overwritten.
+    fn absorb_all(&self, table: &mut Table) {
+        for index in 0..table.exchanges.len() {
+            let Some(exchange) = table.exchanges[index].clone() else {
+                continue;
+            };
+            let mut state = exchange.state.borrow_mut();
+            let Some(status) = state.slot.and_then(|slot| table.shm.slot(slot)) else {
+                continue;
+            };
+            let SlotState::Running { worker, .. } = status.state else {
+                continue;
+            };
+            let absorbed = state.absorb(&mut table.shm, Some(self.options.limits.response_buffer));
+            state.wake();
+            drop(state);
+            if let Err(fault) = absorbed {
+                self.report_fault(table, worker, fault);
+            }
+        }
+    }
+
+    /// Stops the use of the segment and requests a new one.
+    pub(super) fn report_corruption(&self, table: &mut Table, fault: Fault) {
+        if !std::mem::replace(&mut table.is_corrupt, true) {
+            self.send(ToSupervisor::Corrupt {
+                pool: self.pool,
+                segment: table.segment,
+                fault,
+            });
+        }
+    }
+
+    /// Changes to a new segment, after all processes with the old one have exited. Complete responses are
+    /// delivered. Requests that PHP had not started, or that are safe to repeat, are queued again by their
+    /// callers, from the callers' memory: the copy in the old segment may be overwritten.
+    pub(super) fn replace_segment(&self, shm: Front, number: u32) {
+        self.table.borrow_mut().is_corrupt = true;
+        self.collect();
+        let mut table = self.table.borrow_mut();
+        for index in 0..table.exchanges.len() {
+            let Some(exchange) = table.exchanges[index].take() else {
+                continue;
+            };
+            let mut state = exchange.state.borrow_mut();
+            let Some(slot) = state.slot else { continue };
+            let torn = table.shm.abandon(slot);
+            if torn.is_ok_and(|torn| torn.started) {
+                // Committed frames are whole. Their worker has exited, so a fault has no consequence.
+                let _ = state.absorb(&mut table.shm, None);
+            }
+            self.load.give_slot(self.options.limits.max_in_flight);
+            let retry = !state.client_gone
+                && torn.is_ok_and(|torn| self.starts_over(&mut state, &torn, true));
+            if retry {
+                state.slot = None;
+                state.retry_pending = true;
+                state.wake();
+            } else {
+                self.vacate(&mut state);
+                state.end(Err(torn.as_ref().map_or(CallError::WorkerDied, why_torn)));
+            }
+        }
+        table.shm = shm;
+        table.segment = number;
+        table.is_corrupt = false;
+        match doorbell(&table.shm) {
+            Ok(eventfd) => drop(self.eventfd.replace(eventfd)),
+            // Completions are then seen only when limits are enforced.
+            Err(error) => {
+                tracing::error!(target: "howdah::pool", pool = self.options.name, %error, "an eventfd cannot be watched");
+            }
+        }
+        self.grant(&mut table);
+        drop(table);
+        self.be_patient();
+    }
+}

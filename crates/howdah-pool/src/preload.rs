@@ -1,0 +1,302 @@
+//! Files that PHP compiles and links when it starts, once for all requests: what the root zygote is told of them
+//! and what it tells of each (`worker/include/howdah_shm.h`, `struct howdah_preload`).
+
+use std::fs::File;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
+use howdah_shm::layout::{self, PRELOAD_ALL, PRELOAD_AUTO, PRELOAD_SIZE};
+use rustix::fs::MemfdFlags;
+use serde::Serialize;
+
+/// Which files are taken of those that are named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PreloadMode {
+    /// Those that declare classes, interfaces, traits and enums and do nothing else.
+    Auto,
+    /// All that can be compiled.
+    All,
+}
+
+/// What is to be preloaded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Preload {
+    /// Which files are taken.
+    pub mode: PreloadMode,
+    /// The files, by absolute paths. With none of them PHP only tells whether it has an `opcache.preload` of its own.
+    pub files: Vec<PathBuf>,
+    /// Name of the user who reads them, where the server is root; empty: root.
+    pub user: String,
+    /// Files that are in use and not among them, since no autoloader has asked for them.
+    pub left_out: Vec<PathBuf>,
+    /// Why there are no files.
+    pub problem: Option<String>,
+}
+
+/// What became of it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Preloaded {
+    /// PHP has the files, as far as they are fit. False: it was started without any.
+    pub done: bool,
+    /// php.ini has an `opcache.preload` of its own, which is in force instead.
+    #[serde(skip)]
+    pub foreign: bool,
+    /// Why it is not done.
+    pub problem: Option<String>,
+    /// Classes, interfaces, traits and enums that each request finds declared.
+    pub classes: u32,
+    /// Functions that it finds.
+    pub functions: u32,
+    /// Bytes of OPcache's memory that they take.
+    pub memory: u64,
+    /// The files, in the order in which they were named.
+    pub files: Vec<PreloadedFile>,
+}
+
+/// One file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PreloadedFile {
+    /// Its path.
+    pub path: PathBuf,
+    /// What became of it.
+    pub verdict: Verdict,
+    /// Its size; 0: not known.
+    pub bytes: u64,
+}
+
+/// Whether a file is preloaded, or why not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// It is.
+    Preloaded,
+    /// It cannot be read.
+    Missing,
+    /// PHP does not understand it.
+    Syntax,
+    /// It declares nothing.
+    NoClass,
+    /// It declares a function.
+    Function,
+    /// It declares a constant.
+    Constant,
+    /// It declares something under a condition.
+    Condition,
+    /// It does something besides declaring classes.
+    Code,
+    /// Another file, or PHP itself, declares the same.
+    Duplicate,
+    /// PHP has something to say when it is compiled, which each request is to hear.
+    Diagnostic,
+    /// It cannot be compiled.
+    Failed,
+    /// What its class extends, implements or uses is not preloaded.
+    Unlinked,
+    /// No autoloader has asked for it.
+    NotAutoloaded,
+    /// It was not looked at.
+    NotTried,
+}
+
+impl PreloadedFile {
+    fn new(path: PathBuf, verdict: Verdict) -> Self {
+        let bytes = std::fs::metadata(&path).map_or(0, |file| file.len());
+        Self {
+            path,
+            verdict,
+            bytes,
+        }
+    }
+}
+
+impl Verdict {
+    /// By `HOWDAH_VERDICT_*`; anything else means that the root did not try the file.
+    fn from_byte(byte: u8) -> Self {
+        match byte {
+            layout::VERDICT_LOADED => Self::Preloaded,
+            layout::VERDICT_MISSING => Self::Missing,
+            layout::VERDICT_SYNTAX => Self::Syntax,
+            layout::VERDICT_NO_CLASS => Self::NoClass,
+            layout::VERDICT_FUNCTION => Self::Function,
+            layout::VERDICT_CONSTANT => Self::Constant,
+            layout::VERDICT_CONDITION => Self::Condition,
+            layout::VERDICT_CODE => Self::Code,
+            layout::VERDICT_DUPLICATE => Self::Duplicate,
+            layout::VERDICT_DIAGNOSTIC => Self::Diagnostic,
+            layout::VERDICT_FAILED => Self::Failed,
+            layout::VERDICT_UNLINKED => Self::Unlinked,
+            _ => Self::NotTried,
+        }
+    }
+
+    /// In the words of metrics and of the admin API.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Preloaded => "preloaded",
+            Self::Missing => "missing",
+            Self::Syntax => "syntax",
+            Self::NoClass => "no_class",
+            Self::Function => "function",
+            Self::Constant => "constant",
+            Self::Condition => "condition",
+            Self::Code => "code",
+            Self::Duplicate => "duplicate",
+            Self::Diagnostic => "diagnostic",
+            Self::Failed => "failed",
+            Self::Unlinked => "unlinked",
+            Self::NotAutoloaded => "not_autoloaded",
+            Self::NotTried => "not_tried",
+        }
+    }
+}
+
+impl Preloaded {
+    /// How many files are preloaded; of one that is not done none are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.files
+            .iter()
+            .filter(|file| file.verdict == Verdict::Preloaded)
+            .count()
+    }
+}
+
+/// The memory that the root is given.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    memory: File,
+    files: Vec<PathBuf>,
+    left_out: Vec<PathBuf>,
+    problem: Option<String>,
+}
+
+impl Plan {
+    pub(crate) fn new(preload: &Preload) -> std::io::Result<Self> {
+        let fit = |path: &&PathBuf| path.is_absolute() && !path.as_os_str().as_bytes().contains(&0);
+        let files: Vec<PathBuf> = preload.files.iter().filter(fit).cloned().collect();
+        let mut user = preload.user.clone().into_bytes();
+        if !user.is_empty() {
+            user.push(0);
+        }
+        let paths: Vec<u8> = files
+            .iter()
+            .flat_map(|path| path.as_os_str().as_bytes().iter().copied().chain([0]))
+            .collect();
+        let mode = match preload.mode {
+            PreloadMode::Auto => PRELOAD_AUTO,
+            PreloadMode::All => PRELOAD_ALL,
+        };
+        let words = [
+            mode,
+            files.len() as u32,
+            user.len() as u32,
+            paths.len() as u32,
+        ];
+        let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        bytes.resize(PRELOAD_SIZE + files.len(), 0);
+        bytes.extend_from_slice(&user);
+        bytes.extend_from_slice(&paths);
+        let memory = File::from(rustix::fs::memfd_create(
+            "howdah-preload",
+            MemfdFlags::CLOEXEC,
+        )?);
+        memory.write_all_at(&bytes, 0)?;
+        Ok(Self {
+            memory,
+            files,
+            left_out: preload.left_out.clone(),
+            problem: preload.problem.clone(),
+        })
+    }
+
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+        self.memory.as_fd()
+    }
+
+    /// What the root wrote; of a broken one something that does no harm.
+    pub(crate) fn result(self) -> Preloaded {
+        let mut bytes = vec![0; PRELOAD_SIZE + self.files.len()];
+        if self.memory.read_exact_at(&mut bytes, 0).is_err() {
+            return Preloaded::default();
+        }
+        let (head, verdicts) = bytes.split_at(PRELOAD_SIZE);
+        let word = |at: usize| {
+            let mut word = [0; 4];
+            word.copy_from_slice(&head[at..at + 4]);
+            u32::from_le_bytes(word)
+        };
+        let message = head[40..]
+            .split(|byte| *byte == 0)
+            .next()
+            .unwrap_or_default();
+        let message = String::from_utf8_lossy(message).trim().to_owned();
+        let done = word(16) != 0;
+        let left_out = self.left_out.into_iter();
+        let left_out = left_out.map(|path| PreloadedFile::new(path, Verdict::NotAutoloaded));
+        Preloaded {
+            done,
+            foreign: word(20) != 0,
+            problem: self
+                .problem
+                .or((!done && !message.is_empty()).then_some(message)),
+            classes: word(24),
+            functions: word(28),
+            memory: u64::from(word(32)) | u64::from(word(36)) << 32,
+            files: (self.files.into_iter().zip(verdicts))
+                .map(|(path, byte)| PreloadedFile::new(path, Verdict::from_byte(*byte)))
+                .chain(left_out)
+                .collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_root_is_told_all_and_believed_what_it_can_mean() {
+        let preload = Preload {
+            mode: PreloadMode::All,
+            files: vec!["/a.php".into(), "relative.php".into(), "/b.php".into()],
+            user: "web".into(),
+            left_out: vec!["/c.php".into()],
+            problem: None,
+        };
+        let plan = Plan::new(&preload).expect("made");
+        let size = PRELOAD_SIZE + 2 + 4 + 14;
+        let mut bytes = vec![0; size];
+        plan.memory.read_exact_at(&mut bytes, 0).expect("written");
+        assert_eq!(plan.memory.metadata().expect("its size").len(), size as u64);
+        assert_eq!(
+            bytes[..16],
+            [2, 0, 0, 0, 2, 0, 0, 0, 4, 0, 0, 0, 14, 0, 0, 0]
+        );
+        assert_eq!(bytes[PRELOAD_SIZE..], *b"\0\0web\0/a.php\0/b.php\0");
+
+        let mut told = vec![
+            1, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1,
+        ];
+        told.resize(24, 0);
+        told.extend_from_slice(b"too much\0");
+        plan.memory.write_all_at(&told, 16).expect("written");
+        plan.memory
+            .write_all_at(&[1, 99], PRELOAD_SIZE as u64)
+            .expect("written");
+        let result = plan.result();
+        assert!(result.done && !result.foreign);
+        assert_eq!((result.classes, result.memory), (3, (1 << 32) + (1 << 16)));
+        assert_eq!(result.problem, None, "it is done");
+        let verdicts: Vec<_> = result.files.iter().map(|file| file.verdict).collect();
+        let expected = [
+            Verdict::Preloaded,
+            Verdict::NotTried,
+            Verdict::NotAutoloaded,
+        ];
+        assert_eq!(verdicts, expected);
+        assert_eq!(result.count(), 1);
+    }
+}

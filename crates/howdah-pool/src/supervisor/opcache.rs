@@ -1,0 +1,34 @@
+//! OPcache of this tree of processes, by way of the root.
+
+use tokio::sync::oneshot;
+
+use super::Supervisor;
+use crate::opcache::{OpcacheAnswer, OpcacheError, OpcacheOrder, ask};
+
+/// Where the answer goes.
+pub(crate) type OpcacheReply = oneshot::Sender<Result<OpcacheAnswer, OpcacheError>>;
+
+impl Supervisor {
+    /// Of a [`crate::Handle`]. The answer comes when it comes.
+    pub(super) async fn opcache(&self, order: &OpcacheOrder, reply: OpcacheReply) {
+        let Some((_, root)) = &self.root else {
+            // Who asked may have left, here and below.
+            let _ = reply.send(Err(OpcacheError::NoRoot));
+            return;
+        };
+        let user = self
+            .pools
+            .first()
+            .and_then(|pool| pool.options.user.as_ref());
+        match ask(&root.control, order, user).await {
+            Ok(asked) => {
+                tokio::spawn(async move {
+                    let _ = reply.send(asked.answer().await);
+                });
+            }
+            Err(error) => {
+                let _ = reply.send(Err(error));
+            }
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Zygotes that somebody else speaks for: what they cannot have meant ends them, and nothing else.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Weak;
+
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
+use super::{Server, run, worker_pool};
+use crate::control::Kind;
+
+fn pidfd(pid: i32) -> OwnedFd {
+    let pid = Pid::from_raw(pid).expect("a pid");
+    pidfd_open(pid, PidfdFlags::empty()).expect("a pidfd")
+}
+
+/// A message with a descriptor of the test, or none.
+type Lie = (Kind, u32, (i32, i32), &'static [u8], usize);
+
+/// Says it in the name of the newest zygote, and waits for the next.
+async fn say(server: &Server, lie: Lie, before: u32) {
+    calm(server, before).await;
+    let control = server.plan(|plan| plan.controls.last().and_then(Weak::upgrade));
+    let control = control.expect("a zygote");
+    let (kind, worker, pid, data, count) = lie;
+    let own = pidfd(std::process::id().cast_signed());
+    let fds = vec![own.as_fd(); count];
+    let sent = control.report((kind, worker), pid, data, &fds).await;
+    sent.expect("sent");
+    server
+        .until("another generation", |status| {
+            status.generation > before && status.ready == 1
+        })
+        .await;
+}
+
+/// The worker serves, and from then on waits for its end: unlike a process it would go on when it is killed.
+async fn calm(server: &Server, generation: u32) {
+    let answer = server.get("lame").await.expect("an answer");
+    assert_eq!(answer, format!("generation {generation}"));
+}
+
+#[test]
+fn each_lie_ends_its_generation_and_the_next_serves() {
+    let own = std::process::id().cast_signed();
+    // The place of worker 1 is vacant, in that of worker 0 one runs.
+    let lies: &[Lie] = &[
+        (Kind::Spawned, 0, (own, 0), b"", 1),
+        (Kind::Spawned, 1, (own, 0), b"", 1),
+        (Kind::Spawned, 1, (own, 0), b"", 0),
+        (Kind::Spawned, 1, (-1, 0), b"", 0),
+        (Kind::Spawned, 60000, (own, 0), b"", 1),
+        (Kind::Spawned, 1, (own, 0), b"", 3),
+        (Kind::Booted, 0, (0, 1), b"", 0),
+        (Kind::Booted, 0, (0, 77), b"", 0),
+        (Kind::Exited, 0, (own, 9), b"", 1),
+        (Kind::Exited, 60000, (own, 9), b"", 0),
+        (Kind::Failed, 0, (0, 11), b"no", 0),
+        (Kind::Failed, 1, (0, 11), b"no", 0),
+        (Kind::Ready, 0, (0, 0), b"{}", 0),
+        (Kind::Pool, 0, (0, 0), b"", 0),
+        (Kind::PoolStarted, 0, (own, 0), b"", 1),
+        (Kind::PoolExited, 0, (own, 9), b"", 0),
+        (Kind::Kill, 0, (own, 0), b"", 0),
+    ];
+    run(worker_pool(1, |_, _| {}), &[], async |server| {
+        for (before, lie) in lies.iter().enumerate() {
+            say(&server, *lie, before as u32 + 1).await;
+        }
+        calm(&server, lies.len() as u32 + 1).await;
+        let status = server.status().await;
+        assert_eq!(status.counters.boots_failed, 0, "{status:?}");
+    })
+    .expect("started");
+}
+
+#[test]
+fn a_worker_that_runs_has_not_exited() {
+    run(worker_pool(1, |_, _| {}), &[], async |server| {
+        let pid = server.status().await.workers[0].pid;
+        say(&server, (Kind::Exited, 0, (pid, 9), b"", 0), 1).await;
+    })
+    .expect("started");
+}
+
+#[test]
+fn a_process_that_is_not_the_zygotes_own_is_not_taken_for_a_worker() {
+    run(worker_pool(1, |_, _| {}), &[], async |server| {
+        server.plan(|plan| plan.strange_workers = 1);
+        // The worker that comes after it is announced as process 1, with its pidfd.
+        assert!(server.get("fatal").await.is_ok());
+        server
+            .until("another generation", |status| {
+                status.generation == 2 && status.ready == 1
+            })
+            .await;
+        assert_eq!(server.get("").await, Ok("generation 2".into()));
+    })
+    .expect("started");
+}
+
+#[test]
+fn a_flood_is_one_message() {
+    run(worker_pool(1, |_, _| {}), &[], async |server| {
+        calm(&server, 1).await;
+        let control = server.plan(|plan| plan.controls[0].upgrade());
+        let control = control.expect("a zygote");
+        // Until the other end is closed.
+        while control
+            .send(Kind::Ready, 0, &vec![b'x'; 30000], &[])
+            .await
+            .is_ok()
+        {}
+        let status = server
+            .until("another generation", |status| {
+                status.generation == 2 && status.ready == 1
+            })
+            .await;
+        assert_eq!(status.generations.len(), 1, "{status:?}");
+    })
+    .expect("started");
+}
+
+#[test]
+fn a_root_that_lies_is_started_again() {
+    run(worker_pool(1, |_, _| {}), &[], async |server| {
+        // The executable that starts another root is not there: what counts is that this one is gone.
+        let root = server.plan(|plan| plan.root.upgrade().expect("a root"));
+        let own = std::process::id().cast_signed();
+        let fd = pidfd(own);
+        let fds = [fd.as_fd()];
+        let sent = root.report((Kind::PoolStarted, 0), (own, 0), b"", &fds);
+        sent.await.expect("sent");
+        let closed = async {
+            while root.send(Kind::Ready, 0, b"", &[]).await.is_ok() {
+                tokio::task::yield_now().await;
+            }
+        };
+        let closed = tokio::time::timeout(std::time::Duration::from_secs(60), closed).await;
+        closed.expect("its socket is closed");
+    })
+    .expect("started");
+}

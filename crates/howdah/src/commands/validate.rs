@@ -1,0 +1,133 @@
+//! `howdah validate`: what `howdah run` would say to a configuration before it listens anywhere or boots anything.
+
+use std::net::ToSocketAddrs;
+use std::path::Path;
+use std::process::ExitCode;
+
+use howdah_config::model::{Admin, AdminAddress, Config};
+use howdah_observe::access;
+
+use super::{Outcome, setup};
+use crate::source::Source;
+use crate::{cli, hubs, php, pools, privileges, serve};
+
+/// What is found. Who validates is often not the user that serves, nor on the machine where the server starts:
+/// what only that one can know is a warning.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    pub(crate) wrong: Vec<String>,
+    pub(crate) warnings: Vec<String>,
+}
+
+pub(crate) fn run(options: &cli::ConfigFile) -> Outcome {
+    let read = Source::read(&options.config, false).map_err(setup)?;
+    let mut found = Findings {
+        warnings: read.warnings.iter().map(ToString::to_string).collect(),
+        ..Findings::default()
+    };
+    found.look(&read.config, &read.source);
+    for warning in &found.warnings {
+        eprintln!("warning: {warning}");
+    }
+    if !found.wrong.is_empty() {
+        return Err(setup(found.wrong.join("\n")));
+    }
+    println!("{}: valid", options.config.display());
+    if let Some(variables) = php::withheld_variables(&read.config) {
+        println!("{variables}");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+impl Findings {
+    fn look(&mut self, config: &Config, source: &Source) {
+        self.warnings.extend(serve::missing_roots(config));
+        self.wrong.extend(pools::missing_scripts(config));
+        self.users(config);
+        self.certificates(config);
+        self.parts(config, Some(source));
+        self.sockets(config);
+        let php = php::executable(config.global.php.executable.as_deref());
+        if !php.is_file() {
+            let missing = format!("PHP executable {} not found", php.display());
+            self.warnings.push(missing);
+        }
+    }
+
+    /// What `howdah doctor` has no checks of its own for: watched files, logs, routes and hubs.
+    pub(crate) fn parts(&mut self, config: &Config, source: Option<&Source>) {
+        self.note(serve::watched(config, source));
+        self.logs(config);
+        self.note(howdah_http::check(config));
+        for hub in &config.hubs {
+            let weaknesses = self.note(hubs::check(hub));
+            self.warnings.extend(weaknesses.unwrap_or_default());
+        }
+    }
+
+    /// What was made, or one thing more that is wrong.
+    fn note<T, E: ToString>(&mut self, result: Result<T, E>) -> Option<T> {
+        result
+            .map_err(|error| self.wrong.push(error.to_string()))
+            .ok()
+    }
+
+    fn users(&mut self, config: &Config) {
+        let users = privileges::unusable(config);
+        self.wrong.extend(users.wrong);
+        self.warnings.extend(users.refused);
+    }
+
+    fn logs(&mut self, config: &Config) {
+        let of_sites = config.sites.iter().flat_map(|site| &site.access_logs);
+        let outputs = of_sites.map(|log| ("access log", &log.output));
+        for (kind, output) in outputs.chain([("log", &config.global.log.output)]) {
+            let Err(access::OpenError { path, source }) = access::check(output) else {
+                continue;
+            };
+            let text = format!("{kind} {}: {source}", path.display());
+            let list = match source.kind() {
+                std::io::ErrorKind::PermissionDenied => &mut self.warnings,
+                _ => &mut self.wrong,
+            };
+            if !list.contains(&text) {
+                list.push(text);
+            }
+        }
+    }
+
+    fn certificates(&mut self, config: &Config) {
+        for error in howdah_tls::check(config) {
+            if error.is_forbidden() {
+                self.warnings
+                    .push(format!("{error}; the server's user has to be allowed to"));
+            } else {
+                self.wrong.push(error.to_string());
+            }
+        }
+    }
+
+    /// A service manager may make their folders when it starts the server.
+    fn sockets(&mut self, config: &Config) {
+        let of_sites = config.sites.iter().flat_map(|site| &site.unix_sockets);
+        let mut paths: Vec<&Path> = of_sites.map(|socket| socket.path.as_path()).collect();
+        match &config.global.admin {
+            Admin::On(AdminAddress::Unix(path)) => paths.push(path),
+            Admin::On(AdminAddress::Tcp { host, port }) if !host.is_empty() => {
+                if let Err(error) = (host.as_str(), *port).to_socket_addrs() {
+                    self.warnings.push(format!("admin {host}:{port}: {error}"));
+                }
+            }
+            Admin::On(_) | Admin::Default | Admin::Off => {}
+        }
+        paths.sort_unstable();
+        paths.dedup();
+        for path in paths {
+            let folder = path.parent().unwrap_or(Path::new("/"));
+            if let Err(error) = folder.metadata() {
+                let text = format!("socket {}: the folder of it: {error}", path.display());
+                self.warnings.push(text);
+            }
+        }
+    }
+}

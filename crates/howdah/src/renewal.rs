@@ -1,0 +1,273 @@
+//! Whether a reload takes a fresh tree of PHP processes, with an OPcache of its own, or new processes below the
+//! one that serves (docs/adr/0011-a-fresh-tree-by-need.md).
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+use howdah_config::model::Config;
+use howdah_pool::Opcache;
+
+/// Of OPcache's memory, what may be held by scripts whose files are gone or changed: a tenth.
+const STALE_PART: u64 = 10;
+const MIB: u64 = 1 << 20;
+
+/// Why new code takes a fresh tree; `None`: new processes see it. `held`: with its scripts compared. `moved`: a
+/// link that leads elsewhere than when the tree was started.
+pub(crate) fn reason(held: &Opcache, moved: Option<&Path>) -> Option<String> {
+    let scripts = held.live.scripts + held.changed.scripts + held.gone.scripts;
+    if held.preload != 0 {
+        return Some(
+            "opcache.preload is set, and what it has loaded stays until PHP restarts".into(),
+        );
+    }
+    if held.validates == 0 && scripts > 0 {
+        return Some(
+            "opcache.validate_timestamps is 0, so OPcache does not look whether files changed"
+                .into(),
+        );
+    }
+    // It finds scripts by the paths that they were asked for by, and never looks where links lead.
+    if let Some(moved) = moved.filter(|_| scripts > 0) {
+        return Some(format!("{} leads elsewhere now", moved.display()));
+    }
+    if held.restart_pending != 0 || held.full != 0 {
+        return Some("OPcache is full, or waits for a restart".into());
+    }
+    let stale = held
+        .wasted
+        .saturating_add(held.changed.size)
+        .saturating_add(held.gone.size);
+    if stale > held.size() / STALE_PART {
+        return Some(format!(
+            "{} of {} MiB of OPcache are held by files that changed or are gone",
+            stale.div_ceil(MIB),
+            held.size() / MIB
+        ));
+    }
+    if held.free < held.live.size.saturating_add(held.changed.size) {
+        return Some(format!(
+            "as many scripts again do not fit into OPcache: {} of {} MiB are free",
+            held.free / MIB,
+            held.size() / MIB
+        ));
+    }
+    if held.keys > held.keys_max / 2 {
+        return Some(format!(
+            "more than half of OPcache's keys are in use: {} of {}",
+            held.keys, held.keys_max
+        ));
+    }
+    if held.jit_free < held.jit_size / 2 {
+        return Some("more than half of the JIT's memory is in use".into());
+    }
+    None
+}
+
+/// What a configuration names that links may lead to: each with where it is at this moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Places(Vec<(PathBuf, PathBuf)>);
+
+impl Places {
+    /// The document roots and the folders of worker scripts.
+    pub(crate) fn of(config: &Config) -> Self {
+        let roots = config.constant_roots().into_iter().map(PathBuf::from);
+        let workers = config.workers.iter();
+        let scripts =
+            workers.filter_map(|pool| Path::new(&pool.file).parent().map(Path::to_path_buf));
+        let mut named: Vec<_> = roots.chain(scripts).collect();
+        named.sort();
+        named.dedup();
+        let real = |path: PathBuf| Some((path.canonicalize().ok()?, path));
+        let places = named.into_iter().filter_map(real);
+        Self(places.map(|(real, named)| (named, real)).collect())
+    }
+
+    /// One that leads elsewhere `now`.
+    pub(crate) fn one_moved<'a>(&'a self, now: &Self) -> Option<&'a Path> {
+        let moved = |(named, old): &&(PathBuf, PathBuf)| {
+            now.0.iter().any(|(own, new)| own == named && new != old)
+        };
+        self.0.iter().find(moved).map(|(named, _)| named.as_path())
+    }
+
+    /// The releases that other ones have taken the place of: old folder, new folder.
+    fn moved<'a>(&'a self, now: &'a Self) -> Vec<(&'a Path, &'a Path)> {
+        let same = |named: &Path| now.0.iter().find(|(own, _)| own == named);
+        let moved = self.0.iter().filter_map(|(named, old)| {
+            let (_, new) = same(named)?;
+            (old != new).then(|| apart(old, new))
+        });
+        // Not of everything.
+        moved.filter(|(old, _)| old.parent().is_some()).collect()
+    }
+
+    /// Paths of scripts that were in use, as they are `now`: those of a release that was replaced, or of one
+    /// before it, are looked for in the one that replaced it.
+    pub(crate) fn follow(&self, now: &Self, paths: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
+        let follow = |path: Vec<u8>| {
+            let path = PathBuf::from(OsString::from_vec(path));
+            self.followed(now, &path).into_os_string().into_vec()
+        };
+        let mut paths: Vec<_> = paths.into_iter().map(follow).collect();
+        paths.sort();
+        paths.dedup();
+        paths
+    }
+
+    /// The same of one.
+    pub(crate) fn followed(&self, now: &Self, path: &Path) -> PathBuf {
+        let moved = self.moved(now).into_iter();
+        let mut new = moved.filter_map(|(old, new)| Some(new.join(inside(path, old, new)?)));
+        new.next().unwrap_or_else(|| path.to_path_buf())
+    }
+}
+
+/// The path of a file inside its release: the old one, or any that is beside it and the new one.
+fn inside<'p>(path: &'p Path, old: &Path, new: &Path) -> Option<&'p Path> {
+    let releases = old.parent().filter(|parent| new.parent() == Some(parent));
+    let Some(releases) = releases else {
+        return path.strip_prefix(old).ok();
+    };
+    let mut inside = path.strip_prefix(releases).ok()?.components();
+    inside.next()?;
+    Some(inside.as_path())
+}
+
+/// Two paths without the folders at their ends that are called the same: `/r/1/public` and `/r/2/public` are
+/// `/r/1` and `/r/2`.
+fn apart<'a>(old: &'a Path, new: &'a Path) -> (&'a Path, &'a Path) {
+    let (mut old, mut new) = (old, new);
+    while let (Some(name), Some(old_parent), Some(new_parent)) =
+        (old.file_name(), old.parent(), new.parent())
+        && new.file_name() == Some(name)
+    {
+        (old, new) = (old_parent, new_parent);
+    }
+    (old, new)
+}
+
+#[cfg(test)]
+mod tests {
+    use howdah_pool::Tally;
+
+    use super::*;
+
+    /// 100 MiB, of which an application takes 20.
+    fn held(change: impl FnOnce(&mut Opcache)) -> Opcache {
+        let mut held = Opcache {
+            enabled: 1,
+            validates: 1,
+            used: 30 * MIB,
+            free: 70 * MIB,
+            keys: 200,
+            keys_max: 1000,
+            live: Tally {
+                scripts: 100,
+                size: 20 * MIB,
+            },
+            ..Opcache::default()
+        };
+        change(&mut held);
+        held
+    }
+
+    #[track_caller]
+    fn takes(expected: &str, change: impl FnOnce(&mut Opcache)) {
+        let reason = reason(&held(change), None).expect("a fresh tree");
+        assert!(reason.contains(expected), "{reason}");
+    }
+
+    #[test]
+    fn new_processes_are_enough_where_opcache_looks_at_files() {
+        assert_eq!(reason(&held(|_| {}), None), None);
+        assert_eq!(
+            reason(&Opcache::default(), None),
+            None,
+            "OPcache holds nothing"
+        );
+        let few = held(|held| {
+            held.changed = Tally {
+                scripts: 3,
+                size: MIB,
+            };
+        });
+        assert_eq!(reason(&few, None), None);
+        let unused = |held: &mut Opcache| {
+            held.validates = 0;
+            held.live = Tally::default();
+        };
+        assert_eq!(reason(&held(unused), None), None);
+    }
+
+    #[test]
+    fn what_cannot_be_undone_takes_a_fresh_tree() {
+        takes("preload", |held| held.preload = 1);
+        takes("validate_timestamps", |held| held.validates = 0);
+        takes("full", |held| held.full = 1);
+        takes("restart", |held| held.restart_pending = 1);
+        takes("11 of 100 MiB", |held| {
+            held.gone.size = 6 * MIB;
+            held.changed.size = 5 * MIB;
+        });
+        takes("10 of 99 MiB", |held| {
+            held.wasted = 10 * MIB;
+            held.free = 59 * MIB;
+        });
+        takes("19 of 49 MiB are free", |held| held.free = 19 * MIB);
+        takes("501 of 1000", |held| held.keys = 501);
+        takes("JIT", |held| (held.jit_size, held.jit_free) = (100, 49));
+    }
+
+    #[test]
+    fn a_link_that_leads_elsewhere_takes_a_fresh_tree() {
+        let before = places(&[("/app/current", "/r/1"), ("/b", "/b")]);
+        let now = places(&[("/app/current", "/r/2"), ("/b", "/b")]);
+        assert_eq!(before.one_moved(&before), None);
+        assert_eq!(before.one_moved(&Places::default()), None);
+        let moved = before.one_moved(&now);
+        let reason = |held: &Opcache| reason(held, moved);
+        let text = reason(&held(|_| {})).expect("a fresh tree");
+        assert_eq!(text, "/app/current leads elsewhere now");
+        assert_eq!(reason(&Opcache::default()), None, "OPcache holds nothing");
+    }
+
+    fn places(pairs: &[(&str, &str)]) -> Places {
+        let pair = |(named, real): &(&str, &str)| (named.into(), real.into());
+        Places(pairs.iter().map(pair).collect())
+    }
+
+    #[test]
+    fn scripts_are_looked_for_in_the_release_that_took_the_place() {
+        let before = places(&[("/app/current/public", "/app/releases/1/public")]);
+        let now = places(&[("/app/current/public", "/app/releases/2/public")]);
+        let follow = |before: &Places, now: &Places, paths: &[&str]| {
+            let paths = paths.iter().map(|path| path.as_bytes().to_vec());
+            let followed = before.follow(now, paths.collect()).into_iter();
+            let text = |path| String::from_utf8(path).expect("text");
+            followed.map(text).collect::<Vec<_>>()
+        };
+        let paths = [
+            "/app/releases/0/src/a.php",
+            "/app/releases/1/src/a.php",
+            "/usr/share/php/b.php",
+        ];
+        let expected = ["/app/releases/2/src/a.php", "/usr/share/php/b.php"];
+        assert_eq!(follow(&before, &now, &paths), expected);
+        assert_eq!(follow(&before, &before, &paths), paths);
+        assert_eq!(follow(&before, &Places::default(), &paths), paths);
+        // No two releases of one folder.
+        let elsewhere = places(&[("/app/current/public", "/next/public")]);
+        let expected = [paths[0], "/next/src/a.php", paths[2]];
+        assert_eq!(follow(&before, &elsewhere, &paths), expected);
+    }
+
+    #[test]
+    fn releases_differ_by_more_than_their_last_folder() {
+        let apart = |old, new| apart(Path::new(old), Path::new(new));
+        let pair = |old, new| (Path::new(old), Path::new(new));
+        assert_eq!(apart("/r/1/a/b", "/r/2/a/b"), pair("/r/1", "/r/2"));
+        assert_eq!(apart("/r/1", "/r/2/public"), pair("/r/1", "/r/2/public"));
+        assert_eq!(apart("/a", "/b/a"), pair("/", "/b"));
+    }
+}

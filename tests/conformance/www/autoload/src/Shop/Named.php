@@ -1,0 +1,8 @@
+<?php
+
+namespace Shop;
+
+interface Named
+{
+    public function calls(): int;
+}

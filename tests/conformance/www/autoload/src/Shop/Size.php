@@ -1,0 +1,9 @@
+<?php
+
+namespace Shop;
+
+enum Size: string
+{
+    case Small = 's';
+    case Large = 'l';
+}

@@ -1,0 +1,259 @@
+//! Published advisories of servers of the same kind, and of libraries that this one is made of: what they tell of
+//! does not happen here. `docs/advisories.md` has the same list for people.
+
+use howdah_testkit::{Connection, Request, Server, ServerBuilder, Www};
+
+/// Ids, whose they are, what must be so here, and the test that shows it.
+const ADVISORIES: [(&str, &str, &str, &str); 13] = [
+    (
+        "GHSA-g966-83w7-6w38",
+        "FrankenPHP",
+        "a path with letters that grow in lower case runs no other file",
+        "unicode",
+    ),
+    (
+        "GHSA-3g8v-8r37-cgjm, CVE-2026-45062",
+        "FrankenPHP",
+        "only `.php` in ASCII ends a script's name",
+        "unicode",
+    ),
+    (
+        "GHSA-5r3v-vc8m-m96g, CVE-2026-27590",
+        "Caddy",
+        "the same of `php_fastcgi`, which splits as `php_server` does",
+        "unicode",
+    ),
+    (
+        "GHSA-m675-2p33-xv9g",
+        "Caddy",
+        "the same of `php_fastcgi`",
+        "unicode",
+    ),
+    (
+        "GHSA-r3xh-3r3w-47gp",
+        "FrankenPHP",
+        "a worker's next request does not see `$_SESSION` of the one before",
+        "sessions",
+    ),
+    (
+        "GHSA-v3ph-cgqh-r8p5",
+        "FrankenPHP",
+        "nor its session id",
+        "sessions",
+    ),
+    (
+        "GHSA-g7pc-pc7g-h8jh, CVE-2026-27587",
+        "Caddy",
+        "a path matcher does not care how a path is written",
+        "paths",
+    ),
+    (
+        "GHSA-4xrr-hq4w-6vf4, CVE-2026-27585",
+        "Caddy",
+        "a backslash in a path leads to no file of another folder",
+        "paths",
+    ),
+    (
+        "GHSA-x76f-jf84-rqj8, CVE-2026-27588",
+        "Caddy",
+        "a long list of hosts is compared without regard to case",
+        "hosts",
+    ),
+    (
+        "CVE-2026-27586",
+        "Caddy",
+        "without the authorities of client certificates the server does not start",
+        "authorities",
+    ),
+    (
+        "RUSTSEC-2024-0332, RUSTSEC-2026-0258",
+        "h2",
+        "h2 is 0.4.16 or later",
+        "libraries",
+    ),
+    (
+        "GHSA-6g7w-8wpp-frhj",
+        "rustls",
+        "rustls is 0.23.5 or later",
+        "libraries",
+    ),
+    (
+        "GHSA-6xvm-j4wr-6v98, CVE-2026-31812",
+        "quinn",
+        "quinn-proto is 0.11.14 or later",
+        "libraries",
+    ),
+];
+
+const UPLOADED: &str = "<?php echo 'RAN';";
+
+#[test]
+fn the_page_lists_them() {
+    let page = include_str!("../../../../docs/advisories.md");
+    for (ids, whose, must, test) in ADVISORIES {
+        let row = format!("| {ids} | {whose} | {must} | `{test}` |");
+        assert!(
+            page.contains(&row),
+            "docs/advisories.md needs the row\n{row}"
+        );
+        let function = format!("fn {test}()");
+        assert!(
+            include_str!("main.rs").contains(&function),
+            "there is no {function}"
+        );
+    }
+    let rows = page.lines().filter(|line| {
+        line.contains("GHSA-") || line.contains("CVE-") || line.contains("RUSTSEC-")
+    });
+    assert_eq!(
+        rows.filter(|line| line.ends_with("` |")).count(),
+        ADVISORIES.len()
+    );
+}
+
+fn site(www: &Www, matchers: &str) -> ServerBuilder {
+    Server::caddyfile(format!(
+        "{{\nadmin off\nfrankenphp {{\nnum_threads 1\n}}\n}}\nhttp://:0 {{\nbind 127.0.0.1\nroot * {}\n{matchers}\nphp_server\n}}\n",
+        www.path().display()
+    ))
+}
+
+#[test]
+fn unicode() {
+    let www = Www::new()
+        .file("index.php", "<?php echo 'index';")
+        .file("\u{23a}\u{23a}\u{23a}\u{23a}shell.php.txt", UPLOADED)
+        .file("avatar.\u{ff50}\u{ff48}\u{ff50}", UPLOADED)
+        .file("x.php.png", UPLOADED);
+    let server = site(&www, "").start();
+    let grows = "%C8%BA".repeat(4);
+    for target in [
+        format!("/{grows}shell.php.txt.php"),
+        format!("/{grows}shell.php.txt/x.php"),
+        "/avatar.%EF%BD%90%EF%BD%88%EF%BD%90/x.php".into(),
+        "/x.php.png/a.php".into(),
+    ] {
+        server.get(&target).assert(200, "index");
+    }
+    for target in [
+        format!("/{grows}shell.php.txt"),
+        "/avatar.%EF%BD%90%EF%BD%88%EF%BD%90".into(),
+    ] {
+        server.get(&target).assert(200, UPLOADED);
+    }
+    server.stop();
+}
+
+#[test]
+fn sessions() {
+    let script = "<?php
+        $handle = function () {
+            if (isset($_GET['start'])) {
+                session_start();
+                $_SESSION['secret'] = 'of one';
+            }
+            echo json_encode([isset($_SESSION['secret']), session_id() !== '']);
+        };
+        while (frankenphp_handle_request($handle));";
+    let www = Www::new().file("worker.php", script);
+    let worker = www.path().join("worker.php");
+    let text = format!(
+        "{{\nadmin off\nfrankenphp {{\nnum_threads 1\nphp_ini session.save_path {}\n}}\n}}\nhttp://:0 {{\nbind 127.0.0.1\nroot * {0}\n\
+         php_server {{\nworker {{\nfile {}\nnum 1\nmatch /*\n}}\n}}\n}}\n",
+        www.path().display(),
+        worker.display()
+    );
+    let server = Server::caddyfile(text).start();
+    for _ in 0..3 {
+        server.get("/?start").assert(200, "[true,true]");
+        server.get("/").assert(200, "[false,false]");
+    }
+    server.stop();
+}
+
+#[test]
+fn paths() {
+    let www = Www::new()
+        .file("index.php", "<?php echo 'index';")
+        .file("private/file.txt", "private");
+    let server = site(&www, "@private path /private/*\nrespond @private 403").start();
+    for target in [
+        "/private/file.txt",
+        "/PRIVATE/file.txt",
+        "/pr%49vate/file.txt",
+        "//private/file.txt",
+        "/a/../private/file.txt",
+        "/a/%2e%2e/private/file.txt",
+    ] {
+        server.get(target).assert_status(403);
+    }
+    for target in ["/x%5c..%5cprivate%5cfile.txt", "/private%5cfile.txt"] {
+        server.get(target).assert(200, "index");
+    }
+    server.stop();
+    // What could not match is a mistake, not a hole.
+    let ended = site(&www, "@escaped path /private%2Ffile*\nrespond @escaped 403").run();
+    ended.assert(2, "matches nothing: paths are compared decoded");
+}
+
+#[test]
+fn hosts() {
+    let www = Www::new().file("index.php", "<?php echo 'index';");
+    let others: Vec<_> = (0..150).map(|number| format!("h{number}.test")).collect();
+    let others = others.join(" ") + " ";
+    let server = site(
+        &www,
+        &format!("@own host admin.test {others}\nrespond @own 403"),
+    )
+    .start();
+    for (host, status) in [
+        ("admin.test", 403),
+        ("ADMIN.test", 403),
+        ("H149.TEST", 403),
+        ("other.test", 200),
+    ] {
+        let mut connection = Connection::open(server.address()).expect("connected");
+        let request = Request::get("/").host(host);
+        let response = connection.exchange(&request).expect("a response");
+        response.assert_status(status);
+    }
+    server.stop();
+}
+
+#[test]
+fn authorities() {
+    let text = "{\nadmin off\n}\nhttps://localhost:0 {\nbind 127.0.0.1\ntls internal {\nclient_auth {\n\
+                mode require_and_verify\ntrust_pool file /nonexistent/authority.pem\n}\n}\nrespond ok\n}\n";
+    Server::caddyfile(text)
+        .run()
+        .assert(2, "/nonexistent/authority.pem");
+}
+
+#[test]
+fn libraries() {
+    let lock = include_str!("../../../../Cargo.lock");
+    for (name, least) in [
+        ("h2", [0, 4, 16]),
+        ("rustls", [0, 23, 5]),
+        ("quinn-proto", [0, 11, 14]),
+    ] {
+        let package = format!("name = \"{name}\"\nversion = \"");
+        let versions: Vec<Vec<u32>> = lock
+            .match_indices(&package)
+            .map(|(at, _)| {
+                let version = lock[at + package.len()..]
+                    .split('"')
+                    .next()
+                    .expect("a version");
+                version
+                    .split('.')
+                    .map(|part| part.parse().expect("a number"))
+                    .collect()
+            })
+            .collect();
+        assert!(!versions.is_empty(), "{name} is not used any more");
+        for version in versions {
+            assert!(*version >= least[..], "{name} {version:?}");
+        }
+    }
+}

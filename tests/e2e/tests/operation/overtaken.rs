@@ -1,0 +1,111 @@
+//! A reload whose boot hangs keeps the next one, which may mend it, waiting for a short while alone. The cases in
+//! which a reload is a fresh tree; those of new processes are in the supervisor's own tests.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use howdah_testkit::{PATIENCE, Server, Signal, Www, process};
+use howdah_tests::admin::{Admin, ON};
+
+/// What nobody should wait for.
+const WORKER: &str = "<?php
+require __DIR__ . '/part.php';
+while (frankenphp_handle_request(function () { echo VERSION; })) {
+}
+";
+const HANGS: &str = "<?php touch(__DIR__ . '/hanging'); sleep(300);";
+/// A boot that hangs ends by itself after two minutes.
+const SOON: Duration = Duration::from_secs(60);
+
+fn version(version: &str) -> String {
+    format!("<?php const VERSION = '{version}';")
+}
+
+fn start(www: &Www) -> (Server, Admin) {
+    let root = www.path().display();
+    // OPcache does not look at files: each reload is a fresh tree.
+    let server = Server::caddyfile(format!(
+        "{{\n{ON}\nfrankenphp {{\nnum_threads 1\nphp_ini opcache.validate_timestamps 0\n\
+         php_ini opcache.file_update_protection 0\n}}\n}}\n\
+         http://:0 {{\nbind 127.0.0.1\nroot * {root}\nphp_server {{\nworker {{\nname app\nfile {root}/worker.php\n\
+         match /app*\nnum 1\n}}\n}}\n}}\n"
+    ))
+    .start();
+    let admin = Admin::of(&server);
+    (server, admin)
+}
+
+fn application() -> Www {
+    Www::new()
+        .file("worker.php", WORKER)
+        .file("part.php", version("one"))
+        .file("index.php", "<?php echo 'index';")
+}
+
+/// Waits until a boot hangs.
+fn wait_hanging(www: &Www) {
+    let hangs = || www.path().join("hanging").exists();
+    assert!(process::wait_until(PATIENCE, hangs), "no boot hangs");
+}
+
+#[test]
+fn a_later_reload_gives_up_a_boot_that_hangs() {
+    let www = application();
+    let (server, admin) = start(&www);
+    server.get("/app").assert(200, "one");
+    server.get("/index.php").assert(200, "index");
+    www.write("part.php", HANGS);
+    server.expect_log("the start of PHP was given up after");
+    server.allow_log("the worker script has not asked for requests for 5 seconds");
+    thread::scope(|scope| {
+        let hanging = scope.spawn(|| admin.post("/reload"));
+        wait_hanging(&www);
+        www.write("part.php", version("two"));
+        let began = Instant::now();
+        let mended = admin.post("/reload");
+        mended.assert_status(200);
+        assert!(mended.json()["fresh"].is_string());
+        assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
+        // Whoever waited for the first has what the second has brought.
+        let hanging = hanging.join().expect("an answer");
+        hanging.assert_status(200);
+    });
+    server.get("/app").assert(200, "two");
+    // What serves was not in danger.
+    www.write("part.php", version("three"));
+    admin.post("/reload").assert_status(200);
+    server.get("/app").assert(200, "three");
+}
+
+#[test]
+fn so_does_a_signal() {
+    let www = application();
+    let (server, _admin) = start(&www);
+    server.get("/app").assert(200, "one");
+    server.get("/index.php").assert(200, "index");
+    www.write("part.php", HANGS);
+    server.expect_log("the start of PHP was given up after");
+    server.allow_log("the worker script has not asked for requests for 5 seconds");
+    server.signal(Signal::USR1);
+    wait_hanging(&www);
+    www.write("part.php", version("two"));
+    let began = Instant::now();
+    server.signal(Signal::USR1);
+    server.wait_line("reloaded", |line| line.message() == "reloaded");
+    assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
+    server.get("/app").assert(200, "two");
+}
+
+/// Nobody else asks: it has all its time, and what is slow comes to serve.
+#[test]
+fn a_slow_boot_is_waited_for() {
+    let www = application();
+    let (server, admin) = start(&www);
+    server.get("/app").assert(200, "one");
+    server.get("/index.php").assert(200, "index");
+    let slow = format!("{}\nsleep(7);", version("two"));
+    www.write("part.php", slow);
+    server.expect_log("the worker script has not asked for requests for 5 seconds");
+    admin.post("/reload").assert_status(200);
+    server.get("/app").assert(200, "two");
+}

@@ -1,0 +1,517 @@
+//! What a server that root starts may do while it serves, without a word about users in the configuration.
+
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::os::unix::fs::{MetadataExt, chown, symlink};
+use std::path::PathBuf;
+
+use howdah_testkit::process::{self, Process};
+use howdah_testkit::{Connection, Request, Server, ServerBuilder, Signal};
+use howdah_tests::admin::Admin;
+use howdah_tests::http2::{over_http2, ready, whole};
+use howdah_tests::tls::{Authority, Client};
+use serde_json::json;
+
+use crate::privileges::{Place, assert_is, assert_takes_bodies, reachable, status_line, who};
+
+/// `www-data`.
+const WEB: (u32, u32) = (33, 33);
+const NOBODY: (u32, u32) = (65534, 65534);
+/// `CAP_NET_BIND_SERVICE`.
+const LISTEN: u64 = 1 << 10;
+/// `CAP_CHOWN`.
+const GIVE: u64 = 1;
+
+/// A server of `www-data`. `{place}` in the texts is the place.
+fn site(place: &Place, global: &str, site: &str, more: &str) -> ServerBuilder {
+    site_with(place, "", global, site, more)
+}
+
+/// The same with options of PHP.
+fn site_with(place: &Place, php: &str, global: &str, site: &str, more: &str) -> ServerBuilder {
+    let text = format!(
+        "{{\nadmin localhost:0\nstorage file_system {{place}}/store\n{global}\n\
+         frankenphp {{\nnum_threads 2\nfront_threads 2\nphp {}\n{php}\n}}\n}}\n\
+         http://:0 {{\nbind 127.0.0.1\nroot * {{place}}/www\n{site}\n}}\n{more}\n",
+        place.php().display()
+    );
+    let text = text.replace(
+        "{place}",
+        place.path("").display().to_string().trim_end_matches('/'),
+    );
+    std::fs::write(place.path("Caddyfile"), text).expect("written");
+    place.mode("Caddyfile", 0o600);
+    let file = place.path("Caddyfile");
+    ServerBuilder::command(["run", "--config", file.to_str().expect("UTF-8")])
+        .env("TMPDIR", place.path("tmp"))
+        .unprivileged()
+}
+
+fn write(place: &Place, name: &str, text: &str, mode: u32) {
+    std::fs::write(place.path(name), text).expect("written");
+    place.mode(name, mode);
+}
+
+fn monitor(server: &Server) -> Process {
+    let found = server.processes().into_iter();
+    let mut found = found.filter(|process| process.command.starts_with("howdah: monitor"));
+    let monitor = found.next().expect("there is one");
+    assert!(found.next().is_none());
+    monitor
+}
+
+/// The name of the variable, and its value where nobody chooses a user.
+const NO_USER: (&str, &str) = ("HOWDAH_USER", "");
+
+#[test]
+fn nothing_is_root_but_the_monitor() {
+    let Some(place) = Place::new() else { return };
+    let server = site(&place, "", "php_server", "").start();
+    assert_only_the_monitor_is_root(server);
+}
+
+#[test]
+fn the_default_user_is_not_root() {
+    let Some(place) = Place::new() else { return };
+    let (name, value) = NO_USER;
+    let server = site(&place, "", "php_server", "").env(name, value).start();
+    assert_only_the_monitor_is_root(server);
+}
+
+fn assert_only_the_monitor_is_root(server: Server) {
+    let (uid, gid) = WEB;
+    let tasks = std::fs::read_dir(format!("/proc/{}/task", server.pid())).expect("it is there");
+    for task in tasks.flatten() {
+        let name = task.file_name();
+        let task = name.to_string_lossy().parse().expect("a number");
+        assert_eq!(status_line(task, "Uid"), format!("{uid} {uid} {uid} {uid}"));
+        assert_eq!(status_line(task, "Gid"), format!("{gid} {gid} {gid} {gid}"));
+        for set in ["CapPrm", "CapEff"] {
+            assert_eq!(status_line(task, set), format!("{LISTEN:016x}"));
+        }
+        assert_eq!(status_line(task, "CapInh"), format!("{:016x}", 0));
+    }
+    let answer = who(&server, "/who.php");
+    assert_is(&answer, WEB);
+    assert_eq!(answer["user"], "www-data");
+    let monitor = monitor(&server);
+    assert_eq!(status_line(monitor.pid, "Threads"), "1");
+    assert_eq!(status_line(monitor.pid, "Uid"), "0 0 0 0");
+    for process in server.processes() {
+        let expected = if process.pid == monitor.pid { 0 } else { uid };
+        let own = status_line(process.pid, "Uid");
+        assert!(
+            own.starts_with(&format!("{expected} ")),
+            "{process:?}: {own}"
+        );
+    }
+    server.stop();
+}
+
+#[test]
+fn links_lead_nowhere_that_the_user_may_not_read() {
+    let Some(place) = Place::new() else { return };
+    std::fs::create_dir(place.path("www/uploads")).expect("made");
+    std::fs::create_dir(place.path("closed")).expect("made");
+    write(&place, "closed/index.html", "secret", 0o644);
+    place.mode("closed", 0o700);
+    write(&place, "www/uploads/own.txt", "own", 0o644);
+    for (target, name) in [
+        ("secret", "link.txt"),
+        ("secret", "own.txt.gz"),
+        ("closed", "folder"),
+        ("Caddyfile", "configuration.txt"),
+    ] {
+        let link = place.path("www/uploads").join(name);
+        symlink(place.path(target), link).expect("a link");
+    }
+    let accel = "<?php header('X-Accel-Redirect: /uploads/link.txt');";
+    write(&place, "www/accel.php", accel, 0o644);
+    let server = site(
+        &place,
+        "",
+        "handle /list/* {\nuri strip_prefix /list\nfile_server browse\n}\n\
+         handle /try/* {\ntry_files /uploads/link.txt\nfile_server\n}\n\
+         handle /error {\nerror 404\n}\n\
+         handle_errors {\nrewrite * /uploads/link.txt\nfile_server\n}\n\
+         intercept {\n@accel header X-Accel-Redirect *\nhandle_response @accel {\n\
+         rewrite * {resp.header.X-Accel-Redirect}\nfile_server\n}\n}\n\
+         php_server {\nfile_server off\nindex off\n}\n\
+         file_server {\nprecompressed gzip\n}",
+        "",
+    )
+    .start();
+    for target in [
+        "/uploads/link.txt",
+        "/uploads/configuration.txt",
+        "/uploads/folder/",
+        "/uploads/folder/index.html",
+        "/list/uploads/link.txt",
+        "/list/uploads/folder/",
+        "/try/x",
+        "/accel.php",
+        "/error",
+    ] {
+        for request in [
+            Request::get(target),
+            Request::get(target).header("Range", "bytes=0-3"),
+            Request::get(target).header("Accept-Encoding", "gzip"),
+        ] {
+            let answer = server.send(&request);
+            let text = answer.text();
+            assert!(
+                !text.contains("for root alone") && !text.contains("secret"),
+                "{target}: {text}"
+            );
+            // The page of an error is not to be had, so the error itself is sent.
+            let expected = if target == "/error" {
+                [403, 404]
+            } else {
+                [403; 2]
+            };
+            assert!(
+                expected.contains(&answer.status()),
+                "{target}: {} {text}",
+                answer.status()
+            );
+        }
+    }
+    let own = server.send(&Request::get("/uploads/own.txt").header("Accept-Encoding", "gzip"));
+    own.assert(200, "own");
+    over_http2(&server, async |client| {
+        let uri = format!("http://{}/uploads/link.txt", server.address());
+        let request = http::Request::get(uri).body(()).expect("a request");
+        let (answer, _) = ready(client)
+            .await
+            .send_request(request, true)
+            .expect("sent");
+        let answer = answer.await.expect("answered");
+        assert_eq!(answer.status(), 403);
+        whole(answer.into_body()).await;
+    });
+    server.stop();
+}
+
+#[test]
+fn keys_are_for_the_monitor_alone() {
+    let Some(place) = Place::new() else { return };
+    std::fs::create_dir(place.path("keys")).expect("made");
+    place.mode("keys", 0o700);
+    let authority = Authority::new();
+    let issue = |authority: &Authority| {
+        authority.issue(&place.path("keys"), "given", &["given.example"]);
+        for file in ["keys/given.crt", "keys/given.key"] {
+            place.mode(file, 0o600);
+        }
+    };
+    issue(&authority);
+    let script = "<?php
+        $front = (int) $_GET['front'];
+        $files = ['keys/given.crt', 'keys/given.key', 'store/authority/root.pem', 'store', 'Caddyfile'];
+        $files = array_map(fn ($file) => $_SERVER['DOCUMENT_ROOT'] . '/../' . $file, $files);
+        foreach (['root/etc/shadow', 'mem', 'environ', 'maps', 'fd/0', 'fd', 'cwd/store'] as $file) {
+            $files[] = \"/proc/$front/$file\";
+        }
+        $read = array_filter($files, fn ($file) =>
+            @file_get_contents($file, false, null, 0, 1) !== false || @scandir($file));
+        header('Content-Type: application/json');
+        echo json_encode(array_values($read));";
+    write(&place, "www/keys.php", script, 0o644);
+    symlink(
+        place.path("store/authority/root.pem"),
+        place.path("www/link.pem"),
+    )
+    .expect("a link");
+    let more = "https://own.example:0 {\nbind 127.0.0.1\ntls internal\nroot * {place}/www\nphp_server\n}\n\
+        https://given.example:0 {\nbind 127.0.0.1\ntls {place}/keys/given.crt {place}/keys/given.key\nrespond given\n}";
+    let server = site(&place, "auto_https disable_redirects", "php_server", more).start();
+    let read = || server.get(&format!("/keys.php?front={}", server.pid()));
+    assert_eq!(read().json(), json!([]), "{}", read().text());
+    let owner_and_mode = |name: &str| {
+        let found = std::fs::metadata(place.path(name)).expect("it is there");
+        (found.uid(), found.mode() & 0o777)
+    };
+    assert_eq!(owner_and_mode("store"), (0, 0o700));
+    assert_eq!(owner_and_mode("store/authority/root.pem"), (0, 0o600));
+    server.get("/link.pem").assert_status(403);
+
+    let tls = server
+        .addresses()
+        .iter()
+        .find(|address| **address != server.address());
+    let tls = *tls.expect("an address with TLS");
+    let root = std::fs::read_to_string(place.path("store/authority/root.crt")).expect("made");
+    let answer = Client::trusting(&root)
+        .get(tls, "own.example", "/who.php")
+        .expect("served");
+    assert_eq!(answer.status, 200);
+    Client::trusting(&authority.pem())
+        .get(tls, "given.example", "/")
+        .expect("served")
+        .assert(200, "given");
+
+    // Another certificate in these files, and a further import: both are read by the monitor.
+    let other = Authority::new();
+    issue(&other);
+    write(&place, "keys/more", "header X-More yes\n", 0o600);
+    let text = std::fs::read_to_string(place.path("Caddyfile")).expect("written");
+    let import = format!(
+        "import {}\nrespond given",
+        place.path("keys/more").display()
+    );
+    std::fs::write(
+        place.path("Caddyfile"),
+        text.replace("respond given", &import),
+    )
+    .expect("written");
+    let admin = Admin::of(&server);
+    admin.post("/reload").assert_status(200);
+    let answer = Client::trusting(&other.pem()).get(tls, "given.example", "/");
+    let answer = answer.expect("served by the other one");
+    assert_eq!(answer.header("x-more"), Some("yes"));
+    // What root alone may read is shown to nobody who asks.
+    assert_eq!(
+        admin.get("/config").json()["statements"],
+        serde_json::Value::Null
+    );
+    assert_eq!(read().json(), json!([]));
+    server.stop();
+}
+
+#[test]
+fn logs_stay_roots() {
+    let Some(place) = Place::new() else { return };
+    std::fs::create_dir(place.path("log")).expect("made");
+    place.mode("log", 0o755);
+    let log = "log {\noutput file {place}/log/access.log {\nroll_size 2KiB\nroll_keep 3\n}\n}\nphp_server";
+    let server = site(&place, "", log, "").start();
+    let names = || -> Vec<String> {
+        let entries = std::fs::read_dir(place.path("log"))
+            .expect("readable")
+            .flatten();
+        entries
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect()
+    };
+    let rolled = || names().iter().any(|name| name.ends_with(".log.gz"));
+    for _ in 0..200 {
+        server.get("/who.php").assert_status(200);
+        if rolled() {
+            break;
+        }
+    }
+    assert!(
+        process::wait_until(howdah_testkit::PATIENCE, rolled),
+        "{:?}",
+        names()
+    );
+    server.stop();
+    for name in names() {
+        let found = std::fs::metadata(place.path("log").join(&name)).expect("it is there");
+        assert_eq!((found.uid(), found.mode() & 0o777), (0, 0o600), "{name}");
+    }
+}
+
+/// A server that has to stay root, to start and signal processes of several users, opens no file as root.
+#[test]
+fn threads_that_serve_clients_are_not_root() {
+    let Some(place) = Place::new() else { return };
+    symlink(place.path("secret"), place.path("www/link.txt")).expect("a link");
+    let worker = place.worker("worker.php", "user nobody");
+    let more =
+        "https://own.example:0 {\nbind 127.0.0.1\ntls internal\nroot * {place}/www\nphp_server\n}";
+    let global = "auto_https disable_redirects";
+    let server = site_with(&place, &worker, global, "php_server", more).start();
+    let fronts = || -> Vec<u32> {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", server.pid()));
+        let tasks = tasks.expect("it is there").flatten();
+        let fronts = tasks.filter(|task| {
+            let name = std::fs::read_to_string(task.path().join("comm"));
+            name.is_ok_and(|name| name.starts_with("front-"))
+        });
+        let number = |name: std::ffi::OsString| name.to_string_lossy().parse().ok();
+        fronts.filter_map(|task| number(task.file_name())).collect()
+    };
+    // The log says that it is ready before they serve.
+    let changed = || {
+        let fronts = fronts();
+        let changed = |task: &u32| status_line(*task, "Uid") == "33 33 33 33";
+        fronts.len() == 2 && fronts.iter().all(changed)
+    };
+    assert!(process::wait_until(howdah_testkit::PATIENCE, changed));
+    for task in fronts() {
+        assert_eq!(status_line(task, "CapEff"), format!("{GIVE:016x}"));
+    }
+    server.get("/link.txt").assert_status(403);
+    assert_is(&who(&server, "/who.php"), WEB);
+    assert_is(&who(&server, "/worker.php"), NOBODY);
+    for (target, user) in [("/who.php", WEB), ("/worker.php", NOBODY)] {
+        assert_takes_bodies(&server, &place, target, user);
+    }
+    let tls = server
+        .addresses()
+        .iter()
+        .find(|address| **address != server.address());
+    let tls = *tls.expect("an address with TLS");
+    let root = std::fs::read_to_string(place.path("store/authority/root.crt")).expect("made");
+    let answer = Client::trusting(&root).get(tls, "own.example", "/link.txt");
+    assert_eq!(answer.expect("answered").status, 403);
+    server.signal(Signal::HUP);
+    server.wait_log("reloaded");
+    assert_is(&who(&server, "/worker.php"), NOBODY);
+    server.stop();
+}
+
+/// One of 127.0.0.1 that only root may listen on.
+fn low_port() -> u16 {
+    let free = |port: &u16| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok();
+    (600..1024).rev().find(free).expect("a free port")
+}
+
+#[test]
+fn a_reload_may_add_a_port_below_1024() {
+    let Some(place) = Place::new() else { return };
+    let server = site(&place, "", "php_server", "").start();
+    let port = low_port();
+    let text = std::fs::read_to_string(place.path("Caddyfile")).expect("written");
+    let text = format!("{text}http://:{port} {{\nbind 127.0.0.1\nrespond low\n}}\n");
+    std::fs::write(place.path("Caddyfile"), text).expect("written");
+    server.signal(Signal::HUP);
+    server.wait_log("configuration loaded");
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let mut connection = Connection::open(address).expect("listened on");
+    let answer = connection.exchange(&Request::get("/")).expect("answered");
+    answer.assert(200, "low");
+    server.stop();
+}
+
+#[test]
+fn nothing_outlives_server_or_monitor() {
+    let Some(place) = Place::new() else { return };
+    // That nothing is left is checked when it is dropped.
+    let server = site(&place, "", "php_server", "").start();
+    assert_is(&who(&server, "/who.php"), WEB);
+    server.kill();
+    server.wait_exit();
+    drop(server);
+
+    let server = site(&place, "", "php_server", "").start();
+    // Signals that somebody sends to all processes of a name do not end it before the server.
+    let monitor = monitor(&server);
+    for signal in [Signal::TERM, Signal::INT, Signal::HUP, Signal::QUIT] {
+        process::kill(monitor.pid, signal).expect("it is there");
+    }
+    assert_is(&who(&server, "/who.php"), WEB);
+    server.expect_log("the monitor has ended");
+    process::kill(monitor.pid, Signal::KILL).expect("it is there");
+    server.expect_exit(1);
+    server.wait_exit();
+}
+
+#[test]
+fn a_server_does_not_start_where_its_user_reaches_nothing() {
+    let Some(place) = Place::new() else { return };
+    place.mode("www", 0o700);
+    let ended = site(&place, "user www-data", "php_server", "").run();
+    ended.assert(2, "user www-data may not enter");
+    for part in [
+        place.path("www").to_str().expect("UTF-8"),
+        "mode 0700",
+        "chmod o+x",
+        "`user root`",
+    ] {
+        ended.assert(2, part);
+    }
+    place.mode("www", 0o755);
+    // The same above it.
+    place.mode("", 0o700);
+    let ended = site(&place, "user www-data", "php_server", "").run();
+    ended.assert(2, "the way to the document root");
+    // Whoever wants root has it.
+    let server = site(&place, "user root", "php_server", "").start();
+    assert_eq!(who(&server, "/who.php")["ids"], json!([0, 0, 0, 0]));
+    server.stop();
+}
+
+const ROOT: [u32; 4] = [0; 4];
+
+#[test]
+fn a_server_without_a_user_stays_root_where_only_root_may_enter() {
+    let Some(place) = Place::new() else { return };
+    let (name, value) = NO_USER;
+    place.mode("www", 0o700);
+    let server = site(&place, "", "php_server", "").env(name, value).start();
+    let line = server.wait_log("clients are served as root");
+    for part in [
+        "user www-data may not enter",
+        place.path("www").to_str().expect("UTF-8"),
+        "chmod o+x",
+    ] {
+        assert!(line.raw.contains(part), "{part}: {}", line.raw);
+    }
+    assert_eq!(who(&server, "/who.php")["ids"], json!(ROOT));
+    // It does so over reloads, since rights are given up at the start.
+    place.mode("www", 0o755);
+    Admin::of(&server).command(&["reload"]).assert(0, "");
+    assert_eq!(who(&server, "/who.php")["ids"], json!(ROOT));
+    server.stop();
+
+    // Sockets are made by the user too.
+    let sockets = format!("bind unix/{}", place.path("http.sock").display());
+    let more = format!("http://other.localhost {{\n{sockets}\nrespond ok\n}}");
+    let server = site(&place, "", "php_server", &more)
+        .env(name, value)
+        .start();
+    server.wait_log("user www-data may not write to");
+    server.stop();
+}
+
+#[test]
+fn a_first_try_may_write_beside_its_code() {
+    let Some(place) = Place::new() else { return };
+    let (name, value) = NO_USER;
+    let try_out = || {
+        ServerBuilder::php_server(place.path("www"))
+            .args(["--workers", "1", "--php"])
+            .arg(place.php())
+            .env("TMPDIR", place.path("tmp"))
+            .env(name, value)
+            .start()
+    };
+    for (folder, mode) in [("www", 0o755), ("", 0o700)] {
+        place.mode(folder, mode);
+        let server = try_out();
+        server.wait_log("clients are served as root");
+        assert_eq!(who(&server, "/who.php")["ids"], json!(ROOT));
+        server.stop();
+    }
+    place.mode("", 0o755);
+    chown(place.path("www"), Some(WEB.0), Some(WEB.1)).expect("given");
+    let server = try_out();
+    assert_is(&who(&server, "/who.php"), WEB);
+    server.stop();
+}
+
+#[test]
+fn whoever_is_not_root_needs_none_of_it() {
+    let Some(place) = Place::new() else { return };
+    let program: PathBuf = reachable(&place);
+    let server = site(&place, "", "php_server", "");
+    place.mode("Caddyfile", 0o644);
+    let as_nobody = "setpriv --reuid=65534 --regid=65534 --clear-groups \"$0\" \"$@\"; exit $?";
+    let server = server
+        .program(program)
+        .through(["sh", "-c", as_nobody])
+        .start();
+    let (uid, gid) = NOBODY;
+    let answer = who(&server, "/who.php");
+    assert_eq!(answer["ids"], json!([uid, uid, gid, gid]), "{answer}");
+    assert_eq!(answer["secret"], false);
+    let processes = server.processes();
+    assert!(
+        processes
+            .iter()
+            .all(|process| !process.command.contains("monitor")),
+        "{processes:?}"
+    );
+    server.stop();
+}

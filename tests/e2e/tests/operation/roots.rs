@@ -1,0 +1,114 @@
+//! Document roots that are not there yet, go and come back, or are switched at a deployment: their requests are
+//! answered 404 meanwhile, and everything else is served.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use howdah_testkit::{Server, ServerBuilder, Www, process};
+use howdah_tests::admin::{Admin, ON};
+
+/// Sites of all kinds below `dir`, of which only `here` is there.
+fn text(dir: &Path) -> String {
+    let dir = dir.display();
+    format!(
+        "{{\n{ON}\nfrankenphp {{\nnum_threads 1\n}}\n}}\nhttp://:0 {{\nbind 127.0.0.1\nroot * {dir}/here\n\
+         handle_path /files/* {{\nroot * {dir}/files\nfile_server\n}}\n\
+         handle_path /php/* {{\nroot * {dir}/php\nphp_server\n}}\n\
+         handle_path /fpm/* {{\nroot * {dir}/fpm\nphp_fastcgi unix/{dir}/fpm.sock\n}}\n\
+         handle_errors {{\nroot * {dir}/errors\nrewrite * /{{err.status_code}}.html\nfile_server\n}}\n\
+         file_server\n}}\n"
+    )
+}
+
+const MISSING: [&str; 4] = ["files", "php", "fpm", "errors"];
+
+fn start() -> (Www, Server) {
+    let www = Www::new().file("here/a.txt", "here");
+    let server = Server::caddyfile(text(www.path())).start();
+    for name in MISSING {
+        let root = www.path().join(name);
+        server.expect_log(&format!("document root {}: No such file", root.display()));
+    }
+    (www, server)
+}
+
+#[test]
+fn folders_that_come_later_are_served_then() {
+    let (www, server) = start();
+    server.get("/a.txt").assert(200, "here");
+    for path in [
+        "/files/a.txt",
+        "/php/",
+        "/php/a.php",
+        "/fpm/",
+        "/fpm/a.php",
+        "/none",
+    ] {
+        assert_eq!(server.get(path).status(), 404, "{path}");
+    }
+    www.write("files/a.txt", "a file");
+    server.get("/files/a.txt").assert(200, "a file");
+    www.write("php/index.php", "<?php echo 'php ', __DIR__;");
+    let php = format!("php {}", www.path().join("php").display());
+    server.get("/php/").assert(200, &php);
+    www.write("errors/404.html", "nothing here");
+    server.get("/none").assert(404, "nothing here");
+    // Now there is a script, and nobody to run it.
+    www.write("fpm/index.php", "<?php");
+    server.expect_log("the FastCGI server did not answer");
+    assert_eq!(server.get("/fpm/").status(), 502);
+}
+
+#[test]
+fn a_folder_may_go_and_come_back() {
+    let (www, server) = start();
+    www.write("php/index.php", "<?php echo 'one';");
+    server.get("/php/").assert(200, "one");
+    fs::remove_dir_all(www.path().join("php")).expect("removed");
+    // What was there is known for up to a second, and PHP is asked for it.
+    server.allow_log("Failed to open stream: No such file or directory");
+    server.allow_log("Primary script unknown");
+    let gone = process::wait_until(howdah_testkit::PATIENCE, || {
+        server.get("/php/").status() == 404
+    });
+    assert!(gone, "it is not there any more");
+    // A deployment: a release, and a link to it in the place of the folder.
+    www.write("release/index.php", "<?php echo 'two';");
+    symlink(www.path().join("release"), www.path().join("php")).expect("linked");
+    server.get("/php/").assert(200, "two");
+}
+
+#[test]
+fn a_reload_does_not_wait_for_them() {
+    let (www, server) = start();
+    let admin = Admin::of(&server);
+    let file = server.temp_dir().with_file_name("Caddyfile");
+    let later = text(www.path()).replace("/files\n", "/uploads\n");
+    fs::write(&file, later).expect("written");
+    let uploads = www.path().join("uploads");
+    server.expect_log(&format!(
+        "document root {}: No such file",
+        uploads.display()
+    ));
+    admin.post("/reload").assert_status(200);
+    server.get("/a.txt").assert(200, "here");
+    assert_eq!(server.get("/files/a.txt").status(), 404);
+    www.write("uploads/a.txt", "uploaded");
+    server.get("/files/a.txt").assert(200, "uploaded");
+}
+
+#[test]
+fn validate_says_what_run_says() {
+    let www = Www::new().file("here/a.txt", "here");
+    let file = www.write("Caddyfile", text(www.path()));
+    let ended = ServerBuilder::command(["validate", "-c"]).arg(&file).run();
+    ended.assert(0, "valid");
+    for name in MISSING {
+        let expected = format!(
+            "document root {}: No such file",
+            www.path().join(name).display()
+        );
+        ended.assert(0, &expected);
+    }
+}

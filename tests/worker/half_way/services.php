@@ -1,0 +1,26 @@
+<?php
+
+// Shared services as CodeIgniter has them: made when they are asked for, kept in static properties, and reset by the
+// loop between requests, but for those that a request in hand holds.
+
+declare(strict_types=1);
+
+require_once __DIR__ . '/ways.inc';
+require_once __DIR__ . '/Services.inc';
+
+HalfWay\note_boot();
+$services = new Services();
+$handler = static function () use ($services): void {
+    echo $services->within(static function () use ($services): string {
+        $user = $services->get('user');
+        if (!isset($_GET['way'])) {
+            return $user->name = $_GET['login'] ?? $user->name ?? 'nobody';
+        }
+        $user->name = 'mallory';
+        HalfWay\leave($_GET['way'], $services->within(...));
+        return 'ended';
+    });
+};
+while (frankenphp_handle_request($handler)) {
+    $services->reset();
+}

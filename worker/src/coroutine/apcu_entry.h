@@ -1,0 +1,10 @@
+/*
+ * apcu_entry() of requests that run at the same time.
+ */
+#ifndef HOWDAH_COROUTINE_APCU_ENTRY_H
+#define HOWDAH_COROUTINE_APCU_ENTRY_H
+
+/* While PHP starts, before code that calls it is compiled. Nothing where there is no APCu. */
+void howdah_apcu_startup(void);
+
+#endif

@@ -1,0 +1,220 @@
+/*
+ * See half_done.h. PHP notes on an object that __get() and its like run for a property, and on objects and arrays that
+ * json_encode(), var_dump(), a comparison are within them. While the coroutine that has set these marks waits, another
+ * request would find its own access taken for a recursion: the property undefined, or written past __set() for good.
+ *
+ * Whose the marks are needs no record: those of all that wait are taken off, so what is set is the running one's.
+ *
+ * Rules: the engine keeps the address of a mark for a property while the method runs, so marks stay where they are.
+ */
+#include "half_done.h"
+
+#include <string.h>
+
+#include <zend_interfaces.h>
+
+struct howdah_mark {
+	uint32_t *word;      /* of a property, or of values as PHP 8.4 has it; NULL: the value's own flag */
+	uint32_t bits;       /* that were set */
+	zend_refcounted *of; /* held */
+};
+
+static void note(struct howdah_marks *marks, struct howdah_mark mark)
+{
+	if (marks->count == marks->room) {
+		marks->room = marks->room ? 2 * marks->room : 8;
+		marks->list = perealloc(marks->list, marks->room * sizeof(*marks->list), true);
+	}
+	GC_ADDREF(mark.of);
+	marks->list[marks->count++] = mark;
+}
+
+static void take_word(struct howdah_marks *marks, zend_object *object, uint32_t *word, uint32_t mask)
+{
+	uint32_t bits = *word & mask;
+	if (bits) {
+		note(marks, (struct howdah_mark){.word = word, .bits = bits, .of = (zend_refcounted *)object});
+		*word &= ~bits;
+	}
+}
+
+/* --- magic methods ------------------------------------------------------------------------------------------ */
+
+static zend_string *other_property;
+
+static void take_properties(struct howdah_marks *marks, zend_object *object)
+{
+	zval *slot = &object->properties_table[object->ce->default_properties_count];
+	if (Z_TYPE_P(slot) == IS_STRING && (*howdah_compat_property_guard(slot) & HOWDAH_COMPAT_PROPERTY_GUARDS)) {
+		/* A mark that is not set gives its place to the next property. With a second one both have places for good. */
+		if (UNEXPECTED(!other_property)) {
+			other_property = zend_string_init("\0howdah", sizeof("\0howdah") - 1, true);
+			(void)zend_string_hash_val(other_property);
+		}
+		(void)zend_get_property_guard(object, other_property);
+	}
+	if (Z_TYPE_P(slot) != IS_ARRAY) {
+		return;
+	}
+	void *word;
+	ZEND_HASH_FOREACH_PTR(Z_ARRVAL_P(slot), word)
+	{
+		/* The lowest bit tells that it is part of the object. */
+		take_word(marks, object, (uint32_t *)((uintptr_t)word & ~(uintptr_t)1), HOWDAH_COMPAT_PROPERTY_GUARDS);
+	}
+	ZEND_HASH_FOREACH_END();
+}
+
+static bool is_method(const zend_function *function, const zend_function *magic)
+{
+	return magic && (function == magic || function->op_array.opcodes == magic->op_array.opcodes);
+}
+
+static bool compares(const zend_op *instruction)
+{
+	switch (instruction->opcode) {
+		case ZEND_IS_EQUAL:
+		case ZEND_IS_NOT_EQUAL:
+		case ZEND_IS_SMALLER:
+		case ZEND_IS_SMALLER_OR_EQUAL:
+		case ZEND_SPACESHIP:
+		case ZEND_CASE:
+			return true;
+		default:
+			return false;
+	}
+}
+
+void howdah_marks_look(struct howdah_marks *marks, const zend_execute_data *frame)
+{
+	const zend_function *function = frame->func;
+	if (!function->common.scope) {
+		return;
+	}
+	zend_object *object = Z_OBJ(frame->This);
+	const zend_class_entry *class = object->ce;
+	if (UNEXPECTED((class->ce_flags & ZEND_ACC_USE_GUARDS)) &&
+		(is_method(function, class->__get) || is_method(function, class->__set) ||
+			is_method(function, class->__isset) || is_method(function, class->__unset))) {
+		take_properties(marks, object);
+	}
+	if (UNEXPECTED(is_method(function, class->__tostring) || is_method(function, class->__debugInfo) ||
+				   howdah_compat_is_hook(function) ||
+				   (function->common.function_name &&
+					   zend_string_equals_literal_ci(function->common.function_name, "jsonserialize")))) {
+		marks->any_value = true;
+	}
+}
+
+/* --- values that PHP is within ------------------------------------------------------------------------------ */
+
+static void take_array(struct howdah_marks *marks, zval *value)
+{
+	ZVAL_DEREF(value);
+	if (Z_TYPE_P(value) != IS_ARRAY || !Z_REFCOUNTED_P(value) || !GC_IS_RECURSIVE(Z_COUNTED_P(value))) {
+		return;
+	}
+	note(marks, (struct howdah_mark){.of = Z_COUNTED_P(value)});
+	GC_UNPROTECT_RECURSION(Z_COUNTED_P(value));
+	zval *element;
+	ZEND_HASH_FOREACH_VAL(Z_ARRVAL_P(value), element)
+	{
+		ZVAL_DEINDIRECT(element);
+		take_array(marks, element);
+	}
+	ZEND_HASH_FOREACH_END();
+}
+
+static void take_object(struct howdah_marks *marks, zend_object *object)
+{
+	bool marked = GC_IS_RECURSIVE(object);
+	uint32_t *word = howdah_compat_value_guard(object);
+	if (marked) {
+		note(marks, (struct howdah_mark){.of = (zend_refcounted *)object});
+		GC_UNPROTECT_RECURSION(object);
+	}
+	if (word && (*word & ~HOWDAH_COMPAT_PROPERTY_GUARDS)) {
+		take_word(marks, object, word, ~HOWDAH_COMPAT_PROPERTY_GUARDS);
+		marked = true;
+	}
+	HashTable *dynamic = object->properties;
+	if (dynamic && !(GC_FLAGS(dynamic) & GC_IMMUTABLE) && GC_IS_RECURSIVE(dynamic)) {
+		note(marks, (struct howdah_mark){.of = (zend_refcounted *)dynamic});
+		GC_UNPROTECT_RECURSION(dynamic);
+		marked = true;
+	}
+	for (int i = 0; marked && i < object->ce->default_properties_count; i++) {
+		take_array(marks, &object->properties_table[i]);
+	}
+	zval *element;
+	if (marked && dynamic) {
+		ZEND_HASH_FOREACH_VAL(dynamic, element)
+		{
+			ZVAL_DEINDIRECT(element);
+			take_array(marks, element);
+		}
+		ZEND_HASH_FOREACH_END();
+	}
+}
+
+static void take_operand(struct howdah_marks *marks, const zend_execute_data *frame, int type, znode_op operand)
+{
+	if (type & (IS_CV | IS_TMP_VAR | IS_VAR)) {
+		zval *value = ZEND_CALL_VAR((zend_execute_data *)frame, operand.var);
+		take_array(marks, value);
+	}
+}
+
+/* Arrays that are marked are in the call's arguments, or compared, or in an object that is marked. */
+static void take_arguments(struct howdah_marks *marks, const zend_execute_data *frame)
+{
+	const zend_function *function = frame->func;
+	if (!function) {
+		return;
+	}
+	if (!ZEND_USER_CODE(function->type)) {
+		for (uint32_t i = 1; i <= ZEND_CALL_NUM_ARGS(frame); i++) {
+			take_array(marks, ZEND_CALL_ARG((zend_execute_data *)frame, i));
+		}
+	} else if (frame->opline && compares(frame->opline)) {
+		take_operand(marks, frame, frame->opline->op1_type, frame->opline->op1);
+		take_operand(marks, frame, frame->opline->op2_type, frame->opline->op2);
+	}
+}
+
+void howdah_marks_out(struct howdah_marks *marks)
+{
+	for (uint32_t i = 1; i < EG(objects_store).top; i++) {
+		zend_object *object = EG(objects_store).object_buckets[i];
+		if (IS_OBJ_VALID(object) && !(OBJ_FLAGS(object) & IS_OBJ_FREE_CALLED)) {
+			take_object(marks, object);
+		}
+	}
+	for (const zend_execute_data *frame = EG(current_execute_data); frame; frame = frame->prev_execute_data) {
+		take_arguments(marks, frame);
+	}
+}
+
+void howdah_marks_in(struct howdah_marks *marks)
+{
+	for (uint32_t i = 0; i < marks->count; i++) {
+		struct howdah_mark *mark = &marks->list[i];
+		if (mark->word) {
+			*mark->word |= mark->bits;
+		} else {
+			GC_PROTECT_RECURSION(mark->of);
+		}
+	}
+	/* PHP is within them, so none of them is let go of here for good. */
+	for (uint32_t i = 0; i < marks->count; i++) {
+		zval held;
+		if (GC_TYPE(marks->list[i].of) == IS_OBJECT) {
+			ZVAL_OBJ(&held, (zend_object *)marks->list[i].of);
+		} else {
+			ZVAL_ARR(&held, (zend_array *)marks->list[i].of);
+		}
+		zval_ptr_dtor(&held);
+	}
+	pefree(marks->list, true);
+	marks->list = NULL;
+}

@@ -1,0 +1,53 @@
+/*
+ * OPcache in processes that it was not made for: workers that live through many requests, and code that stays in use
+ * for as long as its process lives.
+ *
+ * OPcache's settings are found where PHP's own handlers of ini settings find them: an ini entry holds the address of
+ * the variable that it sets. All else is asked through OPcache's functions.
+ */
+#ifndef HOWDAH_OPCACHE_H
+#define HOWDAH_OPCACHE_H
+
+#include <stdbool.h>
+
+#include "compat.h"
+
+#define HOWDAH_OPCACHE_ON 1u
+#define HOWDAH_OPCACHE_JIT 2u
+
+/*
+ * Once, in the process that has started PHP: asks OPcache in a fork, because only a request may ask it, and finds out
+ * there where it keeps the time of a request. Returns HOWDAH_OPCACHE_* bits; 0 also when the fork or the request fails.
+ */
+unsigned howdah_opcache_probe(void);
+
+/*
+ * In the root: code that OPcache holds stays in use between requests (`booted`: some pool is in worker mode), so its
+ * memory is never to be used again for other code. Nobody is killed for holding OPcache's lock. `problem` is set to
+ * what could not be arranged, or to NULL.
+ */
+void howdah_opcache_startup(bool booted, const char **problem);
+
+/* Code stays in use between requests. */
+bool howdah_opcache_is_booted(void);
+
+/* In a pool's zygote, before it boots: what OPcache has seen before now is compared with the files at its next use,
+ * whatever opcache.revalidate_freq says. */
+void howdah_opcache_look_again(void);
+
+/* When a request begins: its time is OPcache's. `now`: seconds since 1970. */
+void howdah_opcache_begin(time_t now);
+
+/* After ini settings of the boot were put back. */
+void howdah_opcache_settings_restored(void);
+
+/* opcache_get_status(), whatever opcache.restrict_api says. `status` is an array if it returns true, else undefined. */
+bool howdah_opcache_status(bool scripts, zval *status);
+
+/* opcache_invalidate() of a script that OPcache holds, also if the file has not changed. */
+void howdah_opcache_invalidate(zend_string *path);
+
+/* The same of all of them, for PHP code: false, with PHP's warning, where opcache.restrict_api forbids it to ask. */
+bool howdah_opcache_invalidate_all(void);
+
+#endif

@@ -1,0 +1,19 @@
+/*
+ * What a file declares and does, from its syntax alone: nothing of it is compiled or run.
+ */
+#ifndef HOWDAH_PRELOAD_CLASSIFY_H
+#define HOWDAH_PRELOAD_CLASSIFY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Told of each declaration at the top of a file: its name in lower case with its namespace. */
+typedef void howdah_declared(void *context, const char *name, size_t size);
+
+/*
+ * HOWDAH_VERDICT_*, and 0 for a file that declares classes, interfaces, traits or enums and nothing else. `classes` and
+ * `functions` are called for what it declares without a condition. Needs a request.
+ */
+uint32_t howdah_preload_classify(const char *path, howdah_declared *classes, howdah_declared *functions, void *context);
+
+#endif

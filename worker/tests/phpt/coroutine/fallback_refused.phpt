@@ -1,0 +1,26 @@
+--TEST--
+Coroutines: where PHP does not behave as they rely on, the boot fails, and the log says why
+--SKIPIF--
+<?php
+if (PHP_VERSION_ID >= 80500) {
+    echo 'skip classes cannot be disabled';
+}
+--FILE--
+<?php
+function handle(): void
+{
+    echo $_GET['n'];
+    usleep(1000);
+}
+
+while (frankenphp_handle_request('handle')) {}
+--INI--
+disable_classes=Closure
+--HOWDAH--
+show exit log
+option concurrency 4
+worker {ROOT}/test.php
+run
+--EXPECTF--
+[log e 0] PHP %s cannot run several requests at a time here, as `concurrency` has it for the pool test: calls that wait do not let others run (%s). `concurrency_fallback` has each worker run one
+[boot ended with status 71]
