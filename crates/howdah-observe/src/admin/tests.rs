@@ -471,8 +471,8 @@ fn unix_sockets() {
         .build()
         .expect("a runtime");
     let _inside = runtime.enter();
-    let error = Admin::bind(&address.parse().expect("valid")).expect_err("no socket");
-    assert!(error.to_string().contains("no socket"), "{error}");
+    let error = Admin::bind(&address.parse().expect("valid")).expect_err("not a socket");
+    assert!(error.to_string().contains("is not a socket"), "{error}");
     assert_eq!(std::fs::read(&path).expect("still there"), b"precious");
 }
 
