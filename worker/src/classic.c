@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "accept.h"
 #include "compat.h"
 #include "log.h"
 #include "opcache.h"

@@ -20,6 +20,7 @@
 #include <ext/standard/basic_functions.h>
 #include <zend_exceptions.h>
 
+#include "accept.h"
 #include "backtrace.h"
 #include "begin.h"
 #include "boot.h"

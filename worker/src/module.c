@@ -7,6 +7,7 @@
 
 #include <ext/standard/info.h>
 
+#include "accept.h"
 #include "connections.h"
 #include "coroutine/clients.h"
 #include "coroutine/api.h"
@@ -16,7 +17,6 @@
 #include "functions.h"
 #include "getenv.h"
 #include "preload.h"
-#include "request.h"
 #include "restore.h"
 #include "session.h"
 #include "suspended.h"

@@ -1,5 +1,6 @@
 /*
- * The request in hand: its variables, body and response, whatever runs it (classic.c, handle.c).
+ * The request in hand: its variables, body and response, whatever runs it (classic.c, handle.c). accept.h is for those
+ * who take requests and end them.
  *
  * Rules: SG(server_context) points to it exactly while PHP code may run for it; all of it is set anew by
  * howdah_request_accept() or howdah_request_fill(), nothing is carried to the next one.
@@ -46,20 +47,6 @@ struct howdah_request {
 /* True in a process that PHP code forked off a worker: it has no request and must not touch the slot. */
 extern bool howdah_request_forked;
 
-/* Once in a pool, before anything runs. */
-void howdah_request_init(int spool);
-
-/* In a fork that is a worker, not a child of PHP code. */
-void howdah_request_after_fork(void);
-
-/* Makes the claim the request in hand. `well_formed` is false if the front wrote what it must not; the request
- * is then to be ended without running anything. */
-struct howdah_request *howdah_request_accept(
-	struct howdah_queue *queue, const struct howdah_claim *claim, bool *well_formed);
-
-/* The same for a request of the caller's, when there are several. All zero is an empty one. */
-bool howdah_request_fill(struct howdah_request *request, struct howdah_queue *queue, const struct howdah_claim *claim);
-
 /* Tells PHP of it: SG(server_context) and SG(request_info), path_translated excepted. */
 void howdah_request_describe(struct howdah_request *request);
 
@@ -68,17 +55,5 @@ void howdah_request_forget(void);
 
 /* The path of its script; NULL: the front named none, or one that must not be opened. */
 const char *howdah_request_script(const struct howdah_request *request);
-
-/* Takes exit status, fatal errors and memory from PHP: after the last PHP code of the request. */
-void howdah_request_note_result(void);
-
-/* Answers 500 to a request that is not well-formed; nothing of it was run. */
-void howdah_request_refuse(struct howdah_request *request);
-
-/* Writes END and gives the slot back. */
-void howdah_request_end(struct howdah_request *request);
-
-/* SAPI callback: body bytes. */
-size_t howdah_request_read_body(char *buffer, size_t size);
 
 #endif

@@ -5,8 +5,7 @@
  */
 #include "sapi.h"
 
-#include <unistd.h>
-
+#include "body.h"
 #include "boot.h"
 #include "log.h"
 #include "module.h"
@@ -28,9 +27,8 @@ static int activate(void)
 static int deactivate(void)
 {
 	struct howdah_request *request = SG(server_context);
-	if (request && request->body_fd >= 0) {
-		close(request->body_fd);
-		request->body_fd = -1;
+	if (request) {
+		howdah_body_close(request);
 	}
 	return SUCCESS;
 }
@@ -67,7 +65,7 @@ sapi_module_struct howdah_sapi_module = {
 	.header_handler = NULL, /* PHP keeps the list */
 	.send_headers = howdah_output_send_headers,
 	.send_header = NULL,
-	.read_post = howdah_request_read_body,
+	.read_post = howdah_body_read,
 	.read_cookies = read_cookies,
 	.register_server_variables = howdah_variables_register,
 	.log_message = howdah_log_message,

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "accept.h"
 #include "boot.h"
 #include "compat.h"
 #include "coroutine/calls.h"
@@ -22,7 +23,6 @@
 #include "module.h"
 #include "opcache.h"
 #include "record.h"
-#include "request.h"
 #include "settings.h"
 #include "signals.h"
 #include "title.h"

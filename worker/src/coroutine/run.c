@@ -8,6 +8,7 @@
 
 #include <unistd.h>
 
+#include "accept.h"
 #include "begin.h"
 #include "boot.h"
 #include "core.h"

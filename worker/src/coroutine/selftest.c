@@ -23,6 +23,7 @@
 
 #include <zend_exceptions.h>
 
+#include "accept.h"
 #include "begin.h"
 #include "boot.h"
 #include "core.h"

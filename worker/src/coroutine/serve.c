@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "accept.h"
 #include "boot.h"
 #include "connections.h"
 #include "core.h"
