@@ -11,7 +11,7 @@
 #include <main/php_output.h>
 #include <main/php_variables.h>
 
-#include "boot.h"
+#include "boot_request.h"
 #include "extensions.h"
 #include "opcache.h"
 #include "session.h"

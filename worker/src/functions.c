@@ -11,7 +11,7 @@
 #include <zend_exceptions.h>
 #include <zend_smart_str.h>
 
-#include "boot.h"
+#include "boot_request.h"
 #include "handle.h"
 #include "internal.h"
 #include "log.h"

@@ -23,7 +23,8 @@
 #include "accept.h"
 #include "backtrace.h"
 #include "begin.h"
-#include "boot.h"
+#include "boot_request.h"
+#include "boot_variables.h"
 #include "connections.h"
 #include "connections_kind.h"
 #include "coroutine/coroutine.h"
@@ -34,6 +35,7 @@
 #include "ending.h"
 #include "exit.h"
 #include "forked.h"
+#include "fresh_files.h"
 #include "log.h"
 #include "request.h"
 #include "restore.h"
@@ -222,7 +224,7 @@ static void end_boot(void)
 		_exit(HOWDAH_EXIT_STATUS_BOOT);
 	}
 	howdah_boot_output("", 0);
-	howdah_boot_restore_settings();
+	howdah_fresh_files_end(pool);
 	/* Run when the script ends, not when a request does; a fatal error ends both. */
 	boot_shutdown_functions = BG(user_shutdown_function_names);
 	BG(user_shutdown_function_names) = NULL;

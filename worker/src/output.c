@@ -11,7 +11,7 @@
 #include <ext/standard/head.h>
 #include <main/php_output.h>
 
-#include "boot.h"
+#include "boot_request.h"
 #include "compat.h"
 #include "coroutine/coroutine.h"
 #include "exit.h"

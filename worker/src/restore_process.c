@@ -13,7 +13,7 @@
 #include <ext/date/php_date.h>
 #include <ext/standard/basic_functions.h>
 
-#include "boot.h"
+#include "boot_request.h"
 #include "coroutine/swap.h"
 #include "cwd.h"
 #include "log.h"

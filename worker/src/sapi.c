@@ -6,7 +6,7 @@
 #include "sapi.h"
 
 #include "body.h"
-#include "boot.h"
+#include "boot_request.h"
 #include "log.h"
 #include "module.h"
 #include "output.h"

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "boot.h"
+#include "boot_request.h"
 #include "coroutine/swap.h"
 #include "log.h"
 #include "restore_items.h"

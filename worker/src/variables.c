@@ -11,7 +11,7 @@
 
 #include <main/php_variables.h>
 
-#include "boot.h"
+#include "boot_request.h"
 #include "coroutine/swap.h"
 #include "getenv.h"
 #include "internal.h"

@@ -16,6 +16,7 @@
 
 #include "accept.h"
 #include "boot.h"
+#include "boot_variables.h"
 #include "compat.h"
 #include "coroutine/calls.h"
 #include "huge_pages.h"

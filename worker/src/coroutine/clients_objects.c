@@ -7,7 +7,7 @@
  */
 #include "clients_wrap.h"
 
-#include "boot.h"
+#include "boot_request.h"
 
 struct guarded_class {
 	zend_object *(*create)(zend_class_entry *class);

@@ -9,7 +9,7 @@
 #include <ext/spl/spl_exceptions.h>
 #include <zend_exceptions.h>
 
-#include "boot.h"
+#include "boot_request.h"
 #include "clients_pool.h"
 #include "howdah_vars.h"
 #include "request.h"

@@ -10,7 +10,7 @@
 
 #include "accept.h"
 #include "begin.h"
-#include "boot.h"
+#include "boot_request.h"
 #include "core.h"
 #include "destruct.h"
 #include "ending.h"

@@ -25,7 +25,7 @@
 
 #include "accept.h"
 #include "begin.h"
-#include "boot.h"
+#include "boot_variables.h"
 #include "core.h"
 #include "ending.h"
 #include "restore.h"

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "accept.h"
-#include "boot.h"
+#include "boot_request.h"
 #include "connections.h"
 #include "core.h"
 #include "ending.h"
