@@ -35,6 +35,11 @@ bool howdah_exit_applies(void)
 	return (howdah_exit_in_request || howdah_coroutine_current()) && !howdah_request_forked;
 }
 
+struct howdah_suspended *howdah_exit_made(void)
+{
+	return howdah_exit_applies() ? &howdah_exits_current()->made : NULL;
+}
+
 /* --- throwing -------------------------------------------------------------------------------------- */
 
 static bool begin(void)

@@ -9,9 +9,8 @@
 #include <stdint.h>
 
 #include "compat.h"
+#include "exit_frames.h"
 #include "suspended.h"
-
-#include <zend_exceptions.h>
 
 /* What has become of one request's code. All zero: a request that begins. */
 struct howdah_exits {
@@ -40,6 +39,9 @@ struct howdah_exits *howdah_exits_current(void);
 /* Whether the code that runs is a request's: not the boot, nor what a script does between two requests. */
 bool howdah_exit_applies(void);
 
+/* Where the Fibers and generators are noted that the code makes which runs. NULL: they are not a request's. */
+struct howdah_suspended *howdah_exit_made(void);
+
 /* Ends the code that runs, for another reason than its own exit(); nothing is thrown yet. */
 void howdah_exit_throw(void);
 
@@ -55,12 +57,6 @@ zend_object *howdah_exit_create(void);
 /* After a function of C, before which so many exits had begun: one that threw again after its call was cancelled has
  * replaced the exit, which takes its place again. */
 void howdah_exit_restore(uint32_t begun);
-
-/* Whether it is one that only unwinds: by exit(), or of a Fiber that is destroyed. */
-static inline bool howdah_exit_is(const zend_object *exception)
-{
-	return exception && (zend_is_unwind_exit(exception) || zend_is_graceful_exit(exception));
-}
 
 /* It has unwound all code of the request, or of a coroutine, and is cleared next. */
 void howdah_exit_arrived(const zend_object *exception);

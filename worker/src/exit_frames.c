@@ -7,8 +7,6 @@
 
 #include <zend_generators.h>
 
-#include "exit.h"
-
 #define POSITION_UNKNOWN UINT32_MAX
 
 static bool is_active(const zend_try_catch_element *try, uint32_t at)

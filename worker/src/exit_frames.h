@@ -1,5 +1,6 @@
 /*
- * Whether PHP code is inside of a `try` that has a `finally` block to come.
+ * How exceptions that only unwind travel through PHP code: which one is such, and whether code is inside of a `try` that
+ * has a `finally` block to come.
  */
 #ifndef HOWDAH_EXIT_FRAMES_H
 #define HOWDAH_EXIT_FRAMES_H
@@ -7,6 +8,14 @@
 #include <stdbool.h>
 
 #include "compat.h"
+
+#include <zend_exceptions.h>
+
+/* Whether it is one that only unwinds: by exit(), or of a Fiber that is destroyed. */
+static inline bool howdah_exit_is(const zend_object *exception)
+{
+	return exception && (zend_is_unwind_exit(exception) || zend_is_graceful_exit(exception));
+}
 
 /*
  * Whether an exception that unwinds all code from `frame` on could be lost on the way: a `finally` block may return,

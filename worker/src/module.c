@@ -94,7 +94,7 @@ int howdah_module_startup(sapi_module_struct *sapi)
 		if (howdah_module_guards_clients) {
 			howdah_clients_startup();
 		}
-		howdah_suspended_startup();
+		howdah_suspended_startup(howdah_exit_made);
 		howdah_functions_wrap();
 		howdah_getenv_wrap();
 		howdah_escape_wrap();

@@ -11,13 +11,13 @@
 #include <zend_fibers.h>
 #include <zend_generators.h>
 
-#include "exit.h"
 #include "exit_frames.h"
 
 #define BITS 64u
 
 static zend_object *(*make_fiber)(zend_class_entry *class);
 static zend_object *(*make_generator)(zend_class_entry *class);
+static struct howdah_suspended *(*made_by_request)(void);
 
 /* --- noting ---------------------------------------------------------------------------------------- */
 
@@ -39,12 +39,10 @@ static bool reserve(struct howdah_suspended *suspended, uint32_t words)
 
 static zend_object *note(zend_object *object)
 {
-	if (howdah_exit_applies()) {
-		struct howdah_suspended *suspended = &howdah_exits_current()->made;
-		if (EXPECTED(reserve(suspended, object->handle / BITS + 1))) {
-			suspended->bits[object->handle / BITS] |= UINT64_C(1) << (object->handle % BITS);
-			suspended->any = true;
-		}
+	struct howdah_suspended *suspended = made_by_request();
+	if (suspended && EXPECTED(reserve(suspended, object->handle / BITS + 1))) {
+		suspended->bits[object->handle / BITS] |= UINT64_C(1) << (object->handle % BITS);
+		suspended->any = true;
 	}
 	return object;
 }
@@ -59,8 +57,9 @@ static zend_object *make_and_note_generator(zend_class_entry *class)
 	return note(make_generator(class));
 }
 
-void howdah_suspended_startup(void)
+void howdah_suspended_startup(struct howdah_suspended *(*made)(void))
 {
+	made_by_request = made;
 	make_fiber = zend_ce_fiber->create_object;
 	zend_ce_fiber->create_object = make_and_note_fiber;
 	make_generator = zend_ce_generator->create_object;

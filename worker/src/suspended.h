@@ -17,8 +17,8 @@ struct howdah_suspended {
 	bool any;
 };
 
-/* Once, when PHP has started. */
-void howdah_suspended_startup(void);
+/* Once, when PHP has started. `made`: where the objects are noted that the code makes which runs; NULL: nowhere. */
+void howdah_suspended_startup(struct howdah_suspended *(*made)(void));
 
 /* Whether one of them waits half way. What is garbage is collected first, so that its blocks run. May run PHP code. */
 bool howdah_suspended_left(struct howdah_suspended *suspended);
