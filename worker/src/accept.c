@@ -14,6 +14,7 @@
 #include "body.h"
 #include "compat.h"
 #include "coroutine/coroutine.h"
+#include "getenv.h"
 #include "log.h"
 #include "output.h"
 #include "variables.h"
@@ -80,6 +81,7 @@ bool howdah_request_fill(struct howdah_request *request, struct howdah_queue *qu
 	}
 	/* A copy: a fork of this worker may read it when the slot holds another request already. */
 	memcpy(request->area, claim->request, claim->vars_size);
+	howdah_getenv_begin();
 	return howdah_variables_parse(request) && howdah_body_is_valid(request);
 }
 

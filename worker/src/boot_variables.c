@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "boot_request.h"
+#include "getenv.h"
 #include "log.h"
 #include "variables.h"
 
@@ -69,6 +70,7 @@ static bool take_variables(struct howdah_request *request, struct howdah_variabl
 	request->claim.body_kind = HOWDAH_BODY_NONE;
 	request->headers_sent = false;
 	request->finished = false;
+	howdah_getenv_begin();
 	return howdah_variables_parse(request);
 }
 

@@ -1,5 +1,5 @@
 /*
- * See leftovers.h and howdah_release_temporary_streams().
+ * See leftovers.h.
  *
  * Rules: PHP keeps the body of a request in a temporary stream and forgets it at the request's end, for
  * the shutdown to free it. It is freed by its handle and only if it is what it was: other temporary
@@ -10,7 +10,6 @@
 #include "compat.h"
 
 #include "coroutine/coroutine.h"
-#include "restore.h"
 
 /* Bodies that a php://input still reads from when their request has ended; past that, memory waits for the
  * worker's end. */

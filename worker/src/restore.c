@@ -10,7 +10,7 @@
  */
 #include "restore.h"
 
-#include "coroutine/swap.h"
+#include "coroutine/swap_regions.h"
 #include "ending.h"
 #include "howdah_shm.h"
 #include "leftovers.h"

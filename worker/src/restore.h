@@ -28,10 +28,4 @@ void howdah_restore(void);
 /* Coroutines: names the memory in which is noted what a request did (howdah_swap_region()). */
 void howdah_restore_regions(void);
 
-/*
- * Part of howdah_restore(): frees what the body of the request was kept in, unless a php://input that is
- * still open reads from it. howdah_session_end() has noted it.
- */
-void howdah_release_temporary_streams(void);
-
 #endif

@@ -14,7 +14,7 @@
 #include <ext/standard/basic_functions.h>
 
 #include "boot_request.h"
-#include "coroutine/swap.h"
+#include "coroutine/swap_quiet.h"
 #include "cwd.h"
 #include "log.h"
 #include "restore_functions.h"

@@ -11,7 +11,7 @@
 #include <ext/standard/file.h>
 
 #include "coroutine/resources.h"
-#include "coroutine/swap.h"
+#include "coroutine/swap_regions.h"
 #include "restore_functions.h"
 
 /* More than tasks in flight. */

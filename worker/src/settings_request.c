@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "boot_request.h"
-#include "coroutine/swap.h"
+#include "coroutine/swap_regions.h"
 #include "log.h"
 #include "restore_items.h"
 #include "settings.h"

@@ -12,8 +12,7 @@
 #include <main/php_variables.h>
 
 #include "boot_request.h"
-#include "coroutine/swap.h"
-#include "getenv.h"
+#include "coroutine/swap_regions.h"
 #include "internal.h"
 
 struct name {
@@ -92,7 +91,6 @@ bool howdah_variables_parse(struct howdah_request *request)
 	filter_filled = false;
 	memset(request->known, 0, sizeof(request->known));
 	request->has_names = false;
-	howdah_getenv_begin();
 	for (size_t offset = 0; offset < request->claim.vars_size;) {
 		if (!valid_record(request->area, offset, request->claim.vars_size)) {
 			return false;

@@ -8,71 +8,15 @@
 #define HOWDAH_COROUTINE_SWAP_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "compat.h"
 #include "coroutine.h"
-
-#include <zend_exceptions.h>
+#include "swap_quiet.h"
+#include "swap_regions.h"
 
 /* Registers the parts that make up the state, in their order. `isolate_statics`: static properties and the static
  * variables of functions belong to the task; else all requests of the worker share them. */
 void howdah_swap_register(bool isolate_statics);
-
-/* --- regions ------------------------------------------------------------------------------------------
- *
- * Before the snapshot of the parts; regions may overlap. What a task has there is copied, so it must not be
- * pointed to from anywhere else.
- */
-void howdah_swap_region(void *address, size_t size);
-
-/* Leaves this memory out, whatever region it lies in: all tasks share it. */
-void howdah_swap_share(void *address, size_t size);
-
-/* Whether each task has its own. After the snapshot. */
-bool howdah_swap_has(const void *address);
-
-/* Where a task whose state is not in place keeps what has its place at `address`; it must lie in a region. */
-void *howdah_swap_at(void *state, const void *address);
-#define HOWDAH_SWAP_AT(state, lvalue) ((__typeof__(lvalue) *)howdah_swap_at((state), &(lvalue)))
-
-/* The copy that fresh tasks start from. */
-void *howdah_swap_template(void);
-
-/* While PHP's own functions put state in and out: no code of the application may run, and what they report is of
- * no interest. */
-struct howdah_swap_quiet {
-	zend_execute_data *frame; /* that an exception would leave its mark in */
-	const zend_op *instruction;
-	zval handler;
-	zend_object *exception;
-	int error_reporting;
-};
-
-static inline void howdah_swap_quiet_begin(struct howdah_swap_quiet *quiet)
-{
-	quiet->frame = EG(current_execute_data);
-	quiet->instruction = quiet->frame ? quiet->frame->opline : NULL;
-	ZVAL_COPY_VALUE(&quiet->handler, &EG(user_error_handler));
-	ZVAL_UNDEF(&EG(user_error_handler));
-	quiet->exception = EG(exception);
-	EG(exception) = NULL;
-	quiet->error_reporting = EG(error_reporting);
-	EG(error_reporting) = 0;
-}
-
-static inline void howdah_swap_quiet_end(const struct howdah_swap_quiet *quiet)
-{
-	if (UNEXPECTED(EG(exception))) {
-		zend_clear_exception();
-	}
-	if (quiet->frame) {
-		quiet->frame->opline = quiet->instruction;
-	}
-	EG(error_reporting) = quiet->error_reporting;
-	EG(exception) = quiet->exception;
-	ZVAL_COPY_VALUE(&EG(user_error_handler), &quiet->handler);
-}
 
 /* --- inside: one pair of functions for each family of regions ------------------------------------------ */
 

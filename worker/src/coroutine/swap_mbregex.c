@@ -13,7 +13,7 @@
 #include "clients_wrap.h"
 #include "log.h"
 #include "restore_values.h"
-#include "swap.h"
+#include "swap_quiet.h"
 
 #define NOT_FOUND SIZE_MAX
 

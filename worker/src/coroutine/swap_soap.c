@@ -19,7 +19,7 @@
 
 #include "log.h"
 #include "restore_functions.h"
-#include "swap.h"
+#include "swap_regions.h"
 
 /* Of a call, before the settings and behind mem_cache. */
 #define HEAD_MAX 256
