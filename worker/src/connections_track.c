@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "coroutine/clients_kinds.h"
 #include "log.h"
 
 static const struct howdah_connection_kind *const kinds[] = {
@@ -28,6 +27,7 @@ static struct {
 	zend_object *(*create)(zend_class_entry *ce);
 	const zend_object_handlers *original;
 	zend_object_handlers handlers;
+	void (*freed)(zend_object *object);
 	bool off;
 	bool told; /* that objects with other handlers are passed over */
 } wrapped[KINDS];
@@ -94,8 +94,8 @@ static void free_object(zend_object *object)
 	for (unsigned i = 0; i < KINDS; i++) {
 		if (object->handlers == &wrapped[i].handlers) {
 			forget(object);
-			if (kinds[i] == &howdah_connection_pgsql) {
-				howdah_client_pgsql_freed(object);
+			if (wrapped[i].freed) {
+				wrapped[i].freed(object);
 			}
 			wrapped[i].original->free_obj(object);
 			return;
@@ -152,6 +152,15 @@ static void track(unsigned kind, zend_object *object)
 	tracked[count] = (struct howdah_tracked){.object = object, .kind = kinds[kind]};
 	ZVAL_UNDEF(&tracked[count].options);
 	count++;
+}
+
+void howdah_track_freed(const struct howdah_connection_kind *kind, void (*freed)(zend_object *object))
+{
+	for (unsigned i = 0; i < KINDS; i++) {
+		if (kinds[i] == kind) {
+			wrapped[i].freed = freed;
+		}
+	}
 }
 
 void howdah_track_object(const struct howdah_connection_kind *kind, zend_object *object)

@@ -24,6 +24,9 @@ void howdah_track_startup(void);
 /* Takes in an object that its extension has made without create_object. */
 void howdah_track_object(const struct howdah_connection_kind *kind, zend_object *object);
 
+/* From here on `freed` is called with each object of the kind that is about to be freed. */
+void howdah_track_freed(const struct howdah_connection_kind *kind, void (*freed)(zend_object *object));
+
 unsigned howdah_track_count(void);
 
 /* Valid until an object is created or freed. */

@@ -8,7 +8,6 @@
 #include "apcu_entry.h"
 #include "clients_pdo.h"
 #include "clients_wrap.h"
-#include "connections.h"
 #include "connections_track.h"
 #include "swap_mbregex.h"
 #include "swap_soap.h"

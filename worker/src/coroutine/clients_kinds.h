@@ -24,9 +24,6 @@ void howdah_client_redis_startup(void);
 /* Registers what pgsql keeps for each task. */
 void howdah_client_pgsql_init(void);
 
-/* A PgSql\Connection is freed. */
-void howdah_client_pgsql_freed(zend_object *object);
-
 /* Rolls back, or cuts, the tracked connections of this kind that `is_it` tells. */
 void howdah_client_rollback(const struct howdah_connection_kind *kind,
 	bool (*is_it)(const struct howdah_connection *connection, const void *key), const void *key, bool cut);

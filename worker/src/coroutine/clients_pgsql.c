@@ -12,7 +12,7 @@
 #include <zend_modules.h>
 
 #include "clients_wrap.h"
-#include "connections_kind.h"
+#include "connections_track.h"
 #include "log.h"
 
 static zend_class_entry *link_ce, *lob_ce;
@@ -203,7 +203,7 @@ static int is_it(zval *entry, void *object)
 }
 
 /* The extension looks into the table that is in place alone. */
-void howdah_client_pgsql_freed(zend_object *object)
+static void forget_freed(zend_object *object)
 {
 	for (struct own *own = owns; own; own = own->next) {
 		zend_hash_apply_with_argument(&own->connections, is_it, object);
@@ -276,6 +276,7 @@ void howdah_client_pgsql_init(void)
 		.end = end,
 	};
 	if (default_link) {
+		howdah_track_freed(&howdah_connection_pgsql, forget_freed);
 		howdah_task_register(&part);
 	}
 }
