@@ -12,7 +12,7 @@
 #include <zend_exceptions.h>
 
 #include "exit.h"
-#include "serve.h"
+#include "run.h"
 
 zend_class_entry *howdah_coroutine_class;
 zend_class_entry *howdah_timeout_exception;
@@ -105,7 +105,7 @@ static void settle(struct howdah_child *child, bool cancelled)
 		howdah_exit_arrived(exception);
 		zend_clear_exception();
 		if (!cancelled) {
-			howdah_serve_end_request(false); /* exit() ends the request, whoever calls it */
+			howdah_run_end_request(false); /* exit() ends the request, whoever calls it */
 		}
 	} else {
 		child->state = HOWDAH_CHILD_THREW;
@@ -136,7 +136,7 @@ static void run(void *argument)
 	}
 	zend_end_try();
 	if (UNEXPECTED(fatal)) {
-		howdah_serve_end_request(true); /* what the error left is not touched again */
+		howdah_run_end_request(true); /* what the error left is not touched again */
 		return;
 	}
 	howdah_interrupt_release(child->coroutine);

@@ -15,7 +15,7 @@
 #include "destruct.h"
 #include "ending.h"
 #include "restore.h"
-#include "serve.h"
+#include "retire.h"
 
 #define EXIT_STATUS_FATAL 255
 
@@ -39,7 +39,7 @@ static void await_children(struct howdah_task *task)
 	}
 }
 
-void howdah_serve_end_request(bool fatal)
+void howdah_run_end_request(bool fatal)
 {
 	struct howdah_task *task = howdah_task_current();
 	if (fatal) {
@@ -75,7 +75,7 @@ static void complete(struct howdah_task *task, enum howdah_ending ending)
 	request->fatal = task->fatal;
 	request->exit = restarts(task) ? HOWDAH_EXIT_RESTARTED : howdah_exit_outcome(&task->exits);
 	if (UNEXPECTED(restarts(task) || howdah_exit_is_unclean(&task->exits))) {
-		howdah_serve_retire(0);
+		howdah_retire(0);
 	}
 	request->memory_peak = zend_memory_peak_usage(true);
 	task->over = true;
@@ -85,7 +85,7 @@ static void complete(struct howdah_task *task, enum howdah_ending ending)
 
 static void end_fatally(struct howdah_task *task)
 {
-	howdah_serve_retire(EXIT_STATUS_FATAL);
+	howdah_retire(EXIT_STATUS_FATAL);
 	howdah_ending_of_task(boot_shutdown_functions);
 	howdah_ending_finish(HOWDAH_ENDING_FATAL);
 	EG(exit_status) = EXIT_STATUS_FATAL;
@@ -143,18 +143,18 @@ void howdah_run(void *argument)
 	complete(task, ending);
 	if (UNEXPECTED(task->fatal)) {
 		howdah_ending_recover();
-		howdah_serve_retire(EXIT_STATUS_FATAL);
+		howdah_retire(EXIT_STATUS_FATAL);
 		return;
 	}
 	howdah_begin_pause(request_id);
 	if (UNEXPECTED(!howdah_ending_guard(howdah_restore))) {
 		howdah_ending_recover();
 		task->fatal = true;
-		howdah_serve_retire(EXIT_STATUS_FATAL);
+		howdah_retire(EXIT_STATUS_FATAL);
 		return;
 	}
 	if (UNEXPECTED(howdah_exit_is_unclean(&task->exits))) {
-		howdah_serve_retire(0); /* by what was put back */
+		howdah_retire(0); /* by what was put back */
 	}
 	EG(exit_status) = 0;
 }

@@ -4,6 +4,8 @@
 #ifndef HOWDAH_COROUTINE_RUN_H
 #define HOWDAH_COROUTINE_RUN_H
 
+#include <stdbool.h>
+
 #include "compat.h"
 #include "pool.h"
 
@@ -12,5 +14,8 @@ void howdah_run_init(const struct howdah_pool *pool, HashTable *boot);
 
 /* `task`: a struct howdah_task whose request and callback are set. */
 void howdah_run(void *task);
+
+/* In a child: it called exit(), or had a fatal error; its request is to end. */
+void howdah_run_end_request(bool fatal);
 
 #endif

@@ -19,6 +19,7 @@
 #include "core.h"
 #include "ending.h"
 #include "log.h"
+#include "retire.h"
 #include "run.h"
 #include "worker.h"
 
@@ -28,36 +29,11 @@ static uint32_t claimed;
 static uint32_t finished; /* of those, how many the script has not been told of */
 static uint32_t until_poll;
 static int64_t left_until; /* 0: no request is being left to others */
-static bool leaving;       /* nothing more is claimed */
-static int exit_status;    /* not 0: the process leaves when nothing is on its way */
 
 /* The callback that the script named last. */
 static zval callable;
 static zend_fcall_info callback;
 static zend_fcall_info_cache cache;
-
-/* --- the end of the worker -------------------------------------------------------------------------------- */
-
-static void claim_no_more(void)
-{
-	if (!leaving) {
-		leaving = true;
-		howdah_queue_looked(&pool->queue, 0);
-		/* What woke this worker may have been a request. */
-		howdah_queue_hand_wake_on(&pool->queue);
-	}
-}
-
-void howdah_serve_retire(int status)
-{
-	if (!leaving) {
-		howdah_log_state("retiring");
-	}
-	claim_no_more();
-	if (status) {
-		exit_status = status;
-	}
-}
 
 /* --- the callback ----------------------------------------------------------------------------------------- */
 
@@ -87,13 +63,13 @@ static void remember_callback(const zend_fcall_info *info, const zend_fcall_info
 
 static bool may_claim(void)
 {
-	if (UNEXPECTED(!leaving && howdah_queue_stopped(&pool->queue))) {
-		claim_no_more();
+	if (UNEXPECTED(!howdah_retiring && howdah_queue_stopped(&pool->queue))) {
+		howdah_retire_quietly();
 	}
-	if (UNEXPECTED(!leaving && pool->limits.max_requests && claimed >= pool->limits.max_requests)) {
-		claim_no_more();
+	if (UNEXPECTED(!howdah_retiring && pool->limits.max_requests && claimed >= pool->limits.max_requests)) {
+		howdah_retire_quietly();
 	}
-	return !leaving && howdah_tasks_in_flight() < places;
+	return !howdah_retiring && howdah_tasks_in_flight() < places;
 }
 
 /*
@@ -193,7 +169,7 @@ static bool sleep_for_space(struct howdah_claim *waiting)
 static void poll_and_look(int64_t deadline)
 {
 	howdah_poll(deadline);
-	if (!leaving) {
+	if (!howdah_retiring) {
 		howdah_queue_looked(&pool->queue, (uint64_t)howdah_now());
 	}
 }
@@ -209,7 +185,7 @@ static void sleep_until_needed(void)
 	if (place && !howdah_queue_park(&pool->queue)) {
 		return;
 	}
-	if (leaving && howdah_tasks_in_flight() == 0) {
+	if (howdah_retiring && howdah_tasks_in_flight() == 0) {
 		return;
 	}
 	poll_and_look(-1);
@@ -225,7 +201,7 @@ static void tell_of_one(void)
 	finished--;
 	howdah_task_enter(NULL);
 	if (!howdah_worker_served(pool)) {
-		claim_no_more();
+		howdah_retire_quietly();
 	}
 }
 
@@ -258,16 +234,16 @@ static bool advance(void)
 
 static void leave_if_broken(void)
 {
-	if (exit_status) {
+	if (howdah_retire_status) {
 		howdah_boot_output("", 0);
-		_exit(exit_status);
+		_exit(howdah_retire_status);
 	}
 }
 
 bool howdah_serve(zend_fcall_info *info, zend_fcall_info_cache *info_cache)
 {
 	remember_callback(info, info_cache);
-	if (!leaving) {
+	if (!howdah_retiring) {
 		howdah_queue_looked(&pool->queue, (uint64_t)howdah_now());
 	}
 	while (!finished) {
@@ -284,7 +260,7 @@ void howdah_serve_drain(void)
 {
 	if (howdah_tasks_in_flight() > 0) {
 		howdah_ending_recover();
-		howdah_serve_retire(0);
+		howdah_retire(0);
 		while (howdah_tasks_in_flight() > 0 && advance()) {
 			continue;
 		}
@@ -296,6 +272,7 @@ void howdah_serve_drain(void)
 bool howdah_serve_init(struct howdah_pool *served, HashTable *boot)
 {
 	pool = served;
+	howdah_retire_init(&pool->queue);
 	howdah_run_init(pool, boot);
 	places = pool->options.concurrency;
 	howdah_core_init(pool, places);

@@ -18,14 +18,7 @@ bool howdah_serve_init(struct howdah_pool *pool, HashTable *boot);
  */
 bool howdah_serve(zend_fcall_info *callback, zend_fcall_info_cache *cache);
 
-/* Nothing more is claimed, and the front is told, so that a successor comes first. `status`: what the process exits
- * with as soon as nothing is on its way; 0: the script then ends as ever. */
-void howdah_serve_retire(int status);
-
 /* The script has ended, by whatever: what is on its way is run to its end. */
 void howdah_serve_drain(void);
-
-/* In a child: it called exit(), or had a fatal error; its request is to end. */
-void howdah_serve_end_request(bool fatal);
 
 #endif
