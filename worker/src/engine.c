@@ -13,7 +13,6 @@
 #include <zend_modules.h>
 #include <zend_smart_str.h>
 
-#include "module.h"
 #include "opcache.h"
 #include "preload.h"
 

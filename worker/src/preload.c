@@ -20,9 +20,7 @@
 #include <unistd.h>
 
 #include "control.h"
-#include "engine.h"
 #include "preload_classify.h"
-#include "sapi.h"
 
 #include <zend_exceptions.h>
 
@@ -237,6 +235,8 @@ static zend_op_array *compile(zend_file_handle *file, int type)
 
 /* --- the try --------------------------------------------------------------------------------------- */
 
+typedef bool start_php(struct howdah_options *options);
+
 /* The last line of PHP, as the plan's message; of us, if PHP says nothing. */
 static void keep_message(char *text)
 {
@@ -270,14 +270,14 @@ static void read_message(int output)
 	keep_message(buffer);
 }
 
-_Noreturn static void try_it(struct howdah_options *options, pid_t parent, int output)
+_Noreturn static void try_it(start_php *start, struct howdah_options *options, pid_t parent, int output)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent || dup2(output, STDOUT_FILENO) < 0 || dup2(output, STDERR_FILENO) < 0) {
 		_exit(1);
 	}
 	trying = true;
-	if (!howdah_engine_start(&howdah_sapi_module, options)) {
+	if (!start(options)) {
 		plan->done = 0;
 	} else if (!plan->done && !plan->foreign) {
 		fprintf(stderr, "OPcache is off, or keeps nothing in memory (opcache.file_cache_only)\n");
@@ -287,7 +287,7 @@ _Noreturn static void try_it(struct howdah_options *options, pid_t parent, int o
 }
 
 /* Whether PHP starts with the files; those that keep it from that have a verdict then. */
-static bool works(struct howdah_options *options)
+static bool works(start_php *start, struct howdah_options *options)
 {
 	uint32_t failed = 0;
 	for (int tried = 0; tried < TRIES; tried++) {
@@ -299,7 +299,7 @@ static bool works(struct howdah_options *options)
 		pid_t parent = getpid(), pid = fork();
 		if (pid == 0) {
 			close(ends[0]);
-			try_it(options, parent, ends[1]);
+			try_it(start, options, parent, ends[1]);
 		}
 		close(ends[1]);
 		read_message(ends[0]);
@@ -396,14 +396,14 @@ void howdah_preload_hook(void)
 
 /* --- what the front asks for ----------------------------------------------------------------------- */
 
-bool howdah_preload_prepare(int control, struct howdah_options *options)
+bool howdah_preload_prepare(int control, struct howdah_options *options, start_php *start)
 {
 	if (!receive(control)) {
 		fprintf(stderr, "howdah-php: the list of files to preload did not come; are howdah and howdah-php from one "
 						"build?\n");
 		return false;
 	}
-	if (plan->count > 0 && !works(options)) {
+	if (plan->count > 0 && !works(start, options)) {
 		plan->count = 0;
 	}
 	return true;

@@ -12,10 +12,10 @@
 #include "options.h"
 
 /*
- * Takes the front's PRELOAD message from the control socket and tries the files. Call before PHP is started. False after
- * a message on stderr. Without it none of the following does anything.
+ * Takes the front's PRELOAD message from the control socket and tries the files, in forks that start PHP by `start`.
+ * Call before PHP is started. False after a message on stderr. Without it none of the following does anything.
  */
-bool howdah_preload_prepare(int control, struct howdah_options *options);
+bool howdah_preload_prepare(int control, struct howdah_options *options, bool (*start)(struct howdah_options *options));
 
 /* Before php.ini is read: what it says is seen later. */
 void howdah_preload_ini_defaults(HashTable *configuration);

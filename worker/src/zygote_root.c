@@ -179,6 +179,11 @@ static bool is_seqpacket(int socket)
 	return getsockopt(socket, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET;
 }
 
+static bool start_php(struct howdah_options *options)
+{
+	return howdah_engine_start(&howdah_sapi_module, options);
+}
+
 int howdah_zygote_root(int argc, char **argv)
 {
 	struct howdah_options options;
@@ -254,11 +259,11 @@ int howdah_zygote_root(int argc, char **argv)
 		}
 	}
 
-	if (preload && !howdah_preload_prepare(control, &options)) {
+	if (preload && !howdah_preload_prepare(control, &options, start_php)) {
 		return 2;
 	}
 	struct howdah_zygote zygote;
-	if (!howdah_zygote_init(&zygote, control) || !howdah_engine_start(&howdah_sapi_module, &options)) {
+	if (!howdah_zygote_init(&zygote, control) || !start_php(&options)) {
 		return 2;
 	}
 	/* PHP has them for its command line; PHP-FPM has not. What they do would stay for every later request of
