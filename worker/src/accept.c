@@ -13,11 +13,11 @@
 
 #include "body.h"
 #include "compat.h"
-#include "coroutine/coroutine.h"
 #include "getenv.h"
 #include "log.h"
 #include "output.h"
 #include "variables.h"
+#include "wait.h"
 
 static struct howdah_request current = {.body_fd = -1};
 static uint64_t cpu_before; /* of this process, ns, when the last request ended */

@@ -23,10 +23,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "coroutine/coroutine.h"
 #include "howdah_shm.h"
 #include "log.h"
 #include "request.h"
+#include "wait.h"
 
 #define FRAMES_MAX 64
 #define C_FRAMES 48
@@ -250,11 +250,11 @@ static void trace_task(uint64_t request_id, const zend_execute_data *frame)
 	write_trace(request_id, frame ? "PHP backtrace of the request:" : "PHP has not begun with the request", frame);
 }
 
-void howdah_backtrace_log_task(const struct howdah_task *task)
+void howdah_backtrace_log_frame(uint64_t request_id, const zend_execute_data *frame)
 {
 	sigset_t before;
 	hold_off(&before);
-	howdah_task_visit_frames(task, trace_task);
+	trace_task(request_id, frame);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
@@ -265,7 +265,7 @@ void howdah_backtrace_log(void)
 	const struct howdah_request *current = SG(server_context);
 	bool known = current && READ(request, current);
 	if (howdah_concurrent) {
-		howdah_tasks_visit_frames(trace_task);
+		howdah_wait->visit_frames(trace_task);
 	} else if (known && !(request.origin == HOWDAH_ORIGIN_BOOT && is_waiting())) {
 		write_trace(request.claim.request_id,
 			request.origin == HOWDAH_ORIGIN_CLIENT ? "PHP backtrace of the request:"

@@ -20,9 +20,8 @@ void howdah_backtrace_log(void);
 /* The next signal logs the stack of C as well: the process is about to end. */
 void howdah_backtrace_want_c(void);
 
-/* In a concurrent worker: logs where the coroutines of a request are. */
-struct howdah_task;
-void howdah_backtrace_log_task(const struct howdah_task *task);
+/* In a concurrent worker: logs where a coroutine of the request is, by its innermost frame; NULL: it has not begun. */
+void howdah_backtrace_log_frame(uint64_t request_id, const zend_execute_data *frame);
 
 /* In a concurrent worker: logs where a request is that has held the thread for so long. NULL: it has ended. */
 void howdah_backtrace_log_hog(uint64_t request_id, const zend_execute_data *frame, uint64_t held_ms);

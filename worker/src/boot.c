@@ -68,7 +68,7 @@ int howdah_boot_run(struct howdah_pool *pool)
 	howdah_handle_script_ended();
 	php_request_shutdown(NULL);
 	howdah_boot_output("", 0);
-	if (howdah_handle_booted()) {
+	if (howdah_boot_is_over) {
 		return status;
 	}
 	howdah_log_format('e',

@@ -5,6 +5,8 @@
 
 #include "log.h"
 
+bool howdah_boot_is_over;
+
 static struct howdah_pool *current_pool;
 static struct howdah_request boot = {.body_fd = -1, .origin = HOWDAH_ORIGIN_BOOT};
 

@@ -5,6 +5,7 @@
 #ifndef HOWDAH_BOOT_REQUEST_H
 #define HOWDAH_BOOT_REQUEST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "pool.h"
@@ -19,6 +20,9 @@ struct howdah_pool *howdah_boot_pool(void);
 /* The request that stands for the script itself while no client's is in hand. Its claim's request_id is the
  * id of the request that was served last, for the log. */
 struct howdah_request *howdah_boot_request(void);
+
+/* The script has asked for its first request. */
+extern bool howdah_boot_is_over;
 
 /* What a script prints when no client listens: a line of the log for each line. */
 void howdah_boot_output(const char *bytes, size_t size);

@@ -19,10 +19,10 @@
 
 #include "connections_list.h"
 #include "connections_track.h"
-#include "coroutine/coroutine.h"
 #include "exit.h"
 #include "howdah_shm.h"
 #include "log.h"
+#include "wait.h"
 
 #define RETRY_INTERVAL_S 1
 

@@ -7,9 +7,9 @@
 
 #include <ext/pdo/php_pdo.h>
 
+#include "boot_request.h"
 #include "connections_session.h"
 #include "connections_track.h"
-#include "handle.h"
 
 /* --- those that are held ------------------------------------------------------------------------------------- */
 
@@ -80,7 +80,7 @@ static void note(zend_execute_data *execute_data, const zval *return_value)
 	static ZEND_FUNCTION(noted_##name) \
 	{ \
 		original_##name(INTERNAL_FUNCTION_PARAM_PASSTHRU); \
-		if (UNEXPECTED(!howdah_handle_booted())) { \
+		if (UNEXPECTED(!howdah_boot_is_over)) { \
 			note(execute_data, return_value); \
 		} \
 	}

@@ -10,12 +10,12 @@
 #include <poll.h>
 #include <time.h>
 
+#include "boot_request.h"
 #include "connections_session.h"
 #include "connections_track.h"
-#include "coroutine/coroutine.h"
-#include "handle.h"
 #include "internal.h"
 #include "log.h"
+#include "wait.h"
 
 /* How long a query that was cancelled, or whose result nobody read, may take to end. */
 #define SETTLE_LIMIT_MS 2000
@@ -134,8 +134,9 @@ static bool wait_for_input(PGconn *connection, long deadline)
 	if (left <= 0) {
 		return false;
 	}
-	int ready = howdah_concurrent && howdah_may_wait() ? howdah_wait_fds(&socket, 1, left * INT64_C(1000000))
-													   : poll(&socket, 1, (int)left);
+	int ready = howdah_concurrent && howdah_wait->may_wait()
+					? howdah_wait->wait_fds(&socket, 1, left * INT64_C(1000000))
+					: poll(&socket, 1, (int)left);
 	return ready >= 0 && pq.consumeInput(connection);
 }
 
@@ -269,9 +270,8 @@ static void note_call(zend_execute_data *execute_data, unsigned place, bool name
 	if (!sql || Z_TYPE_P(sql) != IS_STRING) {
 		return;
 	}
-	const char *by = howdah_handle_booted()
-						 ? NULL
-						 : howdah_session_changed_by(HOWDAH_DIALECT_PGSQL, Z_STRVAL_P(sql), Z_STRLEN_P(sql));
+	const char *by =
+		howdah_boot_is_over ? NULL : howdah_session_changed_by(HOWDAH_DIALECT_PGSQL, Z_STRVAL_P(sql), Z_STRLEN_P(sql));
 	/* Which is the default connection only the extension knows: it may be each of them. */
 	for (unsigned i = 0; (by || names) && i < howdah_track_count(); i++) {
 		struct howdah_tracked *entry = howdah_track_at(i);
@@ -288,7 +288,7 @@ static void note_call(zend_execute_data *execute_data, unsigned place, bool name
 	static ZEND_FUNCTION(noted_##name) \
 	{ \
 		original_##name(INTERNAL_FUNCTION_PARAM_PASSTHRU); \
-		if (UNEXPECTED((names) || !howdah_handle_booted())) { \
+		if (UNEXPECTED((names) || !howdah_boot_is_over)) { \
 			note_call(execute_data, place, names); \
 		} \
 	}

@@ -14,8 +14,8 @@
 
 #include "connections_kind.h"
 #include "connections_track.h"
-#include "coroutine/coroutine.h"
 #include "exit.h"
+#include "wait.h"
 
 #define STATUS_FAILED (-1)
 #define STATUS_DISCONNECTED 0

@@ -12,10 +12,10 @@
 #include <main/php_output.h>
 #include <zend_exceptions.h>
 
-#include "coroutine/coroutine.h"
 #include "exit.h"
 #include "extensions.h"
 #include "session.h"
+#include "wait.h"
 
 static void swap_in_handler(zval *handler)
 {
@@ -112,7 +112,9 @@ static bool memory_exhausted(void)
 	if (EXPECTED(!howdah_compat_memory_exhausted())) {
 		return false;
 	}
-	howdah_memory_limit_restore();
+	if (howdah_wait) {
+		howdah_wait->memory_limit_restore();
+	}
 	return true;
 }
 
@@ -143,7 +145,9 @@ enum howdah_ending howdah_ending_call(zend_fcall_info *callback, zend_fcall_info
 		zval_ptr_dtor(&result);
 		raise_to(&ending, drain(true));
 		exits->runs = false;
-		howdah_aborted_callback_ended();
+		if (howdah_wait) {
+			howdah_wait->callback_ended();
+		}
 		if (EXPECTED(!fatal)) {
 			raise_to(&ending, run_shutdown_functions());
 			howdah_exits_look();

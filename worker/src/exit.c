@@ -14,10 +14,10 @@
 #include <zend_exceptions.h>
 
 #include "compat_exit.h"
-#include "coroutine/coroutine.h"
 #include "exit_frames.h"
 #include "howdah_shm.h"
 #include "request.h"
+#include "wait.h"
 
 bool howdah_exit_in_request;
 
@@ -25,14 +25,13 @@ static struct howdah_exits one_at_a_time;
 
 struct howdah_exits *howdah_exits_current(void)
 {
-	struct howdah_exits *exits = howdah_task_exits();
-	return exits ? exits : &one_at_a_time;
+	return howdah_running ? howdah_wait->exits() : &one_at_a_time;
 }
 
 bool howdah_exit_applies(void)
 {
 	/* A child that PHP code forked has its parent's `finally` blocks on its stack: they are the parent's to run. */
-	return (howdah_exit_in_request || howdah_coroutine_current()) && !howdah_request_forked;
+	return (howdah_exit_in_request || howdah_running) && !howdah_request_forked;
 }
 
 struct howdah_suspended *howdah_exit_made(void)

@@ -46,7 +46,6 @@
 
 #define EXIT_STATUS_FATAL 255
 
-static bool booted;  /* the script has asked for its first request */
 static bool leaving; /* no further request */
 static bool enough;  /* the request in hand is the last one */
 static HashTable *boot_shutdown_functions;
@@ -57,11 +56,6 @@ struct hook {
 };
 static zend_llist hooks;
 static bool any_hook;
-
-bool howdah_handle_booted(void)
-{
-	return booted;
-}
 
 /* --- a request ------------------------------------------------------------------------------------- */
 
@@ -163,7 +157,7 @@ static void run(struct howdah_request *request, zend_fcall_info *callback, zend_
 
 bool howdah_handle_after_fork(const zend_fcall_info *callback, const zend_fcall_info_cache *cache)
 {
-	if (booted || !howdah_boot_pool()) {
+	if (howdah_boot_is_over || !howdah_boot_pool()) {
 		return false;
 	}
 	if (!any_hook) {
@@ -234,7 +228,7 @@ static void end_boot(void)
 	/* Frameworks set session.* once, in services that live on: one request after another keeps it. */
 	uint32_t keep = pool->options.keep | (pool->queue.concurrent ? 0 : HOWDAH_KEEP_SESSION);
 	howdah_restore_snapshot(keep);
-	booted = true;
+	howdah_boot_is_over = true;
 }
 
 /* Requests that nobody sent, so that code is loaded and caches are full before clients come. */
@@ -358,7 +352,7 @@ static bool leave(void)
 void howdah_handle_script_ended(void)
 {
 	HashTable *later = BG(user_shutdown_function_names);
-	if (!booted || leaving || !boot_shutdown_functions) {
+	if (!howdah_boot_is_over || leaving || !boot_shutdown_functions) {
 		return;
 	}
 	BG(user_shutdown_function_names) = boot_shutdown_functions;
@@ -413,7 +407,7 @@ bool howdah_handle_request(zend_fcall_info *callback, zend_fcall_info_cache *cac
 	if (leaving || howdah_request_forked) {
 		return false;
 	}
-	if (UNEXPECTED(!booted)) {
+	if (UNEXPECTED(!howdah_boot_is_over)) {
 		end_boot();
 		become_ready(callback, cache);
 	} else {

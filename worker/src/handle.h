@@ -21,7 +21,4 @@ bool howdah_handle_after_fork(const zend_fcall_info *callback, const zend_fcall_
 /* The script has ended: gives PHP back the shutdown functions of the boot, for it to call before others. */
 void howdah_handle_script_ended(void);
 
-/* Whether the script has asked for a request. */
-bool howdah_handle_booted(void);
-
 #endif

@@ -8,8 +8,7 @@
 #include "leftovers.h"
 
 #include "compat.h"
-
-#include "coroutine/coroutine.h"
+#include "wait.h"
 
 /* Bodies that a php://input still reads from when their request has ended; past that, memory waits for the
  * worker's end. */
@@ -24,6 +23,11 @@ struct body {
 
 static struct body bodies[BODIES_MAX];
 static size_t body_count;
+
+static const struct howdah_task *current_task(void)
+{
+	return howdah_running ? howdah_wait->task() : NULL;
+}
 
 static bool is_noted(const php_stream *stream)
 {
@@ -44,7 +48,7 @@ void howdah_leftovers_note_body(void)
 	bodies[body_count].stream = stream;
 	bodies[body_count].resource = stream->res;
 	bodies[body_count].handle = stream->res->handle;
-	bodies[body_count].task = howdah_task_current();
+	bodies[body_count].task = current_task();
 	body_count++;
 }
 
@@ -82,7 +86,7 @@ void howdah_release_temporary_streams(void)
 {
 	size_t kept = 0;
 	for (size_t i = 0; i < body_count; i++) {
-		bool others = bodies[i].task && bodies[i].task != howdah_task_current();
+		bool others = bodies[i].task && bodies[i].task != current_task();
 		if (others || bodies[i].stream == SG(request_info).request_body || !release(&bodies[i])) {
 			bodies[kept] = bodies[i];
 			if (!others) {

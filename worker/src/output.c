@@ -13,17 +13,17 @@
 
 #include "boot_request.h"
 #include "compat.h"
-#include "coroutine/coroutine.h"
 #include "exit.h"
 #include "log.h"
 #include "request.h"
+#include "wait.h"
 
 /* The client is gone. In worker mode the script is not left by longjmp, which this process could not serve on after,
  * but unwound. */
 static void note_aborted(void)
 {
-	if (howdah_coroutine_current()) {
-		howdah_aborted_output();
+	if (howdah_running) {
+		howdah_wait->output_aborted();
 	} else if (howdah_exit_applies()) {
 		howdah_exit_client_left();
 	} else {
@@ -46,7 +46,8 @@ static struct howdah_request *writable(void)
 static bool enter(struct howdah_request *request)
 {
 	while (UNEXPECTED(request->writing)) {
-		if (!howdah_may_wait() || howdah_park(&request->writers, HOWDAH_WAIT_FOREVER) != 0) {
+		if (!howdah_wait || !howdah_wait->may_wait() ||
+			howdah_wait->park(&request->writers, HOWDAH_WAIT_FOREVER) != 0) {
 			return false;
 		}
 	}
@@ -57,7 +58,9 @@ static bool enter(struct howdah_request *request)
 static void leave(struct howdah_request *request)
 {
 	request->writing = false;
-	(void)howdah_wake_one(&request->writers);
+	if (UNEXPECTED(request->writers.first)) {
+		(void)howdah_wait->wake_one(&request->writers);
+	}
 }
 
 /* False: the client is gone, or the request is to end. */

@@ -10,11 +10,11 @@
 
 #include <stdbool.h>
 
-#include "coroutine/coroutine.h"
 #include "howdah_vars.h"
 #include "names.h"
 #include "queue.h"
 #include "response.h"
+#include "wait.h"
 
 enum howdah_request_origin {
 	HOWDAH_ORIGIN_CLIENT,

@@ -10,9 +10,9 @@
 #include <ext/standard/basic_functions.h>
 #include <ext/standard/file.h>
 
-#include "coroutine/resources.h"
 #include "coroutine/swap_regions.h"
 #include "restore_functions.h"
+#include "wait.h"
 
 /* More than tasks in flight. */
 #define HELD_BY_TASKS 65536
@@ -84,7 +84,7 @@ static bool free_wrappers_of_request(void)
 	ZEND_HASH_FOREACH_PTR(&EG(regular_list), resource)
 	{
 		if (resource->type == user_wrapper_type && (zend_ulong)resource->handle >= boot_handles &&
-			howdah_resource_is_own(resource)) {
+			(!howdah_wait || howdah_wait->owns_resource(resource))) {
 			if (has_open_stream(resource->ptr)) {
 				all = false;
 			} else {

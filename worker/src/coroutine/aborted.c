@@ -33,7 +33,7 @@ static void time_over(struct howdah_task *task)
 		}
 	}
 	task->aborted = HOWDAH_ABORTED_TIME;
-	howdah_backtrace_log_task(task);
+	howdah_task_visit_frames(task, howdah_backtrace_log_frame);
 	howdah_task_cancel(task, NULL);
 }
 

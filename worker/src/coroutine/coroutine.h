@@ -20,13 +20,9 @@
 
 #include <php.h>
 
-struct howdah_exits;
-struct howdah_request;
-struct howdah_coroutine;
-struct howdah_task;
+#include "wait.h"
 
-/* The pool runs several requests at a time (set once, before the first of them; false everywhere else). */
-extern bool howdah_concurrent;
+struct howdah_request;
 
 /* NULL: the main context. */
 struct howdah_coroutine *howdah_coroutine_current(void);
@@ -51,8 +47,6 @@ struct howdah_request *howdah_task_request(struct howdah_task *task);
  * client has gone, its parent ended) returns early with errno ECANCELED; the exception that ends the request
  * is raised by the scheduler's interrupt as soon as PHP code runs again.
  */
-#define HOWDAH_WAIT_FOREVER INT64_C(-1)
-
 /* CLOCK_MONOTONIC. */
 int64_t howdah_now(void);
 
@@ -89,12 +83,6 @@ void howdah_interrupt_unshield(void);
 
 /* Lets others run: those that are ready, and requests in the queue. */
 void howdah_yield(void);
-
-/* A queue of coroutines that wait for one another. All zero is an empty one. */
-struct howdah_waiters {
-	struct howdah_coroutine *first;
-	struct howdah_coroutine *last;
-};
 
 /* Waits in the queue until somebody wakes it. 0, or -1 with errno: ETIMEDOUT, ECANCELED. */
 int howdah_park(struct howdah_waiters *waiters, int64_t timeout);
@@ -139,11 +127,9 @@ void howdah_memory_limit_restore(void);
  * Visits each coroutine of each request on its way, with its innermost frame; NULL: it has not begun. Safe in a
  * signal handler.
  */
-typedef void (*howdah_visit_frame)(uint64_t request_id, const zend_execute_data *frame);
 void howdah_tasks_visit_frames(howdah_visit_frame visit);
 
 /* The same of one request. */
-struct howdah_task;
 void howdah_task_visit_frames(const struct howdah_task *task, howdah_visit_frame visit);
 
 /* --- what follows tasks -------------------------------------------------------------------------------

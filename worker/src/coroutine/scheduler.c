@@ -7,6 +7,7 @@
  */
 #include "core.h"
 #include "half_done.h"
+#include "resources.h"
 #include "swap_siblings.h"
 
 #include "backtrace.h"
@@ -21,10 +22,7 @@
 /* Below the time after which the front kills a worker that does not give a request back (5 s). */
 #define UNWINDING_NS (1000 * HOWDAH_NS_PER_MS)
 
-bool howdah_concurrent;
-
 static pthread_t thread;
-static struct howdah_coroutine *current;
 static struct howdah_coroutine *first, *last; /* ready */
 static uint32_t ready, waiting, alive;
 static uint64_t numbers; /* that coroutines were given */
@@ -38,6 +36,20 @@ int64_t howdah_now(void)
 
 void howdah_core_init(const struct howdah_pool *pool, uint32_t places)
 {
+	static const struct howdah_wait_ops ops = {
+		.task = howdah_task_current,
+		.exits = howdah_task_exits,
+		.output_aborted = howdah_aborted_output,
+		.may_wait = howdah_may_wait,
+		.wait_fds = howdah_wait_fds,
+		.park = howdah_park,
+		.wake_one = howdah_wake_one,
+		.callback_ended = howdah_aborted_callback_ended,
+		.memory_limit_restore = howdah_memory_limit_restore,
+		.visit_frames = howdah_tasks_visit_frames,
+		.owns_resource = howdah_resource_is_own,
+	};
+	howdah_wait = &ops;
 	thread = pthread_self();
 	howdah_context_init(pool->options.stack_size, places);
 	howdah_parts_register(pool);
@@ -57,17 +69,17 @@ uint32_t howdah_waiting_count(void)
 
 struct howdah_coroutine *howdah_coroutine_current(void)
 {
-	return current;
+	return howdah_running;
 }
 
 struct howdah_task *howdah_task_current(void)
 {
-	return current ? current->task : NULL;
+	return howdah_running ? howdah_running->task : NULL;
 }
 
 uint64_t howdah_task_number(void)
 {
-	return current && pthread_equal(pthread_self(), thread) ? current->task->unique : 0;
+	return howdah_running && pthread_equal(pthread_self(), thread) ? howdah_running->task->unique : 0;
 }
 
 struct howdah_task *howdah_coroutine_task(struct howdah_coroutine *coroutine)
@@ -171,7 +183,7 @@ struct howdah_task *howdah_run_one(void)
 	ready--;
 	howdah_task_enter(coroutine->task);
 	coroutine->state = HOWDAH_COROUTINE_RUNNING;
-	current = coroutine;
+	howdah_running = coroutine;
 	howdah_watchdog_running(coroutine->task);
 	/* What was found while it did not run is dealt with by the interrupt. */
 	if (UNEXPECTED((coroutine->cancelled && !coroutine->unwound) ||
@@ -186,7 +198,7 @@ struct howdah_task *howdah_run_one(void)
 			coroutine->task->request.claim.request_id, coroutine->run ? coroutine->frame : NULL, held_ms);
 	}
 	howdah_watchdog_running(NULL);
-	current = NULL;
+	howdah_running = NULL;
 	return coroutine->run ? NULL : ended(coroutine);
 }
 
@@ -204,7 +216,7 @@ struct howdah_coroutine *howdah_start(struct howdah_task *task, void (*run)(void
 	coroutine->shielded = 0;
 	coroutine->failed = NULL;
 	coroutine->refused = 0;
-	coroutine->parent = current;
+	coroutine->parent = howdah_running;
 	coroutine->number = ++numbers;
 	coroutine->sibling = task->coroutines;
 	task->coroutines = coroutine;
@@ -218,7 +230,7 @@ struct howdah_coroutine *howdah_start(struct howdah_task *task, void (*run)(void
 
 bool howdah_may_wait(void)
 {
-	if (!current || !pthread_equal(pthread_self(), thread)) {
+	if (!howdah_running || !pthread_equal(pthread_self(), thread)) {
 		return false;
 	}
 	howdah_watchdog_progress();
@@ -234,13 +246,13 @@ bool howdah_holds_up_others(void)
 
 static void leave(void)
 {
-	if (EXPECTED(!current->task->coroutines->sibling)) {
-		howdah_context_leave(current);
+	if (EXPECTED(!howdah_running->task->coroutines->sibling)) {
+		howdah_context_leave(howdah_running);
 		return;
 	}
 	struct howdah_sibling sibling;
 	howdah_sibling_out(&sibling);
-	howdah_context_leave(current);
+	howdah_context_leave(howdah_running);
 	howdah_sibling_in(&sibling);
 }
 
@@ -254,7 +266,7 @@ static void give_up(void)
 
 uint32_t howdah_waits_cancelled(void)
 {
-	return current ? current->waits_cancelled : 0;
+	return howdah_running ? howdah_running->waits_cancelled : 0;
 }
 
 /*
@@ -282,7 +294,7 @@ static bool may_wait_on(const struct howdah_coroutine *coroutine, int64_t *deadl
 
 int howdah_suspend(int64_t deadline)
 {
-	struct howdah_coroutine *coroutine = current;
+	struct howdah_coroutine *coroutine = howdah_running;
 	int64_t wanted = deadline;
 	if (UNEXPECTED(coroutine->task->client_gone)) {
 		howdah_aborted_client_left(coroutine->task);
@@ -323,14 +335,14 @@ int howdah_wait_time(int64_t time)
 
 void howdah_yield(void)
 {
-	ready_append(current);
+	ready_append(howdah_running);
 	give_up();
 }
 
 int howdah_park(struct howdah_waiters *waiters, int64_t timeout)
 {
 	int64_t now = timeout < 0 ? 0 : howdah_now();
-	queue_append(waiters, current);
+	queue_append(waiters, howdah_running);
 	int error = howdah_suspend(timeout < 0 || timeout > INT64_MAX - now ? -1 : now + timeout);
 	if (error == 0) {
 		return 0;
@@ -358,7 +370,7 @@ void howdah_wake_all(struct howdah_waiters *waiters)
 
 struct howdah_coroutine *howdah_coroutine_spawn(void (*run)(void *argument), void *argument)
 {
-	return howdah_start(current->task, run, argument);
+	return howdah_start(howdah_running->task, run, argument);
 }
 
 void howdah_coroutine_cancel(struct howdah_coroutine *coroutine)
@@ -370,7 +382,7 @@ void howdah_coroutine_cancel(struct howdah_coroutine *coroutine)
 	if (hurry || !(unwinds || howdah_frames_in_finally(coroutine->frame))) {
 		howdah_ready(coroutine, ECANCELED);
 	}
-	if (coroutine == current) {
+	if (coroutine == howdah_running) {
 		howdah_interrupt_raise();
 	}
 }
