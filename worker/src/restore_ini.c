@@ -5,9 +5,10 @@
  * Rules: a setting that boot had changed gets boot's value, another one its configured value; always in
  * the stage in which PHP itself puts settings back, since handlers refuse some values in others.
  *
- * With `keep session`, session.* stays as requests set it unless boot had set it, for frameworks that do so once, when
- * their session service is first used. The exception is a save handler of PHP functions, because the functions are
- * forgotten.
+ * In workers that run one request at a time, and elsewhere with `keep session`, session.* stays as requests set it unless
+ * boot had set it: frameworks set it once, when their session service is first used. session.save_handler and
+ * session.save_path are put back all the same after a request that set a handler of PHP functions, because those
+ * functions are forgotten.
  */
 #include "restore_items.h"
 
@@ -22,7 +23,7 @@ static struct setting *settings; /* those that boot had changed */
 static uint32_t setting_count;
 
 bool howdah_restore_ini_changed;
-static bool keeps_session; /* `keep session` */
+static bool keeps_session; /* session.* is not put back */
 
 static uint32_t modified_count(void)
 {
@@ -111,7 +112,7 @@ static bool has_effects(const zend_ini_entry *entry)
 	return false;
 }
 
-static bool user_handler_set; /* by the request; boot had another save handler, or none */
+static bool user_handler_set; /* sessions are saved by PHP functions that the request set, and not the boot */
 
 static bool stays(const zend_ini_entry *entry)
 {
