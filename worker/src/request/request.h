@@ -18,8 +18,8 @@
 
 enum howdah_request_origin {
 	HOWDAH_ORIGIN_CLIENT,
-	HOWDAH_ORIGIN_BOOT, /* the worker script itself: output is logged (boot.c) */
-	HOWDAH_ORIGIN_WARM, /* made up by the worker before it is ready: output is dropped (boot.c) */
+	HOWDAH_ORIGIN_BOOT, /* the worker script itself: output is logged (boot_request.c) */
+	HOWDAH_ORIGIN_WARM, /* made up by the worker before it is ready: output is dropped (boot_variables.c) */
 };
 
 struct howdah_request {
