@@ -46,7 +46,6 @@ struct howdah_wait_ops {
 	void (*callback_ended)(void);
 	void (*memory_limit_restore)(void);
 	void (*visit_frames)(howdah_visit_frame visit); /* of all tasks; safe in a signal handler */
-	bool (*owns_resource)(const zend_resource *resource);
 };
 
 /* NULL: the process has no coroutines. */

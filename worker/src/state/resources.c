@@ -8,7 +8,6 @@
 #include "resources.h"
 
 #include "restore_items.h"
-#include "swap.h"
 
 struct range {
 	zend_long from, to; /* without `to` */

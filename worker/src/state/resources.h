@@ -6,9 +6,12 @@
 
 #include <stdbool.h>
 
+#include "mode/coroutine/coroutine.h"
 #include "php/compat.h"
 
 /* Whether the task whose state is in place opened it. Always true in a worker without coroutines. */
 bool howdah_resource_is_own(const zend_resource *resource);
+
+extern const struct howdah_task_part howdah_resources_part;
 
 #endif

@@ -10,7 +10,7 @@
 #include <ext/standard/basic_functions.h>
 #include <ext/standard/file.h>
 
-#include "request/wait.h"
+#include "resources.h"
 #include "restore_functions.h"
 #include "swap_regions.h"
 
@@ -84,7 +84,7 @@ static bool free_wrappers_of_request(void)
 	ZEND_HASH_FOREACH_PTR(&EG(regular_list), resource)
 	{
 		if (resource->type == user_wrapper_type && (zend_ulong)resource->handle >= boot_handles &&
-			(!howdah_wait || howdah_wait->owns_resource(resource))) {
+			howdah_resource_is_own(resource)) {
 			if (has_open_stream(resource->ptr)) {
 				all = false;
 			} else {

@@ -11,6 +11,7 @@
 
 #include "mode/coroutine/autoload.h"
 #include "mode/coroutine/errors.h"
+#include "resources.h"
 #include "restore.h"
 #include "restore_functions.h"
 #include "swap_mbregex.h"

@@ -44,6 +44,5 @@ extern const struct howdah_task_part howdah_swap_replay_part;
 extern const struct howdah_task_part howdah_swap_process_part;
 extern const struct howdah_task_part howdah_swap_random_part;
 extern const struct howdah_task_part howdah_swap_statics_part;
-extern const struct howdah_task_part howdah_resources_part;
 
 #endif

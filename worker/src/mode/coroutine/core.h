@@ -95,7 +95,7 @@ struct howdah_task {
 
 /* --- scheduler.c ------------------------------------------------------------------------------------------ */
 
-/* Before anything else of this file, once in a process. `places`: tasks at a time. */
+/* Before anything else of this file but howdah_parts_register(), once in a process. `places`: tasks at a time. */
 void howdah_core_init(const struct howdah_pool *pool, uint32_t places);
 
 /* Puts a coroutine at the end of the ready list. `woken_by`: what its wait returns as errno, 0: success. */
@@ -213,7 +213,7 @@ void howdah_aborted_begun(struct howdah_task *task);
 
 /* --- parts.c ---------------------------------------------------------------------------------------------- */
 
-/* Registers all parts. */
+/* Registers all parts, once in a process, before howdah_core_init(). */
 void howdah_parts_register(const struct howdah_pool *pool);
 
 /* --- memory.c --------------------------------------------------------------------------------------------- */

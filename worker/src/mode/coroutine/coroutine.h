@@ -70,6 +70,9 @@ void howdah_descriptor_received(int fd, char last);
 /* No byte came: the time is over, the wait was cancelled, or the connection ended. */
 void howdah_descriptor_failed(int fd);
 
+/* Called then, if the last byte that came was in the midst of a line. NULL: nobody wants to know. */
+extern void (*howdah_descriptor_line_cut)(int fd);
+
 /* 0, or -1 with errno ECANCELED. */
 int howdah_wait_time(int64_t time);
 

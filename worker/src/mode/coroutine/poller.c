@@ -8,8 +8,6 @@
  */
 #include "core.h"
 
-#include "database/clients.h"
-
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -37,6 +35,8 @@ struct descriptor {
 	bool known; /* the kernel may have a registration */
 	char last;  /* byte that was received; 0: none */
 };
+
+void (*howdah_descriptor_line_cut)(int fd);
 
 static int epoll = -1;
 static struct descriptor *descriptors;
@@ -136,8 +136,9 @@ void howdah_descriptor_received(int fd, char last)
 
 void howdah_descriptor_failed(int fd)
 {
-	if (fd >= 0 && (size_t)fd < descriptor_count && descriptors[fd].last && descriptors[fd].last != '\n') {
-		howdah_client_read_failed(fd);
+	if (fd >= 0 && (size_t)fd < descriptor_count && descriptors[fd].last && descriptors[fd].last != '\n' &&
+		howdah_descriptor_line_cut) {
+		howdah_descriptor_line_cut(fd);
 	}
 }
 

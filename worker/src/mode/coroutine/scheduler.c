@@ -7,7 +7,6 @@
  */
 #include "core.h"
 #include "half_done.h"
-#include "state/resources.h"
 #include "state/swap_siblings.h"
 
 #include "php/backtrace.h"
@@ -47,12 +46,10 @@ void howdah_core_init(const struct howdah_pool *pool, uint32_t places)
 		.callback_ended = howdah_aborted_callback_ended,
 		.memory_limit_restore = howdah_memory_limit_restore,
 		.visit_frames = howdah_tasks_visit_frames,
-		.owns_resource = howdah_resource_is_own,
 	};
 	howdah_wait = &ops;
 	thread = pthread_self();
 	howdah_context_init(pool->options.stack_size, places);
-	howdah_parts_register(pool);
 	howdah_interrupt_init();
 	howdah_memory_init();
 }

@@ -288,6 +288,7 @@ static int try_all(const struct howdah_pool *pool, struct report *report)
 		(database && zend_eval_string(howdah_selftest_boot_database, NULL, "self-test") == FAILURE)) {
 		return STATUS_UNABLE;
 	}
+	howdah_parts_register(pool);
 	howdah_core_init(pool, PAIR);
 	const struct howdah_request *request = howdah_boot_warm_request("/"); /* what it prints is dropped */
 	if (event < 0 || !request || !howdah_tasks_init(PAIR) || !howdah_poller_init(event, NULL)) {

@@ -275,6 +275,7 @@ bool howdah_serve_init(struct howdah_pool *served, HashTable *boot)
 	howdah_retire_init(&pool->queue);
 	howdah_run_init(pool, boot);
 	places = pool->options.concurrency;
+	howdah_parts_register(pool);
 	howdah_core_init(pool, places);
 	if (!howdah_tasks_init(places) || !howdah_poller_init(pool->queue.place_event[pool->worker], attention)) {
 		howdah_log_format('e', "Cannot make ready for several requests at a time: %s", strerror(errno));
