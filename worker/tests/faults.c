@@ -16,9 +16,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "coroutine/selftest.h"
-#include "coroutine/swap.h"
-#include "queue.h"
+#include "mode/coroutine/selftest.h"
+#include "request/queue.h"
+#include "state/swap.h"
 
 #include <SAPI.h>
 #include <ext/date/php_date.h>

@@ -8,7 +8,8 @@ const LINES: usize = 20;
 /// Characters of a message that are kept: a stack trace, not a dump.
 const LINE_SIZE: usize = 4096;
 
-/// What a worker script's end in its boot is told with (worker/src/boot.c), whether or not it wrote something.
+/// What a worker script's end in its boot is told with (`worker/src/mode/worker/boot.c`), whether or
+/// not it wrote something.
 const ABOVE: &str = "its output and errors are above";
 
 /// Written by the reader of a log pipe, read by the supervisor.

@@ -1,5 +1,5 @@
-//! The worker's side, for tests: the same steps as `worker/src/queue.c`, in a thread in place of a
-//! PHP process. loom checks these steps; the tests of other crates run them as fake workers.
+//! The worker's side, for tests: the same steps as `worker/src/request/queue.c`, in a thread in
+//! place of a PHP process. loom checks these steps; the tests of other crates run them as fake workers.
 
 mod concurrent;
 mod response;

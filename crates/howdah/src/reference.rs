@@ -47,7 +47,7 @@ fn markdown() -> String {
 /// The stub is where the functions' documentation stands: a doc comment, then the declaration.
 fn functions(stub: &str) -> String {
     let mut page = String::from(
-        "# PHP functions\n\nMade from `worker/src/howdah.stub.php`; do not edit.\n\n\
+        "# PHP functions\n\nMade from `worker/src/php/howdah.stub.php`; do not edit.\n\n\
          What Howdah adds to PHP's own functions. Names that PHP or an extension has already are left alone.\n",
     );
     let mut namespace = String::new();
@@ -214,6 +214,6 @@ fn the_reference_pages_are_of_this_code() {
     check("commands.md", &markdown());
     check(
         "php-functions.md",
-        &functions(include_str!("../../../worker/src/howdah.stub.php")),
+        &functions(include_str!("../../../worker/src/php/howdah.stub.php")),
     );
 }

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "coroutine.h"
+#include "mode/coroutine/coroutine.h"
 #include "harness.h"
 
 static void mark(void *argument)

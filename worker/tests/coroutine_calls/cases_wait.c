@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "coroutine.h"
+#include "mode/coroutine/coroutine.h"
 #include "harness.h"
 
 /* Milliseconds. */

@@ -1,6 +1,6 @@
 /*
- * For tests of the calls that stand in the place of libc's (src/coroutine/calls.h): a scheduler as small as
- * can be behind the interface of src/coroutine/coroutine.h, and what cases need.
+ * For tests of the calls that stand in the place of libc's (src/intercept/calls.h): a scheduler as small as
+ * can be behind the interface of src/mode/coroutine/coroutine.h, and what cases need.
  *
  * A case runs in a coroutine of its own. Its code lies in a shared object that calls libc as an extension of PHP
  * would. That a call lets others run shows when one coroutine waits for what another does afterwards: if the

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "calls.h"
+#include "intercept/calls.h"
 #include "harness.h"
 #include "scheduler.h"
 

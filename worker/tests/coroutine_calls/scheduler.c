@@ -15,8 +15,8 @@
 #include <time.h>
 #include <ucontext.h>
 
-#include "coroutine.h"
-#include "log.h"
+#include "mode/coroutine/coroutine.h"
+#include "process/log.h"
 #include "scheduler.h"
 
 #define STACK_SIZE (256 * 1024)

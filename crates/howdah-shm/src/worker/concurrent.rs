@@ -1,5 +1,5 @@
 //! A worker that has several requests at a time: how it looks for one, and how it sleeps. The model of what
-//! `worker/src/coroutine` does between its coroutines.
+//! `worker/src/mode/coroutine` does between its coroutines.
 
 use super::{Claim, Worker};
 use crate::sleep::Sleep;

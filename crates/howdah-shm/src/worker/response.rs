@@ -1,5 +1,5 @@
-//! Writes response frames: the model of `worker/src/response.c`, without its gathering of bytes in
-//! one open frame.
+//! Writes response frames: the model of `worker/src/request/response.c`, without its
+//! gathering of bytes in one open frame.
 
 use super::{Claim, Worker};
 use crate::frame::Exit;

@@ -190,7 +190,7 @@ mod tests {
     fn it_knows_what_the_worker_knows() {
         let file = concat!(
             env!("CARGO_MANIFEST_DIR"),
-            "/../../worker/src/coroutine/clients_modules.c"
+            "/../../worker/src/database/clients_modules.c"
         );
         let source = std::fs::read_to_string(file).expect("the worker's list");
         let list = source.split_once("known[] = {").expect("its start").1;

@@ -1,0 +1,138 @@
+/*
+ * Clients of other servers (connections, handles, streams) that several requests of a worker reach, because the
+ * boot or an earlier request made them: never used by two at once. docs/internals/coroutines.md has the rules.
+ *
+ * A client belongs to the task whose call it is in, and on while something is open on it (a transaction, a
+ * pipeline, a dialogue); others wait in turn, with a limit, and are refused after that. Between two calls it stays
+ * with its task until another task runs, so that what asks for the last call's outcome finds it.
+ *
+ * Costs nothing where the pool is not concurrent, but for one comparison in each method of these classes.
+ */
+#ifndef HOWDAH_CLIENTS_H
+#define HOWDAH_CLIENTS_H
+
+#include "clients_turns.h"
+#include "mode/coroutine/coroutine.h"
+#include "php/compat.h"
+
+/* At the module's start-up: settings and the exception's class. */
+int howdah_clients_register(int module_number);
+
+/* Once when all modules have started: puts ours in front of their functions. */
+void howdah_clients_startup(void);
+
+/* Before the first snapshot of a concurrent pool. */
+void howdah_clients_init(void);
+
+/* This process belongs to a concurrent pool, or will: during the boot too. */
+bool howdah_clients_concurrent(void);
+
+/* --- settings ------------------------------------------------------------------------------------------- */
+
+struct howdah_client_settings {
+	uint32_t size; /* of a pool, for each worker; 0: as many as requests at a time */
+	int64_t idle;  /* nanoseconds after which what is unused is closed; 0: never */
+	int64_t wait;  /* nanoseconds that a request waits for a client; 0: not at all */
+	bool check;    /* look whether the server has gone before a client is used */
+};
+
+/* Those of the ini settings. */
+struct howdah_client_settings howdah_clients_settings(void);
+
+/* Takes those that `options` has. False: it throws. */
+bool howdah_clients_read_settings(HashTable *options, struct howdah_client_settings *settings);
+
+/* --- who uses clients ----------------------------------------------------------------------------------- */
+
+struct howdah_client;
+struct howdah_pdo_view;
+struct howdah_lease;
+
+/* A task's, or the main context's: the part's room. */
+struct howdah_client_user {
+	uint64_t serial; /* never used twice */
+	struct howdah_task *task;
+	struct howdah_client *clients; /* that belong to it */
+	uint64_t *used;                /* serials of the clients that it has used */
+	uint32_t used_count, used_capacity;
+	struct howdah_pdo_view *views; /* of the PDO connections that it has used */
+	struct howdah_lease *leases;   /* what it has taken from pools of howdah_pool() */
+	struct howdah_client_user *next, *previous;
+	bool is_main;
+};
+
+/* The one that runs; NULL: the pool is not concurrent. */
+extern struct howdah_client_user *howdah_client_user;
+
+/* "request GET /path" for messages; freed by the caller. */
+zend_string *howdah_client_user_describe(const struct howdah_client_user *user);
+
+extern zend_class_entry *howdah_shared_client_exception;
+
+/* --- kinds of clients ----------------------------------------------------------------------------------- */
+
+/* What a function does to the client. */
+#define HOWDAH_CLIENT_READER 0x1u /* asks for the outcome of an earlier call, and does nothing */
+#define HOWDAH_CLIENT_HOLD 0x2u   /* the client stays with the task until busy() says otherwise */
+#define HOWDAH_CLIENT_ASK 0x4u    /* busy() is to be asked afterwards */
+#define HOWDAH_CLIENT_PIN 0x8u    /* the client stays with the task until that ends */
+#define HOWDAH_CLIENT_UNPIN 0x10u
+#define HOWDAH_CLIENT_READ 0x20u  /* reads from a stream */
+#define HOWDAH_CLIENT_WRITE 0x40u /* writes to a stream */
+#define HOWDAH_CLIENT_FREE 0x80u  /* needs no client where none is given */
+
+struct howdah_client_kind {
+	const char *name;                    /* for messages, NULL: the object's class */
+	bool by_object;                      /* the object is the client, and its key */
+	const void *(*key)(zval *subject);   /* what two subjects of one client have in common; NULL: not guarded */
+	uint64_t (*identity)(zval *subject); /* tells two clients apart that had one key after another; or NULL */
+	bool (*busy)(zval *subject);         /* something is open on it; or NULL */
+	bool always_ask;                     /* busy() is cheap: asked after each call */
+	bool dialogue;                       /* READ and WRITE count */
+	bool (*half)(zval *subject);         /* of a dialogue over two clients; or NULL */
+	/* The task has ended with something open, or, with `cut`, in the middle of a call. Or NULL. */
+	void (*rollback)(const void *key, bool cut);
+	/* A wait of a call was cancelled: the answer may come yet, and nobody is to get it. Or NULL: the library sees to
+	 * that itself. */
+	void (*cut)(const void *key);
+	/* Connects anew what was cut, for another request than that. False: it cannot. Or NULL. */
+	bool (*revive)(const void *key);
+	bool reconnects; /* by itself: revive() is for the request that was cut too, and after exceptions of the library */
+	bool has_lines;  /* howdah_client_read_failed() completes the line that was being read */
+};
+
+/* --- calls ---------------------------------------------------------------------------------------------- */
+
+/*
+ * Before and after a call of a function with this effect. `*client` is NULL if the subject is not guarded. False:
+ * it throws, and the call must not be made.
+ */
+bool howdah_client_enter(
+	const struct howdah_client_kind *kind, zval *subject, unsigned effect, struct howdah_client **client);
+void howdah_client_leave(
+	const struct howdah_client_kind *kind, zval *subject, unsigned effect, struct howdah_client *client);
+
+/* The coroutine at hand waited for bytes of `fd`, in the middle of a line, and none will come. */
+void howdah_client_read_failed(int fd);
+
+/* Whether a task has the object's client, other than the one that runs. */
+bool howdah_client_in_use(const struct howdah_client_kind *kind, zval *subject);
+
+/* Frees a value, which must not be freed in the midst of somebody's call, when its client is nobody's. */
+void howdah_client_put_off(const struct howdah_client_kind *kind, zval *value);
+
+/* Throws the exception that says who uses `what`, and why the one that runs cannot have it. */
+void howdah_client_refuse(
+	const char *what, const struct howdah_client_user *holder, const char *state, const char *why);
+
+/* Throws the exception that another coroutine of the request has something open on `what`; `error`: of
+ * howdah_sibling_await(). */
+void howdah_client_refuse_sibling(const char *what, int error, int64_t limit);
+
+/* Why howdah_turn_wait() failed, for howdah_client_refuse(); valid until the next call. */
+const char *howdah_client_why(int error, int64_t limit);
+
+/* Waits for what is given next, so long at most (0: not at all). NULL: nothing was, and `why` says why. */
+void *howdah_client_await(struct howdah_turns *turns, int64_t limit, const char **why);
+
+#endif

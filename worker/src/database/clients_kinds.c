@@ -1,0 +1,166 @@
+/*
+ * Which clients there are, and what is put in front of them. clients_effects.c has what their functions do.
+ */
+#include "clients_kinds.h"
+
+#include <zend_modules.h>
+
+#include "clients_wrap.h"
+#include "connections_track.h"
+#include "database/pdo/clients_pdo.h"
+#include "mode/coroutine/apcu_entry.h"
+#include "state/swap_mbregex.h"
+#include "state/swap_soap.h"
+
+/* --- rollback ------------------------------------------------------------------------------------------- */
+
+static bool find_connection(const struct howdah_connection_kind *kind,
+	bool (*is_it)(const struct howdah_connection *connection, const void *key), const void *key,
+	struct howdah_connection *found)
+{
+	for (unsigned i = 0; i < howdah_track_count(); i++) {
+		const struct howdah_tracked *tracked = howdah_track_at(i);
+		if (tracked->kind != kind) {
+			continue;
+		}
+		*found = (struct howdah_connection){
+			.kind = kind, .object = tracked->object, .handle = kind->handle(tracked->object)};
+		if (found->handle && is_it(found, key)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+void howdah_client_rollback(const struct howdah_connection_kind *kind,
+	bool (*is_it)(const struct howdah_connection *connection, const void *key), const void *key, bool cut)
+{
+	struct howdah_connection connection;
+	if (find_connection(kind, is_it, key, &connection)) {
+		GC_ADDREF(connection.object);
+		howdah_connection_end_request(&connection, cut);
+		OBJ_RELEASE(connection.object);
+	}
+}
+
+void howdah_client_cut(const struct howdah_connection_kind *kind,
+	bool (*is_it)(const struct howdah_connection *connection, const void *key), const void *key)
+{
+	struct howdah_connection connection;
+	if (find_connection(kind, is_it, key, &connection)) {
+		howdah_connection_cut(&connection);
+	}
+}
+
+/* --- objects -------------------------------------------------------------------------------------------- */
+
+static const struct howdah_client_kind object_kind = {.by_object = true, .key = howdah_client_object_key};
+
+/* Of a soap that is not known: all of them are one client. */
+static const void *soap_key(zval *subject)
+{
+	return "soap";
+}
+
+static const struct howdah_client_kind soap_kind = {.name = "the extension soap", .key = soap_key};
+
+/* Objects of one persistent id have one connection, which is the first of their structure. */
+static const void *memcached_key(zval *subject)
+{
+	void *const *container = howdah_connection_container(Z_OBJ_P(subject));
+	return Z_OBJ_P(subject)->handlers->offset >= (int)sizeof(void *) ? *container : NULL;
+}
+
+static const struct howdah_client_kind memcached_kind = {.key = memcached_key};
+
+/* Sockets of ext/sockets; only those that talk to somebody have a dialogue. */
+static const struct howdah_client_kind socket_kind = {
+	.by_object = true, .key = howdah_client_object_key, .dialogue = true};
+
+/* --- SQLite3 -------------------------------------------------------------------------------------------- */
+
+static zend_class_entry *sqlite3_ce, *sqlite3_stmt_ce;
+
+/* The database's structure, which those of statements and results point to. */
+static const void *sqlite3_key(zval *subject)
+{
+	zend_object *object = Z_OBJ_P(subject);
+	void *const *container = howdah_connection_container(object);
+	return instanceof_function(object->ce, sqlite3_ce)        ? (const void *)container
+		   : instanceof_function(object->ce, sqlite3_stmt_ce) ? container[1]
+															  : container[0];
+}
+
+static bool sqlite3_busy(zval *subject)
+{
+	const void *container = sqlite3_key(subject);
+	return container && howdah_sqlite3_in_transaction(container);
+}
+
+static bool is_database(const struct howdah_connection *connection, const void *key)
+{
+	return howdah_connection_container(connection->object) == key;
+}
+
+static void sqlite3_rollback(const void *key, bool cut)
+{
+	howdah_client_rollback(&howdah_connection_sqlite3, is_database, key, cut);
+}
+
+static const struct howdah_client_kind sqlite3_kind = {
+	.name = "SQLite3",
+	.key = sqlite3_key,
+	.busy = sqlite3_busy,
+	.always_ask = true,
+	.rollback = sqlite3_rollback,
+};
+
+static void sqlite3_startup(void)
+{
+	sqlite3_ce = zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("sqlite3"));
+	sqlite3_stmt_ce = zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("sqlite3stmt"));
+	if (sqlite3_ce && sqlite3_stmt_ce && howdah_sqlite_startup() == NULL) {
+		howdah_wrap_class("sqlite3", &sqlite3_kind, ZEND_FN(howdah_guarded_method));
+		howdah_wrap_class("sqlite3stmt", &sqlite3_kind, ZEND_FN(howdah_guarded_method));
+		howdah_wrap_class("sqlite3result", &sqlite3_kind, ZEND_FN(howdah_guarded_method));
+	}
+}
+
+/* --- startup -------------------------------------------------------------------------------------------- */
+
+static void wrap_named(const char *const *names, const struct howdah_client_kind *kind)
+{
+	for (; *names; names++) {
+		zend_function *function = zend_hash_str_find_ptr(CG(function_table), *names, strlen(*names));
+		if (function) {
+			howdah_wrap_function(function, kind, 0, ZEND_FN(howdah_guarded_function));
+		}
+	}
+}
+
+void howdah_clients_startup(void)
+{
+	/* Besides those that have an effect. */
+	static const char *const of_streams[] = {"fclose", "pclose", "feof", "fflush", "fseek", "rewind", "ftruncate",
+		"stream_socket_shutdown", "stream_filter_append", "stream_filter_prepend", NULL};
+	if (!howdah_wrap_init()) {
+		return;
+	}
+	howdah_wrap_class("memcached", &memcached_kind, ZEND_FN(howdah_guarded_method));
+	howdah_wrap_class(
+		"soapclient", howdah_swap_soap_known() ? &object_kind : &soap_kind, ZEND_FN(howdah_guarded_method));
+	sqlite3_startup();
+	howdah_client_redis_startup();
+	howdah_client_mysqli_startup();
+	howdah_client_pgsql_startup();
+	howdah_client_persistent_startup();
+	howdah_wrap_functions("curl", &object_kind, true, ZEND_FN(howdah_guarded_function));
+	howdah_wrap_functions("ftp", &object_kind, true, ZEND_FN(howdah_guarded_function));
+	howdah_wrap_functions("sockets", &socket_kind, false, ZEND_FN(howdah_guarded_function));
+	howdah_wrap_functions("standard", &howdah_client_stream, false, ZEND_FN(howdah_guarded_function));
+	wrap_named(of_streams, &howdah_client_stream);
+	howdah_pdo_startup();
+	howdah_apcu_startup();
+	howdah_swap_mbregex_startup();
+	howdah_wrap_unknown_modules();
+}

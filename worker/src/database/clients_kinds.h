@@ -1,0 +1,35 @@
+/*
+ * The kinds of clients that are more than an object with methods.
+ */
+#ifndef HOWDAH_CLIENTS_KINDS_H
+#define HOWDAH_CLIENTS_KINDS_H
+
+#include "clients.h"
+#include "connections_kind.h"
+
+extern const struct howdah_client_kind howdah_client_mysqli, howdah_client_pgsql, howdah_client_stream;
+
+/* The key of kinds whose client is the object itself. */
+static inline const void *howdah_client_object_key(zval *subject)
+{
+	return Z_TYPE_P(subject) == IS_OBJECT ? Z_OBJ_P(subject) : NULL;
+}
+
+/* When their extension is loaded: wrap it. */
+void howdah_client_mysqli_startup(void);
+void howdah_client_pgsql_startup(void);
+void howdah_client_persistent_startup(void);
+void howdah_client_redis_startup(void);
+
+/* Registers what pgsql keeps for each task. */
+void howdah_client_pgsql_init(void);
+
+/* Rolls back, or cuts, the tracked connections of this kind that `is_it` tells. */
+void howdah_client_rollback(const struct howdah_connection_kind *kind,
+	bool (*is_it)(const struct howdah_connection *connection, const void *key), const void *key, bool cut);
+
+/* Cuts them, of howdah_client_kind.cut. */
+void howdah_client_cut(const struct howdah_connection_kind *kind,
+	bool (*is_it)(const struct howdah_connection *connection, const void *key), const void *key);
+
+#endif

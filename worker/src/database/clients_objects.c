@@ -1,0 +1,192 @@
+/*
+ * Objects of extensions that are not known (clients_modules.c): to make, clone and free one is guarded as its methods
+ * are, since a library may wait there and hold a lock of its own.
+ *
+ * Rules: only in concurrent pools, from their boot on. A refused object has no methods that could be called on it; one
+ * that must not be freed in the midst of somebody's call is freed after that.
+ */
+#include "clients_wrap.h"
+
+#include "mode/worker/boot_request.h"
+
+struct guarded_class {
+	zend_object *(*create)(zend_class_entry *class);
+	const struct howdah_client_kind *kind;
+};
+
+/* In the place of an extension's handlers. */
+struct guarded_handlers {
+	zend_object_handlers handlers;
+	const zend_object_handlers *original;
+	const struct howdah_client_kind *kind;
+};
+
+static bool has_tables;
+static HashTable classes, tables; /* by address: of the class, of the original handlers */
+
+static zend_ulong address(const void *of)
+{
+	return (zend_ulong)(uintptr_t)of >> 3;
+}
+
+static const struct guarded_handlers *guarded(const zend_object *object)
+{
+	return (const void *)object->handlers;
+}
+
+const struct howdah_client_kind *howdah_guarded_object_kind(const zend_object *object)
+{
+	return guarded(object)->kind;
+}
+
+/* --- refused ------------------------------------------------------------------------------------------------ */
+
+static zend_function *no_constructor(zend_object *object)
+{
+	return NULL;
+}
+
+/* An exception is there: PHP does not come to use it. */
+static zend_object *refused(zend_class_entry *class)
+{
+	static zend_object_handlers handlers;
+	handlers = *zend_get_std_object_handlers();
+	handlers.get_constructor = no_constructor;
+	zend_object *object = zend_objects_new(class);
+	object_properties_init(object, class);
+	object->handlers = &handlers;
+	zend_object_store_ctor_failed(object);
+	return object;
+}
+
+/* --- handlers ----------------------------------------------------------------------------------------------- */
+
+static bool enter(const struct howdah_client_kind *kind, struct howdah_client **client)
+{
+	zval subject;
+	ZVAL_PTR(&subject, (void *)kind);
+	*client = NULL;
+	return !howdah_client_user || howdah_client_enter(kind, &subject, 0, client);
+}
+
+static void leave(const struct howdah_client_kind *kind, struct howdah_client *client)
+{
+	zval subject;
+	ZVAL_PTR(&subject, (void *)kind);
+	if (client) {
+		howdah_client_leave(kind, &subject, 0, client);
+	}
+}
+
+static bool others_use(const struct howdah_client_kind *kind)
+{
+	zval subject;
+	ZVAL_PTR(&subject, (void *)kind);
+	return howdah_client_user && howdah_client_in_use(kind, &subject);
+}
+
+static void guard(zend_object *object, const struct howdah_client_kind *kind);
+
+static zend_object *clone_guarded(zend_object *object)
+{
+	const struct guarded_handlers *own = guarded(object);
+	struct howdah_client *client;
+	if (!enter(own->kind, &client)) {
+		return refused(object->ce);
+	}
+	zend_object *clone = own->original->clone_obj(object);
+	guard(clone, own->kind);
+	leave(own->kind, client);
+	return clone;
+}
+
+static void destroy_guarded(zend_object *object)
+{
+	const struct guarded_handlers *own = guarded(object);
+	own->original->dtor_obj(object);
+	if (UNEXPECTED(others_use(own->kind)) && GC_REFCOUNT(object) == 1) {
+		zval later;
+		ZVAL_OBJ_COPY(&later, object);
+		howdah_client_put_off(own->kind, &later);
+	}
+}
+
+bool howdah_has_destructor(const zend_object *object)
+{
+	void (*destroy)(zend_object * object) = object->handlers->dtor_obj;
+	if (destroy == destroy_guarded) {
+		destroy = guarded(object)->original->dtor_obj;
+	}
+	return object->ce->destructor || destroy != zend_objects_destroy_object;
+}
+
+static void free_guarded(zend_object *object)
+{
+	const struct guarded_handlers *own = guarded(object);
+	struct howdah_client *client = NULL;
+	/* Where the collector frees it in somebody's call it cannot wait. */
+	bool entered = !others_use(own->kind) && !EG(exception) && enter(own->kind, &client);
+	own->original->free_obj(object);
+	if (entered) {
+		leave(own->kind, client);
+	}
+}
+
+static void guard(zend_object *object, const struct howdah_client_kind *kind)
+{
+	const zend_object_handlers *original = object->handlers;
+	if (original == zend_get_std_object_handlers() || original->free_obj == free_guarded) {
+		return;
+	}
+	struct guarded_handlers *made = zend_hash_index_find_ptr(&tables, address(original));
+	if (!made) {
+		made = pemalloc(sizeof(*made), true);
+		*made = (struct guarded_handlers){.handlers = *original, .original = original, .kind = kind};
+		made->handlers.free_obj = free_guarded;
+		made->handlers.dtor_obj = destroy_guarded;
+		if (original->clone_obj) {
+			made->handlers.clone_obj = clone_guarded;
+		}
+		zend_hash_index_add_ptr(&tables, address(original), made);
+	}
+	object->handlers = &made->handlers;
+}
+
+/* --- classes ------------------------------------------------------------------------------------------------ */
+
+static zend_object *create_guarded(zend_class_entry *class)
+{
+	const struct guarded_class *own;
+	const zend_class_entry *internal = class;
+	while ((own = zend_hash_index_find_ptr(&classes, address(internal))) == NULL) {
+		internal = internal->parent; /* a class of PHP code */
+	}
+	const struct howdah_pool *pool = howdah_boot_pool();
+	if (!pool || !pool->queue.concurrent) {
+		return own->create(class);
+	}
+	struct howdah_client *client;
+	if (!enter(own->kind, &client)) {
+		return refused(class);
+	}
+	zend_object *object = own->create(class);
+	guard(object, own->kind);
+	leave(own->kind, client);
+	return object;
+}
+
+void howdah_wrap_objects(zend_class_entry *class, const struct howdah_client_kind *kind)
+{
+	if ((class->ce_flags & ZEND_ACC_INTERFACE) || !class->create_object || class->create_object == create_guarded) {
+		return;
+	}
+	if (!has_tables) {
+		has_tables = true;
+		zend_hash_init(&classes, 8, NULL, NULL, true);
+		zend_hash_init(&tables, 8, NULL, NULL, true);
+	}
+	struct guarded_class *own = pemalloc(sizeof(*own), true);
+	*own = (struct guarded_class){.create = class->create_object, .kind = kind};
+	zend_hash_index_add_ptr(&classes, address(class), own);
+	class->create_object = create_guarded;
+}

@@ -1,0 +1,222 @@
+/*
+ * See clients_record.h.
+ *
+ * Rules: a record is found by its key and lives as long as the object, or, where several objects are one client,
+ * until nobody who is alive has used it. Who gives a client away makes the one that waits its owner at once.
+ */
+#include "clients_record.h"
+
+#include <stdlib.h>
+
+#include <zend_weakrefs.h>
+
+#include "mode/coroutine/siblings.h"
+
+#define RECORDS_BEFORE_SWEEP 128
+
+struct howdah_client_user *howdah_client_users;
+struct howdah_client_waiting *howdah_clients_waiting;
+
+static HashTable objects, others; /* records by object, by key */
+
+uint64_t howdah_client_serial(void)
+{
+	static uint64_t last;
+	return ++last;
+}
+
+/* --- records -------------------------------------------------------------------------------------------- */
+
+static void disown(struct howdah_client *client)
+{
+	if (client->previous) {
+		client->previous->next = client->next;
+	} else {
+		client->owner->clients = client->next;
+	}
+	if (client->next) {
+		client->next->previous = client->previous;
+	}
+	client->owner = NULL;
+	client->hold = 0;
+	client->holder = 0;
+	client->depth = 0;
+	client->is_broken = client->is_ours = false;
+}
+
+void howdah_client_own(struct howdah_client *client, struct howdah_client_user *user)
+{
+	client->owner = user;
+	client->previous = NULL;
+	client->next = user->clients;
+	if (client->next) {
+		client->next->previous = client;
+	}
+	user->clients = client;
+}
+
+static void free_record(zval *value)
+{
+	struct howdah_client *client = Z_PTR_P(value);
+	if (client->owner) {
+		disown(client);
+	}
+	free(client);
+}
+
+bool howdah_client_is_alive(uint64_t serial)
+{
+	for (const struct howdah_client_user *user = howdah_client_users; user && serial; user = user->next) {
+		if (user->serial == serial) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static zend_ulong index_of(const void *key)
+{
+	return (zend_ulong)(uintptr_t)key >> 3;
+}
+
+static int sweep_one(zval *value)
+{
+	const struct howdah_client *client = Z_PTR_P(value);
+	bool needed = client->owner || client->turns.first || client->put_off || client->was_read || client->cut_by ||
+				  howdah_client_is_alive(client->last);
+	return needed ? ZEND_HASH_APPLY_KEEP : ZEND_HASH_APPLY_REMOVE;
+}
+
+struct howdah_client *howdah_client_find(const struct howdah_client_kind *kind, const void *key)
+{
+	return kind->by_object ? zend_hash_index_find_ptr(&objects, zend_object_to_weakref_key(key))
+						   : zend_hash_index_find_ptr(&others, index_of(key));
+}
+
+struct howdah_client *howdah_client_record(const struct howdah_client_kind *kind, const void *key, zval *subject)
+{
+	struct howdah_client *client = howdah_client_find(kind, key);
+	uint64_t identity = kind->identity ? kind->identity(subject) : 0;
+	if (EXPECTED(client)) {
+		if (UNEXPECTED(client->identity != identity)) {
+			client->identity = identity;
+			client->was_read = false;
+			client->last = client->mixed = 0;
+			client->hold = 0;
+		}
+		return client;
+	}
+	client = calloc(1, sizeof(*client));
+	if (!client) {
+		zend_error_noreturn(E_ERROR, "Out of memory");
+	}
+	*client = (struct howdah_client){.kind = kind, .key = key, .serial = howdah_client_serial(), .identity = identity};
+	if (kind->by_object) {
+		zend_weakrefs_hash_add_ptr(&objects, (zend_object *)key, client);
+	} else {
+		zend_hash_index_add_ptr(&others, index_of(key), client);
+	}
+	return client;
+}
+
+/* --- giving away ---------------------------------------------------------------------------------------- */
+
+void howdah_client_waits_no_more(const struct howdah_client_waiting *one)
+{
+	struct howdah_client_waiting **at = &howdah_clients_waiting;
+	while (*at != one) {
+		at = &(*at)->next;
+	}
+	*at = one->next;
+}
+
+/* To the one that waits longest. It runs later: until then the call counts as under way. */
+void howdah_client_let_go(struct howdah_client *client)
+{
+	disown(client);
+	struct howdah_turn *turn = howdah_turn_give(&client->turns, client);
+	if (turn) {
+		struct howdah_client_waiting *next = turn->who;
+		howdah_client_waits_no_more(next);
+		howdah_client_own(client, next->user);
+		client->coroutine = next->number;
+		client->depth = 1;
+	}
+}
+
+void howdah_client_pass_on_held(struct howdah_client *client)
+{
+	for (struct howdah_turn *turn = client->turns.first; turn; turn = turn->next) {
+		struct howdah_client_waiting *next = turn->who;
+		if (next->user == client->owner && !howdah_sibling_bars(client->holder, next->coroutine)) {
+			howdah_client_waits_no_more(next);
+			client->coroutine = next->number;
+			client->depth = 1;
+			howdah_turn_give_to(&client->turns, turn, client);
+			return;
+		}
+	}
+}
+
+void howdah_client_let_go_of_idle(struct howdah_client_user *user)
+{
+	struct howdah_client *next;
+	for (struct howdah_client *client = user->clients; client; client = next) {
+		next = client->next;
+		if (client->depth == 0 && client->hold == 0) {
+			howdah_client_let_go(client);
+		}
+	}
+}
+
+void howdah_client_let_go_of_all(struct howdah_client_user *user, bool fatal)
+{
+	while (user->clients) {
+		struct howdah_client *client = user->clients;
+		if (client->kind->rollback && (client->hold & HOWDAH_CLIENT_HOLD || client->depth)) {
+			bool cut = fatal || client->depth;
+			client->depth++; /* it may wait */
+			/* The coroutine of the last call may be another one that has ended. */
+			client->coroutine = howdah_sibling_number();
+			client->is_ours = true;
+			client->kind->rollback(client->key, cut);
+			client->is_ours = false;
+			client->cut_by = client->kind->reconnects ? user->serial : client->cut_by;
+		}
+		howdah_client_let_go(client);
+	}
+}
+
+void howdah_client_records_sweep(void)
+{
+	if (zend_hash_num_elements(&others) > RECORDS_BEFORE_SWEEP) {
+		zend_hash_apply(&others, sweep_one);
+	}
+}
+
+void howdah_client_records_init(void)
+{
+	zend_hash_init(&objects, 0, NULL, free_record, true);
+	zend_hash_init(&others, 0, NULL, free_record, true);
+}
+
+/* --- putting off ---------------------------------------------------------------------------------------- */
+
+void howdah_client_free_put_off(struct howdah_client *client)
+{
+	while (client->depth == 1 && client->put_off) {
+		struct put_off *one = client->put_off;
+		client->put_off = one->next;
+		zval_ptr_dtor(&one->value);
+		efree(one);
+	}
+}
+
+void howdah_client_put_off(const struct howdah_client_kind *kind, zval *value)
+{
+	struct howdah_client *client = howdah_client_find(kind, kind->key(value));
+	struct put_off *one = emalloc(sizeof(*one));
+	ZVAL_COPY_VALUE(&one->value, value);
+	one->next = client->put_off;
+	client->put_off = one;
+}

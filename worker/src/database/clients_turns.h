@@ -1,0 +1,83 @@
+/*
+ * Waiting in turn: who waits longest gets what is given next, directly, so that nobody can take it in between.
+ */
+#ifndef HOWDAH_CLIENTS_TURNS_H
+#define HOWDAH_CLIENTS_TURNS_H
+
+#include <errno.h>
+
+#include "mode/coroutine/coroutine.h"
+
+/* Somebody who waits; on its stack. */
+struct howdah_turn {
+	struct howdah_turn *next;
+	struct howdah_waiters waiters; /* it alone */
+	void *who;                     /* the waiter's own */
+	void *given;                   /* not NULL: what it got */
+};
+
+/* All zero: nobody waits. */
+struct howdah_turns {
+	struct howdah_turn *first;
+};
+
+/* Waits until something is given. False: the time is over (ETIMEDOUT), or the coroutine was cancelled (ECANCELED).
+ * The caller has made sure of howdah_may_wait(). `timeout` in nanoseconds, HOWDAH_WAIT_FOREVER. */
+static inline bool howdah_turn_wait(struct howdah_turns *turns, struct howdah_turn *turn, int64_t timeout)
+{
+	struct howdah_turn **end = &turns->first;
+	while (*end) {
+		end = &(*end)->next;
+	}
+	*end = turn;
+	turn->next = NULL;
+	turn->given = NULL;
+	int64_t deadline = timeout < 0 ? -1 : howdah_now() + timeout;
+	for (int parked = 0; !turn->given && parked == 0;) {
+		int64_t left = deadline < 0 ? HOWDAH_WAIT_FOREVER : deadline - howdah_now();
+		/* Not given anything it was told to look again, which is done by running. */
+		parked = howdah_park(&turn->waiters, deadline >= 0 && left < 0 ? 0 : left);
+	}
+	if (turn->given) {
+		return true; /* also if the time was over in the same moment */
+	}
+	int error = errno;
+	for (struct howdah_turn **at = &turns->first; *at; at = &(*at)->next) {
+		if (*at == turn) {
+			*at = turn->next;
+			break;
+		}
+	}
+	errno = error;
+	return false;
+}
+
+/* Makes the one that waits longest run, so that others' clients that are kept for no call are let go. */
+static inline void howdah_turn_nudge(struct howdah_turns *turns)
+{
+	(void)howdah_wake_one(&turns->first->waiters);
+}
+
+/* Gives to one that waits, before its turn. */
+static inline void howdah_turn_give_to(struct howdah_turns *turns, struct howdah_turn *turn, void *given)
+{
+	struct howdah_turn **at = &turns->first;
+	while (*at != turn) {
+		at = &(*at)->next;
+	}
+	*at = turn->next;
+	turn->given = given;
+	(void)howdah_wake_one(&turn->waiters);
+}
+
+/* Gives to the one that waits longest. NULL: nobody waits. */
+static inline struct howdah_turn *howdah_turn_give(struct howdah_turns *turns, void *given)
+{
+	struct howdah_turn *turn = turns->first;
+	if (turn) {
+		howdah_turn_give_to(turns, turn, given);
+	}
+	return turn;
+}
+
+#endif

@@ -1,0 +1,94 @@
+/*
+ * mysqlnd, for mysqli and PDO alike. Its headers are part of PHP's; where PHP was built without it there
+ * is nothing to look after here.
+ */
+#include "database/connections_kind.h"
+
+#if __has_include(<ext/mysqlnd/mysqlnd_structs.h>)
+
+#include <zend_modules.h>
+
+#include <ext/mysqlnd/mysqlnd.h>
+#include <ext/mysqlnd/mysqlnd_structs.h>
+
+const char *howdah_mysqlnd_startup(const char *name)
+{
+	const zend_module_entry *module = zend_hash_str_find_ptr(&module_registry, name, strlen(name));
+	/* Built with libmysqlclient an extension has structures of its own, and does not name mysqlnd. */
+	for (const zend_module_dep *needs = module ? module->deps : NULL; needs && needs->name; needs++) {
+		if (needs->type == MODULE_DEP_REQUIRED && strcasecmp(needs->name, "mysqlnd") == 0) {
+			return NULL;
+		}
+	}
+	return "it does not use mysqlnd";
+}
+
+static MYSQLND_CONN_DATA *connected(void *server)
+{
+	MYSQLND_CONN_DATA *data = ((MYSQLND *)server)->data;
+	enum mysqlnd_connection_state state = data ? data->state.m->get(&data->state) : CONN_ALLOCED;
+	return state != CONN_ALLOCED && state != CONN_QUIT_SENT ? data : NULL;
+}
+
+bool howdah_mysqlnd_in_transaction(void *server)
+{
+	const MYSQLND_CONN_DATA *data = connected(server);
+	return data && (data->upsert_status->server_status & SERVER_STATUS_IN_TRANS);
+}
+
+bool howdah_mysqlnd_is_busy(void *server)
+{
+	const MYSQLND_CONN_DATA *data = connected(server);
+	return data && data->state.m->get(&data->state) != CONN_READY;
+}
+
+bool howdah_mysqlnd_rollback(void *server)
+{
+	MYSQLND_CONN_DATA *data = connected(server);
+	return data && data->m->tx_rollback(data) == PASS;
+}
+
+int howdah_mysqlnd_descriptor(void *server)
+{
+	const MYSQLND_CONN_DATA *data = connected(server);
+	if (!data) {
+		/* After an error that ended the connection mysqlnd says the same as after close(). */
+		return HOWDAH_DESCRIPTOR_DEAD;
+	}
+	php_stream *stream = data->vio && data->vio->data ? data->vio->data->m.get_stream(data->vio) : NULL;
+	int descriptor = -1;
+	if (!stream || php_stream_cast(stream, PHP_STREAM_AS_FD_FOR_SELECT | PHP_STREAM_CAST_INTERNAL, (void *)&descriptor,
+					   0) != SUCCESS) {
+		return HOWDAH_DESCRIPTOR_DEAD;
+	}
+	return descriptor;
+}
+
+#else
+
+const char *howdah_mysqlnd_startup(const char *name)
+{
+	return "howdah-php was built without the headers of mysqlnd";
+}
+
+bool howdah_mysqlnd_in_transaction(void *server)
+{
+	return false;
+}
+
+bool howdah_mysqlnd_is_busy(void *server)
+{
+	return false;
+}
+
+bool howdah_mysqlnd_rollback(void *server)
+{
+	return false;
+}
+
+int howdah_mysqlnd_descriptor(void *server)
+{
+	return HOWDAH_DESCRIPTOR_NONE;
+}
+
+#endif

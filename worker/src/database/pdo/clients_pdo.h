@@ -1,0 +1,24 @@
+/*
+ * PDO connections of a concurrent pool: behind each PDO object there is a connection for each task that uses it.
+ */
+#ifndef HOWDAH_CLIENTS_PDO_H
+#define HOWDAH_CLIENTS_PDO_H
+
+#include "database/clients.h"
+
+/* Once when all modules have started. */
+void howdah_pdo_startup(void);
+
+/* The boot is over: its connections become pools. */
+void howdah_pdo_snapshot(void);
+
+/* The user runs again: its connections are put in place. */
+void howdah_pdo_in(struct howdah_client_user *user);
+
+/* The user's last code has run: its connections are rolled back and given back, or after a fatal error cut. */
+void howdah_pdo_finish(struct howdah_client_user *user, bool fatal);
+
+/* Sets the settings of the object's pool, also before there is one. False: it is not a PDO object. */
+bool howdah_pdo_configure(zend_object *object, const struct howdah_client_settings *settings);
+
+#endif

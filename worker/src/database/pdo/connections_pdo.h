@@ -1,0 +1,52 @@
+/*
+ * PDO connections below the objects: what a pool of them needs too.
+ */
+#ifndef HOWDAH_CONNECTIONS_PDO_H
+#define HOWDAH_CONNECTIONS_PDO_H
+
+#include "database/connections_kind.h"
+
+#if __has_include(<ext/pdo/php_pdo_driver.h>)
+#define HOWDAH_PDO
+
+#include <ext/pdo/php_pdo_driver.h>
+
+/* Those whose client libraries are known. */
+enum howdah_pdo_driver { HOWDAH_PDO_OTHER, HOWDAH_PDO_PGSQL, HOWDAH_PDO_MYSQL, HOWDAH_PDO_SQLITE };
+enum howdah_pdo_driver howdah_pdo_driver(const pdo_dbh_t *dbh);
+
+/* The client library's handle, of a driver that is known. */
+void *howdah_pdo_server(const pdo_dbh_t *dbh);
+
+/* File descriptor, or HOWDAH_DESCRIPTOR_*. */
+int howdah_pdo_descriptor(const pdo_dbh_t *dbh);
+
+/* PHP code has given an SQLite connection functions or collations of its own. */
+bool howdah_pdo_is_programmed(const pdo_dbh_t *dbh);
+
+/* Whether PDO itself keeps the attribute; all others are the driver's. */
+bool howdah_pdo_keeps_attribute(zend_ulong attribute);
+
+/* Connects into an empty dbh->driver_data, dbh->methods are the driver's. False: it is empty again, and the reason
+ * set. */
+bool howdah_pdo_connect(pdo_dbh_t *dbh, zval *options);
+
+/* Has PHP call `ours` for the method of PDO and of its subclasses. */
+void howdah_pdo_wrap(zend_class_entry *base, const char *name, zif_handler *original, zif_handler ours);
+
+/* connections_pdo_statements.c: while PHP starts. */
+void howdah_pdo_statements_startup(zend_class_entry *ce);
+
+/* Whether PHP code holds a statement that is good on the present connection only. */
+bool howdah_pdo_has_statements(const pdo_dbh_t *dbh);
+
+/* As the client library has it from the server's last answer. */
+bool howdah_pdo_in_transaction(pdo_dbh_t *dbh);
+
+enum howdah_rollback howdah_pdo_rollback(pdo_dbh_t *dbh);
+
+/* database/pdo/clients_pdo.c: whether each request has a connection of its own behind this. */
+bool howdah_pdo_is_shared(const pdo_dbh_t *dbh);
+
+#endif
+#endif

@@ -1,0 +1,236 @@
+/*
+ * Clients of phpredis.
+ *
+ * Rules: a call whose wait was cancelled, or that failed, leaves the object without a connection; the next one finds it
+ * renewed (connections_redis.h). A line of a result that is not received whole is completed, because phpredis takes the
+ * last two bytes of what it got for the end of the line, and the call then throws whatever it made of the line.
+ */
+#include "database/clients_kinds.h"
+
+#include <sys/socket.h>
+
+#include <zend_exceptions.h>
+
+#include "connections_redis.h"
+#include "database/clients_record.h"
+#include "database/clients_wrap.h"
+#include "mode/coroutine/siblings.h"
+#include "request/exit.h"
+
+/* --- beside an exception -------------------------------------------------------------------------------- */
+
+struct beside {
+	zend_object *exception;
+	const zend_op *opline;
+};
+
+/* What has been thrown before stays thrown; what is thrown meanwhile is dropped, unless it ends the request. */
+static struct beside begin_beside(void)
+{
+	struct beside beside = {.exception = EG(exception), .opline = EG(opline_before_exception)};
+	EG(exception) = NULL;
+	howdah_interrupt_shield();
+	return beside;
+}
+
+static void end_beside(const struct beside *beside)
+{
+	howdah_interrupt_unshield();
+	if (!beside->exception && EG(exception) && howdah_exit_is(EG(exception))) {
+		return; /* an error handler that was called meanwhile has ended the request */
+	}
+	zend_clear_exception();
+	EG(exception) = beside->exception;
+	EG(opline_before_exception) = beside->opline;
+}
+
+/* --- kinds ---------------------------------------------------------------------------------------------- */
+
+static bool is_object(const struct howdah_connection *connection, const void *key)
+{
+	return connection->object == key;
+}
+
+static bool redis_busy(zval *subject)
+{
+	bool threw;
+	struct beside beside = begin_beside();
+	bool open = howdah_redis_is_open(Z_OBJ_P(subject), &threw);
+	end_beside(&beside);
+	return open || threw;
+}
+
+static void redis_cut(const void *key)
+{
+	struct beside beside = begin_beside();
+	howdah_redis_close((zend_object *)key);
+	end_beside(&beside);
+}
+
+static bool redis_renew(const void *key)
+{
+	struct beside beside = begin_beside();
+	bool renewed = howdah_redis_renew((zend_object *)key);
+	end_beside(&beside);
+	return renewed;
+}
+
+static void redis_rollback(const void *key, bool cut)
+{
+	struct beside beside = begin_beside();
+	howdah_client_rollback(&howdah_connection_redis, is_object, key, cut);
+	end_beside(&beside);
+}
+
+static const struct howdah_client_kind redis_kind = {
+	.by_object = true,
+	.key = howdah_client_object_key,
+	.busy = redis_busy,
+	.rollback = redis_rollback,
+	.cut = redis_cut,
+	.revive = redis_renew,
+	.reconnects = true,
+	.has_lines = true,
+};
+
+static void cluster_cut(const void *key)
+{
+	struct beside beside = begin_beside();
+	howdah_redis_cluster_close((zend_object *)key);
+	end_beside(&beside);
+}
+
+static void cluster_rollback(const void *key, bool cut)
+{
+	struct beside beside = begin_beside();
+	howdah_client_rollback(&howdah_connection_redis_cluster, is_object, key, cut);
+	end_beside(&beside);
+}
+
+static const struct howdah_client_kind cluster_kind = {
+	.by_object = true,
+	.key = howdah_client_object_key,
+	.busy = redis_busy,
+	.rollback = cluster_rollback,
+	.cut = cluster_cut,
+	.has_lines = true,
+};
+
+static void sentinel_cut(const void *key)
+{
+	howdah_redis_sentinel_close((zend_object *)key);
+}
+
+static bool sentinel_renew(const void *key)
+{
+	return howdah_redis_sentinel_renew((zend_object *)key);
+}
+
+static const struct howdah_client_kind sentinel_kind = {
+	.by_object = true,
+	.key = howdah_client_object_key,
+	.cut = sentinel_cut,
+	.revive = sentinel_renew,
+	.reconnects = true,
+	.has_lines = true,
+};
+
+/* Its connections are Redis objects; what it has itself is which one of them is in a MULTI. */
+static void array_rollback(const void *key, bool cut)
+{
+	zend_object *object = (zend_object *)key;
+	zend_function *discard = zend_hash_str_find_ptr(&object->ce->function_table, ZEND_STRL("discard"));
+	struct beside beside = begin_beside();
+	zval result;
+	ZVAL_UNDEF(&result);
+	if (discard) {
+		zend_call_known_instance_method_with_0_params(discard, object, &result);
+	}
+	zval_ptr_dtor(&result);
+	end_beside(&beside);
+}
+
+static const struct howdah_client_kind array_kind = {
+	.by_object = true,
+	.key = howdah_client_object_key,
+	.rollback = array_rollback,
+};
+
+/* --- lines ---------------------------------------------------------------------------------------------- */
+
+static php_stream *find_stream(HashTable *list, int fd)
+{
+	zend_resource *resource;
+	ZEND_HASH_FOREACH_PTR(list, resource)
+	{
+		if (resource->ptr && (resource->type == php_file_le_stream() || resource->type == php_file_le_pstream()) &&
+			howdah_redis_descriptor(resource->ptr) == fd) {
+			return resource->ptr;
+		}
+	}
+	ZEND_HASH_FOREACH_END();
+	return NULL;
+}
+
+/* The stream is in its read function, whose bytes go where the buffer ends. */
+static void complete_line(php_stream *stream)
+{
+	if (!stream->readfilters.head && stream->readbuf && stream->readbuflen - (size_t)stream->writepos >= 2) {
+		memcpy(stream->readbuf + stream->writepos, "\r\n", 2);
+		stream->writepos += 2;
+	}
+}
+
+void howdah_client_read_failed(int fd)
+{
+	uint64_t me = howdah_sibling_number();
+	struct howdah_client *client = howdah_client_user ? howdah_client_user->clients : NULL;
+	while (client && !(client->kind->has_lines && client->depth && client->coroutine == me && !client->is_broken)) {
+		client = client->next;
+	}
+	php_stream *stream = client ? find_stream(&EG(regular_list), fd) : NULL;
+	if (client && !stream) {
+		stream = find_stream(&EG(persistent_list), fd);
+	}
+	if (stream) {
+		client->is_broken = true;
+		complete_line(stream);
+		(void)shutdown(fd, SHUT_RDWR);
+	}
+}
+
+static ZEND_FUNCTION(guarded_redis)
+{
+	const struct howdah_guard *guard = howdah_guard_of(execute_data);
+	struct howdah_client *client;
+	if (EXPECTED(!howdah_client_user)) {
+		guard->original(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+		return;
+	}
+	if (!howdah_client_enter(guard->kind, ZEND_THIS, guard->effect, &client)) {
+		RETURN_THROWS();
+	}
+	uint32_t exits = howdah_exits_current()->begun;
+	guard->original(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+	if (!client) {
+		return;
+	}
+	if (UNEXPECTED(EG(exception) != NULL)) {
+		howdah_exit_restore(exits);
+	}
+	if (UNEXPECTED(client->is_broken) && !howdah_exit_is(EG(exception))) {
+		zval_ptr_dtor(return_value);
+		ZVAL_NULL(return_value);
+		zend_clear_exception();
+		howdah_redis_throw_read_error(Z_OBJ_P(ZEND_THIS));
+	}
+	howdah_client_leave(guard->kind, ZEND_THIS, guard->effect, client);
+}
+
+void howdah_client_redis_startup(void)
+{
+	howdah_wrap_class("redis", &redis_kind, ZEND_FN(guarded_redis));
+	howdah_wrap_class("rediscluster", &cluster_kind, ZEND_FN(guarded_redis));
+	howdah_wrap_class("redisarray", &array_kind, ZEND_FN(howdah_guarded_method));
+	howdah_wrap_class("redissentinel", &sentinel_kind, ZEND_FN(guarded_redis));
+}

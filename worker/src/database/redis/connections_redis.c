@@ -1,0 +1,385 @@
+/*
+ * Redis and RedisCluster objects (phpredis). The extension notices a closed connection and connects anew by itself, with
+ * password and database, so only what a request left open, or what a lost connection left behind, is looked after.
+ *
+ * Rules: methods of the classes are used where they exist. The start of redis_object and RedisSock, which has been the
+ * same from 5.3 to 6.2, is read after a look at the version; other versions go without what it is for.
+ */
+#include "connections_redis.h"
+
+#include <sys/socket.h>
+
+#include <main/php_network.h>
+#include <zend_exceptions.h>
+
+#include "database/connections_kind.h"
+#include "database/connections_track.h"
+#include "request/exit.h"
+#include "request/wait.h"
+
+#define STATUS_FAILED (-1)
+#define STATUS_DISCONNECTED 0
+
+/* RedisSock */
+struct redis_socket {
+	php_stream *stream;
+	void *stream_context;
+	zend_string *host;
+	int port;
+	zend_string *user, *password;
+	double timeout, read_timeout;
+	long retry_interval;
+	int max_retries;
+	struct {
+		unsigned algorithm;
+		zend_ulong base, cap, previous;
+	} backoff;
+	int status;
+};
+
+/* redis_object; a RedisSentinel is the same. */
+struct container {
+	struct redis_socket *socket; /* NULL: never connected */
+	zend_object object;
+};
+
+struct methods {
+	zend_function *get_mode, *discard, *close, *pipeline, *get_database, *select;
+};
+
+static struct methods of_redis, of_cluster;
+
+static void (*previously_thrown)(zend_object *exception);
+static void thrown(zend_object *exception);
+
+static zend_function *find_method(const zend_class_entry *ce, const char *name)
+{
+	return zend_hash_str_find_ptr(&ce->function_table, name, strlen(name));
+}
+
+static const char *find_methods(const zend_class_entry *ce, struct methods *methods)
+{
+	*methods = (struct methods){
+		.get_mode = find_method(ce, "getmode"),
+		.discard = find_method(ce, "discard"),
+		.close = find_method(ce, "close"),
+		.pipeline = find_method(ce, "pipeline"),
+		.get_database = find_method(ce, "getdbnum"),
+		.select = find_method(ce, "select"),
+	};
+	bool all = methods->get_mode && methods->discard && methods->close;
+	return all ? NULL : "the class lacks getMode(), discard() or close()";
+}
+
+static const char *redis_startup(zend_class_entry *ce)
+{
+	const char *wrong = find_methods(ce, &of_redis);
+	if (!wrong) {
+		previously_thrown = zend_throw_exception_hook;
+		zend_throw_exception_hook = thrown;
+	}
+	return wrong;
+}
+
+static const char *cluster_startup(zend_class_entry *ce)
+{
+	return find_methods(ce, &of_cluster);
+}
+
+static const char *redis_examine(const zend_object *object)
+{
+	if ((size_t)object->handlers->offset != offsetof(struct container, object)) {
+		return "its objects are not as known";
+	}
+	const struct container *container = howdah_connection_container(object);
+	return container->socket ? "its objects are not as known" : NULL;
+}
+
+/* redisCluster: first what all of its connections have in common, NULL before the constructor, then among others a
+ * pointer for each slot. */
+static const char *cluster_examine(const zend_object *object)
+{
+	return object->handlers->offset > 16384 * (int)sizeof(void *) ? NULL : "its objects are not as known";
+}
+
+static void *cluster_handle(zend_object *object)
+{
+	return *(void **)howdah_connection_container(object);
+}
+
+static void *redis_handle(zend_object *object)
+{
+	return ((struct container *)howdah_connection_container(object))->socket;
+}
+
+static const char *redis_driver(const struct howdah_connection *connection)
+{
+	return "redis";
+}
+
+/* --- structures ----------------------------------------------------------------------------------------- */
+
+/* Sources after 6.2 have other members. */
+static bool is_known_version(void)
+{
+	static const char *const versions[] = {"5.3.", "6.0.", "6.1.", "6.2."};
+	const zend_module_entry *module = zend_hash_str_find_ptr(&module_registry, ZEND_STRL("redis"));
+	for (size_t i = 0; module && module->version && i < sizeof(versions) / sizeof(*versions); i++) {
+		if (strncmp(module->version, versions[i], strlen(versions[i])) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* NULL: never connected, or of a version that is not known. */
+static struct redis_socket *socket_of(const zend_object *object)
+{
+	return is_known_version() && (size_t)object->handlers->offset == offsetof(struct container, object)
+			   ? ((struct container *)howdah_connection_container(object))->socket
+			   : NULL;
+}
+
+static void forget_failure(const zend_object *object)
+{
+	struct redis_socket *socket = socket_of(object);
+	if (socket && !socket->stream && socket->status == STATUS_FAILED) {
+		socket->status = STATUS_DISCONNECTED;
+	}
+}
+
+int howdah_redis_descriptor(const php_stream *stream)
+{
+	return strstr(stream->ops->label, "_socket") && stream->abstract
+			   ? ((const php_netstream_data_t *)stream->abstract)->socket
+			   : -1;
+}
+
+void howdah_redis_throw_read_error(const zend_object *object)
+{
+	const struct redis_socket *socket = socket_of(object);
+	zend_class_entry *ce = zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("redisexception"));
+	if (socket && socket->host && socket->port > 0) {
+		zend_throw_exception_ex(ce, 0, "read error on connection to %s:%d", ZSTR_VAL(socket->host), socket->port);
+	} else {
+		zend_throw_exception(ce, "read error on connection", 0);
+	}
+}
+
+/* --- methods -------------------------------------------------------------------------------------------- */
+
+/* False also after an exception, which is dropped unless the request is being ended by it: a server that is away has
+ * dropped the MULTI as well. */
+static bool call_with(zend_function *function, zend_object *object, zval *result, uint32_t count, zval *arguments)
+{
+	ZVAL_UNDEF(result);
+	zend_call_known_instance_method(function, object, result, count, arguments);
+	if (EG(exception)) {
+		if (!howdah_exit_is(EG(exception))) {
+			zend_clear_exception();
+		}
+		return false;
+	}
+	return true;
+}
+
+static bool call(zend_function *function, zend_object *object, zval *result)
+{
+	return call_with(function, object, result, 0, NULL);
+}
+
+static void call_quietly(zend_function *function, zend_object *object)
+{
+	zval result;
+	(void)call(function, object, &result);
+	zval_ptr_dtor(&result);
+}
+
+static bool is_open(zend_object *object, const struct methods *methods, bool *threw)
+{
+	zval mode;
+	*threw = !call(methods->get_mode, object, &mode);
+	bool open = !*threw && Z_TYPE(mode) == IS_LONG && Z_LVAL(mode) != 0;
+	zval_ptr_dtor(&mode);
+	return open;
+}
+
+static const struct methods *methods_of(const zend_object *object)
+{
+	const zend_class_entry *cluster = zend_hash_str_find_ptr(CG(class_table), ZEND_STRL("rediscluster"));
+	return cluster && instanceof_function(object->ce, cluster) ? &of_cluster : &of_redis;
+}
+
+bool howdah_redis_is_open(zend_object *object, bool *threw)
+{
+	return is_open(object, methods_of(object), threw);
+}
+
+void howdah_redis_close(zend_object *object)
+{
+	const struct redis_socket *socket = socket_of(object);
+	/* close() of an object that is not connected would connect it. */
+	if (!socket || socket->stream) {
+		call_quietly(of_redis.close, object);
+	}
+}
+
+/* As phpredis does when it reconnects, but not after close(). */
+static bool select_database(zend_object *object)
+{
+	zval number, result;
+	if (!call(of_redis.get_database, object, &number)) {
+		return false;
+	}
+	if (Z_TYPE(number) != IS_LONG || Z_LVAL(number) == 0) {
+		return true;
+	}
+	bool selected = call_with(of_redis.select, object, &result, 1, &number) && Z_TYPE(result) == IS_TRUE;
+	zval_ptr_dtor(&result);
+	return selected;
+}
+
+bool howdah_redis_renew(zend_object *object)
+{
+	bool threw;
+	if (!redis_handle(object) || !of_redis.pipeline || !of_redis.get_database || !of_redis.select) {
+		return true;
+	}
+	if (is_open(object, &of_redis, &threw) || threw) {
+		return false;
+	}
+	forget_failure(object);
+	/* No other method discards what a lost MULTI waits for without asking a server that knows of none. */
+	zval result;
+	bool connected = call(of_redis.pipeline, object, &result) && Z_TYPE(result) == IS_OBJECT;
+	zval_ptr_dtor(&result);
+	if (!connected) {
+		return false;
+	}
+	call_quietly(of_redis.discard, object);
+	return select_database(object);
+}
+
+/* The queue of a MULTI is the object's, its state is that of each connection, which close() resets: discard() then has
+ * nobody to send anything to. */
+void howdah_redis_cluster_close(zend_object *object)
+{
+	bool threw;
+	call_quietly(of_cluster.close, object);
+	if (is_open(object, &of_cluster, &threw)) {
+		call_quietly(of_cluster.discard, object);
+	}
+}
+
+void howdah_redis_sentinel_close(zend_object *object)
+{
+	const struct redis_socket *socket = socket_of(object);
+	if (socket && socket->stream) {
+		int descriptor = howdah_redis_descriptor(socket->stream);
+		socket->stream->readpos = socket->stream->writepos = 0;
+		if (descriptor >= 0) {
+			(void)shutdown(descriptor, SHUT_RDWR);
+		}
+	}
+}
+
+bool howdah_redis_sentinel_renew(zend_object *object)
+{
+	forget_failure(object);
+	return true;
+}
+
+/* --- the end of a request ------------------------------------------------------------------------------- */
+
+/* Of a process that runs one request at a time; clients_redis.c sees to it in others. */
+static void renew_now(zend_object *object)
+{
+	struct howdah_tracked *tracked = howdah_track_find(object);
+	if (tracked && tracked->spoiled && !howdah_concurrent) {
+		tracked->spoiled = !howdah_redis_renew(object);
+	}
+}
+
+static void spoil(const zend_object *object)
+{
+	struct howdah_tracked *tracked = howdah_track_find(object);
+	if (tracked && tracked->kind == &howdah_connection_redis) {
+		tracked->spoiled = true;
+	}
+}
+
+static void thrown(zend_object *exception)
+{
+	const zend_execute_data *frame = EG(current_execute_data);
+	if (exception && !howdah_concurrent && frame && frame->func && frame->func->type == ZEND_INTERNAL_FUNCTION &&
+		Z_TYPE(frame->This) == IS_OBJECT) {
+		spoil(Z_OBJ(frame->This));
+	}
+	if (previously_thrown) {
+		previously_thrown(exception);
+	}
+}
+
+static enum howdah_rollback discard(const struct howdah_connection *connection, const struct methods *methods)
+{
+	bool threw;
+	if (!is_open(connection->object, methods, &threw)) {
+		return HOWDAH_ROLLBACK_IDLE;
+	}
+	call_quietly(methods->discard, connection->object);
+	/* A pipeline within a MULTI, or an answer that did not come. */
+	return is_open(connection->object, methods, &threw) ? HOWDAH_ROLLBACK_FAILED : HOWDAH_ROLLBACK_DONE;
+}
+
+static enum howdah_rollback redis_rollback(const struct howdah_connection *connection)
+{
+	enum howdah_rollback result = discard(connection, &of_redis);
+	renew_now(connection->object);
+	return result;
+}
+
+static void redis_cut(const struct howdah_connection *connection)
+{
+	howdah_redis_close(connection->object);
+	spoil(connection->object);
+	renew_now(connection->object);
+}
+
+static enum howdah_rollback cluster_rollback(const struct howdah_connection *connection)
+{
+	return discard(connection, &of_cluster);
+}
+
+static void cluster_cut(const struct howdah_connection *connection)
+{
+	howdah_redis_cluster_close(connection->object);
+}
+
+static int redis_descriptor(const struct howdah_connection *connection)
+{
+	return HOWDAH_DESCRIPTOR_NONE;
+}
+
+const struct howdah_connection_kind howdah_connection_redis = {
+	.class_name = "redis",
+	.label = "Redis",
+	.startup = redis_startup,
+	.examine = redis_examine,
+	.handle = redis_handle,
+	.driver = redis_driver,
+	.rollback = redis_rollback,
+	.cut = redis_cut,
+	.descriptor = redis_descriptor,
+};
+
+const struct howdah_connection_kind howdah_connection_redis_cluster = {
+	.class_name = "rediscluster",
+	.label = "RedisCluster",
+	.startup = cluster_startup,
+	.examine = cluster_examine,
+	.handle = cluster_handle,
+	.driver = redis_driver,
+	.rollback = cluster_rollback,
+	.cut = cluster_cut,
+	.descriptor = redis_descriptor,
+};

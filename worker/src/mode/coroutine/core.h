@@ -1,0 +1,255 @@
+/*
+ * What the files of the scheduler share and nobody else needs: coroutines, tasks, and the steps of the loop.
+ */
+#ifndef HOWDAH_COROUTINE_CORE_H
+#define HOWDAH_COROUTINE_CORE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "coroutine.h"
+
+#include "php/compat.h"
+#include "process/pool.h"
+#include "request/exit.h"
+#include "request/request.h"
+
+#include <zend_fibers.h>
+
+#define HOWDAH_NS_PER_MS INT64_C(1000000)
+
+/* The kernel allows a process 65530 mappings by default, of which a stack is two. */
+#define HOWDAH_COROUTINES_MAX 16384u
+
+enum howdah_coroutine_state {
+	HOWDAH_COROUTINE_IDLE, /* has nothing to run */
+	HOWDAH_COROUTINE_READY,
+	HOWDAH_COROUTINE_RUNNING,
+	HOWDAH_COROUTINE_WAITING,
+};
+
+enum howdah_task_phase {
+	HOWDAH_TASK_BEGINS,
+	HOWDAH_TASK_RUNS, /* its callback, until that has returned or was unwound */
+	HOWDAH_TASK_ENDS, /* shutdown functions and all that follows */
+};
+
+struct howdah_coroutine {
+	zend_fiber_context context; /* its C stack */
+	zend_fiber_context *resume; /* where it goes on: there, or in a Fiber of PHP code that waits within it */
+	struct howdah_task *task;
+	void (*run)(void *argument); /* what it is to run next */
+	void *argument;
+	enum howdah_coroutine_state state;
+	bool cancelled;           /* it waits no more, and its PHP code is to be unwound */
+	bool unwound;             /* that was raised */
+	unsigned shielded;        /* calls of ours that it is in, which are not to be unwound */
+	int64_t patience;         /* until when its `finally` blocks may wait if its time is over, CLOCK_MONOTONIC */
+	zend_object *failed;      /* exception that was raised instead, or NULL */
+	int woken_by;             /* errno of the wait that ended, 0: what it waited for has come */
+	uint32_t waits_cancelled; /* of all that it has run */
+	uint32_t refused;         /* of these, so many in a row for this descriptor, and no other wait */
+	int refused_fd;
+	struct howdah_coroutine *next, *previous; /* in the ready list, or in `queue` */
+	struct howdah_waiters *queue;             /* that it is parked in; NULL: none */
+	int64_t deadline;                         /* of its timer, CLOCK_MONOTONIC */
+	size_t timer;                             /* its place in the heap + 1, 0: none */
+	struct howdah_coroutine *sibling;         /* of its task */
+	struct howdah_coroutine *parent;          /* that started it, or the parent of one that has ended; or NULL */
+	uint64_t number;                          /* never used twice */
+	zend_vm_stack page;                       /* first one of its VM stack */
+	const char *stack;                        /* about where its C stack ends */
+	int error_reporting;                      /* to begin with */
+	const zend_execute_data *frame;           /* where PHP code waits, for backtraces */
+};
+
+struct howdah_task {
+	struct howdah_request request;
+	struct howdah_coroutine *coroutines; /* the first one is the last of the list */
+	zval callable;                       /* keeps the callback alive */
+	zend_fcall_info callback;
+	zend_fcall_info_cache cache;
+	struct howdah_waiters space;    /* it waits for room in its response ring */
+	struct howdah_waiters children; /* who waits for the end of others: its first coroutine, and see siblings.h */
+	uint32_t number;                /* place in the table, HOWDAH_TASK_MAIN */
+	uint64_t unique;                /* see howdah_task_number() */
+	enum howdah_task_phase phase;
+	uint32_t aborted; /* HOWDAH_ABORTED_*: it was cancelled for that; 0: for neither */
+	bool client_gone; /* PHP knows that the client has left */
+	bool in_flight;
+	bool over;                 /* its last code has run */
+	bool fatal;                /* it ended in a fatal error */
+	zend_long memory_limit;    /* bytes that it adds to the process's limit; negative: no limit */
+	uint64_t started_ns;       /* CLOCK_MONOTONIC */
+	_Atomic uint64_t cpu_ns;   /* of the thread, as the watchdog sampled it */
+	_Atomic uint64_t limit_ns; /* of cpu_ns, max_execution_time; 0: none */
+	_Atomic bool expired;      /* the limit was reached */
+	struct howdah_exits exits;
+	struct howdah_task *next; /* in the list of free tasks */
+	max_align_t room[];
+};
+
+#define HOWDAH_TASK_MAIN UINT32_MAX
+
+/* --- scheduler.c ------------------------------------------------------------------------------------------ */
+
+/* Before anything else of this file but howdah_parts_register(), once in a process. `places`: tasks at a time. */
+void howdah_core_init(const struct howdah_pool *pool, uint32_t places);
+
+/* Puts a coroutine at the end of the ready list. `woken_by`: what its wait returns as errno, 0: success. */
+void howdah_ready(struct howdah_coroutine *coroutine, int woken_by);
+
+/* Gives up the thread until howdah_ready(), at the latest at the deadline (negative: never). 0, or errno:
+ * ETIMEDOUT, ECANCELED. The caller may be in a Fiber of PHP code. */
+int howdah_suspend(int64_t deadline);
+
+/* Runs the coroutine that is ready longest until it gives up the thread; there is one. In the main context. The
+ * task that ended with it, or NULL. */
+struct howdah_task *howdah_run_one(void);
+
+/* A coroutine that is ready to run `run` in a task; NULL: no memory. */
+struct howdah_coroutine *howdah_start(struct howdah_task *task, void (*run)(void *argument), void *argument);
+
+uint32_t howdah_ready_count(void);
+uint32_t howdah_waiting_count(void);
+
+/* --- context.c -------------------------------------------------------------------------------------------- */
+
+/* Bytes of a C stack, 0: the default. Stacks that are kept for reuse. */
+void howdah_context_init(size_t stack_size, uint32_t keep);
+
+size_t howdah_context_stack_size(void);
+
+/* A coroutine that has nothing to run; NULL: no memory for its stack. */
+struct howdah_coroutine *howdah_context_take(void);
+
+/* It has run to its end and may be used again. */
+void howdah_context_give_back(struct howdah_coroutine *coroutine);
+
+/* Gives memory of the C stack back that is not in use now: of the coroutine that runs, after calls that went deep and
+ * are rare. */
+void howdah_context_trim(const struct howdah_coroutine *coroutine);
+
+/* Goes on in the coroutine until it switches back. */
+void howdah_context_enter(struct howdah_coroutine *coroutine);
+
+/* Back to the main context, which howdah_context_enter() returns to. */
+void howdah_context_leave(struct howdah_coroutine *coroutine);
+
+/* --- timers.c --------------------------------------------------------------------------------------------- */
+
+/* False: no memory. */
+bool howdah_timer_set(struct howdah_coroutine *coroutine, int64_t deadline);
+void howdah_timer_clear(struct howdah_coroutine *coroutine);
+
+/* Wakes those whose time has come. The next deadline, or -1. */
+int64_t howdah_timers_run(int64_t now);
+
+/* --- poller.c --------------------------------------------------------------------------------------------- */
+
+/* `event`: the eventfd by which others wake the process; `attention` is called when they have. */
+bool howdah_poller_init(int event, void (*attention)(void));
+
+/* Sleeps until something happens or the deadline (negative: none; in the past: looks only), and makes ready what
+ * waited for it, timers too. */
+void howdah_poll(int64_t deadline);
+
+/* --- task.c ----------------------------------------------------------------------------------------------- */
+
+/* Room for `count` tasks besides the main one, and the parts' snapshot. False: no memory. */
+bool howdah_tasks_init(uint32_t count);
+
+/* NULL: all are in flight. */
+struct howdah_task *howdah_task_begin(void);
+
+/* Its state is taken out of its place, what follows it ends, the task is free. */
+void howdah_task_end(struct howdah_task *task);
+
+/* Puts the state of a task into its place, NULL: of the main context. */
+void howdah_task_enter(struct howdah_task *task);
+
+/* Nothing is being exchanged, and what is in place belongs to the code that runs: it may run more of PHP's. */
+bool howdah_state_is_whole(void);
+
+/* A coroutine of the task has ended, whose state is in place; it has others. */
+void howdah_task_coroutine_ended(struct howdah_task *task);
+
+/* The last code of the task has run, its state is in place. */
+void howdah_task_finish(struct howdah_task *task, bool fatal);
+
+/* All tasks, in flight or not; the table stays. Safe in a signal handler. */
+struct howdah_task *const *howdah_tasks(uint32_t *count);
+uint32_t howdah_tasks_in_flight(void);
+
+/* Ends all coroutines of a task but `except`. */
+void howdah_task_cancel(struct howdah_task *task, const struct howdah_coroutine *except);
+
+/* Why the front waits for the request no more: HOWDAH_ABORTED_*, 0: it does. From any thread. */
+static inline uint32_t howdah_task_given_up(const struct howdah_task *task)
+{
+	const struct howdah_slot *slot = task->request.claim.slot;
+	return task->over || task->request.origin != HOWDAH_ORIGIN_CLIENT
+			   ? 0
+			   : atomic_load_explicit(&slot->aborted, memory_order_relaxed);
+}
+
+static inline bool howdah_task_timed_out(const struct howdah_task *task)
+{
+	return howdah_task_given_up(task) == HOWDAH_ABORTED_TIME;
+}
+
+/* --- aborted.c -------------------------------------------------------------------------------------------- */
+
+/* Acts on what the front says of the request, if it says that nobody waits for it. */
+void howdah_aborted_look(struct howdah_task *task);
+
+/* The client of the task is gone, whose state is in place: ends the request unless it ignores that. */
+void howdah_aborted_client_left(struct howdah_task *task);
+
+/* The task's state is ready for the callback, which is called next. */
+void howdah_aborted_begun(struct howdah_task *task);
+
+/* --- parts.c ---------------------------------------------------------------------------------------------- */
+
+/* Registers all parts, once in a process, before howdah_core_init(). */
+void howdah_parts_register(const struct howdah_pool *pool);
+
+/* --- memory.c --------------------------------------------------------------------------------------------- */
+
+/* The limit of the process is the sum of what its tasks may use. */
+void howdah_memory_init(void);
+void howdah_memory_begin(struct howdah_task *task);
+void howdah_memory_end(struct howdah_task *task);
+
+/* --- interrupt.c ------------------------------------------------------------------------------------------ */
+
+void howdah_interrupt_init(void);
+
+/* PHP code is to look at what was asked of it as soon as it runs. */
+void howdah_interrupt_raise(void);
+
+/* The code of a coroutine has ended, whose state is in place: frees what unwinding has left. */
+void howdah_interrupt_release(struct howdah_coroutine *coroutine);
+
+/* --- overflow.c --------------------------------------------------------------------------------------------- */
+
+/* In a worker, when a signal has a stack of its own: has the log say when a coroutine's is used up. */
+void howdah_overflow_init(size_t stack_size);
+
+/* --- watchdog.c ------------------------------------------------------------------------------------------- */
+
+void howdah_watchdog_init(struct howdah_pool *pool);
+
+/* The thread runs a task from now on; NULL: it does not. */
+void howdah_watchdog_running(struct howdah_task *task);
+
+/* In the interrupt: whether the one that runs was found to hog the thread, or to have had its slice. */
+bool howdah_watchdog_take_hog(uint64_t *held_ms);
+bool howdah_watchdog_take_slice(void);
+
+/* The thread of PHP is not stuck: it made a call that could wait, or obeys an interrupt. */
+void howdah_watchdog_progress(void);
+
+#endif

@@ -1,0 +1,162 @@
+/*
+ * Coroutines: several requests at a time in one worker. This is what the parts of the folder, and the
+ * rest of the worker, know of the scheduler. docs/internals/coroutines.md has the whole.
+ *
+ * A task is a request on its way; its first coroutine runs the callback, PHP code may start more of them
+ * (children), which share the task's state and end with it. Each coroutine has a C stack of its own.
+ *
+ * Rules: one thread. PHP code runs in the main context (boot and the worker script's own loop; it never
+ * waits here, its calls block) or in a coroutine. A coroutine gives up the thread in howdah_wait_*() and
+ * howdah_park() alone; before another task runs, swap.h exchanges the state. Nothing that waits may hold
+ * a pointer into state that is exchanged (EG, SG, PG, BG, FG, ... of the request) for others to write to.
+ */
+#ifndef HOWDAH_COROUTINE_H
+#define HOWDAH_COROUTINE_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/time.h>
+
+#include <php.h>
+
+#include "request/wait.h"
+
+struct howdah_request;
+
+/* NULL: the main context. */
+struct howdah_coroutine *howdah_coroutine_current(void);
+struct howdah_task *howdah_task_current(void);
+struct howdah_task *howdah_coroutine_task(struct howdah_coroutine *coroutine);
+
+/* A number that no other task of the process has or had; 0 in the main context, and on other threads. */
+uint64_t howdah_task_number(void);
+
+/* Whether the task with that number is on its way. */
+bool howdah_task_is_in_flight(uint64_t number);
+
+/* How the code of the task that runs was unwound; NULL: the main context. */
+struct howdah_exits *howdah_task_exits(void);
+
+/* The task's request; NULL for a task that is over. */
+struct howdah_request *howdah_task_request(struct howdah_task *task);
+
+/* --- waiting ------------------------------------------------------------------------------------------
+ *
+ * Times are nanoseconds; WAIT_FOREVER is negative. A wait that is cancelled (the request's time is over, its
+ * client has gone, its parent ended) returns early with errno ECANCELED; the exception that ends the request
+ * is raised by the scheduler's interrupt as soon as PHP code runs again.
+ */
+/* CLOCK_MONOTONIC. */
+int64_t howdah_now(void);
+
+/* True where the caller may wait as a coroutine: within one, on the thread of PHP, and the engine allows a
+ * switch here. Otherwise the call has to block. */
+bool howdah_may_wait(void);
+
+/* True where the caller cannot wait, and others of the process wait that cannot go on before it returns. */
+bool howdah_holds_up_others(void);
+
+/* As poll(): number of entries with events, 0: the time is over, -1 with errno. Looks before it waits. */
+int howdah_wait_fds(struct pollfd *fds, nfds_t count, int64_t timeout);
+
+/* Of one descriptor, without a look first: what is ready ends the wait. The events, 0: the time is over, -1 with
+ * errno. */
+int howdah_wait_fd(int fd, short events, int64_t timeout);
+
+/* The last byte that a call received from a socket; 0 for one that was just connected. */
+void howdah_descriptor_received(int fd, char last);
+
+/* No byte came: the time is over, the wait was cancelled, or the connection ended. */
+void howdah_descriptor_failed(int fd);
+
+/* Called then, if the last byte that came was in the midst of a line. NULL: nobody wants to know. */
+extern void (*howdah_descriptor_line_cut)(int fd);
+
+/* 0, or -1 with errno ECANCELED. */
+int howdah_wait_time(int64_t time);
+
+/* How many waits of the coroutine at hand have ended so, which tells whether one of a call did: libraries do not all
+ * say it. 0 in the main context. */
+uint32_t howdah_waits_cancelled(void);
+
+/* Around calls of PHP's methods that are ours, not the code's: nothing interrupts or unwinds them. */
+void howdah_interrupt_shield(void);
+void howdah_interrupt_unshield(void);
+
+/* Lets others run: those that are ready, and requests in the queue. */
+void howdah_yield(void);
+
+/* Waits in the queue until somebody wakes it. 0, or -1 with errno: ETIMEDOUT, ECANCELED. */
+int howdah_park(struct howdah_waiters *waiters, int64_t timeout);
+
+/* Makes the one that waits longest ready. NULL: nobody waits. */
+struct howdah_coroutine *howdah_wake_one(struct howdah_waiters *waiters);
+void howdah_wake_all(struct howdah_waiters *waiters);
+
+/* --- time limits --------------------------------------------------------------------------------------
+ *
+ * setitimer() for PHP, whose limit is one of the process: in a coroutine it is one of its task, whatever clock it
+ * names; in the main context of a concurrent worker nothing. To be called where howdah_concurrent is set.
+ */
+int howdah_watchdog_setitimer(int which, const struct itimerval *value, struct itimerval *old);
+
+/* --- children ----------------------------------------------------------------------------------------- */
+
+/* Starts a child in the task at hand: `run` is called with `argument` on a stack of its own; PHP exceptions must
+ * not leave it. NULL: the limit of coroutines is reached. */
+struct howdah_coroutine *howdah_coroutine_spawn(void (*run)(void *argument), void *argument);
+
+/* Ends its waiting, now and from now on. */
+void howdah_coroutine_cancel(struct howdah_coroutine *coroutine);
+
+/* --- requests that nobody waits for ---------------------------------------------------------------------- */
+
+/* In a coroutine: nobody has taken what it wrote. */
+void howdah_aborted_output(void);
+
+/* The request's callback has returned or was unwound; its shutdown functions are next. In any context. */
+void howdah_aborted_callback_ended(void);
+
+/* --- memory_limit ----------------------------------------------------------------------------------------
+ *
+ * Before PHP ends with a fatal error it sets the limit of the process to the setting of the request at hand: makes
+ * it what all requests on their way may use together again. Where none is, nothing.
+ */
+void howdah_memory_limit_restore(void);
+
+/* --- for backtraces -----------------------------------------------------------------------------------
+ *
+ * Visits each coroutine of each request on its way, with its innermost frame; NULL: it has not begun. Safe in a
+ * signal handler.
+ */
+void howdah_tasks_visit_frames(howdah_visit_frame visit);
+
+/* The same of one request. */
+void howdah_task_visit_frames(const struct howdah_task *task, howdah_visit_frame visit);
+
+/* --- what follows tasks -------------------------------------------------------------------------------
+ *
+ * Parts that keep something for each task (swap.c, clients_*.c, ...) have room in it and hear of its life.
+ * All but `begin` may be NULL. They are called in the order of registration, `out` and `end` in reverse.
+ */
+struct howdah_task_part {
+	const char *name;
+	size_t size;                         /* bytes in each task, zeroed before `begin` */
+	void (*snapshot)(void);              /* once in each worker: the boot is over, no task has run */
+	void (*begin)(void *room);           /* its state is to be that of a fresh request; not in place yet */
+	void (*in)(void *room);              /* another task's state, or main's, was exchanged: put this one's in place */
+	void (*out)(void *room);             /* take it out of its place */
+	void (*coroutine_ended)(void *room); /* in place; one has ended, others of the request go on */
+	void (*finish)(void *room, bool fatal); /* in place; the last PHP code of the request has run */
+	void (*end)(void *room);                /* not in place; free it. Not after a fatal error */
+};
+
+/* Before the first snapshot. The main context counts as a task: it has room too, begun at the snapshot with the
+ * state as it stands and never ended. */
+void howdah_task_register(const struct howdah_task_part *part);
+
+/* The part's room in a task. */
+void *howdah_task_room(struct howdah_task *task, const struct howdah_task_part *part);
+
+#endif

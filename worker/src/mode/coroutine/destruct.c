@@ -1,0 +1,188 @@
+/*
+ * See destruct.h. PHP calls destructors at the end of a script: of objects in global variables, last in, first out, then
+ * of all others, in the order in which they were made. Here others' objects live in the process, so those of the request
+ * are found: what its global variables and static values alone hold, directly or through one another. Objects in cycles
+ * are left to the cycle collector.
+ *
+ * Rules: nothing is freed here, since output handlers and session handlers are to find everything in place. A value is
+ * followed when all its references have been seen, as freeing it would.
+ */
+#include "destruct.h"
+
+#include <stdlib.h>
+
+#include "core.h"
+#include "database/clients_wrap.h"
+#include "errors.h"
+#include "state/swap_statics.h"
+
+struct search {
+	HashTable seen; /* references that were seen, of values that have several */
+	zend_refcounted **stack;
+	uint32_t depth, stack_room;
+	zend_object **found; /* that have a destructor to come; held */
+	uint32_t count, room;
+};
+
+static void *grown(void *list, uint32_t *room, size_t size)
+{
+	*room = *room ? 2 * *room : 64;
+	return safe_erealloc(list, *room, size, 0);
+}
+
+/* One reference to it is the request's. */
+static void see(zval *value, void *argument)
+{
+	struct search *search = argument;
+	if (Z_TYPE_P(value) == IS_INDIRECT) {
+		value = Z_INDIRECT_P(value);
+	}
+	if (!Z_REFCOUNTED_P(value) ||
+		(Z_TYPE_P(value) != IS_ARRAY && Z_TYPE_P(value) != IS_OBJECT && Z_TYPE_P(value) != IS_REFERENCE)) {
+		return;
+	}
+	zend_refcounted *counted = Z_COUNTED_P(value);
+	uint32_t references = GC_REFCOUNT(counted);
+	if (references > 1) {
+		zval *seen = zend_hash_index_lookup(&search->seen, (zend_ulong)(uintptr_t)counted >> 3);
+		if (Z_TYPE_P(seen) == IS_NULL) {
+			ZVAL_LONG(seen, 0);
+		}
+		if (++Z_LVAL_P(seen) != (zend_long)references) {
+			return;
+		}
+	}
+	if (search->depth == search->stack_room) {
+		search->stack = grown(search->stack, &search->stack_room, sizeof(*search->stack));
+	}
+	search->stack[search->depth++] = counted;
+}
+
+static void see_table(HashTable *table, struct search *search)
+{
+	zval *value;
+	ZEND_HASH_FOREACH_VAL(table, value)
+	{
+		see(value, search);
+	}
+	ZEND_HASH_FOREACH_END();
+}
+
+static bool has_destructor(const zend_object *object)
+{
+	return !(OBJ_FLAGS(object) & IS_OBJ_DESTRUCTOR_CALLED) && howdah_has_destructor(object);
+}
+
+static void see_object(zend_object *object, struct search *search)
+{
+	zval *values;
+	int count = 0;
+	if (has_destructor(object)) {
+		if (search->count == search->room) {
+			search->found = grown(search->found, &search->room, sizeof(zend_object *));
+		}
+		search->found[search->count++] = object;
+	}
+	HashTable *table = object->handlers->get_gc(object, &values, &count);
+	for (int i = 0; i < count; i++) {
+		see(&values[i], search);
+	}
+	if (table) {
+		see_table(table, search);
+	}
+}
+
+static void follow(struct search *search)
+{
+	while (search->depth > 0) {
+		zend_refcounted *counted = search->stack[--search->depth];
+		if (GC_TYPE(counted) == IS_OBJECT) {
+			see_object((zend_object *)counted, search);
+		} else if (GC_TYPE(counted) == IS_ARRAY) {
+			see_table((HashTable *)counted, search);
+		} else {
+			see(&((zend_reference *)counted)->val, search);
+		}
+	}
+}
+
+static int by_age(const void *a, const void *b)
+{
+	const zend_object *const *left = a, *const *right = b;
+	return (*left)->handle < (*right)->handle ? -1 : (*left)->handle > (*right)->handle;
+}
+
+/* It stays where it is held, and is freed with that. */
+static void call_destructor(zend_object *object)
+{
+	if (has_destructor(object)) {
+		GC_ADD_FLAGS(object, IS_OBJ_DESTRUCTOR_CALLED);
+		object->handlers->dtor_obj(object);
+		howdah_errors_report_exception();
+	}
+}
+
+/* Objects that global variables alone hold come first, from the last one to the first. */
+static void destruct_globals(void)
+{
+	uint32_t count = 0, room = 0;
+	zend_object **objects = NULL;
+	zval *value;
+	ZEND_HASH_FOREACH_VAL(&EG(symbol_table), value)
+	{
+		ZVAL_DEINDIRECT(value);
+		if (Z_TYPE_P(value) == IS_OBJECT && Z_REFCOUNT_P(value) == 1 && has_destructor(Z_OBJ_P(value))) {
+			if (count == room) {
+				objects = grown(objects, &room, sizeof(zend_object *));
+			}
+			Z_ADDREF_P(value);
+			objects[count++] = Z_OBJ_P(value);
+		}
+	}
+	ZEND_HASH_FOREACH_END();
+	while (count > 0) {
+		call_destructor(objects[--count]);
+		OBJ_RELEASE(objects[count]);
+	}
+	if (objects) {
+		efree(objects);
+	}
+}
+
+/* Whether there was one to call. */
+static bool destruct_once(void)
+{
+	struct search search = {0};
+	zend_hash_init(&search.seen, 8, NULL, NULL, false);
+	see_table(&EG(symbol_table), &search);
+	howdah_statics_visit(see, &search);
+	follow(&search);
+	zend_hash_destroy(&search.seen);
+	for (uint32_t i = 0; i < search.count; i++) {
+		GC_ADDREF(search.found[i]);
+	}
+	if (search.count > 1) {
+		qsort(search.found, search.count, sizeof(zend_object *), by_age);
+	}
+	for (uint32_t i = 0; i < search.count; i++) {
+		call_destructor(search.found[i]);
+	}
+	for (uint32_t i = 0; i < search.count; i++) {
+		OBJ_RELEASE(search.found[i]);
+	}
+	if (search.stack) {
+		efree(search.stack);
+	}
+	if (search.found) {
+		efree(search.found);
+	}
+	return search.count > 0;
+}
+
+void howdah_destruct(void)
+{
+	destruct_globals();
+	while (destruct_once()) {
+		continue; /* destructors may have made more */
+	}
+}

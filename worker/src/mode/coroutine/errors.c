@@ -1,0 +1,148 @@
+/*
+ * See errors.h.
+ *
+ * Rules: what the engine does because it takes an error for the end of the process is undone for the requests
+ * that go on.
+ */
+#include "errors.h"
+
+#include <stdlib.h>
+
+#include "core.h"
+#include "php/compat.h"
+
+#include <zend_exceptions.h>
+
+/* --- exceptions ---------------------------------------------------------------------------------------- */
+
+void howdah_errors_report_exception(void)
+{
+	while (UNEXPECTED(EG(exception))) {
+		zend_object *exception = EG(exception);
+		bool leaves = howdah_exit_is(exception);
+		GC_ADDREF(exception);
+		zend_clear_exception(); /* the frame that it was thrown into goes on */
+		if (leaves) {
+			howdah_exit_arrived(exception);
+			OBJ_RELEASE(exception);
+		} else {
+			zend_exception_error(exception, E_ERROR); /* it does not bail out */
+		}
+	}
+}
+
+/* --- fatal errors -------------------------------------------------------------------------------------- */
+
+/*
+ * Before PHP bails out, it marks all objects as destructed: theirs would run in a state that cannot be trusted.
+ * Those of other requests have theirs to come.
+ */
+#define FATAL (E_ERROR | E_CORE_ERROR | E_COMPILE_ERROR | E_USER_ERROR | E_PARSE | E_RECOVERABLE_ERROR)
+
+static void (*error_callback)(int type, zend_string *file, const uint32_t line, zend_string *message);
+
+static bool has_destructor_to_come(uint32_t index)
+{
+	const zend_object *object = EG(objects_store).object_buckets[index];
+	return IS_OBJ_VALID(object) && !(OBJ_FLAGS(object) & IS_OBJ_DESTRUCTOR_CALLED);
+}
+
+static void on_error(int type, zend_string *file, const uint32_t line, zend_string *message)
+{
+	struct howdah_coroutine *coroutine = howdah_coroutine_current();
+	if (UNEXPECTED(coroutine && coroutine->cancelled && !coroutine->unwound) && !(type & FATAL)) {
+		return; /* of a call whose wait was cancelled: the code is about to be unwound */
+	}
+	if (EXPECTED(!(type & FATAL)) || (type & E_DONT_BAIL) || !howdah_task_current()) {
+		error_callback(type, file, line, message);
+		return;
+	}
+	uint32_t count = EG(objects_store).top;
+	unsigned char *volatile marks = calloc(count / 8 + 1, 1); /* not of PHP's memory, which may be exhausted */
+	for (uint32_t i = 1; marks && i < count; i++) {
+		if (has_destructor_to_come(i)) {
+			marks[i / 8] |= (unsigned char)(1 << (i % 8));
+		}
+	}
+	volatile bool bailed_out = false;
+	zend_try
+	{
+		error_callback(type, file, line, message);
+	}
+	zend_catch
+	{
+		bailed_out = true;
+	}
+	zend_end_try();
+	for (uint32_t i = 1; marks && i < count; i++) {
+		zend_object *object = EG(objects_store).object_buckets[i];
+		if ((marks[i / 8] & (1 << (i % 8))) && IS_OBJ_VALID(object)) {
+			GC_DEL_FLAGS(object, IS_OBJ_DESTRUCTOR_CALLED);
+		}
+	}
+	free(marks);
+	if (bailed_out) {
+		howdah_memory_limit_restore();
+		zend_bailout();
+	}
+}
+
+/* --- the cycle collector ------------------------------------------------------------------------------- */
+
+static int (*collect_cycles)(void);
+
+/*
+ * It runs when enough has gathered, in whatever request that happens, and calls destructors of objects that others
+ * left. No request's state is in place meanwhile but that of the worker script, so what they print or set reaches
+ * nobody's response. They do not wait. While states are exchanged it does not run: it would find half of each.
+ */
+static int collect(void)
+{
+	static bool collecting;
+	struct howdah_task *task = howdah_task_current();
+	if (UNEXPECTED(collecting)) {
+		return collect_cycles();
+	}
+	if (UNEXPECTED(!howdah_state_is_whole())) {
+		return 0;
+	}
+	if (!task) {
+		return collect_cycles();
+	}
+	volatile int count = 0;
+	volatile bool failed = false;
+	/* An exception of a destructor is not the caller's, who may have one of his own. */
+	zend_execute_data *frame = EG(current_execute_data);
+	const zend_op *instruction = frame ? frame->opline : NULL;
+	collecting = true;
+	zend_fiber_switch_block();
+	howdah_task_enter(NULL);
+	zend_try
+	{
+		count = collect_cycles();
+		howdah_errors_report_exception();
+	}
+	zend_catch
+	{
+		failed = true;
+	}
+	zend_end_try();
+	if (frame) {
+		frame->opline = instruction;
+	}
+	howdah_task_enter(task);
+	zend_fiber_switch_unblock();
+	collecting = false;
+	if (failed) {
+		zend_bailout();
+	}
+	return count;
+}
+
+void howdah_errors_start(void)
+{
+	error_callback = zend_error_cb;
+	zend_error_cb = on_error;
+	collect_cycles = gc_collect_cycles;
+	gc_collect_cycles = collect;
+}

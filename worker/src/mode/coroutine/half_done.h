@@ -1,0 +1,80 @@
+/*
+ * What the engine notes in structures that all requests share, for as long as code that is on a coroutine's stack has
+ * not returned: classes that are being linked, and marks on objects against endless recursion.
+ *
+ * While the coroutine waits none of it is there: others wait for the class, and objects look untouched.
+ */
+#ifndef HOWDAH_COROUTINE_HALF_DONE_H
+#define HOWDAH_COROUTINE_HALF_DONE_H
+
+#include <stdint.h>
+
+#include "php/compat.h"
+
+/* --- marks on objects and arrays (marks.c) ------------------------------------------------------------------ */
+
+struct howdah_mark;
+
+struct howdah_marks {
+	struct howdah_mark *list;
+	uint32_t count, room;
+	bool any_value; /* code is on the stack that PHP calls while it has marked values */
+};
+
+/* Of one frame of the stack, which has an object; then of all of it. */
+void howdah_marks_look(struct howdah_marks *marks, const zend_execute_data *frame);
+void howdah_marks_out(struct howdah_marks *marks);
+void howdah_marks_in(struct howdah_marks *marks);
+
+/* --- classes (linking.c) ------------------------------------------------------------------------------------ */
+
+struct howdah_link;
+
+struct howdah_linking {
+	struct howdah_link *first;
+};
+
+/* Of a frame that is declaring a class. */
+void howdah_linking_look(struct howdah_linking *linking, const zend_execute_data *frame);
+void howdah_linking_in(struct howdah_linking *linking);
+
+/* --- both --------------------------------------------------------------------------------------------------- */
+
+struct howdah_half_done {
+	struct howdah_marks marks;
+	struct howdah_linking linking;
+};
+
+/* Of the coroutine that runs and is to give up the thread; and when it has it again. */
+static inline void howdah_half_done_out(struct howdah_half_done *half_done)
+{
+	*half_done = (struct howdah_half_done){0};
+	for (const zend_execute_data *frame = EG(current_execute_data); frame; frame = frame->prev_execute_data) {
+		if (!frame->func || !ZEND_USER_CODE(frame->func->type)) {
+			continue;
+		}
+		if (Z_TYPE(frame->This) == IS_OBJECT) {
+			howdah_marks_look(&half_done->marks, frame);
+		}
+		const zend_op *instruction = frame->opline;
+		if (UNEXPECTED(instruction && (instruction->opcode == ZEND_DECLARE_CLASS ||
+										  instruction->opcode == ZEND_DECLARE_CLASS_DELAYED))) {
+			howdah_linking_look(&half_done->linking, frame);
+		}
+	}
+	if (UNEXPECTED(half_done->marks.any_value)) {
+		howdah_marks_out(&half_done->marks);
+	}
+}
+
+static inline void howdah_half_done_in(struct howdah_half_done *half_done)
+{
+	if (UNEXPECTED(half_done->marks.list)) {
+		howdah_marks_in(&half_done->marks);
+	}
+	if (UNEXPECTED(half_done->linking.first)) {
+		howdah_linking_in(&half_done->linking);
+	}
+}
+
+#endif

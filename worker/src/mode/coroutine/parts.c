@@ -1,0 +1,13 @@
+/*
+ * The parts that follow tasks (coroutine.h), in their order: `in` and `begin` are called from first to last, `out`
+ * and `end` from last to first.
+ */
+#include "core.h"
+#include "database/clients.h"
+#include "state/swap.h"
+
+void howdah_parts_register(const struct howdah_pool *pool)
+{
+	howdah_swap_register(!(pool->options.flags & HOWDAH_POOL_FLAG_SHARE_STATICS));
+	howdah_clients_init(); /* last: what the others free at the end of a task may use clients */
+}

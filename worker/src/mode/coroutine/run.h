@@ -1,0 +1,21 @@
+/*
+ * A request as a task: what its first coroutine does from its begin to its end.
+ */
+#ifndef HOWDAH_COROUTINE_RUN_H
+#define HOWDAH_COROUTINE_RUN_H
+
+#include <stdbool.h>
+
+#include "php/compat.h"
+#include "process/pool.h"
+
+/* `boot`: the shutdown functions that the boot registered, may be NULL. */
+void howdah_run_init(const struct howdah_pool *pool, HashTable *boot);
+
+/* `task`: a struct howdah_task whose request and callback are set. */
+void howdah_run(void *task);
+
+/* In a child: it called exit(), or had a fatal error; its request is to end. */
+void howdah_run_end_request(bool fatal);
+
+#endif

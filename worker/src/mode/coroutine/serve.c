@@ -1,0 +1,289 @@
+/*
+ * See serve.h. Here requests are claimed, become tasks, run, and end; docs/internals/coroutines.md has the whole.
+ *
+ * Rules: the queue is looked at after each coroutine that has run, while there is a free place. A process that has
+ * more requests than the others leaves new ones to them for a while. After a fatal error nothing more is claimed:
+ * those on their way are run to their end, then the process leaves.
+ */
+#include "serve.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core.h"
+#include "database/connections.h"
+#include "mode/worker/boot_request.h"
+#include "mode/worker/ending.h"
+#include "process/log.h"
+#include "process/worker.h"
+#include "request/accept.h"
+#include "retire.h"
+#include "run.h"
+
+static struct howdah_pool *pool;
+static uint32_t places;
+static uint32_t claimed;
+static uint32_t finished; /* of those, how many the script has not been told of */
+static uint32_t until_poll;
+static int64_t left_until; /* 0: no request is being left to others */
+
+/* The callback that the script named last. */
+static zval callable;
+static zend_fcall_info callback;
+static zend_fcall_info_cache cache;
+
+/* --- the callback ----------------------------------------------------------------------------------------- */
+
+static void set_callback(struct howdah_task *task)
+{
+	ZVAL_COPY(&task->callable, &callable);
+	task->callback = callback;
+	ZVAL_COPY_VALUE(&task->callback.function_name, &task->callable);
+	task->cache = cache;
+	/* One is good for one call. */
+	if (cache.function_handler && (cache.function_handler->common.fn_flags & ZEND_ACC_CALL_VIA_TRAMPOLINE)) {
+		memset(&task->cache, 0, sizeof(task->cache));
+	}
+}
+
+static void remember_callback(const zend_fcall_info *info, const zend_fcall_info_cache *info_cache)
+{
+	zval gone;
+	ZVAL_COPY_VALUE(&gone, &callable);
+	ZVAL_COPY(&callable, &info->function_name);
+	callback = *info;
+	cache = *info_cache;
+	zval_ptr_dtor(&gone);
+}
+
+/* --- claiming --------------------------------------------------------------------------------------------- */
+
+static bool may_claim(void)
+{
+	if (UNEXPECTED(!howdah_retiring && howdah_queue_stopped(&pool->queue))) {
+		howdah_retire_quietly();
+	}
+	if (UNEXPECTED(!howdah_retiring && pool->limits.max_requests && claimed >= pool->limits.max_requests)) {
+		howdah_retire_quietly();
+	}
+	return !howdah_retiring && howdah_tasks_in_flight() < places;
+}
+
+/*
+ * Whether what is in the queue is for others: a process that runs looks at the queue more often than one that sleeps,
+ * so the one with the most requests would get still more, and they would wait for its one thread while other
+ * processes have theirs free. When nobody has come for it in time everything is taken until the queue is empty.
+ */
+static bool leave_to_others(void)
+{
+	if (howdah_tasks_in_flight() == 0 || !howdah_queue_waiting(&pool->queue)) {
+		left_until = 0;
+		return false;
+	}
+	int64_t now = howdah_now();
+	if (!howdah_queue_above_mean(&pool->queue, (uint64_t)now)) {
+		left_until = 0;
+		return false;
+	}
+	if (left_until == 0) {
+		left_until = now + HOWDAH_QUEUE_ATTENTIVE_NS;
+	}
+	return now < left_until;
+}
+
+/* Takes a request if there is one, as a coroutine that is ready. */
+static void claim(void)
+{
+	struct howdah_claim taken;
+	if (!may_claim() || leave_to_others() || !howdah_queue_try(&pool->queue, &taken)) {
+		return;
+	}
+	if (howdah_tasks_in_flight() == 0 &&
+		UNEXPECTED(howdah_connections_check(pool->options.connections) == HOWDAH_CONNECTIONS_DEAD)) {
+		/* Not begun: another worker, or this one's successor, gets the request. */
+		_exit(0);
+	}
+	claimed++;
+	struct howdah_task *task = howdah_task_begin();
+	bool well_formed = howdah_request_fill(&task->request, &pool->queue, &taken);
+	if (EXPECTED(well_formed && howdah_start(task, howdah_run, task))) {
+		howdah_queue_started(&pool->queue, &task->request.claim);
+		set_callback(task);
+		return;
+	}
+	howdah_task_enter(NULL);
+	if (well_formed) {
+		howdah_log_format('e', "No memory for the stack of one more coroutine");
+	}
+	howdah_request_refuse(&task->request);
+	SG(server_context) = howdah_boot_request();
+	howdah_task_end(task);
+	finished++;
+}
+
+static void collect(struct howdah_task *task)
+{
+	struct howdah_request *request = &task->request;
+	howdah_task_end(task);
+	if (EXPECTED(!task->fatal)) {
+		zval_ptr_dtor(&task->callable);
+	}
+	ZVAL_UNDEF(&task->callable);
+	howdah_boot_request()->claim.request_id = request->claim.request_id;
+	finished++;
+}
+
+/* --- waking ----------------------------------------------------------------------------------------------- */
+
+/* The front has written to the eventfd: for a request, which claim() finds, or for one on its way. */
+static void attention(void)
+{
+	uint32_t count;
+	struct howdah_task *const *tasks = howdah_tasks(&count);
+	for (uint32_t i = 0, left = howdah_tasks_in_flight(); i < count && left > 0; i++) {
+		struct howdah_task *task = tasks[i];
+		if (!task->in_flight) {
+			continue;
+		}
+		left--;
+		howdah_wake_all(&task->space);
+		howdah_aborted_look(task);
+	}
+}
+
+static bool sleep_for_space(struct howdah_claim *waiting)
+{
+	struct howdah_task *task = howdah_task_current();
+	if (EXPECTED(task && howdah_may_wait())) {
+		return howdah_park(&task->space, HOWDAH_WAIT_FOREVER) == 0;
+	}
+	/* A destructor that the engine does not let wait. The eventfd is always readable, as nobody reads it. */
+	(void)poll(NULL, 0, 1);
+	return true;
+}
+
+/* As howdah_poll(), and the others of the pool see that this process still comes to the queue. */
+static void poll_and_look(int64_t deadline)
+{
+	howdah_poll(deadline);
+	if (!howdah_retiring) {
+		howdah_queue_looked(&pool->queue, (uint64_t)howdah_now());
+	}
+}
+
+static void sleep_until_needed(void)
+{
+	bool place = may_claim();
+	if (place && leave_to_others()) {
+		/* Not parked: what comes meanwhile is not for this process either. */
+		poll_and_look(left_until);
+		return;
+	}
+	if (place && !howdah_queue_park(&pool->queue)) {
+		return;
+	}
+	if (howdah_retiring && howdah_tasks_in_flight() == 0) {
+		return;
+	}
+	poll_and_look(-1);
+	if (place) {
+		(void)howdah_queue_unpark(&pool->queue); /* woken for a request or not: the queue is looked at next */
+	}
+}
+
+/* --- the loop --------------------------------------------------------------------------------------------- */
+
+static void tell_of_one(void)
+{
+	finished--;
+	howdah_task_enter(NULL);
+	if (!howdah_worker_served(pool)) {
+		howdah_retire_quietly();
+	}
+}
+
+/* Claims and runs something, or sleeps until there is something. False: nothing is on its way, nor will be. */
+static bool advance(void)
+{
+	claim();
+	if (howdah_ready_count() == 0) {
+		if (howdah_tasks_in_flight() == 0 && !may_claim()) {
+			return false;
+		}
+		sleep_until_needed();
+		until_poll = howdah_ready_count();
+		return true;
+	}
+	/* Those that wait are looked at once in a round. */
+	if (until_poll == 0) {
+		if (howdah_waiting_count() > 0) {
+			poll_and_look(0);
+		}
+		until_poll = howdah_ready_count();
+	}
+	until_poll--;
+	struct howdah_task *ended = howdah_run_one();
+	if (ended) {
+		collect(ended);
+	}
+	return true;
+}
+
+static void leave_if_broken(void)
+{
+	if (howdah_retire_status) {
+		howdah_boot_output("", 0);
+		_exit(howdah_retire_status);
+	}
+}
+
+bool howdah_serve(zend_fcall_info *info, zend_fcall_info_cache *info_cache)
+{
+	remember_callback(info, info_cache);
+	if (!howdah_retiring) {
+		howdah_queue_looked(&pool->queue, (uint64_t)howdah_now());
+	}
+	while (!finished) {
+		if (!advance()) {
+			leave_if_broken();
+			return false;
+		}
+	}
+	tell_of_one();
+	return true;
+}
+
+void howdah_serve_drain(void)
+{
+	if (howdah_tasks_in_flight() > 0) {
+		howdah_ending_recover();
+		howdah_retire(0);
+		while (howdah_tasks_in_flight() > 0 && advance()) {
+			continue;
+		}
+		howdah_task_enter(NULL);
+	}
+	leave_if_broken();
+}
+
+bool howdah_serve_init(struct howdah_pool *served, HashTable *boot)
+{
+	pool = served;
+	howdah_retire_init(&pool->queue);
+	howdah_run_init(pool, boot);
+	places = pool->options.concurrency;
+	howdah_parts_register(pool);
+	howdah_core_init(pool, places);
+	if (!howdah_tasks_init(places) || !howdah_poller_init(pool->queue.place_event[pool->worker], attention)) {
+		howdah_log_format('e', "Cannot make ready for several requests at a time: %s", strerror(errno));
+		return false;
+	}
+	howdah_watchdog_init(pool);
+	howdah_overflow_init(howdah_context_stack_size());
+	pool->queue.sleep_for_space = sleep_for_space;
+	howdah_concurrent = true;
+	return true;
+}

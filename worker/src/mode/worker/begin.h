@@ -1,0 +1,20 @@
+/*
+ * How a request in worker mode begins, and what is in hand between two of them.
+ */
+#ifndef HOWDAH_BEGIN_H
+#define HOWDAH_BEGIN_H
+
+#include "ending.h"
+#include "request/request.h"
+
+/*
+ * Makes PHP ready for the request: output, headers, superglobals, session. Only where it says RETURN is the request's
+ * code to run: otherwise code of the start, such as the application's session handler, has ended the request.
+ */
+enum howdah_ending howdah_begin(struct howdah_request *request);
+
+/* Until the next request the boot request is in hand, without headers but with a layer of output: ob_start()
+ * would crash without. `request_id` is the one that the log names, 0: none. */
+void howdah_begin_pause(uint64_t request_id);
+
+#endif

@@ -1,0 +1,47 @@
+/*
+ * How PHP code of a request in worker mode ends: by returning, exit(), an exception or a fatal error.
+ */
+#ifndef HOWDAH_ENDING_H
+#define HOWDAH_ENDING_H
+
+#include <stdbool.h>
+
+#include "php/compat.h"
+
+/* In order of gravity. */
+enum howdah_ending {
+	HOWDAH_ENDING_RETURN,
+	HOWDAH_ENDING_EXCEPTION, /* uncaught; it was handled or printed */
+	HOWDAH_ENDING_EXIT,
+	HOWDAH_ENDING_FATAL, /* PHP's state is not to be trusted: the process must not serve again */
+};
+
+/* Runs the callback, then the shutdown functions that it registered. */
+enum howdah_ending howdah_ending_call(zend_fcall_info *callback, zend_fcall_info_cache *cache);
+
+/*
+ * Ends what PHP keeps for a request, in the order of worker mode: output buffers, session, headers,
+ * uploads. The response is whole afterwards. Returns `ending`, or FATAL if one of the steps was.
+ */
+enum howdah_ending howdah_ending_finish(enum howdah_ending ending);
+
+/* After a fatal error, or to end the script with the request: runs `boot`, the shutdown functions that the script
+ * registered before its first request, then those of the request, then all destructors. */
+void howdah_ending_of_script(HashTable *boot);
+
+/* After a fatal error of one request among others: PHP goes on for those. */
+void howdah_ending_recover(void);
+
+/* The same as howdah_ending_of_script() for one request among others, whose objects it leaves alone. */
+void howdah_ending_of_task(HashTable *boot);
+
+/* Handles what was thrown while PHP itself did something, so that it can go on. May bail out. */
+void howdah_ending_drain(void);
+
+/* Runs a step that may run PHP code, handles what it throws, and says how it ended. */
+enum howdah_ending howdah_ending_step(void (*step)(void));
+
+/* The same; false: it ended in a fatal error. */
+bool howdah_ending_guard(void (*step)(void));
+
+#endif

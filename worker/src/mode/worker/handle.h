@@ -1,0 +1,24 @@
+/*
+ * Worker mode: the booted script asks for one request after another.
+ */
+#ifndef HOWDAH_HANDLE_H
+#define HOWDAH_HANDLE_H
+
+#include <stdbool.h>
+
+#include "php/compat.h"
+
+/*
+ * Waits for a request and runs `callback` for it. The first call ends the boot: in a zygote it forks the
+ * workers, which go on from there. False: the worker is to leave, the script should end. An exception is
+ * thrown if there is no worker script here, or a request is in hand.
+ */
+bool howdah_handle_request(zend_fcall_info *callback, zend_fcall_info_cache *cache);
+
+/* Remembers a callback that each worker runs before its first request. False: the boot is over. */
+bool howdah_handle_after_fork(const zend_fcall_info *callback, const zend_fcall_info_cache *cache);
+
+/* The script has ended: gives PHP back the shutdown functions of the boot, for it to call before others. */
+void howdah_handle_script_ended(void);
+
+#endif

@@ -1,0 +1,29 @@
+/*
+ * The PHP backtrace of the request in hand, for whoever asks with a signal: what is this worker doing?
+ */
+#ifndef HOWDAH_BACKTRACE_H
+#define HOWDAH_BACKTRACE_H
+
+#include "compat.h"
+#include "request/queue.h"
+
+/*
+ * Once in each worker, after howdah_log_init(): from here on SIGRTMIN + HOWDAH_SIGNAL_BACKTRACE logs the
+ * backtrace of the request and then says "traced"; between requests it only says "traced". If the worker
+ * is asked to stop at that moment, it then waits for its end: whoever asks is about to kill it.
+ */
+void howdah_backtrace_init(const struct howdah_queue *queue);
+
+/* Logs the backtrace at once. For signal handlers that no other signal interrupts. */
+void howdah_backtrace_log(void);
+
+/* The next signal logs the stack of C as well: the process is about to end. */
+void howdah_backtrace_want_c(void);
+
+/* In a concurrent worker: logs where a coroutine of the request is, by its innermost frame; NULL: it has not begun. */
+void howdah_backtrace_log_frame(uint64_t request_id, const zend_execute_data *frame);
+
+/* In a concurrent worker: logs where a request is that has held the thread for so long. NULL: it has ended. */
+void howdah_backtrace_log_hog(uint64_t request_id, const zend_execute_data *frame, uint64_t held_ms);
+
+#endif

@@ -1,0 +1,32 @@
+/*
+ * Preloading: PHP's own opcache.preload, with the files that the front names in the place of a script.
+ *
+ * Rules: the files are read as the user that the front names, as opcache.preload_user has it; what may go wrong goes
+ * wrong in a process of its own before, so that PHP starts whatever the files are.
+ */
+#ifndef HOWDAH_PRELOAD_H
+#define HOWDAH_PRELOAD_H
+
+#include <stdbool.h>
+
+#include "options.h"
+
+/*
+ * Takes the front's PRELOAD message from the control socket and tries the files, in forks that start PHP by `start`.
+ * Call before PHP is started. False after a message on stderr. Without it none of the following does anything.
+ */
+bool howdah_preload_prepare(int control, struct howdah_options *options, bool (*start)(struct howdah_options *options));
+
+/* Before php.ini is read: what it says is seen later. */
+void howdah_preload_ini_defaults(HashTable *configuration);
+
+/* In the start-up of our module: comes between PHP's compiler and OPcache. */
+void howdah_preload_hook(void);
+
+/* In a fork that has asked OPcache for its status. */
+void howdah_preload_measure(const HashTable *status);
+
+/* Once PHP is started: tells the front, and forgets. */
+void howdah_preload_finish(void);
+
+#endif

@@ -1,0 +1,32 @@
+/*
+ * Settings of a pool: `php_ini`, which are as if they stood in php.ini, and `php_admin_ini`, which are final. Those
+ * of one request are in settings_request.h.
+ */
+#ifndef HOWDAH_SETTINGS_H
+#define HOWDAH_SETTINGS_H
+
+#include <stdbool.h>
+
+#include "compat.h"
+#include "process/pool.h"
+
+/*
+ * In a pool's zygote, before anything of the application runs: makes the pool's settings those of this process and its
+ * forks. False after a message in the log: PHP does not know one of them, or does not take its value.
+ */
+bool howdah_settings_take(const struct howdah_pool *pool);
+
+/* Takes back what [HOST=] and [PATH=] sections of php.ini have just made of final settings. Not where `except` is true. */
+void howdah_settings_keep_final(bool (*except)(const zend_ini_entry *entry));
+
+/* Whether the setting is final in this process. */
+bool howdah_settings_is_final(const zend_ini_entry *entry);
+
+/*
+ * Reads lines as php.ini has them and hands each setting to `visit`; `value` is NULL where the name stands alone.
+ * False: there is more than settings in them, or a mistake, which PHP has written to stderr.
+ */
+typedef void (*howdah_settings_visit)(zend_string *name, zend_string *value, void *argument);
+bool howdah_settings_parse(const char *text, howdah_settings_visit visit, void *argument);
+
+#endif

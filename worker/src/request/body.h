@@ -1,0 +1,24 @@
+/*
+ * The body of the request in hand: it lies in the slot behind the variables, or in a file of the spool directory.
+ */
+#ifndef HOWDAH_BODY_H
+#define HOWDAH_BODY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "request.h"
+
+/* Once in a pool, before anything runs. */
+void howdah_body_init(int spool);
+
+/* Whether the body lies where the claim says. */
+bool howdah_body_is_valid(const struct howdah_request *request);
+
+/* SAPI callback: body bytes. */
+size_t howdah_body_read(char *buffer, size_t size);
+
+/* When PHP is done with the request. */
+void howdah_body_close(struct howdah_request *request);
+
+#endif

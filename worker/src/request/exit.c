@@ -1,0 +1,174 @@
+/*
+ * See exit.h.
+ *
+ * The engine unwinds exit() by an exception (unwind_exit) that skips `finally` blocks, and has another one for Fibers
+ * that are destroyed (graceful_exit), which runs them. Nobody catches either.
+ *
+ * Rules: an exit that could be lost on its way is thrown as PHP throws it, as code behind it must not run. Each one
+ * is counted when it is thrown and when it has arrived; what is missing was replaced by an exception, or dropped by
+ * an extension.
+ */
+#include "exit.h"
+
+#include <main/php_output.h>
+#include <zend_exceptions.h>
+
+#include "exit_frames.h"
+#include "howdah_shm.h"
+#include "php/compat_exit.h"
+#include "request.h"
+#include "wait.h"
+
+bool howdah_exit_in_request;
+
+static struct howdah_exits one_at_a_time;
+
+struct howdah_exits *howdah_exits_current(void)
+{
+	return howdah_running ? howdah_wait->exits() : &one_at_a_time;
+}
+
+bool howdah_exit_applies(void)
+{
+	/* A child that PHP code forked has its parent's `finally` blocks on its stack: they are the parent's to run. */
+	return (howdah_exit_in_request || howdah_running) && !howdah_request_forked;
+}
+
+struct howdah_suspended *howdah_exit_made(void)
+{
+	return howdah_exit_applies() ? &howdah_exits_current()->made : NULL;
+}
+
+/* --- throwing -------------------------------------------------------------------------------------- */
+
+static bool begin(void)
+{
+	howdah_exits_current()->begun++;
+	return !howdah_frames_may_swallow(EG(current_execute_data));
+}
+
+static void throw(void)
+{
+	if (begin()) {
+		zend_throw_graceful_exit();
+	} else {
+		zend_throw_unwind_exit();
+	}
+}
+
+/* A `finally` block that does not end itself is cut short: what it was to put right is not. */
+static void note_cut(void)
+{
+	howdah_exits_current()->skipped |= howdah_frames_in_finally(EG(current_execute_data));
+}
+
+void howdah_exit_throw(void)
+{
+	note_cut();
+	throw();
+}
+
+void howdah_exit_time_over(void)
+{
+	howdah_exits_current()->time_over = true;
+	zend_error(E_ERROR | E_DONT_BAIL, "Maximum execution time of " ZEND_LONG_FMT " second%s exceeded",
+		EG(timeout_seconds), EG(timeout_seconds) == 1 ? "" : "s");
+	if (!EG(exception)) {
+		howdah_exit_throw();
+	}
+}
+
+zend_object *howdah_exit_create(void)
+{
+	note_cut();
+	return begin() ? zend_create_graceful_exit() : zend_create_unwind_exit();
+}
+
+void howdah_exit_restore(uint32_t begun)
+{
+	struct howdah_exits *exits = howdah_exits_current();
+	zend_object *later = EG(exception);
+	if (exits->begun != begun && later && !howdah_exit_is(later)) {
+		exits->begun--;
+		EG(exception) = howdah_exit_create();
+		OBJ_RELEASE(later);
+	}
+}
+
+static void leave(void)
+{
+	howdah_exits_current()->called = true;
+	throw();
+}
+
+/* PHP threw its own. */
+static void exchange(void)
+{
+	zend_object *thrown = EG(exception);
+	if (!thrown || !zend_is_unwind_exit(thrown)) {
+		return; /* wrong arguments */
+	}
+	howdah_exits_current()->called = true;
+	if (begin()) {
+		EG(exception) = zend_create_graceful_exit();
+		OBJ_RELEASE(thrown);
+	}
+}
+
+void howdah_exit_client_left(void)
+{
+	const struct howdah_exits *exits = howdah_exits_current();
+	PG(connection_status) = PHP_CONNECTION_ABORTED;
+	php_output_set_status(PHP_OUTPUT_DISABLED);
+	zend_execute_data *frame = EG(current_execute_data);
+	if (!PG(ignore_user_abort) && exits->runs && !EG(exception) && frame && !howdah_frames_in_finally(frame)) {
+		howdah_exit_throw();
+	}
+}
+
+void howdah_exit_startup(void)
+{
+	static const struct howdah_compat_exit exit = {.applies = howdah_exit_applies, .leave = leave, .thrown = exchange};
+	howdah_compat_exit_startup(&exit);
+}
+
+void howdah_exits_begin(struct howdah_exits *exits)
+{
+	struct howdah_suspended made = exits->made;
+	howdah_suspended_prune(&made); /* one that waits may be resumed by this request, and wait elsewhere then */
+	*exits = (struct howdah_exits){.made = made};
+}
+
+/* --- arriving -------------------------------------------------------------------------------------- */
+
+void howdah_exit_arrived(const zend_object *exception)
+{
+	struct howdah_exits *exits = howdah_exits_current();
+	exits->arrived++;
+	exits->skipped |= zend_is_unwind_exit(exception);
+}
+
+void howdah_exits_look(void)
+{
+	struct howdah_exits *exits = howdah_exits_current();
+	exits->suspended = howdah_suspended_left(&exits->made);
+}
+
+uint32_t howdah_exit_outcome(const struct howdah_exits *exits)
+{
+	if (UNEXPECTED(exits->skipped)) {
+		return HOWDAH_EXIT_SKIPPED;
+	}
+	if (UNEXPECTED(exits->begun != exits->arrived)) {
+		return HOWDAH_EXIT_LOST;
+	}
+	if (UNEXPECTED(exits->suspended)) {
+		return HOWDAH_EXIT_SUSPENDED;
+	}
+	return exits->called ? HOWDAH_EXIT_KEPT : HOWDAH_EXIT_NORMAL;
+}
+
+bool howdah_exit_is_unclean(const struct howdah_exits *exits)
+{
+	return exits->skipped || exits->begun != exits->arrived || exits->suspended;
+}

@@ -1,0 +1,36 @@
+/*
+ * How exceptions that only unwind travel through PHP code: which one is such, and whether code is inside of a `try` that
+ * has a `finally` block to come.
+ */
+#ifndef HOWDAH_EXIT_FRAMES_H
+#define HOWDAH_EXIT_FRAMES_H
+
+#include <stdbool.h>
+
+#include "php/compat.h"
+
+#include <zend_exceptions.h>
+
+/* Whether it is one that only unwinds: by exit(), or of a Fiber that is destroyed. */
+static inline bool howdah_exit_is(const zend_object *exception)
+{
+	return exception && (zend_is_unwind_exit(exception) || zend_is_graceful_exit(exception));
+}
+
+/*
+ * Whether an exception that unwinds all code from `frame` on could be lost on the way: a `finally` block may return,
+ * which throws it away, or yield, which puts it off for as long as somebody likes. Code behind it would then run.
+ */
+bool howdah_frames_may_swallow(const zend_execute_data *frame);
+
+/* Whether some code from `frame` on, which does not run at present, has a `finally` block to come. */
+bool howdah_frames_half_way(const zend_execute_data *frame);
+
+/* Whether some code from `frame` on runs a `finally` block, which is not to be cut short. */
+bool howdah_frames_in_finally(const zend_execute_data *frame);
+
+/* Whether an exception that unwinds is in hand: some code from `frame` on runs a `finally` block, or a destructor, on its
+ * way. */
+bool howdah_frames_unwind(const zend_execute_data *frame);
+
+#endif

@@ -1,0 +1,32 @@
+/*
+ * Fibers and generators that outlive their request in the midst of a `try` with a `finally` block to come: whatever the
+ * block is to put right is wrong for the requests that follow.
+ */
+#ifndef HOWDAH_SUSPENDED_H
+#define HOWDAH_SUSPENDED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "php/compat.h"
+
+/* Objects that one request has made, by their numbers, which PHP gives out again. All zero: none. */
+struct howdah_suspended {
+	uint64_t *bits;
+	uint32_t words;
+	bool any;
+};
+
+/* Once, when PHP has started. `made`: where the objects are noted that the code makes which runs; NULL: nowhere. */
+void howdah_suspended_startup(struct howdah_suspended *(*made)(void));
+
+/* Whether one of them waits half way. What is garbage is collected first, so that its blocks run. May run PHP code. */
+bool howdah_suspended_left(struct howdah_suspended *suspended);
+
+/* Forgets those that are gone. */
+void howdah_suspended_prune(struct howdah_suspended *suspended);
+
+/* Forgets all. */
+void howdah_suspended_forget(struct howdah_suspended *suspended);
+
+#endif

@@ -1,0 +1,54 @@
+/*
+ * What the floors below coroutine/ know of it: whether the worker runs several requests at a time, which coroutine runs,
+ * and what is done as one. coroutine/ fills this in; nothing here needs it.
+ */
+#ifndef HOWDAH_WAIT_H
+#define HOWDAH_WAIT_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <php.h>
+
+struct howdah_coroutine;
+struct howdah_exits;
+struct howdah_task;
+
+/* The pool runs several requests at a time (set once, before the first of them; false everywhere else). */
+extern bool howdah_concurrent;
+
+/* The coroutine that runs; NULL: the main context. */
+extern struct howdah_coroutine *howdah_running;
+
+/* Times are nanoseconds. */
+#define HOWDAH_WAIT_FOREVER INT64_C(-1)
+
+/* A queue of coroutines that wait for one another. All zero is an empty one. */
+struct howdah_waiters {
+	struct howdah_coroutine *first;
+	struct howdah_coroutine *last;
+};
+
+typedef void (*howdah_visit_frame)(uint64_t request_id, const zend_execute_data *frame);
+
+struct howdah_wait_ops {
+	/* Of the coroutine that runs; there is one. */
+	struct howdah_task *(*task)(void);
+	struct howdah_exits *(*exits)(void); /* how the code of its task was unwound */
+	void (*output_aborted)(void);        /* nobody has taken what it wrote */
+
+	/* In any context; as the functions of these names in coroutine.h. */
+	bool (*may_wait)(void);
+	int (*wait_fds)(struct pollfd *fds, nfds_t count, int64_t timeout);
+	int (*park)(struct howdah_waiters *waiters, int64_t timeout);
+	struct howdah_coroutine *(*wake_one)(struct howdah_waiters *waiters);
+	void (*callback_ended)(void);
+	void (*memory_limit_restore)(void);
+	void (*visit_frames)(howdah_visit_frame visit); /* of all tasks; safe in a signal handler */
+};
+
+/* NULL: the process has no coroutines. */
+extern const struct howdah_wait_ops *howdah_wait;
+
+#endif

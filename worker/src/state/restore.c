@@ -1,0 +1,97 @@
+/*
+ * See restore.h. What is put back, with the word of `keep` that leaves it alone; the work is done in the
+ * restore_*.c files.
+ *
+ * Not restorable, and so not here: constants, classes, functions, included files, static and global
+ * variables.
+ *
+ * Rules: an item finds no exception when it begins. What it drops may throw, so an item that calls PHP's functions
+ * after that calls howdah_ending_drain() first.
+ */
+#include "restore.h"
+
+#include "howdah_shm.h"
+#include "leftovers.h"
+#include "mode/worker/ending.h"
+#include "mode/worker/session.h"
+#include "php/settings_request.h"
+#include "request/variables.h"
+#include "restore_functions.h"
+#include "restore_items.h"
+#include "swap_regions.h"
+
+struct item {
+	uint32_t keep; /* left alone if one of these bits is set */
+	void (*snapshot)(void);
+	void (*restore)(void);
+};
+
+/* In this order: settings first, since their handlers write the state of several others. */
+static const struct item items[] = {
+	{HOWDAH_KEEP_INI, howdah_restore_ini_snapshot, howdah_restore_ini},
+	/* A kept session.save_handler = user would be useless without its functions. */
+	{HOWDAH_KEEP_INI | HOWDAH_KEEP_HANDLERS, howdah_session_handlers_snapshot, howdah_session_handlers_restore},
+	{HOWDAH_KEEP_HANDLERS, howdah_restore_errors_snapshot, howdah_restore_errors},
+	{HOWDAH_KEEP_HANDLERS, howdah_restore_autoload_snapshot, howdah_restore_autoload},
+	{HOWDAH_KEEP_HANDLERS, howdah_restore_autoload_extensions_snapshot, howdah_restore_autoload_extensions},
+	{HOWDAH_KEEP_HANDLERS, howdah_restore_mysqli_snapshot, howdah_restore_mysqli},
+	{HOWDAH_KEEP_HANDLERS, howdah_restore_soap_snapshot, howdah_restore_soap},
+	{HOWDAH_KEEP_HANDLERS, howdah_restore_assert_snapshot, howdah_restore_assert},
+	{HOWDAH_KEEP_HANDLERS, howdah_restore_wrappers_snapshot, howdah_restore_wrappers},
+	{HOWDAH_KEEP_HANDLERS, howdah_restore_filters_snapshot, howdah_restore_filters},
+	{HOWDAH_KEEP_HANDLERS, howdah_restore_context_snapshot, howdah_restore_context},
+	{HOWDAH_KEEP_LOCALE, howdah_restore_locale_snapshot, howdah_restore_locale},
+	{HOWDAH_KEEP_TIMEZONE, howdah_restore_timezone_snapshot, howdah_restore_timezone},
+	{HOWDAH_KEEP_CWD, howdah_restore_cwd_snapshot, howdah_restore_cwd},
+	{HOWDAH_KEEP_UMASK, howdah_restore_umask_snapshot, howdah_restore_umask},
+	{HOWDAH_KEEP_ENV, howdah_restore_env_snapshot, howdah_restore_env},
+	{HOWDAH_KEEP_MBSTRING, howdah_restore_mbstring_snapshot, howdah_restore_mbstring},
+	{HOWDAH_KEEP_LIBXML, howdah_restore_libxml_snapshot, howdah_restore_libxml},
+	{HOWDAH_KEEP_RANDOM, howdah_restore_random_snapshot, howdah_restore_random},
+	{0, howdah_restore_small_snapshot, howdah_restore_small},
+};
+
+#define ITEM_COUNT (sizeof(items) / sizeof(items[0]))
+
+static void (*restores[ITEM_COUNT])(void);
+static size_t restore_count;
+
+int howdah_restore_startup(int module_type)
+{
+	(void)module_type;
+	return howdah_restore_functions_startup() ? SUCCESS : FAILURE;
+}
+
+void howdah_restore_snapshot(uint32_t keep)
+{
+	restore_count = 0;
+	howdah_restore_ini_keep_session(keep & HOWDAH_KEEP_SESSION);
+	for (size_t i = 0; i < ITEM_COUNT; i++) {
+		if ((items[i].keep & keep) == 0) {
+			items[i].snapshot();
+			restores[restore_count++] = items[i].restore;
+		}
+	}
+	howdah_restore_functions_forget();
+}
+
+void howdah_restore_regions(void)
+{
+	howdah_swap_region(howdah_watch_changed, sizeof(howdah_watch_changed));
+	howdah_swap_region(&howdah_restore_ini_changed, sizeof(howdah_restore_ini_changed));
+	howdah_settings_request_regions();
+	howdah_restore_wrappers_regions();
+	howdah_variables_regions();
+}
+
+void howdah_restore(void)
+{
+	howdah_release_temporary_streams();
+	howdah_restore_ini_changed = false;
+	howdah_settings_request_undo();
+	for (size_t i = 0; i < restore_count; i++) {
+		restores[i]();
+		howdah_ending_drain(); /* a destructor's exception: PHP's functions give no result while one is there */
+	}
+	howdah_restore_functions_forget();
+}

@@ -1,0 +1,31 @@
+/*
+ * Worker mode: what a request changed in PHP's request-wide state is put back before the next one.
+ */
+#ifndef HOWDAH_RESTORE_H
+#define HOWDAH_RESTORE_H
+
+#include <stdint.h>
+
+/*
+ * While the modules start: takes the internal functions that restoring calls (a later
+ * disable_functions does not reach them) and watches those whose calls tell that something changed.
+ * SUCCESS, or FAILURE when PHP lacks a function that no build lacks.
+ */
+int howdah_restore_startup(int module_type);
+
+/*
+ * At the first handle_request, once for the life of the process and its forks: remembers the state
+ * after boot. `keep`: HOWDAH_KEEP_*, what requests may change for later ones.
+ */
+void howdah_restore_snapshot(uint32_t keep);
+
+/*
+ * After each request, when its session has ended: puts the state back. Destructors and handlers of
+ * PHP code may run: the caller is inside zend_try, and handles EG(exception) afterwards.
+ */
+void howdah_restore(void);
+
+/* Coroutines: names the memory in which is noted what a request did (howdah_swap_region()). */
+void howdah_restore_regions(void);
+
+#endif

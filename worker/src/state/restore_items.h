@@ -1,0 +1,99 @@
+/*
+ * Inside of restore.c: one pair of functions for each kind of state.
+ *
+ * Rules: a snapshot is taken once and owns what it points to for good; a restore first finds out whether
+ * anything changed, with a few loads, because most requests change nothing. What may run PHP code
+ * (destructors) is freed last, when the state is whole again.
+ */
+#ifndef HOWDAH_RESTORE_ITEMS_H
+#define HOWDAH_RESTORE_ITEMS_H
+
+#include "php/compat.h"
+
+/* The same value, without looking into it: an equal copy is another value. */
+static inline bool howdah_restore_same(const zval *a, const zval *b)
+{
+	return Z_TYPE_P(a) == Z_TYPE_P(b) && (Z_TYPE_P(a) <= IS_TRUE || Z_PTR_P(a) == Z_PTR_P(b));
+}
+
+/* Makes `now` the value that it was at boot; the value that goes may run its destructor. */
+static inline void howdah_restore_value(zval *now, const zval *boot)
+{
+	zval gone;
+	ZVAL_COPY_VALUE(&gone, now);
+	ZVAL_COPY(now, boot);
+	zval_ptr_dtor(&gone);
+}
+
+/* restore_ini.c */
+void howdah_restore_ini_snapshot(void);
+
+/* Whether requests may change session.* for later ones; before the snapshot. */
+void howdah_restore_ini_keep_session(bool keeps);
+bool howdah_restore_ini_keeps_session(void);
+
+void howdah_restore_ini(void);
+/* Puts one setting back: to this value, or with NULL to the configured one; and who may change it. */
+void howdah_restore_ini_entry(zend_ini_entry *entry, zend_string *value, int modifiable);
+/* True in the restores that follow howdah_restore_ini() if that put back a setting that they depend on. */
+extern bool howdah_restore_ini_changed;
+
+/* Coroutines, at the end of the boot: its settings count as the configured ones, since an entry has one mark for
+ * "changed", which is the task's. ini_restore() gives boot's values there. */
+void howdah_restore_ini_rebase(void);
+
+/* restore_handlers.c */
+void howdah_restore_errors_snapshot(void);
+void howdah_restore_errors(void);
+void howdah_restore_autoload_snapshot(void);
+void howdah_restore_autoload(void);
+void howdah_restore_autoload_extensions_snapshot(void);
+void howdah_restore_autoload_extensions(void);
+void howdah_restore_assert_snapshot(void);
+void howdah_restore_assert(void);
+
+/* restore_streams.c */
+void howdah_restore_wrappers_snapshot(void);
+void howdah_restore_wrappers(void);
+/* Coroutines: several tasks may unregister one of boot's wrappers at a time. */
+void howdah_restore_wrappers_share(void);
+void howdah_restore_wrappers_regions(void);
+void howdah_restore_filters_snapshot(void);
+void howdah_restore_filters(void);
+void howdah_restore_context_snapshot(void);
+void howdah_restore_context(void);
+
+/* restore_process.c */
+void howdah_restore_locale_snapshot(void);
+void howdah_restore_locale(void);
+void howdah_restore_timezone_snapshot(void);
+void howdah_restore_timezone(void);
+void howdah_restore_cwd_snapshot(void);
+void howdah_restore_cwd(void);
+/* Tells OPcache that the working directory is another one. */
+void howdah_restore_cwd_moved(void);
+void howdah_restore_umask_snapshot(void);
+void howdah_restore_umask(void);
+void howdah_restore_env_snapshot(void);
+void howdah_restore_env(void);
+
+void howdah_restore_alarm(void);
+
+/* restore_extensions.c */
+void howdah_restore_mbstring_snapshot(void);
+void howdah_restore_mbstring(void);
+void howdah_restore_libxml_snapshot(void);
+void howdah_restore_libxml(void);
+void howdah_restore_mysqli_snapshot(void);
+void howdah_restore_mysqli(void);
+void howdah_restore_mysqli_error(void);
+void howdah_restore_soap_snapshot(void);
+void howdah_restore_soap(void);
+
+/* restore_small.c */
+void howdah_restore_small_snapshot(void);
+void howdah_restore_small(void);
+void howdah_restore_random_snapshot(void);
+void howdah_restore_random(void);
+
+#endif

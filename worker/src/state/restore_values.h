@@ -1,0 +1,29 @@
+/*
+ * Values that PHP keeps out of reach, asked for and set through its own functions: for what puts them back after a
+ * request (restore_*.c), and for what exchanges them between requests (state/swap_replay.c).
+ *
+ * Rules: the functions behind a value exist (howdah_function_exists()), unless said otherwise.
+ */
+#ifndef HOWDAH_RESTORE_VALUES_H
+#define HOWDAH_RESTORE_VALUES_H
+
+#include "php/compat.h"
+
+#include "restore_functions.h"
+
+/* spl_autoload_register() or _unregister() of one callable. False: PHP refuses it, since it is not callable from
+ * outside its class, and all stays as it is. */
+bool howdah_autoloader_change(enum howdah_function function, zval *callable);
+
+/* assert_options(ASSERT_CALLBACK). */
+void howdah_assert_callback_get(zval *value);
+void howdah_assert_callback_set(zval *value);
+
+/* Encodings of mbstring, an array; of functions that do not exist, null. Only those that differ are set. */
+void howdah_encodings_get(zval *value);
+void howdah_encodings_set(zval *value);
+
+/* libxml_disable_entity_loader(), false where it does not exist: it tells the old value only when it sets one. */
+void howdah_libxml_loader_disabled_get(zval *value);
+
+#endif

@@ -1,0 +1,23 @@
+/*
+ * What ext/soap notes for the call at hand in globals of its module: whose errors become faults, the description and
+ * the class map that it decodes by, references in the document that it encodes. A call waits with them in place.
+ */
+#ifndef HOWDAH_COROUTINE_SWAP_SOAP_H
+#define HOWDAH_COROUTINE_SWAP_SOAP_H
+
+#include "php/compat.h"
+
+/* Whether it is known where they lie, or soap is not loaded. The first call looks, and has the log say if not. */
+bool howdah_swap_soap_known(void);
+
+/* Steps of swap_modules.c. */
+void howdah_swap_soap_regions(void);
+void howdah_swap_soap_template(void *state);
+void howdah_swap_soap_finish(void);
+
+/* Steps of swap_siblings.c. */
+#define HOWDAH_SWAP_SOAP_SIZE 384
+void howdah_swap_soap_out(char *kept);
+void howdah_swap_soap_in(const char *kept);
+
+#endif
