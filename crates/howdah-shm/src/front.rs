@@ -2,9 +2,11 @@
 
 mod completion;
 mod consistency;
+mod leave;
 mod patience;
 mod queue;
 mod recovery;
+mod status;
 
 pub use completion::Event;
 pub use recovery::{Recovery, Torn};
@@ -12,15 +14,16 @@ pub use recovery::{Recovery, Torn};
 use self::patience::Patience;
 use crate::buffers::Buffers;
 use crate::errors::{FillError, SlotError};
+use crate::geometry::Geometry;
 use crate::layout::{
     ABORTED_CLIENT, ABORTED_TIME, BODY_FILE, BODY_INLINE, BODY_NONE, SLOT_FREE, SLOT_OWNED, align8,
     state, state_worker,
 };
 use crate::memory::Area;
-use crate::response::Progress;
-use crate::segment::Segment;
+use crate::segment::{Segment, SegmentError};
 use crate::sleep::Sleep;
-use crate::slot::{Body, Hold, Phase, Record, SlotId, WorkerId};
+use crate::slot::{Body, Hold, SlotId, WorkerId};
+use crate::slot_record::{Phase, Progress, Record};
 use crate::sync::{Ordering, mutant, store_load_barrier};
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -64,6 +67,33 @@ pub struct Front {
     next_ring: usize,
     /// `Send`, but not `Sync`.
     one_thread: PhantomData<Cell<()>>,
+}
+
+impl Segment {
+    /// Creates the segment and one [`Front`] for each front thread.
+    ///
+    /// The file is sealed: nobody can shrink or grow it.
+    pub fn create(geometry: Geometry) -> Result<(Arc<Self>, Vec<Front>), SegmentError> {
+        Ok(fronts(Self::with_sleep(geometry, Sleep::OnFutex)?))
+    }
+
+    /// The same for a pool whose workers run several requests at a time: each place has an eventfd, which
+    /// its worker sleeps on together with what its requests wait for.
+    pub fn create_concurrent(geometry: Geometry) -> Result<(Arc<Self>, Vec<Front>), SegmentError> {
+        let sleep = Sleep::on_event(&geometry).map_err(|source| SegmentError {
+            size: geometry.header().segment_size,
+            source,
+        })?;
+        Ok(fronts(Self::with_sleep(geometry, sleep)?))
+    }
+}
+
+/// A segment with a [`Front`] for each front thread.
+fn fronts(segment: Arc<Segment>) -> (Arc<Segment>, Vec<Front>) {
+    let fronts = (0..segment.geometry().fronts() as u16)
+        .map(|front| Front::new(Arc::clone(&segment), front))
+        .collect();
+    (segment, fronts)
 }
 
 impl Front {

@@ -47,6 +47,7 @@ mod response;
 mod segment;
 mod sleep;
 mod slot;
+mod slot_record;
 mod status;
 mod sync;
 mod update;

@@ -3,7 +3,8 @@
 use super::Front;
 use crate::errors::Fault;
 use crate::layout::{PROGRESS, completion_cell};
-use crate::slot::{Phase, SlotId, WorkerId};
+use crate::slot::{SlotId, WorkerId};
+use crate::slot_record::Phase;
 use crate::sync::{Ordering, mutant, store_load_barrier};
 use std::sync::atomic;
 

@@ -1,34 +1,24 @@
-//! Which requests are left to workers that are awake, and which another worker is woken for.
-//!
-//! To wake a worker for a request of some microseconds costs more than the request: the wake, two
-//! switches, and the caches of those that it takes the processor from. A worker that is awake looks for
-//! requests before it sleeps (G3), so one that it will soon come to needs no wake. How soon that is can
-//! only be guessed, from how long requests took before, so whoever leaves requests to others has to look
-//! again in time: [`Front::look_again`].
+//! How soon workers that are awake come to the next request: a guess from how long requests took before.
 
-use super::Front;
 use crate::layout::PARKED_WORDS;
-use crate::sleep::Sleep;
 use crate::slot::WorkerId;
-use crate::sync::Ordering;
-use std::time::Duration;
 
 /// What a front thread knows of how soon workers come to the next request.
 #[derive(Debug)]
 pub(crate) struct Patience {
     /// How long a request may be expected to wait for a worker that is awake. 0: not at all.
-    limit_ns: u64,
+    pub(super) limit_ns: u64,
     /// What nine of ten requests take a worker at most: a guess that follows what workers say.
     served_ns: u64,
     /// Workers that are expected to look at the queue before long, if they are awake: this thread has
     /// woken them, or they have finished a request of it, and none was kept waiting since.
-    attentive: [u64; PARKED_WORDS],
+    pub(super) attentive: [u64; PARKED_WORDS],
     /// Requests served since, at `WAIT_COST` for each that was left and had to wait.
-    credit: u32,
+    pub(super) credit: u32,
     /// A request was left to others.
-    left: bool,
+    pub(super) left: bool,
     /// The tail when it was last looked after.
-    looked_at: u64,
+    pub(super) looked_at: u64,
 }
 
 /// Of a guess: no request takes less, and more makes no difference. The most is the guess at the start and
@@ -37,7 +27,7 @@ pub(crate) struct Patience {
 const SERVED_NS: std::ops::RangeInclusive<u64> = 1_000..=20_000_000;
 /// So many requests gain about 5 ms of processor time by being left; one that is left to a worker that does
 /// not come waits 1 to 2 ms. Where that happens more often, as with one slow request in fifty, few are left.
-const WAIT_COST: u32 = 1_000;
+pub(super) const WAIT_COST: u32 = 1_000;
 
 impl Patience {
     pub(super) fn new() -> Self {
@@ -74,76 +64,18 @@ impl Patience {
     }
 
     /// A request that was left has had to wait.
-    fn disappointed(&mut self) {
+    pub(super) fn disappointed(&mut self) {
         self.attentive = Default::default();
         self.credit = self.credit.saturating_sub(WAIT_COST);
         self.served_ns = *SERVED_NS.end();
     }
 
     /// Whether `awake` workers are expected to get through so many requests in time.
-    fn allows(&self, queued: u64, awake: u32) -> bool {
+    pub(super) fn allows(&self, queued: u64, awake: u32) -> bool {
         awake > 0
             && self.credit >= WAIT_COST
             && queued.saturating_mul(self.served_ns)
                 <= self.limit_ns.saturating_mul(u64::from(awake))
-    }
-}
-
-impl Front {
-    /// From now on a request wakes no worker if those that are awake are expected to come to it within
-    /// `limit`. Zero, as at the start: each request wakes one, if one sleeps. Whoever sets it calls
-    /// [`Front::look_again`] every few milliseconds while [`Front::has_left`]. Concurrent pools have
-    /// their own way and take no notice.
-    pub fn set_patience(&mut self, limit: Duration) {
-        if matches!(self.segment.sleep, Sleep::OnFutex) {
-            self.patience.limit_ns = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
-        }
-    }
-
-    /// Whether requests that woke nobody may still be queued.
-    pub fn has_left(&self) -> bool {
-        self.patience.left && self.queued() > 0
-    }
-
-    /// Wakes workers if a request is still queued that was so at the last call. Call it again after a
-    /// while if it says true: something is queued.
-    pub fn look_again(&mut self) -> bool {
-        let kept_waiting = std::mem::replace(&mut self.patience.looked_at, self.tail);
-        let queued = self.queued();
-        if queued == 0 {
-            self.patience.left = false;
-        } else if self.tail.saturating_sub(queued) < kept_waiting && self.rewake() {
-            // Somebody slept. Where nobody does, leaving it was no mistake.
-            self.patience.disappointed();
-        }
-        queued > 0
-    }
-
-    /// Takes all workers for attentive, whatever that cost before.
-    #[cfg(all(test, loom))]
-    pub(crate) fn trust_workers(&mut self) {
-        for worker in 0..self.segment.geometry().workers() as u16 {
-            self.patience.woken(WorkerId(worker));
-        }
-        self.patience.credit = WAIT_COST;
-    }
-
-    /// Whether a request that was just queued is left to workers that are awake. To be called after the
-    /// barrier: a worker that is about to sleep is seen to be, or sees the request.
-    pub(super) fn is_left(&mut self) -> bool {
-        if self.patience.limit_ns == 0 {
-            return false;
-        }
-        let memory = &self.segment.memory;
-        let awake = (0..memory.geometry().parked_words())
-            .map(|word| {
-                let parked = memory.parked(word).load(Ordering::SeqCst);
-                (self.patience.attentive[word] & !parked).count_ones()
-            })
-            .sum();
-        let left = self.patience.allows(self.queued(), awake);
-        self.patience.left |= left;
-        left
     }
 }
 

@@ -4,7 +4,8 @@ use super::{Cancel, Front};
 use crate::errors::{Fault, QueueError, SlotError};
 use crate::layout::{POSITION_MASK, SLOT_FREE, SLOT_QUEUED, request_cell, state};
 use crate::sleep::Sleep;
-use crate::slot::{Phase, SlotId, WorkerId};
+use crate::slot::{SlotId, WorkerId};
+use crate::slot_record::Phase;
 use crate::sync::{Ordering, mutant, store_load_barrier};
 
 impl Front {

@@ -3,7 +3,8 @@
 use super::{Event, Front};
 use crate::errors::{QueueError, RecoverError, SlotError};
 use crate::layout::{STARTED_EFFECTS, STARTED_TOO_LONG, state_worker};
-use crate::slot::{Phase, SlotId, WorkerId};
+use crate::slot::{SlotId, WorkerId};
+use crate::slot_record::{Phase, Stage};
 use crate::sync::{Ordering, mutant, store_load_barrier};
 
 /// What a dead worker has left behind in this front thread. Handle `completed` first.
@@ -122,7 +123,7 @@ impl Front {
             started: started != 0,
             too_long: started == STARTED_TOO_LONG,
             read: record.progress.consumed != 0,
-            ended: record.progress.stage == crate::response::Stage::Ended,
+            ended: record.progress.stage == Stage::Ended,
         })
     }
 
@@ -148,7 +149,7 @@ impl Front {
                 started: started != 0,
                 too_long: started == STARTED_TOO_LONG,
                 read: record.progress.consumed != 0,
-                ended: record.progress.stage == crate::response::Stage::Ended,
+                ended: record.progress.stage == Stage::Ended,
             });
         }
         torn
