@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::{Notify, mpsc, oneshot};
 
-use crate::messages::Event;
+use crate::messages::{Event, ReloadError};
 use crate::opcache::{OpcacheAnswer, OpcacheError, OpcacheOrder};
 use crate::status::Status;
 
@@ -14,16 +14,6 @@ use crate::status::Status;
 pub struct Handle {
     pub(crate) events: mpsc::UnboundedSender<Event>,
     pub(crate) resets: Arc<Notify>,
-}
-
-/// Why a pool was not reloaded. What served before goes on serving.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("pool {pool} was not reloaded: {text}")]
-pub struct ReloadError {
-    /// The pool's name.
-    pub pool: String,
-    /// What its boot wrote, or what kept it from being started.
-    pub text: String,
 }
 
 /// The supervisor is gone: the server is at its end.

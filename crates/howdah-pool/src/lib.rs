@@ -22,7 +22,6 @@ mod clock;
 mod control;
 mod encode;
 mod ends;
-mod exchange;
 #[cfg(test)]
 mod fake_concurrent;
 mod flood;
@@ -48,7 +47,6 @@ mod scaling;
 mod schedstat;
 mod scheduling;
 mod signal;
-mod spool;
 mod status;
 mod supervisor;
 mod tail;
@@ -56,16 +54,17 @@ mod worker_log;
 
 pub use control::ControlError;
 pub use front::{
-    FrontSeed, Observer, PoolFront, Publisher, Request, RequestBody, after_unpark, before_park,
-    settled,
+    Body, FrontSeed, Observer, PoolFront, Publisher, Request, RequestBody, after_unpark,
+    before_park, settled,
 };
-pub use handle::{Handle, ReloadError, Stopped};
+pub use handle::{Handle, Stopped};
 pub use howdah_shm::{Update, WorkerId};
+pub use messages::ReloadError;
 pub use opcache::{Opcache, OpcacheAnswer, OpcacheError, OpcacheOrder, Tally};
 pub use options::{Mode, PoolOptions, RootOptions, User, WorkerOptions, default_workers};
 pub use preload::{Preload, PreloadMode, Preloaded, PreloadedFile, Verdict};
 pub use record::{Record, Recorded};
-pub use response::{Body, CallError, Finished, Head};
+pub use response::{CallError, Finished, Head};
 pub use root::{
     FROM_SERVICE_MANAGER, PhpInfo, StartError, USER_OF_SERVER, is_always_inherited, php_info,
 };

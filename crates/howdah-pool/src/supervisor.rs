@@ -21,7 +21,6 @@ mod fake_root;
 mod tests;
 
 pub use leave::WORKERS_LEAVE;
-pub(crate) use opcache::OpcacheReply;
 pub use reload::start_time;
 
 use std::os::fd::OwnedFd;

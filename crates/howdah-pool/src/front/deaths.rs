@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use howdah_shm::{QueueError, Torn, WorkerId};
 
+use super::exchange::ExchangeState;
 use super::{Inner, WaiterState};
-use crate::exchange::ExchangeState;
 use crate::messages::ToSupervisor;
 use crate::response::CallError;
 

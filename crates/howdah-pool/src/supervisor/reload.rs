@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::Supervisor;
 use crate::generation::Phase;
-use crate::handle::ReloadError;
+use crate::messages::ReloadError;
 use crate::messages::{Event, Reply};
 use crate::pool::Pool;
 

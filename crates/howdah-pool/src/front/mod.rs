@@ -5,10 +5,13 @@
 //! busy thread needs no system call to learn of them.
 
 mod abandoned;
+mod body;
 mod corruption;
 mod deaths;
+mod exchange;
 mod limits;
 mod patience;
+mod spool;
 mod waiting;
 
 use std::any::Any;
@@ -30,19 +33,20 @@ use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
 use self::abandoned::Dropped;
+use self::exchange::{Exchange, ExchangeState, Retry};
 use self::patience::Crowding;
 use self::waiting::{Waiter, WaiterState, Waiting};
 use crate::alarm::Alarm;
 use crate::chore::Chore;
-use crate::exchange::{Exchange, ExchangeState, Retry};
 use crate::load::{Joined, Load};
 use crate::messages::{KillReason, ToFront, ToSupervisor};
 use crate::options::{PoolOptions, User};
 use crate::readiness::register;
-use crate::response::{Body, CallError, Head};
+use crate::response::{CallError, Head};
 use crate::scheduling::yield_on_wake;
 
 pub use self::abandoned::settled;
+pub use self::body::Body;
 pub use howdah_shm::Body as RequestBody;
 
 /// How often limits are looked at while requests are under way.
@@ -667,5 +671,4 @@ mod concurrent_tests;
 #[cfg(test)]
 mod publish_tests;
 #[cfg(test)]
-#[path = "front_tests.rs"]
 mod tests;

@@ -11,9 +11,10 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use howdah_shm::{Exit, Fault, Frame, Front, Part, ReadError, SlotId, Updates, WorkerId};
 
-use crate::front::{Inner, Observer, Publisher};
-use crate::response::{Body, CallError, Finished, Head};
-use crate::spool::Spool;
+use super::body::Body;
+use super::spool::Spool;
+use super::{Inner, Observer, Publisher};
+use crate::response::{CallError, Finished, Head};
 
 /// Interim responses of one request that may wait to be passed on.
 const INTERIMS_MAX: usize = 64;

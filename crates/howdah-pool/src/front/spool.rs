@@ -17,7 +17,7 @@ use std::task::{Context, Poll, Waker, ready};
 use bytes::Bytes;
 use tokio::task::{AbortHandle, JoinHandle, spawn_blocking};
 
-use crate::exchange::Exchange;
+use super::exchange::Exchange;
 
 /// Bytes that are read at a time.
 const PART: u64 = 256 << 10;
