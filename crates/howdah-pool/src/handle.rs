@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::sync::{Notify, mpsc, oneshot};
 
 use crate::messages::{Event, ReloadError};
-use crate::opcache::{OpcacheAnswer, OpcacheError, OpcacheOrder};
+use crate::process::opcache::{OpcacheAnswer, OpcacheError, OpcacheOrder};
 use crate::status::Status;
 
 /// Talks to a [`crate::Supervisor`] from any thread or task. Clones talk to the same one. It answers while

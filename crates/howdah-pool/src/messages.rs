@@ -4,9 +4,9 @@
 use howdah_shm::{Fault, Front, Hold, WorkerId};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::control::{ControlError, Message};
-use crate::log_pipe::StateRecord;
-use crate::opcache::{OpcacheAnswer, OpcacheError, OpcacheOrder};
+use crate::process::control::{ControlError, Message};
+use crate::process::log_pipe::StateRecord;
+use crate::process::opcache::{OpcacheAnswer, OpcacheError, OpcacheOrder};
 use crate::status::Status;
 
 /// To one front thread, for one pool.

@@ -6,6 +6,7 @@
 
 mod abandoned;
 mod body;
+mod chore;
 mod corruption;
 mod deaths;
 mod exchange;
@@ -33,17 +34,17 @@ use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
 use self::abandoned::Dropped;
+use self::chore::Chore;
 use self::exchange::{Exchange, ExchangeState, Retry};
 use self::patience::Crowding;
 use self::waiting::{Waiter, WaiterState, Waiting};
-use crate::alarm::Alarm;
-use crate::chore::Chore;
 use crate::load::{Joined, Load};
 use crate::messages::{KillReason, ToFront, ToSupervisor};
 use crate::options::{PoolOptions, User};
-use crate::readiness::register;
 use crate::response::{CallError, Head};
-use crate::scheduling::yield_on_wake;
+use crate::system::alarm::Alarm;
+use crate::system::readiness::register;
+use crate::system::scheduling::yield_on_wake;
 
 pub use self::abandoned::settled;
 pub use self::body::Body;

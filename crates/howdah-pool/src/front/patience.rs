@@ -9,8 +9,8 @@ use std::time::Duration;
 use howdah_shm::Front;
 
 use super::Inner;
-use crate::alarm::Alarm;
-use crate::schedstat::Schedstat;
+use crate::system::alarm::Alarm;
+use crate::system::schedstat::Schedstat;
 
 /// Where processors are free: about as long as a worker takes to wake up, so that nothing is gained by waking
 /// one for a request that waits less.

@@ -2,7 +2,7 @@
 
 use super::Supervisor;
 use crate::messages::OpcacheReply;
-use crate::opcache::{OpcacheError, OpcacheOrder, ask};
+use crate::process::opcache::{OpcacheError, OpcacheOrder, ask};
 
 impl Supervisor {
     /// Of a [`crate::Handle`]. The answer comes when it comes.

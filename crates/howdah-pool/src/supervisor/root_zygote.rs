@@ -9,12 +9,12 @@ use howdah_shm::layout::{EXIT_STATUS_BOOT, WORKERS_MAX};
 use rustix::process::{Signal, pidfd_send_signal};
 
 use super::Supervisor;
-use crate::control::{ControlError, Kind, Link, Message};
-use crate::generation::Phase;
-use crate::kin::{Kin, take_process};
-use crate::meant::Sender;
 use crate::messages::Event;
-use crate::root::Root;
+use crate::pool::generation::Phase;
+use crate::process::control::{ControlError, Kind, Link, Message};
+use crate::process::message_check::Sender;
+use crate::process::process_identity::{Kin, take_process};
+use crate::process::root::Root;
 
 /// Whose a zygote is.
 #[derive(Debug, Clone, Copy)]

@@ -14,11 +14,11 @@ use http_body_util::BodyExt;
 
 use super::fake_root::{Boot, FakeRoot, Plan, php_info};
 use super::*;
-use crate::blocked::BlockedMeter;
 use crate::front::{PoolFront, Request, RequestBody, after_unpark, before_park};
 use crate::handle::Handle;
-use crate::kin::Stranger;
 use crate::options::{Mode, WorkerOptions};
+use crate::pool::blocked::BlockedMeter;
+use crate::process::process_identity::Stranger;
 use crate::response::CallError;
 use crate::status::PoolStatus;
 use howdah_config::model::{self, Concurrency, Isolation};

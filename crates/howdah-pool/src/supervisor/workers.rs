@@ -13,16 +13,16 @@ use tokio::sync::watch;
 
 use super::Supervisor;
 use super::boot::last_words;
-use crate::control::{Control, ControlError, Kind, Message};
-use crate::encode;
-use crate::generation::Phase;
-use crate::kin::{Kin, has_ended, take_process};
-use crate::log_pipe::StateRecord;
 use crate::messages::{Event, ToFront};
-use crate::place::{LastProcess, Occupant, Recent, State};
-use crate::readiness::register;
-use crate::tail::Tail;
-use crate::worker_log;
+use crate::pool::generation::Phase;
+use crate::pool::place::{LastProcess, Occupant, Recent, State};
+use crate::process::control::{Control, ControlError, Kind, Message};
+use crate::process::encode;
+use crate::process::log_pipe::StateRecord;
+use crate::process::process_identity::{Kin, has_ended, take_process};
+use crate::process::tail::Tail;
+use crate::process::worker_log;
+use crate::system::readiness::register;
 
 /// After the system refused a pipe or a fork.
 const REFUSED: Duration = Duration::from_secs(1);

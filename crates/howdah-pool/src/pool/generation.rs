@@ -13,8 +13,8 @@ use rustix::process::Signal;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::control::{Link, Message};
-use crate::tail::Tail;
+use crate::process::control::{Link, Message};
+use crate::process::tail::Tail;
 
 /// Where a generation is in its life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 
 use howdah_shm::layout::WORKERS_MAX;
 
-use crate::control::{Kind, Message};
+use super::control::{Kind, Message};
 
 /// Longest sentence of a zygote.
 const SENTENCE_MAX: usize = 4096;

@@ -11,7 +11,7 @@ use rustix::time::{
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-use crate::readiness::register;
+use super::readiness::register;
 
 /// For times of about a millisecond on a thread that sleeps and wakes much more often: the runtime's timers
 /// are a timeout of each sleep, which sets the processor's clock each time, and in a virtual machine that

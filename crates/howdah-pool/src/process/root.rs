@@ -11,7 +11,7 @@ use serde::Deserialize;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
-use crate::control::{Control, ControlError, Kind};
+use super::control::{Control, ControlError, Kind};
 use crate::options::RootOptions;
 use crate::preload::{Plan, Preloaded};
 

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::Read;
 use std::time::{Duration, Instant};
 
-use crate::schedstat::Schedstat;
+use crate::system::schedstat::Schedstat;
 
 /// A shorter look says nothing: what runs has its turns of some milliseconds.
 const SAMPLE: Duration = Duration::from_millis(40);

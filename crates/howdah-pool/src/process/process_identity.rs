@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::control::{Message, NO_DESCRIPTOR};
+use super::control::{Message, NO_DESCRIPTOR};
 
 /// A wrapper around `howdah-php` that does not `exec` it is in between.
 const LEVELS_OF_ROOT: usize = 3;

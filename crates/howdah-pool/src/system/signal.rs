@@ -1,4 +1,4 @@
-//! Signals to PHP processes. They go through pidfds alone (`kin.rs`).
+//! Signals to PHP processes. They go through pidfds alone (`process_identity.rs`).
 
 use howdah_shm::layout::SIGNAL_BACKTRACE;
 use rustix::process::Signal;

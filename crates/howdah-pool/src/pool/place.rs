@@ -16,8 +16,8 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::messages::InHand;
-use crate::signal;
-use crate::tail::Tail;
+use crate::process::tail::Tail;
+use crate::system::signal;
 
 /// A process that lived this long did not fail at its start.
 const YOUNG: Duration = Duration::from_secs(1);

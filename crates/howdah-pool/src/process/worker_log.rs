@@ -10,9 +10,9 @@ use howdah_shm::{Segment, WorkerId};
 use tokio::net::unix::pipe::Receiver;
 use tokio::sync::watch;
 
-use crate::flood::{Budget, Lost};
-use crate::log_pipe::{Level, LogParser, Message, Output, StateRecord};
-use crate::tail::Tail;
+use super::log_budget::{Budget, Lost};
+use super::log_pipe::{Level, LogParser, Message, Output, StateRecord};
+use super::tail::Tail;
 
 /// Whose pipe it is.
 #[derive(Debug)]

@@ -17,7 +17,7 @@ use tokio::io::unix::AsyncFd;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::AbortHandle;
 
-use crate::readiness::register;
+use crate::system::readiness::register;
 
 /// Largest data part of a message (`HOWDAH_CONTROL_SIZE_MAX`).
 pub(crate) const DATA_SIZE_MAX: usize = layout::CONTROL_SIZE_MAX;

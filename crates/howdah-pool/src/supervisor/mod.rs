@@ -16,6 +16,8 @@ mod root_zygote;
 mod workers;
 
 #[cfg(test)]
+pub(crate) mod fake_concurrent;
+#[cfg(test)]
 mod fake_root;
 #[cfg(test)]
 mod tests;
@@ -30,16 +32,16 @@ use std::time::{Duration, Instant};
 use tokio::process::Child;
 use tokio::sync::{Notify, mpsc};
 
-use crate::control::Link;
 use crate::front::FrontSeed;
 use crate::handle::Handle;
-use crate::kin::{Identify, Kin};
 use crate::messages::{Event, ToFront, ToSupervisor};
 use crate::options::{PoolOptions, RootOptions};
 use crate::pool::Pool;
+use crate::pool::scaling::CpuMeter;
 use crate::preload::Preloaded;
-use crate::root::{PhpInfo, Root, StartError};
-use crate::scaling::CpuMeter;
+use crate::process::control::Link;
+use crate::process::process_identity::{Identify, Kin};
+use crate::process::root::{PhpInfo, Root, StartError};
 use crate::status::Status;
 use root_zygote::Number;
 

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe;
 
-use crate::control::{Control, Kind};
-use crate::encode::{EncodeError, append_user};
+use super::control::{Control, Kind};
+use super::encode::{EncodeError, append_user};
 use crate::options::User;
 
 /// Bytes of an answer, at most: numbers, and the paths of some hundred thousand scripts.

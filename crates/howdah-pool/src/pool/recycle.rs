@@ -4,8 +4,8 @@
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
 
-use crate::encode::Lifetime;
 use crate::options::PoolOptions;
+use crate::process::encode::Lifetime;
 
 /// Requests before a worker's last one at which its successor is asked for, at least: a fork takes a
 /// millisecond, in which a fast application answers a few.

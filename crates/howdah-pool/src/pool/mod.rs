@@ -1,22 +1,29 @@
 //! What the supervisor keeps of one pool.
 
+pub(crate) mod blocked;
+pub(crate) mod end_watch;
+pub(crate) mod generation;
+pub(crate) mod place;
+pub(crate) mod recycle;
+pub(crate) mod scaling;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use howdah_shm::{Front, Geometry, Segment, SegmentError, WorkerId};
 use tokio::sync::mpsc;
 
-use crate::blocked::BlockedMeter;
-use crate::encode::{self, EncodeError};
-use crate::ends::Ends;
-use crate::flood::Budget;
+use self::blocked::BlockedMeter;
+use self::end_watch::Ends;
+use self::generation::{Generation, Phase};
+use self::place::{BackOff, Occupant, Place, State};
+use self::recycle::Jitter;
 use crate::front::FrontSeed;
-use crate::generation::{Generation, Phase};
 use crate::load::{Joined, Load};
 use crate::messages::{Event, Reply, ToFront, ToSupervisor};
 use crate::options::PoolOptions;
-use crate::place::{BackOff, Occupant, Place, State};
-use crate::recycle::Jitter;
+use crate::process::encode::{self, EncodeError};
+use crate::process::log_budget::Budget;
 use crate::status::{Counters, PoolStatus};
 
 /// So long all workers may be leaving before it is logged: those with short lives are replaced within milliseconds.
