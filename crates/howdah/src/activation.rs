@@ -5,8 +5,8 @@ use howdah_http::Inherited;
 use howdah_observe::admin::Admin;
 use listenfd::ListenFd;
 
-use crate::commands::Failure;
-use crate::control;
+use crate::admin;
+use crate::failure::Failure;
 
 /// What was handed over and has not been used yet.
 #[derive(Debug, Default)]
@@ -65,7 +65,7 @@ impl Activation {
         let Some(socket) = self.sockets.take_unix(path) else {
             return Ok(None);
         };
-        let admin = Admin::adopt(&control::address(address), socket);
+        let admin = Admin::adopt(&admin::address(address), socket);
         admin
             .map(Some)
             .map_err(|error| Failure::Setup(error.to_string()))

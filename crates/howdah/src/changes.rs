@@ -7,7 +7,7 @@ use std::fmt::{self, Debug};
 use howdah_config::model::{CLASSIC_POOL, Config, POOL_LIMITS};
 use howdah_pool::{Mode, PoolOptions, WorkerOptions};
 
-use crate::commands::Failure;
+use crate::failure::Failure;
 use crate::pools;
 
 /// A setting by the name that it has in the file, and its value as a text.

@@ -1,57 +1,27 @@
 //! The commands that are not a server, and how the two that are find their configuration.
 
+pub(crate) mod monitor;
 pub(crate) mod remote;
 pub(crate) mod top;
 pub(crate) mod trust;
 pub(crate) mod validate;
 
-use std::fmt;
 use std::io::{Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
+use crate::document_roots::missing_roots;
+use crate::failure::{Failure, Outcome, setup};
 use crate::source::Source;
 use crate::{cli, php, php_server, serve, users};
-
-/// Why a command did not do what it was asked to.
-#[derive(Debug)]
-pub(crate) enum Failure {
-    /// The configuration, the command line or the installation is wrong: exit code 2.
-    Setup(String),
-    /// It went wrong while running: exit code 1.
-    Runtime(String),
-}
-
-impl Failure {
-    pub(crate) fn exit_code(&self) -> ExitCode {
-        match self {
-            Self::Setup(_) => ExitCode::from(2),
-            Self::Runtime(_) => ExitCode::from(1),
-        }
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Setup(text) | Self::Runtime(text) => f.write_str(text),
-        }
-    }
-}
-
-pub(crate) type Outcome = Result<ExitCode, Failure>;
-
-pub(crate) fn setup(error: impl fmt::Display) -> Failure {
-    Failure::Setup(error.to_string())
-}
 
 /// `howdah php-server`.
 pub(crate) fn php_server(options: cli::PhpServer) -> Outcome {
     let mut config = php_server::config(options)?;
     // It is what the command is about: a folder that is not there is a slip of the pen.
-    if let Some(wrong) = serve::missing_roots(&config).into_iter().next() {
+    if let Some(wrong) = missing_roots(&config).into_iter().next() {
         return Err(setup(wrong));
     }
     users::settle_php_server(&mut config);

@@ -21,18 +21,22 @@ use serde_json::{Value, json};
 use tokio::sync::{Mutex, watch};
 
 use crate::certificates::Keeper;
+use crate::document_roots::warn_of_roots;
 use crate::hubs::{self, HubEndpoint};
 use crate::observed::{MetricsPage, Observed};
-use crate::readiness::ReadinessPage;
+use crate::readiness_page::ReadinessPage;
 use crate::renewal::Places;
-use crate::serve::{DEFAULT_GRACE, log_settings, start_watch, warn_of_roots, watched};
+use crate::server_log::log_settings;
 use crate::source::{Read, Source};
 use crate::trees::{Beside, TreeError};
-use crate::watch::{Changed, Page, Watcher};
+use crate::watch::{Changed, Page, Watcher, start_watch, watched};
 use crate::{changes, php, pools, privileges, unchangeable};
 
 /// How long a server that stops waits for a reload that is under way.
 const RELOAD_ENDS: Duration = Duration::from_secs(2);
+
+/// How long requests may go on when a server stops or a listener closes, by default.
+const DEFAULT_GRACE: Duration = Duration::from_secs(30);
 
 type Hubs = Vec<Arc<Hub>>;
 
@@ -194,7 +198,7 @@ impl InForce {
             source,
             warnings,
         } = read;
-        let failed = |error: crate::commands::Failure| error.to_string();
+        let failed = |error: crate::failure::Failure| error.to_string();
         let differences = unchangeable::differences(&state.config, &config);
         if !differences.is_empty() {
             return Err(differences.join("\n"));
@@ -297,7 +301,7 @@ impl InForce {
 
     /// PHP for a configuration that has it otherwise, started beside the one that serves.
     async fn beside(&self, state: &mut State, new: &Config) -> Result<Option<Beside>, String> {
-        let failed = |error: crate::commands::Failure| error.to_string();
+        let failed = |error: crate::failure::Failure| error.to_string();
         let changes = changes::of_php(&state.config, new).map_err(failed)?;
         if changes.is_empty() {
             return Ok(None);

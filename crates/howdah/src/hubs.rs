@@ -8,7 +8,7 @@ use howdah_http::endpoint::{Endpoint, EndpointFuture, EndpointRequest};
 use howdah_mercure::{Draft, Hub, Key, KeyError, Options, Origins, PATH, Request};
 use howdah_pool::{Publisher, Update};
 
-use crate::commands::Failure;
+use crate::failure::Failure;
 use crate::watch::Page;
 
 /// The hubs of the configuration, in its order.

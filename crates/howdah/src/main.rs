@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod activation;
+mod admin;
 mod application;
 mod certificates;
 mod changes;
@@ -11,12 +12,16 @@ mod commands;
 mod configuration;
 mod control;
 mod doctor;
+mod document_roots;
+mod failure;
 mod hubs;
 mod limit_flags;
 mod monitor;
 mod notify;
 mod observed;
 mod opcache;
+mod opcache_watch;
+mod paths;
 mod php;
 mod php_server;
 mod pools;
@@ -24,11 +29,13 @@ mod preload;
 mod preload_report;
 mod privileges;
 mod readiness;
+mod readiness_page;
 #[cfg(test)]
 mod reference;
 mod renewal;
 mod report;
 mod serve;
+mod server_log;
 mod signals;
 mod source;
 mod stop;
@@ -61,7 +68,7 @@ fn main() -> ExitCode {
         Command::Untrust => commands::trust::untrust(),
         Command::Version => Ok(commands::version()),
         Command::BuildInfo => Ok(commands::build_info()),
-        Command::Monitor(options) => monitor::run(&options),
+        Command::Monitor(options) => commands::monitor::run(&options),
     };
     match result {
         Ok(code) => code,

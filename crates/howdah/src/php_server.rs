@@ -10,8 +10,8 @@ use howdah_config::model::{
     WorkerPool, redirect_to_https, source,
 };
 
-use crate::commands::{Failure, setup};
-use crate::{cli, control};
+use crate::failure::{Failure, setup};
+use crate::{admin, cli};
 
 /// One site on one address, with a front controller or a worker script.
 pub(crate) fn config(options: cli::PhpServer) -> Result<Config, Failure> {
@@ -89,7 +89,7 @@ pub(crate) fn config(options: cli::PhpServer) -> Result<Config, Failure> {
     }
     // As `FrankenPHP`: several of these often run on one machine.
     config.global.admin = match options.admin {
-        Some(address) => Admin::On(control::configured(address)),
+        Some(address) => Admin::On(admin::configured(address)),
         None => Admin::Off,
     };
     if let Some(user) = options.user {

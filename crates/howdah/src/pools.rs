@@ -9,7 +9,7 @@ use howdah_config::model::{
 };
 use howdah_pool::{Mode, PoolOptions, WorkerOptions};
 
-use crate::commands::Failure;
+use crate::failure::Failure;
 use crate::privileges;
 
 /// What `max_threads auto` reckons for one PHP process: PHP's default `memory_limit`.
@@ -18,7 +18,9 @@ const WORKER_MEMORY: u64 = 128 << 20;
 /// Options of all pools.
 pub(crate) fn options(config: &Config) -> Result<Vec<PoolOptions>, Failure> {
     let mut pools = sizes(config);
-    let own = own_settings(config).map(|settings| settings.user.as_ref());
+    let own = config
+        .own_pool_settings()
+        .map(|settings| settings.user.as_ref());
     for (pool, own) in pools.iter_mut().zip(std::iter::once(None).chain(own)) {
         pool.user = privileges::pool_user(config, own)?;
     }
@@ -40,12 +42,6 @@ pub(crate) fn sizes(config: &Config) -> Vec<PoolOptions> {
 pub(crate) fn own_names(config: &Config) -> impl Iterator<Item = &String> {
     let classic = config.pools.iter().map(|pool| &pool.name);
     classic.chain(config.workers.iter().map(|pool| &pool.name))
-}
-
-/// What these pools have of their own, in the same order.
-pub(crate) fn own_settings(config: &Config) -> impl Iterator<Item = &PoolSettings> {
-    let classic = config.pools.iter().map(|pool| &pool.settings);
-    classic.chain(config.workers.iter().map(|pool| &pool.settings))
 }
 
 fn default_workers(cores: usize) -> usize {

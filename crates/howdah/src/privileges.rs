@@ -21,9 +21,9 @@ use rustix::fs::Access;
 use rustix::process::{DumpableBehavior, Gid, Uid, getegid, geteuid};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
-use crate::commands::Failure;
+use crate::failure::Failure;
 use crate::monitor::{self, Monitor};
-use crate::{control, pools, users};
+use crate::{admin, users};
 
 /// Why processes cannot run as a user.
 #[derive(Debug, thiserror::Error)]
@@ -176,7 +176,7 @@ fn keep_storage(config: &Config, user: &User) -> Result<(), Failure> {
 /// The server's own folder of sockets, if one is to be in it, belongs to its user.
 fn make_sockets_folder(config: &Config, user: &User) -> Result<(), Failure> {
     let mut sockets = users::unix_sockets(config);
-    let folder = Path::new(control::ADMIN_SOCKET).parent();
+    let folder = Path::new(admin::ADMIN_SOCKET).parent();
     let Some(folder) = folder.filter(|folder| sockets.any(|socket| socket.starts_with(folder)))
     else {
         return Ok(());
@@ -198,7 +198,9 @@ pub(crate) struct Unusable {
 /// Looks up all users that a configuration names.
 pub(crate) fn unusable(config: &Config) -> Unusable {
     let global = &config.global;
-    let of_pools = pools::own_settings(config).filter_map(|own| own.user.as_ref());
+    let of_pools = config
+        .own_pool_settings()
+        .filter_map(|own| own.user.as_ref());
     let users = [&global.user, &global.php.user].into_iter().flatten();
     let mut unusable = Unusable::default();
     for user in users.chain(of_pools) {
@@ -289,7 +291,7 @@ pub(crate) fn confined(config: &Config) -> bool {
         Some(Ok(server)) => server.uid,
         _ => geteuid().as_raw(),
     };
-    let of_pools = pools::own_settings(config).map(|own| own.user.as_ref());
+    let of_pools = config.own_pool_settings().map(|own| own.user.as_ref());
     let mut users = std::iter::once(None)
         .chain(of_pools)
         .map(|pool| pool_user(config, pool));

@@ -4,12 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use howdah_http::Shutdown;
-use howdah_http::endpoint::{Endpoint, EndpointFuture, EndpointRequest};
 use howdah_observe::admin::UnhealthyError;
 use howdah_pool::Status;
-use http::StatusCode;
-
-use crate::observed::{Observed, page, refused};
 
 /// Of the server; clones are the same.
 #[derive(Debug, Clone)]
@@ -28,6 +24,11 @@ impl Readiness {
         Self(Arc::new(Inner { shutdown, stopping }))
     }
 
+    /// Somebody asked whether it is ready, who wants to send requests.
+    pub(crate) fn note_poll(&self) {
+        self.0.shutdown.asked();
+    }
+
     /// From now on it is not ready any more.
     pub(crate) fn set_stopping(&self) {
         self.0.stopping.store(true, Ordering::Relaxed);
@@ -39,45 +40,9 @@ impl Readiness {
     }
 }
 
-impl Observed {
-    /// Asked by somebody who wants to send requests.
-    pub(crate) async fn ready(&self) -> Result<(), UnhealthyError> {
-        if self.readiness.is_stopping() {
-            return Err(UnhealthyError::Stopping);
-        }
-        let status = self.trees.status().await;
-        let status = status.map_err(|_| UnhealthyError::Stopping)?;
-        check(&status)?;
-        self.readiness.0.shutdown.asked();
-        Ok(())
-    }
-}
-
 pub(crate) fn check(status: &Status) -> Result<(), UnhealthyError> {
     let failed = status.pools.iter().find(|pool| pool.ready == 0);
     failed.map_or(Ok(()), |pool| {
         Err(UnhealthyError::NoWorker(pool.name.clone()))
     })
-}
-
-/// What `readiness` in a site answers.
-pub(crate) struct ReadinessPage(pub(crate) Observed);
-
-impl Endpoint for ReadinessPage {
-    fn call(self: Arc<Self>, request: EndpointRequest) -> EndpointFuture {
-        Box::pin(async move {
-            if let Some(refused) = refused(&request) {
-                return refused;
-            }
-            // Anybody may ask: why not is told by the admin API.
-            let (status, text) = match self.0.ready().await {
-                Ok(()) => (StatusCode::OK, "ready\n"),
-                Err(_) => (StatusCode::SERVICE_UNAVAILABLE, "not ready\n"),
-            };
-            let kind = "text/plain; charset=utf-8";
-            let mut response = page(kind, text.to_owned());
-            *response.status_mut() = status;
-            response
-        })
-    }
 }

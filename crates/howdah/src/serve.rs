@@ -8,29 +8,29 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use howdah_config::model::{Config, LogFormat, LogLevel};
+use howdah_config::model::Config;
 use howdah_http::{Hooks, Server, Shutdown};
-use howdah_observe::log::{self, Format};
+use howdah_observe::log;
 use howdah_pool::{StartError, Supervisor, User};
 use howdah_tls::Tls;
 use tokio::task::JoinSet;
 
 use crate::activation::Activation;
 use crate::application::PhpApplication;
-use crate::commands::{Failure, Outcome};
 use crate::configuration::{self, InForce};
 use crate::control::{self, ServerControl};
+use crate::document_roots::warn_of_roots;
+use crate::failure::{Failure, Outcome};
 use crate::hubs;
 use crate::monitor::Monitor;
 use crate::observed::Observed;
 use crate::readiness::Readiness;
+use crate::server_log::log_settings;
 use crate::signals::{self, Signals};
 use crate::source::Source;
 use crate::trees::{Order, Parts, Seen, Trees};
-use crate::watch::{CONFIGURATION, Changed, Watch, Watcher};
-use crate::{notify, opcache, php, pools, preload, privileges, stop};
-
-pub(crate) const DEFAULT_GRACE: Duration = Duration::from_secs(30);
+use crate::watch::{Watch, start_watch, watched};
+use crate::{admin, notify, opcache_watch, php, pools, preload, privileges, stop};
 
 /// Serves until it is told to stop. `source` is where the configuration was read from.
 pub(crate) fn serve(config: &Config, source: Option<Source>) -> Outcome {
@@ -74,7 +74,7 @@ async fn run(
 
     let admin = match activation.admin(&config.global.admin)? {
         Some(admin) => Some(admin),
-        None => control::bind_admin(&config.global.admin, privileges::confined(config))?,
+        None => admin::bind_admin(&config.global.admin, privileges::confined(config))?,
     };
     activation.check_used()?;
     // Before scripts are read, so that no change after that is missed.
@@ -140,7 +140,7 @@ async fn run(
         tasks.spawn(admin.serve(Arc::new(control.clone())));
     }
     tasks.spawn(control::reload_on_signals(reload_signals, control.clone()));
-    tasks.spawn(opcache::look_after(control.clone()));
+    tasks.spawn(opcache_watch::look_after(control.clone()));
     tasks.spawn(control::preload_what_is_used(control.clone()));
     if let Some(changed) = changed {
         tasks.spawn(changed.reload(Arc::new(control.clone()), hubs::pages(config, &hubs)));
@@ -188,58 +188,6 @@ async fn gone(monitor: Option<&Monitor>) {
         // Without a word of its end there is nothing to wait for.
         Some(monitor) if monitor.gone().await.is_ok() => {}
         _ => std::future::pending().await,
-    }
-}
-
-/// Document roots that are no folders yet, each with what is wrong with it. A volume may be mounted later, and an
-/// application makes its own folders: requests are answered 404 until then, and other sites do not wait.
-pub(crate) fn missing_roots(config: &Config) -> Vec<String> {
-    let mut roots = config.constant_roots();
-    roots.sort_unstable();
-    roots.dedup();
-    let wrong = roots.into_iter().filter_map(|root| {
-        let wrong = match std::fs::metadata(root) {
-            Ok(found) if found.is_dir() => return None,
-            Ok(_) => "it is not a directory".to_owned(),
-            Err(error) => error.to_string(),
-        };
-        Some(format!("document root {root}: {wrong}"))
-    });
-    wrong.collect()
-}
-
-pub(crate) fn warn_of_roots(config: &Config) {
-    for wrong in missing_roots(config) {
-        tracing::warn!(target: "howdah", "{wrong}; requests for its files are answered 404 until it is there");
-    }
-}
-
-/// The files whose changes reload pools, or the configuration. A wrong pattern is a mistake of the one who
-/// starts the server.
-pub(crate) fn watched(config: &Config, source: Option<&Source>) -> Result<Watch, Failure> {
-    let files = source.map(Source::watched).unwrap_or_default();
-    let pools = config.workers.iter();
-    let patterns = pools
-        .map(|pool| (pool.name.as_str(), pool.watch.as_slice()))
-        .chain([(CONFIGURATION, files.as_slice())]);
-    let cwd = std::env::current_dir().map_err(|error| Failure::Setup(error.to_string()))?;
-    let pages = config.hot_reloads.iter().map(|page| page.watch.as_slice());
-    let watch = Watch::new(patterns, pages, &cwd);
-    let watch = watch.map_err(|error| Failure::Setup(error.to_string()))?;
-    Ok(watch.since(source))
-}
-
-/// A server whose files cannot be watched still serves.
-pub(crate) fn start_watch(watch: Watch) -> Option<(Watcher, Changed)> {
-    if watch.is_empty() {
-        return None;
-    }
-    match watch.start() {
-        Ok(watching) => Some(watching),
-        Err(error) => {
-            tracing::warn!(target: "howdah::watch", "files are not watched: {error}");
-            None
-        }
     }
 }
 
@@ -292,24 +240,6 @@ fn start_threads(
         threads.push(thread.map_err(|error| Failure::Runtime(error.to_string()))?);
     }
     Ok(threads)
-}
-
-/// The server's own log, as the configuration has it.
-pub(crate) fn log_settings(config: &Config) -> Result<log::Settings, Failure> {
-    let options = &config.global.log;
-    let format = options.format.map(|format| match format {
-        LogFormat::Console => Format::Console,
-        LogFormat::Json => Format::Json,
-    });
-    let level = match options.level {
-        Some(LogLevel::Warn) => tracing::Level::WARN,
-        Some(LogLevel::Error) => tracing::Level::ERROR,
-        Some(LogLevel::Debug) => tracing::Level::DEBUG,
-        None if config.global.debug => tracing::Level::DEBUG,
-        Some(LogLevel::Info) | None => tracing::Level::INFO,
-    };
-    log::Settings::new(level, format, &options.output)
-        .map_err(|error| Failure::Setup(error.to_string()))
 }
 
 /// Each connection is a descriptor; the usual soft limit of 1,024 is for programs that use `select`.

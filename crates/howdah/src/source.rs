@@ -8,6 +8,7 @@ use howdah_config::{Config, Disk, Files, LoadError, Parsed, Warning};
 use howdah_observe::admin::ConfigFile;
 use serde_json::{Value, json};
 
+use crate::paths::absolute;
 use crate::{cli, users};
 
 /// What messages call a text that stands for the file.
@@ -165,11 +166,6 @@ pub(crate) fn look(file: &Path) -> Result<Parsed, LoadError> {
     let mut parsed = howdah_config::load(file)?;
     users::settle(&mut parsed.config);
     Ok(parsed)
-}
-
-/// The path from the root; symbolic links stay.
-pub(crate) fn absolute(path: &Path) -> PathBuf {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 #[cfg(test)]

@@ -10,9 +10,9 @@ use howdah_config::model::{self, Config};
 use rustix::fs::Access;
 use rustix::io::Errno;
 
-use crate::commands::Failure;
-use crate::source::absolute;
-use crate::{control, php, pools, privileges};
+use crate::failure::Failure;
+use crate::paths::absolute;
+use crate::{admin, php, privileges};
 
 /// The first of these that there is: Debian's for web servers, and the one that everybody has.
 const NAMES: [&str; 2] = ["www-data", "nobody"];
@@ -83,7 +83,7 @@ fn default_barrier(config: &Config, of_roots: Need) -> Option<Barrier> {
     let user = &usual()?.user;
     let mut places = needed(config, of_roots);
     // The server's own folder is given to its user.
-    let own = Path::new(control::ADMIN_SOCKET).parent();
+    let own = Path::new(admin::ADMIN_SOCKET).parent();
     let folders =
         unix_sockets(config).filter_map(|socket| Some(absolute(socket).parent()?.to_owned()));
     let others = folders.filter(|folder| Some(&**folder) != own);
@@ -129,7 +129,9 @@ pub(crate) fn settle(config: &mut Config) {
 }
 
 fn named_for_php(config: &Config) -> impl Iterator<Item = &model::User> {
-    let of_pools = pools::own_settings(config).filter_map(|own| own.user.as_ref());
+    let of_pools = config
+        .own_pool_settings()
+        .filter_map(|own| own.user.as_ref());
     of_pools.chain(&config.global.php.user)
 }
 

@@ -5,6 +5,7 @@
 //! where pools are reloaded one after the other; what changes meanwhile is the next reload's.
 
 mod pattern;
+mod start;
 mod tree;
 
 use std::io;
@@ -24,6 +25,7 @@ use tokio::sync::mpsc;
 
 use pattern::Pattern;
 pub(crate) use pattern::PatternError;
+pub(crate) use start::{start_watch, watched};
 use tree::{Changes, Tree};
 
 use crate::source::Source;

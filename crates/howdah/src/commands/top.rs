@@ -11,8 +11,8 @@ use howdah_observe::admin::Client;
 use serde::Deserialize;
 
 use super::remote::{LIMIT, client, success, unexpected};
-use super::{Failure, Outcome};
 use crate::cli;
+use crate::failure::{Failure, Outcome};
 use crate::report::{printable, size, time};
 
 /// Of a terminal that does not tell its size.

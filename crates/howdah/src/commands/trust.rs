@@ -5,7 +5,7 @@ use std::process::{Command, ExitCode};
 
 use howdah_config::model::Config;
 
-use super::{Failure, Outcome, setup};
+use crate::failure::{Failure, Outcome, setup};
 use crate::{cli, privileges, source};
 
 const FILE: &str = "howdah-local-authority.crt";

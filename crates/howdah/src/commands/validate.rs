@@ -7,9 +7,10 @@ use std::process::ExitCode;
 use howdah_config::model::{Admin, AdminAddress, Config};
 use howdah_observe::access;
 
-use super::{Outcome, setup};
+use crate::document_roots::missing_roots;
+use crate::failure::{Outcome, setup};
 use crate::source::Source;
-use crate::{cli, hubs, php, pools, privileges, serve};
+use crate::{cli, hubs, php, pools, privileges, watch};
 
 /// What is found. Who validates is often not the user that serves, nor on the machine where the server starts:
 /// what only that one can know is a warning.
@@ -41,7 +42,7 @@ pub(crate) fn run(options: &cli::ConfigFile) -> Outcome {
 
 impl Findings {
     fn look(&mut self, config: &Config, source: &Source) {
-        self.warnings.extend(serve::missing_roots(config));
+        self.warnings.extend(missing_roots(config));
         self.wrong.extend(pools::missing_scripts(config));
         self.users(config);
         self.certificates(config);
@@ -56,7 +57,7 @@ impl Findings {
 
     /// What `howdah doctor` has no checks of its own for: watched files, logs, routes and hubs.
     pub(crate) fn parts(&mut self, config: &Config, source: Option<&Source>) {
-        self.note(serve::watched(config, source));
+        self.note(watch::watched(config, source));
         self.logs(config);
         self.note(howdah_http::check(config));
         for hub in &config.hubs {

@@ -19,8 +19,9 @@ use clap::Parser;
 use howdah_config::model::{Config, Handler, Part, Route, Statics};
 
 use crate::cli::{self, Cli};
+use crate::commands::remote;
 use crate::commands::validate::Findings;
-use crate::commands::{Failure, Outcome, remote};
+use crate::failure::{Failure, Outcome};
 use crate::{php as executable, php_server, source};
 use php::Php;
 use report::{Area, Expected, Level, Report};
