@@ -12,10 +12,11 @@ use howdah_config::{Disk, Files};
 use howdah_monitor::Grants;
 use nix::sys::signal::SigSet;
 
+use super::php_server;
 use crate::cli::{self, Cli};
 use crate::failure::{Failure, Outcome, setup};
 use crate::paths::absolute;
-use crate::{php_server, users};
+use crate::rights::users;
 
 /// `howdah monitor COMMAND…`: the monitor of a server with this command line.
 pub(crate) fn run(options: &cli::Monitor) -> Outcome {

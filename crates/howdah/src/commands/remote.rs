@@ -9,9 +9,12 @@ use std::time::Duration;
 use howdah_config::model::{Admin, Config};
 use howdah_observe::admin::{AdminAddress, Client, ClientError, Reloaded, Reply};
 
+use super::{preload_report, report};
+use crate::config::source;
 use crate::failure::{Failure, Outcome, setup};
 use crate::paths::absolute;
-use crate::{admin, cli, preload_report, privileges, report, source};
+use crate::rights::privileges;
+use crate::{admin, cli};
 
 /// The Caddyfile of `howdah run` without `--config`.
 const CADDYFILE: &str = "Caddyfile";

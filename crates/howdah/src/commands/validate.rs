@@ -7,10 +7,15 @@ use std::process::ExitCode;
 use howdah_config::model::{Admin, AdminAddress, Config};
 use howdah_observe::access;
 
-use crate::document_roots::missing_roots;
+use crate::config::document_roots::missing_roots;
+use crate::config::source::Source;
 use crate::failure::{Outcome, setup};
-use crate::source::Source;
-use crate::{cli, hubs, php, pools, privileges, watch};
+use crate::php::pools;
+use crate::php::root_options::withheld_variables;
+use crate::php_executable::executable;
+use crate::rights::privileges;
+use crate::server::hubs;
+use crate::{cli, watch};
 
 /// What is found. Who validates is often not the user that serves, nor on the machine where the server starts:
 /// what only that one can know is a warning.
@@ -34,7 +39,7 @@ pub(crate) fn run(options: &cli::ConfigFile) -> Outcome {
         return Err(setup(found.wrong.join("\n")));
     }
     println!("{}: valid", options.config.display());
-    if let Some(variables) = php::withheld_variables(&read.config) {
+    if let Some(variables) = withheld_variables(&read.config) {
         println!("{variables}");
     }
     Ok(ExitCode::SUCCESS)
@@ -48,7 +53,7 @@ impl Findings {
         self.certificates(config);
         self.parts(config, Some(source));
         self.sockets(config);
-        let php = php::executable(config.global.php.executable.as_deref());
+        let php = executable(config.global.php.executable.as_deref());
         if !php.is_file() {
             let missing = format!("PHP executable {} not found", php.display());
             self.warnings.push(missing);

@@ -19,10 +19,12 @@ use clap::Parser;
 use howdah_config::model::{Config, Handler, Part, Route, Statics};
 
 use crate::cli::{self, Cli};
-use crate::commands::remote;
 use crate::commands::validate::Findings;
+use crate::commands::{php_server, remote};
+use crate::config::source;
 use crate::failure::{Failure, Outcome};
-use crate::{php as executable, php_server, source};
+use crate::php::root_options::withheld_variables;
+use crate::php_executable::executable;
 use php::Php;
 use report::{Area, Expected, Level, Report};
 
@@ -140,7 +142,7 @@ fn config(options: &cli::Doctor, report: &mut Report) -> Config {
                 for wrong in found.wrong {
                     report.error(area, wrong, "mend it: the server does not start with it");
                 }
-                if let Some(variables) = executable::withheld_variables(&parsed.config) {
+                if let Some(variables) = withheld_variables(&parsed.config) {
                     report.ok(area, variables);
                 }
                 parsed.config
@@ -293,7 +295,7 @@ fn check_php(
     report: &mut Report,
 ) -> Option<(Php, php::Facts)> {
     let settings = &config.global.php;
-    let path = executable::executable(settings.executable.as_deref());
+    let path = executable(settings.executable.as_deref());
     let php = match Php::find(path, &settings.ini.all()) {
         Ok(php) => php,
         Err(error) => {

@@ -172,7 +172,7 @@ impl Php {
             area,
             format!("PHP {} ({build}), {executable}", self.info.php),
         );
-        for known in crate::vulnerabilities::of(&self.info) {
+        for known in crate::php::vulnerabilities::of(&self.info) {
             let (ids, what) = (known.ids, known.what);
             report.error(
                 area,

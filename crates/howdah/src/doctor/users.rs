@@ -9,7 +9,7 @@ use howdah_config::model::{self, Config};
 use howdah_pool::User;
 
 use super::report::{Area, Report};
-use crate::privileges;
+use crate::rights::privileges;
 
 const READ: u32 = 0o4;
 const WRITE: u32 = 0o2;

@@ -3,8 +3,8 @@
 use howdah_config::model::Config;
 
 use super::{CONFIGURATION, Changed, Watch, Watcher};
+use crate::config::source::Source;
 use crate::failure::Failure;
-use crate::source::Source;
 
 /// The files whose changes reload pools, or the configuration. A wrong pattern is a mistake of the one who
 /// starts the server.

@@ -7,7 +7,7 @@ use howdah_config::model::{
 };
 use howdah_config::parse_size;
 
-use crate::cli::duration;
+use super::duration;
 
 /// The limits that the command line gives.
 #[derive(Debug, Clone, Default)]

@@ -10,7 +10,7 @@ use howdah_config::model::{
 use howdah_pool::{Mode, PoolOptions, WorkerOptions};
 
 use crate::failure::Failure;
-use crate::privileges;
+use crate::rights::privileges;
 
 /// What `max_threads auto` reckons for one PHP process: PHP's default `memory_limit`.
 const WORKER_MEMORY: u64 = 128 << 20;

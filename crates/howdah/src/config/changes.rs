@@ -8,7 +8,7 @@ use howdah_config::model::{CLASSIC_POOL, Config, POOL_LIMITS};
 use howdah_pool::{Mode, PoolOptions, WorkerOptions};
 
 use crate::failure::Failure;
-use crate::pools;
+use crate::php::pools;
 
 /// A setting by the name that it has in the file, and its value as a text.
 pub(crate) type Setting = (&'static str, String);

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use serde::Deserialize;
 
-use crate::report::{printable, size};
+use super::report::{printable, size};
 
 /// What the admin API's `/preload` says, for each PHP that was to preload something.
 #[derive(Debug, Deserialize)]

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use howdah_http::{Server, Shutdown};
 use howdah_pool::WORKERS_LEAVE;
 
-use crate::control::ServerControl;
-use crate::notify;
-use crate::trees::{Order, Trees};
+use crate::php::trees::{Order, Trees};
+use crate::server::control::ServerControl;
+use crate::server::notify;
 
 /// `shutdown_delay` where load balancers poll readiness: what `HAProxy` takes with its defaults, three checks
 /// every two seconds, and a second more. `docker stop` kills after ten.

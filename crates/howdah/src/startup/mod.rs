@@ -1,6 +1,9 @@
 //! A server from its configuration to its end: starts the parts in order, waits for signals, stops them
 //! in the reverse order.
 
+mod activation;
+mod stop;
+
 use std::io;
 use std::process::ExitCode;
 use std::rc::Rc;
@@ -15,22 +18,25 @@ use howdah_pool::{StartError, Supervisor, User};
 use howdah_tls::Tls;
 use tokio::task::JoinSet;
 
-use crate::activation::Activation;
-use crate::application::PhpApplication;
-use crate::configuration::{self, InForce};
-use crate::control::{self, ServerControl};
-use crate::document_roots::warn_of_roots;
+use self::activation::Activation;
+use crate::admin;
+use crate::config::document_roots::warn_of_roots;
+use crate::config::server_log::log_settings;
+use crate::config::source::Source;
 use crate::failure::{Failure, Outcome};
-use crate::hubs;
-use crate::monitor::Monitor;
-use crate::observed::Observed;
-use crate::readiness::Readiness;
-use crate::server_log::log_settings;
-use crate::signals::{self, Signals};
-use crate::source::Source;
-use crate::trees::{Order, Parts, Seen, Trees};
+use crate::php::root_options::root_options;
+use crate::php::trees::{Order, Parts, Seen, Trees};
+use crate::php::{pools, preload};
+use crate::rights::monitor::Monitor;
+use crate::rights::privileges;
+use crate::server::application::PhpApplication;
+use crate::server::configuration::{self, InForce};
+use crate::server::control::{self, ServerControl};
+use crate::server::observed::Observed;
+use crate::server::readiness::Readiness;
+use crate::server::signals::{self, Signals};
+use crate::server::{hubs, notify, opcache_watch};
 use crate::watch::{Watch, start_watch, watched};
-use crate::{admin, notify, opcache_watch, php, pools, preload, privileges, stop};
 
 /// Serves until it is told to stop. `source` is where the configuration was read from.
 pub(crate) fn serve(config: &Config, source: Option<Source>) -> Outcome {
@@ -86,7 +92,7 @@ async fn run(
     let spool_of_trees = spool.try_clone();
     let spool_of_trees = spool_of_trees.map_err(|error| Failure::Runtime(error.to_string()))?;
     let workers: usize = pools.iter().map(|pool| pool.workers).sum();
-    let mut root = php::root_options(config, fronts);
+    let mut root = root_options(config, fronts);
     let seen = Seen::first(config, &mut root, &mut pools);
     let seen = seen.map_err(|error| Failure::Runtime(error.to_string()))?;
     let began = Instant::now();
@@ -107,7 +113,7 @@ async fn run(
         tracing::info!(target: "howdah", socket = %path.display(), "listening on a Unix socket");
     }
     let php = supervisor.php().clone();
-    crate::vulnerabilities::warn(&php);
+    crate::php::vulnerabilities::warn(&php);
     let trees = Trees::new(supervisor, seeds, names, spool_of_trees, seen);
     let shutdown = Shutdown::new();
     let observed = Observed {

@@ -6,8 +6,8 @@ use howdah_http::endpoint::{Endpoint, EndpointFuture, EndpointRequest};
 use howdah_observe::admin::UnhealthyError;
 use http::StatusCode;
 
-use crate::observed::{Observed, page, refused};
-use crate::readiness::check;
+use super::observed::{Observed, page, refused};
+use super::readiness::check;
 
 impl Observed {
     /// Asked by somebody who wants to send requests.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use clap::CommandFactory;
 
-use crate::cli::Cli;
+use super::Cli;
 
 fn markdown() -> String {
     let mut page = String::from(
@@ -214,6 +214,6 @@ fn the_reference_pages_are_of_this_code() {
     check("commands.md", &markdown());
     check(
         "php-functions.md",
-        &functions(include_str!("../../../worker/src/howdah.stub.php")),
+        &functions(include_str!("../../../../worker/src/howdah.stub.php")),
     );
 }

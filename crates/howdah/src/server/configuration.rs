@@ -20,17 +20,20 @@ use howdah_tls::{InUse, Tls};
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, watch};
 
-use crate::certificates::Keeper;
-use crate::document_roots::warn_of_roots;
-use crate::hubs::{self, HubEndpoint};
-use crate::observed::{MetricsPage, Observed};
-use crate::readiness_page::ReadinessPage;
-use crate::renewal::Places;
-use crate::server_log::log_settings;
-use crate::source::{Read, Source};
-use crate::trees::{Beside, TreeError};
+use super::certificates::Keeper;
+use super::hubs::{self, HubEndpoint};
+use super::observed::{MetricsPage, Observed};
+use super::readiness_page::ReadinessPage;
+use crate::config::document_roots::warn_of_roots;
+use crate::config::server_log::log_settings;
+use crate::config::source::{Read, Source};
+use crate::config::{changes, unchangeable};
+use crate::php::pools;
+use crate::php::renewal::Places;
+use crate::php::root_options::root_options;
+use crate::php::trees::{Beside, TreeError};
+use crate::rights::privileges;
 use crate::watch::{Changed, Page, Watcher, start_watch, watched};
-use crate::{changes, php, pools, privileges, unchangeable};
 
 /// How long a server that stops waits for a reload that is under way.
 const RELOAD_ENDS: Duration = Duration::from_secs(2);
@@ -323,7 +326,7 @@ impl InForce {
     async fn start_tree(&self, starts: &mut Starts, config: &Config) -> Result<Beside, TreeError> {
         let pools = pools::options(config).map_err(TreeError::other)?;
         privileges::prepare(config, &pools, self.server.spool()).map_err(TreeError::other)?;
-        let root = php::root_options(config, self.server.threads());
+        let root = root_options(config, self.server.threads());
         let began = Instant::now();
         let time = start_time(starts.took, starts.overtaken);
         let mut asked = self.asked.subscribe();

@@ -18,9 +18,9 @@ use howdah_pool::{
 };
 use tokio::sync::watch;
 
-use crate::pools;
-use crate::preload::{self, Used};
-use crate::renewal::{self, Places};
+use super::pools;
+use super::preload::{self, Used};
+use super::renewal::{self, Places};
 
 /// A front thread's part of a tree: its pools by their numbers.
 pub(crate) type Part = Vec<(usize, FrontSeed)>;
@@ -239,7 +239,7 @@ pub(crate) struct Beside {
 }
 
 impl Beside {
-    /// Numbers of its pools, in the order of [`pools::options`](crate::pools::options).
+    /// Numbers of its pools, in the order of [`pools::options`](crate::php::pools::options).
     pub(crate) fn pools(&self) -> &[usize] {
         &self.pools
     }

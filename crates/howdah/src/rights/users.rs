@@ -10,9 +10,11 @@ use howdah_config::model::{self, Config};
 use rustix::fs::Access;
 use rustix::io::Errno;
 
+use super::privileges;
+use crate::admin;
 use crate::failure::Failure;
 use crate::paths::absolute;
-use crate::{admin, php, privileges};
+use crate::php_executable::executable;
 
 /// The first of these that there is: Debian's for web servers, and the one that everybody has.
 const NAMES: [&str; 2] = ["www-data", "nobody"];
@@ -212,7 +214,7 @@ struct Place {
 
 fn needed(config: &Config, of_roots: Need) -> Vec<Place> {
     let place = |kind, path, need| Place { kind, path, need };
-    let php = php::executable(config.global.php.executable.as_deref());
+    let php = executable(config.global.php.executable.as_deref());
     let roots = config.constant_roots().into_iter();
     let scripts = config.workers.iter().map(|pool| pool.file.as_str());
     roots

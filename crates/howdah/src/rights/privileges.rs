@@ -21,9 +21,10 @@ use rustix::fs::Access;
 use rustix::process::{DumpableBehavior, Gid, Uid, getegid, geteuid};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
+use super::monitor::{self, Monitor};
+use super::users;
+use crate::admin;
 use crate::failure::Failure;
-use crate::monitor::{self, Monitor};
-use crate::{admin, users};
 
 /// Why processes cannot run as a user.
 #[derive(Debug, thiserror::Error)]

@@ -28,7 +28,7 @@ pub(crate) use pattern::PatternError;
 pub(crate) use start::{start_watch, watched};
 use tree::{Changes, Tree};
 
-use crate::source::Source;
+use crate::config::source::Source;
 
 /// Files have to be left alone for so long before a reload.
 const QUIET: Duration = Duration::from_millis(100);

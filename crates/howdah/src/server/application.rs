@@ -19,8 +19,8 @@ use http::{HeaderValue, Method, Response, StatusCode};
 use http_body::{Frame, SizeHint};
 use tokio::time::Instant;
 
-use crate::hubs;
-use crate::trees::Parts;
+use super::hubs;
+use crate::php::trees::Parts;
 
 /// Buffers for variables that are kept for the next request; more in flight allocate.
 const BUFFERS_MAX: usize = 64;

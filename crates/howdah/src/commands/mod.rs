@@ -1,7 +1,10 @@
 //! The commands that are not a server, and how the two that are find their configuration.
 
 pub(crate) mod monitor;
+pub(crate) mod php_server;
+mod preload_report;
 pub(crate) mod remote;
+pub(crate) mod report;
 pub(crate) mod top;
 pub(crate) mod trust;
 pub(crate) mod validate;
@@ -12,10 +15,12 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use crate::document_roots::missing_roots;
+use crate::config::document_roots::missing_roots;
+use crate::config::source::Source;
 use crate::failure::{Failure, Outcome, setup};
-use crate::source::Source;
-use crate::{cli, php, php_server, serve, users};
+use crate::php_executable::executable;
+use crate::rights::users;
+use crate::{cli, startup};
 
 /// `howdah php-server`.
 pub(crate) fn php_server(options: cli::PhpServer) -> Outcome {
@@ -25,7 +30,7 @@ pub(crate) fn php_server(options: cli::PhpServer) -> Outcome {
         return Err(setup(wrong));
     }
     users::settle_php_server(&mut config);
-    serve::serve(&config, None)
+    startup::serve(&config, None)
 }
 
 /// `howdah run`.
@@ -44,7 +49,7 @@ pub(crate) fn run(options: &cli::Run) -> Outcome {
     for warning in &read.warnings {
         eprintln!("howdah: warning: {warning}");
     }
-    serve::serve(&read.config, Some(read.source))
+    startup::serve(&read.config, Some(read.source))
 }
 
 fn print_environment() -> std::io::Result<()> {
@@ -85,7 +90,7 @@ pub(crate) fn fmt(options: &cli::Fmt) -> Outcome {
 
 /// `howdah php-cli`: becomes PHP.
 pub(crate) fn php_cli(options: &cli::PhpCli) -> Outcome {
-    let executable = php::executable(None);
+    let executable = executable(None);
     let error = Command::new(&executable)
         .arg("cli")
         .args(&options.arguments)
@@ -124,7 +129,7 @@ fn called_as_frankenphp() -> bool {
 }
 
 fn print_php() {
-    match howdah_pool::php_info(&php::executable(None)) {
+    match howdah_pool::php_info(&executable(None)) {
         Ok(info) => println!(
             "PHP {} ({})",
             info.php,

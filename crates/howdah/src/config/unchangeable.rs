@@ -3,7 +3,7 @@
 
 use howdah_config::model::{Admin, AdminAddress, Config};
 
-use crate::changes::{Setting, between, shown};
+use super::changes::{Setting, between, shown};
 
 /// A line for each difference, such as `front_threads changed from 1 to 2: this needs a restart`.
 pub(crate) fn differences(old: &Config, new: &Config) -> Vec<String> {

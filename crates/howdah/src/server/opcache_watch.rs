@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use howdah_pool::OpcacheOrder;
 
-use crate::control::ServerControl;
-use crate::opcache::{Told, worn_out};
+use super::control::ServerControl;
+use crate::php::opcache::{Told, worn_out};
 
 /// How often it is looked at. `opcache_reset()` is told of at once.
 const LOOK: Duration = Duration::from_secs(10);

@@ -1,6 +1,10 @@
 //! The command line. Names and meanings of `run`, `php-server`, `php-cli`, `validate`, `fmt` and
 //! `version` are FrankenPHP's and Caddy's, so that scripts and habits carry over.
 
+mod limit_flags;
+#[cfg(test)]
+mod reference;
+
 use std::ffi::OsString;
 use std::fmt::Display;
 use std::path::PathBuf;
@@ -11,7 +15,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use howdah_config::model::{CONCURRENCY_MAX, FRONT_THREADS_MAX, Preload, User, WORKERS_MAX};
 use howdah_observe::admin::AdminAddress;
 
-use crate::limit_flags::LimitFlags;
+use self::limit_flags::LimitFlags;
 
 /// What `--watch` without a pattern watches: `FrankenPHP`'s default.
 pub(crate) const WATCHED: &str = "./**/*.{env,php,twig,yaml,yml}";

@@ -22,9 +22,9 @@ use http::{Method, Response, StatusCode};
 use http_body_util::{BodyExt as _, Full};
 use serde_json::{Value, json};
 
-use crate::opcache;
-use crate::readiness::Readiness;
-use crate::trees::Trees;
+use super::readiness::Readiness;
+use crate::php::opcache;
+use crate::php::trees::Trees;
 
 /// Where to ask. Clones ask the same server.
 #[derive(Debug, Clone)]

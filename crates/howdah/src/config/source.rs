@@ -8,8 +8,9 @@ use howdah_config::{Config, Disk, Files, LoadError, Parsed, Warning};
 use howdah_observe::admin::ConfigFile;
 use serde_json::{Value, json};
 
+use crate::cli;
 use crate::paths::absolute;
-use crate::{cli, users};
+use crate::rights::users;
 
 /// What messages call a text that stands for the file.
 pub(crate) const BODY: &str = "request body";

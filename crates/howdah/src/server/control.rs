@@ -12,12 +12,12 @@ use howdah_pool::{PoolStatus, Status, WorkerStatus};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use crate::configuration::InForce;
-use crate::notify;
-use crate::observed::Observed;
-use crate::preload::{self, Pace};
-use crate::signals::Caught;
-use crate::trees::{Need, TreeError, Trees};
+use super::configuration::InForce;
+use super::notify;
+use super::observed::Observed;
+use super::signals::Caught;
+use crate::php::preload::{self, Pace};
+use crate::php::trees::{Need, TreeError, Trees};
 use crate::watch::{Changed, Page};
 
 /// The running server; clones are the same one.
@@ -469,8 +469,8 @@ fn millis(time: Duration) -> u64 {
 mod tests {
     use howdah_pool::{Counters, RequestStatus};
 
+    use crate::server::readiness::check;
     use super::*;
-    use crate::readiness::check;
 
     fn worker(state: &'static str, request: Option<u64>) -> WorkerStatus {
         WorkerStatus {
