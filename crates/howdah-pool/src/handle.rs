@@ -19,7 +19,7 @@ pub struct Handle {
 /// The supervisor is gone: the server is at its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the server is stopping")]
-pub struct Stopped;
+pub struct ShutdownError;
 
 impl Handle {
     /// Boots a pool anew, or all of them, from the files as they are now. Returns when the new generation
@@ -31,7 +31,7 @@ impl Handle {
         let (reply, mut results) = mpsc::unbounded_channel();
         let stopping = || ReloadError {
             pool: pool.unwrap_or("(all)").to_owned(),
-            text: Stopped.to_string(),
+            text: ShutdownError.to_string(),
         };
         self.events
             .send(Event::Reload(pool.map(str::to_owned), reply))
@@ -47,12 +47,12 @@ impl Handle {
     }
 
     /// What the processes do at this moment.
-    pub async fn status(&self) -> Result<Status, Stopped> {
+    pub async fn status(&self) -> Result<Status, ShutdownError> {
         let (reply, status) = oneshot::channel();
         self.events
             .send(Event::Status(reply))
-            .map_err(|_| Stopped)?;
-        status.await.map_err(|_| Stopped)
+            .map_err(|_| ShutdownError)?;
+        status.await.map_err(|_| ShutdownError)
     }
 
     /// Has OPcache looked at, and what is asked done to it, by a process that is made for it.

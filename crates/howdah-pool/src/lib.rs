@@ -48,20 +48,20 @@ pub use front::{
     Body, FrontSeed, Observer, PoolFront, Publisher, Request, RequestBody, after_unpark,
     before_park, settled,
 };
-pub use handle::{Handle, Stopped};
+pub use handle::{Handle, ShutdownError};
 pub use howdah_shm::{Update, WorkerId};
 pub use messages::ReloadError;
 pub use options::{Mode, PoolOptions, RootOptions, User, WorkerOptions, default_workers};
-pub use preload::{Preload, PreloadMode, Preloaded, PreloadedFile, Verdict};
+pub use preload::{Preload, PreloadMode, PreloadResult, PreloadedFile, Verdict};
 pub use process::control::ControlError;
 pub use process::opcache::{Opcache, OpcacheAnswer, OpcacheError, OpcacheOrder, Tally};
 pub use process::root::{
     FROM_SERVICE_MANAGER, PhpInfo, StartError, USER_OF_SERVER, is_always_inherited, php_info,
 };
-pub use record::{Record, Recorded};
-pub use response::{CallError, Finished, Head};
+pub use record::{Record, RecordedFile};
+pub use response::{CallError, Head, ScriptResult};
 pub use status::{
-    Abandoned, Counters, Exits, GenerationStatus, PoolStatus, PreloadStatus, Refused,
+    AbandonmentCounts, Counters, Exits, GenerationStatus, PoolStatus, PreloadStatus, RefusalCounts,
     RequestStatus, Status, WorkerStatus,
 };
 pub use supervisor::{FrontSeeds, Supervisor, WORKERS_LEAVE, start_time};

@@ -88,7 +88,7 @@ fn allowed(fields: impl Iterator<Item = (Bytes, Bytes)>) -> HeaderMap {
 
 /// What PHP says of a request that it has finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Finished {
+pub struct ScriptResult {
     /// A fatal error was reported (the response is whole all the same).
     pub fatal: bool,
     /// Status of `exit()`, 255 after a fatal error.

@@ -3,15 +3,15 @@
 mod completion;
 mod consistency;
 mod leave;
-mod patience;
 mod queue;
 mod recovery;
 mod status;
+mod wake_estimate;
 
 pub use completion::Event;
-pub use recovery::{Recovery, Torn};
+pub use recovery::{Recovery, TornSlot};
 
-use self::patience::Patience;
+use self::wake_estimate::WakeEstimate;
 use crate::buffers::Buffers;
 use crate::errors::{FillError, SlotError};
 use crate::geometry::Geometry;
@@ -60,7 +60,7 @@ pub struct Front {
     cursor: usize,
     /// For what is read of responses.
     pub(crate) buffers: Buffers,
-    patience: Patience,
+    wake_estimate: WakeEstimate,
     /// When all workers were last woken at once.
     woken_all_ns: u64,
     /// The worker whose completion ring is checked next.
@@ -111,7 +111,7 @@ impl Front {
             distrusted: Default::default(),
             cursor: 0,
             buffers: Buffers::default(),
-            patience: Patience::new(),
+            wake_estimate: WakeEstimate::new(),
             woken_all_ns: 0,
             next_ring: 0,
             one_thread: PhantomData,

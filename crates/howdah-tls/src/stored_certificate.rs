@@ -21,7 +21,7 @@ const LOOKS: u32 = 3;
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// What an authority gave, and the key that it is for; both in PEM.
-pub(crate) struct Issued {
+pub(crate) struct IssuedCertificate {
     pub(crate) key: String,
     pub(crate) chain: String,
     /// URLs of the certificate and of the account that asked for it, where they are known.
@@ -31,7 +31,7 @@ pub(crate) struct Issued {
 
 /// The certificate of a host by an authority, in a storage.
 #[derive(Debug)]
-pub(crate) struct Kept<'a> {
+pub(crate) struct StoredCertificate<'a> {
     storage: &'a Storage,
     /// URL of the authority's directory.
     authority: &'a str,
@@ -65,7 +65,7 @@ impl Fault {
     }
 }
 
-impl<'a> Kept<'a> {
+impl<'a> StoredCertificate<'a> {
     pub(crate) fn new(
         storage: &'a Storage,
         authority: &'a str,
@@ -109,19 +109,22 @@ impl<'a> Kept<'a> {
     }
 
     /// Reads a new certificate.
-    pub(crate) fn check(&self, issued: &Issued) -> Result<Certificate, CertificateError> {
+    pub(crate) fn check(
+        &self,
+        issued: &IssuedCertificate,
+    ) -> Result<Certificate, CertificateError> {
         self.parse(issued.key.as_bytes(), issued.chain.as_bytes())
     }
 
     /// Keeps it.
-    pub(crate) fn store(&self, issued: &Issued) -> io::Result<()> {
+    pub(crate) fn store(&self, issued: &IssuedCertificate) -> io::Result<()> {
         self.write(issued)?;
         // One of an earlier version would come back if this one were lost.
         self.forget_old();
         Ok(())
     }
 
-    fn write(&self, issued: &Issued) -> io::Result<()> {
+    fn write(&self, issued: &IssuedCertificate) -> io::Result<()> {
         let facts = facts(self.host, self.authority, issued);
         let mut away = Ok(());
         for (file, bytes) in [
@@ -218,7 +221,7 @@ impl<'a> Kept<'a> {
             return Ok(false);
         }
         let text = |bytes| String::from_utf8(bytes).map_err(io::Error::other);
-        self.write(&Issued {
+        self.write(&IssuedCertificate {
             key: text(key)?,
             chain: text(chain)?,
             url: None,
@@ -239,7 +242,7 @@ impl<'a> Kept<'a> {
 }
 
 /// What Caddy has to know about a certificate: without this file it takes it for none.
-fn facts(host: &str, authority: &str, issued: &Issued) -> String {
+fn facts(host: &str, authority: &str, issued: &IssuedCertificate) -> String {
     let mut data = json!({"url": issued.url.as_deref().unwrap_or_default(), "ca": authority});
     if let Some(account) = &issued.account {
         data["account"] = account.as_str().into();
@@ -298,7 +301,7 @@ mod tests {
     }
 
     fn load(storage: &Storage) -> Option<Certificate> {
-        Kept::new(storage, AUTHORITY, HOST, &provider()).load()
+        StoredCertificate::new(storage, AUTHORITY, HOST, &provider()).load()
     }
 
     fn put(storage: &Storage, end: &str, text: &str) {
@@ -338,14 +341,14 @@ mod tests {
         let (directory, storage) = storage();
         assert!(load(&storage).is_none());
         let (key, chain) = pair("p256", HOST);
-        let issued = Issued {
+        let issued = IssuedCertificate {
             key,
             chain,
             url: Some("https://ca.test/cert/1".into()),
             account: Some("https://ca.test/account/1".into()),
         };
         let provider = provider();
-        let kept = Kept::new(&storage, AUTHORITY, HOST, &provider);
+        let kept = StoredCertificate::new(&storage, AUTHORITY, HOST, &provider);
         kept.check(&issued).expect("a pair");
         kept.store(&issued).expect("written");
         assert_eq!(read(&storage, "key").as_ref(), Some(&issued.key));
@@ -380,7 +383,7 @@ mod tests {
         let (key, chain) = pair("p256", HOST);
         put(&storage, "key", &key);
         let provider = provider();
-        let kept = Kept::new(&storage, AUTHORITY, HOST, &provider);
+        let kept = StoredCertificate::new(&storage, AUTHORITY, HOST, &provider);
         let fault = kept.read_once().expect_err("half of it");
         assert!(fault.may_pass() && fault.to_string().contains(".crt is missing"));
         assert!(kept.load().is_none());
@@ -436,13 +439,13 @@ mod tests {
         assert!(old().is_some());
         // The next one leaves nothing that could come back.
         let provider = provider();
-        let issued = Issued {
+        let issued = IssuedCertificate {
             key: new_key,
             chain: new_chain,
             url: None,
             account: None,
         };
-        let kept = Kept::new(storage, AUTHORITY, HOST, &provider);
+        let kept = StoredCertificate::new(storage, AUTHORITY, HOST, &provider);
         kept.store(&issued).expect("written");
         assert_eq!(old(), None);
     }

@@ -85,7 +85,7 @@ impl Orphan {
 
 /// Requests that were dropped and not logged yet, by reason.
 #[derive(Debug, Default)]
-pub(super) struct Dropped {
+pub(super) struct DropTallies {
     by_option: Tally,
     by_time: Tally,
 }

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use howdah_shm::{QueueError, Torn, WorkerId};
+use howdah_shm::{QueueError, TornSlot, WorkerId};
 
 use super::exchange::ExchangeState;
 use super::{Inner, WaiterState};
@@ -93,7 +93,7 @@ impl Inner {
     pub(super) fn starts_over(
         &self,
         state: &mut ExchangeState,
-        torn: &Torn,
+        torn: &TornSlot,
         repeats: bool,
     ) -> bool {
         let silent = !torn.started && !torn.read;
@@ -111,7 +111,7 @@ impl Inner {
 }
 
 /// Why a request whose worker died with it is not run again.
-pub(super) fn why_torn(torn: &Torn) -> CallError {
+pub(super) fn why_torn(torn: &TornSlot) -> CallError {
     if torn.too_long {
         CallError::CpuLimit
     } else {

@@ -14,7 +14,7 @@ use howdah_shm::{Exit, Fault, Frame, Front, Part, ReadError, SlotId, Updates, Wo
 use super::body::Body;
 use super::spool::Spool;
 use super::{Inner, Observer, Publisher};
-use crate::response::{CallError, Finished, Head};
+use crate::response::{CallError, Head, ScriptResult};
 
 /// Interim responses of one request that may wait to be passed on.
 const INTERIMS_MAX: usize = 64;
@@ -57,7 +57,7 @@ pub(crate) struct ExchangeState {
     held: Duration,
     /// Takes the body instead of the client, who reads it from there.
     pub(crate) spool: Option<Spool>,
-    outcome: Option<Result<Finished, CallError>>,
+    outcome: Option<Result<ScriptResult, CallError>>,
     /// How the script ended, once that is known.
     pub(crate) exit: Option<Exit>,
     waker: Option<Waker>,
@@ -184,10 +184,10 @@ impl ExchangeState {
             // Nobody waits for these.
             Frame::Headers(_) | Frame::Body(_) | Frame::Info(_) => {}
             Frame::Publish(part) => self.publish(part)?,
-            Frame::Finish => self.end(Ok(Finished::default())),
+            Frame::Finish => self.end(Ok(ScriptResult::default())),
             Frame::End(end) => {
                 self.exit = Some(end.exit);
-                self.end(Ok(Finished {
+                self.end(Ok(ScriptResult {
                     fatal: end.exit == Exit::Fatal,
                     exit_status: end.exit_status,
                     memory_peak: end.memory_peak,
@@ -198,7 +198,7 @@ impl ExchangeState {
     }
 
     /// Settles how the response ended; the first word counts.
-    pub(crate) fn end(&mut self, outcome: Result<Finished, CallError>) {
+    pub(crate) fn end(&mut self, outcome: Result<ScriptResult, CallError>) {
         if self.outcome.is_none() {
             self.outcome = Some(outcome);
         }

@@ -8,10 +8,10 @@ mod abandoned;
 mod body;
 mod chore;
 mod corruption;
+mod crowding;
 mod deaths;
 mod exchange;
 mod limits;
-mod patience;
 mod spool;
 mod waiting;
 
@@ -33,12 +33,12 @@ use tokio::io::unix::AsyncFd;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
-use self::abandoned::Dropped;
+use self::abandoned::DropTallies;
 use self::chore::Chore;
+use self::crowding::Crowding;
 use self::exchange::{Exchange, ExchangeState, Retry};
-use self::patience::Crowding;
-use self::waiting::{Waiter, WaiterState, Waiting};
-use crate::load::{Joined, Load};
+use self::waiting::{SlotWait, Waiter, WaiterState};
+use crate::load::{Load, Membership};
 use crate::messages::{KillReason, ToFront, ToSupervisor};
 use crate::options::{PoolOptions, User};
 use crate::response::{CallError, Head};
@@ -64,7 +64,7 @@ pub struct FrontSeed {
     pub(crate) shm: Front,
     pub(crate) options: Arc<PoolOptions>,
     pub(crate) load: Arc<Load>,
-    pub(crate) joined: Joined,
+    pub(crate) joined: Membership,
     pub(crate) to_supervisor: mpsc::UnboundedSender<ToSupervisor>,
     /// To all front threads of the pool.
     pub(crate) fronts: Vec<mpsc::UnboundedSender<ToFront>>,
@@ -114,7 +114,7 @@ pub trait Observer {
 #[derive(Clone)]
 pub struct PoolFront {
     inner: Rc<Inner>,
-    _joined: Rc<Joined>,
+    _joined: Rc<Membership>,
 }
 
 pub(crate) struct Inner {
@@ -136,7 +136,7 @@ pub(crate) struct Inner {
     /// Until then no response is put into a file.
     no_spool: Cell<Option<Instant>>,
     /// Requests of clients that had left.
-    dropped: Dropped,
+    dropped: DropTallies,
     /// There is no worker any more, and will be none.
     ended: Cell<bool>,
 }
@@ -201,14 +201,14 @@ impl PoolFront {
             crowding: alarm.is_some().then(|| RefCell::new(Crowding::new())),
             second_look: Chore::default(),
             no_spool: Cell::new(None),
-            dropped: Dropped::default(),
+            dropped: DropTallies::default(),
             ended: Cell::new(false),
         });
         FRONTS.with_borrow_mut(|fronts| fronts.push(inner.clone()));
         inner.be_patient();
         let mut looking = vec![tokio::task::spawn_local(sweep(inner.clone())).abort_handle()];
         if let Some(alarm) = alarm {
-            let second = patience::look_again(inner.clone(), alarm);
+            let second = crowding::look_again(inner.clone(), alarm);
             looking.push(tokio::task::spawn_local(second).abort_handle());
         }
         tokio::task::spawn_local(listen(inner.clone(), seed.receiver, looking));
@@ -258,7 +258,7 @@ impl PoolFront {
             let slot = if let Some(slot) = inner.acquire() {
                 slot
             } else {
-                let waiting = Waiting::begin(self, since, request, admission);
+                let waiting = SlotWait::begin(self, since, request, admission);
                 let slot;
                 (slot, request, admission) = waiting.slot().await?;
                 slot

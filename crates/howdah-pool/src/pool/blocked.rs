@@ -13,7 +13,7 @@ const SAMPLE: Duration = Duration::from_millis(40);
 
 /// One worker at a look.
 #[derive(Debug, Clone, Copy)]
-struct Look {
+struct WorkerSample {
     /// Of its place and its predecessors' too: told apart by this.
     serial: u64,
     /// Time on a processor and waiting for one, in nanoseconds, that is counted. What it waits at present
@@ -26,7 +26,7 @@ struct Look {
 /// Looks at a pool's workers again and again while requests wait for them.
 #[derive(Debug, Default)]
 pub(crate) struct BlockedMeter {
-    last: Option<(Instant, Vec<Look>)>,
+    last: Option<(Instant, Vec<WorkerSample>)>,
     percent: u64,
     #[cfg(test)]
     fixed: Option<u64>,
@@ -76,7 +76,7 @@ impl BlockedMeter {
 }
 
 /// Of those that were there at both looks, in percent.
-fn share(before: &[Look], after: &[Look], elapsed: Duration) -> u64 {
+fn share(before: &[WorkerSample], after: &[WorkerSample], elapsed: Duration) -> u64 {
     let elapsed = elapsed.as_nanos() as u64;
     let (mut blocked, mut whole) = (0, 0);
     for look in after {
@@ -93,11 +93,11 @@ fn share(before: &[Look], after: &[Look], elapsed: Duration) -> u64 {
 }
 
 /// `None`: it is gone, or the kernel does not count.
-fn look(serial: u64, pid: i32) -> Option<Look> {
+fn look(serial: u64, pid: i32) -> Option<WorkerSample> {
     // First: who falls asleep after this look is taken for one that wanted a processor.
     let runnable = is_runnable(&read(pid, "stat")?)?;
     let turns = Schedstat::parse(&read(pid, "schedstat")?)?;
-    Some(Look {
+    Some(WorkerSample {
         serial,
         wanted_ns: turns.ran_ns.saturating_add(turns.waited_ns),
         runnable,
@@ -161,8 +161,8 @@ mod tests {
         }
     }
 
-    fn at(serial: u64, wanted_ms: u64, runnable: bool) -> Look {
-        Look {
+    fn at(serial: u64, wanted_ms: u64, runnable: bool) -> WorkerSample {
+        WorkerSample {
             serial,
             wanted_ns: wanted_ms * 1_000_000,
             runnable,

@@ -11,11 +11,11 @@ use crate::messages::Event;
 
 /// One thread for each 64 places; they end with this.
 #[derive(Debug, Default)]
-pub(crate) struct Ends {
+pub(crate) struct EndWatch {
     watches: Vec<Arc<LifeWatch>>,
 }
 
-impl Ends {
+impl EndWatch {
     /// Has [`Event::Ending`] sent for workers of the pool.
     pub(crate) fn watch(
         pool: usize,
@@ -47,7 +47,7 @@ impl Ends {
     }
 }
 
-impl Drop for Ends {
+impl Drop for EndWatch {
     fn drop(&mut self) {
         for watch in &self.watches {
             watch.close();

@@ -14,16 +14,16 @@ use howdah_shm::{Front, Geometry, Segment, SegmentError, WorkerId};
 use tokio::sync::mpsc;
 
 use self::blocked::BlockedMeter;
-use self::end_watch::Ends;
+use self::end_watch::EndWatch;
 use self::generation::{Generation, Phase};
 use self::place::{BackOff, Occupant, Place, State};
 use self::recycle::Jitter;
 use crate::front::FrontSeed;
-use crate::load::{Joined, Load};
+use crate::load::{Load, Membership};
 use crate::messages::{Event, Reply, ToFront, ToSupervisor};
 use crate::options::PoolOptions;
 use crate::process::encode::{self, EncodeError};
-use crate::process::log_budget::Budget;
+use crate::process::log_budget::LogBudget;
 use crate::status::{Counters, PoolStatus};
 
 /// So long all workers may be leaving before it is logged: those with short lives are replaced within milliseconds.
@@ -42,7 +42,7 @@ pub(crate) struct Pool {
     pub(crate) segment_number: u32,
     /// A worker has corrupted the segment; it is replaced when all processes with it have exited.
     pub(crate) is_corrupt: bool,
-    pub(crate) ends: Ends,
+    pub(crate) ends: EndWatch,
     pub(crate) load: Arc<Load>,
     /// Oldest first.
     pub(crate) generations: Vec<Generation>,
@@ -68,7 +68,7 @@ pub(crate) struct Pool {
     pub(crate) reload: Reload,
     pub(crate) jitter: Jitter,
     /// What its processes may have logged.
-    pub(crate) budget: Budget,
+    pub(crate) budget: LogBudget,
     pub(crate) counters: Counters,
 }
 
@@ -136,7 +136,7 @@ impl Pool {
                 segment: 0,
                 shm,
                 options: options.clone(),
-                joined: Joined::new(&load),
+                joined: Membership::new(&load),
                 load: load.clone(),
                 to_supervisor: to_supervisor.clone(),
                 fronts: senders.clone(),
@@ -152,7 +152,7 @@ impl Pool {
             segment,
             segment_number: 0,
             is_corrupt: false,
-            ends: Ends::default(),
+            ends: EndWatch::default(),
             load,
             generations: Vec::new(),
             last_generation: 0,
@@ -167,7 +167,7 @@ impl Pool {
             fronts: senders,
             reload: Reload::default(),
             jitter: Jitter::new(),
-            budget: Budget::new(Instant::now()),
+            budget: LogBudget::new(Instant::now()),
             counters: Counters::default(),
         };
         Ok((pool, seeds))
@@ -190,7 +190,7 @@ impl Pool {
     pub(crate) fn watch_ends(&mut self, index: usize, sender: &mpsc::UnboundedSender<Event>) {
         // One that serves a single request has had its successor forked before.
         if !self.options.one_request() {
-            self.ends = Ends::watch(index, &self.name, &self.segment, sender);
+            self.ends = EndWatch::watch(index, &self.name, &self.segment, sender);
         }
     }
 

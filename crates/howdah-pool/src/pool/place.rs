@@ -63,7 +63,7 @@ pub(crate) struct Occupant {
     /// Requests that it had served when it was last looked at, and when that number last changed.
     pub(crate) active: (u64, Instant),
     /// Of a concurrent pool: how long a request has kept the others waiting.
-    pub(crate) longest_hold: Recent,
+    pub(crate) longest_hold: RecentMaximum,
     /// What it wrote before it was ready, and the task that reads it.
     pub(crate) tail: Tail,
     pub(crate) reader: Option<JoinHandle<()>>,
@@ -171,14 +171,14 @@ pub(crate) struct LastProcess {
 /// The largest of what was noted lately: for a minute at least, so that who looks once a minute sees it, and for
 /// one and a half at most.
 #[derive(Debug, Default)]
-pub(crate) struct Recent {
+pub(crate) struct RecentMaximum {
     /// Since when the present part is.
     since: Option<Instant>,
     /// The present part and those before it.
     parts: [u64; 3],
 }
 
-impl Recent {
+impl RecentMaximum {
     const PART: Duration = Duration::from_secs(30);
 
     pub(crate) fn note(&mut self, value: u64, now: Instant) {
@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn the_largest_value_is_forgotten_after_a_minute() {
-        let (mut recent, start) = (Recent::default(), Instant::now());
+        let (mut recent, start) = (RecentMaximum::default(), Instant::now());
         let mut at = |seconds, value| {
             recent.note(value, start + Duration::from_secs(seconds));
             recent.largest()

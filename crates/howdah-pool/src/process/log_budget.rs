@@ -15,7 +15,7 @@ const TELL_EVERY: Duration = Duration::from_secs(1);
 
 /// Messages that were left out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Lost {
+pub(crate) struct LogLoss {
     pub(crate) messages: u64,
     pub(crate) bytes: u64,
 }
@@ -24,20 +24,20 @@ pub(crate) struct Lost {
 struct State {
     left: u64,
     since: Instant,
-    lost: Lost,
+    lost: LogLoss,
     told: Option<Instant>,
 }
 
 /// What one pool may have logged. Clones are the same one.
 #[derive(Debug, Clone)]
-pub(crate) struct Budget(Arc<Mutex<State>>);
+pub(crate) struct LogBudget(Arc<Mutex<State>>);
 
-impl Budget {
+impl LogBudget {
     pub(crate) fn new(now: Instant) -> Self {
         Self(Arc::new(Mutex::new(State {
             left: BURST,
             since: now,
-            lost: Lost::default(),
+            lost: LogLoss::default(),
             told: None,
         })))
     }
@@ -72,7 +72,7 @@ impl Budget {
     }
 
     /// What was left out since the last time, if that is long enough ago.
-    pub(crate) fn tell(&self, now: Instant) -> Option<Lost> {
+    pub(crate) fn tell(&self, now: Instant) -> Option<LogLoss> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let waits = state
             .told
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn what_is_too_much_is_counted_and_told_once_a_second() {
         let start = Instant::now();
-        let budget = Budget::new(start);
+        let budget = LogBudget::new(start);
         let line = 1 << 20;
         let logged = (0..100).filter(|_| budget.take(line, start)).count();
         assert_eq!(logged, 15);
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn the_budget_comes_back_with_time_and_never_exceeds_a_burst() {
         let start = Instant::now();
-        let budget = Budget::new(start);
+        let budget = LogBudget::new(start);
         while budget.take(1000, start) {}
         assert!(!budget.take(1000, start));
         let later = start + Duration::from_secs(1);

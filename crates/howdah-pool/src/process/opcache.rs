@@ -171,7 +171,7 @@ impl OpcacheOrder {
 
 /// An order on its way: the ends of its pipes that are ours.
 #[derive(Debug)]
-pub(crate) struct Asked {
+pub(crate) struct PendingOrder {
     answer: OwnedFd,
     paths: Option<(OwnedFd, Vec<u8>)>,
 }
@@ -181,7 +181,7 @@ pub(crate) async fn ask(
     root: &Control,
     order: &OpcacheOrder,
     user: Option<&User>,
-) -> Result<Asked, OpcacheError> {
+) -> Result<PendingOrder, OpcacheError> {
     let data = order.encode(user)?;
     let (answer, theirs) = std::io::pipe()?;
     let mut fds = vec![theirs.as_fd()];
@@ -198,13 +198,13 @@ pub(crate) async fn ask(
         joined.extend_from_slice(path);
         joined.push(0);
     }
-    Ok(Asked {
+    Ok(PendingOrder {
         answer: answer.into(),
         paths: paths.map(|(_, writer)| (writer.into(), joined)),
     })
 }
 
-impl Asked {
+impl PendingOrder {
     /// Waits for the answer.
     pub(crate) async fn answer(self) -> Result<OpcacheAnswer, OpcacheError> {
         let limit = if self.paths.is_some() {

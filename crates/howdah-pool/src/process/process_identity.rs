@@ -13,9 +13,9 @@ use super::control::{Message, NO_DESCRIPTOR};
 /// A wrapper around `howdah-php` that does not `exec` it is in between.
 const LEVELS_OF_ROOT: usize = 3;
 
-/// Why a process is not believed to be one of ours.
+/// Why a process is not accepted as one of ours.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Stranger {
+pub(crate) enum IdentityError {
     /// The descriptor is of something else.
     #[error("a descriptor that is not of a process")]
     NotAProcess,
@@ -33,9 +33,9 @@ pub(crate) enum Stranger {
     Unknown(String),
 }
 
-/// Whose child a process has to be, and whose rights it has to have.
+/// Expected parent and user of a process.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Kin {
+pub(crate) struct ProcessIdentity {
     parent: i32,
     levels: usize,
     uid: Option<u32>,
@@ -43,9 +43,10 @@ pub(crate) struct Kin {
 
 /// Decides whether a pidfd and a pid are of a process that the sender can have forked. Tests that play zygotes
 /// by tasks have one of their own.
-pub(crate) type Identify = fn(Kin, BorrowedFd<'_>, i32) -> Result<(), Stranger>;
+pub(crate) type IdentityCheck =
+    fn(ProcessIdentity, BorrowedFd<'_>, i32) -> Result<(), IdentityError>;
 
-impl Kin {
+impl ProcessIdentity {
     /// A pool's zygote, forked by the root.
     pub(crate) fn of_root(root: i32) -> Self {
         Self {
@@ -65,13 +66,13 @@ impl Kin {
     }
 
     /// Asks the kernel. A process that is gone and reaped is nobody's any more: its pidfd signals nobody.
-    pub(crate) fn identify(self, pidfd: BorrowedFd<'_>, said: i32) -> Result<(), Stranger> {
+    pub(crate) fn identify(self, pidfd: BorrowedFd<'_>, said: i32) -> Result<(), IdentityError> {
         let is = pid_of(pidfd)?;
         if is == -1 {
             return Ok(());
         }
         if is != said {
-            return Err(Stranger::Another { said, is });
+            return Err(IdentityError::Another { said, is });
         }
         let found = self.look_at(is);
         // Only what was read while the process had its number is about it.
@@ -81,12 +82,12 @@ impl Kin {
         }
     }
 
-    fn look_at(self, pid: i32) -> Result<(), Stranger> {
+    fn look_at(self, pid: i32) -> Result<(), IdentityError> {
         let mut status = status_of(pid)?;
         if let Some(uid) = self.uid
             && !status.uids.iter().all(|own| *own == uid)
         {
-            return Err(Stranger::OtherUser { pid, uid });
+            return Err(IdentityError::OtherUser { pid, uid });
         }
         for _ in 1..self.levels {
             if status.parent == self.parent || status.parent <= 1 {
@@ -98,7 +99,7 @@ impl Kin {
             Ok(())
         } else {
             let parent = self.parent;
-            Err(Stranger::NotAChild { pid, parent })
+            Err(IdentityError::NotAChild { pid, parent })
         }
     }
 }
@@ -107,15 +108,15 @@ impl Kin {
 /// one, why the message cannot be true.
 pub(crate) fn take_process(
     message: &mut Message,
-    kin: Kin,
-    identify: Identify,
+    identity: ProcessIdentity,
+    check: IdentityCheck,
 ) -> Result<Result<OwnedFd, String>, String> {
     let Some(fd) = message.fds.pop() else {
         return Ok(Err(NO_DESCRIPTOR.into()));
     };
-    match identify(kin, fd.as_fd(), message.pid) {
+    match check(identity, fd.as_fd(), message.pid) {
         Ok(()) => Ok(Ok(fd)),
-        Err(Stranger::Unknown(text)) => Ok(Err(text)),
+        Err(IdentityError::Unknown(text)) => Ok(Err(text)),
         Err(stranger) => Err(format!("{:?} with {stranger}", message.kind)),
     }
 }
@@ -127,12 +128,13 @@ pub(crate) fn has_ended(pidfd: BorrowedFd<'_>) -> bool {
 }
 
 /// The process of a pidfd; -1: it is gone and reaped.
-fn pid_of(pidfd: BorrowedFd<'_>) -> Result<i32, Stranger> {
+fn pid_of(pidfd: BorrowedFd<'_>) -> Result<i32, IdentityError> {
     let path = format!("/proc/self/fdinfo/{}", pidfd.as_raw_fd());
     let text = std::fs::read_to_string(&path).map_err(|error| unknown(&path, &error))?;
     let pid = value(&text, "Pid:").and_then(|pid| pid.parse().ok());
     // 0: a process that this one cannot see, in another namespace.
-    pid.filter(|pid| *pid != 0).ok_or(Stranger::NotAProcess)
+    pid.filter(|pid| *pid != 0)
+        .ok_or(IdentityError::NotAProcess)
 }
 
 struct Status {
@@ -141,7 +143,7 @@ struct Status {
     uids: Vec<u32>,
 }
 
-fn status_of(pid: i32) -> Result<Status, Stranger> {
+fn status_of(pid: i32) -> Result<Status, IdentityError> {
     let path = format!("/proc/{pid}/status");
     let text = std::fs::read_to_string(&path).map_err(|error| unknown(&path, &error))?;
     parse_status(&text).ok_or_else(|| unknown(&path, &"it has no PPid and Uid"))
@@ -162,8 +164,8 @@ fn value<'a>(text: &'a str, name: &str) -> Option<&'a str> {
         .map(str::trim)
 }
 
-fn unknown(path: &str, error: &dyn Display) -> Stranger {
-    Stranger::Unknown(format!("cannot read {path}: {error}"))
+fn unknown(path: &str, error: &dyn Display) -> IdentityError {
+    IdentityError::Unknown(format!("cannot read {path}: {error}"))
 }
 
 #[cfg(test)]
@@ -189,8 +191,8 @@ mod tests {
         std::process::id().cast_signed()
     }
 
-    fn refused(kin: Kin, fd: impl AsFd, said: i32) -> String {
-        let result = kin.identify(fd.as_fd(), said);
+    fn refused(identity: ProcessIdentity, fd: impl AsFd, said: i32) -> String {
+        let result = identity.identify(fd.as_fd(), said);
         result.expect_err("a stranger").to_string()
     }
 
@@ -198,16 +200,16 @@ mod tests {
     fn a_child_is_known_by_parent_and_user() {
         let (mut process, fd, pid) = child();
         let uid = rustix::process::geteuid().as_raw();
-        for kin in [
-            Kin::of_zygote(own(), Some(uid)),
-            Kin::of_zygote(own(), None),
-            Kin::of_root(own()),
+        for identity in [
+            ProcessIdentity::of_zygote(own(), Some(uid)),
+            ProcessIdentity::of_zygote(own(), None),
+            ProcessIdentity::of_root(own()),
         ] {
-            kin.identify(fd.as_fd(), pid).expect("a child");
+            identity.identify(fd.as_fd(), pid).expect("a child");
         }
-        let text = refused(Kin::of_zygote(own(), Some(uid + 1)), &fd, pid);
+        let text = refused(ProcessIdentity::of_zygote(own(), Some(uid + 1)), &fd, pid);
         assert!(text.contains("does not run as user"), "{text}");
-        let text = refused(Kin::of_zygote(pid, None), &fd, pid);
+        let text = refused(ProcessIdentity::of_zygote(pid, None), &fd, pid);
         assert!(text.contains("not a child"), "{text}");
         process.kill().expect("killed");
         process.wait().expect("ended");
@@ -216,14 +218,14 @@ mod tests {
     #[test]
     fn what_is_not_the_process_of_the_message_is_refused() {
         let (mut process, fd, pid) = child();
-        let kin = Kin::of_zygote(own(), None);
-        assert!(refused(kin, &fd, pid + 1).contains("with the descriptor of process"));
-        assert!(refused(kin, pidfd(own()), own()).contains("not a child"));
-        assert!(refused(kin, pidfd(1), 1).contains("not a child"));
+        let identity = ProcessIdentity::of_zygote(own(), None);
+        assert!(refused(identity, &fd, pid + 1).contains("with the descriptor of process"));
+        assert!(refused(identity, pidfd(own()), own()).contains("not a child"));
+        assert!(refused(identity, pidfd(1), 1).contains("not a child"));
         let file = std::fs::File::open("/dev/null").expect("a file");
-        assert!(refused(kin, &file, pid).contains("not of a process"));
+        assert!(refused(identity, &file, pid).contains("not of a process"));
         let (reader, _writer) = std::io::pipe().expect("a pipe");
-        assert!(refused(kin, &reader, pid).contains("not of a process"));
+        assert!(refused(identity, &reader, pid).contains("not of a process"));
         process.kill().expect("killed");
         process.wait().expect("ended");
     }
@@ -235,8 +237,8 @@ mod tests {
         process.kill().expect("killed");
         process.wait().expect("ended");
         assert!(has_ended(fd.as_fd()));
-        let kin = Kin::of_zygote(1, Some(12345));
-        kin.identify(fd.as_fd(), pid).expect("gone");
+        let identity = ProcessIdentity::of_zygote(1, Some(12345));
+        identity.identify(fd.as_fd(), pid).expect("gone");
         pidfd_send_signal(&fd, Signal::KILL).expect_err("nobody is there");
     }
 

@@ -13,7 +13,7 @@ use tokio::process::{Child, Command};
 
 use super::control::{Control, ControlError, Kind};
 use crate::options::RootOptions;
-use crate::preload::{Plan, Preloaded};
+use crate::preload::{Plan, PreloadResult};
 
 /// What a service manager tells this process alone: sockets that it hands over, and how to talk to it.
 pub const FROM_SERVICE_MANAGER: [&str; 6] = [
@@ -132,7 +132,7 @@ pub(crate) struct Root {
     pub(crate) control: Control,
     pub(crate) info: PhpInfo,
     /// What became of the files that were to be preloaded.
-    pub(crate) preloaded: Option<Preloaded>,
+    pub(crate) preloaded: Option<PreloadResult>,
 }
 
 /// Asks an executable which PHP it runs, without starting anything.

@@ -10,7 +10,7 @@ use howdah_shm::{Segment, WorkerId};
 use tokio::net::unix::pipe::Receiver;
 use tokio::sync::watch;
 
-use super::log_budget::{Budget, Lost};
+use super::log_budget::{LogBudget, LogLoss};
 use super::log_pipe::{Level, LogParser, Message, Output, StateRecord};
 use super::tail::Tail;
 
@@ -23,7 +23,7 @@ pub(crate) struct Source {
     /// What its records carry.
     pub(crate) log_key: u64,
     /// What its pool may have logged.
-    pub(crate) budget: Budget,
+    pub(crate) budget: LogBudget,
     /// 0 until the zygote, or the root, has said it; nothing is read before.
     pub(crate) pid: watch::Receiver<i32>,
     /// What it writes before it is ready.
@@ -97,7 +97,7 @@ pub(crate) async fn forward(
 }
 
 fn tell_lost(source: &Source) {
-    if let Some(Lost { messages, bytes }) = source.budget.tell(Instant::now()) {
+    if let Some(LogLoss { messages, bytes }) = source.budget.tell(Instant::now()) {
         tracing::warn!(
             target: "howdah::pool", pool = &*source.pool, messages, bytes,
             "dropped log messages of PHP code: the pool writes more than 4 MiB a second"

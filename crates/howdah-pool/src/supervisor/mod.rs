@@ -38,9 +38,9 @@ use crate::messages::{Event, ToFront, ToSupervisor};
 use crate::options::{PoolOptions, RootOptions};
 use crate::pool::Pool;
 use crate::pool::scaling::CpuMeter;
-use crate::preload::Preloaded;
+use crate::preload::PreloadResult;
 use crate::process::control::Link;
-use crate::process::process_identity::{Identify, Kin};
+use crate::process::process_identity::{IdentityCheck, ProcessIdentity};
 use crate::process::root::{PhpInfo, Root, StartError};
 use crate::status::Status;
 use root_zygote::Number;
@@ -75,7 +75,7 @@ pub struct Supervisor {
     from_fronts: mpsc::UnboundedReceiver<ToSupervisor>,
     info: PhpInfo,
     /// What became of the files that PHP was to be started with.
-    preloaded: Option<Arc<Preloaded>>,
+    preloaded: Option<Arc<PreloadResult>>,
     /// Another one serves meanwhile: the first boot that fails ends the start.
     beside: bool,
     stopping: bool,
@@ -88,7 +88,7 @@ pub struct Supervisor {
     /// PHP code has called `opcache_reset()`.
     resets: Arc<Notify>,
     /// Tells processes that a zygote can have forked from others.
-    identify: Identify,
+    check_identity: IdentityCheck,
 }
 
 /// What one front thread needs of all pools, in the order of the options.
@@ -174,7 +174,7 @@ impl Supervisor {
             boot_least: reload::BOOT_TIME,
             left: None,
             resets: Arc::default(),
-            identify: Kin::identify,
+            check_identity: ProcessIdentity::identify,
         };
         Ok((supervisor, seeds))
     }
@@ -260,7 +260,7 @@ impl Supervisor {
     }
 
     /// What became of the files that PHP was to be started with; `None`: there were none to be.
-    pub fn preloaded(&self) -> Option<Arc<Preloaded>> {
+    pub fn preloaded(&self) -> Option<Arc<PreloadResult>> {
         self.preloaded.clone()
     }
 

@@ -13,7 +13,7 @@ use crate::messages::Event;
 use crate::pool::generation::Phase;
 use crate::process::control::{ControlError, Kind, Link, Message};
 use crate::process::message_check::Sender;
-use crate::process::process_identity::{Kin, take_process};
+use crate::process::process_identity::{ProcessIdentity, take_process};
 use crate::process::root::Root;
 
 /// Whose a zygote is.
@@ -151,8 +151,8 @@ impl Supervisor {
         else {
             return Ok(()); // it is gone, which is told next
         };
-        let kin = Kin::of_root(root.cast_signed());
-        let pidfd = take_process(&mut message, kin, self.identify)?;
+        let identity = ProcessIdentity::of_root(root.cast_signed());
+        let pidfd = take_process(&mut message, identity, self.check_identity)?;
         let unwatched = pidfd.as_ref().err().map(|_| link.control.clone());
         let pool = &mut self.pools[index];
         tracing::debug!(target: "howdah::pool", pool = &*pool.name, generation = id, pid = message.pid, "zygote started");

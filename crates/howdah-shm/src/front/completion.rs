@@ -118,7 +118,7 @@ impl Front {
             }
             return Ok(Event::Progress { slot, worker });
         }
-        self.patience
+        self.wake_estimate
             .served(worker, words.worker.served_ns.load(Ordering::Relaxed));
         self.records[usize::from(slot_index)].phase = Phase::Done;
         Ok(Event::Done { slot, worker })

@@ -10,7 +10,7 @@ use crate::sync::{Ordering, mutant, store_load_barrier};
 
 impl Front {
     /// Queues a filled slot and wakes a worker if one sleeps, unless it is left to those that are awake
-    /// ([`Front::set_patience`]). A fault means that a worker has overwritten the ring: the slot was not
+    /// ([`Front::set_leave_limit`]). A fault means that a worker has overwritten the ring: the slot was not
     /// queued, and the pool needs a new segment.
     pub fn push(&mut self, slot: SlotId) -> Result<(), QueueError> {
         self.expect(slot, Phase::Filled)?;
@@ -75,7 +75,7 @@ impl Front {
         if !self.is_left()
             && let Some(woken) = self.wake_one()
         {
-            self.patience.woken(woken);
+            self.wake_estimate.woken(woken);
         }
         Ok(())
     }

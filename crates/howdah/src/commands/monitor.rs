@@ -32,7 +32,7 @@ pub(crate) fn run(options: &cli::Monitor) -> Outcome {
 
 /// What the configuration names. Of one with mistakes it is its own files, so that the server can tell them.
 fn grants(command: &cli::Command) -> Grants {
-    let files = Recorded::default();
+    let files = RecordingFiles::default();
     let config = match command {
         cli::Command::Run(options) => {
             let read = howdah_config::load_from(&options.file.config, &files);
@@ -76,9 +76,9 @@ fn of(config: &Config) -> Grants {
 
 /// The disk, and which of its files were asked for.
 #[derive(Default)]
-struct Recorded(RefCell<BTreeSet<PathBuf>>);
+struct RecordingFiles(RefCell<BTreeSet<PathBuf>>);
 
-impl Files for Recorded {
+impl Files for RecordingFiles {
     fn read(&self, path: &Path) -> std::io::Result<String> {
         self.0.borrow_mut().insert(absolute(path));
         Disk.read(path)

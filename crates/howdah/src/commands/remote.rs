@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use howdah_config::model::{Admin, Config};
-use howdah_observe::admin::{AdminAddress, Client, ClientError, Reloaded, Reply};
+use howdah_observe::admin::{AdminAddress, Client, ClientError, ReloadReport, Reply};
 
 use super::{preload_report, report};
 use crate::config::source;
@@ -31,7 +31,7 @@ pub(crate) fn reload(options: &cli::Reload) -> Outcome {
         (None, Some(file)) => reload_from(&client, file),
         (None, None) => order("/reload"),
     }?;
-    let done: Reloaded = serde_json::from_slice(&reply.body).map_err(unexpected)?;
+    let done: ReloadReport = serde_json::from_slice(&reply.body).map_err(unexpected)?;
     for pool in &done.pools {
         println!(
             "reloaded {}: generation {} in {} ms",

@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use howdah_config::outline::Outline;
-use howdah_config::{Config, Disk, Files, LoadError, Parsed, Warning};
+use howdah_config::{Config, Disk, Files, LoadError, ParsedConfig, Warning};
 use howdah_observe::admin::ConfigFile;
 use serde_json::{Value, json};
 
@@ -41,7 +41,7 @@ impl Source {
     pub(crate) fn read(file: &Path, watch: bool) -> Result<Read, LoadError> {
         // What it names may be for root alone.
         let _ = howdah_monitor::renew();
-        let parsed = howdah_config::load_from(file, &Permitted)?;
+        let parsed = howdah_config::load_from(file, &MonitorFiles)?;
         Ok(Self::of(file, None, parsed, watch))
     }
 
@@ -57,20 +57,21 @@ impl Source {
 
     /// Reads a text as if it were in the file.
     pub(crate) fn with(&self, text: &str) -> Result<Read, String> {
-        let parsed = howdah_config::load_text(text, &self.given, &Permitted).map_err(|error| {
-            // The file itself has other text in these places.
-            let own = format!("{}:", self.given.display());
-            let of_body = |line: &str| match line.strip_prefix(&own) {
-                Some(rest) => format!("{BODY}:{rest}"),
-                None => line.to_owned(),
-            };
-            let lines: Vec<_> = error.to_string().lines().map(of_body).collect();
-            lines.join("\n")
-        })?;
+        let parsed =
+            howdah_config::load_text(text, &self.given, &MonitorFiles).map_err(|error| {
+                // The file itself has other text in these places.
+                let own = format!("{}:", self.given.display());
+                let of_body = |line: &str| match line.strip_prefix(&own) {
+                    Some(rest) => format!("{BODY}:{rest}"),
+                    None => line.to_owned(),
+                };
+                let lines: Vec<_> = error.to_string().lines().map(of_body).collect();
+                lines.join("\n")
+            })?;
         Ok(Self::of(&self.given, Some(text), parsed, self.watch))
     }
 
-    fn of(file: &Path, text: Option<&str>, parsed: Parsed, watch: bool) -> Read {
+    fn of(file: &Path, text: Option<&str>, parsed: ParsedConfig, watch: bool) -> Read {
         let mut config = parsed.config;
         users::settle(&mut config);
         if watch {
@@ -146,9 +147,9 @@ impl Source {
 
 /// Reads what this process may, or its monitor.
 #[derive(Debug, Clone, Copy)]
-struct Permitted;
+struct MonitorFiles;
 
-impl Files for Permitted {
+impl Files for MonitorFiles {
     fn read(&self, path: &Path) -> io::Result<String> {
         howdah_monitor::fs::read_to_string(path)
     }
@@ -163,7 +164,7 @@ impl Files for Permitted {
 }
 
 /// A configuration for commands that look at it and serve nothing.
-pub(crate) fn look(file: &Path) -> Result<Parsed, LoadError> {
+pub(crate) fn look(file: &Path) -> Result<ParsedConfig, LoadError> {
     let mut parsed = howdah_config::load(file)?;
     users::settle(&mut parsed.config);
     Ok(parsed)

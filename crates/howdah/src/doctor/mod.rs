@@ -26,7 +26,7 @@ use crate::failure::{Failure, Outcome};
 use crate::php::root_options::withheld_variables;
 use crate::php_executable::executable;
 use php::Php;
-use report::{Area, Expected, Level, Report};
+use report::{Area, Level, PathRequirement, Report};
 
 /// PHP files that are counted; OPcache has no room for more.
 const FILES_MAX: usize = 1_000_000;
@@ -239,18 +239,23 @@ fn files(config: &Config, roots: &[PathBuf], without_root: Level, report: &mut R
         } else {
             without_root
         };
-        report.path_or("document root", root, Expected::ReadableFolder, level);
+        report.path_or(
+            "document root",
+            root,
+            PathRequirement::ReadableFolder,
+            level,
+        );
     }
     for pool in &config.workers {
         report.path(
             "worker script",
             Path::new(&pool.file),
-            Expected::ReadableFile,
+            PathRequirement::ReadableFile,
         );
     }
     // Large request bodies are written here, and responses for slow clients.
     let spool = std::env::temp_dir();
-    report.path("request bodies", &spool, Expected::WritableFolder);
+    report.path("request bodies", &spool, PathRequirement::WritableFolder);
 }
 
 /// The folder with the application: where the next `composer.json` is, else above `public`, else the document root.

@@ -23,13 +23,13 @@ pub(crate) fn worn_out(opcache: &Opcache, was_pending: bool) -> Option<String> {
 
 /// A part of OPcache that is full, and the setting that makes it larger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Full {
+enum FullPart {
     Memory,
     Keys,
     Strings,
 }
 
-impl Full {
+impl FullPart {
     const ALL: [Self; 3] = [Self::Memory, Self::Keys, Self::Strings];
 
     fn of(self, opcache: &Opcache) -> bool {
@@ -46,23 +46,23 @@ impl Full {
 
 /// What is full, in words that say what to set.
 pub(crate) fn advice(opcache: &Opcache) -> Vec<String> {
-    let full = Full::ALL.into_iter().filter(|full| full.of(opcache));
+    let full = FullPart::ALL.into_iter().filter(|full| full.of(opcache));
     full.map(|full| said(full, opcache)).collect()
 }
 
-fn said(full: Full, opcache: &Opcache) -> String {
+fn said(full: FullPart, opcache: &Opcache) -> String {
     match full {
-        Full::Memory => format!(
+        FullPart::Memory => format!(
             "OPcache is full: what it does not hold is compiled for each request; raise \
              opcache.memory_consumption, which is {} (MiB)",
             opcache.size() / MIB
         ),
-        Full::Keys => format!(
+        FullPart::Keys => format!(
             "OPcache is out of keys: what it does not hold is compiled for each request; raise \
              opcache.max_accelerated_files above {}",
             opcache.keys_max
         ),
-        Full::Strings => format!(
+        FullPart::Strings => format!(
             "OPcache's memory for strings is full: each process keeps further ones for itself; raise \
              opcache.interned_strings_buffer, which is {} (MiB)",
             opcache.strings_size.div_ceil(MIB)
@@ -72,11 +72,11 @@ fn said(full: Full, opcache: &Opcache) -> String {
 
 /// What has been told, until it is no longer so.
 #[derive(Debug, Default)]
-pub(crate) struct Told(Vec<Full>);
+pub(crate) struct OpcacheWarnings(Vec<FullPart>);
 
-impl Told {
+impl OpcacheWarnings {
     pub(crate) fn tell(&mut self, opcache: &Opcache) {
-        for full in Full::ALL {
+        for full in FullPart::ALL {
             let known = self.0.contains(&full);
             if !full.of(opcache) {
                 self.0.retain(|told| *told != full);
@@ -122,11 +122,11 @@ mod tests {
 
     #[test]
     fn it_is_told_once() {
-        let mut told = Told::default();
+        let mut told = OpcacheWarnings::default();
         let full = opcache(|own| own.full = 1);
         told.tell(&full);
         told.tell(&full);
-        assert_eq!(told.0, [Full::Memory]);
+        assert_eq!(told.0, [FullPart::Memory]);
         told.tell(&opcache(|_| {}));
         assert_eq!(told.0, []);
     }

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use howdah_config::model::{self, Config};
-use howdah_pool::{PoolOptions, Preload, PreloadMode, Record, Recorded, RootOptions, Supervisor};
+use howdah_pool::{
+    PoolOptions, Preload, PreloadMode, Record, RecordedFile, RootOptions, Supervisor,
+};
 
 /// How often the record is looked at.
 pub(crate) const LOOK: Duration = Duration::from_secs(2);
@@ -23,14 +25,14 @@ const NEW_PART: usize = 5;
 
 /// What the requests of a tree of processes use.
 #[derive(Debug, Clone)]
-pub(crate) struct Used {
+pub(crate) struct UsedFiles {
     record: Record,
     /// Files that the tree was started with, or would have been.
     tried: HashSet<PathBuf>,
     mode: PreloadMode,
 }
 
-impl Used {
+impl UsedFiles {
     /// Of the first tree, or of one that follows `before`: its processes record files, and PHP is started with those
     /// that are in use and still there. `follow` says where a file of before is now. `None`: nothing is to be preloaded.
     pub(crate) fn prepare(
@@ -45,8 +47,8 @@ impl Used {
             model::Preload::All => PreloadMode::All,
         };
         let used = before.map(|before| before.record.read());
-        let files: Vec<Recorded> = (used.unwrap_or_default().into_iter())
-            .map(|file| Recorded {
+        let files: Vec<RecordedFile> = (used.unwrap_or_default().into_iter())
+            .map(|file| RecordedFile {
                 path: follow(&file.path),
                 ..file
             })
@@ -86,7 +88,7 @@ impl Used {
 }
 
 /// What PHP is to be started with. `reader`: the user of its processes, where that is not the server's.
-fn plan(mode: PreloadMode, used: Vec<Recorded>, reader: Option<&str>) -> Preload {
+fn plan(mode: PreloadMode, used: Vec<RecordedFile>, reader: Option<&str>) -> Preload {
     let mut preload = Preload {
         mode,
         files: Vec::new(),
@@ -109,7 +111,7 @@ fn plan(mode: PreloadMode, used: Vec<Recorded>, reader: Option<&str>) -> Preload
             ));
         }
     }
-    let is_left = |file: &Recorded| mode == PreloadMode::Auto && !file.autoloaded;
+    let is_left = |file: &RecordedFile| mode == PreloadMode::Auto && !file.autoloaded;
     if preload.problem.is_none() {
         let (left, taken): (Vec<_>, Vec<_>) = used.into_iter().partition(is_left);
         preload.files = taken.into_iter().map(|file| file.path).collect();
@@ -119,7 +121,7 @@ fn plan(mode: PreloadMode, used: Vec<Recorded>, reader: Option<&str>) -> Preload
 }
 
 /// Folders of packages that Composer's autoloader is used of.
-fn installations(used: &[Recorded]) -> Vec<&Path> {
+fn installations(used: &[RecordedFile]) -> Vec<&Path> {
     let loaders = used.iter().map(|file| file.path.as_path());
     let loaders = loaders.filter(|path| path.ends_with("composer/autoload_real.php"));
     loaders.filter_map(|path| path.parent()?.parent()).collect()
@@ -154,7 +156,7 @@ const FOREIGN: &str = "`preload` and opcache.preload in php.ini cannot both say 
 
 /// When another tree is worth its start.
 #[derive(Debug)]
-pub(crate) struct Pace {
+pub(crate) struct PreloadSchedule {
     /// Files that were new at the last look, and since when there are so many.
     news: (usize, Instant),
     /// Since when there are any.
@@ -166,7 +168,7 @@ pub(crate) struct Pace {
     told: Option<String>,
 }
 
-impl Pace {
+impl PreloadSchedule {
     pub(crate) fn new(now: Instant) -> Self {
         Self {
             news: (0, now),
@@ -178,7 +180,7 @@ impl Pace {
     }
 
     /// A look: whether to start one now.
-    pub(crate) fn look(&mut self, used: &Used, now: Instant) -> bool {
+    pub(crate) fn look(&mut self, used: &UsedFiles, now: Instant) -> bool {
         let problem = used.problem();
         if let Some(problem) = problem.as_ref().filter(|_| problem != self.told) {
             warn(problem);
@@ -213,8 +215,8 @@ impl Pace {
 mod tests {
     use super::*;
 
-    fn recorded(files: &[(&str, bool)]) -> Vec<Recorded> {
-        let own = files.iter().map(|(path, autoloaded)| Recorded {
+    fn recorded(files: &[(&str, bool)]) -> Vec<RecordedFile> {
+        let own = files.iter().map(|(path, autoloaded)| RecordedFile {
             path: path.into(),
             autoloaded: *autoloaded,
         });
@@ -263,7 +265,7 @@ mod tests {
     fn a_start_waits_until_no_new_files_come_but_not_for_ever() {
         let begin = Instant::now();
         let at = |seconds: u64| begin + Duration::from_secs(seconds);
-        let mut pace = Pace::new(begin);
+        let mut pace = PreloadSchedule::new(begin);
         assert!(!pace.is_due(0, false, at(100)));
         assert!(!pace.is_due(5, true, at(101)));
         assert!(!pace.is_due(6, true, at(108)));
@@ -273,7 +275,7 @@ mod tests {
         assert!(!pace.is_due(9, true, at(150)), "a minute between two");
         assert!(pace.is_due(9, true, at(179)));
         assert!(!pace.is_due(3, false, at(500)), "too few");
-        let mut busy = Pace::new(begin);
+        let mut busy = PreloadSchedule::new(begin);
         for second in 0..60 {
             assert!(
                 !busy.is_due(1 + second, true, at(second as u64)),

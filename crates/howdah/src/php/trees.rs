@@ -14,12 +14,12 @@ use howdah_config::model::Config;
 use howdah_http::POOLS_MAX;
 use howdah_pool::{
     FrontSeed, FrontSeeds, Handle, OpcacheError, OpcacheOrder, PoolOptions, PoolStatus,
-    RootOptions, StartError, Status, Stopped, Supervisor,
+    RootOptions, ShutdownError, StartError, Status, Supervisor,
 };
 use tokio::sync::watch;
 
 use super::pools;
-use super::preload::{self, Used};
+use super::preload::{self, UsedFiles};
 use super::renewal::{self, Places};
 
 /// A front thread's part of a tree: its pools by their numbers.
@@ -141,21 +141,21 @@ struct State {
     pools: Vec<usize>,
     current: Tree,
     older: Vec<Tree>,
-    seen: Seen,
+    seen: TreeFiles,
 }
 
 /// The files that OPcache of a tree has seen.
 #[derive(Debug, Clone)]
-pub(crate) struct Seen {
+pub(crate) struct TreeFiles {
     /// Scripts that it held before were compared with their files.
     compared: SystemTime,
     /// Where links led when it was started.
     places: Places,
     /// What its requests use, if something is to be preloaded.
-    used: Option<Used>,
+    used: Option<UsedFiles>,
 }
 
-impl Seen {
+impl TreeFiles {
     /// Of the first tree. To be called before PHP is started: what changes from now on may have been read before.
     pub(crate) fn first(
         config: &Config,
@@ -163,7 +163,7 @@ impl Seen {
         pools: &mut [PoolOptions],
     ) -> std::io::Result<Self> {
         let seen = Self::now(config);
-        let used = Used::prepare(config, None, Path::to_path_buf, (root, pools))?;
+        let used = UsedFiles::prepare(config, None, Path::to_path_buf, (root, pools))?;
         Ok(Self { used, ..seen })
     }
 
@@ -176,7 +176,7 @@ impl Seen {
     ) -> std::io::Result<Self> {
         let seen = Self::now(config);
         let follow = |path: &Path| self.places.followed(&seen.places, path);
-        let used = Used::prepare(config, self.used.as_ref(), follow, (root, pools))?;
+        let used = UsedFiles::prepare(config, self.used.as_ref(), follow, (root, pools))?;
         Ok(Self { used, ..seen })
     }
 
@@ -220,7 +220,7 @@ impl From<StartError> for TreeError {
 
 /// What new code takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Need {
+pub(crate) enum ReloadKind {
     /// New processes below the root that there is; so many scripts that OPcache holds are to be compiled again.
     Processes { stale: u64 },
     /// A fresh tree, for this reason.
@@ -229,16 +229,16 @@ pub(crate) enum Need {
 
 /// A tree that is ready to serve. Dropped, it ends, and nothing has happened.
 #[derive(Debug)]
-pub(crate) struct Beside {
+pub(crate) struct StandbyTree {
     trees: Trees,
     tree: Option<Tree>,
     pools: Vec<usize>,
     /// Names that there were before.
     known: usize,
-    seen: Option<Seen>,
+    seen: Option<TreeFiles>,
 }
 
-impl Beside {
+impl StandbyTree {
     /// Numbers of its pools, in the order of [`pools::options`](crate::php::pools::options).
     pub(crate) fn pools(&self) -> &[usize] {
         &self.pools
@@ -262,7 +262,7 @@ impl Beside {
     }
 }
 
-impl Drop for Beside {
+impl Drop for StandbyTree {
     fn drop(&mut self) {
         if let Some(tree) = self.tree.take() {
             self.trees.0.parts.clear();
@@ -279,7 +279,7 @@ impl Trees {
         seeds: Vec<FrontSeeds>,
         names: Vec<String>,
         spool: OwnedFd,
-        seen: Seen,
+        seen: TreeFiles,
     ) -> Self {
         let pools: Vec<usize> = (0..names.len()).collect();
         let parts = Parts::new(seeds.len());
@@ -306,7 +306,7 @@ impl Trees {
         mut pools: Vec<PoolOptions>,
         config: &Config,
         overtaken: impl Future<Output = ()>,
-    ) -> Result<Beside, TreeError> {
+    ) -> Result<StandbyTree, TreeError> {
         let names: Vec<_> = pools.iter().map(|pool| pool.name.clone()).collect();
         let last = self.read().seen.clone();
         let seen = last.next(config, &mut root, &mut pools);
@@ -329,7 +329,12 @@ impl Trees {
     }
 
     /// Gives the pools of a tree their numbers.
-    fn adopt(&self, tree: Tree, names: Vec<String>, seen: Seen) -> Result<Beside, TreeError> {
+    fn adopt(
+        &self,
+        tree: Tree,
+        names: Vec<String>,
+        seen: TreeFiles,
+    ) -> Result<StandbyTree, TreeError> {
         let mut state = self.write();
         let known = state.names.len();
         let numbers: Vec<usize> = names
@@ -338,7 +343,7 @@ impl Trees {
             .collect();
         let count = state.names.len();
         drop(state);
-        let beside = Beside {
+        let beside = StandbyTree {
             trees: self.clone(),
             tree: Some(tree),
             pools: numbers,
@@ -367,7 +372,7 @@ impl Trees {
     }
 
     /// What new code takes, while links lead where they do `now`.
-    pub(crate) async fn need(&self, now: &Places) -> Result<Need, OpcacheError> {
+    pub(crate) async fn need(&self, now: &Places) -> Result<ReloadKind, OpcacheError> {
         let compare = Some(self.read().seen.compared);
         let order = OpcacheOrder {
             compare,
@@ -375,16 +380,16 @@ impl Trees {
         };
         let answer = self.handle().opcache(order).await?;
         let Some(held) = answer.opcache else {
-            return Ok(Need::Processes { stale: 0 });
+            return Ok(ReloadKind::Processes { stale: 0 });
         };
         let stale = held.changed.scripts + held.gone.scripts;
         let seen = self.read().seen.clone();
         let moved = seen.places.one_moved(now);
-        let news = seen.used.as_ref().map_or(0, Used::news);
+        let news = seen.used.as_ref().map_or(0, UsedFiles::news);
         let preload =
             || (news > 0).then(|| format!("{news} files that requests use are to be preloaded"));
         let reason = renewal::reason(&held, moved).or_else(preload);
-        Ok(reason.map_or(Need::Processes { stale }, Need::Tree))
+        Ok(reason.map_or(ReloadKind::Processes { stale }, ReloadKind::Tree))
     }
 
     /// Has OPcache of the tree in force compile at their next use those scripts whose files are other ones now.
@@ -401,7 +406,7 @@ impl Trees {
     }
 
     /// What requests use, if something is to be preloaded.
-    pub(crate) fn used(&self) -> Option<Used> {
+    pub(crate) fn used(&self) -> Option<UsedFiles> {
         self.read().seen.used.clone()
     }
 
@@ -416,7 +421,7 @@ impl Trees {
     }
 
     /// What the processes of the tree in force do.
-    pub(crate) async fn status(&self) -> Result<Status, Stopped> {
+    pub(crate) async fn status(&self) -> Result<Status, ShutdownError> {
         let handle = self.handle();
         handle.status().await
     }

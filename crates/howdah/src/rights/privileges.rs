@@ -189,7 +189,7 @@ fn make_sockets_folder(config: &Config, user: &User) -> Result<(), Failure> {
 
 /// Why processes cannot run as the users that a configuration names.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Unusable {
+pub(crate) struct UserProblems {
     /// Nobody could.
     pub(crate) wrong: Vec<String>,
     /// This process may not, which is not the one that serves.
@@ -197,13 +197,13 @@ pub(crate) struct Unusable {
 }
 
 /// Looks up all users that a configuration names.
-pub(crate) fn unusable(config: &Config) -> Unusable {
+pub(crate) fn unusable(config: &Config) -> UserProblems {
     let global = &config.global;
     let of_pools = config
         .own_pool_settings()
         .filter_map(|own| own.user.as_ref());
     let users = [&global.user, &global.php.user].into_iter().flatten();
-    let mut unusable = Unusable::default();
+    let mut unusable = UserProblems::default();
     for user in users.chain(of_pools) {
         let found = look_up(user);
         let (list, error) = match found {

@@ -20,19 +20,19 @@ use crate::php_executable::executable;
 const NAMES: [&str; 2] = ["www-data", "nobody"];
 /// Who it is, and where certificates are kept: a process that is not root any more can tell neither.
 #[derive(Debug)]
-struct Usual {
+struct DefaultUser {
     user: model::User,
     /// By the environment.
     is_named: bool,
     storage: Option<PathBuf>,
 }
 
-fn usual() -> Option<&'static Usual> {
-    static USUAL: OnceLock<Option<Usual>> = OnceLock::new();
+fn usual() -> Option<&'static DefaultUser> {
+    static USUAL: OnceLock<Option<DefaultUser>> = OnceLock::new();
     USUAL.get_or_init(find).as_ref()
 }
 
-fn find() -> Option<Usual> {
+fn find() -> Option<DefaultUser> {
     if !rustix::process::geteuid().is_root() {
         return None;
     }
@@ -44,7 +44,7 @@ fn find() -> Option<Usual> {
     // A container may lack the right to change users, or have no others.
     let is_named = named.is_some();
     let user = named.or_else(|| users.find(privileges::can_become))?;
-    let usual = Usual {
+    let usual = DefaultUser {
         user,
         is_named,
         storage: howdah_tls::default_storage(),
@@ -59,7 +59,7 @@ pub(crate) fn of_threads(config: &Config) -> Option<&'static model::User> {
     wanted(config).map(|usual| &usual.user)
 }
 
-fn wanted(config: &Config) -> Option<&'static Usual> {
+fn wanted(config: &Config) -> Option<&'static DefaultUser> {
     let usual = usual().filter(|_| config.global.user.is_none())?;
     let is_wanted =
         usual.is_named || named_for_php(config).next().is_some() || default_reaches(config);
@@ -81,7 +81,7 @@ fn default_reaches(config: &Config) -> bool {
         .is_none()
 }
 
-fn default_barrier(config: &Config, of_roots: Need) -> Option<Barrier> {
+fn default_barrier(config: &Config, of_roots: Requirement) -> Option<Barrier> {
     let user = &usual()?.user;
     let mut places = needed(config, of_roots);
     // The server's own folder is given to its user.
@@ -189,30 +189,30 @@ impl Barrier {
 
 /// What a user is to do with a path.
 #[derive(Debug, Clone, Copy)]
-struct Need {
+struct Requirement {
     verb: &'static str,
     access: Access,
 }
 
-impl Need {
+impl Requirement {
     const fn new(verb: &'static str, access: Access) -> Self {
         Self { verb, access }
     }
 }
 
-const ENTER: Need = Need::new("enter", Access::EXEC_OK);
-const READ: Need = Need::new("read", Access::READ_OK);
-const RUN: Need = Need::new("run", Access::READ_OK.union(Access::EXEC_OK));
-const WRITE: Need = Need::new("write to", Access::WRITE_OK.union(Access::EXEC_OK));
+const ENTER: Requirement = Requirement::new("enter", Access::EXEC_OK);
+const READ: Requirement = Requirement::new("read", Access::READ_OK);
+const RUN: Requirement = Requirement::new("run", Access::READ_OK.union(Access::EXEC_OK));
+const WRITE: Requirement = Requirement::new("write to", Access::WRITE_OK.union(Access::EXEC_OK));
 
 /// What the user of a server has to reach.
 struct Place {
     kind: &'static str,
     path: PathBuf,
-    need: Need,
+    need: Requirement,
 }
 
-fn needed(config: &Config, of_roots: Need) -> Vec<Place> {
+fn needed(config: &Config, of_roots: Requirement) -> Vec<Place> {
     let place = |kind, path, need| Place { kind, path, need };
     let php = executable(config.global.php.executable.as_deref());
     let roots = config.constant_roots().into_iter();

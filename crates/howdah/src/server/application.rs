@@ -271,10 +271,10 @@ impl Failure {
 /// Refusals under load come by the thousand; the log gets one line a second with their number, and the last one
 /// when the second after them is over, or the server ends.
 #[derive(Debug, Default)]
-struct Refusals(Rc<Refused>);
+struct Refusals(Rc<RefusalState>);
 
 #[derive(Debug, Default)]
-struct Refused {
+struct RefusalState {
     /// When it was last logged.
     last: Cell<Option<Instant>>,
     /// What has come since, and why the first of it was refused.
@@ -307,7 +307,7 @@ impl Refusals {
     }
 }
 
-impl Refused {
+impl RefusalState {
     fn tell(&self) {
         let count = self.count.take();
         if count > 0 {
@@ -318,7 +318,7 @@ impl Refused {
     }
 }
 
-impl Drop for Refused {
+impl Drop for RefusalState {
     fn drop(&mut self) {
         self.tell();
     }

@@ -22,8 +22,8 @@ use tokio::sync::{Mutex, watch};
 
 use super::certificates::Keeper;
 use super::hubs::{self, HubEndpoint};
-use super::observed::{MetricsPage, Observed};
 use super::readiness_page::ReadinessPage;
+use super::state::{MetricsPage, ServerState};
 use crate::config::document_roots::warn_of_roots;
 use crate::config::server_log::log_settings;
 use crate::config::source::{Read, Source};
@@ -31,9 +31,9 @@ use crate::config::{changes, unchangeable};
 use crate::php::pools;
 use crate::php::renewal::Places;
 use crate::php::root_options::root_options;
-use crate::php::trees::{Beside, TreeError};
+use crate::php::trees::{StandbyTree, TreeError};
 use crate::rights::privileges;
-use crate::watch::{Changed, Page, Watcher, start_watch, watched};
+use crate::watch::{ChangeReceiver, Page, Watcher, start_watch, watched};
 
 /// How long a server that stops waits for a reload that is under way.
 const RELOAD_ENDS: Duration = Duration::from_secs(2);
@@ -85,7 +85,7 @@ impl Starts {
 }
 
 /// What is shown of it, for whoever cannot wait.
-struct Shown {
+struct ConfigurationView {
     whole: Value,
     frankenphp: Value,
     servers: Value,
@@ -93,50 +93,51 @@ struct Shown {
 }
 
 /// See the module.
-pub(crate) struct InForce {
+pub(crate) struct CurrentConfiguration {
     server: Arc<Server>,
-    observed: Observed,
+    server_state: ServerState,
     state: Mutex<State>,
     /// When a reload was asked for last.
     asked: watch::Sender<Instant>,
-    shown: RwLock<Shown>,
+    shown: RwLock<ConfigurationView>,
     /// PHP has or had fewer rights than the server: what a reload replaces goes on for a while.
     confined: AtomicBool,
 }
 
-impl std::fmt::Debug for InForce {
+impl std::fmt::Debug for CurrentConfiguration {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("InForce").finish_non_exhaustive()
+        f.debug_struct("CurrentConfiguration")
+            .finish_non_exhaustive()
     }
 }
 
 /// What a configuration brings that was not there before.
-pub(crate) struct Loaded {
+pub(crate) struct LoadResult {
     /// Where changes of watched files come out, if there is something to watch.
-    pub(crate) changed: Option<Changed>,
+    pub(crate) changed: Option<ChangeReceiver>,
     /// Browsers that are told of them.
     pub(crate) pages: Vec<Page>,
     /// PHP was started for it, so that there is nothing to reload.
     pub(crate) booted: bool,
 }
 
-impl InForce {
+impl CurrentConfiguration {
     /// The configuration that the server was started with; PHP took so long to start.
     pub(crate) fn new(
         server: Arc<Server>,
-        observed: Observed,
+        server_state: ServerState,
         config: &Config,
         source: Option<Source>,
         watcher: Option<Watcher>,
         took: Duration,
     ) -> Self {
-        let shown = RwLock::new(Shown {
+        let shown = RwLock::new(ConfigurationView {
             whole: whole(source.as_ref()),
             frankenphp: frankenphp_config(config),
             servers: servers(config),
             source: source.clone(),
         });
-        observed.note_configuration(true);
+        server_state.note_configuration(true);
         let state = State {
             config: config.clone(),
             source,
@@ -150,7 +151,7 @@ impl InForce {
         };
         Self {
             server,
-            observed,
+            server_state,
             state: Mutex::new(state),
             asked: watch::Sender::new(Instant::now()),
             shown,
@@ -167,7 +168,7 @@ impl InForce {
     }
 
     /// Serves another configuration; `None`: there is no file that could be read again.
-    pub(crate) async fn load(&self, from: Configuration) -> Result<Option<Loaded>, String> {
+    pub(crate) async fn load(&self, from: Configuration) -> Result<Option<LoadResult>, String> {
         let mut state = self.state.lock().await;
         let read = {
             let Some(source) = &state.source else {
@@ -188,14 +189,14 @@ impl InForce {
             Ok(read) => self.take(&mut state, read).await,
             Err(text) => Err(text),
         };
-        self.observed.note_configuration(result.is_ok());
+        self.server_state.note_configuration(result.is_ok());
         if let Err(text) = &result {
             tracing::error!(target: "howdah", "the configuration is not reloaded, the one before it stays: {text}");
         }
         result.map(Some)
     }
 
-    async fn take(&self, state: &mut State, read: Read) -> Result<Loaded, String> {
+    async fn take(&self, state: &mut State, read: Read) -> Result<LoadResult, String> {
         let Read {
             config,
             source,
@@ -220,13 +221,13 @@ impl InForce {
         let numbers = match &beside {
             // That of all sites is always the same.
             Some(beside) => beside.pools()[1..].to_vec(),
-            None => self.observed.trees.numbers(&config),
+            None => self.server_state.trees.numbers(&config),
         };
         let prepared = self.server.prepare(
             &config,
             tls.as_ref(),
             numbers,
-            endpoints(&self.observed, &hubs),
+            endpoints(&self.server_state, &hubs),
         );
         let prepared = prepared.map_err(|error| explained(&error))?;
         let before = (self.server.local_addrs(), self.server.unix_sockets());
@@ -252,7 +253,7 @@ impl InForce {
             hub.close();
         }
         let pages = hubs::pages(&config, &hubs);
-        self.observed.set_hubs(hubs);
+        self.server_state.set_hubs(hubs);
         let after = (self.server.local_addrs(), self.server.unix_sockets());
         for address in after.0.iter().filter(|address| !before.0.contains(address)) {
             tracing::info!(target: "howdah", %address, "listening");
@@ -280,7 +281,7 @@ impl InForce {
         state.config = config;
         state.source = Some(source);
         tracing::info!(target: "howdah", "configuration loaded");
-        Ok(Loaded {
+        Ok(LoadResult {
             changed,
             pages,
             booted,
@@ -290,7 +291,7 @@ impl InForce {
     /// The hubs of a configuration: those that are as they were stay, with their subscribers and history.
     /// And those that are gone.
     fn hubs(&self, old: &Config, new: &Config) -> Result<(Hubs, Hubs), String> {
-        let mut left: Vec<_> = old.hubs.iter().zip(self.observed.hubs()).collect();
+        let mut left: Vec<_> = old.hubs.iter().zip(self.server_state.hubs()).collect();
         let mut hubs = Vec::with_capacity(new.hubs.len());
         for own in &new.hubs {
             let same = left.iter().position(|(known, _)| *known == own);
@@ -303,7 +304,7 @@ impl InForce {
     }
 
     /// PHP for a configuration that has it otherwise, started beside the one that serves.
-    async fn beside(&self, state: &mut State, new: &Config) -> Result<Option<Beside>, String> {
+    async fn beside(&self, state: &mut State, new: &Config) -> Result<Option<StandbyTree>, String> {
         let failed = |error: crate::failure::Failure| error.to_string();
         let changes = changes::of_php(&state.config, new).map_err(failed)?;
         if changes.is_empty() {
@@ -323,7 +324,11 @@ impl InForce {
 
     /// PHP for a configuration, beside the one that serves. It is given up for a reload that is asked for meanwhile
     /// if it takes longer than one may keep others waiting: it may hang.
-    async fn start_tree(&self, starts: &mut Starts, config: &Config) -> Result<Beside, TreeError> {
+    async fn start_tree(
+        &self,
+        starts: &mut Starts,
+        config: &Config,
+    ) -> Result<StandbyTree, TreeError> {
         let pools = pools::options(config).map_err(TreeError::other)?;
         privileges::prepare(config, &pools, self.server.spool()).map_err(TreeError::other)?;
         let root = root_options(config, self.server.threads());
@@ -335,7 +340,10 @@ impl InForce {
             // An error would mean that the sender is gone, which this value holds.
             let _ = asked.wait_for(|asked| *asked > began).await;
         };
-        let started = self.observed.trees.start(root, pools, config, overtaken);
+        let started = self
+            .server_state
+            .trees
+            .start(root, pools, config, overtaken);
         let started = started.await;
         if let Err(error) = &started {
             starts.note(began, Err(error.clone()));
@@ -375,8 +383,8 @@ impl InForce {
         let tls = renewed_tls(&config, &state.in_use).await;
         let tls = tls.map_err(TreeError::other)?;
         // The classic pool's number is always the same.
-        let (numbers, hubs) = (beside.pools()[1..].to_vec(), self.observed.hubs());
-        let endpoints = endpoints(&self.observed, &hubs);
+        let (numbers, hubs) = (beside.pools()[1..].to_vec(), self.server_state.hubs());
+        let endpoints = endpoints(&self.server_state, &hubs);
         let prepared = self
             .server
             .prepare(&config, tls.as_ref(), numbers, endpoints);
@@ -393,7 +401,7 @@ impl InForce {
     /// Looks after these certificates, and no longer after those of before.
     async fn keep_instead(&self, state: &mut State, tls: Option<Tls>) {
         let expiries = tls.as_ref().map(Tls::expiries).unwrap_or_default();
-        self.observed.set_expiries(expiries);
+        self.server_state.set_expiries(expiries);
         if let Some(old) = state.keeper.take() {
             // It gives back its locks.
             let _ = tokio::task::spawn_blocking(|| old.stop()).await;
@@ -458,7 +466,7 @@ impl InForce {
         }
         drop(state.watcher.take());
         // Subscribers never leave by themselves.
-        for hub in self.observed.hubs() {
+        for hub in self.server_state.hubs() {
             hub.close();
         }
         state.config.global.grace_period.unwrap_or(DEFAULT_GRACE)
@@ -475,10 +483,10 @@ async fn renewed_tls(config: &Config, in_use: &InUse) -> Result<Option<Tls>, Str
 }
 
 /// What answers `metrics`, `readiness` and `mercure`.
-pub(crate) fn endpoints(observed: &Observed, hubs: &[Arc<Hub>]) -> Endpoints {
+pub(crate) fn endpoints(server_state: &ServerState, hubs: &[Arc<Hub>]) -> Endpoints {
     Endpoints {
-        metrics: Some(Arc::new(MetricsPage(observed.clone()))),
-        readiness: Some(Arc::new(ReadinessPage(observed.clone()))),
+        metrics: Some(Arc::new(MetricsPage(server_state.clone()))),
+        readiness: Some(Arc::new(ReadinessPage(server_state.clone()))),
         hubs: hubs
             .iter()
             .map(|hub| Arc::new(HubEndpoint(hub.clone())) as _)

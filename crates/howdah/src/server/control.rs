@@ -6,19 +6,20 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use howdah_observe::admin::{
-    ConfigFile, Configuration, Control, ReloadError, Reloaded, ReloadedPool, Thread, UnhealthyError,
+    ConfigFile, Configuration, Control, ReloadError, ReloadReport, ReloadedPool, Thread,
+    UnhealthyError,
 };
 use howdah_pool::{PoolStatus, Status, WorkerStatus};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use super::configuration::InForce;
+use super::configuration::CurrentConfiguration;
 use super::notify;
-use super::observed::Observed;
-use super::signals::Caught;
-use crate::php::preload::{self, Pace};
-use crate::php::trees::{Need, TreeError, Trees};
-use crate::watch::{Changed, Page};
+use super::signals::SignalStream;
+use super::state::ServerState;
+use crate::php::preload::{self, PreloadSchedule};
+use crate::php::trees::{ReloadKind, TreeError, Trees};
+use crate::watch::{ChangeReceiver, Page};
 
 /// The running server; clones are the same one.
 #[derive(Debug, Clone)]
@@ -26,23 +27,23 @@ pub(crate) struct ServerControl(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    observed: Observed,
-    in_force: InForce,
+    server_state: ServerState,
+    in_force: CurrentConfiguration,
     /// Somebody ordered the server to stop.
     stop: watch::Sender<bool>,
 }
 
 impl ServerControl {
-    pub(crate) fn new(observed: Observed, in_force: InForce) -> Self {
+    pub(crate) fn new(server_state: ServerState, in_force: CurrentConfiguration) -> Self {
         Self(Arc::new(Inner {
-            observed,
+            server_state,
             in_force,
             stop: watch::Sender::new(false),
         }))
     }
 
     /// The configuration in force.
-    pub(crate) fn in_force(&self) -> &InForce {
+    pub(crate) fn in_force(&self) -> &CurrentConfiguration {
         &self.0.in_force
     }
 
@@ -54,18 +55,18 @@ impl ServerControl {
 
     /// From now on nothing is reloaded any more.
     pub(crate) fn set_stopping(&self) {
-        self.0.observed.readiness.set_stopping();
+        self.0.server_state.readiness.set_stopping();
     }
 
     fn is_stopping(&self) -> bool {
-        self.0.observed.readiness.is_stopping()
+        self.0.server_state.readiness.is_stopping()
     }
 
     async fn reload_now(
         &self,
         pool: Option<String>,
         asked: Instant,
-    ) -> Result<Reloaded, ReloadError> {
+    ) -> Result<ReloadReport, ReloadError> {
         let known = self.trees().pools();
         if let Some(name) = &pool
             && !known.contains(name)
@@ -87,12 +88,12 @@ impl ServerControl {
         let before = self.generations().await;
         let began = Instant::now();
         let fresh = match self.need().await {
-            Need::Tree(reason) => {
+            ReloadKind::Tree(reason) => {
                 tracing::info!(target: "howdah", "starting a second PHP beside the one that serves: {reason}");
                 self.renew(asked).await?;
                 Some(reason)
             }
-            Need::Processes { stale } => {
+            ReloadKind::Processes { stale } => {
                 self.new_processes(pool.as_deref(), stale).await?;
                 None
             }
@@ -102,15 +103,15 @@ impl ServerControl {
             _ => before.get(name) != Some(&generation),
         };
         let done = self.reloaded(configuration, began, meant).await;
-        Ok(Reloaded { fresh, ..done })
+        Ok(ReloadReport { fresh, ..done })
     }
 
     /// What is not known of OPcache is no reason not to reload.
-    async fn need(&self) -> Need {
+    async fn need(&self) -> ReloadKind {
         let places = self.0.in_force.places().await;
         self.trees().need(&places).await.unwrap_or_else(|error| {
             tracing::warn!(target: "howdah", "{error}; OPcache may go on with files as they were");
-            Need::Processes { stale: 0 }
+            ReloadKind::Processes { stale: 0 }
         })
     }
 
@@ -160,7 +161,7 @@ impl ServerControl {
         configuration: Option<ConfigFile>,
         began: Instant,
         meant: impl Fn(&String, u64) -> bool,
-    ) -> Reloaded {
+    ) -> ReloadReport {
         let took_ms = millis(began.elapsed());
         let after = self.generations().await;
         let mut pools = Vec::new();
@@ -177,7 +178,7 @@ impl ServerControl {
                 });
             }
         }
-        Reloaded {
+        ReloadReport {
             pools,
             configuration,
             fresh: None,
@@ -185,7 +186,7 @@ impl ServerControl {
     }
 
     /// Starts PHP anew beside the one that serves, for a reason of the server's own.
-    pub(crate) async fn renew_for(&self, reason: String) -> Result<Reloaded, ReloadError> {
+    pub(crate) async fn renew_for(&self, reason: String) -> Result<ReloadReport, ReloadError> {
         let control = self.clone();
         self.alone(async move {
             if control.is_stopping() {
@@ -198,17 +199,17 @@ impl ServerControl {
             let configuration = control.0.in_force.file();
             let done = control.reloaded(configuration, began, meant).await;
             let fresh = Some(reason);
-            Ok(Reloaded { fresh, ..done })
+            Ok(ReloadReport { fresh, ..done })
         })
         .await
     }
 
-    pub(crate) fn observed(&self) -> &Observed {
-        &self.0.observed
+    pub(crate) fn server_state(&self) -> &ServerState {
+        &self.0.server_state
     }
 
     pub(crate) fn trees(&self) -> &Trees {
-        &self.0.observed.trees
+        &self.0.server_state.trees
     }
 
     /// The generation that serves in each pool. Empty when the server is at its end.
@@ -225,7 +226,7 @@ impl ServerControl {
 
 impl ServerControl {
     /// The configuration first, so that what is wrong with it is said before PHP is started anew.
-    async fn configure_now(&self, from: Configuration) -> Result<Reloaded, ReloadError> {
+    async fn configure_now(&self, from: Configuration) -> Result<ReloadReport, ReloadError> {
         if self.is_stopping() {
             return Err(ReloadError::Stopping);
         }
@@ -245,15 +246,15 @@ impl ServerControl {
     }
 
     /// Reloads what changes from now on. What it orders ends with the watcher, so nobody waits for it.
-    fn watch(&self, changed: Changed, pages: Vec<Page>) {
+    fn watch(&self, changed: ChangeReceiver, pages: Vec<Page>) {
         tokio::spawn(changed.reload(Arc::new(self.clone()), pages));
     }
 
     /// In a task of its own, so that it is reported although who asked for it has hung up.
     async fn alone(
         &self,
-        reload: impl Future<Output = Result<Reloaded, ReloadError>> + Send + 'static,
-    ) -> Result<Reloaded, ReloadError> {
+        reload: impl Future<Output = Result<ReloadReport, ReloadError>> + Send + 'static,
+    ) -> Result<ReloadReport, ReloadError> {
         let control = self.clone();
         let reload = tokio::spawn(async move {
             notify::reloading();
@@ -277,14 +278,14 @@ impl ServerControl {
 }
 
 impl Control for ServerControl {
-    async fn reload(&self, pool: Option<String>) -> Result<Reloaded, ReloadError> {
+    async fn reload(&self, pool: Option<String>) -> Result<ReloadReport, ReloadError> {
         let control = self.clone();
         let asked = self.0.in_force.ask();
         self.alone(async move { control.reload_now(pool, asked).await })
             .await
     }
 
-    async fn configure(&self, from: Configuration) -> Result<Reloaded, ReloadError> {
+    async fn configure(&self, from: Configuration) -> Result<ReloadReport, ReloadError> {
         let control = self.clone();
         self.alone(async move { control.configure_now(from).await })
             .await
@@ -296,11 +297,11 @@ impl Control for ServerControl {
             Ok(status) => serde_json::to_value(&status).unwrap_or_default(),
             Err(_) => json!({"php": "", "pools": []}),
         };
-        shown["opcache"] = self.0.observed.shown_opcache().await;
+        shown["opcache"] = self.0.server_state.shown_opcache().await;
         shown["version"] = env!("CARGO_PKG_VERSION").into();
         shown["pid"] = std::process::id().into();
         shown["stopping"] = self.is_stopping().into();
-        shown["front"] = self.0.observed.front();
+        shown["front"] = self.0.server_state.front();
         if !leaving.is_empty() {
             shown["leaving"] = serde_json::to_value(&leaving).unwrap_or_default();
         }
@@ -308,7 +309,7 @@ impl Control for ServerControl {
     }
 
     async fn threads(&self) -> Vec<Thread> {
-        let (status, targets) = tokio::join!(self.trees().status(), self.0.observed.targets());
+        let (status, targets) = tokio::join!(self.trees().status(), self.0.server_state.targets());
         match status {
             Ok(status) => threads(&status, &targets, SystemTime::now()),
             Err(_) => Vec::new(),
@@ -329,11 +330,11 @@ impl Control for ServerControl {
     }
 
     async fn metrics(&self) -> String {
-        self.0.observed.metrics().await
+        self.0.server_state.metrics().await
     }
 
     async fn requests(&self) -> Value {
-        self.0.observed.requests().await
+        self.0.server_state.requests().await
     }
 
     fn whole_config(&self) -> Value {
@@ -357,11 +358,11 @@ impl Control for ServerControl {
     }
 
     fn counts_requests(&self) -> bool {
-        self.0.observed.counts_requests()
+        self.0.server_state.counts_requests()
     }
 
     async fn health(&self) -> Result<(), UnhealthyError> {
-        self.0.observed.ready().await
+        self.0.server_state.ready().await
     }
 
     fn stop(&self) {
@@ -378,7 +379,7 @@ fn not_reloaded(pool: String, text: String) -> ReloadError {
 
 /// Starts PHP another time when enough files are in use that it was not started with.
 pub(crate) async fn preload_what_is_used(control: ServerControl) {
-    let mut pace = Pace::new(Instant::now());
+    let mut pace = PreloadSchedule::new(Instant::now());
     loop {
         tokio::time::sleep(preload::LOOK).await;
         if let Some(used) = control.trees().used()
@@ -391,7 +392,7 @@ pub(crate) async fn preload_what_is_used(control: ServerControl) {
 }
 
 /// Reloads the configuration and all pools at each signal.
-pub(crate) async fn reload_on_signals(mut signals: Caught, control: ServerControl) {
+pub(crate) async fn reload_on_signals(mut signals: SignalStream, control: ServerControl) {
     loop {
         let signal = signals.next().await;
         if control.is_stopping() {
@@ -469,8 +470,8 @@ fn millis(time: Duration) -> u64 {
 mod tests {
     use howdah_pool::{Counters, RequestStatus};
 
-    use crate::server::readiness::check;
     use super::*;
+    use crate::server::readiness::check;
 
     fn worker(state: &'static str, request: Option<u64>) -> WorkerStatus {
         WorkerStatus {
@@ -515,8 +516,8 @@ mod tests {
             in_flight: 0,
             waiters: 0,
             slots: 0,
-            refused: howdah_pool::Refused::default(),
-            abandoned: howdah_pool::Abandoned::default(),
+            refused: howdah_pool::RefusalCounts::default(),
+            abandoned: howdah_pool::AbandonmentCounts::default(),
             exits: howdah_pool::Exits::default(),
             spooled: 0,
             workers: workers.clone(),

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use howdah_pool::OpcacheOrder;
 
 use super::control::ServerControl;
-use crate::php::opcache::{Told, worn_out};
+use crate::php::opcache::{OpcacheWarnings, worn_out};
 
 /// How often it is looked at. `opcache_reset()` is told of at once.
 const LOOK: Duration = Duration::from_secs(10);
@@ -16,7 +16,7 @@ const BETWEEN: Duration = Duration::from_secs(60);
 
 /// Looks after it until the server ends.
 pub(crate) async fn look_after(control: ServerControl) {
-    let mut told = Told::default();
+    let mut told = OpcacheWarnings::default();
     let mut pending = false;
     let mut renewed: Option<Instant> = None;
     loop {
@@ -24,7 +24,7 @@ pub(crate) async fn look_after(control: ServerControl) {
         // No answer: PHP is being started, which the supervisor tells of.
         let answer = trees.handle().opcache(OpcacheOrder::default()).await;
         let opcache = answer.ok().and_then(|answer| answer.opcache);
-        control.observed().set_opcache(opcache);
+        control.server_state().set_opcache(opcache);
         if let Some(opcache) = opcache {
             told.tell(&opcache);
             let was_pending = std::mem::replace(&mut pending, opcache.restart_pending != 0);

@@ -6,10 +6,10 @@ use howdah_http::endpoint::{Endpoint, EndpointFuture, EndpointRequest};
 use howdah_observe::admin::UnhealthyError;
 use http::StatusCode;
 
-use super::observed::{Observed, page, refused};
 use super::readiness::check;
+use super::state::{ServerState, page, refused};
 
-impl Observed {
+impl ServerState {
     /// Asked by somebody who wants to send requests.
     pub(crate) async fn ready(&self) -> Result<(), UnhealthyError> {
         if self.readiness.is_stopping() {
@@ -24,7 +24,7 @@ impl Observed {
 }
 
 /// What `readiness` in a site answers.
-pub(crate) struct ReadinessPage(pub(crate) Observed);
+pub(crate) struct ReadinessPage(pub(crate) ServerState);
 
 impl Endpoint for ReadinessPage {
     fn call(self: Arc<Self>, request: EndpointRequest) -> EndpointFuture {

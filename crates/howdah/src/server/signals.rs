@@ -55,25 +55,25 @@ const WITHOUT_MEANING: [(SignalKind, &str); 7] = [
 #[derive(Debug)]
 pub(crate) struct Signals {
     /// Those that mean: stop.
-    pub(crate) stop: Caught,
+    pub(crate) stop: SignalStream,
     /// Those that mean: reload.
-    pub(crate) reload: Caught,
+    pub(crate) reload: SignalStream,
     /// Those that mean nothing.
-    pub(crate) others: Caught,
+    pub(crate) others: SignalStream,
 }
 
 /// Signals with the same meaning, and their names.
 #[derive(Debug)]
-pub(crate) struct Caught(Vec<(Signal, String)>);
+pub(crate) struct SignalStream(Vec<(Signal, String)>);
 
 impl Signals {
     /// Catches them from now on, also where they were inherited as ignored. Must be called within a tokio
     /// runtime.
     pub(crate) fn new() -> std::io::Result<Self> {
         let mut signals = Self {
-            stop: Caught::new(&STOP)?,
-            reload: Caught::new(&RELOAD)?,
-            others: Caught::new(&WITHOUT_MEANING)?,
+            stop: SignalStream::new(&STOP)?,
+            reload: SignalStream::new(&RELOAD)?,
+            others: SignalStream::new(&WITHOUT_MEANING)?,
         };
         for number in (SIGRTMIN..=SIGRTMAX).filter(|number| *number != SIGRTMIN + 3) {
             let name = format!("SIGRTMIN+{}", number - SIGRTMIN);
@@ -89,7 +89,7 @@ impl Signals {
     }
 }
 
-impl Caught {
+impl SignalStream {
     fn new(kinds: &[(SignalKind, &str)]) -> std::io::Result<Self> {
         let mut caught = Self(Vec::new());
         for (kind, name) in kinds {
@@ -119,7 +119,7 @@ impl Caught {
 }
 
 /// Says what came, and that it does nothing.
-pub(crate) async fn log_others(mut signals: Caught) {
+pub(crate) async fn log_others(mut signals: SignalStream) {
     loop {
         let signal = signals.next().await;
         tracing::info!(target: "howdah", signal, "a signal without a meaning for the server was ignored");

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use howdah_http::endpoint::{Endpoint, EndpointBody, EndpointFuture, EndpointRequest};
-use howdah_http::{Counted, LiveRequest, LiveRequests, LostSpans, Stats};
+use howdah_http::{LiveRequest, LiveRequests, LostSpans, RequestCounters, Stats};
 use howdah_mercure::Hub;
 use howdah_observe::access::Losses;
 use howdah_observe::metrics::{
@@ -26,23 +26,23 @@ use super::readiness::Readiness;
 use crate::php::opcache;
 use crate::php::trees::Trees;
 
-/// Where to ask. Clones ask the same server.
+/// The parts of the running server. Clones are the same server.
 #[derive(Debug, Clone)]
-pub(crate) struct Observed {
+pub(crate) struct ServerState {
     pub(crate) trees: Trees,
     pub(crate) readiness: Readiness,
     pub(crate) stats: Arc<Stats>,
-    pub(crate) counted: Counted,
+    pub(crate) counted: RequestCounters,
     pub(crate) live: LiveRequests,
     pub(crate) log_losses: Losses,
     pub(crate) span_losses: LostSpans,
     /// What a reload of the configuration changes.
-    pub(crate) of_configuration: Arc<RwLock<OfConfiguration>>,
+    pub(crate) of_configuration: Arc<RwLock<ConfigurationState>>,
 }
 
 /// What a reload of the configuration changes.
 #[derive(Debug, Default)]
-pub(crate) struct OfConfiguration {
+pub(crate) struct ConfigurationState {
     hubs: Vec<Arc<Hub>>,
     expiries: Expiries,
     reloads: ConfigReloads,
@@ -50,7 +50,7 @@ pub(crate) struct OfConfiguration {
     opcache: Option<Opcache>,
 }
 
-impl Observed {
+impl ServerState {
     /// The hubs of the configuration in force, in its order.
     pub(crate) fn hubs(&self) -> Vec<Arc<Hub>> {
         self.read().hubs.clone()
@@ -89,12 +89,12 @@ impl Observed {
         }
     }
 
-    fn read(&self) -> RwLockReadGuard<'_, OfConfiguration> {
+    fn read(&self) -> RwLockReadGuard<'_, ConfigurationState> {
         let own = self.of_configuration.read();
         own.unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, OfConfiguration> {
+    fn write(&self) -> RwLockWriteGuard<'_, ConfigurationState> {
         let own = self.of_configuration.write();
         own.unwrap_or_else(PoisonError::into_inner)
     }
@@ -316,7 +316,7 @@ fn worker(status: &WorkerStatus, concurrent: bool) -> Worker {
 }
 
 /// `metrics` in a site.
-pub(crate) struct MetricsPage(pub(crate) Observed);
+pub(crate) struct MetricsPage(pub(crate) ServerState);
 
 impl Endpoint for MetricsPage {
     fn call(self: Arc<Self>, request: EndpointRequest) -> EndpointFuture {

@@ -1,7 +1,7 @@
 //! Sockets that a service manager hands over: systemd's `LISTEN_PID`, `LISTEN_FDS` and `LISTEN_FDNAMES`.
 
 use howdah_config::model;
-use howdah_http::Inherited;
+use howdah_http::InheritedSockets;
 use howdah_observe::admin::Admin;
 use listenfd::ListenFd;
 
@@ -11,7 +11,7 @@ use crate::failure::Failure;
 /// What was handed over and has not been used yet.
 #[derive(Debug, Default)]
 pub(crate) struct Activation {
-    pub(crate) sockets: Inherited,
+    pub(crate) sockets: InheritedSockets,
 }
 
 impl Activation {

@@ -25,16 +25,16 @@ use crate::config::server_log::log_settings;
 use crate::config::source::Source;
 use crate::failure::{Failure, Outcome};
 use crate::php::root_options::root_options;
-use crate::php::trees::{Order, Parts, Seen, Trees};
+use crate::php::trees::{Order, Parts, TreeFiles, Trees};
 use crate::php::{pools, preload};
 use crate::rights::monitor::Monitor;
 use crate::rights::privileges;
 use crate::server::application::PhpApplication;
-use crate::server::configuration::{self, InForce};
+use crate::server::configuration::{self, CurrentConfiguration};
 use crate::server::control::{self, ServerControl};
-use crate::server::observed::Observed;
 use crate::server::readiness::Readiness;
 use crate::server::signals::{self, Signals};
+use crate::server::state::ServerState;
 use crate::server::{hubs, notify, opcache_watch};
 use crate::watch::{Watch, start_watch, watched};
 
@@ -93,7 +93,7 @@ async fn run(
     let spool_of_trees = spool_of_trees.map_err(|error| Failure::Runtime(error.to_string()))?;
     let workers: usize = pools.iter().map(|pool| pool.workers).sum();
     let mut root = root_options(config, fronts);
-    let seen = Seen::first(config, &mut root, &mut pools);
+    let seen = TreeFiles::first(config, &mut root, &mut pools);
     let seen = seen.map_err(|error| Failure::Runtime(error.to_string()))?;
     let began = Instant::now();
     let start = Supervisor::start(root, pools, spool);
@@ -116,7 +116,7 @@ async fn run(
     crate::php::vulnerabilities::warn(&php);
     let trees = Trees::new(supervisor, seeds, names, spool_of_trees, seen);
     let shutdown = Shutdown::new();
-    let observed = Observed {
+    let server_state = ServerState {
         trees: trees.clone(),
         readiness: Readiness::new(shutdown.clone()),
         stats: server.stats(),
@@ -126,19 +126,19 @@ async fn run(
         span_losses: server.span_losses(),
         of_configuration: Arc::default(),
     };
-    observed.set_hubs(hubs.clone());
-    observed.set_expiries(tls.as_ref().map(Tls::expiries).unwrap_or_default());
-    server.set_endpoints(configuration::endpoints(&observed, &hubs));
+    server_state.set_hubs(hubs.clone());
+    server_state.set_expiries(tls.as_ref().map(Tls::expiries).unwrap_or_default());
+    server.set_endpoints(configuration::endpoints(&server_state, &hubs));
     let (watcher, changed) = watching.unzip();
-    let in_force = InForce::new(
+    let in_force = CurrentConfiguration::new(
         server.clone(),
-        observed.clone(),
+        server_state.clone(),
         config,
         source,
         watcher,
         took,
     );
-    let control = ServerControl::new(observed, in_force);
+    let control = ServerControl::new(server_state, in_force);
     let mut tasks = JoinSet::new();
     tasks.spawn(signals::log_others(other_signals));
     if let Some(admin) = admin {

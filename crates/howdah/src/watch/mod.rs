@@ -85,7 +85,7 @@ impl Watch {
     }
 
     /// Starts to watch. Dropping the watcher ends it.
-    pub(crate) fn start(self) -> io::Result<(Watcher, Changed)> {
+    pub(crate) fn start(self) -> io::Result<(Watcher, ChangeReceiver)> {
         let (stopped, stop) = pipe_with(PipeFlags::CLOEXEC)?;
         let (sender, notices) = mpsc::unbounded_channel();
         let (patterns, source) = (self.patterns, self.source);
@@ -103,7 +103,7 @@ impl Watch {
             stop: Some(stop),
             thread: Some(thread),
         };
-        let changed = Changed {
+        let changed = ChangeReceiver {
             pools: self.pools,
             notices,
         };
@@ -153,7 +153,7 @@ impl Page {
 
 /// Where changes come out.
 #[derive(Debug)]
-pub(crate) struct Changed {
+pub(crate) struct ChangeReceiver {
     pools: Vec<String>,
     notices: mpsc::UnboundedReceiver<Notice>,
 }
@@ -166,7 +166,7 @@ enum Notice {
     Changed(Changes),
 }
 
-impl Changed {
+impl ChangeReceiver {
     /// Reloads what changes, until the watcher ends: pools first, then the pages that they make. A pool that
     /// cannot be reloaded serves on as it was; the control reports it, and the next change is the next attempt.
     pub(crate) async fn reload(mut self, control: Arc<impl Control>, pages: Vec<Page>) {
@@ -238,7 +238,7 @@ impl Changed {
     }
 }
 
-impl Changed {
+impl ChangeReceiver {
     /// The files of the configuration among those that changed.
     fn configuration<'c>(&self, changes: &'c Changes) -> Option<&'c [PathBuf]> {
         let number = self.pools.iter().position(|pool| pool == CONFIGURATION)?;

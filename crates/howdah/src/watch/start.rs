@@ -2,7 +2,7 @@
 
 use howdah_config::model::Config;
 
-use super::{CONFIGURATION, Changed, Watch, Watcher};
+use super::{CONFIGURATION, ChangeReceiver, Watch, Watcher};
 use crate::config::source::Source;
 use crate::failure::Failure;
 
@@ -22,7 +22,7 @@ pub(crate) fn watched(config: &Config, source: Option<&Source>) -> Result<Watch,
 }
 
 /// A server whose files cannot be watched still serves.
-pub(crate) fn start_watch(watch: Watch) -> Option<(Watcher, Changed)> {
+pub(crate) fn start_watch(watch: Watch) -> Option<(Watcher, ChangeReceiver)> {
     if watch.is_empty() {
         return None;
     }

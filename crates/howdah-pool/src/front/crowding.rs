@@ -72,7 +72,7 @@ impl Inner {
         } else {
             FREE
         };
-        self.table.borrow_mut().shm.set_patience(limit);
+        self.table.borrow_mut().shm.set_leave_limit(limit);
     }
 
     /// A request was queued: if it was left, it is looked after.

@@ -5,7 +5,7 @@ use crate::slot::WorkerId;
 
 /// What a front thread knows of how soon workers come to the next request.
 #[derive(Debug)]
-pub(crate) struct Patience {
+pub(crate) struct WakeEstimate {
     /// How long a request may be expected to wait for a worker that is awake. 0: not at all.
     pub(super) limit_ns: u64,
     /// What nine of ten requests take a worker at most: a guess that follows what workers say.
@@ -29,7 +29,7 @@ const SERVED_NS: std::ops::RangeInclusive<u64> = 1_000..=20_000_000;
 /// not come waits 1 to 2 ms. Where that happens more often, as with one slow request in fifty, few are left.
 pub(super) const WAIT_COST: u32 = 1_000;
 
-impl Patience {
+impl WakeEstimate {
     pub(super) fn new() -> Self {
         Self {
             limit_ns: 0,
@@ -85,55 +85,55 @@ mod tests {
 
     const FAST: WorkerId = WorkerId(70);
 
-    fn patience(limit_ns: u64) -> Patience {
-        Patience {
+    fn estimate(limit_ns: u64) -> WakeEstimate {
+        WakeEstimate {
             limit_ns,
-            ..Patience::new()
+            ..WakeEstimate::new()
         }
     }
 
     #[test]
     fn the_guess_is_what_nine_of_ten_stay_below() {
-        let mut patience = patience(0);
+        let mut wake_estimate = estimate(0);
         for request in 0..20_000_u64 {
             // 1 to 100 microseconds, in an order without a pattern of ten.
-            patience.served(FAST, (request * 37 % 100 + 1) * 1_000);
+            wake_estimate.served(FAST, (request * 37 % 100 + 1) * 1_000);
         }
-        let guess = patience.served_ns;
+        let guess = wake_estimate.served_ns;
         assert!((70_000..=110_000).contains(&guess), "{guess}");
     }
 
     #[test]
     fn what_a_broken_worker_says_stays_within_bounds() {
-        let mut patience = patience(0);
+        let mut wake_estimate = estimate(0);
         for ns in [u64::MAX, 0] {
             for _ in 0..1_000 {
-                patience.served(FAST, ns);
+                wake_estimate.served(FAST, ns);
             }
-            assert!(SERVED_NS.contains(&patience.served_ns));
+            assert!(SERVED_NS.contains(&wake_estimate.served_ns));
         }
     }
 
     #[test]
     fn requests_are_left_as_far_as_they_are_fast_and_somebody_is_awake() {
-        let mut patience = patience(100_000);
-        assert!(!patience.allows(1, 1), "nothing is known yet");
+        let mut wake_estimate = estimate(100_000);
+        assert!(!wake_estimate.allows(1, 1), "nothing is known yet");
         for _ in 0..1_000 {
-            patience.served(FAST, 10_000);
+            wake_estimate.served(FAST, 10_000);
         }
-        assert!(!patience.allows(1, 0));
-        assert!(patience.allows(6, 1));
-        assert!(!patience.allows(16, 1));
-        assert!(patience.allows(12, 2));
-        patience.disappointed();
-        assert!(!patience.allows(1, 2));
+        assert!(!wake_estimate.allows(1, 0));
+        assert!(wake_estimate.allows(6, 1));
+        assert!(!wake_estimate.allows(16, 1));
+        assert!(wake_estimate.allows(12, 2));
+        wake_estimate.disappointed();
+        assert!(!wake_estimate.allows(1, 2));
         for _ in 0..WAIT_COST - 1 {
-            patience.served(FAST, 10_000);
-            assert!(!patience.allows(1, 2), "it has to be earned anew");
+            wake_estimate.served(FAST, 10_000);
+            assert!(!wake_estimate.allows(1, 2), "it has to be earned anew");
         }
-        patience.served(FAST, 10_000);
-        assert!(patience.allows(1, 2));
-        patience.disappointed();
-        assert_eq!(patience.attentive, [0; PARKED_WORDS]);
+        wake_estimate.served(FAST, 10_000);
+        assert!(wake_estimate.allows(1, 2));
+        wake_estimate.disappointed();
+        assert_eq!(wake_estimate.attentive, [0; PARKED_WORDS]);
     }
 }
