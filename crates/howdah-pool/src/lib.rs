@@ -56,7 +56,7 @@ pub use preload::{Preload, PreloadMode, PreloadResult, PreloadedFile, Verdict};
 pub use process::control::ControlError;
 pub use process::opcache::{Opcache, OpcacheAnswer, OpcacheError, OpcacheOrder, Tally};
 pub use process::root::{
-    FROM_SERVICE_MANAGER, PhpInfo, StartError, USER_OF_SERVER, is_always_inherited, php_info,
+    FROM_SERVICE_MANAGER, PhpInfo, StartError, USER_OF_SERVER, php_info, withheld_from_php,
 };
 pub use record::{Record, RecordedFile};
 pub use response::{CallError, Head, ScriptResult};

@@ -40,9 +40,17 @@ const NEEDED: [&str; 9] = [
 /// Beginnings of the names of others: sanitizers' options are of them.
 const NEEDED_PREFIXES: [&str; 5] = ["LD_", "HOWDAH_", "ASAN_", "LSAN_", "UBSAN_"];
 
+/// Those of these environment variables that PHP does not inherit when the configuration withholds them: what PHP
+/// needs cannot be withheld.
+pub fn withheld_from_php<'n>(
+    names: impl IntoIterator<Item = &'n String>,
+) -> impl Iterator<Item = &'n str> {
+    let names = names.into_iter().map(String::as_str);
+    names.filter(|name| !is_always_inherited(OsStr::new(name)))
+}
+
 /// Whether PHP's processes inherit an environment variable whatever the configuration says.
-#[must_use]
-pub fn is_always_inherited(name: &OsStr) -> bool {
+fn is_always_inherited(name: &OsStr) -> bool {
     let Some(name) = name.to_str() else {
         return false;
     };
@@ -189,11 +197,7 @@ impl Root {
         for name in FROM_SERVICE_MANAGER.iter().chain([&USER_OF_SERVER]) {
             command.env_remove(name);
         }
-        for name in options
-            .withheld
-            .iter()
-            .filter(|name| !is_always_inherited(OsStr::new(name)))
-        {
+        for name in withheld_from_php(&options.withheld) {
             command.env_remove(name);
         }
         for (name, value) in &options.ini {

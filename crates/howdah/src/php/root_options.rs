@@ -1,6 +1,5 @@
 //! How a configuration has PHP started.
 
-use std::ffi::OsStr;
 use std::time::Duration;
 
 use howdah_config::model::Config;
@@ -31,10 +30,7 @@ pub(crate) fn root_options(config: &Config, fronts: usize) -> RootOptions {
 /// are what these variables are used for.
 pub(crate) fn withheld_variables(config: &Config) -> Option<String> {
     let environment = &config.global.php.environment;
-    let withheld = environment.withheld.iter().map(String::as_str);
-    let names: Vec<&str> = withheld
-        .filter(|name| !howdah_pool::is_always_inherited(OsStr::new(name)))
-        .collect();
+    let names: Vec<&str> = howdah_pool::withheld_from_php(&environment.withheld).collect();
     let names = names.join(", ");
     match (environment.clear, names.is_empty()) {
         (false, true) => None,
