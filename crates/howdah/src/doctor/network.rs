@@ -169,7 +169,7 @@ mod tests {
             (Level::Ok, "a.sock is free"),
             (Level::Warning, "a.sock is in use"),
             (Level::Ok, "nobody listens"),
-            (Level::Error, "is no socket"),
+            (Level::Error, "is not a socket"),
             (Level::Error, "none: No such file"),
             (Level::Error, "cannot listen on unix//"),
         ];
