@@ -24,7 +24,9 @@ BUDGET = ROOT / "scripts" / "circles.toml"
 Graph = dict[Path, set[Path]]
 
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-TEST_MODULE = re.compile(r"#\[cfg\(test\)\]\s*(?:#\[path[^\]]*\]\s*)?mod \w+\s*(?:\{.*|;)", re.DOTALL)
+TEST_MODULE = re.compile(
+    r"#\[cfg\((?:test|all\(test\b[^\]]*)\)\]\s*(?:#\[path[^\]]*\]\s*)?mod \w+\s*(?:\{.*|;)", re.DOTALL
+)
 RUST_USE = re.compile(r"^\s*(?P<visible>pub(?:\([^)]*\))?\s+)?use\s+(?P<tree>[\w:{}*,\s]+);", re.MULTILINE)
 RUST_PATH = re.compile(r"\b(?:crate|self|super)(?:::\w+)+")
 C_INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)

@@ -42,7 +42,7 @@ mod routes;
 
 use address::AdminAddress;
 use control::{
-    Configuration, Control, ReloadError, Reloaded, ReloadedPool, Thread, UnhealthyError,
+    Configuration, Control, ReloadError, ReloadReport, ReloadedPool, Thread, UnhealthyError,
 };
 use guard::Guard;
 
@@ -372,7 +372,7 @@ impl Seen {
 }
 
 impl Control for Seen {
-    async fn reload(&self, pool: Option<String>) -> Result<Reloaded, ReloadError> {
+    async fn reload(&self, pool: Option<String>) -> Result<ReloadReport, ReloadError> {
         self.note(Did::Reload(pool.clone()));
         if pool.as_deref() == Some("nobody") {
             let (name, known) = ("nobody".into(), Vec::new());
@@ -383,16 +383,16 @@ impl Control for Seen {
             generation: 2,
             took_ms: 1,
         }];
-        Ok(Reloaded {
+        Ok(ReloadReport {
             pools,
             configuration: None,
             fresh: None,
         })
     }
 
-    async fn configure(&self, from: Configuration) -> Result<Reloaded, ReloadError> {
+    async fn configure(&self, from: Configuration) -> Result<ReloadReport, ReloadError> {
         self.note(Did::Configure(from));
-        Ok(Reloaded {
+        Ok(ReloadReport {
             pools: Vec::new(),
             configuration: None,
             fresh: None,

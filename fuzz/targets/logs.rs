@@ -33,7 +33,7 @@ mod fields;
 #[path = "../../crates/howdah-observe/src/access/filter.rs"]
 mod filter;
 #[allow(dead_code, reason = "private to its crate")]
-#[path = "../../crates/howdah-pool/src/log_pipe.rs"]
+#[path = "../../crates/howdah-pool/src/process/log_pipe.rs"]
 mod log_pipe;
 #[allow(dead_code, unreachable_pub, reason = "private to its crate")]
 #[path = "../../crates/howdah-observe/src/access/time.rs"]

@@ -160,7 +160,7 @@ struct Encoder<'a, 'o> {
 
 /// What the header says that more than `HTTP_*` depends on.
 #[derive(Default)]
-struct Seen<'a> {
+struct HeaderSummary<'a> {
     host: Option<&'a HeaderValue>,
     hosts: usize,
     content_type: Option<&'a HeaderValue>,
@@ -259,8 +259,8 @@ impl<'a> Encoder<'a, '_> {
         )
     }
 
-    fn header_fields(&mut self) -> Result<Seen<'a>, Error> {
-        let mut seen = Seen::default();
+    fn header_fields(&mut self) -> Result<HeaderSummary<'a>, Error> {
+        let mut seen = HeaderSummary::default();
         // Values of one name come in a row: the last record and the name that made it.
         let mut last: Option<(&http::HeaderName, usize)> = None;
         for (name, value) in self.input.headers {
@@ -305,7 +305,7 @@ impl<'a> Encoder<'a, '_> {
         Ok(seen)
     }
 
-    fn host(&mut self, seen: &Seen<'a>) -> Result<(), Error> {
+    fn host(&mut self, seen: &HeaderSummary<'a>) -> Result<(), Error> {
         let named = match self.input.target.authority() {
             // A user name may stand before the host of an absolute target.
             Some(authority) => authority.as_str().rsplit('@').next(),
@@ -336,7 +336,7 @@ impl<'a> Encoder<'a, '_> {
         self.put(vars::SERVER_PORT, Text::number(port.into()).as_bytes())
     }
 
-    fn content(&mut self, seen: &Seen<'a>) -> Result<(), Error> {
+    fn content(&mut self, seen: &HeaderSummary<'a>) -> Result<(), Error> {
         self.put(
             vars::CONTENT_TYPE,
             seen.content_type.map_or(b"", HeaderValue::as_bytes),

@@ -5,7 +5,7 @@
 //! text ─env─▶ characters ─lexer─▶ tokens ─import─▶ tokens ─tree─▶ statements ─tables─▶ Config
 //! ```
 //!
-//! [`parse`] and [`load`] give a [`Parsed`] or all [`Errors`] that were found; [`fmt`](fn@fmt) tidies a
+//! [`parse`] and [`load`] give a [`ParsedConfig`] or all [`Errors`] that were found; [`fmt`](fn@fmt) tidies a
 //! file; [`reference_markdown`] is the reference page. The tables of names are the parser, the hints and
 //! the page at once. The crate knows neither HTTP nor PHP processes.
 //!
@@ -56,7 +56,7 @@ const DEFAULT_HTTP_PORT: u16 = 80;
 
 /// A valid configuration, and what is to be said about it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Parsed {
+pub struct ParsedConfig {
     /// The configuration.
     pub config: Config,
     /// What works but is probably not meant, in the order of the file.
@@ -80,7 +80,7 @@ pub fn parse(
     name: &str,
     env: &dyn Fn(&str) -> Option<String>,
     files: &dyn Files,
-) -> Result<Parsed, Errors> {
+) -> Result<ParsedConfig, Errors> {
     refuse_json(text, name)?;
     let mut stream = syntax::import::Stream::new(text, name, env, files)?;
     let mut tree = syntax::tree::parse(&mut stream)?;
@@ -148,7 +148,7 @@ pub fn parse(
                 .map_err(|error| Errors(vec![error]))?;
         }
     }
-    Ok(Parsed {
+    Ok(ParsedConfig {
         config,
         warnings: cx.warnings,
         outline,
@@ -183,7 +183,7 @@ fn refuse_json(text: &str, name: &str) -> Result<(), Errors> {
 ///
 /// # Errors
 /// The file cannot be read, or as [`parse`].
-pub fn load(path: &Path) -> Result<Parsed, LoadError> {
+pub fn load(path: &Path) -> Result<ParsedConfig, LoadError> {
     load_from(path, &Disk)
 }
 
@@ -191,7 +191,7 @@ pub fn load(path: &Path) -> Result<Parsed, LoadError> {
 ///
 /// # Errors
 /// As [`load`].
-pub fn load_from(path: &Path, files: &dyn Files) -> Result<Parsed, LoadError> {
+pub fn load_from(path: &Path, files: &dyn Files) -> Result<ParsedConfig, LoadError> {
     let text = files.read(path).map_err(|source| LoadError::Read {
         path: path.to_owned(),
         source,
@@ -203,7 +203,7 @@ pub fn load_from(path: &Path, files: &dyn Files) -> Result<Parsed, LoadError> {
 ///
 /// # Errors
 /// As [`parse`].
-pub fn load_text(text: &str, path: &Path, files: &dyn Files) -> Result<Parsed, Errors> {
+pub fn load_text(text: &str, path: &Path, files: &dyn Files) -> Result<ParsedConfig, Errors> {
     let env = |name: &str| {
         // A name with `=` or NUL cannot be set, and `std` panics on it.
         if name.is_empty() || name.contains(['=', '\0']) {

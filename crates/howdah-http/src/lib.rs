@@ -41,11 +41,11 @@ mod shutdown;
 mod socket;
 
 pub use front::server::{
-    Counted, Hooks, LostSpans, POOLS_MAX, Prepared, RunError, Server, SwitchError, check,
-    front_threads,
+    Hooks, LostSpans, POOLS_MAX, PreparedConfiguration, RequestCounters, RunError, Server,
+    SwitchError, check, front_threads,
 };
 pub use listen::error::BindError;
-pub use listen::inherited::Inherited;
+pub use listen::inherited::InheritedSockets;
 pub use message::application::Application;
 pub use message::connection::{Connection, Tls, TlsClient};
 pub use message::interim::{Interim, InterimError};

@@ -16,7 +16,7 @@ use http_body::{Frame, SizeHint};
 
 use crate::hub::Hub;
 use crate::stream::EventStream;
-use crate::token::{Claims, Credentials, Refused, authorize};
+use crate::token::{Claims, Credentials, TokenError, authorize};
 use crate::{publish, subscribe, subscriptions};
 
 /// Where a hub answers.
@@ -155,7 +155,7 @@ pub(crate) fn parameter(query: &str, name: &str) -> Option<String> {
 /// Why a token is refused is told in the log alone.
 pub(crate) fn unauthorized(
     request: &Request<'_>,
-    refused: Option<&Refused>,
+    refused: Option<&TokenError>,
 ) -> Box<Response<Body>> {
     let why = refused.map_or_else(|| "there is no token".to_owned(), ToString::to_string);
     tracing::debug!(target: "howdah::mercure", method = %request.method, "refused: {why}");

@@ -63,14 +63,14 @@ pub(crate) struct Subscriber {
     pub(crate) payload: Option<Value>,
     queue: Option<Sender<Bytes>>,
     /// Bytes in the queue.
-    waiting: Waiting,
+    waiting: QueuedBytes,
 }
 
 /// Bytes that wait in a queue; both ends count.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Waiting(Arc<AtomicUsize>);
+pub(crate) struct QueuedBytes(Arc<AtomicUsize>);
 
-impl Waiting {
+impl QueuedBytes {
     /// False: there is no room for so many.
     fn add(&self, bytes: usize) -> bool {
         let before = self.0.fetch_add(bytes, Relaxed);
@@ -91,10 +91,10 @@ pub(crate) struct Place {
 
 /// What a new subscriber starts with.
 #[derive(Debug)]
-pub(crate) struct Joined {
+pub(crate) struct NewSubscriber {
     pub(crate) place: Place,
     pub(crate) queue: Receiver<Bytes>,
-    pub(crate) waiting: Waiting,
+    pub(crate) waiting: QueuedBytes,
     /// What it missed.
     pub(crate) missed: Vec<Bytes>,
     /// The last update before those that it gets.
@@ -113,7 +113,7 @@ impl Subscriber {
             private,
             payload,
             queue: None,
-            waiting: Waiting::default(),
+            waiting: QueuedBytes::default(),
         }
     }
 
@@ -221,7 +221,7 @@ impl Hub {
         self: &Arc<Self>,
         mut subscriber: Subscriber,
         since: Option<&str>,
-    ) -> Option<Joined> {
+    ) -> Option<NewSubscriber> {
         let (sender, queue) = mpsc::channel(self.options.queue.max(1));
         subscriber.queue = Some(sender);
         let waiting = subscriber.waiting.clone();
@@ -236,7 +236,7 @@ impl Hub {
         drop(state);
         self.accepted.fetch_add(1, Relaxed);
         let hub = Arc::clone(self);
-        Some(Joined {
+        Some(NewSubscriber {
             place: Place { hub, number },
             queue,
             waiting,

@@ -9,7 +9,7 @@ use http::{Response, StatusCode};
 use crate::answer::{Body, Request, text, unauthorized, whole};
 use crate::hub::Hub;
 use crate::selector::all;
-use crate::token::{Refused, authorize};
+use crate::token::{TokenError, authorize};
 use crate::update::{Draft, Problem};
 
 /// Answers with the id of the update.
@@ -17,7 +17,7 @@ pub(crate) fn publish(hub: &Arc<Hub>, request: &Request<'_>) -> Response<Body> {
     let options = &hub.options;
     // Without a key no token is good: PHP code publishes, and hot reload.
     let Some(key) = &options.publisher else {
-        return *unauthorized(request, Some(&Refused::NoKey));
+        return *unauthorized(request, Some(&TokenError::NoKey));
     };
     let credentials = hub.credentials(request, None);
     let claims = match authorize(&credentials, key, &options.publish_origins) {

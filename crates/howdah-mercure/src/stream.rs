@@ -11,7 +11,7 @@ use http_body::{Frame, SizeHint};
 use tokio::sync::mpsc::Receiver;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use crate::hub::{Joined, Place, Waiting};
+use crate::hub::{NewSubscriber, Place, QueuedBytes};
 
 /// A comment, which clients pass over: the header of the response goes out with it, and proxies see life.
 const COMMENT: Bytes = Bytes::from_static(b":\n");
@@ -24,7 +24,7 @@ pub struct EventStream {
     /// Before the queue: the first comment, and what was missed.
     first: VecDeque<Bytes>,
     queue: Receiver<Bytes>,
-    waiting: Waiting,
+    waiting: QueuedBytes,
     beat: Option<(Duration, Pin<Box<Sleep>>)>,
     end: Option<Pin<Box<Sleep>>>,
     ended: bool,
@@ -32,7 +32,7 @@ pub struct EventStream {
 }
 
 impl EventStream {
-    pub(crate) fn new(joined: Joined, beat: Option<Duration>, end: Option<Instant>) -> Self {
+    pub(crate) fn new(joined: NewSubscriber, beat: Option<Duration>, end: Option<Instant>) -> Self {
         let mut first = VecDeque::from(joined.missed);
         first.push_front(COMMENT);
         Self {

@@ -44,9 +44,9 @@ fn uri(topic: &str, subscriber: &str) -> String {
 }
 
 /// What was announced of a subscriber.
-pub(crate) struct Announced(Vec<Draft>);
+pub(crate) struct Announcement(Vec<Draft>);
 
-impl Announced {
+impl Announcement {
     /// There was no room for it after all.
     pub(crate) fn take_back(self, hub: &Hub) {
         for draft in self.0 {
@@ -56,11 +56,11 @@ impl Announced {
 }
 
 /// Tells those who may know that somebody has subscribed or left, by a private update for each topic.
-pub(crate) fn announce(hub: &Hub, subscriber: &Subscriber, active: bool) -> Announced {
+pub(crate) fn announce(hub: &Hub, subscriber: &Subscriber, active: bool) -> Announcement {
     for draft in drafts(hub, subscriber, active) {
         hub.dispatch(draft.finish());
     }
-    Announced(drafts(hub, subscriber, false))
+    Announcement(drafts(hub, subscriber, false))
 }
 
 /// The updates that say so; none if the hub does not announce.

@@ -27,7 +27,7 @@ pub(crate) struct Claims {
 
 /// Why a token is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Refused {
+pub(crate) enum TokenError {
     #[error("the `Authorization` header has no bearer token")]
     Header,
     #[error("a token in a cookie needs an `Origin` or `Referer` header to publish")]
@@ -93,13 +93,13 @@ pub(crate) fn authorize(
     request: &Credentials<'_>,
     key: &Key,
     publish_origins: &Origins,
-) -> Result<Option<Claims>, Refused> {
+) -> Result<Option<Claims>, TokenError> {
     let mut fields = request.headers.get_all(AUTHORIZATION).iter();
     if let Some(field) = fields.next() {
-        let text = field.to_str().map_err(|_| Refused::Header)?;
-        let token = text.strip_prefix("Bearer ").ok_or(Refused::Header)?;
+        let text = field.to_str().map_err(|_| TokenError::Header)?;
+        let token = text.strip_prefix("Bearer ").ok_or(TokenError::Header)?;
         if fields.next().is_some() {
-            return Err(Refused::Header);
+            return Err(TokenError::Header);
         }
         return claims(token.trim(), key).map(Some);
     }
@@ -113,10 +113,12 @@ pub(crate) fn authorize(
         let text = |name| request.headers.get(name)?.to_str().ok();
         let origin = match text(ORIGIN) {
             Some(origin) => origin.to_owned(),
-            None => text(REFERER).and_then(origin_of).ok_or(Refused::NoOrigin)?,
+            None => text(REFERER)
+                .and_then(origin_of)
+                .ok_or(TokenError::NoOrigin)?,
         };
         if !publish_origins.allow(&origin) {
-            return Err(Refused::Origin(origin));
+            return Err(TokenError::Origin(origin));
         }
     }
     claims(token, key).map(Some)
@@ -138,7 +140,7 @@ fn cookie<'r>(headers: &'r HeaderMap, name: &str) -> Option<&'r str> {
         .map(|(_, value)| value)
 }
 
-fn claims(token: &str, key: &Key) -> Result<Claims, Refused> {
+fn claims(token: &str, key: &Key) -> Result<Claims, TokenError> {
     let mut validation = Validation::new(key.algorithm);
     // A token needs no end, but one that is over or has not begun is not taken.
     validation.required_spec_claims.clear();
@@ -146,12 +148,12 @@ fn claims(token: &str, key: &Key) -> Result<Claims, Refused> {
     validation.validate_aud = false;
     validation.leeway = 0;
     let raw = jsonwebtoken::decode::<Raw>(token, &key.decoding, &validation)
-        .map_err(|error| Refused::Invalid(error.to_string()))?
+        .map_err(|error| TokenError::Invalid(error.to_string()))?
         .claims;
     let own = raw.namespaced.or(raw.mercure).unwrap_or_default();
     let selectors = |texts: Vec<String>| {
         if texts.len() > SELECTORS_MAX {
-            return Err(Refused::TooMany);
+            return Err(TokenError::TooMany);
         }
         Ok(texts
             .iter()

@@ -13,7 +13,8 @@ use rustix::fs::{Dir, OFlags};
 use crate::client::ask;
 use crate::protocol::Operation;
 
-const NONE: &str = "";
+/// The second path of an operation that has one path.
+const NO_SECOND_PATH: &str = "";
 
 fn or_monitor<T>(own: io::Result<T>, ask: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     match own {
@@ -30,7 +31,7 @@ fn or_monitor<T>(own: io::Result<T>, ask: impl FnOnce() -> io::Result<T>) -> io:
 
 fn open_by_monitor(path: &Path, flags: OFlags, mode: u32) -> io::Result<File> {
     let asked = (Operation::Open, flags.bits(), mode);
-    let file = ask(asked, path, Path::new(NONE))?;
+    let file = ask(asked, path, Path::new(NO_SECOND_PATH))?;
     file.map(File::from)
         .ok_or_else(|| io::ErrorKind::Other.into())
 }
@@ -122,7 +123,7 @@ pub fn hard_link(original: &Path, link: &Path) -> io::Result<()> {
 /// As `std::fs::remove_file`.
 pub fn remove_file(path: &Path) -> io::Result<()> {
     or_monitor(std::fs::remove_file(path), || {
-        done_by_monitor(Operation::Remove, path, Path::new(NONE), 0)
+        done_by_monitor(Operation::Remove, path, Path::new(NO_SECOND_PATH), 0)
     })
 }
 
@@ -133,7 +134,7 @@ pub fn remove_file(path: &Path) -> io::Result<()> {
 pub fn create_dir_all(path: &Path, mode: u32) -> io::Result<()> {
     let own = DirBuilder::new().recursive(true).mode(mode).create(path);
     or_monitor(own, || {
-        done_by_monitor(Operation::MakeFolder, path, Path::new(NONE), mode)
+        done_by_monitor(Operation::MakeFolder, path, Path::new(NO_SECOND_PATH), mode)
     })
 }
 

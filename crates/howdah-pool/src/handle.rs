@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tokio::sync::{Notify, mpsc, oneshot};
 
-use crate::messages::Event;
-use crate::opcache::{OpcacheAnswer, OpcacheError, OpcacheOrder};
+use crate::messages::{Event, ReloadError};
+use crate::process::opcache::{OpcacheAnswer, OpcacheError, OpcacheOrder};
 use crate::status::Status;
 
 /// Talks to a [`crate::Supervisor`] from any thread or task. Clones talk to the same one. It answers while
@@ -16,20 +16,10 @@ pub struct Handle {
     pub(crate) resets: Arc<Notify>,
 }
 
-/// Why a pool was not reloaded. What served before goes on serving.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("pool {pool} was not reloaded: {text}")]
-pub struct ReloadError {
-    /// The pool's name.
-    pub pool: String,
-    /// What its boot wrote, or what kept it from being started.
-    pub text: String,
-}
-
 /// The supervisor is gone: the server is at its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the server is stopping")]
-pub struct Stopped;
+pub struct ShutdownError;
 
 impl Handle {
     /// Boots a pool anew, or all of them, from the files as they are now. Returns when the new generation
@@ -41,7 +31,7 @@ impl Handle {
         let (reply, mut results) = mpsc::unbounded_channel();
         let stopping = || ReloadError {
             pool: pool.unwrap_or("(all)").to_owned(),
-            text: Stopped.to_string(),
+            text: ShutdownError.to_string(),
         };
         self.events
             .send(Event::Reload(pool.map(str::to_owned), reply))
@@ -57,12 +47,12 @@ impl Handle {
     }
 
     /// What the processes do at this moment.
-    pub async fn status(&self) -> Result<Status, Stopped> {
+    pub async fn status(&self) -> Result<Status, ShutdownError> {
         let (reply, status) = oneshot::channel();
         self.events
             .send(Event::Status(reply))
-            .map_err(|_| Stopped)?;
-        status.await.map_err(|_| Stopped)
+            .map_err(|_| ShutdownError)?;
+        status.await.map_err(|_| ShutdownError)
     }
 
     /// Has OPcache looked at, and what is asked done to it, by a process that is made for it.

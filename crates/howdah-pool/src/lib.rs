@@ -9,68 +9,59 @@
 //! ```
 //!
 //! The [`Supervisor`] starts the root zygote, the pools' zygotes and the workers, replaces what ends, and
-//! forwards their logs. It reloads a pool by generations, and is asked from elsewhere by its [`Handle`]. A [`PoolFront`] hands requests to workers and collects their responses; it knows no
-//! processes, only places. The two exchange messages and share nothing else.
+//! forwards their logs. It reloads a pool by generations, and is asked from elsewhere by its [`Handle`]. A
+//! [`PoolFront`] hands requests to workers and collects their responses; it knows no processes, only places.
+//! The two exchange messages and share nothing else.
+//!
+//! # Floors
+//!
+//! Each may use those below it and no other:
+//!
+//! | | |
+//! |---|---|
+//! | `supervisor` | all processes: starts, replaces and reloads them |
+//! | `pool` | what the supervisor records of one pool: generations, places, scaling |
+//! | `front` | requests and responses on a front thread |
+//! | `handle`, `load`, `messages`, `response` | what the sides above exchange and count |
+//! | `process` | one PHP process: the root's start, control messages, identity, log, OPcache |
+//! | `options`, `preload`, `record`, `status` | options and figures |
+//! | `system` | timers, clocks and descriptors |
 //!
 //! This crate must not know PHP's headers, HTTP connections or configuration files.
 #![deny(unsafe_code)]
 
-mod alarm;
-mod blocked;
-mod chore;
-mod clock;
-mod control;
-mod encode;
-mod ends;
-mod exchange;
-#[cfg(test)]
-mod fake_concurrent;
-mod flood;
 mod front;
-mod generation;
 mod handle;
-mod kin;
 mod load;
-mod log_pipe;
-mod meant;
 mod messages;
-mod opcache;
 mod options;
-mod place;
 mod pool;
 mod preload;
-mod readiness;
+mod process;
 mod record;
-mod recycle;
 mod response;
-mod root;
-mod scaling;
-mod schedstat;
-mod scheduling;
-mod signal;
-mod spool;
 mod status;
 mod supervisor;
-mod tail;
-mod worker_log;
+mod system;
 
-pub use control::ControlError;
 pub use front::{
-    FrontSeed, Observer, PoolFront, Publisher, Request, RequestBody, after_unpark, before_park,
-    settled,
+    Body, FrontSeed, Observer, PoolFront, Publisher, Request, RequestBody, after_unpark,
+    before_park, settled,
 };
-pub use handle::{Handle, ReloadError, Stopped};
+pub use handle::{Handle, ShutdownError};
 pub use howdah_shm::{Update, WorkerId};
-pub use opcache::{Opcache, OpcacheAnswer, OpcacheError, OpcacheOrder, Tally};
+pub use messages::ReloadError;
 pub use options::{Mode, PoolOptions, RootOptions, User, WorkerOptions, default_workers};
-pub use preload::{Preload, PreloadMode, Preloaded, PreloadedFile, Verdict};
-pub use record::{Record, Recorded};
-pub use response::{Body, CallError, Finished, Head};
-pub use root::{
-    FROM_SERVICE_MANAGER, PhpInfo, StartError, USER_OF_SERVER, is_always_inherited, php_info,
+pub use preload::{Preload, PreloadMode, PreloadResult, PreloadedFile, Verdict};
+pub use process::control::ControlError;
+pub use process::opcache::{Opcache, OpcacheAnswer, OpcacheError, OpcacheOrder, Tally};
+pub use process::root::{
+    FROM_SERVICE_MANAGER, PhpInfo, StartError, USER_OF_SERVER, php_info, withheld_from_php,
 };
+pub use record::{Record, RecordedFile};
+pub use response::{CallError, Head, ScriptResult};
 pub use status::{
-    Abandoned, Counters, Exits, GenerationStatus, PoolStatus, PreloadStatus, Refused,
+    AbandonmentCounts, Counters, Exits, GenerationStatus, PoolStatus, PreloadStatus, RefusalCounts,
     RequestStatus, Status, WorkerStatus,
 };
 pub use supervisor::{FrontSeeds, Supervisor, WORKERS_LEAVE, start_time};

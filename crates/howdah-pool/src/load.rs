@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use howdah_shm::Exit;
 
 use crate::response::CallError;
-use crate::status::{Abandoned, Exits, PoolStatus, Refused};
+use crate::status::{AbandonmentCounts, Exits, PoolStatus, RefusalCounts};
 
 /// One pool's numbers. Counters are hints for limits and for scaling; no memory is published by them.
 #[derive(Debug, Default)]
@@ -25,7 +25,7 @@ pub(crate) struct Load {
     /// Requests whose clients left before a worker took them.
     abandoned: Abandonments,
     exits: ExitCounts,
-    supervisor: Told,
+    supervisor: SupervisorState,
 }
 
 /// Away from what changes with each request.
@@ -57,7 +57,7 @@ struct ExitCounts {
 /// What changes seldom, away from what changes with each request.
 #[derive(Debug, Default)]
 #[repr(align(64))]
-struct Told {
+struct SupervisorState {
     /// Requests that the workers have room for.
     room: AtomicUsize,
     /// Front threads that may hand out requests.
@@ -133,8 +133,8 @@ impl Load {
     }
 
     /// What was counted so.
-    pub(crate) fn refusals(&self) -> Refused {
-        Refused {
+    pub(crate) fn refusals(&self) -> RefusalCounts {
+        RefusalCounts {
             queue_full: self.refused.queue_full.load(Ordering::Relaxed),
             wait_timeout: self.refused.wait_timeout.load(Ordering::Relaxed),
             not_booted: self.refused.not_booted.load(Ordering::Relaxed),
@@ -152,8 +152,8 @@ impl Load {
     }
 
     /// What was counted so.
-    pub(crate) fn abandonments(&self) -> Abandoned {
-        Abandoned {
+    pub(crate) fn abandonments(&self) -> AbandonmentCounts {
+        AbandonmentCounts {
             kept: self.abandoned.kept.load(Ordering::Relaxed),
             dropped: self.abandoned.dropped.load(Ordering::Relaxed),
         }
@@ -254,16 +254,16 @@ impl Load {
 
 /// A front thread may hand out requests until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Joined(Arc<Load>);
+pub(crate) struct Membership(Arc<Load>);
 
-impl Joined {
+impl Membership {
     pub(crate) fn new(load: &Arc<Load>) -> Self {
         load.supervisor.joined.fetch_add(1, Ordering::Relaxed);
         Self(load.clone())
     }
 }
 
-impl Drop for Joined {
+impl Drop for Membership {
     fn drop(&mut self) {
         self.0.supervisor.joined.fetch_sub(1, Ordering::Release);
     }
@@ -276,7 +276,7 @@ mod tests {
     #[test]
     fn front_threads_are_counted_until_they_leave() {
         let load = Arc::new(Load::default());
-        let joined = [Joined::new(&load), Joined::new(&load)];
+        let joined = [Membership::new(&load), Membership::new(&load)];
         assert_eq!(load.joined(), 2);
         drop(joined);
         assert_eq!(load.joined(), 0);

@@ -4,12 +4,10 @@
 use howdah_shm::{Fault, Front, Hold, WorkerId};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::control::{ControlError, Message};
-use crate::handle::ReloadError;
-use crate::log_pipe::StateRecord;
-use crate::opcache::OpcacheOrder;
+use crate::process::control::{ControlError, Message};
+use crate::process::log_pipe::StateRecord;
+use crate::process::opcache::{OpcacheAnswer, OpcacheError, OpcacheOrder};
 use crate::status::Status;
-use crate::supervisor::OpcacheReply;
 
 /// To one front thread, for one pool.
 #[derive(Debug)]
@@ -83,8 +81,21 @@ pub(crate) enum KillReason {
     Fault(Fault),
 }
 
+/// Why a pool was not reloaded. What served before goes on serving.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("pool {pool} was not reloaded: {text}")]
+pub struct ReloadError {
+    /// The pool's name.
+    pub pool: String,
+    /// What its boot wrote, or what kept it from being started.
+    pub text: String,
+}
+
 /// Where the answer to a reload goes; each pool that was to be reloaded gives one.
 pub(crate) type Reply = mpsc::UnboundedSender<Result<(), ReloadError>>;
+
+/// Where the answer to an order for OPcache goes.
+pub(crate) type OpcacheReply = oneshot::Sender<Result<OpcacheAnswer, OpcacheError>>;
 
 /// Something happened. `pool` is an index, `generation` and `serial` say of which process: what is about
 /// one that has been replaced is dropped.

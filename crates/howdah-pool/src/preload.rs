@@ -37,7 +37,7 @@ pub struct Preload {
 
 /// What became of it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-pub struct Preloaded {
+pub struct PreloadResult {
     /// PHP has the files, as far as they are fit. False: it was started without any.
     pub done: bool,
     /// php.ini has an `opcache.preload` of its own, which is in force instead.
@@ -153,7 +153,7 @@ impl Verdict {
     }
 }
 
-impl Preloaded {
+impl PreloadResult {
     /// How many files are preloaded; of one that is not done none are.
     #[must_use]
     pub fn count(&self) -> usize {
@@ -217,10 +217,10 @@ impl Plan {
     }
 
     /// What the root wrote; of a broken one something that does no harm.
-    pub(crate) fn result(self) -> Preloaded {
+    pub(crate) fn result(self) -> PreloadResult {
         let mut bytes = vec![0; PRELOAD_SIZE + self.files.len()];
         if self.memory.read_exact_at(&mut bytes, 0).is_err() {
-            return Preloaded::default();
+            return PreloadResult::default();
         }
         let (head, verdicts) = bytes.split_at(PRELOAD_SIZE);
         let word = |at: usize| {
@@ -236,7 +236,7 @@ impl Plan {
         let done = word(16) != 0;
         let left_out = self.left_out.into_iter();
         let left_out = left_out.map(|path| PreloadedFile::new(path, Verdict::NotAutoloaded));
-        Preloaded {
+        PreloadResult {
             done,
             foreign: word(20) != 0,
             problem: self

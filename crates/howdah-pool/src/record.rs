@@ -22,7 +22,7 @@ pub struct Record(Arc<File>);
 
 /// A file of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Recorded {
+pub struct RecordedFile {
     /// Its path, links resolved.
     pub path: PathBuf,
     /// An autoloader has included it.
@@ -41,7 +41,7 @@ impl Record {
     }
 
     /// One that has these files from the beginning.
-    pub fn with(files: &[Recorded]) -> std::io::Result<Self> {
+    pub fn with(files: &[RecordedFile]) -> std::io::Result<Self> {
         let record = Self::new()?;
         let mut bytes = vec![0; RECORD_HEADER_SIZE];
         for file in files {
@@ -71,7 +71,7 @@ impl Record {
 
     /// The files so far, in the order in which they were run first. What makes no sense is left out.
     #[must_use]
-    pub fn read(&self) -> Vec<Recorded> {
+    pub fn read(&self) -> Vec<RecordedFile> {
         let mut used = [0; 4];
         let mut bytes = Vec::new();
         if self.0.read_exact_at(&mut used, 0).is_ok() {
@@ -89,8 +89,8 @@ impl Record {
     }
 }
 
-fn entries(bytes: &[u8]) -> Vec<Recorded> {
-    let mut found: Vec<Recorded> = Vec::new();
+fn entries(bytes: &[u8]) -> Vec<RecordedFile> {
+    let mut found: Vec<RecordedFile> = Vec::new();
     let mut known: HashMap<PathBuf, usize> = HashMap::new();
     let mut rest = bytes;
     while let Some((word, after)) = rest.split_first_chunk::<4>() {
@@ -112,7 +112,7 @@ fn entries(bytes: &[u8]) -> Vec<Recorded> {
             found[*at].autoloaded |= autoloaded;
         } else {
             known.insert(path.clone(), found.len());
-            found.push(Recorded { path, autoloaded });
+            found.push(RecordedFile { path, autoloaded });
         }
     }
     found
@@ -130,7 +130,7 @@ mod tests {
     }
 
     fn shown(bytes: &[u8]) -> Vec<String> {
-        let show = |file: Recorded| format!("{} {}", file.path.display(), file.autoloaded);
+        let show = |file: RecordedFile| format!("{} {}", file.path.display(), file.autoloaded);
         entries(bytes).into_iter().map(show).collect()
     }
 
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn what_a_record_begins_with_is_read_back() {
-        let files = [("/a.php", true), ("/bb.php", false)].map(|(path, autoloaded)| Recorded {
+        let files = [("/a.php", true), ("/bb.php", false)].map(|(path, autoloaded)| RecordedFile {
             path: path.into(),
             autoloaded,
         });

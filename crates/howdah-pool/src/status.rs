@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
-use crate::preload::Preloaded;
+use crate::preload::PreloadResult;
 
 /// All pools.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -27,10 +27,10 @@ pub struct PreloadStatus {
     pub pools: Vec<String>,
     /// The files and what became of them.
     #[serde(flatten, serialize_with = "shared")]
-    pub preloaded: Arc<Preloaded>,
+    pub preloaded: Arc<PreloadResult>,
 }
 
-fn shared<S: Serializer>(preloaded: &Arc<Preloaded>, serializer: S) -> Result<S::Ok, S::Error> {
+fn shared<S: Serializer>(preloaded: &Arc<PreloadResult>, serializer: S) -> Result<S::Ok, S::Error> {
     preloaded.as_ref().serialize(serializer)
 }
 
@@ -74,9 +74,9 @@ pub struct PoolStatus {
     /// Slots of all front threads: requests that can be in the workers' hands or next in line for them.
     pub slots: usize,
     /// Requests that were answered 503.
-    pub refused: Refused,
+    pub refused: RefusalCounts,
     /// Requests whose clients left before a worker took them.
-    pub abandoned: Abandoned,
+    pub abandoned: AbandonmentCounts,
     /// Requests whose code was unwound.
     pub exits: Exits,
     /// Responses that a file took for slow clients, since the server started.
@@ -89,7 +89,7 @@ pub struct PoolStatus {
 
 /// Requests that got no worker and were answered 503, since the server started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-pub struct Refused {
+pub struct RefusalCounts {
     /// The queue was full.
     pub queue_full: u64,
     /// No worker was free in time.
@@ -100,7 +100,7 @@ pub struct Refused {
 
 /// Requests whose clients left before a worker took them, since the server started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-pub struct Abandoned {
+pub struct AbandonmentCounts {
     /// They stayed in the queue.
     pub kept: u64,
     /// They were dropped (`drop_abandoned`).

@@ -2,25 +2,28 @@
 
 mod completion;
 mod consistency;
-mod patience;
+mod leave;
 mod queue;
 mod recovery;
+mod status;
+mod wake_estimate;
 
 pub use completion::Event;
-pub use recovery::{Recovery, Torn};
+pub use recovery::{Recovery, TornSlot};
 
-use self::patience::Patience;
+use self::wake_estimate::WakeEstimate;
 use crate::buffers::Buffers;
 use crate::errors::{FillError, SlotError};
+use crate::geometry::Geometry;
 use crate::layout::{
     ABORTED_CLIENT, ABORTED_TIME, BODY_FILE, BODY_INLINE, BODY_NONE, SLOT_FREE, SLOT_OWNED, align8,
     state, state_worker,
 };
 use crate::memory::Area;
-use crate::response::Progress;
-use crate::segment::Segment;
+use crate::segment::{Segment, SegmentError};
 use crate::sleep::Sleep;
-use crate::slot::{Body, Hold, Phase, Record, SlotId, WorkerId};
+use crate::slot::{Body, Hold, SlotId, WorkerId};
+use crate::slot_record::{Phase, Progress, Record};
 use crate::sync::{Ordering, mutant, store_load_barrier};
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -57,13 +60,40 @@ pub struct Front {
     cursor: usize,
     /// For what is read of responses.
     pub(crate) buffers: Buffers,
-    patience: Patience,
+    wake_estimate: WakeEstimate,
     /// When all workers were last woken at once.
     woken_all_ns: u64,
     /// The worker whose completion ring is checked next.
     next_ring: usize,
     /// `Send`, but not `Sync`.
     one_thread: PhantomData<Cell<()>>,
+}
+
+impl Segment {
+    /// Creates the segment and one [`Front`] for each front thread.
+    ///
+    /// The file is sealed: nobody can shrink or grow it.
+    pub fn create(geometry: Geometry) -> Result<(Arc<Self>, Vec<Front>), SegmentError> {
+        Ok(fronts(Self::with_sleep(geometry, Sleep::OnFutex)?))
+    }
+
+    /// The same for a pool whose workers run several requests at a time: each place has an eventfd, which
+    /// its worker sleeps on together with what its requests wait for.
+    pub fn create_concurrent(geometry: Geometry) -> Result<(Arc<Self>, Vec<Front>), SegmentError> {
+        let sleep = Sleep::on_event(&geometry).map_err(|source| SegmentError {
+            size: geometry.header().segment_size,
+            source,
+        })?;
+        Ok(fronts(Self::with_sleep(geometry, sleep)?))
+    }
+}
+
+/// A segment with a [`Front`] for each front thread.
+fn fronts(segment: Arc<Segment>) -> (Arc<Segment>, Vec<Front>) {
+    let fronts = (0..segment.geometry().fronts() as u16)
+        .map(|front| Front::new(Arc::clone(&segment), front))
+        .collect();
+    (segment, fronts)
 }
 
 impl Front {
@@ -81,7 +111,7 @@ impl Front {
             distrusted: Default::default(),
             cursor: 0,
             buffers: Buffers::default(),
-            patience: Patience::new(),
+            wake_estimate: WakeEstimate::new(),
             woken_all_ns: 0,
             next_ring: 0,
             one_thread: PhantomData,

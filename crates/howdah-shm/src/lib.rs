@@ -47,6 +47,7 @@ mod response;
 mod segment;
 mod sleep;
 mod slot;
+mod slot_record;
 mod status;
 mod sync;
 mod update;
@@ -62,7 +63,7 @@ mod tests;
 
 pub use errors::{EnlistError, Fault, FillError, QueueError, ReadError, RecoverError, SlotError};
 pub use frame::{End, Exit, Frame, Head, Headers};
-pub use front::{Cancel, Event, Front, Recovery, Torn};
+pub use front::{Cancel, Event, Front, Recovery, TornSlot};
 pub use geometry::{Geometry, GeometryError};
 #[cfg(not(any(loom, miri)))]
 pub use life::LifeWatch;

@@ -101,7 +101,7 @@ fn a_check_finds_no_fault_while_a_worker_serves() {
 /// A front thread that leaves all it can to workers that are awake, without looking again.
 fn patient(workers: u32, slots: u32) -> (Arc<Segment>, Front, Vec<Worker>) {
     let (segment, mut front, workers) = pool(workers, slots);
-    front.set_patience(std::time::Duration::MAX);
+    front.set_leave_limit(std::time::Duration::MAX);
     front.trust_workers();
     (segment, front, workers)
 }

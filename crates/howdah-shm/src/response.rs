@@ -8,44 +8,11 @@ use crate::layout::{
     FRAME_PAD, FRAME_PUBLISH, align8,
 };
 use crate::memory::Area;
-use crate::slot::{Phase, SlotId};
+use crate::slot::SlotId;
+use crate::slot_record::{Phase, Progress, Stage};
 use crate::sync::{Ordering, store_load_barrier};
 use crate::update::Part;
 use bytes::Bytes;
-
-/// How far a response was read; private to the front.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Progress {
-    /// Bytes taken since the claim.
-    pub(crate) consumed: u64,
-    /// Of these, what the worker has been told.
-    pub(crate) told: u64,
-    pub(crate) stage: Stage,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stage {
-    /// Before HEADERS.
-    Start,
-    /// After HEADERS.
-    Body,
-    /// After FINISH.
-    Finished,
-    /// After END.
-    Ended,
-    /// After nonsense: nothing more is read.
-    Broken,
-}
-
-impl Progress {
-    pub(crate) const fn new() -> Self {
-        Self {
-            consumed: 0,
-            told: 0,
-            stage: Stage::Start,
-        }
-    }
-}
 
 /// Takes the frames that a worker has committed. When it is dropped, the space of what was taken is
 /// given back, and the worker is woken if it waits for space: so take as much as can be passed on, and

@@ -1,7 +1,6 @@
 //! A pool's segment and what belongs to all front threads: eventfds, places for workers, stopping.
 
 use crate::errors::EnlistError;
-use crate::front::Front;
 use crate::geometry::Geometry;
 use crate::layout::{FRONTS_MAX, LIFE_ENDED, PARKED_WORDS};
 use crate::memory::Memory;
@@ -21,7 +20,7 @@ pub struct SegmentError {
     /// Bytes that were asked for.
     pub size: u64,
     #[source]
-    source: rustix::io::Errno,
+    pub(crate) source: rustix::io::Errno,
 }
 
 /// The shared memory of one pool. Made once, before the pool's zygote starts; may be used from any
@@ -65,27 +64,8 @@ impl WriteIndices {
 }
 
 impl Segment {
-    /// Creates the segment and one [`Front`] for each front thread.
-    ///
-    /// The file is sealed: nobody can shrink or grow it.
-    pub fn create(geometry: Geometry) -> Result<(Arc<Self>, Vec<Front>), SegmentError> {
-        Self::with_sleep(geometry, Sleep::OnFutex)
-    }
-
-    /// The same for a pool whose workers run several requests at a time: each place has an eventfd, which
-    /// its worker sleeps on together with what its requests wait for.
-    pub fn create_concurrent(geometry: Geometry) -> Result<(Arc<Self>, Vec<Front>), SegmentError> {
-        let sleep = Sleep::on_event(&geometry).map_err(|source| SegmentError {
-            size: geometry.header().segment_size,
-            source,
-        })?;
-        Self::with_sleep(geometry, sleep)
-    }
-
-    fn with_sleep(
-        geometry: Geometry,
-        sleep: Sleep,
-    ) -> Result<(Arc<Self>, Vec<Front>), SegmentError> {
+    /// The segment alone: `Segment::create` makes its fronts.
+    pub(crate) fn with_sleep(geometry: Geometry, sleep: Sleep) -> Result<Arc<Self>, SegmentError> {
         let failed = |source| SegmentError {
             size: geometry.header().segment_size,
             source,
@@ -106,10 +86,7 @@ impl Segment {
         });
         #[cfg(all(any(test, feature = "fake-worker"), not(any(loom, miri))))]
         made::note(&segment);
-        let fronts = (0..geometry.fronts() as u16)
-            .map(|front| Front::new(Arc::clone(&segment), front))
-            .collect();
-        Ok((segment, fronts))
+        Ok(segment)
     }
 
     /// The segment of a file that was handed on, for workers that are threads of a test. `None`: it is

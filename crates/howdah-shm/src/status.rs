@@ -1,9 +1,7 @@
 //! What status pages show of slots and workers.
 
-use crate::front::Front;
-use crate::layout::{SLOT_QUEUED, state, state_worker};
 use crate::memory::Memory;
-use crate::slot::{Phase, SlotId, WorkerId};
+use crate::slot::{SlotId, WorkerId};
 use crate::sync::Ordering;
 use std::num::NonZeroU64;
 
@@ -79,76 +77,6 @@ impl WorkerStatus {
             started_ns: own.started_ns.load(Ordering::Relaxed),
             looked_ns: own.looked_ns.load(Ordering::Relaxed),
             parked: memory.parked(worker.word()).load(Ordering::Relaxed) & worker.bit() != 0,
-        }
-    }
-}
-
-impl Front {
-    /// All slots in use, for a status page.
-    pub fn slots(&self) -> impl Iterator<Item = SlotStatus> {
-        (0..self.records.len() as u16).filter_map(|index| {
-            let record = &self.records[usize::from(index)];
-            let slot = SlotId {
-                generation: record.generation,
-                index,
-                front: self.index,
-            };
-            (record.phase != Phase::Free).then(|| self.status(slot))
-        })
-    }
-
-    /// One slot. `None` if it was released.
-    pub fn slot(&self, slot: SlotId) -> Option<SlotStatus> {
-        self.record(slot).is_ok().then(|| self.status(slot))
-    }
-
-    /// The request that a worker ran last; none: it ran no code of any. A dead worker says it until all front threads
-    /// have recovered what it held.
-    pub fn running(&self, worker: WorkerId) -> Option<NonZeroU64> {
-        self.segment.worker(worker)?.request_id
-    }
-
-    /// `CLOCK_MONOTONIC` in nanoseconds when a worker claimed the request of a slot that is pushed, done or
-    /// torn; 0: none has, or it does not say. For measurements only: a broken worker can write anything.
-    pub fn claimed_ns(&self, slot: SlotId) -> u64 {
-        if self.record(slot).is_err() {
-            return 0;
-        }
-        let words = self.segment.memory.slot(self.index, slot.index);
-        words.worker.claimed_ns.load(Ordering::Relaxed)
-    }
-
-    fn status(&self, slot: SlotId) -> SlotStatus {
-        let record = &self.records[slot.index()];
-        let state = match record.phase {
-            Phase::Free | Phase::Empty | Phase::Filled => SlotState::Preparing,
-            Phase::Done => SlotState::Done,
-            Phase::Torn => SlotState::Torn,
-            Phase::Queued => self.shared_state(slot.index),
-        };
-        SlotStatus {
-            slot,
-            request_id: record.request_id,
-            state,
-        }
-    }
-
-    fn shared_state(&self, index: u16) -> SlotState {
-        let words = self.segment.memory.slot(self.index, index);
-        let position = self.records[usize::from(index)].position;
-        let word = words.request.state.load(Ordering::Acquire);
-        if word == state(position, 0, SLOT_QUEUED) {
-            return SlotState::Queued;
-        }
-        let worker = WorkerId(state_worker(word));
-        if worker.index() >= self.segment.geometry().workers() as usize
-            || word != self.owned(index, worker)
-        {
-            return SlotState::Corrupt;
-        }
-        SlotState::Running {
-            worker,
-            started: words.worker.started.load(Ordering::Acquire) != 0,
         }
     }
 }

@@ -40,12 +40,12 @@ pub struct Server {
     dir: TempDir,
     tag: String,
     keeps_files: bool,
-    exit: Mutex<Expected>,
+    exit: Mutex<ExpectedExit>,
     checked: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Expected {
+enum ExpectedExit {
     Code(i32),
     Killed,
 }
@@ -83,7 +83,7 @@ impl Server {
             dir,
             tag,
             keeps_files,
-            exit: Mutex::new(Expected::Code(0)),
+            exit: Mutex::new(ExpectedExit::Code(0)),
             checked: false,
         }
     }
@@ -223,7 +223,7 @@ impl Server {
 
     /// It is to end with another code than 0.
     pub fn expect_exit(&self, code: i32) {
-        *self.exit.lock().unwrap_or_else(PoisonError::into_inner) = Expected::Code(code);
+        *self.exit.lock().unwrap_or_else(PoisonError::into_inner) = ExpectedExit::Code(code);
     }
 
     /// The test kills the front itself.
@@ -232,7 +232,7 @@ impl Server {
     /// If it is gone already.
     #[track_caller]
     pub fn kill(&self) {
-        *self.exit.lock().unwrap_or_else(PoisonError::into_inner) = Expected::Killed;
+        *self.exit.lock().unwrap_or_else(PoisonError::into_inner) = ExpectedExit::Killed;
         self.signal(Signal::KILL);
     }
 
@@ -335,8 +335,8 @@ impl Server {
             ));
         };
         let right = match expected {
-            Expected::Code(code) => status.code() == Some(code),
-            Expected::Killed => true,
+            ExpectedExit::Code(code) => status.code() == Some(code),
+            ExpectedExit::Killed => true,
         };
         (!right).then(|| format!("ended with {status}, expected {expected:?}"))
     }
@@ -344,7 +344,7 @@ impl Server {
     fn files_left(&self) -> Vec<String> {
         let killed = matches!(
             *self.exit.lock().unwrap_or_else(PoisonError::into_inner),
-            Expected::Killed
+            ExpectedExit::Killed
         );
         let shm = format!("howdah-{}", self.pid);
         let in_shm = names("/dev/shm".as_ref())

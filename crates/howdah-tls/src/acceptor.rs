@@ -67,18 +67,18 @@ pub enum Choice {
     /// An authority checks this name: ask [`Acceptor::challenge`].
     Challenge(String),
     /// The certificate is to be got first.
-    Demand(Demanded),
+    Demand(PendingCertificate),
 }
 
 /// A name that a client is the first to come for.
 #[derive(Debug)]
-pub struct Demanded {
+pub struct PendingCertificate {
     demand: Arc<Demand>,
     name: String,
     config: Arc<ServerConfig>,
 }
 
-impl Demanded {
+impl PendingCertificate {
     /// Waits until there is a certificate for the name, or will be none for now: then the configuration
     /// ends the handshake. Whoever stops waiting stops nothing.
     pub async fn config(self) -> Arc<ServerConfig> {
@@ -138,7 +138,7 @@ impl Acceptor {
             let name = name.to_ascii_lowercase();
             if !demand.has(&name) {
                 let demand = Arc::clone(demand);
-                return Choice::Demand(Demanded {
+                return Choice::Demand(PendingCertificate {
                     demand,
                     name,
                     config,

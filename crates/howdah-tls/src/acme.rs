@@ -18,11 +18,11 @@ use rustls::crypto::CryptoProvider;
 use crate::account::{Credentials, KeptAccount};
 use crate::authority_client::{AuthorityClient, ClientError};
 use crate::certificate::{Certificate, CertificateError};
-use crate::challenge::{Challenges, Shown};
+use crate::challenge::{Challenges, PublishedProof};
 use crate::failures::Failures;
-use crate::kept::{Issued, Kept};
 use crate::remote::is_away;
 use crate::storage::Storage;
+use crate::stored_certificate::{IssuedCertificate, StoredCertificate};
 use crate::{TlsError, authority_client, layout, lock, schedule};
 
 /// The directory of the authority that is asked when no other is named.
@@ -136,8 +136,8 @@ impl Subject {
         self.kept().load()
     }
 
-    fn kept(&self) -> Kept<'_> {
-        Kept::new(&self.storage, self.url(), &self.host, &self.provider)
+    fn kept(&self) -> StoredCertificate<'_> {
+        StoredCertificate::new(&self.storage, self.url(), &self.host, &self.provider)
     }
 
     /// Gets a certificate, or takes the one that another server got meanwhile: one whose
@@ -202,7 +202,7 @@ impl Subject {
         &self,
         attempt: u32,
         replaced: Option<&Certificate>,
-    ) -> Result<Issued, AcmeError> {
+    ) -> Result<IssuedCertificate, AcmeError> {
         let known = self.kept_account()?.1;
         let (account, mut order) = match self.new_order(replaced).await {
             Err(error) if error.is_unknown_account() => {
@@ -224,7 +224,7 @@ impl Subject {
         let request = params.serialize_request(&key)?;
         order.finalize_csr(request.der()).await?;
         let chain = order.poll_certificate(&POLL).await?;
-        Ok(Issued {
+        Ok(IssuedCertificate {
             key: key.serialize_pem(),
             chain,
             url: order.state().certificate.clone(),
@@ -259,7 +259,11 @@ impl Subject {
     }
 
     /// Puts up the proofs that the order asks for, and says so.
-    async fn show(&self, order: &mut Order, attempt: u32) -> Result<Vec<Shown>, AcmeError> {
+    async fn show(
+        &self,
+        order: &mut Order,
+        attempt: u32,
+    ) -> Result<Vec<PublishedProof>, AcmeError> {
         let mut shown = Vec::new();
         let mut authorizations = order.authorizations();
         while let Some(authorization) = authorizations.next().await {

@@ -35,12 +35,15 @@ pub(crate) enum ClientError {
     Directory { url: String, reason: String },
     /// It said when to come again.
     #[error("{problem}, and wants to be asked again in {} s", after.as_secs())]
-    Later { problem: Told, after: Duration },
+    Later {
+        problem: AuthorityReply,
+        after: Duration,
+    },
 }
 
 /// What it said, as far as it is known.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Told {
+pub(crate) enum AuthorityReply {
     #[error(transparent)]
     Problem(Problem),
     #[error("{url} answered with status {status}")]
@@ -140,11 +143,11 @@ fn check(
         let after = wait.contains(&status).then(|| retry_after(headers));
         return match (problem, after.flatten()) {
             (Ok(problem), Some(after)) => Err(ClientError::Later {
-                problem: Told::Problem(problem),
+                problem: AuthorityReply::Problem(problem),
                 after,
             }),
             (Err((url, status)), Some(after)) => Err(ClientError::Later {
-                problem: Told::Status { url, status },
+                problem: AuthorityReply::Status { url, status },
                 after,
             }),
             (Ok(_), None) => Ok(()),

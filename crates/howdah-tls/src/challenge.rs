@@ -27,12 +27,12 @@ pub(crate) struct Challenges {
 
 /// A proof that can be seen until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Shown {
+pub(crate) struct PublishedProof {
     storage: Storage,
     file: PathBuf,
 }
 
-impl Drop for Shown {
+impl Drop for PublishedProof {
     fn drop(&mut self) {
         if let Err(error) = self.storage.remove(&self.file) {
             let file = self.storage.path(&self.file);
@@ -92,7 +92,7 @@ impl Challenges {
     }
 
     /// Answers requests for this token.
-    pub(crate) fn show_http(&self, token: &str, authorization: &str) -> io::Result<Shown> {
+    pub(crate) fn show_http(&self, token: &str, authorization: &str) -> io::Result<PublishedProof> {
         // The authority's text becomes the name of a file.
         let valid = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
         if token.is_empty() || token.len() > 200 || !token.bytes().all(valid) {
@@ -102,14 +102,14 @@ impl Challenges {
     }
 
     /// Answers handshakes that check this name; `digest` is that of the key authorization.
-    pub(crate) fn show_tls(&self, host: &str, digest: &[u8]) -> io::Result<Shown> {
+    pub(crate) fn show_tls(&self, host: &str, digest: &[u8]) -> io::Result<PublishedProof> {
         let pem = proof(host, digest).map_err(io::Error::other)?;
         self.show(tls_file(host), pem.as_bytes())
     }
 
-    fn show(&self, file: PathBuf, bytes: &[u8]) -> io::Result<Shown> {
+    fn show(&self, file: PathBuf, bytes: &[u8]) -> io::Result<PublishedProof> {
         self.storage.show(&file, bytes)?;
-        Ok(Shown {
+        Ok(PublishedProof {
             storage: self.storage.clone(),
             file,
         })

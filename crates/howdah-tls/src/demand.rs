@@ -34,12 +34,12 @@ pub(crate) struct Demand {
     /// Says who issues the certificates.
     pub(crate) tls: SiteTls,
     names: RwLock<Names>,
-    keeper: mpsc::UnboundedSender<Wanted>,
+    keeper: mpsc::UnboundedSender<PendingName>,
 }
 
 #[derive(Debug, Default)]
 struct Names {
-    got: HashMap<String, Arc<Certified>>,
+    got: HashMap<String, Arc<CertifiedName>>,
     /// What waits is woken when the sender is dropped.
     pending: HashMap<String, watch::Receiver<()>>,
     refused: HashMap<String, Instant>,
@@ -47,7 +47,7 @@ struct Names {
 
 /// A name that has a certificate.
 #[derive(Debug)]
-pub(crate) struct Certified {
+pub(crate) struct CertifiedName {
     slot: Arc<Slot>,
     /// By the last handshake, in seconds since 1970.
     used: AtomicU64,
@@ -56,14 +56,14 @@ pub(crate) struct Certified {
 /// A name that a client has come for and that is nobody else's to get. Dropping it says that there is no
 /// certificate for now.
 #[derive(Debug)]
-pub(crate) struct Wanted {
+pub(crate) struct PendingName {
     pub(crate) demand: Arc<Demand>,
     pub(crate) name: String,
     _waiting: watch::Sender<()>,
 }
 
 impl Demand {
-    pub(crate) fn new(tls: SiteTls, keeper: mpsc::UnboundedSender<Wanted>) -> Self {
+    pub(crate) fn new(tls: SiteTls, keeper: mpsc::UnboundedSender<PendingName>) -> Self {
         Self {
             tls,
             names: RwLock::default(),
@@ -102,7 +102,7 @@ impl Demand {
             }
             names.pending.insert(name.to_owned(), receiver.clone());
         }
-        let wanted = Wanted {
+        let wanted = PendingName {
             demand: Arc::clone(self),
             name: name.to_owned(),
             _waiting: sender,
@@ -113,7 +113,7 @@ impl Demand {
     }
 
     /// Whether handshakes still find `certified` under this name.
-    pub(crate) fn is_current(&self, name: &str, certified: &Arc<Certified>) -> bool {
+    pub(crate) fn is_current(&self, name: &str, certified: &Arc<CertifiedName>) -> bool {
         let names = self.read();
         names
             .got
@@ -134,8 +134,8 @@ impl Demand {
 
     /// Handshakes find the certificate of `slot` from the first one on; `used` is the second of the last
     /// one before.
-    pub(crate) fn take_over(&self, name: &str, slot: Arc<Slot>, used: u64) -> Arc<Certified> {
-        let certified = Arc::new(Certified {
+    pub(crate) fn take_over(&self, name: &str, slot: Arc<Slot>, used: u64) -> Arc<CertifiedName> {
+        let certified = Arc::new(CertifiedName {
             slot,
             used: AtomicU64::new(used),
         });
@@ -191,7 +191,7 @@ impl Names {
     }
 }
 
-impl Certified {
+impl CertifiedName {
     fn new(slot: Arc<Slot>, used: SystemTime) -> Self {
         Self {
             slot,
@@ -210,10 +210,10 @@ impl Certified {
     }
 }
 
-impl Wanted {
+impl PendingName {
     /// Handshakes find the certificate of `slot` from now on.
-    pub(crate) fn got(self, slot: Arc<Slot>) -> Arc<Certified> {
-        let certified = Arc::new(Certified::new(slot, SystemTime::now()));
+    pub(crate) fn got(self, slot: Arc<Slot>) -> Arc<CertifiedName> {
+        let certified = Arc::new(CertifiedName::new(slot, SystemTime::now()));
         let mut names = self.demand.write();
         names.make_room();
         names.got.insert(self.name.clone(), Arc::clone(&certified));
@@ -222,7 +222,7 @@ impl Wanted {
     }
 }
 
-impl Drop for Wanted {
+impl Drop for PendingName {
     fn drop(&mut self) {
         let mut names = self.demand.write();
         names.pending.remove(&self.name);
@@ -265,7 +265,7 @@ fn is_host(name: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn demand() -> (Arc<Demand>, mpsc::UnboundedReceiver<Wanted>) {
+    fn demand() -> (Arc<Demand>, mpsc::UnboundedReceiver<PendingName>) {
         let (keeper, wanted) = mpsc::unbounded_channel();
         let demand = Demand::new(SiteTls::default(), keeper);
         (Arc::new(demand), wanted)
@@ -274,9 +274,9 @@ mod tests {
     /// Whoever wants `name` asks the keeper for it.
     fn next(
         demand: &Arc<Demand>,
-        keeper: &mut mpsc::UnboundedReceiver<Wanted>,
+        keeper: &mut mpsc::UnboundedReceiver<PendingName>,
         name: &str,
-    ) -> (Option<watch::Receiver<()>>, Option<Wanted>) {
+    ) -> (Option<watch::Receiver<()>>, Option<PendingName>) {
         (demand.want(name), keeper.try_recv().ok())
     }
 
@@ -383,7 +383,7 @@ mod tests {
     #[test]
     fn use_is_known_by_the_second() {
         let at = |seconds| UNIX_EPOCH + Duration::from_secs(seconds);
-        let certified = Certified::new(Slot::empty(), at(100));
+        let certified = CertifiedName::new(Slot::empty(), at(100));
         let day = Duration::from_secs(86_400);
         assert!(certified.is_used_within(day, at(86_500)));
         assert!(!certified.is_used_within(day, at(86_501)));

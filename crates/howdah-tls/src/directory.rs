@@ -29,12 +29,12 @@ impl Readers {
 /// An error with the place where it was. The storage is passed on by many, and few of them know it.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {error}", path.display())]
-struct At {
+struct PathError {
     path: PathBuf,
     error: io::Error,
 }
 
-impl At {
+impl PathError {
     /// Of the same kind.
     fn of(path: &Path, error: io::Error) -> io::Error {
         let path = path.to_owned();
@@ -44,7 +44,9 @@ impl At {
 
 /// An error without the place where it was, for messages that have that already.
 pub(crate) fn reason(error: &io::Error) -> &(dyn std::error::Error + 'static) {
-    let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<At>());
+    let inner = error
+        .get_ref()
+        .and_then(|inner| inner.downcast_ref::<PathError>());
     inner.map_or(error, |at| &at.error)
 }
 
@@ -69,7 +71,7 @@ impl Directory {
         match fs::read(&path) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(At::of(&path, error)),
+            Err(error) => Err(PathError::of(&path, error)),
         }
     }
 
@@ -84,7 +86,7 @@ impl Directory {
         let temporary = Self::temporary(&path, bytes, readers)?;
         fs::rename(&temporary, &path)
             .inspect_err(|_| drop(fs::remove_file(&temporary)))
-            .map_err(|error| At::of(&path, error))
+            .map_err(|error| PathError::of(&path, error))
     }
 
     /// Creates a file unless there is one; answers whether it did.
@@ -97,9 +99,9 @@ impl Directory {
         match linked {
             Ok(()) => removed
                 .map(|()| true)
-                .map_err(|error| At::of(&temporary, error)),
+                .map_err(|error| PathError::of(&temporary, error)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
-            Err(error) => Err(At::of(&path, error)),
+            Err(error) => Err(PathError::of(&path, error)),
         }
     }
 
@@ -107,7 +109,9 @@ impl Directory {
     pub(crate) fn remove(&self, relative: impl AsRef<Path>) -> io::Result<()> {
         let path = self.path(relative);
         match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(At::of(&path, error)),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(PathError::of(&path, error))
+            }
             _ => Ok(()),
         }
     }
@@ -116,17 +120,17 @@ impl Directory {
     fn temporary(path: &Path, bytes: &[u8], readers: Readers) -> io::Result<PathBuf> {
         if let Some(directory) = path.parent() {
             let made = fs::create_dir_all(directory, DIRECTORY);
-            made.map_err(|error| At::of(directory, error))?;
+            made.map_err(|error| PathError::of(directory, error))?;
         }
         let mut name = path.as_os_str().to_owned();
         name.push(format!(".{}.new", unique()));
         let temporary = PathBuf::from(name);
-        let mut file =
-            fs::create(&temporary, readers.mode(), false).map_err(|error| At::of(path, error))?;
+        let mut file = fs::create(&temporary, readers.mode(), false)
+            .map_err(|error| PathError::of(path, error))?;
         let written = file.write_all(bytes).and_then(|()| file.sync_all());
         written
             .inspect_err(|_| drop(fs::remove_file(&temporary)))
-            .map_err(|error| At::of(path, error))?;
+            .map_err(|error| PathError::of(path, error))?;
         Ok(temporary)
     }
 }

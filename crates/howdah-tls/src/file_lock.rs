@@ -18,7 +18,7 @@ use crate::storage::unique;
 
 /// Times of the protocol.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Pace {
+pub(crate) struct LockTiming {
     /// How often the owner raises the number.
     pub(crate) heartbeat: Duration,
     /// How long it may stay the same.
@@ -27,7 +27,7 @@ pub(crate) struct Pace {
     pub(crate) poll: Duration,
 }
 
-impl Default for Pace {
+impl Default for LockTiming {
     fn default() -> Self {
         Self {
             heartbeat: Duration::from_secs(5),
@@ -48,7 +48,7 @@ pub(crate) struct Lock {
 }
 
 /// Waits until the lock that is this file is had.
-pub(crate) async fn lock(storage: &Directory, file: PathBuf, pace: Pace) -> io::Result<Lock> {
+pub(crate) async fn lock(storage: &Directory, file: PathBuf, pace: LockTiming) -> io::Result<Lock> {
     let owner = unique();
     let mut seen: Option<(Vec<u8>, Instant)> = None;
     loop {
@@ -97,7 +97,7 @@ fn take_away(storage: &Directory, file: &PathBuf, dead: &[u8], own: &str) -> io:
 }
 
 impl Lock {
-    fn hold(storage: &Directory, file: PathBuf, owner: String, pace: Pace) -> Self {
+    fn hold(storage: &Directory, file: PathBuf, owner: String, pace: LockTiming) -> Self {
         let lost = Arc::new(AtomicBool::new(false));
         let heartbeat = {
             let (storage, file) = (storage.clone(), file.clone());
@@ -175,8 +175,8 @@ mod tests {
     use super::*;
 
     /// Long compared with nothing: what waits here ends by an event, never by this time alone.
-    fn pace() -> Pace {
-        Pace {
+    fn pace() -> LockTiming {
+        LockTiming {
             heartbeat: Duration::from_millis(10),
             stale: Duration::from_secs(600),
             poll: Duration::from_millis(1),
@@ -234,12 +234,12 @@ mod tests {
             .write("locks/a.lock", b"dead 7\n", Readers::Owner)
             .expect("written");
         let start = Instant::now();
-        let taken = lock(&storage, "locks/a.lock".into(), Pace::default())
+        let taken = lock(&storage, "locks/a.lock".into(), LockTiming::default())
             .await
             .expect("taken");
         let waited = start.elapsed();
-        assert!(waited >= Pace::default().stale, "{waited:?}");
-        assert!(waited < Pace::default().stale * 2, "{waited:?}");
+        assert!(waited >= LockTiming::default().stale, "{waited:?}");
+        assert!(waited < LockTiming::default().stale * 2, "{waited:?}");
         drop(taken);
     }
 

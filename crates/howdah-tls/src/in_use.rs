@@ -11,7 +11,7 @@ use crate::acme;
 use crate::certificate::Certificate;
 use crate::demand::Demand;
 use crate::slot::Slot;
-use crate::tls::{Kind, Managed};
+use crate::tls::{Kind, ManagedCertificate};
 
 /// See the module. The default: nothing is.
 #[derive(Debug, Clone, Default)]
@@ -60,7 +60,11 @@ impl Origin {
 }
 
 impl InUse {
-    pub(crate) fn new(managed: &[Managed], demands: Vec<Arc<Demand>>, https: &Https) -> Self {
+    pub(crate) fn new(
+        managed: &[ManagedCertificate],
+        demands: Vec<Arc<Demand>>,
+        https: &Https,
+    ) -> Self {
         let slots = managed.iter().filter_map(|managed| {
             let origin = Origin::of(&managed.kind)?;
             Some((origin, Arc::clone(&managed.slot)))
@@ -136,7 +140,7 @@ mod tests {
     use super::*;
     use crate::Tls;
     use crate::layout::CertificatePlace;
-    use crate::tls::Desk;
+    use crate::tls::OnDemandIssuer;
 
     const AUTHORITY: &str = "https://127.0.0.1:1/dir";
     const HOST: &str = "shop.example.com";
@@ -223,7 +227,9 @@ mod tests {
     fn names(tls: &Tls) -> (Vec<String>, usize) {
         let all = tls.in_use().0.demands[0].names(|_| true);
         let desk = tls.desk.lock().expect("not poisoned");
-        let taken = desk.as_ref().map(|(desk, _): &(Desk, _)| desk.taken.len());
+        let taken = desk
+            .as_ref()
+            .map(|(desk, _): &(OnDemandIssuer, _)| desk.taken.len());
         (
             all.into_iter().map(|(name, ..)| name).collect(),
             taken.unwrap_or_default(),

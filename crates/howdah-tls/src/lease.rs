@@ -15,7 +15,7 @@ use crate::storage::unique;
 
 /// Times of the protocol.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Pace {
+pub(crate) struct LeaseTiming {
     /// After this time without a word of its owner it is free.
     pub(crate) life: Duration,
     /// How often the owner prolongs it.
@@ -24,7 +24,7 @@ pub(crate) struct Pace {
     pub(crate) poll: Duration,
 }
 
-impl Default for Pace {
+impl Default for LeaseTiming {
     fn default() -> Self {
         Self {
             life: Duration::from_secs(30),
@@ -45,7 +45,11 @@ pub(crate) struct Lease {
 }
 
 /// Waits until the lock of this key is had.
-pub(crate) async fn lease(remote: &Arc<Remote>, key: String, pace: Pace) -> io::Result<Lease> {
+pub(crate) async fn lease(
+    remote: &Arc<Remote>,
+    key: String,
+    pace: LeaseTiming,
+) -> io::Result<Lease> {
     let owner = unique();
     while !remote.take(&key, &owner, pace.life)? {
         tokio::time::sleep(pace.poll).await;
@@ -68,7 +72,7 @@ pub(crate) async fn lease(remote: &Arc<Remote>, key: String, pace: Pace) -> io::
 async fn keep(
     (remote, key, owner): (Arc<Remote>, String, String),
     lost: Arc<AtomicBool>,
-    pace: Pace,
+    pace: LeaseTiming,
 ) {
     loop {
         tokio::time::sleep(pace.heartbeat).await;
@@ -125,8 +129,8 @@ mod tests {
     use crate::remote::config_of;
 
     /// What waits here ends by an event; the life is one that a busy machine keeps up with.
-    fn pace() -> Pace {
-        Pace {
+    fn pace() -> LeaseTiming {
+        LeaseTiming {
             life: Duration::from_secs(600),
             heartbeat: Duration::from_millis(10),
             poll: Duration::from_millis(1),
@@ -137,7 +141,7 @@ mod tests {
         Arc::new(Remote::new(&config_of(server)).expect("valid"))
     }
 
-    async fn taken(remote: &Arc<Remote>, pace: Pace) -> Lease {
+    async fn taken(remote: &Arc<Remote>, pace: LeaseTiming) -> Lease {
         lease(remote, "locks/a".into(), pace).await.expect("taken")
     }
 

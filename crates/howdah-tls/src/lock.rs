@@ -20,11 +20,11 @@ pub(crate) async fn lock(storage: &Storage, name: &str) -> io::Result<Lock> {
     let file = format!("locks/{}.lock", file_name(name));
     Ok(match storage {
         Storage::Directory(directory) => {
-            let pace = file_lock::Pace::default();
+            let pace = file_lock::LockTiming::default();
             Lock::File(file_lock::lock(directory, PathBuf::from(file), pace).await?)
         }
         Storage::Shared(shared) => {
-            Lock::Lease(lease::lease(shared.remote(), file, lease::Pace::default()).await?)
+            Lock::Lease(lease::lease(shared.remote(), file, lease::LeaseTiming::default()).await?)
         }
     })
 }

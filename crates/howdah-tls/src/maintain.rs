@@ -19,7 +19,7 @@ use crate::certificate::{Certificate, date};
 use crate::failures::Failures;
 use crate::schedule;
 use crate::storage::spread;
-use crate::tls::{Desk, Kind, Managed, Tls, load_files};
+use crate::tls::{Kind, ManagedCertificate, OnDemandIssuer, Tls, load_files};
 
 /// For how many names an authority is asked at a time.
 const ORDERS: usize = 8;
@@ -36,7 +36,7 @@ const FIRST_ADVICE: Duration = Duration::from_secs(3600);
 
 /// A certificate with the time of its next turn.
 struct Job {
-    managed: Managed,
+    managed: ManagedCertificate,
     next: SystemTime,
     /// Of files: what those that are served were like, and those that were refused since.
     stamp: Stamp,
@@ -100,7 +100,7 @@ struct Renewer {
 }
 
 impl Renewer {
-    fn new(tls: &Tls, managed: &[Managed], desk: Option<&Desk>) -> Self {
+    fn new(tls: &Tls, managed: &[ManagedCertificate], desk: Option<&OnDemandIssuer>) -> Self {
         let urls = managed.iter().filter_map(|managed| match &managed.kind {
             Kind::Acme(subject) => Some(subject.url().to_owned()),
             Kind::Files(_) | Kind::Internal { .. } => None,
@@ -116,7 +116,7 @@ impl Renewer {
     }
 
     /// A task for each: one that waits for its authority holds up no other. Never ends.
-    async fn renew(self: Arc<Self>, managed: Vec<Managed>) {
+    async fn renew(self: Arc<Self>, managed: Vec<ManagedCertificate>) {
         let mut tasks = JoinSet::new();
         for managed in managed {
             let own = Arc::clone(&self);
@@ -327,7 +327,7 @@ async fn take_advice(job: &mut Job, subject: &Subject, current: &Certificate) {
 }
 
 impl Job {
-    fn new(managed: Managed) -> Self {
+    fn new(managed: ManagedCertificate) -> Self {
         let now = SystemTime::now();
         // A server of many names, or one that is started often, does not ask for all at once.
         let advice_at = now + FIRST_ADVICE.mul_f64(spread());

@@ -34,7 +34,7 @@ const RELEASE: &str = "if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call(
 /// The server does not answer; it may do so later.
 #[derive(Debug, thiserror::Error)]
 #[error("{server} does not answer: {reason}")]
-struct Away {
+struct UnreachableError {
     server: String,
     reason: String,
 }
@@ -43,7 +43,7 @@ struct Away {
 pub(crate) fn is_away(error: &io::Error) -> bool {
     error
         .get_ref()
-        .is_some_and(<dyn std::error::Error + Send + Sync>::is::<Away>)
+        .is_some_and(<dyn std::error::Error + Send + Sync>::is::<UnreachableError>)
 }
 
 /// See the module.
@@ -240,7 +240,7 @@ impl Remote {
     }
 
     fn away(&self, reason: String) -> io::Error {
-        io::Error::other(Away {
+        io::Error::other(UnreachableError {
             server: self.name.clone(),
             reason,
         })

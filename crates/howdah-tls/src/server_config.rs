@@ -75,8 +75,8 @@ pub(crate) fn build(
 /// A configuration whose handshakes end with a fatal alert.
 pub(crate) fn refusal(provider: &Arc<CryptoProvider>) -> Result<ServerConfig, TlsError> {
     #[derive(Debug)]
-    struct Nothing;
-    impl ResolvesServerCert for Nothing {
+    struct EmptyResolver;
+    impl ResolvesServerCert for EmptyResolver {
         fn resolve(
             &self,
             _: rustls::server::ClientHello<'_>,
@@ -84,7 +84,7 @@ pub(crate) fn refusal(provider: &Arc<CryptoProvider>) -> Result<ServerConfig, Tl
             None
         }
     }
-    build(&SiteTls::default(), provider, Arc::new(Nothing))
+    build(&SiteTls::default(), provider, Arc::new(EmptyResolver))
 }
 
 /// The authorities in PEM files. `wrong` makes the error of a file from what is wrong with it.

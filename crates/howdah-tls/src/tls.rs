@@ -20,7 +20,7 @@ use crate::authority::Authority;
 use crate::authority_client;
 use crate::certificate::{Certificate, CertificateError, covers};
 use crate::challenge::{Challenges, HttpProofs};
-use crate::demand::{Certified, Demand, Wanted};
+use crate::demand::{CertifiedName, Demand, PendingName};
 use crate::error::TlsError;
 use crate::in_use::InUse;
 use crate::means::Means;
@@ -33,14 +33,14 @@ use crate::storage::{self, Storage};
 
 /// A certificate that somebody looks after.
 #[derive(Debug)]
-pub(crate) struct Managed {
+pub(crate) struct ManagedCertificate {
     pub(crate) kind: Kind,
     pub(crate) slot: Arc<Slot>,
     /// What is in the slot.
     pub(crate) current: Option<Certificate>,
 }
 
-impl Managed {
+impl ManagedCertificate {
     /// One that handshakes find if there is one.
     pub(crate) fn new(kind: Kind, current: Option<Certificate>) -> Self {
         let slot = Slot::empty();
@@ -65,7 +65,7 @@ pub(crate) enum Kind {
 
 /// What the certificates of names are got with that nobody wrote down.
 #[derive(Debug)]
-pub(crate) struct Desk {
+pub(crate) struct OnDemandIssuer {
     pub(crate) means: Means,
     pub(crate) https: Https,
     /// Who decides; `None`: each name may have one.
@@ -73,18 +73,18 @@ pub(crate) struct Desk {
     /// The directories of the authorities by ACME.
     pub(crate) authorities: Vec<String>,
     /// Names that clients came for before this configuration was loaded.
-    pub(crate) taken: Vec<Taken>,
+    pub(crate) taken: Vec<InheritedName>,
     /// The program that decides is the one that was asked before.
     pub(crate) same_asker: bool,
 }
 
 /// A name that is served as it was before this configuration was loaded.
 #[derive(Debug)]
-pub(crate) struct Taken {
+pub(crate) struct InheritedName {
     pub(crate) demand: Arc<Demand>,
     pub(crate) name: String,
-    pub(crate) managed: Managed,
-    pub(crate) certified: Arc<Certified>,
+    pub(crate) managed: ManagedCertificate,
+    pub(crate) certified: Arc<CertifiedName>,
 }
 
 /// See the module.
@@ -98,9 +98,9 @@ pub struct Tls {
     challenges: Option<Challenges>,
     pub(crate) authority: Option<Authority>,
     pub(crate) provider: Arc<CryptoProvider>,
-    pub(crate) managed: Mutex<Vec<Managed>>,
+    pub(crate) managed: Mutex<Vec<ManagedCertificate>>,
     /// Where clients come for names that nobody wrote down; `None`: no site has `on_demand`.
-    pub(crate) desk: Mutex<Option<(Desk, mpsc::UnboundedReceiver<Wanted>)>>,
+    pub(crate) desk: Mutex<Option<(OnDemandIssuer, mpsc::UnboundedReceiver<PendingName>)>>,
     /// `None`: `ocsp_stapling off`.
     pub(crate) stapler: Option<Arc<Stapler>>,
     in_use: InUse,
@@ -224,15 +224,15 @@ struct Builder<'c> {
     /// As soon as one comes by ACME.
     challenges: Option<Challenges>,
     proofs: Vec<Proof>,
-    managed: Vec<Managed>,
+    managed: Vec<ManagedCertificate>,
     /// By who issues the certificates.
     demands: Vec<(Option<Issuer>, Arc<Demand>)>,
-    taken: Vec<Taken>,
+    taken: Vec<InheritedName>,
     /// What was served until now.
     before: &'c InUse,
     keeper: (
-        mpsc::UnboundedSender<Wanted>,
-        mpsc::UnboundedReceiver<Wanted>,
+        mpsc::UnboundedSender<PendingName>,
+        mpsc::UnboundedReceiver<PendingName>,
     ),
     provider: Arc<CryptoProvider>,
 }
@@ -378,9 +378,9 @@ impl Builder<'_> {
                 Ok(Source::Acme(acme)) => Kind::Acme(self.means()?.subject(&name, acme)),
                 Ok(Source::Files(_) | Source::OnDemand) | Err(_) => continue,
             };
-            let managed = Managed::new(kind, Some(certificate));
+            let managed = ManagedCertificate::new(kind, Some(certificate));
             let certified = demand.take_over(&name, Arc::clone(&managed.slot), used);
-            self.taken.push(Taken {
+            self.taken.push(InheritedName {
                 demand: Arc::clone(&demand),
                 name,
                 managed,
@@ -391,14 +391,16 @@ impl Builder<'_> {
     }
 
     /// See [`Tls`].
-    fn desk(mut self) -> Result<Option<(Desk, mpsc::UnboundedReceiver<Wanted>)>, TlsError> {
+    fn desk(
+        mut self,
+    ) -> Result<Option<(OnDemandIssuer, mpsc::UnboundedReceiver<PendingName>)>, TlsError> {
         if self.demands.is_empty() {
             return Ok(None);
         }
         let acme = self.demands.iter();
         let acme = acme.filter_map(|(_, demand)| acme_authority(&demand.tls, self.https));
         let authorities = acme.map(|acme| acme::url(acme).to_owned()).collect();
-        let desk = Desk {
+        let desk = OnDemandIssuer {
             authorities,
             taken: std::mem::take(&mut self.taken),
             same_asker: self.before.ask() == self.https.ask.as_deref(),
@@ -415,7 +417,7 @@ impl Builder<'_> {
     }
 
     fn add(&mut self, kind: Kind, current: Option<Certificate>) -> Arc<Slot> {
-        let managed = Managed::new(kind, current);
+        let managed = ManagedCertificate::new(kind, current);
         let slot = Arc::clone(&managed.slot);
         self.managed.push(managed);
         slot

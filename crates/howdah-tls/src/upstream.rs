@@ -21,7 +21,7 @@ pub fn upstream_config(tls: &UpstreamTls) -> Result<ClientConfig, TlsError> {
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()?;
     let builder = if tls.insecure {
-        let verifier = Arc::new(Anybody(Arc::clone(&provider)));
+        let verifier = Arc::new(NoVerification(Arc::clone(&provider)));
         builder
             .dangerous()
             .with_custom_certificate_verifier(verifier)
@@ -63,9 +63,9 @@ pub(crate) fn roots(tls: &UpstreamTls) -> Result<RootCertStore, TlsError> {
 
 /// `tls_insecure_skip_verify`: the other side has the key of the certificate that it shows, whoever it is.
 #[derive(Debug)]
-struct Anybody(Arc<CryptoProvider>);
+struct NoVerification(Arc<CryptoProvider>);
 
-impl ServerCertVerifier for Anybody {
+impl ServerCertVerifier for NoVerification {
     fn verify_server_cert(
         &self,
         _: &CertificateDer<'_>,

@@ -1,41 +1,36 @@
 //! The `howdah` command: reads the command line and the configuration, starts the parts, joins them.
 //! Decisions live in the crates that this one wires together.
+//!
+//! # Floors
+//!
+//! Each may use those below it and no other:
+//!
+//! | | |
+//! |---|---|
+//! | `doctor` | what is wrong with an installation |
+//! | `commands` | the commands of the command line |
+//! | `startup` | start and end of a server |
+//! | `server` | the running server: requests for PHP, the admin API's orders, reloads, status |
+//! | `watch` | files whose changes reload |
+//! | `config` | a configuration that was read |
+//! | `php` | options of PHP's processes, trees of them, OPcache |
+//! | `rights` | users, and the process that stays root |
+//! | `cli` | the command line |
+//! | `admin`, `failure`, `paths`, `php_executable` | what all need |
 #![forbid(unsafe_code)]
 
-mod activation;
-mod application;
-mod certificates;
-mod changes;
+mod admin;
 mod cli;
 mod commands;
-mod configuration;
-mod control;
+mod config;
 mod doctor;
-mod hubs;
-mod limit_flags;
-mod monitor;
-mod notify;
-mod observed;
-mod opcache;
+mod failure;
+mod paths;
 mod php;
-mod php_server;
-mod pools;
-mod preload;
-mod preload_report;
-mod privileges;
-mod readiness;
-#[cfg(test)]
-mod reference;
-mod renewal;
-mod report;
-mod serve;
-mod signals;
-mod source;
-mod stop;
-mod trees;
-mod unchangeable;
-mod users;
-mod vulnerabilities;
+mod php_executable;
+mod rights;
+mod server;
+mod startup;
 mod watch;
 
 use std::process::ExitCode;
@@ -61,7 +56,7 @@ fn main() -> ExitCode {
         Command::Untrust => commands::trust::untrust(),
         Command::Version => Ok(commands::version()),
         Command::BuildInfo => Ok(commands::build_info()),
-        Command::Monitor(options) => monitor::run(&options),
+        Command::Monitor(options) => commands::monitor::run(&options),
     };
     match result {
         Ok(code) => code,

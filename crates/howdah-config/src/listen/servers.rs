@@ -22,14 +22,14 @@ pub(crate) struct Servers {
 #[derive(Debug, Default)]
 pub(crate) struct Block {
     /// `None`: for all listeners without a block of their own.
-    listener: Option<Named>,
+    listener: Option<NamedListener>,
     limits: Limits,
     max_connections: Option<usize>,
 }
 
 /// A listener as a block names it.
 #[derive(Debug)]
-struct Named {
+struct NamedListener {
     address: ListenerAddress,
     /// Of a Unix socket, if it is written.
     mode: Option<u32>,
@@ -42,7 +42,7 @@ impl Servers {
             [word] => (Some(named(word)?), &word.position),
             _ => (None, &call.name.position),
         };
-        let address = |own: &Option<Named>| own.as_ref().map(|own| own.address.clone());
+        let address = |own: &Option<NamedListener>| own.as_ref().map(|own| own.address.clone());
         let mut others = self.blocks.iter();
         if let Some((_, other)) =
             others.find(|(other, _)| address(&other.listener) == address(&listener))
@@ -69,14 +69,14 @@ impl Servers {
 
     /// Keeps the limits of what the sites listen on.
     pub(crate) fn settle(self, cx: &mut Context, sites: &[Site], global: &mut Global) {
-        let listeners: Vec<Named> = sites.iter().flat_map(listeners).collect();
+        let listeners: Vec<NamedListener> = sites.iter().flat_map(listeners).collect();
         for (block, position) in self.blocks {
             let Some(own) = block.listener else {
                 global.limits = block.limits;
                 global.max_connections = block.max_connections;
                 continue;
             };
-            let same = |other: &&Named| {
+            let same = |other: &&NamedListener| {
                 other.address == own.address && (own.mode.is_none() || other.mode == own.mode)
             };
             if listeners.iter().any(|other| same(&other)) {
@@ -89,7 +89,7 @@ impl Servers {
 }
 
 /// Why a block has no effect.
-fn nobody(own: &Named, listeners: &[Named]) -> String {
+fn nobody(own: &NamedListener, listeners: &[NamedListener]) -> String {
     let mut known: Vec<String> = Vec::new();
     for listener in listeners {
         let text = format!("`{listener}`");
@@ -106,7 +106,7 @@ fn nobody(own: &Named, listeners: &[Named]) -> String {
     message.join("; ")
 }
 
-impl std::fmt::Display for Named {
+impl std::fmt::Display for NamedListener {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.address.fmt(f)?;
         match self.mode {
@@ -117,19 +117,19 @@ impl std::fmt::Display for Named {
 }
 
 /// Everything that a site listens on.
-fn listeners(site: &Site) -> Vec<Named> {
+fn listeners(site: &Site) -> Vec<NamedListener> {
     let mut ips: Vec<_> = site.bind.iter().copied().map(Some).collect();
     if ips.is_empty() && site.unix_sockets.is_empty() {
         ips.push(None);
     }
     let ports = site.addresses.iter().flat_map(|address| {
         let port = address.port;
-        ips.iter().map(move |ip| Named {
+        ips.iter().map(move |ip| NamedListener {
             address: ListenerAddress::Tcp { ip: *ip, port },
             mode: None,
         })
     });
-    let sockets = site.unix_sockets.iter().map(|socket| Named {
+    let sockets = site.unix_sockets.iter().map(|socket| NamedListener {
         address: ListenerAddress::Unix(socket.path.clone()),
         mode: Some(socket.mode),
     });
@@ -137,10 +137,10 @@ fn listeners(site: &Site) -> Vec<Named> {
 }
 
 /// `:PORT`, `IP:PORT` or `unix//PATH|MODE`, of which the mode may be missing.
-fn named(word: &Word) -> Result<Named, Error> {
+fn named(word: &Word) -> Result<NamedListener, Error> {
     if let Some(rest) = word.text.strip_prefix("unix/") {
         let socket = bind::socket(word, rest, "servers")?;
-        return Ok(Named {
+        return Ok(NamedListener {
             address: ListenerAddress::Unix(socket.path),
             mode: rest.contains('|').then_some(socket.mode),
         });
@@ -162,7 +162,7 @@ fn named(word: &Word) -> Result<Named, Error> {
         host => Some(bind::parse_ip(host).ok_or_else(wrong)?),
     };
     let port = port(word, number)?;
-    Ok(Named {
+    Ok(NamedListener {
         address: ListenerAddress::Tcp { ip, port },
         mode: None,
     })

@@ -2,7 +2,7 @@
 
 use super::global::Global;
 use super::hub::{HotReload, Mercure};
-use super::pool_settings::ClassicPool;
+use super::pool_settings::{ClassicPool, PoolSettings};
 use super::site::Site;
 use super::worker_pool::WorkerPool;
 
@@ -22,4 +22,12 @@ pub struct Config {
     pub hubs: Vec<Mercure>,
     /// All `hot_reload`: changes of files that browsers are told of.
     pub hot_reloads: Vec<HotReload>,
+}
+
+impl Config {
+    /// Settings of all pools but the classic one of all sites: first the classic pools, then the worker pools.
+    pub fn own_pool_settings(&self) -> impl Iterator<Item = &PoolSettings> {
+        let classic = self.pools.iter().map(|pool| &pool.settings);
+        classic.chain(self.workers.iter().map(|pool| &pool.settings))
+    }
 }

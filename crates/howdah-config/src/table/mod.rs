@@ -79,7 +79,7 @@ impl<T> Table<T> {
                     return Err(Error::new(
                         ErrorKind::Conflict,
                         &name.position,
-                        format!("`{other}` is not a {}", self.kind),
+                        format!("`{other}` is not {}", with_article(self.kind)),
                         *hint,
                     ));
                 }
@@ -88,6 +88,16 @@ impl<T> Table<T> {
         }
         Err(unknown(self.kind, name, self.items))
     }
+}
+
+/// `an option`, `a directive`.
+fn with_article(kind: &str) -> String {
+    let article = if kind.starts_with(['a', 'e', 'i', 'o', 'u']) {
+        "an"
+    } else {
+        "a"
+    };
+    format!("{article} {kind}")
 }
 
 /// A statement whose name was found.

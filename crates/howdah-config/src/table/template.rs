@@ -7,7 +7,7 @@ use crate::syntax::tree::Word;
 use crate::table::{bad_value, nearest};
 
 /// A placeholder of the reference page.
-pub(crate) struct Known {
+pub(crate) struct PlaceholderEntry {
     /// Names without braces, the short one first. One that ends in a dot takes a parameter.
     pub(crate) names: &'static [&'static str],
     pub(crate) make: Make,
@@ -33,19 +33,19 @@ fn group(text: &str) -> Option<Placeholder> {
 
 macro_rules! plain {
     ($variant:ident $(($of:expr))?, $about:literal, $($name:literal),+) => {
-        Known { names: &[$($name),+], make: Make::Plain(|| Placeholder::$variant $(($of))?), about: $about }
+        PlaceholderEntry { names: &[$($name),+], make: Make::Plain(|| Placeholder::$variant $(($of))?), about: $about }
     };
 }
 
 macro_rules! with {
     ($make:expr, $about:literal, $($name:literal),+) => {
-        Known { names: &[$($name),+], make: Make::With($make), about: $about }
+        PlaceholderEntry { names: &[$($name),+], make: Make::With($make), about: $about }
     };
 }
 
 /// All placeholders. `path.` comes after the longer names that start with it, since the first
 /// match counts.
-pub(crate) const PLACEHOLDERS: &[Known] = &[
+pub(crate) const PLACEHOLDERS: &[PlaceholderEntry] = &[
     plain!(
         Path,
         "The path after rewrites: escaped as in the request where it becomes part of a URI or text, decoded \

@@ -6,9 +6,9 @@ use howdah_config::model::{
     Admin, AdminAddress, Edit, Filter, Handler, LogFormat, Matcher, Part, Placeholder, Route,
     Template,
 };
-use howdah_config::{Parsed, fmt, parse};
+use howdah_config::{ParsedConfig, fmt, parse};
 
-fn read(text: &str, env: &[(&str, &str)]) -> Parsed {
+fn read(text: &str, env: &[(&str, &str)]) -> ParsedConfig {
     let lookup = |name: &str| {
         let found = env.iter().find(|(other, _)| *other == name);
         found.map(|(_, value)| (*value).to_owned())
@@ -27,7 +27,7 @@ fn read(text: &str, env: &[(&str, &str)]) -> Parsed {
     parsed
 }
 
-fn warnings(parsed: &Parsed) -> Vec<String> {
+fn warnings(parsed: &ParsedConfig) -> Vec<String> {
     parsed.warnings.iter().map(ToString::to_string).collect()
 }
 
@@ -82,7 +82,7 @@ const CODEIGNITER: &str = r"
 fn codeigniter() {
     let parsed = read(CODEIGNITER, &[]);
     assert!(parsed.warnings.is_empty(), "{:?}", warnings(&parsed));
-    let Parsed { config, .. } = parsed;
+    let ParsedConfig { config, .. } = parsed;
     assert_eq!(config.global.admin, Admin::Off);
     let pool = &config.workers[0];
     assert_eq!(pool.name, "frankenphp-worker");

@@ -117,7 +117,7 @@ fn pools_that_cannot_be() {
         (
             "pool a {\nnum 4\n}",
             "",
-            "4:1: `num` is not a option of `pool`; write `workers`",
+            "4:1: `num` is not an option of `pool`; write `workers`",
         ),
         (
             "pool a {\nworkers 4\nnum_threads 4\n}",

@@ -3,7 +3,7 @@
 
 use crate::common::Memory;
 use howdah_config::model::{Handler, Matcher, Route};
-use howdah_config::{Parsed, fmt, parse};
+use howdah_config::{ParsedConfig, fmt, parse};
 
 /// A file of a project.
 struct Project {
@@ -16,7 +16,7 @@ struct Project {
     warnings: &'static [&'static str],
 }
 
-fn read(text: &str, env: &[(&str, &str)]) -> Parsed {
+fn read(text: &str, env: &[(&str, &str)]) -> ParsedConfig {
     let lookup = |name: &str| {
         let found = env.iter().find(|(other, _)| *other == name);
         found.map(|(_, value)| (*value).to_owned())
@@ -611,7 +611,7 @@ fn files_of_projects_run() {
     }
 }
 
-fn project(name: &str) -> Parsed {
+fn project(name: &str) -> ParsedConfig {
     let found = PROJECTS
         .iter()
         .find(|project| project.name.starts_with(name));

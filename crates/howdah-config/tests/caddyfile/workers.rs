@@ -9,7 +9,7 @@ use howdah_config::model::{
     Boot, Concurrency, Connections, Handler, Isolation, Keep, OnExit, PhpScript, PhpWorker,
     PoolLimitOverrides, PoolSettings, Statics, WorkerPool, WorkersMax,
 };
-use howdah_config::{Config, Files, Parsed, parse};
+use howdah_config::{Config, Files, ParsedConfig, parse};
 
 /// No files, and `/srv/app` as the working directory.
 struct App;
@@ -28,7 +28,7 @@ impl Files for App {
     }
 }
 
-fn parsed(text: &str) -> Parsed {
+fn parsed(text: &str) -> ParsedConfig {
     parse(text, "Caddyfile", &environment, &App).unwrap_or_else(|errors| panic!("{text}\n{errors}"))
 }
 

@@ -23,7 +23,7 @@ const BUSY: u64 = 1_000;
 const HANDSHAKES: Duration = Duration::from_millis(100);
 
 /// What connections are accepted from.
-pub(super) struct Accepting {
+pub(super) struct AcceptSource {
     socket: AcceptSocket,
     /// Somebody else listens on it too, and goes on when this server closes it.
     is_shared: bool,
@@ -34,7 +34,7 @@ enum AcceptSocket {
     Unix(UnixListener),
 }
 
-impl Accepting {
+impl AcceptSource {
     /// Whether to wait a moment, because clients would be reset if the socket were closed now.
     fn begin_to_close(&self) -> bool {
         if self.is_shared {
@@ -61,7 +61,7 @@ impl Accepting {
 }
 
 /// Takes the sockets of HTTP/1 and HTTP/2.
-pub(super) fn listeners(sockets: &mut Sockets) -> io::Result<Vec<(usize, Accepting)>> {
+pub(super) fn listeners(sockets: &mut Sockets) -> io::Result<Vec<(usize, AcceptSource)>> {
     let tcp = std::mem::take(&mut sockets.tcp).into_iter();
     let tcp =
         tcp.map(|(number, socket)| Ok((number, AcceptSocket::Tcp(TcpListener::from_std(socket)?))));
@@ -71,7 +71,7 @@ pub(super) fn listeners(sockets: &mut Sockets) -> io::Result<Vec<(usize, Accepti
     let shared = std::mem::take(&mut sockets.shared);
     let accepting = |(number, socket)| {
         let is_shared = shared.contains(&number);
-        (number, Accepting { socket, is_shared })
+        (number, AcceptSource { socket, is_shared })
     };
     tcp.chain(unix)
         .map(|socket: io::Result<_>| socket.map(accepting))
@@ -82,9 +82,9 @@ pub(super) fn listeners(sockets: &mut Sockets) -> io::Result<Vec<(usize, Accepti
 pub(super) async fn accept<A: Application>(
     socket: Rc<Socket<A>>,
     life: Rc<ThreadState>,
-    listener: Accepting,
+    listener: AcceptSource,
 ) {
-    let mut complaints = Complaints::default();
+    let mut complaints = AcceptErrorLog::default();
     let mut last_accepted = 0;
     loop {
         let changed = socket.changed();
@@ -170,12 +170,12 @@ fn is_exhausted(error: &io::Error) -> bool {
 
 /// Logs at most once a second.
 #[derive(Default)]
-struct Complaints {
+struct AcceptErrorLog {
     last: Option<Instant>,
     unlogged: u64,
 }
 
-impl Complaints {
+impl AcceptErrorLog {
     fn add(&mut self, error: &io::Error) {
         self.unlogged += 1;
         if self

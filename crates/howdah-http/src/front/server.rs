@@ -19,7 +19,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::front::thread;
 use crate::listen::error::BindError;
-use crate::listen::inherited::Inherited;
+use crate::listen::inherited::InheritedSockets;
 use crate::listen::limits::Limits;
 use crate::listen::listener;
 use crate::listen::setup::{self, Change, Order, Origin, Setup, Sockets};
@@ -52,7 +52,7 @@ pub struct Server {
     spool: SpoolDir,
     first_id: u64,
     tracer: Arc<OnceLock<Arc<Tracer>>>,
-    measures: Counted,
+    measures: RequestCounters,
     live: LiveRequests,
 }
 
@@ -68,9 +68,9 @@ struct Start {
 
 /// What front threads count of requests, from the first configuration on that asks for it.
 #[derive(Debug, Clone, Default)]
-pub struct Counted(Arc<OnceLock<Arc<Measures>>>);
+pub struct RequestCounters(Arc<OnceLock<Arc<Measures>>>);
 
-impl Counted {
+impl RequestCounters {
     /// `None` if no configuration has asked for it yet.
     pub fn measures(&self) -> Option<&Arc<Measures>> {
         self.0.get()
@@ -91,7 +91,7 @@ impl LostSpans {
 
 /// Another configuration, whose sockets listen: [`Server::switch`] serves it. Dropped, nothing has happened.
 #[derive(Debug)]
-pub struct Prepared {
+pub struct PreparedConfiguration {
     setup: Arc<Setup>,
     origins: Arc<[Origin]>,
     /// Of each front thread.
@@ -203,14 +203,14 @@ impl Server {
     /// front thread. Everything that can be wrong with a configuration on this machine is said here.
     /// `tls` has the certificates of addresses with HTTPS.
     pub fn bind(config: &Config, tls: Option<&Tls>) -> Result<Self, BindError> {
-        Self::bind_with(config, tls, &mut Inherited::default())
+        Self::bind_with(config, tls, &mut InheritedSockets::default())
     }
 
     /// The same, with sockets that are there already for some of the addresses: those are taken out.
     pub fn bind_with(
         config: &Config,
         tls: Option<&Tls>,
-        inherited: &mut Inherited,
+        inherited: &mut InheritedSockets,
     ) -> Result<Self, BindError> {
         let threads = front_threads(config);
         let (listeners, _, sockets) = setup::bind(config, tls, threads, &[], inherited)?;
@@ -247,7 +247,7 @@ impl Server {
             spool: SpoolDir::create()?,
             first_id: RandomState::new().hash_one(std::process::id()),
             tracer: Arc::default(),
-            measures: Counted::default(),
+            measures: RequestCounters::default(),
             live,
         };
         server.observe(config)?;
@@ -265,11 +265,11 @@ impl Server {
         tls: Option<&Tls>,
         pools: Vec<usize>,
         endpoints: Endpoints,
-    ) -> Result<Prepared, BindError> {
+    ) -> Result<PreparedConfiguration, BindError> {
         let current = self.current();
         let threads = self.threads();
         // What a service manager handed over was taken at the start.
-        let none = &mut Inherited::default();
+        let none = &mut InheritedSockets::default();
         let (listeners, origins, sockets) =
             setup::bind(config, tls, threads, &current.listeners, none)?;
         let logs = current.logs.next(&config.sites)?;
@@ -284,7 +284,7 @@ impl Server {
         });
         self.observe(config)?;
         self.check(&setup)?;
-        Ok(Prepared {
+        Ok(PreparedConfiguration {
             setup,
             origins: origins.into(),
             sockets,
@@ -296,8 +296,12 @@ impl Server {
     /// otherwise, end as when the server stops, with `grace` for their requests.
     ///
     /// Returns when every front thread does so. It must not be called while another call is under way.
-    pub async fn switch(&self, prepared: Prepared, grace: Duration) -> Result<(), SwitchError> {
-        let Prepared {
+    pub async fn switch(
+        &self,
+        prepared: PreparedConfiguration,
+        grace: Duration,
+    ) -> Result<(), SwitchError> {
+        let PreparedConfiguration {
             setup,
             origins,
             sockets,
@@ -452,7 +456,7 @@ impl Server {
     }
 
     /// What front threads count of requests.
-    pub fn counted(&self) -> Counted {
+    pub fn counted(&self) -> RequestCounters {
         self.measures.clone()
     }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
-use super::accept::{Accepting, accept, listeners};
+use super::accept::{AcceptSource, accept, listeners};
 use crate::connection::http3;
 use crate::connection::listener::{Socket, later};
 use crate::listen::quic;
@@ -24,10 +24,10 @@ struct Front<A> {
 }
 
 /// A configuration that is ready to be served from.
-struct Ready<A> {
+struct ReadyConfiguration<A> {
     service: Rc<Service<A>>,
     change: Box<Change>,
-    listeners: Vec<(usize, Accepting)>,
+    listeners: Vec<(usize, AcceptSource)>,
 }
 
 impl<A: Application> Front<A> {
@@ -47,7 +47,7 @@ impl<A: Application> Front<A> {
         Ok(front)
     }
 
-    fn accept(&mut self, listeners: Vec<(usize, Accepting)>, http3: Vec<quic::BoundSocket>) {
+    fn accept(&mut self, listeners: Vec<(usize, AcceptSource)>, http3: Vec<quic::BoundSocket>) {
         let life = &self.service.snapshot.life;
         for (number, listener) in listeners {
             let accepting = accept(Rc::clone(&self.sockets[number]), Rc::clone(life), listener);
@@ -64,10 +64,14 @@ impl<A: Application> Front<A> {
     }
 
     /// Makes everything that another configuration needs, and changes nothing.
-    fn prepare(&self, plan: Plan, mut change: Box<Change>) -> Result<Ready<A>, io::Error> {
+    fn prepare(
+        &self,
+        plan: Plan,
+        mut change: Box<Change>,
+    ) -> Result<ReadyConfiguration<A>, io::Error> {
         let snapshot = Snapshot::new(&change.setup, plan).map_err(io::Error::other)?;
         let app = &self.service.app;
-        Ok(Ready {
+        Ok(ReadyConfiguration {
             service: Rc::new(Service {
                 app: app.next()?.unwrap_or_else(|| Rc::clone(app)),
                 snapshot: Rc::new(snapshot),
@@ -78,8 +82,8 @@ impl<A: Application> Front<A> {
     }
 
     /// Serves it from now on.
-    fn switch(&mut self, ready: Ready<A>) {
-        let Ready {
+    fn switch(&mut self, ready: ReadyConfiguration<A>) {
+        let ReadyConfiguration {
             service,
             change,
             listeners,

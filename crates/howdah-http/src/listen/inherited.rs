@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 /// Sockets to be used in place of new ones where they have the address that is asked for.
 #[derive(Debug, Default)]
-pub struct Inherited(Vec<Given>);
+pub struct InheritedSockets(Vec<InheritedSocket>);
 
 #[derive(Debug)]
-struct Given {
+struct InheritedSocket {
     name: String,
     socket: Kind,
 }
@@ -25,7 +25,7 @@ enum Kind {
     Unix(Option<PathBuf>, UnixListener),
 }
 
-impl Inherited {
+impl InheritedSockets {
     /// Adds a listening TCP socket. `name` is what messages call it.
     pub fn add_tcp(&mut self, name: impl Into<String>, socket: TcpListener) -> io::Result<()> {
         let address = socket.local_addr()?;
@@ -48,7 +48,7 @@ impl Inherited {
     }
 
     fn add(&mut self, name: String, socket: Kind) {
-        self.0.push(Given { name, socket });
+        self.0.push(InheritedSocket { name, socket });
     }
 
     /// Those that nobody took.
@@ -89,7 +89,7 @@ impl Inherited {
     }
 }
 
-impl fmt::Display for Given {
+impl fmt::Display for InheritedSocket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = &self.name;
         match &self.socket {
@@ -114,7 +114,7 @@ mod tests {
         let all = TcpListener::bind("0.0.0.0:0").expect("a free port");
         let all_port = all.local_addr().expect("bound").port();
         let udp = UdpSocket::bind(address).expect("the same port of another protocol");
-        let mut given = Inherited::default();
+        let mut given = InheritedSockets::default();
         given.add_tcp("web", tcp).expect("added");
         given.add_tcp("all", all).expect("added");
         given.add_udp("quic", udp).expect("added");
@@ -139,7 +139,7 @@ mod tests {
     fn unix_sockets_are_found_by_path() {
         let directory = tempfile::tempdir().expect("a directory");
         let (path, other) = (directory.path().join("a"), directory.path().join("b"));
-        let mut given = Inherited::default();
+        let mut given = InheritedSockets::default();
         let socket = UnixListener::bind(&path).expect("bound");
         given.add_unix("web", socket).expect("added");
         assert!(given.take_unix(&other).is_none());

@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 use super::quic;
 use crate::answer::upstream::tls::TlsClients;
 use crate::listen::error::BindError;
-use crate::listen::inherited::Inherited;
+use crate::listen::inherited::InheritedSockets;
 use crate::listen::listener::{self, ListenerSpec, Place, SiteAddress};
 use crate::listen::unix::{self, SocketFile};
 use crate::message::endpoint::Endpoints;
@@ -106,7 +106,7 @@ pub(crate) struct Change {
 }
 
 /// Listeners, where each comes from, and the new sockets of each front thread.
-type Listening = (Vec<BoundListener>, Vec<Origin>, Vec<Sockets>);
+type BoundListeners = (Vec<BoundListener>, Vec<Origin>, Vec<Sockets>);
 
 /// The listeners of a configuration: those that `old` has are kept, the others bound.
 pub(crate) fn bind(
@@ -114,8 +114,8 @@ pub(crate) fn bind(
     tls: Option<&Tls>,
     threads: usize,
     old: &[BoundListener],
-    inherited: &mut Inherited,
-) -> Result<Listening, BindError> {
+    inherited: &mut InheritedSockets,
+) -> Result<BoundListeners, BindError> {
     let (mut bounds, mut origins) = (Vec::new(), Vec::new());
     let mut sockets: Vec<Sockets> = (0..threads).map(|_| Sockets::default()).collect();
     for (number, (wanted, hosts)) in listener::wanted(config)?.into_iter().enumerate() {

@@ -82,7 +82,7 @@ impl Changes {
         self.defer(later.deferred);
     }
 
-    /// `is_foreign`: as [`Foreign`](super::response::Foreign).
+    /// `is_foreign`: as [`ExternalResponse`](super::response::Foreign).
     pub(crate) fn apply(self, headers: &mut HeaderMap, is_foreign: bool) {
         for change in self.down {
             change.apply(headers);

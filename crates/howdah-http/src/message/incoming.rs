@@ -19,7 +19,7 @@ pub(crate) enum Incoming {
 }
 
 /// The body of a request on a stream of HTTP/2 or HTTP/3.
-pub(crate) type Upload = Pin<Box<dyn Body<Data = Bytes, Error = Broken> + Send>>;
+pub(crate) type Upload = Pin<Box<dyn Body<Data = Bytes, Error = MalformedBody> + Send>>;
 
 /// Why there is no body.
 #[derive(Debug, thiserror::Error)]
@@ -37,20 +37,20 @@ pub(crate) enum BodyError {
 /// The body is malformed or ended early.
 #[derive(Debug, thiserror::Error)]
 #[error("the body is malformed or ended early")]
-pub(crate) struct Broken;
+pub(crate) struct MalformedBody;
 
 impl Body for Incoming {
     type Data = Bytes;
-    type Error = Broken;
+    type Error = MalformedBody;
 
     fn poll_frame(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, MalformedBody>>> {
         match self.get_mut() {
             Self::Http1(body) => Pin::new(body)
                 .poll_frame(cx)
-                .map(|frame| frame.map(|frame| frame.map_err(|_| Broken))),
+                .map(|frame| frame.map(|frame| frame.map_err(|_| MalformedBody))),
             Self::Http2(upload) | Self::Http3(upload) => upload.as_mut().poll_frame(cx),
             Self::Empty => Poll::Ready(None),
         }
@@ -74,17 +74,17 @@ impl Body for Incoming {
 }
 
 /// The length that the header tells, if it does; every field has to tell the same.
-pub(crate) fn length(headers: &HeaderMap) -> Result<Option<u64>, Broken> {
+pub(crate) fn length(headers: &HeaderMap) -> Result<Option<u64>, MalformedBody> {
     let mut told = None;
     for value in headers.get_all(CONTENT_LENGTH) {
         let digits = value.as_bytes();
         if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
-            return Err(Broken);
+            return Err(MalformedBody);
         }
-        let text = value.to_str().map_err(|_| Broken)?;
-        let length: u64 = text.parse().map_err(|_| Broken)?;
+        let text = value.to_str().map_err(|_| MalformedBody)?;
+        let length: u64 = text.parse().map_err(|_| MalformedBody)?;
         if told.replace(length).is_some_and(|known| known != length) {
-            return Err(Broken);
+            return Err(MalformedBody);
         }
     }
     Ok(told)

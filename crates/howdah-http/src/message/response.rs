@@ -13,7 +13,7 @@ use super::tunnel::Tunnel;
 
 /// In the extensions of a response: its header is an application's, or an upstream's.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Foreign;
+pub(crate) struct ExternalResponse;
 
 /// A body that the server makes itself.
 pub(crate) enum Content {

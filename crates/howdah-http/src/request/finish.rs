@@ -13,12 +13,12 @@ use hyper::ext::ReasonPhrase;
 
 use super::discard::discard;
 use super::exchange::{Exchange, ResponseBody};
-use super::receive::Received;
+use super::receive::ReceivedRequest;
 use super::respond::PendingRequest;
 use super::scope::RequestScope;
 use crate::encode::{Encodings, Negotiation};
 use crate::message::header_change::Changes;
-use crate::message::response::{Content, Foreign, Source};
+use crate::message::response::{Content, ExternalResponse, Source};
 use crate::socket::executor;
 use crate::socket::state::ConnectionState;
 
@@ -36,7 +36,7 @@ pub(super) struct Finish {
 }
 
 impl Finish {
-    pub(super) fn new(received: &Received, encodings: Encodings) -> Self {
+    pub(super) fn new(received: &ReceivedRequest, encodings: Encodings) -> Self {
         let parts = &received.parts;
         Self {
             version: parts.version,
@@ -66,7 +66,7 @@ impl Finish {
         let (mut head, source) = response.into_parts();
         self.frame(scope, request, &mut head);
         let is_application = matches!(source, Source::Application(_));
-        let is_foreign = is_application || head.extensions.remove::<Foreign>().is_some();
+        let is_foreign = is_application || head.extensions.remove::<ExternalResponse>().is_some();
         head.headers.entry(SERVER).or_insert(NAME);
         changes.apply(&mut head.headers, is_foreign);
         let source = match source {

@@ -35,7 +35,7 @@ use crate::message::incoming::Incoming;
 /// The connection is closed without a response.
 #[derive(Debug, thiserror::Error)]
 #[error("the configuration closes this connection")]
-pub(crate) struct Aborted;
+pub(crate) struct ConnectionAbort;
 
 /// Answers one request of the connection. Without a `hold` it is that of the connection.
 pub(crate) async fn handle<A: Application>(
@@ -43,7 +43,7 @@ pub(crate) async fn handle<A: Application>(
     mut exchange: Exchange,
     request: Request<Incoming>,
     hold: Option<&DisconnectGuard>,
-) -> Result<Response<ResponseBody<A::Body>>, Aborted> {
+) -> Result<Response<ResponseBody<A::Body>>, ConnectionAbort> {
     let (scope, hold) = (&scope, hold.unwrap_or(&scope.state.hold));
     let mut received = receive::receive(scope, &mut exchange, request);
     if received.response.is_none()
@@ -79,11 +79,11 @@ pub(crate) async fn handle<A: Application>(
         record: exchange.record.clone(),
     };
     let response = responder.respond(outcome, &mut pending).await;
-    let mut response = response.ok_or(Aborted)?;
+    let mut response = response.ok_or(ConnectionAbort)?;
     exchange.received = pending.received.unwrap_or(0);
     if let Some(deferred) = deferred {
         let replaced = deferred.apply(response, &responder, &mut pending, &mut changes);
-        response = Box::pin(replaced).await.ok_or(Aborted)?;
+        response = Box::pin(replaced).await.ok_or(ConnectionAbort)?;
     }
     Ok(finish.finish(scope, response, &pending, changes, exchange))
 }

@@ -13,7 +13,7 @@ use crate::message::reply;
 use crate::message::response::Content;
 
 /// A request whose header has been read.
-pub(super) struct Received {
+pub(super) struct ReceivedRequest {
     pub(super) parts: Parts,
     pub(super) body: Incoming,
     pub(super) has_body: bool,
@@ -27,7 +27,7 @@ pub(super) fn receive<A>(
     scope: &RequestScope<A>,
     exchange: &mut Exchange,
     request: Request<Incoming>,
-) -> Received {
+) -> ReceivedRequest {
     let (mut parts, body) = request.into_parts();
     if let Some(observer) = &scope.snapshot().observer {
         exchange.record = Some(observer.begin(scope.id, &scope.connection, &parts));
@@ -40,7 +40,7 @@ pub(super) fn receive<A>(
         (None, Err(refusal)) => Some(*refusal),
         (None, Ok(())) => None,
     };
-    Received {
+    ReceivedRequest {
         has_body: !body.is_end_stream(),
         is_misframed: misframed.is_some(),
         parts,

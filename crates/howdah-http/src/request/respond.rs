@@ -8,7 +8,7 @@ use http::{HeaderMap, Method, Response, StatusCode, Uri};
 
 use super::body;
 use super::discard::discard;
-use super::receive::Received;
+use super::receive::ReceivedRequest;
 use super::route::RouteDecision;
 use super::scope::RequestScope;
 use crate::answer::files;
@@ -53,12 +53,12 @@ pub(super) struct PendingRequest {
 
 impl PendingRequest {
     pub(super) fn new(
-        received: Received,
+        received: ReceivedRequest,
         decision: &mut RouteDecision,
         limits: &Limits,
         with_origin: bool,
     ) -> Self {
-        let Received { parts, body, .. } = received;
+        let ReceivedRequest { parts, body, .. } = received;
         Self {
             is_head: parts.method == Method::HEAD,
             parts: decision.changed.take().map_or(parts, |changed| *changed),

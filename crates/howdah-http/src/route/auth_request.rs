@@ -5,7 +5,7 @@ use std::rc::Rc;
 use http::Response;
 use http::header::HeaderName;
 
-use super::verdict::{CopiedFields, Granted};
+use super::verdict::{CopiedFields, Grant};
 use crate::answer::proxy::job::ProxyJob;
 use crate::answer::proxy::{self, UploadLimits};
 use crate::listen::limits::Limits;
@@ -21,7 +21,7 @@ pub(crate) struct AuthRequest {
 
 impl AuthRequest {
     /// `Err`: the response to a request that does not go on.
-    pub(crate) async fn send(self, limits: &Limits, id: u64) -> Result<Granted, Response<Content>> {
+    pub(crate) async fn send(self, limits: &Limits, id: u64) -> Result<Grant, Response<Content>> {
         let limits = UploadLimits {
             size: 0,
             wait: limits.read_body,
@@ -38,6 +38,6 @@ impl AuthRequest {
             values.filter(|value| !value.is_empty()).cloned().collect()
         };
         let values = self.copy.0.iter().map(value).collect();
-        Ok(Granted::new(&self.copy, values))
+        Ok(Grant::new(&self.copy, values))
     }
 }

@@ -24,7 +24,7 @@ pub(crate) struct Candidate {
 
 /// A candidate that exists.
 #[derive(Debug)]
-pub(crate) struct Found<'c> {
+pub(crate) struct CandidateFile<'c> {
     /// Place among the candidates.
     pub(crate) index: usize,
     /// Normalised, below the root.
@@ -68,7 +68,7 @@ impl Candidate {
         index: usize,
         context: &'c Context<'_>,
         split: &[String],
-    ) -> Found<'c> {
+    ) -> CandidateFile<'c> {
         let path = self.evaluate(context);
         // A slash behind a script is its PATH_INFO.
         let whole = if self.is_path() {
@@ -87,7 +87,7 @@ impl Candidate {
                 Cow::Owned(path)
             }
         };
-        Found {
+        CandidateFile {
             index,
             path,
             path_info,
@@ -134,7 +134,7 @@ pub(crate) fn find<'c>(
     context: &'c Context<'_>,
     root: &Root,
     split: &[String],
-) -> Option<Found<'c>> {
+) -> Option<CandidateFile<'c>> {
     let mut nothing_below = false;
     for (index, candidate) in candidates.iter().enumerate() {
         // What does not exist, or is a file, has nothing below it: no need to ask the disk.

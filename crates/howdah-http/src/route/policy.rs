@@ -5,7 +5,7 @@ use std::fs::{self, Metadata};
 use howdah_config::model::TryPolicy;
 
 use crate::answer::files::stat::Root;
-use crate::route::candidate::{Candidate, Found, find};
+use crate::route::candidate::{Candidate, CandidateFile, find};
 use crate::route::context::Context;
 
 /// The one of `candidates` below `root` that is meant. Sizes and times are asked anew for each request.
@@ -15,7 +15,7 @@ pub(crate) fn choose<'c>(
     context: &'c Context<'_>,
     root: &Root,
     split: &[String],
-) -> Option<Found<'c>> {
+) -> Option<CandidateFile<'c>> {
     let best =
         |better: fn(&Metadata, &Metadata) -> bool| best(candidates, context, root, split, better);
     match policy {
@@ -44,8 +44,8 @@ fn best<'c>(
     root: &Root,
     split: &[String],
     better: fn(&Metadata, &Metadata) -> bool,
-) -> Option<Found<'c>> {
-    let mut best: Option<(Found<'c>, Metadata)> = None;
+) -> Option<CandidateFile<'c>> {
+    let mut best: Option<(CandidateFile<'c>, Metadata)> = None;
     for (index, candidate) in candidates.iter().enumerate() {
         let found = candidate.place(index, context, split);
         let Ok(metadata) = fs::metadata(format!("{}{}", root.prefix(), found.path)) else {

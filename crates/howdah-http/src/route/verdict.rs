@@ -14,18 +14,18 @@ pub(crate) enum Verdict {
     /// A password was checked.
     Password { key: u128, good: bool },
     /// A server was asked.
-    Granted(Granted),
+    Granted(Grant),
 }
 
 /// The server of a `forward_auth` has let a request go on.
-pub(crate) struct Granted {
+pub(crate) struct Grant {
     /// Those of its `forward_auth`, which it is known by.
     copy: Rc<CopiedFields>,
     /// What is copied, of each field of `copy`.
     values: Vec<Vec<HeaderValue>>,
 }
 
-impl Granted {
+impl Grant {
     pub(crate) fn new(copy: &Rc<CopiedFields>, values: Vec<Vec<HeaderValue>>) -> Self {
         Self {
             copy: Rc::clone(copy),

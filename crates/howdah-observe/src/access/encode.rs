@@ -4,7 +4,7 @@ use howdah_config::model::{AccessLog, DurationFormat, LogFormat, TimeFormat};
 
 use super::entry::Entry;
 use super::fields::{Fields, Value, fields};
-use super::filter::Compiled;
+use super::filter::CompiledFilter;
 use super::time::{duration_text, push_time};
 
 const LOGGER: &str = "http.log.access";
@@ -16,7 +16,7 @@ pub(super) struct LineEncoder {
     encoding: LogFormat,
     time: TimeFormat,
     duration: DurationFormat,
-    filters: Vec<Compiled>,
+    filters: Vec<CompiledFilter>,
     logger: String,
 }
 
@@ -30,7 +30,7 @@ impl LineEncoder {
                 LogFormat::Console => TimeFormat::WallMillis,
             }),
             duration: log.format.duration,
-            filters: log.format.filters.iter().map(Compiled::new).collect(),
+            filters: log.format.filters.iter().map(CompiledFilter::new).collect(),
             logger: log
                 .name
                 .as_ref()

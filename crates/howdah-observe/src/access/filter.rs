@@ -11,13 +11,13 @@ use super::fields::{Fields, Value};
 
 /// A filter with what it needs at hand.
 #[derive(Debug)]
-pub(super) struct Compiled {
+pub(super) struct CompiledFilter {
     path: Vec<String>,
     filter: Filter,
     regex: Option<Regex>,
 }
 
-impl Compiled {
+impl CompiledFilter {
     pub(super) fn new((path, filter): &(Vec<String>, Filter)) -> Self {
         // The configuration has checked it with the same library.
         let regex = match filter {

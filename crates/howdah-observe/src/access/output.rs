@@ -8,17 +8,17 @@ use howdah_config::model::{LogFile, LogOutput};
 use rustix::fs::{Access, access};
 
 use super::OpenError;
-use super::roll::{Rolls, Tell};
+use super::roll::{ErrorReporter, Rolls};
 use crate::trusted;
 
 /// An open output.
 pub(crate) enum Output {
     Stream(Box<dyn Write + Send>),
-    File(Box<Rolled>),
+    File(Box<RollingFile>),
 }
 
 /// A file with its size.
-pub(crate) struct Rolled {
+pub(crate) struct RollingFile {
     options: LogFile,
     /// `None` after it was put aside and could not be made anew.
     file: Option<File>,
@@ -38,7 +38,7 @@ pub(crate) fn is_terminal(output: &LogOutput) -> bool {
 }
 
 impl Output {
-    pub(crate) fn open(output: &LogOutput, tell: Tell) -> Result<Self, OpenError> {
+    pub(crate) fn open(output: &LogOutput, tell: ErrorReporter) -> Result<Self, OpenError> {
         Ok(match output {
             LogOutput::Stderr => Self::Stream(Box::new(io::stderr())),
             LogOutput::Stdout => Self::Stream(Box::new(io::stdout())),
@@ -49,7 +49,7 @@ impl Output {
                     source,
                 };
                 let (file, size) = open(options).map_err(failed)?;
-                Self::File(Box::new(Rolled {
+                Self::File(Box::new(RollingFile {
                     options: options.clone(),
                     file: Some(file),
                     size,
@@ -97,7 +97,7 @@ impl Output {
     }
 }
 
-impl Rolled {
+impl RollingFile {
     fn write(&mut self, text: &[u8]) -> io::Result<()> {
         if let Some(roll) = &self.options.roll
             && self.size > 0

@@ -21,14 +21,14 @@ const PART: &str = ".part";
 /// What is done with old files, by a thread of its own: compressing 100 MiB takes seconds.
 pub(super) struct Rolls {
     tidying: Option<JoinHandle<()>>,
-    tell: Tell,
+    tell: ErrorReporter,
 }
 
 /// Says why the old files of a path are not tidied up. Called while the file is written, or by another thread.
-pub(crate) type Tell = fn(&str, &io::Error);
+pub(crate) type ErrorReporter = fn(&str, &io::Error);
 
 impl Rolls {
-    pub(super) fn new(tell: Tell) -> Self {
+    pub(super) fn new(tell: ErrorReporter) -> Self {
         Self {
             tidying: None,
             tell,

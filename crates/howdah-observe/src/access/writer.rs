@@ -12,7 +12,7 @@ const COMPLAIN: Duration = Duration::from_secs(1);
 
 /// Writes until the queue is closed and empty.
 pub(super) fn run(queue: &Queue, mut output: Output) {
-    let mut complaints = Complaints::default();
+    let mut complaints = LossLog::default();
     let mut text = String::new();
     while let Some(jobs) = queue.take() {
         let mut lines = 0;
@@ -46,7 +46,7 @@ fn write(
     output: &mut Output,
     text: &mut String,
     lines: u64,
-    complaints: &mut Complaints,
+    complaints: &mut LossLog,
 ) {
     if let Err(error) = output.write(text.as_bytes()) {
         queue.lose(lines);
@@ -57,13 +57,13 @@ fn write(
 
 /// Says that lines were lost, at most once a second.
 #[derive(Default)]
-struct Complaints {
+struct LossLog {
     last: Option<Instant>,
     told: u64,
     cause: Option<String>,
 }
 
-impl Complaints {
+impl LossLog {
     fn say(&mut self, lost: u64) {
         let soon = self.last.is_some_and(|last| last.elapsed() < COMPLAIN);
         if lost == self.told || soon {

@@ -12,14 +12,14 @@ pub trait Control: Send + Sync + 'static {
     fn reload(
         &self,
         pool: Option<String>,
-    ) -> impl Future<Output = Result<Reloaded, ReloadError>> + Send;
+    ) -> impl Future<Output = Result<ReloadReport, ReloadError>> + Send;
 
     /// Reads the configuration anew, serves it, and starts PHP anew in all pools. Ends and goes on as
     /// [`reload`](Self::reload).
     fn configure(
         &self,
         from: Configuration,
-    ) -> impl Future<Output = Result<Reloaded, ReloadError>> + Send;
+    ) -> impl Future<Output = Result<ReloadReport, ReloadError>> + Send;
 
     /// Pools and their processes, as `/status` shows them.
     fn status(&self) -> impl Future<Output = Value> + Send;
@@ -74,7 +74,7 @@ pub enum Configuration {
 
 /// What a reload did.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reloaded {
+pub struct ReloadReport {
     /// Each pool that was started anew.
     pub pools: Vec<ReloadedPool>,
     /// The file of the configuration in force; `None` without one.

@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::guard::Guard;
-use super::{Configuration, Control, ReloadError, Reloaded};
+use super::{Configuration, Control, ReloadError, ReloadReport};
 use crate::metrics::for_client;
 
 /// Bytes of a request body. FrankenPHP's clients send the whole configuration back.
@@ -141,8 +141,8 @@ where
         },
         Endpoint::Reload => {
             let result = match wanted(parts.uri.query()) {
-                Ok(Wanted::Pool(pool)) => control.reload(Some(pool)).await,
-                Ok(Wanted::Configuration(from)) => control.configure(from).await,
+                Ok(ReloadTarget::Pool(pool)) => control.reload(Some(pool)).await,
+                Ok(ReloadTarget::Configuration(from)) => control.configure(from).await,
                 Err(text) => return error(StatusCode::BAD_REQUEST, &text),
             };
             reloaded(result, |done| json(&done))
@@ -183,7 +183,7 @@ fn permitted<C: Control>(
             "no configuration is taken or shown over TCP, since PHP runs as another user than the server and can reach this address; {SOCKET}"
         )),
         Endpoint::Reload => match wanted(query) {
-            Ok(Wanted::Configuration(Configuration::File(file)))
+            Ok(ReloadTarget::Configuration(Configuration::File(file)))
                 if control.config_file().as_ref() != Some(&file) =>
             {
                 Err(format!(
@@ -268,13 +268,13 @@ fn caddyfile(headers: &HeaderMap, body: &Bytes) -> Result<String, Box<Answer>> {
 
 /// What is to be reloaded.
 #[derive(Debug, PartialEq, Eq)]
-enum Wanted {
+enum ReloadTarget {
     Pool(String),
     Configuration(Configuration),
 }
 
 /// What a query names. Another name in it is a mistake that would reload everything.
-fn wanted(query: Option<&str>) -> Result<Wanted, String> {
+fn wanted(query: Option<&str>) -> Result<ReloadTarget, String> {
     let (mut pool, mut file) = (None, None);
     for pair in query.unwrap_or_default().split('&') {
         match pair.split_once('=') {
@@ -288,9 +288,9 @@ fn wanted(query: Option<&str>) -> Result<Wanted, String> {
         (Some(_), Some(_)) => {
             return Err("pool= reloads PHP alone: leave config= out".into());
         }
-        (Some(pool), None) => Wanted::Pool(pool),
-        (None, Some(file)) => Wanted::Configuration(Configuration::File(file.into())),
-        (None, None) => Wanted::Configuration(Configuration::Same),
+        (Some(pool), None) => ReloadTarget::Pool(pool),
+        (None, Some(file)) => ReloadTarget::Configuration(Configuration::File(file.into())),
+        (None, None) => ReloadTarget::Configuration(Configuration::Same),
     })
 }
 
@@ -313,8 +313,8 @@ fn decoded(text: &str) -> Result<String, String> {
 }
 
 fn reloaded(
-    result: Result<Reloaded, ReloadError>,
-    success: impl FnOnce(Reloaded) -> Answer,
+    result: Result<ReloadReport, ReloadError>,
+    success: impl FnOnce(ReloadReport) -> Answer,
 ) -> Answer {
     let cause = match result {
         Ok(done) => return success(done),
@@ -370,8 +370,8 @@ mod tests {
 
     #[test]
     fn queries() {
-        let pool = |name: &str| Ok(Wanted::Pool(name.to_owned()));
-        let all = |from| Ok(Wanted::Configuration(from));
+        let pool = |name: &str| Ok(ReloadTarget::Pool(name.to_owned()));
+        let all = |from| Ok(ReloadTarget::Configuration(from));
         assert_eq!(wanted(None), all(Configuration::Same));
         assert_eq!(wanted(Some("")), all(Configuration::Same));
         let file = Configuration::File("/etc/a b".into());

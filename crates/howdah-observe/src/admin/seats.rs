@@ -17,12 +17,12 @@ pub(super) struct Seats(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     most: usize,
-    taken: Mutex<Taken>,
+    taken: Mutex<SeatTable>,
     left: Notify,
 }
 
 #[derive(Debug, Default)]
-struct Taken {
+struct SeatTable {
     next: u64,
     seats: HashMap<u64, Entry>,
 }
@@ -84,7 +84,7 @@ impl Seats {
         Some(id)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Taken> {
+    fn lock(&self) -> MutexGuard<'_, SeatTable> {
         self.0.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -21,7 +21,7 @@ struct Fake {
 }
 
 impl Control for Fake {
-    async fn configure(&self, from: Configuration) -> Result<Reloaded, ReloadError> {
+    async fn configure(&self, from: Configuration) -> Result<ReloadReport, ReloadError> {
         let wrong = from == Configuration::Text("nonsense".into());
         self.configured.lock().expect("no panic").push(from);
         if wrong {
@@ -31,7 +31,7 @@ impl Control for Fake {
         self.reload(None).await
     }
 
-    async fn reload(&self, pool: Option<String>) -> Result<Reloaded, ReloadError> {
+    async fn reload(&self, pool: Option<String>) -> Result<ReloadReport, ReloadError> {
         if pool.as_deref() == Some("nobody") {
             return Err(ReloadError::UnknownPool {
                 name: "nobody".into(),
@@ -45,7 +45,7 @@ impl Control for Fake {
                 text: "PHP Parse error: line 3".into(),
             });
         }
-        Ok(Reloaded {
+        Ok(ReloadReport {
             fresh: None,
             pools: vec![ReloadedPool {
                 pool: "app".into(),
@@ -274,7 +274,7 @@ fn metrics_come_in_the_format_that_is_asked_for() {
 fn reloads() {
     let server = Server::start("localhost:0");
     let reply = server.request("POST", "/reload");
-    let done: Reloaded = serde_json::from_slice(&reply.body).expect("JSON");
+    let done: ReloadReport = serde_json::from_slice(&reply.body).expect("JSON");
     assert_eq!((reply.status, done.pools[0].generation), (200, 2));
     assert_eq!(server.request("POST", "/reload?pool=a%2Fb").status, 200);
     let restarted = server.request("POST", "/frankenphp/workers/restart");

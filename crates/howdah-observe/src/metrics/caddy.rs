@@ -10,7 +10,7 @@ use std::fmt;
 use prometheus_client::encoding::NoLabelSet;
 use prometheus_client::metrics::MetricType;
 
-use super::front::{METHODS, STATUSES, Summed};
+use super::front::{HistogramSum, METHODS, STATUSES};
 use super::page::{Page, Writer, histogram};
 
 const SERVER: (&str, &str) = ("server", "howdah");
@@ -47,7 +47,7 @@ pub(super) fn encode(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
             .filter(|(_, count)| *count > 0)
             .map(|(method, count)| (vec![SERVER, ("method", *method)], count)),
     )?;
-    let mut times = Summed::default();
+    let mut times = HistogramSum::default();
     for row in rows() {
         for class in 0..STATUSES.len() {
             times.add(&measures.total(row, class));

@@ -134,12 +134,12 @@ impl Histogram {
 
 /// A histogram that was added up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Summed {
+pub(super) struct HistogramSum {
     pub(super) buckets: [u64; BOUNDS.len() + 1],
     pub(super) sum_ns: u64,
 }
 
-impl Summed {
+impl HistogramSum {
     pub(super) fn add(&mut self, other: &Self) {
         for (total, bucket) in self.buckets.iter_mut().zip(&other.buckets) {
             *total += bucket;
@@ -186,16 +186,16 @@ impl Measures {
 
     /// Times from the end of the requests' headers to the end of the responses, by class of status in the
     /// order of [`STATUSES`].
-    pub(super) fn total(&self, row: usize, class: usize) -> Summed {
+    pub(super) fn total(&self, row: usize, class: usize) -> HistogramSum {
         self.histogram(|shard| &shard.totals[row * STATUSES.len() + class])
     }
 
-    pub(super) fn phase(&self, row: usize, phase: Phase) -> Summed {
+    pub(super) fn phase(&self, row: usize, phase: Phase) -> HistogramSum {
         self.histogram(|shard| &shard.phases[row * PHASES.len() + phase as usize])
     }
 
-    fn histogram(&self, of: impl Fn(&Shard) -> &Histogram) -> Summed {
-        let mut summed = Summed::default();
+    fn histogram(&self, of: impl Fn(&Shard) -> &Histogram) -> HistogramSum {
+        let mut summed = HistogramSum::default();
         for shard in &self.shards {
             let histogram = of(shard);
             for (total, bucket) in summed.buckets.iter_mut().zip(&histogram.buckets) {

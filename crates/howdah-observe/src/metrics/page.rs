@@ -14,7 +14,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 
 use super::caddy;
-use super::front::{BOUNDS, METHODS, Measures, PHASES, PROTOCOLS, Phase, STATUSES, Summed};
+use super::front::{BOUNDS, HistogramSum, METHODS, Measures, PHASES, PROTOCOLS, Phase, STATUSES};
 use super::opcache::{self, OpcacheCounts, Preload};
 use super::process::Process;
 
@@ -194,7 +194,7 @@ impl Page {
     /// The page.
     pub fn render(self) -> String {
         let mut registry = Registry::default();
-        registry.register_collector(Box::new(Once(Mutex::new(self))));
+        registry.register_collector(Box::new(PageCollector(Mutex::new(self))));
         let mut text = String::with_capacity(16 << 10);
         // A `String` takes all that is written to it.
         match prometheus_client::encoding::text::encode(&mut text, &registry) {
@@ -205,9 +205,9 @@ impl Page {
 
 /// The crate asks for `Sync`; nobody else ever locks it.
 #[derive(Debug)]
-struct Once(Mutex<Page>);
+struct PageCollector(Mutex<Page>);
 
-impl Collector for Once {
+impl Collector for PageCollector {
     fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let page = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut writer = Writer(encoder);
@@ -398,7 +398,7 @@ fn requests(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
 #[expect(clippy::cast_precision_loss, reason = "bounds are small")]
 pub(super) fn histogram(
     family: &mut MetricEncoder<'_>,
-    summed: &Summed,
+    summed: &HistogramSum,
     labels: &[(&str, &str)],
 ) -> fmt::Result {
     let count = summed.count();

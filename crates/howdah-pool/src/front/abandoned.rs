@@ -14,11 +14,11 @@ use std::time::{Duration, Instant};
 
 use howdah_shm::{Cancel, SlotId, SlotState};
 
+use super::exchange::Exchange;
 use super::waiting::{Waiter, WaiterState};
 use super::{
     Admission, FRONTS, Inner, Observer, PoolFront, Publisher, Request, RequestBody, Table,
 };
-use crate::exchange::Exchange;
 
 /// What is dropped is logged no more often.
 const QUIET: Duration = Duration::from_secs(1);
@@ -85,7 +85,7 @@ impl Orphan {
 
 /// Requests that were dropped and not logged yet, by reason.
 #[derive(Debug, Default)]
-pub(super) struct Dropped {
+pub(super) struct DropTallies {
     by_option: Tally,
     by_time: Tally,
 }

@@ -10,9 +10,9 @@ use howdah_shm::{Exit, WorkerId};
 
 use super::tests::{Harness, answer, request, text};
 use super::*;
-use crate::fake_concurrent;
 use crate::messages::InHand;
 use crate::options::{Mode, WorkerOptions};
+use crate::supervisor::fake_concurrent;
 use howdah_config::model::Concurrency;
 
 fn harness(requests: u32, configure: impl FnOnce(&mut PoolOptions)) -> Harness {

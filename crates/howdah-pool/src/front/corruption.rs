@@ -6,9 +6,9 @@ use howdah_shm::{Fault, Front, SlotState};
 
 use super::deaths::why_torn;
 use super::{Inner, Table, doorbell};
-use crate::clock::monotonic_ns;
 use crate::messages::ToSupervisor;
 use crate::response::CallError;
+use crate::system::clock::monotonic_ns;
 
 /// Interval of the checks while requests are in flight.
 const CHECK: Duration = Duration::from_millis(100);

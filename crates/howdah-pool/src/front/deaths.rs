@@ -2,10 +2,10 @@
 
 use std::time::Instant;
 
-use howdah_shm::{QueueError, Torn, WorkerId};
+use howdah_shm::{QueueError, TornSlot, WorkerId};
 
+use super::exchange::ExchangeState;
 use super::{Inner, WaiterState};
-use crate::exchange::ExchangeState;
 use crate::messages::ToSupervisor;
 use crate::response::CallError;
 
@@ -93,7 +93,7 @@ impl Inner {
     pub(super) fn starts_over(
         &self,
         state: &mut ExchangeState,
-        torn: &Torn,
+        torn: &TornSlot,
         repeats: bool,
     ) -> bool {
         let silent = !torn.started && !torn.read;
@@ -111,7 +111,7 @@ impl Inner {
 }
 
 /// Why a request whose worker died with it is not run again.
-pub(super) fn why_torn(torn: &Torn) -> CallError {
+pub(super) fn why_torn(torn: &TornSlot) -> CallError {
     if torn.too_long {
         CallError::CpuLimit
     } else {

@@ -4,11 +4,11 @@ use std::time::{Duration, Instant};
 
 use howdah_shm::{Cancel, SlotId, SlotState, WorkerId};
 
+use super::exchange::ExchangeState;
+use super::spool;
 use super::{Inner, SWEEP, Table, WaiterState};
-use crate::exchange::ExchangeState;
 use crate::messages::{InHand, KillReason, ToSupervisor};
 use crate::response::CallError;
-use crate::spool;
 
 /// How long a worker waits for a slow client, in all, before a file takes the rest of the response.
 const HELD_MAX: Duration = Duration::from_secs(1);

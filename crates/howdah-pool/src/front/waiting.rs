@@ -36,14 +36,14 @@ impl Waiter {
 }
 
 /// The future of a request that waits.
-pub(super) struct Waiting<'a> {
+pub(super) struct SlotWait<'a> {
     front: &'a PoolFront,
     waiter: Rc<Waiter>,
     /// What waits, until it has a slot or is refused.
     request: Option<(Request<'a>, Admission<'a>)>,
 }
 
-impl<'a> Waiting<'a> {
+impl<'a> SlotWait<'a> {
     /// Puts a request that has come at `since` in the queue.
     pub(super) fn begin(
         front: &'a PoolFront,
@@ -105,7 +105,7 @@ impl<'a> Waiting<'a> {
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for SlotWait<'_> {
     fn drop(&mut self) {
         let inner = &self.front.inner;
         if let Some((request, admission)) = self.request.take() {

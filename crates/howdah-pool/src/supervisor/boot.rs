@@ -13,15 +13,15 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::{LAST_WORDS, ORPHAN_TIME, SLOW_BOOT, Supervisor};
-use crate::control::{Control, ControlError, Kind, Link, Message};
-use crate::encode;
-use crate::generation::{Generation, Phase};
-use crate::log_pipe::StateRecord;
-use crate::meant::Sender;
 use crate::messages::Event;
+use crate::pool::generation::{Generation, Phase};
+use crate::process::control::{Control, ControlError, Kind, Link, Message};
+use crate::process::encode;
+use crate::process::log_pipe::StateRecord;
+use crate::process::message_check::Sender;
+use crate::process::tail::Tail;
+use crate::process::worker_log;
 use crate::record::Record;
-use crate::tail::Tail;
-use crate::worker_log;
 
 impl Supervisor {
     /// Starts a generation if there is none.

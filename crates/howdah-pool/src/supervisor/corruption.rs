@@ -7,7 +7,7 @@ use howdah_shm::Fault;
 
 use super::Supervisor;
 use crate::messages::Event;
-use crate::place::State;
+use crate::pool::place::State;
 
 /// Delay after the system refused memory or descriptors for a segment.
 const REFUSED: Duration = Duration::from_secs(1);

@@ -19,10 +19,10 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use tokio::io::Interest;
 use tokio::sync::oneshot;
 
-use crate::control::{Control, Kind, Message};
-use crate::fake_concurrent;
-use crate::readiness::register;
-use crate::root::{PhpInfo, Root};
+use super::fake_concurrent;
+use crate::process::control::{Control, Kind, Message};
+use crate::process::root::{PhpInfo, Root};
+use crate::system::readiness::register;
 
 /// What its PHP tells of itself.
 pub(super) fn php_info() -> PhpInfo {

@@ -6,9 +6,9 @@ use howdah_shm::WorkerId;
 
 use super::Supervisor;
 use crate::messages::{Event, InHand, KillReason};
-use crate::place::Occupant;
 use crate::pool::Pool;
-use crate::scaling::{Decision, LOOK_AGAIN, Sample, WAIT_BEFORE_ADDING, decide, is_busy};
+use crate::pool::place::Occupant;
+use crate::pool::scaling::{Decision, LOOK_AGAIN, Sample, WAIT_BEFORE_ADDING, decide, is_busy};
 
 /// How long a worker may take to log its backtrace before it is killed.
 const TRACE_TIME: Duration = Duration::from_millis(200);

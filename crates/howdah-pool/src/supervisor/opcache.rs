@@ -1,12 +1,8 @@
 //! OPcache of this tree of processes, by way of the root.
 
-use tokio::sync::oneshot;
-
 use super::Supervisor;
-use crate::opcache::{OpcacheAnswer, OpcacheError, OpcacheOrder, ask};
-
-/// Where the answer goes.
-pub(crate) type OpcacheReply = oneshot::Sender<Result<OpcacheAnswer, OpcacheError>>;
+use crate::messages::OpcacheReply;
+use crate::process::opcache::{OpcacheError, OpcacheOrder, ask};
 
 impl Supervisor {
     /// Of a [`crate::Handle`]. The answer comes when it comes.

@@ -7,9 +7,9 @@ use howdah_shm::WorkerId;
 
 use super::{Supervisor, TICK};
 use crate::messages::Event;
-use crate::place::Occupant;
 use crate::pool::Pool;
-use crate::recycle::{Reason, judge};
+use crate::pool::place::Occupant;
+use crate::pool::recycle::{Reason, judge};
 
 impl Pool {
     /// Its workers are to be looked at again and again.

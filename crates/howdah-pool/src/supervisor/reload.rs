@@ -4,10 +4,10 @@
 use std::time::{Duration, Instant};
 
 use super::Supervisor;
-use crate::generation::Phase;
-use crate::handle::ReloadError;
+use crate::messages::ReloadError;
 use crate::messages::{Event, Reply};
 use crate::pool::Pool;
+use crate::pool::generation::Phase;
 
 /// PHP code may ask for a reload as often as it likes; it gets one in this time.
 const BETWEEN_ASKED: Duration = Duration::from_secs(1);

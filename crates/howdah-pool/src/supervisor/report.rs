@@ -5,14 +5,14 @@ use std::sync::Arc;
 use howdah_shm::WorkerId;
 
 use super::Supervisor;
-use crate::clock::monotonic_ns;
-use crate::generation::Phase;
 use crate::options::Mode;
-use crate::place::Occupant;
 use crate::pool::Pool;
+use crate::pool::generation::Phase;
+use crate::pool::place::Occupant;
 use crate::status::{
     GenerationStatus, PoolStatus, PreloadStatus, RequestStatus, Status, WorkerStatus,
 };
+use crate::system::clock::monotonic_ns;
 
 impl Supervisor {
     pub(super) fn status(&self) -> Status {

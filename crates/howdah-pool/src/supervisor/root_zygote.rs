@@ -9,12 +9,12 @@ use howdah_shm::layout::{EXIT_STATUS_BOOT, WORKERS_MAX};
 use rustix::process::{Signal, pidfd_send_signal};
 
 use super::Supervisor;
-use crate::control::{ControlError, Kind, Link, Message};
-use crate::generation::Phase;
-use crate::kin::{Kin, take_process};
-use crate::meant::Sender;
 use crate::messages::Event;
-use crate::root::Root;
+use crate::pool::generation::Phase;
+use crate::process::control::{ControlError, Kind, Link, Message};
+use crate::process::message_check::Sender;
+use crate::process::process_identity::{ProcessIdentity, take_process};
+use crate::process::root::Root;
 
 /// Whose a zygote is.
 #[derive(Debug, Clone, Copy)]
@@ -151,8 +151,8 @@ impl Supervisor {
         else {
             return Ok(()); // it is gone, which is told next
         };
-        let kin = Kin::of_root(root.cast_signed());
-        let pidfd = take_process(&mut message, kin, self.identify)?;
+        let identity = ProcessIdentity::of_root(root.cast_signed());
+        let pidfd = take_process(&mut message, identity, self.check_identity)?;
         let unwatched = pidfd.as_ref().err().map(|_| link.control.clone());
         let pool = &mut self.pools[index];
         tracing::debug!(target: "howdah::pool", pool = &*pool.name, generation = id, pid = message.pid, "zygote started");

@@ -14,11 +14,11 @@ use http_body_util::BodyExt;
 
 use super::fake_root::{Boot, FakeRoot, Plan, php_info};
 use super::*;
-use crate::blocked::BlockedMeter;
 use crate::front::{PoolFront, Request, RequestBody, after_unpark, before_park};
 use crate::handle::Handle;
-use crate::kin::Stranger;
 use crate::options::{Mode, WorkerOptions};
+use crate::pool::blocked::BlockedMeter;
+use crate::process::process_identity::IdentityError;
 use crate::response::CallError;
 use crate::status::PoolStatus;
 use howdah_config::model::{self, Concurrency, Isolation};
@@ -172,8 +172,8 @@ fn unjoined(
     let prepared = Supervisor::prepare(php_info(), root_options, vec![options], spool);
     let (mut supervisor, seeds) = prepared.expect("a pool");
     // The fakes' processes are children of the test. That of pid 1 is not.
-    supervisor.identify = |_, _, pid| match pid {
-        1 => Err(Stranger::NotAChild { pid, parent: 2 }),
+    supervisor.check_identity = |_, _, pid| match pid {
+        1 => Err(IdentityError::NotAChild { pid, parent: 2 }),
         _ => Ok(()),
     };
     let plan = Arc::new(Mutex::new(Plan {

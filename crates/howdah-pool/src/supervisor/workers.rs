@@ -13,16 +13,16 @@ use tokio::sync::watch;
 
 use super::Supervisor;
 use super::boot::last_words;
-use crate::control::{Control, ControlError, Kind, Message};
-use crate::encode;
-use crate::generation::Phase;
-use crate::kin::{Kin, has_ended, take_process};
-use crate::log_pipe::StateRecord;
 use crate::messages::{Event, ToFront};
-use crate::place::{LastProcess, Occupant, Recent, State};
-use crate::readiness::register;
-use crate::tail::Tail;
-use crate::worker_log;
+use crate::pool::generation::Phase;
+use crate::pool::place::{LastProcess, Occupant, RecentMaximum, State};
+use crate::process::control::{Control, ControlError, Kind, Message};
+use crate::process::encode;
+use crate::process::log_pipe::StateRecord;
+use crate::process::process_identity::{ProcessIdentity, has_ended, take_process};
+use crate::process::tail::Tail;
+use crate::process::worker_log;
+use crate::system::readiness::register;
 
 /// After the system refused a pipe or a fork.
 const REFUSED: Duration = Duration::from_secs(1);
@@ -149,7 +149,7 @@ impl Supervisor {
             expires: pool.jitter.expiry(&pool.options, now),
             memory_base: None,
             active: (0, now),
-            longest_hold: Recent::default(),
+            longest_hold: RecentMaximum::default(),
             tail,
             reader: Some(tokio::spawn(worker_log::forward(
                 reader.into(),
@@ -199,7 +199,7 @@ impl Supervisor {
         mut message: Message,
     ) -> Result<(), String> {
         let worker = WorkerId(message.worker as u16);
-        let (sender, identify) = (self.sender.clone(), self.identify);
+        let (sender, check) = (self.sender.clone(), self.check_identity);
         let pool = &mut self.pools[index];
         let uid = pool.options.user.as_ref().map(|user| user.uid);
         let awaited = pool.count(id, Occupant::is_awaited);
@@ -213,7 +213,7 @@ impl Supervisor {
         {
             return Ok(()); // which is told next, and its children are not its own any more
         }
-        let kin = Kin::of_zygote(*generation.pid.borrow(), uid);
+        let identity = ProcessIdentity::of_zygote(*generation.pid.borrow(), uid);
         generation.announced += 1;
         let Some(occupant) = pool.awaited(worker, id) else {
             return Err(format!(
@@ -221,7 +221,7 @@ impl Supervisor {
                 worker.0
             ));
         };
-        let pidfd = take_process(&mut message, kin, identify)?
+        let pidfd = take_process(&mut message, identity, check)?
             .and_then(|fd| register(fd, Interest::READABLE).map_err(|error| error.to_string()));
         occupant.pid.send_replace(message.pid);
         let pidfd = match pidfd {

@@ -3,7 +3,8 @@
 use super::Front;
 use crate::errors::Fault;
 use crate::layout::{PROGRESS, completion_cell};
-use crate::slot::{Phase, SlotId, WorkerId};
+use crate::slot::{SlotId, WorkerId};
+use crate::slot_record::Phase;
 use crate::sync::{Ordering, mutant, store_load_barrier};
 use std::sync::atomic;
 
@@ -117,7 +118,7 @@ impl Front {
             }
             return Ok(Event::Progress { slot, worker });
         }
-        self.patience
+        self.wake_estimate
             .served(worker, words.worker.served_ns.load(Ordering::Relaxed));
         self.records[usize::from(slot_index)].phase = Phase::Done;
         Ok(Event::Done { slot, worker })

@@ -8,9 +8,9 @@
 use super::Front;
 use crate::errors::Fault;
 use crate::layout::{POSITION_MASK, SLOT_OWNED, SLOT_QUEUED, request_cell, state, state_worker};
-use crate::response::Stage;
 use crate::sleep::Sleep;
-use crate::slot::{Doubt, Phase, Sighting, WorkerId};
+use crate::slot::WorkerId;
+use crate::slot_record::{Doubt, Phase, Sighting, Stage};
 use crate::sync::Ordering;
 
 /// Least time between two wakes of all workers.

@@ -4,12 +4,13 @@ use super::{Cancel, Front};
 use crate::errors::{Fault, QueueError, SlotError};
 use crate::layout::{POSITION_MASK, SLOT_FREE, SLOT_QUEUED, request_cell, state};
 use crate::sleep::Sleep;
-use crate::slot::{Phase, SlotId, WorkerId};
+use crate::slot::{SlotId, WorkerId};
+use crate::slot_record::Phase;
 use crate::sync::{Ordering, mutant, store_load_barrier};
 
 impl Front {
     /// Queues a filled slot and wakes a worker if one sleeps, unless it is left to those that are awake
-    /// ([`Front::set_patience`]). A fault means that a worker has overwritten the ring: the slot was not
+    /// ([`Front::set_leave_limit`]). A fault means that a worker has overwritten the ring: the slot was not
     /// queued, and the pool needs a new segment.
     pub fn push(&mut self, slot: SlotId) -> Result<(), QueueError> {
         self.expect(slot, Phase::Filled)?;
@@ -74,7 +75,7 @@ impl Front {
         if !self.is_left()
             && let Some(woken) = self.wake_one()
         {
-            self.patience.woken(woken);
+            self.wake_estimate.woken(woken);
         }
         Ok(())
     }

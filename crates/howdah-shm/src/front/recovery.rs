@@ -3,7 +3,8 @@
 use super::{Event, Front};
 use crate::errors::{QueueError, RecoverError, SlotError};
 use crate::layout::{STARTED_EFFECTS, STARTED_TOO_LONG, state_worker};
-use crate::slot::{Phase, SlotId, WorkerId};
+use crate::slot::{SlotId, WorkerId};
+use crate::slot_record::{Phase, Stage};
 use crate::sync::{Ordering, mutant, store_load_barrier};
 
 /// What a dead worker has left behind in this front thread. Handle `completed` first.
@@ -12,7 +13,7 @@ pub struct Recovery {
     /// What it published before it died: these count.
     pub completed: Vec<Event>,
     /// What it held: each is to be requeued or released.
-    pub torn: Vec<Torn>,
+    pub torn: Vec<TornSlot>,
     /// True: this was the last front thread to recover it, the place can be enlisted again.
     pub vacant: bool,
 }
@@ -23,7 +24,7 @@ pub struct Recovery {
     reason = "facts about a death, each with a name"
 )]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Torn {
+pub struct TornSlot {
     /// The request.
     pub slot: SlotId,
     /// False: PHP had not begun, so a retry is silent. True: it may have had effects.
@@ -70,7 +71,7 @@ impl Front {
             .memory
             .parked(worker.word())
             .fetch_and(!worker.bit(), Ordering::SeqCst);
-        self.patience.gone(worker);
+        self.wake_estimate.gone(worker);
         // R3
         if !mutant!(ScanBeforeDrain) {
             recovery.torn = self.take_torn(worker);
@@ -96,7 +97,7 @@ impl Front {
 
     /// Takes a pushed request out of a corrupt segment, after all its workers have exited. `started` is also
     /// true if the state is invalid.
-    pub fn abandon(&mut self, slot: SlotId) -> Result<Torn, SlotError> {
+    pub fn abandon(&mut self, slot: SlotId) -> Result<TornSlot, SlotError> {
         let phase = self.record(slot)?.phase;
         let words = self.segment.memory.slot(self.index, slot.index);
         let started = match phase {
@@ -117,16 +118,16 @@ impl Front {
         };
         let record = &mut self.records[slot.index()];
         record.phase = Phase::Torn;
-        Ok(Torn {
+        Ok(TornSlot {
             slot,
             started: started != 0,
             too_long: started == STARTED_TOO_LONG,
             read: record.progress.consumed != 0,
-            ended: record.progress.stage == crate::response::Stage::Ended,
+            ended: record.progress.stage == Stage::Ended,
         })
     }
 
-    fn take_torn(&mut self, worker: WorkerId) -> Vec<Torn> {
+    fn take_torn(&mut self, worker: WorkerId) -> Vec<TornSlot> {
         let mut torn = Vec::new();
         for index in 0..self.records.len() as u16 {
             if self.records[usize::from(index)].phase != Phase::Queued {
@@ -139,7 +140,7 @@ impl Front {
             let started = words.worker.started.load(Ordering::Acquire);
             let record = &mut self.records[usize::from(index)];
             record.phase = Phase::Torn;
-            torn.push(Torn {
+            torn.push(TornSlot {
                 slot: SlotId {
                     generation: record.generation,
                     index,
@@ -148,7 +149,7 @@ impl Front {
                 started: started != 0,
                 too_long: started == STARTED_TOO_LONG,
                 read: record.progress.consumed != 0,
-                ended: record.progress.stage == crate::response::Stage::Ended,
+                ended: record.progress.stage == Stage::Ended,
             });
         }
         torn

@@ -257,7 +257,7 @@ fn impossible_geometries_are_refused() {
 fn a_request_that_is_left_and_not_taken_wakes_a_worker() {
     let (segment, mut front) = pool(4);
     let mut worker = worker(&segment, WORKER);
-    front.set_patience(Duration::from_millis(1));
+    front.set_leave_limit(Duration::from_millis(1));
     let parked = segment.memory.parked(0);
     let asleep = || parked.load(Ordering::Relaxed) != 0;
     // Worker 1 sleeps; worker 0 is awake, and says of its requests that they take no time.
@@ -285,7 +285,7 @@ fn a_request_that_is_left_and_not_taken_wakes_a_worker() {
 }
 
 #[test]
-fn without_patience_each_request_wakes_a_worker() {
+fn without_a_leave_limit_each_request_wakes_a_worker() {
     let (segment, mut front) = pool(4);
     let mut worker = worker(&segment, WORKER);
     let parked = segment.memory.parked(0);

@@ -1,7 +1,7 @@
 //! A front thread under test: queues requests, cancels and aborts some, checks every byte.
 
 use crate::job::{Job, body, mix, vars};
-use howdah_shm::{Body, Cancel, Event, Front, Torn, WorkerId};
+use howdah_shm::{Body, Cancel, Event, Front, TornSlot, WorkerId};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::time::{ClockId, clock_gettime};
@@ -325,7 +325,7 @@ impl Driver {
         }
     }
 
-    fn torn(&mut self, torn: Torn) {
+    fn torn(&mut self, torn: TornSlot) {
         let index = torn.slot.index();
         // What is committed is whole, and may be all of it.
         self.read(index);

@@ -63,7 +63,7 @@ fn run(scenario: &Scenario) {
     let (segment, mut fronts) = create(geometry).unwrap();
     if scenario.patient {
         for front in &mut fronts {
-            front.set_patience(Duration::MAX);
+            front.set_leave_limit(Duration::MAX);
         }
     }
     let summary = Supervisor::new(&segment, scenario).run(fronts, total / 4);

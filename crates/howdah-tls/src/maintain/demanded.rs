@@ -10,9 +10,9 @@ use tokio::task::JoinSet;
 
 use super::{Job, LOOK, Renewer};
 use crate::ask::Permission;
-use crate::demand::{Certified, Demand, Wanted};
+use crate::demand::{CertifiedName, Demand, PendingName};
 use crate::storage::spread;
-use crate::tls::{Desk, Kind, Managed, Taken};
+use crate::tls::{InheritedName, Kind, ManagedCertificate, OnDemandIssuer};
 
 /// How many names are asked about and looked for in the storage at a time.
 const AT_A_TIME: usize = 64;
@@ -24,7 +24,7 @@ const ASK_AGAIN: Duration = Duration::from_secs(6 * 3600);
 /// What the tasks of all names share.
 struct Clerk {
     renewer: Arc<Renewer>,
-    desk: Desk,
+    desk: OnDemandIssuer,
     places: Semaphore,
 }
 
@@ -32,8 +32,8 @@ impl Renewer {
     /// A task for each name; never ends.
     pub(super) async fn serve(
         self: Arc<Self>,
-        mut desk: Desk,
-        mut wanted: mpsc::UnboundedReceiver<Wanted>,
+        mut desk: OnDemandIssuer,
+        mut wanted: mpsc::UnboundedReceiver<PendingName>,
     ) {
         let taken = std::mem::take(&mut desk.taken);
         let clerk = Arc::new(Clerk {
@@ -60,7 +60,7 @@ impl Renewer {
 }
 
 impl Clerk {
-    async fn serve(&self, wanted: Wanted) {
+    async fn serve(&self, wanted: PendingName) {
         let (demand, name) = (Arc::clone(&wanted.demand), wanted.name.clone());
         if let Some((job, certified)) = self.begin(wanted).await {
             self.keep(job, &demand, &name, &certified, ASK_AGAIN).await;
@@ -68,8 +68,8 @@ impl Clerk {
     }
 
     /// Goes on with a name that was served before this configuration.
-    async fn take_over(&self, taken: Taken) {
-        let Taken {
+    async fn take_over(&self, taken: InheritedName) {
+        let InheritedName {
             demand,
             name,
             managed,
@@ -87,7 +87,7 @@ impl Clerk {
     }
 
     /// `None`: it has no certificate for now.
-    async fn begin(&self, wanted: Wanted) -> Option<(Job, Arc<Certified>)> {
+    async fn begin(&self, wanted: PendingName) -> Option<(Job, Arc<CertifiedName>)> {
         let place = self.places.acquire().await;
         if self.permission(&wanted.name).await != Permission::Given {
             return None;
@@ -108,7 +108,7 @@ impl Clerk {
         mut job: Job,
         demand: &Demand,
         name: &str,
-        certified: &Arc<Certified>,
+        certified: &Arc<CertifiedName>,
         ask_in: Duration,
     ) {
         let mut ask_at = SystemTime::now() + ask_in;
@@ -158,7 +158,7 @@ impl Clerk {
     }
 
     /// The name with what the storage has of it; `None`: nobody issues a certificate for it.
-    fn managed(&self, wanted: &Wanted) -> Option<Managed> {
+    fn managed(&self, wanted: &PendingName) -> Option<ManagedCertificate> {
         let name = &wanted.name;
         let (kind, current) = match demanded(name, &wanted.demand.tls, &self.desk.https) {
             Ok(Source::Internal(lifetime)) => (
@@ -175,7 +175,7 @@ impl Clerk {
             }
             Ok(Source::Files(_) | Source::OnDemand) | Err(_) => return None,
         };
-        Some(Managed::new(kind, current))
+        Some(ManagedCertificate::new(kind, current))
     }
 }
 
@@ -195,7 +195,7 @@ mod tests {
         asked: TcpListener,
         clerk: Clerk,
         demand: Arc<Demand>,
-        wanted: mpsc::UnboundedReceiver<Wanted>,
+        wanted: mpsc::UnboundedReceiver<PendingName>,
     }
 
     impl Setup {
@@ -236,7 +236,7 @@ mod tests {
         }
 
         /// A client comes for the name, and who decides says so.
-        async fn begin(&mut self, name: &str, status: &str) -> Option<(Job, Arc<Certified>)> {
+        async fn begin(&mut self, name: &str, status: &str) -> Option<(Job, Arc<CertifiedName>)> {
             let demand = Arc::clone(&self.demand);
             let (wanted, asked, clerk) = (&mut self.wanted, &self.asked, &self.clerk);
             let keeper = async {
@@ -247,7 +247,7 @@ mod tests {
         }
 
         /// `a.test` has a certificate, and its next turn is at once.
-        async fn due(&mut self) -> (Job, Arc<Certified>) {
+        async fn due(&mut self) -> (Job, Arc<CertifiedName>) {
             let begun = self.begin("a.test", "200 OK").await;
             let (mut job, certified) = begun.expect("it may have one");
             job.next = SystemTime::UNIX_EPOCH;

@@ -42,7 +42,7 @@ fn acme(host: &str, directory: String) -> Site {
     site(host, Some(Issuer::Acme(acme)))
 }
 
-fn managed(tls: &Tls, index: usize) -> Managed {
+fn managed(tls: &Tls, index: usize) -> ManagedCertificate {
     tls.managed.lock().expect("not poisoned").remove(index)
 }
 

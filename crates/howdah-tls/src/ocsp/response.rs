@@ -89,7 +89,7 @@ impl Answer {
             return Err(ResponseError::Kind);
         }
         let basic = BasicOcspResponse::from_der(body.response.as_bytes())?;
-        let signed = Signed::of(&basic, body.response.as_bytes())?;
+        let signed = SignedData::of(&basic, body.response.as_bytes())?;
         signed.check(&basic, &question.issuer, algorithms, now)?;
 
         let about = |one: &&SingleResponse| is_same(&one.cert_id, &question.id);
@@ -122,14 +122,14 @@ impl Answer {
 }
 
 /// The bytes that are signed, as they came, and the signature.
-struct Signed<'a> {
+struct SignedData<'a> {
     data: &'a [u8],
     /// As webpki names it: what is in the sequence.
     algorithm: &'a [u8],
     signature: &'a [u8],
 }
 
-impl<'a> Signed<'a> {
+impl<'a> SignedData<'a> {
     fn of(basic: &'a BasicOcspResponse, der: &'a [u8]) -> Result<Self, ResponseError> {
         let (data, algorithm) = SliceReader::new(der)?.sequence(|inner| {
             let data = inner.tlv_bytes()?;

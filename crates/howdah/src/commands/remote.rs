@@ -7,10 +7,14 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use howdah_config::model::{Admin, Config};
-use howdah_observe::admin::{AdminAddress, Client, ClientError, Reloaded, Reply};
+use howdah_observe::admin::{AdminAddress, Client, ClientError, ReloadReport, Reply};
 
-use super::{Failure, Outcome, setup};
-use crate::{cli, control, preload_report, privileges, report, source};
+use super::{preload_report, report};
+use crate::config::source;
+use crate::failure::{Failure, Outcome, setup};
+use crate::paths::absolute;
+use crate::rights::privileges;
+use crate::{admin, cli};
 
 /// The Caddyfile of `howdah run` without `--config`.
 const CADDYFILE: &str = "Caddyfile";
@@ -27,7 +31,7 @@ pub(crate) fn reload(options: &cli::Reload) -> Outcome {
         (None, Some(file)) => reload_from(&client, file),
         (None, None) => order("/reload"),
     }?;
-    let done: Reloaded = serde_json::from_slice(&reply.body).map_err(unexpected)?;
+    let done: ReloadReport = serde_json::from_slice(&reply.body).map_err(unexpected)?;
     for pool in &done.pools {
         println!(
             "reloaded {}: generation {} in {} ms",
@@ -50,7 +54,7 @@ pub(crate) fn reload(options: &cli::Reload) -> Outcome {
 /// Has the server read this file from now on. Over TCP it reads none but its own, so that of another the text
 /// is sent.
 fn reload_from(client: &Client, file: &Path) -> Result<Reply, Failure> {
-    let path = source::absolute(file);
+    let path = absolute(file);
     let path = path
         .to_str()
         .ok_or_else(|| setup(format_args!("{}: not UTF-8", file.display())))?;
@@ -113,7 +117,7 @@ pub(crate) fn status(options: &cli::Status) -> Outcome {
 pub(crate) fn running(config: &Config) -> Option<report::Status> {
     let address = match &config.global.admin {
         Admin::Default => default_address(privileges::confined(config)),
-        Admin::On(address) => control::address(address),
+        Admin::On(address) => admin::address(address),
         Admin::Off => return None,
     };
     let reply = Client::new(address).request("GET", "/status", Some(LIMIT));
@@ -153,7 +157,7 @@ fn configured(file: Option<&Path>) -> Result<AdminAddress, Failure> {
     let config = source::look(&file).map_err(setup)?.config;
     match &config.global.admin {
         Admin::Default => Ok(default_address(privileges::confined(&config))),
-        Admin::On(address) => Ok(control::address(address)),
+        Admin::On(address) => Ok(admin::address(address)),
         Admin::Off => Err(setup(format_args!(
             "{}: `admin off`, so the server takes no orders; use signals: SIGUSR1 reloads, SIGTERM stops",
             file.display()
@@ -163,7 +167,7 @@ fn configured(file: Option<&Path>) -> Result<AdminAddress, Failure> {
 
 /// Of a server that was told none: its socket, if that is how it may have been started and there is one.
 fn default_address(confined: bool) -> AdminAddress {
-    let socket = PathBuf::from(control::ADMIN_SOCKET);
+    let socket = PathBuf::from(admin::ADMIN_SOCKET);
     let listens = || match UnixStream::connect(&socket) {
         Ok(_) => true,
         Err(error) => error.kind() == ErrorKind::PermissionDenied,

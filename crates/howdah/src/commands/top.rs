@@ -11,9 +11,9 @@ use howdah_observe::admin::Client;
 use serde::Deserialize;
 
 use super::remote::{LIMIT, client, success, unexpected};
-use super::{Failure, Outcome};
+use super::report::{printable, size, time};
 use crate::cli;
-use crate::report::{printable, size, time};
+use crate::failure::{Failure, Outcome};
 
 /// Of a terminal that does not tell its size.
 const SIZE: (usize, usize) = (24, 80);

@@ -5,8 +5,10 @@ use std::process::{Command, ExitCode};
 
 use howdah_config::model::Config;
 
-use super::{Failure, Outcome, setup};
-use crate::{cli, privileges, source};
+use crate::cli;
+use crate::config::source;
+use crate::failure::{Failure, Outcome, setup};
+use crate::rights::privileges;
 
 const FILE: &str = "howdah-local-authority.crt";
 /// What `update-ca-certificates` makes of it, among its links.

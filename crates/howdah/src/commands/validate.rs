@@ -7,9 +7,15 @@ use std::process::ExitCode;
 use howdah_config::model::{Admin, AdminAddress, Config};
 use howdah_observe::access;
 
-use super::{Outcome, setup};
-use crate::source::Source;
-use crate::{cli, hubs, php, pools, privileges, serve};
+use crate::config::document_roots::missing_roots;
+use crate::config::source::Source;
+use crate::failure::{Outcome, setup};
+use crate::php::pools;
+use crate::php::root_options::withheld_variables;
+use crate::php_executable::executable;
+use crate::rights::privileges;
+use crate::server::hubs;
+use crate::{cli, watch};
 
 /// What is found. Who validates is often not the user that serves, nor on the machine where the server starts:
 /// what only that one can know is a warning.
@@ -33,7 +39,7 @@ pub(crate) fn run(options: &cli::ConfigFile) -> Outcome {
         return Err(setup(found.wrong.join("\n")));
     }
     println!("{}: valid", options.config.display());
-    if let Some(variables) = php::withheld_variables(&read.config) {
+    if let Some(variables) = withheld_variables(&read.config) {
         println!("{variables}");
     }
     Ok(ExitCode::SUCCESS)
@@ -41,13 +47,13 @@ pub(crate) fn run(options: &cli::ConfigFile) -> Outcome {
 
 impl Findings {
     fn look(&mut self, config: &Config, source: &Source) {
-        self.warnings.extend(serve::missing_roots(config));
+        self.warnings.extend(missing_roots(config));
         self.wrong.extend(pools::missing_scripts(config));
         self.users(config);
         self.certificates(config);
         self.parts(config, Some(source));
         self.sockets(config);
-        let php = php::executable(config.global.php.executable.as_deref());
+        let php = executable(config.global.php.executable.as_deref());
         if !php.is_file() {
             let missing = format!("PHP executable {} not found", php.display());
             self.warnings.push(missing);
@@ -56,7 +62,7 @@ impl Findings {
 
     /// What `howdah doctor` has no checks of its own for: watched files, logs, routes and hubs.
     pub(crate) fn parts(&mut self, config: &Config, source: Option<&Source>) {
-        self.note(serve::watched(config, source));
+        self.note(watch::watched(config, source));
         self.logs(config);
         self.note(howdah_http::check(config));
         for hub in &config.hubs {

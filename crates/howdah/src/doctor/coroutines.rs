@@ -12,7 +12,7 @@ use super::{extensions, frameworks};
 
 /// What `scan.php` says.
 #[derive(Debug, Deserialize)]
-struct Scanned {
+struct ScanResult {
     files: usize,
     /// Files that are too large, too many or cannot be read.
     skipped: usize,
@@ -176,7 +176,7 @@ pub(super) fn check(php: &Php, facts: &Facts, application: &Application<'_>, rep
     extensions::check(&facts.extensions, report);
     let mut arguments = vec![folder];
     arguments.extend(application.script);
-    let scanned: Scanned = match php.ask(&scan(), &arguments) {
+    let scanned: ScanResult = match php.ask(&scan(), &arguments) {
         Ok(scanned) => scanned,
         Err(error) => {
             return report.error(

@@ -20,10 +20,13 @@ use howdah_config::model::{Config, Handler, Part, Route, Statics};
 
 use crate::cli::{self, Cli};
 use crate::commands::validate::Findings;
-use crate::commands::{Failure, Outcome, remote};
-use crate::{php as executable, php_server, source};
+use crate::commands::{php_server, remote};
+use crate::config::source;
+use crate::failure::{Failure, Outcome};
+use crate::php::root_options::withheld_variables;
+use crate::php_executable::executable;
 use php::Php;
-use report::{Area, Expected, Level, Report};
+use report::{Area, Level, PathRequirement, Report};
 
 /// PHP files that are counted; OPcache has no room for more.
 const FILES_MAX: usize = 1_000_000;
@@ -139,7 +142,7 @@ fn config(options: &cli::Doctor, report: &mut Report) -> Config {
                 for wrong in found.wrong {
                     report.error(area, wrong, "mend it: the server does not start with it");
                 }
-                if let Some(variables) = executable::withheld_variables(&parsed.config) {
+                if let Some(variables) = withheld_variables(&parsed.config) {
                     report.ok(area, variables);
                 }
                 parsed.config
@@ -236,18 +239,23 @@ fn files(config: &Config, roots: &[PathBuf], without_root: Level, report: &mut R
         } else {
             without_root
         };
-        report.path_or("document root", root, Expected::ReadableFolder, level);
+        report.path_or(
+            "document root",
+            root,
+            PathRequirement::ReadableFolder,
+            level,
+        );
     }
     for pool in &config.workers {
         report.path(
             "worker script",
             Path::new(&pool.file),
-            Expected::ReadableFile,
+            PathRequirement::ReadableFile,
         );
     }
     // Large request bodies are written here, and responses for slow clients.
     let spool = std::env::temp_dir();
-    report.path("request bodies", &spool, Expected::WritableFolder);
+    report.path("request bodies", &spool, PathRequirement::WritableFolder);
 }
 
 /// The folder with the application: where the next `composer.json` is, else above `public`, else the document root.
@@ -292,7 +300,7 @@ fn check_php(
     report: &mut Report,
 ) -> Option<(Php, php::Facts)> {
     let settings = &config.global.php;
-    let path = executable::executable(settings.executable.as_deref());
+    let path = executable(settings.executable.as_deref());
     let php = match Php::find(path, &settings.ini.all()) {
         Ok(php) => php,
         Err(error) => {

@@ -8,7 +8,7 @@ use std::path::Path;
 use howdah_config::model::Config;
 use howdah_observe::unix_socket::{self, Place};
 
-use super::report::{Area, Expected, Report};
+use super::report::{Area, PathRequirement, Report};
 
 pub(super) fn check(config: &Config, report: &mut Report) {
     let mut addresses = BTreeSet::new();
@@ -110,7 +110,7 @@ fn try_socket(path: &Path, report: &mut Report) {
     };
     // `bind` takes absolute paths alone.
     let folder = path.parent().unwrap_or(path);
-    match Expected::WritableFolder.wrong(folder) {
+    match PathRequirement::WritableFolder.wrong(folder) {
         Some((wrong, advice)) => report.error(
             Area::Network,
             format!("cannot listen on {address}: {}: {wrong}", folder.display()),

@@ -9,7 +9,7 @@ use howdah_pool::PhpInfo;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::report::{Area, Expected, Report};
+use super::report::{Area, PathRequirement, Report};
 
 /// The PHP executable with the server's ini files and the settings of the configuration.
 #[derive(Debug)]
@@ -172,7 +172,7 @@ impl Php {
             area,
             format!("PHP {} ({build}), {executable}", self.info.php),
         );
-        for known in crate::vulnerabilities::of(&self.info) {
+        for known in crate::php::vulnerabilities::of(&self.info) {
             let (ids, what) = (known.ids, known.what);
             report.error(
                 area,
@@ -335,10 +335,14 @@ fn time_zone(facts: &Facts, report: &mut Report) {
 
 /// Folders that PHP writes to: temporary files, uploads, sessions.
 fn folders(facts: &Facts, report: &mut Report) {
-    report.path("temporary files", &facts.temp, Expected::WritableFolder);
+    report.path(
+        "temporary files",
+        &facts.temp,
+        PathRequirement::WritableFolder,
+    );
     let uploads = Path::new(facts.setting("upload_tmp_dir"));
     if !uploads.as_os_str().is_empty() {
-        report.path("uploads", uploads, Expected::WritableFolder);
+        report.path("uploads", uploads, PathRequirement::WritableFolder);
     }
     if facts.setting("session.save_handler") == "files" {
         // `DEPTH;MODE;PATH`.
@@ -349,6 +353,6 @@ fn folders(facts: &Facts, report: &mut Report) {
         } else {
             path
         };
-        report.path("sessions", path, Expected::WritableFolder);
+        report.path("sessions", path, PathRequirement::WritableFolder);
     }
 }

@@ -99,12 +99,18 @@ impl Report {
     }
 
     /// `path` is there and of the kind that `expected` names, if it is readable.
-    pub(super) fn path(&mut self, what: &str, path: &Path, expected: Expected) {
+    pub(super) fn path(&mut self, what: &str, path: &Path, expected: PathRequirement) {
         self.path_or(what, path, expected, Level::Error);
     }
 
     /// The same, with what it is if not.
-    pub(super) fn path_or(&mut self, what: &str, path: &Path, expected: Expected, level: Level) {
+    pub(super) fn path_or(
+        &mut self,
+        what: &str,
+        path: &Path,
+        expected: PathRequirement,
+        level: Level,
+    ) {
         match expected.wrong(path) {
             None => self.ok(Area::Files, format!("{what} {}", path.display())),
             Some((wrong, advice)) => {
@@ -208,13 +214,13 @@ fn printable(text: &str) -> String {
 
 /// What a path has to be.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Expected {
+pub(super) enum PathRequirement {
     ReadableFile,
     ReadableFolder,
     WritableFolder,
 }
 
-impl Expected {
+impl PathRequirement {
     /// What is wrong with the path, and what to do about it.
     pub(super) fn wrong(self, path: &Path) -> Option<(String, &'static str)> {
         use rustix::fs::Access;
@@ -276,10 +282,14 @@ mod tests {
     fn paths_are_what_they_should_be() {
         let dir = tempfile::tempdir().expect("a directory");
         let mut report = Report::default();
-        report.path("root", dir.path(), Expected::WritableFolder);
+        report.path("root", dir.path(), PathRequirement::WritableFolder);
         assert_eq!(report.worst(None), Level::Ok);
-        report.path("script", dir.path(), Expected::ReadableFile);
-        report.path("root", &dir.path().join("none"), Expected::ReadableFolder);
+        report.path("script", dir.path(), PathRequirement::ReadableFile);
+        report.path(
+            "root",
+            &dir.path().join("none"),
+            PathRequirement::ReadableFolder,
+        );
         assert!(
             report.findings[1].text.ends_with("is not a file"),
             "{report:?}"

@@ -9,8 +9,8 @@ use rustix::process::{Resource, getrlimit};
 
 use super::php::Facts;
 use super::report::{Area, Report};
-use crate::pools;
-use crate::report::size;
+use crate::commands::report::size;
+use crate::php::pools;
 
 /// Memory maps of one request in a concurrent worker: its C stack with the page below, its VM stack.
 const MAPS_EACH: u64 = 3;

@@ -9,7 +9,7 @@ use howdah_config::model::{self, Config};
 use howdah_pool::User;
 
 use super::report::{Area, Report};
-use crate::{pools, privileges};
+use crate::rights::privileges;
 
 const READ: u32 = 0o4;
 const WRITE: u32 = 0o2;
@@ -28,7 +28,9 @@ pub(super) fn check(config: &Config, roots: &[PathBuf], report: &mut Report) {
         wanted.extend(user.map(|user| (user, Path::new(&pool.file))));
     }
     let mut known: Vec<(&model::User, Option<User>)> = Vec::new();
-    let of_pools = pools::own_settings(config).filter_map(|own| own.user.as_ref());
+    let of_pools = config
+        .own_pool_settings()
+        .filter_map(|own| own.user.as_ref());
     let named = global.user.iter().chain(all).chain(of_pools);
     for user in named.chain(wanted.iter().map(|(user, _)| *user)) {
         if !known.iter().any(|(name, _)| *name == user) {

@@ -1,7 +1,7 @@
 use std::fs;
 use std::sync::Mutex;
 
-use howdah_observe::admin::{ReloadError, Reloaded, Thread, UnhealthyError};
+use howdah_observe::admin::{ReloadError, ReloadReport, Thread, UnhealthyError};
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
@@ -18,7 +18,7 @@ struct Fake {
 }
 
 impl Control for Fake {
-    async fn reload(&self, pool: Option<String>) -> Result<Reloaded, ReloadError> {
+    async fn reload(&self, pool: Option<String>) -> Result<ReloadReport, ReloadError> {
         let pool = pool.expect("a watcher names the pool");
         self.reloads.lock().expect("no panic").push(pool.clone());
         self.begun.add_permits(1);
@@ -27,7 +27,7 @@ impl Control for Fake {
         Err(ReloadError::Boot { pool, text })
     }
 
-    async fn configure(&self, _: Configuration) -> Result<Reloaded, ReloadError> {
+    async fn configure(&self, _: Configuration) -> Result<ReloadReport, ReloadError> {
         self.reload(Some("the configuration".into())).await
     }
 
@@ -140,7 +140,7 @@ async fn a_reload_that_hangs_does_not_keep_the_next() {
         begun: Semaphore::new(0),
         permits: Semaphore::new(0),
     });
-    let changed = Changed { pools, notices };
+    let changed = ChangeReceiver { pools, notices };
     let reloading = tokio::spawn(changed.reload(fake.clone(), Vec::new()));
     let change = || {
         let mut found = Changes::default();

@@ -65,7 +65,7 @@ fn add_file(files: &mut Vec<PathBuf>, file: PathBuf) {
 }
 
 /// One event, copied out of the kernel's buffer.
-struct Happened {
+struct FileEvent {
     watch: i32,
     flags: ReadFlags,
     name: Option<PathBuf>,
@@ -110,7 +110,7 @@ impl Tree {
         let mut reader = Reader::new(&self.inotify, &mut buffer);
         loop {
             match reader.next() {
-                Ok(event) => happened.push(Happened {
+                Ok(event) => happened.push(FileEvent {
                     watch: event.wd(),
                     flags: event.events(),
                     name: event
@@ -129,7 +129,7 @@ impl Tree {
         Ok(changes)
     }
 
-    fn take(&mut self, event: &Happened, changes: &mut Changes) {
+    fn take(&mut self, event: &FileEvent, changes: &mut Changes) {
         if event.flags.contains(ReadFlags::QUEUE_OVERFLOW) {
             // Anything may have happened.
             tracing::warn!(target: "howdah::watch", "too many files changed at once; all that is watched counts as changed");

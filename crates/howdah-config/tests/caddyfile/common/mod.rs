@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use howdah_config::model::{Handler, Matcher, Part, Placeholder, Route, Template};
-use howdah_config::{Config, Errors, Files, Parsed, parse};
+use howdah_config::{Config, Errors, Files, ParsedConfig, parse};
 
 /// Files in memory.
 #[derive(Default)]
@@ -37,7 +37,7 @@ pub(crate) fn environment(name: &str) -> Option<String> {
     }
 }
 
-pub(crate) fn full(text: &str) -> Result<Parsed, Errors> {
+pub(crate) fn full(text: &str) -> Result<ParsedConfig, Errors> {
     parse(text, "Caddyfile", &environment, &Memory::default())
 }
 

@@ -12,10 +12,10 @@ use tokio::io::{AsyncRead, ReadBuf, ReadHalf};
 use tokio::time::Sleep;
 
 use super::record::{Decoder, Record};
-use super::send::Sending;
+use super::send::SendTask;
 use super::timed_out;
 use crate::answer::upstream::Stream;
-use crate::answer::upstream::balance::Active;
+use crate::answer::upstream::balance::ActiveRequest;
 
 /// Bytes of one read.
 pub(super) const READ: usize = 16 << 10;
@@ -80,8 +80,8 @@ pub(super) struct Output {
     /// Something was left out.
     is_cut: bool,
     problems: Problems,
-    sending: Sending,
-    _active: Option<Active>,
+    sending: SendTask,
+    _active: Option<ActiveRequest>,
 }
 
 impl Output {
@@ -90,7 +90,7 @@ impl Output {
         length: Option<u64>,
         (reader, decoder): (ReadHalf<Stream>, Decoder),
         limit: Option<Duration>,
-        (problems, sending): (Problems, Sending),
+        (problems, sending): (Problems, SendTask),
     ) -> Self {
         Self {
             first,
@@ -109,7 +109,7 @@ impl Output {
     }
 
     /// It is part of what is under way at its upstream.
-    pub(super) fn counted(self, active: Active) -> Self {
+    pub(super) fn counted(self, active: ActiveRequest) -> Self {
         Self {
             _active: Some(active),
             ..self

@@ -23,16 +23,16 @@ use tokio::io::{AsyncReadExt, ReadHalf};
 
 use self::body::{Output, Problems};
 use self::record::{Decoder, Record, RecordError};
-use self::send::Sending;
+use self::send::SendTask;
 use crate::answer::forwarded::Forwarded;
-use crate::answer::upstream::balance::{Active, Balancer, Hint};
+use crate::answer::upstream::balance::{ActiveRequest, Balancer, Hint};
 use crate::answer::upstream::health::Checks;
 use crate::answer::upstream::{Stream, connect};
 use crate::message::disconnect::DisconnectGuard;
 use crate::message::reply;
 use crate::message::request::{AppRequest, RequestBody};
 use crate::message::response::Content;
-use crate::message::response::Foreign;
+use crate::message::response::ExternalResponse;
 
 /// Why an upstream refuses: it takes one request a connection, or has too much to do.
 const CANNOT_MULTIPLEX: u8 = 1;
@@ -205,7 +205,7 @@ impl FastCgi {
                         if let Some(cookie) = self.balancer.cookie(index, hint) {
                             response.headers_mut().append(SET_COOKIE, cookie);
                         }
-                        response.extensions_mut().insert(Foreign);
+                        response.extensions_mut().insert(ExternalResponse);
                         return response;
                     }
                     Err(failure) => {
@@ -236,7 +236,7 @@ impl FastCgi {
     /// Has one upstream answer the request `id` with this method.
     async fn attempt(
         &self,
-        active: Active,
+        active: ActiveRequest,
         (id, method): (u64, &Method),
         sent: (Rc<[u8]>, Rc<RequestBody>),
         hold: &DisconnectGuard,
@@ -262,7 +262,7 @@ impl FastCgi {
             .await
             .map_err(Failure::Connect)?;
         let (mut reader, writer) = tokio::io::split(stream);
-        let mut sending = Sending::start(writer, sent, self.options.write_timeout, id);
+        let mut sending = SendTask::start(writer, sent, self.options.write_timeout, id);
         let mut problems = Problems::new(id, self.options.capture_stderr);
         let mut decoder = Decoder::default();
         let mut output: Vec<u8> = Vec::new();

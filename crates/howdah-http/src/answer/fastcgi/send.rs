@@ -17,7 +17,7 @@ use crate::message::file_stream::FileStream;
 use crate::message::request::RequestBody;
 
 /// The task; it ends with this.
-pub(super) struct Sending {
+pub(super) struct SendTask {
     /// `None`: it is over, and what came of it was told.
     task: Option<JoinHandle<Result<(), Failure>>>,
     is_answered: Rc<Cell<bool>>,
@@ -32,7 +32,7 @@ enum SendError {
     Body(io::Error),
 }
 
-impl Sending {
+impl SendTask {
     /// Sends the start of the request `id` and its body. Without an `id` nothing is logged. `limit`: how long
     /// the server may take nothing before it has answered.
     pub(super) fn start(
@@ -95,7 +95,7 @@ impl Sending {
     }
 }
 
-impl Drop for Sending {
+impl Drop for SendTask {
     fn drop(&mut self) {
         if let Some(task) = &self.task {
             task.abort();
@@ -193,7 +193,7 @@ mod tests {
             }
             let body = Rc::new(RequestBody::Spooled(file));
             let (writer, _server) = duplex(1 << 10);
-            let mut sending = Sending::start(writer, (Rc::from(*b"start"), body), None, None);
+            let mut sending = SendTask::start(writer, (Rc::from(*b"start"), body), None, None);
             // An answer does not change it: the server waits for the rest.
             sending.note_answer();
             let failure = poll_fn(|cx| sending.poll_failure(cx)).await;
@@ -208,7 +208,7 @@ mod tests {
         // It is gone.
         let (writer, server) = duplex(16);
         drop(server);
-        let mut sending = Sending::start(writer, memory(1 << 10), LIMIT, None);
+        let mut sending = SendTask::start(writer, memory(1 << 10), LIMIT, None);
         while sending.task.is_some() {
             let polled = poll_fn(|cx| Poll::Ready(sending.poll_failure(cx))).await;
             assert!(polled.is_pending(), "{polled:?}");
@@ -217,7 +217,7 @@ mod tests {
         // It takes nothing, before and after it has answered.
         for is_answered in [false, true] {
             let (writer, mut server) = duplex(16);
-            let mut sending = Sending::start(writer, memory(1 << 10), LIMIT, None);
+            let mut sending = SendTask::start(writer, memory(1 << 10), LIMIT, None);
             if !is_answered {
                 let failure = poll_fn(|cx| sending.poll_failure(cx)).await;
                 assert_eq!(failure.status(), StatusCode::GATEWAY_TIMEOUT, "{failure}");

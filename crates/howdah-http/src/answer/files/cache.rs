@@ -24,12 +24,12 @@ pub(crate) struct FileCache {
 
 #[derive(Debug, Default)]
 struct Inner {
-    files: HashMap<Box<str>, Kept>,
+    files: HashMap<Box<str>, CachedFile>,
     bytes: usize,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct CachedFile {
     version: Version,
     contents: Bytes,
     /// When the disk was asked last, on the coarse clock.
@@ -62,7 +62,7 @@ impl FileCache {
             *inner = Inner::default();
         }
         inner.bytes += contents.len();
-        let kept = Kept {
+        let kept = CachedFile {
             version: version.clone(),
             contents: contents.clone(),
             seen: Cell::new(0),
@@ -107,7 +107,7 @@ mod tests {
         );
 
         // As if the file had been there for a while.
-        let kept = Kept {
+        let kept = CachedFile {
             version,
             contents,
             seen: Cell::new(0),

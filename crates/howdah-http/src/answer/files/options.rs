@@ -12,7 +12,7 @@ use crate::message::pattern::matches_glob;
 #[derive(Debug)]
 pub(crate) struct FileOptions {
     pub(crate) index: Box<[String]>,
-    hide: Box<[Hidden]>,
+    hide: Box<[HidePattern]>,
     /// Extensions that are never sent: they would show source code.
     scripts: Rc<[String]>,
     /// Formats of files beside the file that may be sent in its place.
@@ -26,7 +26,7 @@ pub(crate) struct FileOptions {
 
 /// A `hide` entry.
 #[derive(Debug)]
-enum Hidden {
+enum HidePattern {
     /// Of any file or folder.
     Name(String),
     /// Absolute; everything below it too.
@@ -37,14 +37,14 @@ impl FileOptions {
     pub(crate) fn compile(files: &FileServer, scripts: Rc<[String]>) -> Self {
         let hide = files.hide.iter().map(|text| {
             if !text.contains('/') {
-                return Hidden::Name(text.clone());
+                return HidePattern::Name(text.clone());
             }
             let absolute = std::path::absolute(text).ok();
             let absolute = absolute
                 .as_deref()
                 .and_then(std::path::Path::to_str)
                 .unwrap_or(text);
-            Hidden::Path(clean(absolute).trim_end_matches('/').to_owned())
+            HidePattern::Path(clean(absolute).trim_end_matches('/').to_owned())
         });
         Self {
             index: files.index.clone().into(),
@@ -73,8 +73,8 @@ impl FileOptions {
         let full = format!("{prefix}{path}");
         let full = full.trim_end_matches('/');
         self.hide.iter().any(|hidden| match hidden {
-            Hidden::Name(name) => path.split('/').any(|segment| matches_glob(name, segment)),
-            Hidden::Path(hidden) => {
+            HidePattern::Name(name) => path.split('/').any(|segment| matches_glob(name, segment)),
+            HidePattern::Path(hidden) => {
                 matches_glob(hidden, full)
                     || full
                         .strip_prefix(hidden.as_str())

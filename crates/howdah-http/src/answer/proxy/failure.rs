@@ -8,7 +8,7 @@ use hyper_util::client::legacy::Error as ClientError;
 use hyper_util::client::legacy::connect::CaptureConnection;
 
 use super::head::Fault;
-use crate::answer::upstream::pooled::{Lost, Passed};
+use crate::answer::upstream::pooled::{ConnectionProgress, RequestLoss};
 use crate::answer::upstream::tls::explain;
 
 #[derive(Debug, thiserror::Error)]
@@ -19,7 +19,7 @@ pub(super) enum Failure {
     Client(String),
     /// The request was lost with a connection that earlier ones had used.
     #[error("it closed a connection that was kept, as the request went out ({cause})")]
-    Lost { lost: Lost, cause: String },
+    Lost { lost: RequestLoss, cause: String },
     /// It answered, and nobody could say what.
     #[error(transparent)]
     Answer(#[from] Fault),
@@ -69,7 +69,8 @@ impl Failure {
             Self::DialTimeout(_)
             | Self::Connect(_)
             | Self::Lost {
-                lost: Lost::Unsent, ..
+                lost: RequestLoss::Unsent,
+                ..
             } => true,
             Self::Client(_) | Self::Lost { .. } | Self::Answer(_) | Self::HeaderTimeout => {
                 method.is_safe()
@@ -90,7 +91,7 @@ impl Failure {
     }
 }
 
-pub(super) fn passed(connection: &CaptureConnection) -> Option<Passed> {
+pub(super) fn passed(connection: &CaptureConnection) -> Option<ConnectionProgress> {
     let mut extras = Extensions::new();
     connection
         .connection_metadata()

@@ -35,7 +35,7 @@ use self::job::ProxyJob;
 use self::upload::{Source, Upload};
 use crate::answer::forwarded::remove_hops;
 use crate::answer::upstream::Connector;
-use crate::answer::upstream::balance::{Active, Balancer};
+use crate::answer::upstream::balance::{ActiveRequest, Balancer};
 use crate::answer::upstream::health::Checks;
 use crate::answer::upstream::tls::{Encryption, EncryptionError, TlsClients};
 use crate::message::disconnect::DisconnectGuard;
@@ -43,7 +43,7 @@ use crate::message::incoming::BodyError;
 use crate::message::interim::Interim;
 use crate::message::reply;
 use crate::message::response::Content;
-use crate::message::response::Foreign;
+use crate::message::response::ExternalResponse;
 use crate::message::tunnel::Tunnel;
 
 /// Interim responses of one request that wait to be passed on.
@@ -320,7 +320,7 @@ impl Upstreams {
     fn respond(
         &self,
         mut response: Response<Incoming>,
-        active: Active,
+        active: ActiveRequest,
         (job, id): (&ProxyJob, u64),
     ) -> Response<Content> {
         if response.status() == StatusCode::SWITCHING_PROTOCOLS {
@@ -337,7 +337,7 @@ impl Upstreams {
         // hyper's own notes about the upstream's connection are not for the client's.
         let reason = head.extensions.remove::<hyper::ext::ReasonPhrase>();
         head.extensions.clear();
-        head.extensions.insert(Foreign);
+        head.extensions.insert(ExternalResponse);
         if let Some(reason) = reason {
             head.extensions.insert(reason);
         }
@@ -358,7 +358,7 @@ impl Upstreams {
         &self,
         response: Response<Incoming>,
         upstream: OnUpgrade,
-        active: Active,
+        active: ActiveRequest,
         id: u64,
     ) -> Response<Content> {
         let (mut head, _) = response.into_parts();
@@ -384,7 +384,7 @@ fn set_upgrade(headers: &mut HeaderMap, protocol: HeaderValue) {
 /// The body of an upstream's response.
 struct Download {
     body: Incoming,
-    _active: Active,
+    _active: ActiveRequest,
 }
 
 impl Body for Download {

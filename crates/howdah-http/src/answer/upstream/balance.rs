@@ -146,7 +146,7 @@ pub(crate) struct Attempts<'b> {
 
 impl Attempts<'_> {
     /// The upstream of the next one; `None` if no upstream is well.
-    pub(crate) fn begin(&mut self) -> Option<Active> {
+    pub(crate) fn begin(&mut self) -> Option<ActiveRequest> {
         let balancer = self.balancer;
         let index = choose(
             &balancer.states,
@@ -156,7 +156,7 @@ impl Attempts<'_> {
             &balancer.turn,
         )?;
         self.tried.push(index);
-        Some(Active::begin(&balancer.states, index))
+        Some(ActiveRequest::begin(&balancer.states, index))
     }
 
     /// Whether there may be another one after this one, which has failed.
@@ -249,12 +249,12 @@ struct Limits {
 
 /// Counts a request for as long as it is under way.
 #[derive(Debug)]
-pub(crate) struct Active {
+pub(crate) struct ActiveRequest {
     states: Rc<[State]>,
     index: usize,
 }
 
-impl Active {
+impl ActiveRequest {
     fn begin(states: &Rc<[State]>, index: usize) -> Self {
         let active = &states[index].active;
         active.set(active.get() + 1);
@@ -270,7 +270,7 @@ impl Active {
     }
 }
 
-impl Drop for Active {
+impl Drop for ActiveRequest {
     fn drop(&mut self) {
         let active = &self.states[self.index].active;
         active.set(active.get() - 1);
@@ -369,7 +369,10 @@ mod tests {
             .collect();
         assert_eq!(turns, [0, 1, 2, 0, 1, 2]);
         assert_eq!(next(&Policy::First, &Hint::None), 0);
-        let busy = [Active::begin(&states, 0), Active::begin(&states, 2)];
+        let busy = [
+            ActiveRequest::begin(&states, 0),
+            ActiveRequest::begin(&states, 2),
+        ];
         assert_eq!(next(&Policy::LeastConnections, &Hint::None), 1);
         drop(busy);
         let seen: std::collections::BTreeSet<_> = (0..200)
@@ -397,7 +400,7 @@ mod tests {
         assert_eq!(first(), Some(0));
         states[0].fail(u64::MAX, 2);
         assert_eq!(first(), Some(1));
-        let busy: Vec<_> = (0..3).map(|_| Active::begin(&states, 1)).collect();
+        let busy: Vec<_> = (0..3).map(|_| ActiveRequest::begin(&states, 1)).collect();
         assert_eq!(first(), None);
         drop(busy);
         states[1].is_ill.set(true);

@@ -18,7 +18,7 @@ use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::client::TlsStream;
 use tokio_util::either::Either;
 
-use self::pooled::Pooled;
+use self::pooled::PooledConnection;
 use self::tls::Encryption;
 
 /// An open connection.
@@ -71,9 +71,9 @@ impl Connector {
 }
 
 impl tower_service::Service<Uri> for Connector {
-    type Response = TokioIo<Pooled>;
+    type Response = TokioIo<PooledConnection>;
     type Error = io::Error;
-    type Future = Pin<Box<dyn Future<Output = io::Result<TokioIo<Pooled>>> + Send>>;
+    type Future = Pin<Box<dyn Future<Output = io::Result<TokioIo<PooledConnection>>> + Send>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
@@ -95,7 +95,7 @@ impl tower_service::Service<Uri> for Connector {
                 None => Either::Left(stream),
                 Some(encryption) => Either::Right(Box::new(encryption.begin(index, stream).await?)),
             };
-            Ok(TokioIo::new(Pooled::new(stream)))
+            Ok(TokioIo::new(PooledConnection::new(stream)))
         })
     }
 }

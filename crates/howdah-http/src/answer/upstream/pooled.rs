@@ -25,7 +25,7 @@ const WRITTEN: u8 = 3;
 
 /// What has passed over a connection, for who sends requests on it.
 #[derive(Debug, Clone)]
-pub(crate) struct Passed(Arc<Inner>);
+pub(crate) struct ConnectionProgress(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
@@ -40,14 +40,14 @@ struct Inner {
 
 /// How much of a request is lost with a kept connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Lost {
+pub(crate) enum RequestLoss {
     /// None of it was sent.
     Unsent,
     /// Some of it was sent, and not a byte was answered.
     Unanswered,
 }
 
-impl Passed {
+impl ConnectionProgress {
     fn new() -> Self {
         Self(Arc::new(Inner {
             request: AtomicU8::new(FIRST),
@@ -109,10 +109,10 @@ impl Passed {
 
     /// What is lost of the request under way if the connection has ended. `None`: it was the first one, for which
     /// the upstream was there, or its answer has begun.
-    pub(crate) fn lost(&self) -> Option<Lost> {
+    pub(crate) fn lost(&self) -> Option<RequestLoss> {
         match self.0.request.load(Relaxed) {
-            BEGUN => Some(Lost::Unsent),
-            WRITTEN => Some(Lost::Unanswered),
+            BEGUN => Some(RequestLoss::Unsent),
+            WRITTEN => Some(RequestLoss::Unanswered),
             _ => None,
         }
     }
@@ -120,17 +120,17 @@ impl Passed {
 
 /// A connection that notes what passes. Where the upstream takes nothing any more, what is written is lost, and
 /// what it has said until then can still be read: it may have answered before it had the whole body, and hung up.
-pub(crate) struct Pooled {
+pub(crate) struct PooledConnection {
     stream: MaybeTls,
-    passed: Passed,
+    passed: ConnectionProgress,
     is_deaf: bool,
 }
 
-impl Pooled {
+impl PooledConnection {
     pub(super) fn new(stream: MaybeTls) -> Self {
         Self {
             stream,
-            passed: Passed::new(),
+            passed: ConnectionProgress::new(),
             is_deaf: false,
         }
     }
@@ -163,13 +163,13 @@ fn is_hung_up(error: &io::Error) -> bool {
     )
 }
 
-impl Connection for Pooled {
+impl Connection for PooledConnection {
     fn connected(&self) -> Connected {
         Connected::new().extra(self.passed.clone())
     }
 }
 
-impl AsyncRead for Pooled {
+impl AsyncRead for PooledConnection {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -187,7 +187,7 @@ impl AsyncRead for Pooled {
     }
 }
 
-impl AsyncWrite for Pooled {
+impl AsyncWrite for PooledConnection {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -237,7 +237,7 @@ mod tests {
 
     use super::*;
 
-    fn write(passed: &Passed) {
+    fn write(passed: &ConnectionProgress) {
         passed.writing();
         passed.wrote();
         passed.flushed();
@@ -245,7 +245,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_another_request_wrote_does_not_count() {
-        let passed = Passed::new();
+        let passed = ConnectionProgress::new();
         let start = Instant::now();
         // It took the connection that this one waits for, and has its response.
         write(&passed);
@@ -255,6 +255,6 @@ mod tests {
         assert!(waits.await);
         write(&passed);
         sent.await;
-        assert_eq!(passed.lost(), Some(Lost::Unanswered));
+        assert_eq!(passed.lost(), Some(RequestLoss::Unanswered));
     }
 }

@@ -9,7 +9,7 @@ use http::HeaderMap;
 use http_body::{Body, Frame, SizeHint};
 
 use crate::connection::multiplexed::Expectation;
-use crate::message::incoming::{Broken, length};
+use crate::message::incoming::{MalformedBody, length};
 
 /// See the module.
 pub(crate) struct Upload {
@@ -38,12 +38,12 @@ impl Upload {
 
 impl Body for Upload {
     type Data = Bytes;
-    type Error = Broken;
+    type Error = MalformedBody;
 
     fn poll_frame(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, MalformedBody>>> {
         let this = self.get_mut();
         if let Some(expectation) = this.expectation.take() {
             expectation.meet();
@@ -62,14 +62,14 @@ impl Body for Upload {
                 Some(Err(_)) if this.left == Some(0) => return Poll::Ready(None),
                 // A client that ends its stream in the middle of the body, whatever it says, has not
                 // sent the whole of it.
-                Some(Err(_)) => return Poll::Ready(Some(Err(Broken))),
+                Some(Err(_)) => return Poll::Ready(Some(Err(MalformedBody))),
                 None => this.data_ended = true,
             }
         }
         match ready!(this.stream.poll_trailers(cx)) {
             Err(_) if this.left == Some(0) => Poll::Ready(None),
             Ok(trailers) => Poll::Ready(trailers.map(|trailers| Ok(Frame::trailers(trailers)))),
-            Err(_) => Poll::Ready(Some(Err(Broken))),
+            Err(_) => Poll::Ready(Some(Err(MalformedBody))),
         }
     }
 

@@ -9,7 +9,7 @@ use http::HeaderMap;
 use http_body::{Body, Frame, SizeHint};
 
 use crate::connection::multiplexed::Expectation;
-use crate::message::incoming::{Broken, length};
+use crate::message::incoming::{MalformedBody, length};
 
 /// The body of an HTTP/3 request. Trailers are dropped.
 pub(crate) struct Upload {
@@ -38,7 +38,7 @@ impl Upload {
     }
 
     /// Takes what is there already, so that a request without a body is known to have none.
-    pub(super) fn look(&mut self, cx: &mut Context<'_>) -> Result<(), Broken> {
+    pub(super) fn look(&mut self, cx: &mut Context<'_>) -> Result<(), MalformedBody> {
         match self.poll_data(cx) {
             Poll::Ready(Some(Ok(data))) => self.first = Some(data),
             Poll::Ready(Some(Err(error))) => return Err(error),
@@ -52,7 +52,7 @@ impl Upload {
         self.expectation = Some(expectation);
     }
 
-    fn poll_data(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
+    fn poll_data(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, MalformedBody>>> {
         if let Some(first) = self.first.take() {
             return Poll::Ready(Some(Ok(first)));
         }
@@ -63,13 +63,13 @@ impl Upload {
         let Ok(Some(mut data)) = received else {
             self.ended = true;
             let complete = received.is_ok() && self.left.unwrap_or(0) == 0;
-            return Poll::Ready((!complete).then_some(Err(Broken)));
+            return Poll::Ready((!complete).then_some(Err(MalformedBody)));
         };
         let data = data.copy_to_bytes(data.remaining());
         if let Some(left) = &mut self.left {
             let Some(less) = left.checked_sub(data.len() as u64) else {
                 self.ended = true;
-                return Poll::Ready(Some(Err(Broken)));
+                return Poll::Ready(Some(Err(MalformedBody)));
             };
             *left = less;
         }
@@ -79,12 +79,12 @@ impl Upload {
 
 impl Body for Upload {
     type Data = Bytes;
-    type Error = Broken;
+    type Error = MalformedBody;
 
     fn poll_frame(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, MalformedBody>>> {
         let this = self.get_mut();
         if let Some(expectation) = this.expectation.take() {
             expectation.meet();

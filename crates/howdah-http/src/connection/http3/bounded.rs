@@ -14,7 +14,7 @@ const CONTROL_MAX: usize = 1 << 20;
 const MARGIN: usize = 64 << 10;
 
 type OfRequest = h3_quinn::BidiStream<Bytes>;
-type Opened<T> = Poll<Result<T, StreamErrorIncoming>>;
+type OpenResult<T> = Poll<Result<T, StreamErrorIncoming>>;
 
 /// A connection whose streams have limits.
 pub(super) struct Quic {
@@ -33,13 +33,13 @@ impl Quic {
 
 /// A stream that ends when its limit is reached; the receiving half of a request has none once its header
 /// is there and it is split off.
-pub(super) struct Bounded<S> {
+pub(super) struct BoundedStream<S> {
     inner: S,
     left: usize,
 }
 
-impl<S: quic::RecvStream<Buf = Bytes>> Bounded<S> {
-    fn poll(&mut self, cx: &mut Context<'_>) -> Opened<Option<Bytes>> {
+impl<S: quic::RecvStream<Buf = Bytes>> BoundedStream<S> {
+    fn poll(&mut self, cx: &mut Context<'_>) -> OpenResult<Option<Bytes>> {
         let data = ready!(self.inner.poll_data(cx))?;
         let length = data.as_ref().map_or(0, Bytes::len);
         if let Some(left) = self.left.checked_sub(length) {
@@ -52,10 +52,10 @@ impl<S: quic::RecvStream<Buf = Bytes>> Bounded<S> {
     }
 }
 
-impl<S: quic::RecvStream<Buf = Bytes>> quic::RecvStream for Bounded<S> {
+impl<S: quic::RecvStream<Buf = Bytes>> quic::RecvStream for BoundedStream<S> {
     type Buf = Bytes;
 
-    fn poll_data(&mut self, cx: &mut Context<'_>) -> Opened<Option<Bytes>> {
+    fn poll_data(&mut self, cx: &mut Context<'_>) -> OpenResult<Option<Bytes>> {
         self.poll(cx)
     }
 
@@ -68,8 +68,8 @@ impl<S: quic::RecvStream<Buf = Bytes>> quic::RecvStream for Bounded<S> {
     }
 }
 
-impl quic::SendStream<Bytes> for Bounded<OfRequest> {
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Opened<()> {
+impl quic::SendStream<Bytes> for BoundedStream<OfRequest> {
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> OpenResult<()> {
         self.inner.poll_ready(cx)
     }
 
@@ -77,7 +77,7 @@ impl quic::SendStream<Bytes> for Bounded<OfRequest> {
         self.inner.send_data(data)
     }
 
-    fn poll_finish(&mut self, cx: &mut Context<'_>) -> Opened<()> {
+    fn poll_finish(&mut self, cx: &mut Context<'_>) -> OpenResult<()> {
         self.inner.poll_finish(cx)
     }
 
@@ -90,7 +90,7 @@ impl quic::SendStream<Bytes> for Bounded<OfRequest> {
     }
 }
 
-impl quic::BidiStream<Bytes> for Bounded<OfRequest> {
+impl quic::BidiStream<Bytes> for BoundedStream<OfRequest> {
     type SendStream = h3_quinn::SendStream<Bytes>;
     type RecvStream = h3_quinn::RecvStream;
 
@@ -100,7 +100,7 @@ impl quic::BidiStream<Bytes> for Bounded<OfRequest> {
 }
 
 impl quic::Connection<Bytes> for Quic {
-    type RecvStream = Bounded<h3_quinn::RecvStream>;
+    type RecvStream = BoundedStream<h3_quinn::RecvStream>;
     type OpenStreams = Opener;
 
     fn poll_accept_recv(
@@ -111,7 +111,7 @@ impl quic::Connection<Bytes> for Quic {
             &mut self.inner,
             cx
         ))?;
-        Poll::Ready(Ok(Bounded {
+        Poll::Ready(Ok(BoundedStream {
             inner,
             left: CONTROL_MAX,
         }))
@@ -125,7 +125,7 @@ impl quic::Connection<Bytes> for Quic {
             &mut self.inner,
             cx
         ))?;
-        Poll::Ready(Ok(Bounded {
+        Poll::Ready(Ok(BoundedStream {
             inner,
             left: self.max_header_size.saturating_add(MARGIN),
         }))
@@ -137,14 +137,14 @@ impl quic::Connection<Bytes> for Quic {
 }
 
 impl quic::OpenStreams<Bytes> for Quic {
-    type BidiStream = Bounded<OfRequest>;
+    type BidiStream = BoundedStream<OfRequest>;
     type SendStream = h3_quinn::SendStream<Bytes>;
 
-    fn poll_open_bidi(&mut self, cx: &mut Context<'_>) -> Opened<Self::BidiStream> {
+    fn poll_open_bidi(&mut self, cx: &mut Context<'_>) -> OpenResult<Self::BidiStream> {
         open(&mut self.inner, cx)
     }
 
-    fn poll_open_send(&mut self, cx: &mut Context<'_>) -> Opened<Self::SendStream> {
+    fn poll_open_send(&mut self, cx: &mut Context<'_>) -> OpenResult<Self::SendStream> {
         self.inner.poll_open_send(cx)
     }
 
@@ -157,14 +157,14 @@ impl quic::OpenStreams<Bytes> for Quic {
 pub(super) struct Opener(h3_quinn::OpenStreams);
 
 impl quic::OpenStreams<Bytes> for Opener {
-    type BidiStream = Bounded<OfRequest>;
+    type BidiStream = BoundedStream<OfRequest>;
     type SendStream = h3_quinn::SendStream<Bytes>;
 
-    fn poll_open_bidi(&mut self, cx: &mut Context<'_>) -> Opened<Self::BidiStream> {
+    fn poll_open_bidi(&mut self, cx: &mut Context<'_>) -> OpenResult<Self::BidiStream> {
         open(&mut self.0, cx)
     }
 
-    fn poll_open_send(&mut self, cx: &mut Context<'_>) -> Opened<Self::SendStream> {
+    fn poll_open_send(&mut self, cx: &mut Context<'_>) -> OpenResult<Self::SendStream> {
         self.0.poll_open_send(cx)
     }
 
@@ -174,12 +174,12 @@ impl quic::OpenStreams<Bytes> for Opener {
 }
 
 /// A server opens none with an answer; the trait asks for it.
-fn open<O>(opener: &mut O, cx: &mut Context<'_>) -> Opened<Bounded<OfRequest>>
+fn open<O>(opener: &mut O, cx: &mut Context<'_>) -> OpenResult<BoundedStream<OfRequest>>
 where
     O: quic::OpenStreams<Bytes, BidiStream = OfRequest>,
 {
     let inner = ready!(opener.poll_open_bidi(cx))?;
-    Poll::Ready(Ok(Bounded {
+    Poll::Ready(Ok(BoundedStream {
         inner,
         left: MARGIN,
     }))

@@ -13,7 +13,7 @@ use http::{Method, Request, Response};
 use http_body::Body;
 
 use super::body::Upload;
-use super::bounded::{Bounded, Quic};
+use super::bounded::{BoundedStream, Quic};
 use crate::connection::listener::Listener;
 use crate::connection::multiplexed::{Expectation, is_well_formed, poll_answer, settle};
 use crate::message::application::Application;
@@ -69,7 +69,7 @@ pub(super) async fn serve<A: Application>(
 async fn answer<A: Application>(
     shared: &Shared<A>,
     request: Request<()>,
-    stream: RequestStream<Bounded<h3_quinn::BidiStream<Bytes>>, Bytes>,
+    stream: RequestStream<BoundedStream<h3_quinn::BidiStream<Bytes>>, Bytes>,
     hold: &DisconnectGuard,
 ) {
     let (send, receive) = stream.split();

@@ -6,7 +6,7 @@ use std::sync::Weak;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::{Server, run, worker_pool};
-use crate::control::Kind;
+use crate::process::control::Kind;
 
 fn pidfd(pid: i32) -> OwnedFd {
     let pid = Pid::from_raw(pid).expect("a pid");

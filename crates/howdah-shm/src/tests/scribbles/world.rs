@@ -8,7 +8,7 @@ use super::Random;
 use super::process::{Process, answer};
 use crate::slot::{Body, SlotId, WorkerId};
 use crate::{
-    Event, Fault, Frame, Front, Geometry, QueueError, ReadError, Segment, SlotState, Torn,
+    Event, Fault, Frame, Front, Geometry, QueueError, ReadError, Segment, SlotState, TornSlot,
 };
 
 const TICK_NS: u64 = 10_000_000;
@@ -306,7 +306,7 @@ impl World {
         }
     }
 
-    fn torn(&mut self, front: usize, torn: &Torn, worker: WorkerId) {
+    fn torn(&mut self, front: usize, torn: &TornSlot, worker: WorkerId) {
         self.read(front, torn.slot, worker);
         let id = self.id_of(front, torn.slot).unwrap();
         if !torn.started && !torn.read {

@@ -1,0 +1,137 @@
+//! How far a front thread leaves requests to workers that are awake, and its second look at those that it
+//! has left.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::rc::Rc;
+use std::time::Duration;
+
+use howdah_shm::Front;
+
+use super::Inner;
+use crate::system::alarm::Alarm;
+use crate::system::schedstat::Schedstat;
+
+/// Where processors are free: about as long as a worker takes to wake up, so that nothing is gained by waking
+/// one for a request that waits less.
+const FREE: Duration = Duration::from_micros(50);
+/// Where threads wait for processors: a worker more would have to wait for one as well, or take that of
+/// another. `docs/internals/performance.md` has the figures.
+const CROWDED: Duration = Duration::from_micros(400);
+/// A request that was left and not taken wakes a worker after this time, or twice as much.
+const LOOK: Duration = Duration::from_millis(1);
+/// Less time on processors says nothing of how full they are.
+const RAN_NS_MIN: u64 = 500_000;
+
+/// Tells whether the thread that made it has to wait for processors.
+#[derive(Debug)]
+pub(super) struct Crowding {
+    /// None where the kernel does not count.
+    file: Option<File>,
+    last: Option<Schedstat>,
+}
+
+impl Crowding {
+    pub(super) fn new() -> Self {
+        let mut own = Self {
+            file: File::open("/proc/thread-self/schedstat").ok(),
+            last: None,
+        };
+        own.last = own.read();
+        own
+    }
+
+    /// Whether it has waited for a processor half as long as it ran, since the last call.
+    fn is_crowded(&mut self) -> bool {
+        let now = self.read();
+        let last = std::mem::replace(&mut self.last, now);
+        last.zip(now).is_some_and(|(last, now)| waits(last, now))
+    }
+
+    fn read(&self) -> Option<Schedstat> {
+        let mut text = [0; Schedstat::SIZE_MAX];
+        let size = self.file.as_ref()?.read_at(&mut text, 0).ok()?;
+        Schedstat::parse(&text[..size])
+    }
+}
+
+fn waits(last: Schedstat, now: Schedstat) -> bool {
+    let ran = now.ran_ns.saturating_sub(last.ran_ns);
+    let waited = now.waited_ns.saturating_sub(last.waited_ns);
+    ran >= RAN_NS_MIN && waited >= ran / 2
+}
+
+impl Inner {
+    /// Leaves as much to workers that are awake as is good with the processors as they are.
+    pub(super) fn be_patient(&self) {
+        let Some(crowding) = &self.crowding else {
+            return;
+        };
+        let limit = if crowding.borrow_mut().is_crowded() {
+            CROWDED
+        } else {
+            FREE
+        };
+        self.table.borrow_mut().shm.set_leave_limit(limit);
+    }
+
+    /// A request was queued: if it was left, it is looked after.
+    pub(super) fn watch(&self, shm: &Front) {
+        if shm.has_left() {
+            self.second_look.want();
+        }
+    }
+}
+
+/// Looks at requests that were left until none is queued; sleeps otherwise.
+pub(super) async fn look_again(inner: Rc<Inner>, alarm: Alarm) {
+    loop {
+        inner.second_look.wanted().await;
+        while inner.table.borrow_mut().shm.look_again() {
+            if let Err(error) = alarm.sleep(LOOK).await {
+                tracing::error!(target: "howdah::pool", pool = inner.options.name, %error, "a timer failed");
+                tokio::time::sleep(LOOK).await;
+            }
+        }
+        inner.second_look.done();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stat(ran_ns: u64, waited_ns: u64) -> Schedstat {
+        Schedstat { ran_ns, waited_ns }
+    }
+
+    #[test]
+    fn crowded_is_who_waits_half_as_long_as_it_runs() {
+        let start = stat(7_000_000, 9_000_000);
+        for (ran_ns, waited_ns, expected) in [
+            (0, 0, false),
+            (10_000_000, 0, false),
+            (10_000_000, 4_000_000, false),
+            (10_000_000, 6_000_000, true),
+            // Too little to say.
+            (100_000, 6_000_000, false),
+        ] {
+            let now = stat(start.ran_ns + ran_ns, start.waited_ns + waited_ns);
+            assert_eq!(waits(start, now), expected, "{ran_ns} {waited_ns}");
+        }
+    }
+
+    #[test]
+    fn a_kernel_that_does_not_count_is_not_crowded() {
+        let mut crowding = Crowding {
+            file: None,
+            last: None,
+        };
+        assert!(!crowding.is_crowded());
+    }
+
+    #[test]
+    fn this_kernel_counts() {
+        assert!(Crowding::new().last.is_some());
+    }
+}

@@ -1,0 +1,395 @@
+//! One request on its way: what has come of its response and has not been passed on.
+
+use std::any::Any;
+use std::cell::{RefCell, RefMut};
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker, ready};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use howdah_shm::{Exit, Fault, Frame, Front, Part, ReadError, SlotId, Updates, WorkerId};
+
+use super::body::Body;
+use super::spool::Spool;
+use super::{Inner, Observer, Publisher};
+use crate::response::{CallError, Head, ScriptResult};
+
+/// Interim responses of one request that may wait to be passed on.
+const INTERIMS_MAX: usize = 64;
+
+/// Shared by the request's future or body and by the front thread's table of slots.
+pub(crate) struct Exchange {
+    pub(crate) front: Rc<Inner>,
+    pub(crate) state: RefCell<ExchangeState>,
+}
+
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, each with a name"
+)]
+pub(crate) struct ExchangeState {
+    /// The slot, as long as one is held.
+    pub(crate) slot: Option<SlotId>,
+    pub(crate) request_id: u64,
+    /// Since when it has waited, not counting the time in the hand of a worker that died.
+    pub(crate) queued_at: Instant,
+    /// When it was first seen in a worker's hand.
+    pub(crate) running_since: Option<Instant>,
+    /// When its worker was told that its time is over (concurrent pools).
+    pub(crate) expired: Option<Instant>,
+    /// May be run again if its worker dies before anything was passed on.
+    pub(crate) repeatable: bool,
+    pub(crate) client_gone: bool,
+    /// The caller is to queue the request again.
+    pub(crate) retry_pending: bool,
+    /// Interim responses that were not passed on.
+    interims: Vec<Head>,
+    head: Option<Head>,
+    /// The head was passed on: what follows belongs to that response and no other.
+    head_taken: bool,
+    chunks: VecDeque<Bytes>,
+    buffered: usize,
+    /// There is more in the ring than the buffer may hold.
+    paused: bool,
+    /// How long that has been so.
+    held: Duration,
+    /// Takes the body instead of the client, who reads it from there.
+    pub(crate) spool: Option<Spool>,
+    outcome: Option<Result<ScriptResult, CallError>>,
+    /// How the script ended, once that is known.
+    pub(crate) exit: Option<Exit>,
+    waker: Option<Waker>,
+    /// Until the worker is done.
+    pub(crate) observer: Option<Rc<dyn Observer>>,
+    /// The observer knows of the worker.
+    claim_told: bool,
+    /// Removes the file of the body; held as long as the slot is.
+    pub(crate) body_file: Option<Box<dyn Any>>,
+    /// Takes what the request publishes.
+    pub(crate) publisher: Option<Arc<dyn Publisher>>,
+    updates: Updates,
+}
+
+impl ExchangeState {
+    pub(crate) fn new(slot: SlotId, request_id: u64, queued_at: Instant, repeatable: bool) -> Self {
+        Self {
+            slot: Some(slot),
+            request_id,
+            queued_at,
+            running_since: None,
+            expired: None,
+            repeatable,
+            client_gone: false,
+            retry_pending: false,
+            interims: Vec::new(),
+            head: None,
+            head_taken: false,
+            chunks: VecDeque::new(),
+            buffered: 0,
+            paused: false,
+            held: Duration::ZERO,
+            spool: None,
+            outcome: None,
+            exit: None,
+            waker: None,
+            observer: None,
+            claim_told: false,
+            body_file: None,
+            publisher: None,
+            updates: Updates::default(),
+        }
+    }
+
+    /// Tells the observer of the worker that has the request, once.
+    pub(crate) fn tell_claim(&mut self, shm: &Front, worker: WorkerId) {
+        if self.claim_told {
+            return;
+        }
+        if let (Some(observer), Some(slot)) = (&self.observer, self.slot) {
+            observer.claimed(shm.claimed_ns(slot), worker);
+            self.claim_told = true;
+        }
+    }
+
+    /// Moves what the worker has committed from the ring to this side: up to `limit` bytes of body, or
+    /// all of it.
+    pub(crate) fn absorb(&mut self, shm: &mut Front, limit: Option<usize>) -> Result<(), Fault> {
+        let Some(slot) = self.slot else { return Ok(()) };
+        let mut reader = match shm.response(slot) {
+            Ok(reader) => reader,
+            Err(ReadError::Fault(fault)) => {
+                self.end(Err(CallError::Malformed));
+                return Err(fault);
+            }
+            Err(ReadError::Slot(_)) => return Ok(()),
+        };
+        self.paused = false;
+        loop {
+            // Of a response that is complete nothing more is buffered, but the script may publish on.
+            if limit.is_some_and(|limit| self.buffered >= limit)
+                && !self.client_gone
+                && self.outcome.is_none()
+            {
+                self.paused = true;
+                break;
+            }
+            match reader.next() {
+                None => break,
+                Some(frame) => {
+                    if let Err(fault) = frame.and_then(|frame| self.take(frame)) {
+                        self.end(Err(CallError::Malformed));
+                        return Err(fault);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whatever has become of the client. What is malformed is the worker's end.
+    fn publish(&mut self, part: Part) -> Result<(), Fault> {
+        let Some(publisher) = &self.publisher else {
+            return Err(Fault::FrameOrder("publish"));
+        };
+        if let Some(update) = self.updates.add(part)? {
+            publisher.publish(self.request_id, update);
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, frame: Frame) -> Result<(), Fault> {
+        match frame {
+            Frame::Headers(head) if self.outcome.is_none() => {
+                let fields = head.headers();
+                match Head::new(head.status, &head.reason, fields) {
+                    Some(head) => self.head = Some(head),
+                    None => self.end(Err(CallError::Malformed)),
+                }
+            }
+            Frame::Body(bytes) if !self.client_gone && self.outcome.is_none() => {
+                self.buffered += bytes.len();
+                self.chunks.push_back(bytes);
+            }
+            Frame::Info(info) if !self.client_gone && self.outcome.is_none() => {
+                if self.interims.len() < INTERIMS_MAX {
+                    self.interims
+                        .extend(Head::interim(info.status, info.headers()));
+                } else {
+                    let request_id = format!("{:016x}", self.request_id);
+                    tracing::debug!(target: "howdah::pool", request_id, "an interim response was left out: {INTERIMS_MAX} wait");
+                }
+            }
+            // Nobody waits for these.
+            Frame::Headers(_) | Frame::Body(_) | Frame::Info(_) => {}
+            Frame::Publish(part) => self.publish(part)?,
+            Frame::Finish => self.end(Ok(ScriptResult::default())),
+            Frame::End(end) => {
+                self.exit = Some(end.exit);
+                self.end(Ok(ScriptResult {
+                    fatal: end.exit == Exit::Fatal,
+                    exit_status: end.exit_status,
+                    memory_peak: end.memory_peak,
+                }));
+            }
+        }
+        Ok(())
+    }
+
+    /// Settles how the response ended; the first word counts.
+    pub(crate) fn end(&mut self, outcome: Result<ScriptResult, CallError>) {
+        if self.outcome.is_none() {
+            self.outcome = Some(outcome);
+        }
+        self.wake();
+    }
+
+    /// The whole response has arrived.
+    pub(crate) fn complete(&self) -> bool {
+        matches!(self.outcome, Some(Ok(_)))
+    }
+
+    /// To be called after each `time` in a worker's hand. True, once: the worker has waited for the client as
+    /// long as it may, in all.
+    pub(crate) fn is_held(&mut self, time: Duration, max: Duration) -> bool {
+        if !self.paused || !self.head_taken || self.spool.is_some() || self.outcome.is_some() {
+            return false;
+        }
+        self.held += time;
+        if self.held < max {
+            return false;
+        }
+        self.held = Duration::ZERO;
+        true
+    }
+
+    /// Whether the request can be given to another worker: nothing of a response was passed on.
+    pub(crate) fn can_start_over(&self) -> bool {
+        !self.head_taken && self.outcome.is_none()
+    }
+
+    /// Forgets the part of a response that a dead worker left, and the time that the worker had it: that was
+    /// no waiting. What it waited before counts, so that one whose workers die again and again has an end.
+    pub(crate) fn start_over(&mut self, now: Instant) {
+        if let Some(since) = self.running_since.take() {
+            self.queued_at += now.saturating_duration_since(since);
+        }
+        self.interims.clear();
+        self.head = None;
+        self.chunks.clear();
+        self.buffered = 0;
+        self.paused = false;
+        self.held = Duration::ZERO;
+        self.claim_told = false;
+        self.updates = Updates::default();
+    }
+
+    pub(crate) fn leave(&mut self) {
+        self.client_gone = true;
+        self.interims.clear();
+        self.chunks.clear();
+        self.buffered = 0;
+        self.spool = None;
+        self.waker = None;
+    }
+
+    pub(crate) fn wake(&mut self) {
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
+    }
+
+    fn wait(&mut self, context: &Context<'_>) {
+        match &mut self.waker {
+            Some(waker) => waker.clone_from(context.waker()),
+            waker => *waker = Some(context.waker().clone()),
+        }
+    }
+}
+
+/// What a request needs for its next attempt.
+pub(crate) struct Retry {
+    pub(crate) queued_at: Instant,
+    pub(crate) repeatable: bool,
+    pub(crate) observer: Option<Rc<dyn Observer>>,
+    pub(crate) publisher: Option<Arc<dyn Publisher>>,
+    pub(crate) body_file: Option<Box<dyn Any>>,
+}
+
+impl Exchange {
+    /// Ends the attempt if the request is to be queued again.
+    pub(crate) fn take_retry(&self) -> Option<Retry> {
+        let mut state = self.state.borrow_mut();
+        std::mem::take(&mut state.retry_pending).then(|| Retry {
+            queued_at: state.queued_at,
+            repeatable: state.repeatable,
+            observer: state.observer.take(),
+            publisher: state.publisher.take(),
+            body_file: state.body_file.take(),
+        })
+    }
+
+    /// Interim responses that have come, each once.
+    pub(crate) fn take_interims(&self) -> Vec<Head> {
+        std::mem::take(&mut self.state.borrow_mut().interims)
+    }
+
+    /// The head of the response, and its body as far as it goes.
+    pub(crate) fn poll_head(
+        self: &Rc<Self>,
+        context: &Context<'_>,
+    ) -> Poll<Result<(Head, Body), CallError>> {
+        let mut state = self.state.borrow_mut();
+        let Some(head) = state.head.take() else {
+            return match state.outcome {
+                Some(Err(error)) => Poll::Ready(Err(error)),
+                // Complete without a head: the worker broke the contract.
+                Some(Ok(_)) => Poll::Ready(Err(CallError::Malformed)),
+                None => {
+                    state.wait(context);
+                    Poll::Pending
+                }
+            };
+        };
+        state.head_taken = true;
+        let body = if let Some(Ok(_)) = state.outcome {
+            Body::whole(std::mem::take(&mut state.chunks))
+        } else {
+            Body::live(self.clone())
+        };
+        Poll::Ready(Ok((head, body)))
+    }
+
+    /// The next piece of the body.
+    pub(crate) fn poll_chunk(
+        &self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Bytes, CallError>>> {
+        let mut state = self.state.borrow_mut();
+        if let Some(spool) = &mut state.spool {
+            let next = ready!(spool.poll_next(context));
+            let next = next.inspect_err(|error| self.front.spool_lost(error));
+            if let Some(next) = next.map_err(|_| CallError::Spool).transpose() {
+                return Poll::Ready(Some(next));
+            }
+            state.spool = None;
+        }
+        drop(state);
+        let mut state = self.refilled();
+        if let Some(chunk) = state.chunks.pop_front() {
+            state.buffered -= chunk.len();
+            // Half empty is soon enough: the worker is woken once for many bytes.
+            if state.paused && state.buffered <= self.front.options.limits.response_buffer / 2 {
+                drop(state);
+                self.front.resume(self);
+            }
+            return Poll::Ready(Some(Ok(chunk)));
+        }
+        match state.outcome {
+            Some(Ok(_)) => Poll::Ready(None),
+            Some(Err(error)) => Poll::Ready(Some(Err(error))),
+            None => {
+                state.wait(context);
+                Poll::Pending
+            }
+        }
+    }
+
+    /// The state, with more of a response that was paused if all before it was passed on.
+    fn refilled(&self) -> RefMut<'_, ExchangeState> {
+        let state = self.state.borrow_mut();
+        if !state.chunks.is_empty() || !state.paused {
+            return state;
+        }
+        drop(state);
+        self.front.resume(self);
+        self.state.borrow_mut()
+    }
+
+    /// All of the body that has come and was not passed on; `None`: nothing follows.
+    pub(crate) fn poll_chunks(&self, context: &Context<'_>) -> Poll<Option<VecDeque<Bytes>>> {
+        let mut state = self.refilled();
+        if !state.chunks.is_empty() {
+            state.buffered = 0;
+            return Poll::Ready(Some(std::mem::take(&mut state.chunks)));
+        }
+        if state.outcome.is_some() {
+            return Poll::Ready(None);
+        }
+        state.wait(context);
+        Poll::Pending
+    }
+
+    /// Its spool, unless the client has left.
+    pub(crate) fn with_spool(&self, change: impl FnOnce(&mut Spool)) {
+        if let Some(spool) = &mut self.state.borrow_mut().spool {
+            change(spool);
+        }
+    }
+
+    /// Nobody waits for the response any longer.
+    pub(crate) fn client_left(self: &Rc<Self>) {
+        self.front.client_left(self);
+    }
+}

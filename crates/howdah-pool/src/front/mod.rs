@@ -1,0 +1,675 @@
+//! A pool as one front thread sees it: hands requests to workers and collects their responses.
+//!
+//! Everything here runs on one thread. Completions are collected when the thread is about to sleep and
+//! when it wakes ([`before_park`], [`after_unpark`]), and whenever a request is handed out, so that a
+//! busy thread needs no system call to learn of them.
+
+mod abandoned;
+mod body;
+mod chore;
+mod corruption;
+mod crowding;
+mod deaths;
+mod exchange;
+mod limits;
+mod spool;
+mod waiting;
+
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::fmt;
+use std::future::poll_fn;
+use std::os::fd::OwnedFd;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use howdah_shm::layout::{REQUEST_HEAD, REQUEST_HUB};
+use howdah_shm::{Event, Fault, FillError, Front, QueueError, SlotId, Update, WorkerId};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
+
+use self::abandoned::DropTallies;
+use self::chore::Chore;
+use self::crowding::Crowding;
+use self::exchange::{Exchange, ExchangeState, Retry};
+use self::waiting::{SlotWait, Waiter, WaiterState};
+use crate::load::{Load, Membership};
+use crate::messages::{KillReason, ToFront, ToSupervisor};
+use crate::options::{PoolOptions, User};
+use crate::response::{CallError, Head};
+use crate::system::alarm::Alarm;
+use crate::system::readiness::register;
+use crate::system::scheduling::yield_on_wake;
+
+pub use self::abandoned::settled;
+pub use self::body::Body;
+pub use howdah_shm::Body as RequestBody;
+
+/// How often limits are looked at while requests are under way.
+const SWEEP: Duration = Duration::from_millis(50);
+/// After a failure no response is put into a file for this time.
+const SPOOL_AGAIN: Duration = Duration::from_secs(10);
+
+/// What a front thread needs of a pool; made by the supervisor, taken to the thread.
+#[derive(Debug)]
+pub struct FrontSeed {
+    pub(crate) pool: usize,
+    /// The number of the segment that `shm` is a part of.
+    pub(crate) segment: u32,
+    pub(crate) shm: Front,
+    pub(crate) options: Arc<PoolOptions>,
+    pub(crate) load: Arc<Load>,
+    pub(crate) joined: Membership,
+    pub(crate) to_supervisor: mpsc::UnboundedSender<ToSupervisor>,
+    /// To all front threads of the pool.
+    pub(crate) fronts: Vec<mpsc::UnboundedSender<ToFront>>,
+    pub(crate) receiver: mpsc::UnboundedReceiver<ToFront>,
+}
+
+/// A request as a worker gets it.
+pub struct Request<'a> {
+    /// Not 0; a spooled body's file is named after it.
+    pub id: u64,
+    /// Encoded variables (`howdah-cgi` writes them).
+    pub vars: &'a [u8],
+    /// The body.
+    pub body: RequestBody<'a>,
+    /// Removes the file of the body when it is dropped: once no worker can need it any more.
+    pub body_file: Option<Box<dyn Any>>,
+    /// The client wants no response body.
+    pub head: bool,
+    /// May be run again if its worker dies before anything was sent (a safe method).
+    pub repeatable: bool,
+    /// Is told of the request's way, if somebody wants to know.
+    pub observer: Option<Rc<dyn Observer>>,
+    /// Takes what the script publishes; without one it is told that there is no hub.
+    pub publisher: Option<Arc<dyn Publisher>>,
+}
+
+/// Takes the updates that a request publishes, on its front thread and in their order.
+pub trait Publisher {
+    /// `request` is its id. Not to wait: other requests do meanwhile. A request that is run again because its
+    /// worker died may publish an update again.
+    fn publish(&self, request: u64, update: Update);
+}
+
+/// Hears where a request is, on its front thread.
+pub trait Observer {
+    /// A worker has taken it; told when the worker's first word about it comes. `claimed_ns` is
+    /// `CLOCK_MONOTONIC` as the worker says, which may be wrong if that is broken. Retry if the request was
+    /// given to another worker.
+    fn claimed(&self, claimed_ns: u64, worker: WorkerId);
+
+    /// The worker is done with it.
+    fn done(&self);
+}
+
+/// A pool on this thread. Clones are the same pool. When the last is dropped, the thread has left the pool:
+/// what it has handed out goes on.
+#[derive(Clone)]
+pub struct PoolFront {
+    inner: Rc<Inner>,
+    _joined: Rc<Membership>,
+}
+
+pub(crate) struct Inner {
+    pool: usize,
+    pub(crate) options: Arc<PoolOptions>,
+    load: Arc<Load>,
+    /// The supervisor is to know when requests wait.
+    scales: bool,
+    to_supervisor: mpsc::UnboundedSender<ToSupervisor>,
+    /// The pool's other front threads, if what this one gives back is of use to them.
+    others: Vec<mpsc::UnboundedSender<ToFront>>,
+    table: RefCell<Table>,
+    /// Wakes the reactor when workers write it; edge-triggered, so nobody has to read it.
+    eventfd: Cell<AsyncFd<OwnedFd>>,
+    sweep: Chore,
+    /// None: no request is left to workers that are awake.
+    crowding: Option<RefCell<Crowding>>,
+    second_look: Chore,
+    /// Until then no response is put into a file.
+    no_spool: Cell<Option<Instant>>,
+    /// Requests of clients that had left.
+    dropped: DropTallies,
+    /// There is no worker any more, and will be none.
+    ended: Cell<bool>,
+}
+
+struct Table {
+    shm: Front,
+    /// The number of its segment.
+    segment: u32,
+    /// A worker has corrupted the segment: no request is queued before it is replaced.
+    is_corrupt: bool,
+    /// Time of the last check.
+    checked: Instant,
+    /// By slot index.
+    exchanges: Vec<Option<Rc<Exchange>>>,
+    waiting: VecDeque<Rc<Waiter>>,
+}
+
+thread_local! {
+    static FRONTS: RefCell<Vec<Rc<Inner>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// To be called when this thread's runtime is about to sleep (`on_thread_park`).
+pub fn before_park() {
+    FRONTS.with_borrow(|fronts| fronts.iter().for_each(|inner| inner.before_park()));
+}
+
+/// To be called when this thread's runtime wakes (`on_thread_unpark`).
+pub fn after_unpark() {
+    FRONTS.with_borrow(|fronts| fronts.iter().for_each(|inner| inner.after_unpark()));
+}
+
+impl PoolFront {
+    /// Joins the pool on this thread. Must be called within the thread's runtime, one that calls
+    /// [`before_park`] and [`after_unpark`] and can spawn local tasks.
+    pub fn join(seed: FrontSeed) -> std::io::Result<Self> {
+        yield_on_wake();
+        let eventfd = doorbell(&seed.shm)?;
+        let slots = seed.shm.segment().geometry().slots() as usize;
+        let mut others = seed.fronts;
+        others.remove(seed.shm.index());
+        if seed.options.limits.max_in_flight.is_none() {
+            others.clear();
+        }
+        let alarm = seed.options.may_leave().then(Alarm::new).transpose()?;
+        let inner = Rc::new(Inner {
+            pool: seed.pool,
+            scales: seed.options.serving_max() > seed.options.serving_min(),
+            options: seed.options,
+            load: seed.load,
+            to_supervisor: seed.to_supervisor,
+            others,
+            table: RefCell::new(Table {
+                shm: seed.shm,
+                segment: seed.segment,
+                is_corrupt: false,
+                checked: Instant::now(),
+                exchanges: vec![None; slots],
+                waiting: VecDeque::new(),
+            }),
+            eventfd: Cell::new(eventfd),
+            sweep: Chore::default(),
+            crowding: alarm.is_some().then(|| RefCell::new(Crowding::new())),
+            second_look: Chore::default(),
+            no_spool: Cell::new(None),
+            dropped: DropTallies::default(),
+            ended: Cell::new(false),
+        });
+        FRONTS.with_borrow_mut(|fronts| fronts.push(inner.clone()));
+        inner.be_patient();
+        let mut looking = vec![tokio::task::spawn_local(sweep(inner.clone())).abort_handle()];
+        if let Some(alarm) = alarm {
+            let second = crowding::look_again(inner.clone(), alarm);
+            looking.push(tokio::task::spawn_local(second).abort_handle());
+        }
+        tokio::task::spawn_local(listen(inner.clone(), seed.receiver, looking));
+        Ok(Self {
+            inner,
+            _joined: Rc::new(seed.joined),
+        })
+    }
+
+    /// Whose its processes are, if not the front's: files that are for them have to be given to it.
+    pub fn user(&self) -> Option<&User> {
+        self.inner.options.user.as_ref()
+    }
+
+    /// Runs one request: waits for a worker, gives it the request, and returns when the head of the
+    /// response is there. Dropping the future, or later the body, tells the worker that the client left.
+    /// A request that has been polled once is run all the same, unless the pool drops those of clients that
+    /// left ([`PoolOptions::drop_abandoned`]).
+    pub async fn call(&self, request: Request<'_>) -> Result<(Head, Body), CallError> {
+        self.call_with(request, drop).await
+    }
+
+    /// The same, and gives each interim response (1xx) of the script to `interim` as it comes. A request
+    /// that is run again may send its own again.
+    pub async fn call_with(
+        &self,
+        request: Request<'_>,
+        mut interim: impl FnMut(Head),
+    ) -> Result<(Head, Body), CallError> {
+        let result = self.run(request, &mut interim).await;
+        if let Err(error) = &result {
+            self.inner.load.refused(error);
+        }
+        result
+    }
+
+    async fn run(
+        &self,
+        mut request: Request<'_>,
+        interim: &mut impl FnMut(Head),
+    ) -> Result<(Head, Body), CallError> {
+        let inner = &self.inner;
+        let mut admission = inner.admit()?;
+        let mut since = Instant::now();
+        inner.collect();
+        loop {
+            let slot = if let Some(slot) = inner.acquire() {
+                slot
+            } else {
+                let waiting = SlotWait::begin(self, since, request, admission);
+                let slot;
+                (slot, request, admission) = waiting.slot().await?;
+                slot
+            };
+            let Some(exchange) = inner.dispatch(slot, since, &mut request)? else {
+                continue;
+            };
+            // From here on the slot counts; it is given back when the worker is done.
+            std::mem::forget(admission);
+            let mut pending = Pending(Some(exchange));
+            let ended = poll_fn(|context| {
+                let Some(exchange) = &pending.0 else {
+                    return Poll::Ready(Ok(Err(CallError::Stopping)));
+                };
+                for head in exchange.take_interims() {
+                    interim(head);
+                }
+                if let Some(retry) = exchange.take_retry() {
+                    pending.0 = None;
+                    return Poll::Ready(Err(retry));
+                }
+                let result = exchange.poll_head(context);
+                if result.is_ready() {
+                    pending.0 = None;
+                }
+                result.map(Ok)
+            });
+            match ended.await {
+                Ok(result) => return result,
+                Err(retry) => {
+                    // It is still counted.
+                    admission = Admission(&inner.load);
+                    since = retry.queued_at;
+                    request.take_back(retry);
+                }
+            }
+        }
+    }
+
+    /// Requests of the whole pool that wait or run, on all front threads.
+    pub fn in_flight(&self) -> usize {
+        self.inner.load.in_flight()
+    }
+}
+
+impl Request<'_> {
+    /// Takes back what the previous attempt was given.
+    fn take_back(&mut self, retry: Retry) {
+        self.repeatable = retry.repeatable;
+        self.observer = retry.observer;
+        self.publisher = retry.publisher;
+        self.body_file = retry.body_file;
+    }
+}
+
+/// The eventfd that workers wake this front thread by.
+fn doorbell(shm: &Front) -> std::io::Result<AsyncFd<OwnedFd>> {
+    let eventfd = shm.segment().eventfds().nth(shm.index());
+    let eventfd = eventfd.ok_or(std::io::ErrorKind::NotFound)?;
+    register(eventfd.try_clone_to_owned()?, Interest::READABLE)
+}
+
+impl fmt::Debug for PoolFront {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PoolFront")
+            .field("pool", &self.inner.options.name)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Tells the worker that the client left, if the future is dropped before the head was there.
+struct Pending(Option<Rc<Exchange>>);
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        if let Some(exchange) = self.0.take() {
+            exchange.client_left();
+        }
+    }
+}
+
+/// Counts a request from its arrival until it has a slot.
+struct Admission<'a>(&'a Load);
+
+impl Drop for Admission<'_> {
+    fn drop(&mut self) {
+        self.0.depart();
+    }
+}
+
+impl Inner {
+    fn admit(&self) -> Result<Admission<'_>, CallError> {
+        let before = self.load.arrive();
+        let admission = Admission(&self.load);
+        if self.ended.get() {
+            return Err(CallError::Stopping);
+        }
+        if before >= self.options.admitted_max() {
+            return Err(CallError::QueueFull);
+        }
+        if self.load.is_failing() {
+            return Err(CallError::NotBooted);
+        }
+        if self.scales && self.load.press(before) {
+            self.send(ToSupervisor::Pressure { pool: self.pool });
+        }
+        self.sweep.want();
+        Ok(admission)
+    }
+
+    /// A free slot, unless others have waited longer for one.
+    fn acquire(&self) -> Option<SlotId> {
+        let mut table = self.table.borrow_mut();
+        if table.waiting.is_empty() {
+            self.take_slot(&mut table)
+        } else {
+            None
+        }
+    }
+
+    fn take_slot(&self, table: &mut Table) -> Option<SlotId> {
+        let limit = self.options.limits.max_in_flight;
+        if table.is_corrupt || !self.load.take_slot(limit) {
+            return None;
+        }
+        let slot = table.shm.acquire();
+        if slot.is_none() {
+            self.load.give_slot(limit);
+        }
+        slot
+    }
+
+    fn wait_timeout(&self) -> CallError {
+        CallError::WaitTimeout(self.options.limits.max_wait_time)
+    }
+
+    /// Queues a request. `None`: the segment is corrupt, and the request has to wait for a new one.
+    fn dispatch(
+        self: &Rc<Self>,
+        slot: SlotId,
+        queued_at: Instant,
+        request: &mut Request<'_>,
+    ) -> Result<Option<Rc<Exchange>>, CallError> {
+        let mut table = self.table.borrow_mut();
+        let queued = self.queue((&mut table, slot), queued_at, request, false);
+        if !matches!(queued, Ok(Some(_))) {
+            self.release(&mut table, slot);
+        }
+        queued
+    }
+
+    /// Fills a slot and pushes it; `client_left`: its worker is to know. If no exchange is returned, the slot is
+    /// still held and the request is unchanged.
+    fn queue(
+        self: &Rc<Self>,
+        (table, slot): (&mut Table, SlotId),
+        queued_at: Instant,
+        request: &mut Request<'_>,
+        client_left: bool,
+    ) -> Result<Option<Rc<Exchange>>, CallError> {
+        let malformed = |error: &dyn fmt::Display| {
+            tracing::error!(target: "howdah::pool", pool = self.options.name, "{error}");
+            Err(CallError::Malformed)
+        };
+        let hub = request.publisher.is_some();
+        let flags = (u32::from(request.head) * REQUEST_HEAD) | (u32::from(hub) * REQUEST_HUB);
+        let filled = table
+            .shm
+            .fill(slot, request.id, request.vars, request.body, flags);
+        match filled {
+            Ok(()) => {}
+            Err(FillError::TooLarge { .. }) => return Err(CallError::TooLarge),
+            Err(error) => return malformed(&error),
+        }
+        if client_left {
+            // It is filled, so this cannot fail.
+            let _ = table.shm.abort(slot);
+        }
+        match table.shm.push(slot) {
+            Ok(()) => {}
+            Err(QueueError::Fault(fault)) => {
+                self.report_corruption(table, fault);
+                return Ok(None);
+            }
+            Err(error) => return malformed(&error),
+        }
+        let mut state = ExchangeState::new(slot, request.id, queued_at, request.repeatable);
+        state.observer = request.observer.take();
+        state.publisher = request.publisher.take();
+        state.body_file = request.body_file.take();
+        let exchange = Rc::new(Exchange {
+            front: self.clone(),
+            state: RefCell::new(state),
+        });
+        table.exchanges[slot.index()] = Some(exchange.clone());
+        self.watch(&table.shm);
+        Ok(Some(exchange))
+    }
+
+    /// Gives a slot back and passes it to whoever has waited longest for one.
+    fn release(&self, table: &mut Table, slot: SlotId) {
+        table.exchanges[slot.index()] = None;
+        if let Err(error) = table.shm.release(slot) {
+            tracing::error!(target: "howdah::pool", pool = self.options.name, "{error}");
+        }
+        self.slot_freed(table);
+    }
+
+    /// A slot was given back: it is for whoever has waited longest on this thread, else on another.
+    fn slot_freed(&self, table: &mut Table) {
+        let wanted = self.load.give_slot(self.options.limits.max_in_flight);
+        self.grant(table);
+        if wanted {
+            for other in &self.others {
+                // A front thread that is gone has nobody who waits.
+                let _ = other.send(ToFront::Room);
+            }
+        }
+    }
+
+    // --- completions ---------------------------------------------------------------------------------
+
+    fn before_park(&self) {
+        loop {
+            self.collect();
+            if !self.table.borrow_mut().shm.prepare_sleep() {
+                return;
+            }
+        }
+    }
+
+    fn after_unpark(&self) {
+        self.table.borrow_mut().shm.woken();
+        self.collect();
+    }
+
+    /// Takes all completions there are.
+    fn collect(&self) {
+        let mut table = self.table.borrow_mut();
+        while let Some(event) = table.shm.poll() {
+            self.handle(&mut table, event);
+        }
+    }
+
+    fn handle(&self, table: &mut Table, event: Event) {
+        match event {
+            Event::Progress { slot, worker } => {
+                self.absorb(
+                    table,
+                    slot,
+                    worker,
+                    Some(self.options.limits.response_buffer),
+                );
+            }
+            Event::Done { slot, worker } => {
+                self.absorb(table, slot, worker, None);
+                self.finish(table, slot);
+            }
+            Event::Fault { worker, fault } => self.report_fault(table, worker, fault),
+        }
+    }
+
+    /// Requests the end of a worker that wrote an invalid value, or of all if the segment is corrupt.
+    fn report_fault(&self, table: &mut Table, worker: WorkerId, fault: Fault) {
+        if fault.corrupts_segment() {
+            return self.report_corruption(table, fault);
+        }
+        self.send(ToSupervisor::Kill {
+            pool: self.pool,
+            segment: table.segment,
+            worker,
+            request: None,
+            reason: KillReason::Fault(fault),
+        });
+    }
+
+    fn absorb(&self, table: &mut Table, slot: SlotId, worker: WorkerId, limit: Option<usize>) {
+        let Some(exchange) = &table.exchanges[slot.index()] else {
+            return;
+        };
+        let mut state = exchange.state.borrow_mut();
+        state.tell_claim(&table.shm, worker);
+        let absorbed = state.absorb(&mut table.shm, limit);
+        state.wake();
+        drop(state);
+        if let Err(fault) = absorbed {
+            self.report_fault(table, worker, fault);
+        }
+    }
+
+    /// The slot's request is over: what of its response is not passed on is in memory now.
+    fn finish(&self, table: &mut Table, slot: SlotId) {
+        if let Some(exchange) = &table.exchanges[slot.index()] {
+            let mut state = exchange.state.borrow_mut();
+            if let Some(observer) = state.observer.take() {
+                observer.done();
+            }
+            if let Some(exit) = state.exit {
+                self.load.ended(exit);
+            }
+            self.vacate(&mut state);
+            // Done without an end: the fault was reported.
+            state.end(Err(CallError::Malformed));
+        }
+        self.release(table, slot);
+    }
+
+    /// The request holds no slot any longer and counts no more.
+    fn vacate(&self, state: &mut ExchangeState) {
+        if state.slot.take().is_some() {
+            self.load.depart();
+        }
+        state.body_file = None;
+    }
+
+    /// The client took enough of the response that more of it can be fetched.
+    pub(crate) fn resume(&self, exchange: &Exchange) {
+        let mut table = self.table.borrow_mut();
+        let mut state = exchange.state.borrow_mut();
+        if let Err(fault) = state.absorb(&mut table.shm, Some(self.options.limits.response_buffer))
+        {
+            tracing::error!(target: "howdah::pool", pool = self.options.name, "{fault}");
+        }
+    }
+
+    /// A file could not take a response: the workers wait for their clients for a while.
+    pub(crate) fn spool_failed(&self, error: &std::io::Error) {
+        self.avoid_spools();
+        let (pool, folder) = (&*self.options.name, std::env::temp_dir());
+        tracing::warn!(
+            target: "howdah::pool", pool, folder = %folder.display(), %error,
+            "a response for a slow client was not put into a file: PHP waits for such clients now; \
+             see to TMPDIR, or lower `response_spool`"
+        );
+    }
+
+    /// A file could not give back what it took of a response: that one is cut.
+    pub(crate) fn spool_lost(&self, error: &std::io::Error) {
+        self.avoid_spools();
+        let (pool, folder) = (&*self.options.name, std::env::temp_dir());
+        tracing::error!(
+            target: "howdah::pool", pool, folder = %folder.display(), %error,
+            "a response for a slow client was cut off: its file cannot be read; see to the disk of TMPDIR"
+        );
+    }
+
+    fn avoid_spools(&self) {
+        self.no_spool.set(Some(Instant::now() + SPOOL_AGAIN));
+    }
+
+    /// A queued request was taken back; its slot is free already.
+    fn removed(&self, table: &mut Table, slot: SlotId) {
+        if let Some(exchange) = table.exchanges[slot.index()].take() {
+            self.vacate(&mut exchange.state.borrow_mut());
+        }
+        self.slot_freed(table);
+    }
+
+    fn send(&self, message: ToSupervisor) {
+        // Without a supervisor the server is at its end.
+        let _ = self.to_supervisor.send(message);
+    }
+}
+
+/// Hears from the supervisor.
+async fn listen(
+    inner: Rc<Inner>,
+    mut receiver: mpsc::UnboundedReceiver<ToFront>,
+    looking: Vec<AbortHandle>,
+) {
+    while let Some(message) = receiver.recv().await {
+        match message {
+            ToFront::WorkerGone(worker) => inner.recover(worker, true),
+            ToFront::WorkerOverdue(worker) => inner.recover(worker, false),
+            ToFront::Check => inner.check_now(),
+            ToFront::Segment(shm, number) => inner.replace_segment(*shm, number),
+            ToFront::Room => inner.grant(&mut inner.table.borrow_mut()),
+            ToFront::Ended => {
+                looking.iter().for_each(AbortHandle::abort);
+                FRONTS.with_borrow_mut(|fronts| fronts.retain(|own| !Rc::ptr_eq(own, &inner)));
+                inner.end();
+                return;
+            }
+        }
+    }
+}
+
+/// Looks at limits while requests are under way; sleeps otherwise, so that an idle server is idle.
+async fn sweep(inner: Rc<Inner>) {
+    loop {
+        inner.sweep.wanted().await;
+        loop {
+            tokio::time::sleep(SWEEP).await;
+            inner.be_patient();
+            let busy = inner.enforce_limits();
+            // Once more after the last request, which may have corrupted the segment.
+            if !busy {
+                inner.check_now();
+                break;
+            }
+            inner.check(Instant::now());
+        }
+        inner.sweep.done();
+    }
+}
+
+#[cfg(test)]
+mod abandoned_tests;
+#[cfg(test)]
+mod concurrent_tests;
+#[cfg(test)]
+mod publish_tests;
+#[cfg(test)]
+mod tests;

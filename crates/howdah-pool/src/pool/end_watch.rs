@@ -1,0 +1,69 @@
+//! Threads that wait for the end of a pool's workers to begin, so that successors are forked while the kernel
+//! gives back the memory of what was lost. The pidfd, which is readable afterwards, is what counts for all else.
+
+use std::io;
+use std::sync::Arc;
+
+use howdah_shm::{LifeWatch, Segment, WorkerId};
+use tokio::sync::mpsc;
+
+use crate::messages::Event;
+
+/// One thread for each 64 places; they end with this.
+#[derive(Debug, Default)]
+pub(crate) struct EndWatch {
+    watches: Vec<Arc<LifeWatch>>,
+}
+
+impl EndWatch {
+    /// Has [`Event::Ending`] sent for workers of the pool.
+    pub(crate) fn watch(
+        pool: usize,
+        name: &Arc<str>,
+        segment: &Arc<Segment>,
+        sender: &mpsc::UnboundedSender<Event>,
+    ) -> Self {
+        let mut watches = Vec::new();
+        for watch in LifeWatch::of(segment).map(Arc::new) {
+            let (watching, sender, named) = (watch.clone(), sender.clone(), name.clone());
+            let wait = move || {
+                if let Err(error) = tell(&watching, pool, &sender) {
+                    without(&named, &error);
+                }
+            };
+            match std::thread::Builder::new().name("ends".into()).spawn(wait) {
+                Ok(_) => watches.push(watch),
+                Err(error) => without(name, &error),
+            }
+        }
+        Self { watches }
+    }
+
+    /// A worker is there whose end is to be told.
+    pub(crate) fn add(&self, worker: WorkerId) {
+        for watch in &self.watches {
+            watch.add(worker);
+        }
+    }
+}
+
+impl Drop for EndWatch {
+    fn drop(&mut self) {
+        for watch in &self.watches {
+            watch.close();
+        }
+    }
+}
+
+/// Until the watch is closed.
+fn tell(watch: &LifeWatch, pool: usize, sender: &mpsc::UnboundedSender<Event>) -> io::Result<()> {
+    while let Some(worker) = watch.next()? {
+        // An error means that the supervisor is gone, which closes the watch.
+        let _ = sender.send(Event::Ending { pool, worker });
+    }
+    Ok(())
+}
+
+fn without(pool: &str, error: &io::Error) {
+    tracing::debug!(target: "howdah::pool", pool, "lost workers are noticed by their pidfds alone: {error}");
+}

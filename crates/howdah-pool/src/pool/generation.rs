@@ -1,0 +1,74 @@
+//! One zygote of a pool and what was forked from it. A pool's generations share its segment.
+//!
+//! ```text
+//!   Booting ──BOOTED──> Serving ──a later one is complete──> Draining ──its workers are gone──> let go
+//!      └──────────── ends before that: the boot failed; an earlier one goes on serving
+//! ```
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::process::ExitStatus;
+use std::time::Instant;
+
+use rustix::process::Signal;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use crate::process::control::{Link, Message};
+use crate::process::tail::Tail;
+
+/// Where a generation is in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// The zygote was asked for, and runs the worker script.
+    Booting,
+    /// Workers are forked from it.
+    Serving,
+    /// A later one has taken over: its workers finish what they have in hand.
+    Draining,
+}
+
+#[derive(Debug)]
+pub(crate) struct Generation {
+    /// Counts the pool's zygotes, from 1.
+    pub(crate) id: u32,
+    /// The zygote's number at the root.
+    pub(crate) number: u32,
+    pub(crate) phase: Phase,
+    /// It has had all its workers ready.
+    pub(crate) complete: bool,
+    /// Workers of it that ever became ready.
+    pub(crate) readied: usize,
+    /// Its workers run the script themselves.
+    pub(crate) boot_each: bool,
+    /// The zygote's control socket; `None` when it is gone.
+    pub(crate) link: Option<Link>,
+    /// 0 until the root has said it; its log's reader waits for it.
+    pub(crate) pid: watch::Sender<i32>,
+    /// The kernel says that it is a child of the root.
+    pub(crate) pidfd: Option<OwnedFd>,
+    /// BOOTED, which came before the root had said whose process it is.
+    pub(crate) booted: Option<Message>,
+    /// Workers that it has announced and whose exit it has not told.
+    pub(crate) announced: usize,
+    /// The zygote's wait status, when the root has told it.
+    pub(crate) ended: watch::Sender<Option<ExitStatus>>,
+    pub(crate) since: Instant,
+    /// When a later one took over.
+    pub(crate) replaced: Option<Instant>,
+    /// Workers that it may have while a later generation needs their places.
+    pub(crate) cap: usize,
+    /// What the zygote wrote while it booted, and the task that reads it.
+    pub(crate) tail: Tail,
+    pub(crate) reader: Option<JoinHandle<()>>,
+}
+
+impl Generation {
+    /// Ends the zygote, and with it all its workers, now.
+    pub(crate) fn kill(&mut self) {
+        self.link = None;
+        if let Some(pidfd) = &self.pidfd {
+            // It may be gone already.
+            let _ = rustix::process::pidfd_send_signal(pidfd.as_fd(), Signal::KILL);
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! How much of what a pool's processes write is logged: an application that writes without end fills no disk and keeps
+//! no other pool's messages back. What is left out is counted, and the log says how much it was.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Bytes that may come at once.
+const BURST: u64 = 16 << 20;
+/// Bytes a second, for as long as one likes.
+const RATE: u64 = 4 << 20;
+/// What a message costs besides its text: a line of the log has more in it.
+const PER_MESSAGE: u64 = 200;
+/// What is left out is told of so often.
+const TELL_EVERY: Duration = Duration::from_secs(1);
+
+/// Messages that were left out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct LogLoss {
+    pub(crate) messages: u64,
+    pub(crate) bytes: u64,
+}
+
+#[derive(Debug)]
+struct State {
+    left: u64,
+    since: Instant,
+    lost: LogLoss,
+    told: Option<Instant>,
+}
+
+/// What one pool may have logged. Clones are the same one.
+#[derive(Debug, Clone)]
+pub(crate) struct LogBudget(Arc<Mutex<State>>);
+
+impl LogBudget {
+    pub(crate) fn new(now: Instant) -> Self {
+        Self(Arc::new(Mutex::new(State {
+            left: BURST,
+            since: now,
+            lost: LogLoss::default(),
+            told: None,
+        })))
+    }
+
+    /// Whether a message of this size is to be logged. If not, it has been counted.
+    pub(crate) fn take(&self, size: usize, now: Instant) -> bool {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let passed = now.saturating_duration_since(state.since);
+        let earned = u64::try_from(passed.as_micros())
+            .unwrap_or(u64::MAX)
+            .saturating_mul(RATE)
+            / 1_000_000;
+        // What is less than a byte is earned later.
+        if earned > 0 {
+            state.left = state.left.saturating_add(earned).min(BURST);
+            state.since = now;
+        }
+        let cost = size as u64 + PER_MESSAGE;
+        if let Some(left) = state.left.checked_sub(cost) {
+            state.left = left;
+            return true;
+        }
+        state.lost.messages += 1;
+        state.lost.bytes += size as u64;
+        false
+    }
+
+    /// Whether something was left out that has not been told of.
+    pub(crate) fn has_lost(&self) -> bool {
+        let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        state.lost.messages > 0
+    }
+
+    /// What was left out since the last time, if that is long enough ago.
+    pub(crate) fn tell(&self, now: Instant) -> Option<LogLoss> {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let waits = state
+            .told
+            .is_some_and(|told| now.saturating_duration_since(told) < TELL_EVERY);
+        if waits || state.lost.messages == 0 {
+            return None;
+        }
+        state.told = Some(now);
+        Some(std::mem::take(&mut state.lost))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_too_much_is_counted_and_told_once_a_second() {
+        let start = Instant::now();
+        let budget = LogBudget::new(start);
+        let line = 1 << 20;
+        let logged = (0..100).filter(|_| budget.take(line, start)).count();
+        assert_eq!(logged, 15);
+        let lost = budget.tell(start).expect("something was lost");
+        assert_eq!((lost.messages, lost.bytes), (85, 85 << 20));
+        assert!(!budget.has_lost());
+        assert!(!budget.take(line, start));
+        assert_eq!(budget.tell(start + TELL_EVERY / 2), None);
+        assert!(budget.has_lost());
+        assert_eq!(
+            budget.tell(start + TELL_EVERY).map(|lost| lost.messages),
+            Some(1)
+        );
+    }
+
+    #[test]
+    fn the_budget_comes_back_with_time_and_never_exceeds_a_burst() {
+        let start = Instant::now();
+        let budget = LogBudget::new(start);
+        while budget.take(1000, start) {}
+        assert!(!budget.take(1000, start));
+        let later = start + Duration::from_secs(1);
+        let logged = (0..100_000).filter(|_| budget.take(1000, later)).count() as u64;
+        assert!((RATE / 1300..RATE / 1100).contains(&logged), "{logged}");
+        let long = later + Duration::from_secs(3600);
+        let logged = (0..100_000).filter(|_| budget.take(1000, long)).count() as u64;
+        assert!((BURST / 1300..BURST / 1100).contains(&logged), "{logged}");
+    }
+}

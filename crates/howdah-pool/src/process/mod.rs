@@ -1,0 +1,12 @@
+//! One PHP process as this crate sees it: how the root starts, what zygotes send and receive, and what workers log.
+
+pub(crate) mod control;
+pub(crate) mod encode;
+pub(crate) mod log_budget;
+pub(crate) mod log_pipe;
+pub(crate) mod message_check;
+pub(crate) mod opcache;
+pub(crate) mod process_identity;
+pub(crate) mod root;
+pub(crate) mod tail;
+pub(crate) mod worker_log;

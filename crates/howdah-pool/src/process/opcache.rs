@@ -1,0 +1,318 @@
+//! OPcache as the processes below a root zygote share it: what may be known of it, and done to it.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use howdah_shm::layout::{
+    OPCACHE_COMPILE, OPCACHE_INVALIDATE, OPCACHE_PATHS, OPCACHE_SCRIPTS, OPCACHE_USER,
+};
+use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::unix::pipe;
+
+use super::control::{Control, Kind};
+use super::encode::{EncodeError, append_user};
+use crate::options::User;
+
+/// Bytes of an answer, at most: numbers, and the paths of some hundred thousand scripts.
+const ANSWER_SIZE_MAX: u64 = 16 << 20;
+/// The process that answers is ended after 10 s.
+const ANSWER_TIME: Duration = Duration::from_secs(12);
+/// The same of one that compiles: 30 s.
+const COMPILE_TIME: Duration = Duration::from_secs(32);
+
+/// Scripts, and the bytes that they have in OPcache's memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Tally {
+    /// How many.
+    pub scripts: u64,
+    /// Bytes.
+    pub size: u64,
+}
+
+/// What OPcache says of itself. Sizes are bytes; counters count since the tree of processes was started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Opcache {
+    /// 1: it serves scripts. 0 while it waits for a restart, too.
+    pub enabled: u64,
+    /// 1: it takes no further script.
+    pub full: u64,
+    /// 1: it waits until no request uses it, to begin anew.
+    pub restart_pending: u64,
+    /// Memory in use.
+    pub used: u64,
+    /// Memory that is free.
+    pub free: u64,
+    /// Memory of scripts that are no longer valid.
+    pub wasted: u64,
+    /// Memory for interned strings.
+    pub strings_size: u64,
+    /// The part of it that is in use.
+    pub strings_used: u64,
+    /// Scripts.
+    pub scripts: u64,
+    /// Names by which scripts are found.
+    pub keys: u64,
+    /// Most names that there can be.
+    pub keys_max: u64,
+    /// Scripts that were found.
+    pub hits: u64,
+    /// Scripts that were compiled.
+    pub misses: u64,
+    /// Times that it began anew for want of memory.
+    pub oom_restarts: u64,
+    /// Times that it began anew for want of keys.
+    pub hash_restarts: u64,
+    /// Times that `opcache_reset()` had it begin anew.
+    pub manual_restarts: u64,
+    /// Memory for machine code.
+    pub jit_size: u64,
+    /// The part of it that is free.
+    pub jit_free: u64,
+    /// 1: `opcache.preload` is set.
+    pub preload: u64,
+    /// 1: `opcache.validate_timestamps` is on.
+    pub validates: u64,
+    /// `opcache.max_wasted_percentage`.
+    pub wasted_percent_max: u64,
+    /// Scripts whose files are as they were. Like the next two only if it was asked for.
+    pub live: Tally,
+    /// Scripts whose files are other ones now.
+    pub changed: Tally,
+    /// Scripts whose files are gone.
+    pub gone: Tally,
+}
+
+impl Opcache {
+    /// All of its memory.
+    pub fn size(&self) -> u64 {
+        self.used
+            .saturating_add(self.free)
+            .saturating_add(self.wasted)
+    }
+}
+
+/// What is to be asked and done.
+#[derive(Debug, Clone, Default)]
+pub struct OpcacheOrder {
+    /// Compare the scripts with their files. What has changed since then counts as changed whatever the files'
+    /// times say.
+    pub compare: Option<SystemTime>,
+    /// Have those that are gone or changed compiled at their next use.
+    pub invalidate: bool,
+    /// Say the paths of scripts whose files are there.
+    pub paths: bool,
+    /// Compile these files first.
+    pub compile: Vec<Vec<u8>>,
+}
+
+/// The answer.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct OpcacheAnswer {
+    /// `None`: it is off.
+    pub opcache: Option<Opcache>,
+    /// If they were asked for.
+    pub paths: Vec<Vec<u8>>,
+}
+
+/// Why nothing is known of OPcache.
+#[derive(Debug, thiserror::Error)]
+pub enum OpcacheError {
+    /// There is no root zygote that could be asked.
+    #[error("PHP is restarting or stopping")]
+    NoRoot,
+    /// The process that was to answer ended without, or took too long.
+    #[error("PHP did not say what OPcache holds")]
+    NoAnswer,
+    /// What came is no answer.
+    #[error(
+        "what PHP said of OPcache is not of this version of howdah, or OPcache's memory is damaged"
+    )]
+    Malformed,
+    /// The operating system refused.
+    #[error("cannot ask PHP for OPcache: {0}")]
+    Io(#[from] std::io::Error),
+    /// The user whose process was to answer cannot be told to PHP.
+    #[error("cannot ask PHP for OPcache: {0}")]
+    User(String),
+}
+
+impl From<EncodeError> for OpcacheError {
+    fn from(error: EncodeError) -> Self {
+        Self::User(error.to_string())
+    }
+}
+
+impl OpcacheOrder {
+    fn encode(&self, user: Option<&User>) -> Result<Vec<u8>, EncodeError> {
+        let set = [
+            (self.compare.is_some(), OPCACHE_SCRIPTS),
+            (self.invalidate, OPCACHE_INVALIDATE),
+            (self.paths, OPCACHE_PATHS),
+            (!self.compile.is_empty(), OPCACHE_COMPILE),
+            (user.is_some(), OPCACHE_USER),
+        ];
+        let chosen = set.iter().filter(|(chosen, _)| *chosen);
+        let what = chosen.fold(0, |what, (_, bit)| what | bit);
+        let since = self
+            .compare
+            .and_then(|since| since.duration_since(UNIX_EPOCH).ok());
+        let since = since.map_or(i64::MAX, |since| since.as_secs().cast_signed());
+        let mut data: Vec<u8> = what.to_le_bytes().to_vec();
+        data.extend(0_u32.to_le_bytes());
+        data.extend(since.to_le_bytes());
+        if let Some(user) = user {
+            append_user(&mut data, user)?;
+        }
+        Ok(data)
+    }
+}
+
+/// An order on its way: the ends of its pipes that are ours.
+#[derive(Debug)]
+pub(crate) struct PendingOrder {
+    answer: OwnedFd,
+    paths: Option<(OwnedFd, Vec<u8>)>,
+}
+
+/// Gives the order to the root, to be done by a process of this user.
+pub(crate) async fn ask(
+    root: &Control,
+    order: &OpcacheOrder,
+    user: Option<&User>,
+) -> Result<PendingOrder, OpcacheError> {
+    let data = order.encode(user)?;
+    let (answer, theirs) = std::io::pipe()?;
+    let mut fds = vec![theirs.as_fd()];
+    let paths = if order.compile.is_empty() {
+        None
+    } else {
+        Some(std::io::pipe()?)
+    };
+    fds.extend(paths.as_ref().map(|(reader, _)| reader.as_fd()));
+    let sent = root.send(Kind::Opcache, 0, &data, &fds).await;
+    sent.map_err(|_| OpcacheError::NoRoot)?;
+    let mut joined = Vec::new();
+    for path in &order.compile {
+        joined.extend_from_slice(path);
+        joined.push(0);
+    }
+    Ok(PendingOrder {
+        answer: answer.into(),
+        paths: paths.map(|(_, writer)| (writer.into(), joined)),
+    })
+}
+
+impl PendingOrder {
+    /// Waits for the answer.
+    pub(crate) async fn answer(self) -> Result<OpcacheAnswer, OpcacheError> {
+        let limit = if self.paths.is_some() {
+            COMPILE_TIME
+        } else {
+            ANSWER_TIME
+        };
+        let both = async {
+            let (answer, ()) = tokio::join!(read(self.answer), write(self.paths));
+            answer
+        };
+        let bytes = tokio::time::timeout(limit, both)
+            .await
+            .map_err(|_| OpcacheError::NoAnswer)??;
+        parse(&bytes)
+    }
+}
+
+async fn read(answer: OwnedFd) -> Result<Vec<u8>, OpcacheError> {
+    let mut bytes = Vec::new();
+    let answer = pipe::Receiver::from_owned_fd(answer)?;
+    answer
+        .take(ANSWER_SIZE_MAX + 1)
+        .read_to_end(&mut bytes)
+        .await?;
+    Ok(bytes)
+}
+
+async fn write(paths: Option<(OwnedFd, Vec<u8>)>) {
+    let Some((writer, paths)) = paths else { return };
+    if let Ok(mut writer) = pipe::Sender::from_owned_fd(writer) {
+        // One that reads no further says nothing either.
+        let _ = writer.write_all(&paths).await;
+    }
+}
+
+/// The memory that it is from can be written by every worker.
+fn parse(bytes: &[u8]) -> Result<OpcacheAnswer, OpcacheError> {
+    if bytes.is_empty() {
+        return Err(OpcacheError::NoAnswer);
+    }
+    if bytes.len() as u64 > ANSWER_SIZE_MAX {
+        return Err(OpcacheError::Malformed);
+    }
+    let mut parts = bytes.split(|byte| *byte == 0);
+    let numbers = parts.next().unwrap_or_default();
+    let numbers: serde_json::Map<String, serde_json::Value> =
+        serde_json::from_slice(numbers).map_err(|_| OpcacheError::Malformed)?;
+    let opcache = if numbers.is_empty() {
+        None
+    } else {
+        let opcache = serde_json::from_value(numbers.into());
+        Some(opcache.map_err(|_| OpcacheError::Malformed)?)
+    };
+    let paths = parts.filter(|path| !path.is_empty());
+    Ok(OpcacheAnswer {
+        opcache,
+        paths: paths.map(<[u8]>::to_vec).collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_order_is_its_bits_and_a_time() {
+        let order = OpcacheOrder {
+            compare: Some(UNIX_EPOCH + Duration::from_secs(7)),
+            invalidate: true,
+            ..OpcacheOrder::default()
+        };
+        let mut expected = vec![3, 0, 0, 0, 0, 0, 0, 0, 7];
+        expected.extend([0; 7]);
+        assert_eq!(order.encode(None).expect("encoded"), expected);
+        let nothing = OpcacheOrder::default().encode(None).expect("encoded");
+        assert_eq!(nothing[8..], i64::MAX.to_le_bytes());
+    }
+
+    #[test]
+    fn answers_are_numbers_and_paths() {
+        let answer =
+            parse(b"{\"enabled\":1,\"used\":5,\"gone\":{\"scripts\":1,\"size\":9}}\0/a\0/b\0")
+                .expect("an answer");
+        let opcache = answer.opcache.expect("it is on");
+        assert_eq!(
+            (opcache.enabled, opcache.used, opcache.gone.size),
+            (1, 5, 9)
+        );
+        assert_eq!(answer.paths, [b"/a".to_vec(), b"/b".to_vec()]);
+        assert_eq!(parse(b"{}").expect("an answer"), OpcacheAnswer::default());
+    }
+
+    #[test]
+    fn nonsense_is_no_answer() {
+        assert!(matches!(parse(b""), Err(OpcacheError::NoAnswer)));
+        for wrong in [&b"{\"used\":-1}"[..], b"[]", b"{", b"{\"gone\":3}"] {
+            assert!(matches!(parse(wrong), Err(OpcacheError::Malformed)));
+        }
+    }
+
+    #[test]
+    fn sizes_that_no_memory_has_do_not_overflow() {
+        let opcache = Opcache {
+            used: u64::MAX,
+            free: 1,
+            ..Opcache::default()
+        };
+        assert_eq!(opcache.size(), u64::MAX);
+    }
+}

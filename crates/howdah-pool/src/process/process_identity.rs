@@ -1,0 +1,259 @@
+//! Whether a process is one that a zygote can have forked. A control message that names one brings its pidfd, but
+//! whoever runs as the pool's user may have taken over the zygote and send that of any process: signals go only
+//! to those that the kernel says are ours.
+
+use std::fmt::Display;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::control::{Message, NO_DESCRIPTOR};
+
+/// A wrapper around `howdah-php` that does not `exec` it is in between.
+const LEVELS_OF_ROOT: usize = 3;
+
+/// Why a process is not accepted as one of ours.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum IdentityError {
+    /// The descriptor is of something else.
+    #[error("a descriptor that is not of a process")]
+    NotAProcess,
+    /// The message names one process and brings another.
+    #[error("process {said} with the descriptor of process {is}")]
+    Another { said: i32, is: i32 },
+    /// Somebody else forked it.
+    #[error("process {pid}, which is not a child of process {parent}")]
+    NotAChild { pid: i32, parent: i32 },
+    /// It has other rights than the pool.
+    #[error("process {pid}, which does not run as user {uid}")]
+    OtherUser { pid: i32, uid: u32 },
+    /// The system did not tell.
+    #[error("{0}")]
+    Unknown(String),
+}
+
+/// Expected parent and user of a process.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ProcessIdentity {
+    parent: i32,
+    levels: usize,
+    uid: Option<u32>,
+}
+
+/// Decides whether a pidfd and a pid are of a process that the sender can have forked. Tests that play zygotes
+/// by tasks have one of their own.
+pub(crate) type IdentityCheck =
+    fn(ProcessIdentity, BorrowedFd<'_>, i32) -> Result<(), IdentityError>;
+
+impl ProcessIdentity {
+    /// A pool's zygote, forked by the root.
+    pub(crate) fn of_root(root: i32) -> Self {
+        Self {
+            parent: root,
+            levels: LEVELS_OF_ROOT,
+            uid: None,
+        }
+    }
+
+    /// A worker, forked by its pool's zygote. `uid`: the pool's user, if it has one.
+    pub(crate) fn of_zygote(zygote: i32, uid: Option<u32>) -> Self {
+        Self {
+            parent: zygote,
+            levels: 1,
+            uid,
+        }
+    }
+
+    /// Asks the kernel. A process that is gone and reaped is nobody's any more: its pidfd signals nobody.
+    pub(crate) fn identify(self, pidfd: BorrowedFd<'_>, said: i32) -> Result<(), IdentityError> {
+        let is = pid_of(pidfd)?;
+        if is == -1 {
+            return Ok(());
+        }
+        if is != said {
+            return Err(IdentityError::Another { said, is });
+        }
+        let found = self.look_at(is);
+        // Only what was read while the process had its number is about it.
+        match pid_of(pidfd)? {
+            -1 => Ok(()),
+            _ => found,
+        }
+    }
+
+    fn look_at(self, pid: i32) -> Result<(), IdentityError> {
+        let mut status = status_of(pid)?;
+        if let Some(uid) = self.uid
+            && !status.uids.iter().all(|own| *own == uid)
+        {
+            return Err(IdentityError::OtherUser { pid, uid });
+        }
+        for _ in 1..self.levels {
+            if status.parent == self.parent || status.parent <= 1 {
+                break;
+            }
+            status = status_of(status.parent)?;
+        }
+        if status.parent == self.parent {
+            Ok(())
+        } else {
+            let parent = self.parent;
+            Err(IdentityError::NotAChild { pid, parent })
+        }
+    }
+}
+
+/// The pidfd of the process that a message names. The inner error says why the process cannot be watched; the outer
+/// one, why the message cannot be true.
+pub(crate) fn take_process(
+    message: &mut Message,
+    identity: ProcessIdentity,
+    check: IdentityCheck,
+) -> Result<Result<OwnedFd, String>, String> {
+    let Some(fd) = message.fds.pop() else {
+        return Ok(Err(NO_DESCRIPTOR.into()));
+    };
+    match check(identity, fd.as_fd(), message.pid) {
+        Ok(()) => Ok(Ok(fd)),
+        Err(IdentityError::Unknown(text)) => Ok(Err(text)),
+        Err(stranger) => Err(format!("{:?} with {stranger}", message.kind)),
+    }
+}
+
+/// Whether a pidfd says that its process has ended.
+pub(crate) fn has_ended(pidfd: BorrowedFd<'_>) -> bool {
+    let now = Timespec::try_from(Duration::ZERO).ok();
+    matches!(poll(&mut [PollFd::from_borrowed_fd(pidfd, PollFlags::IN)], now.as_ref()), Ok(count) if count > 0)
+}
+
+/// The process of a pidfd; -1: it is gone and reaped.
+fn pid_of(pidfd: BorrowedFd<'_>) -> Result<i32, IdentityError> {
+    let path = format!("/proc/self/fdinfo/{}", pidfd.as_raw_fd());
+    let text = std::fs::read_to_string(&path).map_err(|error| unknown(&path, &error))?;
+    let pid = value(&text, "Pid:").and_then(|pid| pid.parse().ok());
+    // 0: a process that this one cannot see, in another namespace.
+    pid.filter(|pid| *pid != 0)
+        .ok_or(IdentityError::NotAProcess)
+}
+
+struct Status {
+    parent: i32,
+    /// Real, effective, saved, and that of the file system.
+    uids: Vec<u32>,
+}
+
+fn status_of(pid: i32) -> Result<Status, IdentityError> {
+    let path = format!("/proc/{pid}/status");
+    let text = std::fs::read_to_string(&path).map_err(|error| unknown(&path, &error))?;
+    parse_status(&text).ok_or_else(|| unknown(&path, &"it has no PPid and Uid"))
+}
+
+fn parse_status(text: &str) -> Option<Status> {
+    let parent = value(text, "PPid:")?.parse().ok()?;
+    let uids = value(text, "Uid:")?.split_ascii_whitespace();
+    let uids: Vec<u32> = uids.map(str::parse).collect::<Result<_, _>>().ok()?;
+    (uids.len() == 4).then_some(Status { parent, uids })
+}
+
+fn value<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    // The kernel escapes a newline in a process's name.
+    let mut lines = text.lines();
+    lines
+        .find_map(|line| line.strip_prefix(name))
+        .map(str::trim)
+}
+
+fn unknown(path: &str, error: &dyn Display) -> IdentityError {
+    IdentityError::Unknown(format!("cannot read {path}: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+    use std::os::fd::{AsFd, OwnedFd};
+    use std::process::{Child, Command, Stdio};
+
+    fn child() -> (Child, OwnedFd, i32) {
+        let mut command = Command::new("cat");
+        let child = command.stdin(Stdio::piped()).spawn().expect("a process");
+        let pid = child.id().cast_signed();
+        (child, pidfd(pid), pid)
+    }
+
+    fn pidfd(pid: i32) -> OwnedFd {
+        let pid = Pid::from_raw(pid).expect("a pid");
+        pidfd_open(pid, PidfdFlags::empty()).expect("a pidfd")
+    }
+
+    fn own() -> i32 {
+        std::process::id().cast_signed()
+    }
+
+    fn refused(identity: ProcessIdentity, fd: impl AsFd, said: i32) -> String {
+        let result = identity.identify(fd.as_fd(), said);
+        result.expect_err("a stranger").to_string()
+    }
+
+    #[test]
+    fn a_child_is_known_by_parent_and_user() {
+        let (mut process, fd, pid) = child();
+        let uid = rustix::process::geteuid().as_raw();
+        for identity in [
+            ProcessIdentity::of_zygote(own(), Some(uid)),
+            ProcessIdentity::of_zygote(own(), None),
+            ProcessIdentity::of_root(own()),
+        ] {
+            identity.identify(fd.as_fd(), pid).expect("a child");
+        }
+        let text = refused(ProcessIdentity::of_zygote(own(), Some(uid + 1)), &fd, pid);
+        assert!(text.contains("does not run as user"), "{text}");
+        let text = refused(ProcessIdentity::of_zygote(pid, None), &fd, pid);
+        assert!(text.contains("not a child"), "{text}");
+        process.kill().expect("killed");
+        process.wait().expect("ended");
+    }
+
+    #[test]
+    fn what_is_not_the_process_of_the_message_is_refused() {
+        let (mut process, fd, pid) = child();
+        let identity = ProcessIdentity::of_zygote(own(), None);
+        assert!(refused(identity, &fd, pid + 1).contains("with the descriptor of process"));
+        assert!(refused(identity, pidfd(own()), own()).contains("not a child"));
+        assert!(refused(identity, pidfd(1), 1).contains("not a child"));
+        let file = std::fs::File::open("/dev/null").expect("a file");
+        assert!(refused(identity, &file, pid).contains("not of a process"));
+        let (reader, _writer) = std::io::pipe().expect("a pipe");
+        assert!(refused(identity, &reader, pid).contains("not of a process"));
+        process.kill().expect("killed");
+        process.wait().expect("ended");
+    }
+
+    #[test]
+    fn one_that_is_gone_is_nobody() {
+        let (mut process, fd, pid) = child();
+        assert!(!has_ended(fd.as_fd()));
+        process.kill().expect("killed");
+        process.wait().expect("ended");
+        assert!(has_ended(fd.as_fd()));
+        let identity = ProcessIdentity::of_zygote(1, Some(12345));
+        identity.identify(fd.as_fd(), pid).expect("gone");
+        pidfd_send_signal(&fd, Signal::KILL).expect_err("nobody is there");
+    }
+
+    #[test]
+    fn a_name_does_not_pass_for_a_field() {
+        let text = "Name:\tPPid:\\nUid: 0\nPPid:\t7\nUid:\t1\t2\t3\t4\n";
+        let status = parse_status(text).expect("a status");
+        assert_eq!((status.parent, status.uids), (7, vec![1, 2, 3, 4]));
+        for text in [
+            "",
+            "PPid:\t7\n",
+            "PPid:\t7\nUid:\t1\n",
+            "PPid:\tx\nUid:\t1\t2\t3\t4\n",
+        ] {
+            assert!(parse_status(text).is_none(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Reads one process's log pipe: passes its messages to the server's log and its states to the supervisor.
+
+use std::hash::{BuildHasher, RandomState};
+use std::io::ErrorKind;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use howdah_shm::{Segment, WorkerId};
+use tokio::net::unix::pipe::Receiver;
+use tokio::sync::watch;
+
+use super::log_budget::{LogBudget, LogLoss};
+use super::log_pipe::{Level, LogParser, Message, Output, StateRecord};
+use super::tail::Tail;
+
+/// Whose pipe it is.
+#[derive(Debug)]
+pub(crate) struct Source {
+    pub(crate) pool: Arc<str>,
+    /// `None`: a zygote's.
+    pub(crate) worker: Option<(WorkerId, Arc<Segment>)>,
+    /// What its records carry.
+    pub(crate) log_key: u64,
+    /// What its pool may have logged.
+    pub(crate) budget: LogBudget,
+    /// 0 until the zygote, or the root, has said it; nothing is read before.
+    pub(crate) pid: watch::Receiver<i32>,
+    /// What it writes before it is ready.
+    pub(crate) tail: Tail,
+}
+
+/// Bytes that are read at a time: all that is in a pipe of the usual size, so that lines are read with what claims
+/// them.
+const BUFFER_SIZE: usize = 64 << 10;
+/// Who writes more than is logged is read no faster than this lets: it is not to take the processor from others.
+const REST: Duration = Duration::from_millis(5);
+/// What was left out is told of when nothing more comes.
+const QUIET: Duration = Duration::from_secs(1);
+
+/// What the records of a process are to carry. Keyed by the operating system's randomness: no request can know it.
+pub(crate) fn key(serial: u64) -> u64 {
+    RandomState::new().hash_one(serial).max(1)
+}
+
+/// Reads until the pipe is closed by the process and all of its children.
+pub(crate) async fn forward(
+    pipe: OwnedFd,
+    mut source: Source,
+    mut report: impl FnMut(StateRecord),
+) {
+    let Ok(pipe) = Receiver::from_owned_fd(pipe) else {
+        return;
+    };
+    // An error: it never came to be known, and what the process wrote may say why.
+    let pid = source
+        .pid
+        .wait_for(|pid| *pid != 0)
+        .await
+        .ok()
+        .map(|pid| *pid);
+    let mut parser = LogParser::new(source.log_key);
+    let mut buffer = Vec::with_capacity(BUFFER_SIZE);
+    let mut sink = |output: Output| match output {
+        Output::Message(message) => log(&source, pid, &message),
+        Output::State(state) => report(state),
+    };
+    loop {
+        // Asked before the read: what the read finds was written under this request or a later one, and
+        // a worker says so itself when it moves on with bytes unread.
+        let readable = tokio::time::timeout(QUIET, pipe.readable());
+        let readable = if source.budget.has_lost() {
+            readable.await
+        } else {
+            Ok(pipe.readable().await)
+        };
+        tell_lost(&source);
+        match readable {
+            Err(_) => continue,
+            Ok(Err(_)) => break,
+            Ok(Ok(())) => {}
+        }
+        let current = current_request(&source);
+        buffer.clear();
+        match pipe.try_read_buf(&mut buffer) {
+            Ok(0) => break,
+            Ok(_) => parser.feed(&buffer, current, &mut sink),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            Err(_) => break,
+        }
+        if source.budget.has_lost() {
+            tokio::time::sleep(REST).await;
+        }
+    }
+    parser.finish(None, &mut sink);
+    tell_lost(&source);
+}
+
+fn tell_lost(source: &Source) {
+    if let Some(LogLoss { messages, bytes }) = source.budget.tell(Instant::now()) {
+        tracing::warn!(
+            target: "howdah::pool", pool = &*source.pool, messages, bytes,
+            "dropped log messages of PHP code: the pool writes more than 4 MiB a second"
+        );
+    }
+}
+
+fn current_request(source: &Source) -> Option<u64> {
+    let (worker, segment) = source.worker.as_ref()?;
+    segment.worker(*worker)?.request_id.map(u64::from)
+}
+
+fn log(source: &Source, pid: Option<i32>, message: &Message) {
+    source.tail.push(&message.text);
+    if !source.budget.take(message.text.len(), Instant::now()) {
+        return;
+    }
+    let (pool, text) = (&*source.pool, &*message.text);
+    let worker = source.worker.as_ref().map(|(worker, _)| worker.0);
+    let request_id = message.request_id.map(|id| format!("{id:016x}"));
+    let request_id = request_id.as_deref();
+    // PHP's own messages have no such field, so that nothing an application prints passes for one.
+    let stream = (!message.logged).then_some("output");
+    macro_rules! at {
+        ($level:ident) => {
+            tracing::$level!(target: "howdah::php", pool, worker, pid, request_id, stream, "{text}")
+        };
+    }
+    match message.level {
+        Level::Error => at!(error),
+        Level::Warning => at!(warn),
+        Level::Notice | Level::Info => at!(info),
+        Level::Debug => at!(debug),
+    }
+}

@@ -1,0 +1,495 @@
+//! Keeps the PHP processes alive: the root zygote, the zygotes of the pools' generations, and the workers.
+//! Runs on the main thread; front threads only hear from it when a worker is gone.
+//!
+//! One loop takes one event at a time, so that every change of state is in one place. Tasks of their own
+//! wait for sockets, pidfds, pipes and delays, and do nothing but report.
+
+mod boot;
+mod corruption;
+mod leave;
+mod limits;
+mod opcache;
+mod recycling;
+mod reload;
+mod report;
+mod root_zygote;
+mod workers;
+
+#[cfg(test)]
+pub(crate) mod fake_concurrent;
+#[cfg(test)]
+mod fake_root;
+#[cfg(test)]
+mod tests;
+
+pub use leave::WORKERS_LEAVE;
+pub use reload::start_time;
+
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::process::Child;
+use tokio::sync::{Notify, mpsc};
+
+use crate::front::FrontSeed;
+use crate::handle::Handle;
+use crate::messages::{Event, ToFront, ToSupervisor};
+use crate::options::{PoolOptions, RootOptions};
+use crate::pool::Pool;
+use crate::pool::scaling::CpuMeter;
+use crate::preload::PreloadResult;
+use crate::process::control::Link;
+use crate::process::process_identity::{IdentityCheck, ProcessIdentity};
+use crate::process::root::{PhpInfo, Root, StartError};
+use crate::status::Status;
+use root_zygote::Number;
+
+/// A worker may outlive its zygote for this long (its parent-death signal ends it at once).
+const ORPHAN_TIME: Duration = Duration::from_secs(1);
+/// What a process wrote before it ended is in its pipe; a child of it that holds the pipe open is not
+/// waited for longer than this.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+/// A boot that takes longer is told of while it goes on.
+const SLOW_BOOT: Duration = Duration::from_secs(5);
+/// How often ages, memory and idle times are looked at, in pools that care for them.
+const TICK: Duration = Duration::from_secs(1);
+
+/// The PHP side of a server.
+#[derive(Debug)]
+pub struct Supervisor {
+    options: RootOptions,
+    spool: OwnedFd,
+    root: Option<(Child, Link)>,
+    /// Counts roots: messages of an earlier one are told apart.
+    root_generation: u32,
+    root_failures: u32,
+    /// By number: the zygotes that the root has, or is to have.
+    numbers: Vec<Option<Number>>,
+    pools: Vec<Pool>,
+    /// Counts workers.
+    serial: u64,
+    cpu: CpuMeter,
+    events: mpsc::UnboundedReceiver<Event>,
+    sender: mpsc::UnboundedSender<Event>,
+    from_fronts: mpsc::UnboundedReceiver<ToSupervisor>,
+    info: PhpInfo,
+    /// What became of the files that PHP was to be started with.
+    preloaded: Option<Arc<PreloadResult>>,
+    /// Another one serves meanwhile: the first boot that fails ends the start.
+    beside: bool,
+    stopping: bool,
+    /// How long a generation has for its last requests, at least.
+    drain_least: Duration,
+    /// How long a boot may keep another reload waiting, at least.
+    boot_least: Duration,
+    /// Since when another one serves in its place.
+    left: Option<Instant>,
+    /// PHP code has called `opcache_reset()`.
+    resets: Arc<Notify>,
+    /// Tells processes that a zygote can have forked from others.
+    check_identity: IdentityCheck,
+}
+
+/// What one front thread needs of all pools, in the order of the options.
+pub type FrontSeeds = Vec<FrontSeed>;
+
+impl Supervisor {
+    /// Starts PHP, its pools and their workers; returns when each worker of each pool takes requests, or
+    /// one pool's boot has failed too often. `spool` is the directory of spooled request bodies.
+    pub async fn start(
+        options: RootOptions,
+        pools: Vec<PoolOptions>,
+        spool: OwnedFd,
+    ) -> Result<(Self, Vec<FrontSeeds>), StartError> {
+        let root = Root::start(&options).await?;
+        let (mut supervisor, mut seeds) = Self::prepare(root.info.clone(), options, pools, spool)?;
+        supervisor.launch(root, &mut seeds).await?;
+        Ok((supervisor, seeds))
+    }
+
+    /// The same while another supervisor serves, which this one is to follow: what has its names goes on
+    /// counting from `before`, and the first boot that fails is the end, whatever the options tolerate. So is the end
+    /// of `overtaken`.
+    pub async fn start_beside(
+        options: RootOptions,
+        pools: Vec<PoolOptions>,
+        spool: OwnedFd,
+        before: &Status,
+        overtaken: impl Future<Output = ()>,
+    ) -> Result<(Self, Vec<FrontSeeds>), StartError> {
+        let root = Root::start(&options).await?;
+        let (mut supervisor, mut seeds) = Self::prepare(root.info.clone(), options, pools, spool)?;
+        supervisor.root_generation = u32::try_from(before.root_restarts).unwrap_or(u32::MAX);
+        for pool in &mut supervisor.pools {
+            if let Some(before) = before.pools.iter().find(|own| *own.name == *pool.name) {
+                pool.count_on(before);
+            }
+        }
+        supervisor.beside = true;
+        let launch = supervisor.launch_unless(root, &mut seeds, overtaken);
+        launch.await?;
+        supervisor.beside = false;
+        Ok((supervisor, seeds))
+    }
+
+    /// A supervisor with its pools' memory, and nothing started.
+    fn prepare(
+        info: PhpInfo,
+        options: RootOptions,
+        pools: Vec<PoolOptions>,
+        spool: OwnedFd,
+    ) -> Result<(Self, Vec<FrontSeeds>), StartError> {
+        let (sender, events) = mpsc::unbounded_channel();
+        let (to_supervisor, from_fronts) = mpsc::unbounded_channel();
+        let mut seeds: Vec<FrontSeeds> = (0..options.fronts).map(|_| Vec::new()).collect();
+        let mut states = Vec::new();
+        for (index, pool_options) in pools.into_iter().enumerate() {
+            let (mut pool, fronts) = Pool::new(index, pool_options, options.fronts, &to_supervisor)
+                .map_err(|error| StartError::Refused(error.to_string()))?;
+            pool.watch_ends(index, &sender);
+            states.push(pool);
+            for (seed, front) in seeds.iter_mut().zip(fronts) {
+                seed.push(front);
+            }
+        }
+        let supervisor = Self {
+            options,
+            spool,
+            root: None,
+            root_generation: 0,
+            root_failures: 0,
+            numbers: Vec::new(),
+            pools: states,
+            serial: 0,
+            cpu: CpuMeter::default(),
+            events,
+            sender,
+            from_fronts,
+            info,
+            preloaded: None,
+            beside: false,
+            stopping: false,
+            drain_least: reload::DRAIN_TIME,
+            boot_least: reload::BOOT_TIME,
+            left: None,
+            resets: Arc::default(),
+            check_identity: ProcessIdentity::identify,
+        };
+        Ok((supervisor, seeds))
+    }
+
+    /// Starts the pools and waits until they serve. `seeds` are of the front threads that have not joined:
+    /// the places of workers that die meanwhile are recovered here for them.
+    async fn launch(&mut self, root: Root, seeds: &mut [FrontSeeds]) -> Result<(), StartError> {
+        let never = std::future::pending();
+        self.launch_unless(root, seeds, never).await
+    }
+
+    /// The same, given up at the end of `overtaken`.
+    async fn launch_unless(
+        &mut self,
+        root: Root,
+        seeds: &mut [FrontSeeds],
+        overtaken: impl Future<Output = ()>,
+    ) -> Result<(), StartError> {
+        let mut overtaken = std::pin::pin!(overtaken);
+        self.adopt_root(root).await;
+        while !self.pools.iter().all(|pool| pool.up) {
+            if self.root.is_none() {
+                self.kill().await;
+                return Err(StartError::Refused(
+                    "a PHP zygote ended while workers were started".into(),
+                ));
+            }
+            if let Some(pool) = self.pools.iter().find(|pool| pool.given_up) {
+                let error = StartError::Boot {
+                    pool: pool.name.to_string(),
+                    failures: pool.back_off.failures(),
+                    text: pool.failure.clone().unwrap_or_default(),
+                };
+                self.kill().await;
+                return Err(error);
+            }
+            let event = tokio::select! {
+                biased;
+                () = &mut overtaken => None,
+                event = self.event() => Some(event),
+            };
+            let Some(event) = event else {
+                self.kill().await;
+                return Err(StartError::Overtaken);
+            };
+            self.handle_event(event).await;
+            self.recover_for(seeds);
+        }
+        if self.pools.iter().any(Pool::is_looked_at) {
+            self.later(TICK, Event::Tick);
+        }
+        Ok(())
+    }
+
+    /// Does what front threads do when a worker is gone, before they run: without it no place would ever be
+    /// filled again, and a boot that fails in each worker would soon have used them all up.
+    fn recover_for(&mut self, seeds: &mut [FrontSeeds]) {
+        for seed in seeds.iter_mut().flatten() {
+            while let Ok(message) = seed.receiver.try_recv() {
+                let worker = match message {
+                    ToFront::WorkerGone(worker) | ToFront::WorkerOverdue(worker) => worker,
+                    ToFront::Segment(shm, number) => {
+                        (seed.shm, seed.segment) = (*shm, number);
+                        continue;
+                    }
+                    // No request has been handed out yet.
+                    ToFront::Check | ToFront::Room | ToFront::Ended => continue,
+                };
+                match seed.shm.recover(worker) {
+                    Ok(recovery) if recovery.vacant => self.recovered(seed.pool, worker),
+                    Ok(_) => {} // another front thread's seed is still to come
+                    Err(error) => {
+                        tracing::error!(target: "howdah::pool", pool = seed.options.name, "{error}");
+                    }
+                }
+            }
+        }
+    }
+
+    /// What PHP said of itself.
+    pub fn php(&self) -> &PhpInfo {
+        &self.info
+    }
+
+    /// What became of the files that PHP was to be started with; `None`: there were none to be.
+    pub fn preloaded(&self) -> Option<Arc<PreloadResult>> {
+        self.preloaded.clone()
+    }
+
+    /// A remote control of this supervisor.
+    pub fn handle(&self) -> Handle {
+        Handle {
+            events: self.sender.clone(),
+            resets: Arc::clone(&self.resets),
+        }
+    }
+
+    /// Looks after the processes until `end`; what has been begun is finished.
+    pub async fn run_until<T>(&mut self, end: impl Future<Output = T>) -> T {
+        let mut end = std::pin::pin!(end);
+        loop {
+            let event = tokio::select! {
+                ended = &mut end => return ended,
+                event = self.event() => event,
+            };
+            self.handle_event(event).await;
+        }
+    }
+
+    /// Asks all workers to leave when they are idle and waits for them until `deadline`; what is left
+    /// then is ended. Returns when no process is left.
+    pub async fn stop(&mut self, deadline: Instant) {
+        self.begin_stop();
+        for pool in &mut self.pools {
+            pool.stop_workers(None);
+        }
+        let drained = tokio::time::timeout_at(deadline.into(), async {
+            while self.any_process() {
+                self.step().await;
+            }
+        });
+        if drained.await.is_err() {
+            let count: usize = self
+                .pools
+                .iter_mut()
+                .map(|pool| pool.kill_workers(None))
+                .sum();
+            tracing::warn!(target: "howdah::pool", count, "PHP processes ended after the grace period");
+        }
+        self.end_root().await;
+        self.tell_fronts();
+    }
+
+    /// Ends all processes now.
+    pub async fn kill(&mut self) {
+        self.begin_stop();
+        for pool in &mut self.pools {
+            pool.kill_workers(None);
+        }
+        self.end_root().await;
+        self.tell_fronts();
+    }
+
+    fn begin_stop(&mut self) {
+        self.stopping = true;
+        for index in 0..self.pools.len() {
+            self.abandon_reloads(index);
+            // A zygote that runs a worker script does not listen: it would be waited for.
+            self.kill_booting(index);
+        }
+    }
+
+    /// The zygotes leave when their control sockets are closed.
+    async fn end_root(&mut self) {
+        for pool in &mut self.pools {
+            pool.generations.clear();
+        }
+        let Some((mut child, link)) = self.root.take() else {
+            return;
+        };
+        drop(link);
+        if tokio::time::timeout(Duration::from_secs(5), child.wait())
+            .await
+            .is_err()
+        {
+            tracing::warn!(target: "howdah::pool", "the PHP root process did not leave and was killed");
+            let _ = child.kill().await;
+        }
+        // Workers are gone when their pidfds say so; nothing of them may outlive the server.
+        let all_gone = async {
+            while self.any_process() {
+                self.step().await;
+            }
+        };
+        let _ = tokio::time::timeout(Duration::from_secs(5), all_gone).await;
+    }
+
+    /// No worker will serve any more.
+    fn tell_fronts(&self) {
+        for front in self.pools.iter().flat_map(|pool| &pool.fronts) {
+            // A front thread that is gone has nothing left to end.
+            let _ = front.send(ToFront::Ended);
+        }
+    }
+
+    fn any_process(&self) -> bool {
+        self.pools.iter().any(Pool::any_process)
+    }
+
+    async fn step(&mut self) {
+        let event = self.event().await;
+        self.handle_event(event).await;
+    }
+
+    /// The next one. Cancel-safe.
+    async fn event(&mut self) -> Event {
+        tokio::select! {
+            Some(event) = self.events.recv() => event,
+            Some(message) = self.from_fronts.recv() => Event::Front(message),
+            else => std::future::pending().await,
+        }
+    }
+
+    async fn handle_event(&mut self, event: Event) {
+        match event {
+            Event::Front(message) => self.front_message(message),
+            Event::Root(generation, message) if generation == self.root_generation => match message
+            {
+                Ok(message) => self.root_message(message).await,
+                Err(error) => self.root_gone(&error).await,
+            },
+            // Of a root that has been replaced.
+            Event::Root(..) => {}
+            Event::Zygote {
+                pool,
+                generation,
+                message,
+            } => match message {
+                Ok(message) => self.zygote_message(pool, generation, message).await,
+                Err(error) => self.zygote_gone(pool, generation, &error),
+            },
+            Event::BootFailed {
+                pool,
+                generation,
+                text,
+            } => self.boot_failed(pool, generation, text),
+            Event::BootSlow { pool, generation } => self.boot_slow(pool, generation),
+            Event::BootTimeout { pool, generation } => self.boot_timeout(pool, generation),
+            Event::State {
+                pool,
+                worker,
+                serial,
+                state,
+            } => self.state_record(pool, worker, serial, state).await,
+            Event::Ending { pool, worker } => self.worker_ending(pool, worker),
+            Event::Gone {
+                pool,
+                worker,
+                serial,
+            } => self.worker_gone(pool, worker, serial),
+            Event::WorkerFailed {
+                pool,
+                generation,
+                text,
+            } => self.worker_failed(pool, generation, text),
+            Event::Kill {
+                pool,
+                worker,
+                serial,
+            } => self.kill_traced(pool, worker, serial),
+            Event::Fill(pool) => self.fill(pool),
+            Event::Forget { pool, generation } => self.forget(pool, generation),
+            Event::DrainOver { pool, generation } => self.drain_over(pool, generation),
+            Event::LetGo { pool, generation } => self.let_go(pool, generation),
+            Event::StartRoot => self.start_root().await,
+            Event::StartPool(pool) => self.start_pool(pool).await,
+            Event::ReplaceSegment(pool) => self.replace_segment(pool).await,
+            Event::Scale(pool) => self.scale(pool),
+            Event::Tick => self.tick(),
+            Event::ReloadAsked(pool) => self.reload_asked(pool, true).await,
+            Event::ReloadLong(pool) => self.reload_long(pool).await,
+            Event::ReloadNext(pool) => self.reload_next(pool).await,
+            Event::Reload(name, reply) => self.reload(name.as_deref(), &reply).await,
+            Event::Opcache(order, reply) => self.opcache(&order, reply).await,
+            Event::Status(reply) => {
+                // Who asked may have left.
+                let _ = reply.send(self.status());
+            }
+        }
+    }
+
+    fn front_message(&mut self, message: ToSupervisor) {
+        match message {
+            ToSupervisor::Recovered {
+                pool,
+                segment,
+                worker,
+            } => {
+                if self.pools[pool].segment_number == segment {
+                    self.recovered(pool, worker);
+                }
+            }
+            ToSupervisor::Kill {
+                pool,
+                segment,
+                worker,
+                request,
+                reason,
+            } => {
+                if self.pools[pool].segment_number == segment {
+                    self.kill_worker(pool, worker, request, reason);
+                }
+            }
+            ToSupervisor::Corrupt {
+                pool,
+                segment,
+                fault,
+            } => {
+                if self.pools[pool].segment_number == segment {
+                    self.abandon_segment(pool, fault);
+                }
+            }
+            ToSupervisor::Pressure { pool } => self.pressure(pool),
+        }
+    }
+
+    fn later(&self, delay: Duration, event: Event) {
+        let sender = self.sender.clone();
+        if delay.is_zero() {
+            let _ = sender.send(event);
+            return;
+        }
+        tokio::spawn(async move {
+            tokio::time::sleep(delay).await;
+            let _ = sender.send(event);
+        });
+    }
+}

@@ -1,0 +1,8 @@
+//! What the operating system offers: timers, clocks, readiness of descriptors, scheduling, signals.
+
+pub(crate) mod alarm;
+pub(crate) mod clock;
+pub(crate) mod readiness;
+pub(crate) mod schedstat;
+pub(crate) mod scheduling;
+pub(crate) mod signal;

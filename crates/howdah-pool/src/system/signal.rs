@@ -1,0 +1,21 @@
+//! Signals to PHP processes. They go through pidfds alone (`process_identity.rs`).
+
+use howdah_shm::layout::SIGNAL_BACKTRACE;
+use rustix::process::Signal;
+
+/// SIGRTMIN as the C library counts it: it keeps the first ones for itself.
+#[cfg(target_env = "musl")]
+const SIGRTMIN: i32 = 35;
+#[cfg(not(target_env = "musl"))]
+const SIGRTMIN: i32 = 34;
+
+/// Has a worker log its backtrace: SIGRTMIN + `HOWDAH_SIGNAL_BACKTRACE`.
+#[expect(
+    unsafe_code,
+    reason = "rustix has no safe way to name a real-time signal"
+)]
+pub(crate) fn backtrace() -> Signal {
+    // SAFETY: the number is that of a signal, above those that the C library keeps for its threads and
+    // timers, and the contract gives it to us: nobody else in this process or the workers uses it.
+    unsafe { Signal::from_raw_unchecked(SIGRTMIN + SIGNAL_BACKTRACE) }
+}

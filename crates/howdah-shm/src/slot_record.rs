@@ -1,0 +1,123 @@
+//! What the front records of a slot in its own memory, where no worker can write.
+
+use crate::slot::WorkerId;
+
+/// Where a slot is in its life, as the front knows it. The shared state word is checked against this.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    Free,
+    /// Acquired, not yet filled.
+    Empty,
+    /// Filled, not queued.
+    Filled,
+    /// Pushed: queued or claimed, the state word says which.
+    Queued,
+    /// Its worker died with it.
+    Torn,
+    /// Its DONE cell was read.
+    Done,
+}
+
+impl Phase {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Free => "free",
+            Self::Empty => "empty",
+            Self::Filled => "filled",
+            Self::Queued => "queued",
+            Self::Torn => "torn",
+            Self::Done => "done",
+        }
+    }
+}
+
+/// The front's own copy of what a slot holds: nothing here can be written by a worker.
+#[derive(Debug)]
+pub(crate) struct Record {
+    pub(crate) phase: Phase,
+    pub(crate) generation: u32,
+    pub(crate) position: u64,
+    pub(crate) request_id: u64,
+    pub(crate) vars_size: u32,
+    pub(crate) body_kind: u32,
+    pub(crate) body_size: u64,
+    pub(crate) flags: u32,
+    pub(crate) progress: Progress,
+    pub(crate) sighting: Sighting,
+}
+
+/// What earlier checks of a pushed slot have found.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sighting {
+    /// The position that it is about.
+    pub(crate) position: u64,
+    /// The worker that has claimed the slot. No other can at this position.
+    pub(crate) owner: Option<WorkerId>,
+    /// It was queued at the last check.
+    pub(crate) queued: bool,
+    pub(crate) doubt: Doubt,
+    /// The value of `consumed` that the owner was last woken for.
+    pub(crate) nudged: u64,
+}
+
+/// Whether the owner of a slot has its request in hand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Doubt {
+    #[default]
+    None,
+    /// Since this time (nanoseconds of `CLOCK_MONOTONIC`) it has not opened the request, or not completed it.
+    Since(u64),
+    /// And it has done something else since.
+    MovedOn,
+}
+
+impl Record {
+    pub(crate) fn new() -> Self {
+        Self {
+            phase: Phase::Free,
+            generation: 0,
+            position: 0,
+            request_id: 0,
+            vars_size: 0,
+            body_kind: 0,
+            body_size: 0,
+            flags: 0,
+            progress: Progress::new(),
+            sighting: Sighting::default(),
+        }
+    }
+}
+
+/// How far a response was read; private to the front.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Progress {
+    /// Bytes taken since the claim.
+    pub(crate) consumed: u64,
+    /// Of these, what the worker has been told.
+    pub(crate) told: u64,
+    pub(crate) stage: Stage,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// Before HEADERS.
+    Start,
+    /// After HEADERS.
+    Body,
+    /// After FINISH.
+    Finished,
+    /// After END.
+    Ended,
+    /// After nonsense: nothing more is read.
+    Broken,
+}
+
+impl Progress {
+    pub(crate) const fn new() -> Self {
+        Self {
+            consumed: 0,
+            told: 0,
+            stage: Stage::Start,
+        }
+    }
+}

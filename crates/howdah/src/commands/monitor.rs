@@ -1,0 +1,124 @@
+//! `howdah monitor`: the process beside a server that is not root, and what the configuration lets it open.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Parser;
+use howdah_config::model::{Config, LogOutput};
+use howdah_config::{Disk, Files};
+use howdah_monitor::Grants;
+use nix::sys::signal::SigSet;
+
+use super::php_server;
+use crate::cli::{self, Cli};
+use crate::failure::{Failure, Outcome, setup};
+use crate::paths::absolute;
+use crate::rights::users;
+
+/// `howdah monitor COMMAND…`: the monitor of a server with this command line.
+pub(crate) fn run(options: &cli::Monitor) -> Outcome {
+    let line = [OsString::from("howdah")];
+    let line = line.into_iter().chain(options.arguments.iter().cloned());
+    let command = Cli::try_parse_from(line).map_err(setup)?.command;
+    // Whoever ends a server ends it, not this.
+    SigSet::all().thread_block().map_err(setup)?;
+    let served = howdah_monitor::serve(std::io::stdin(), || grants(&command));
+    served.map_err(|error| Failure::Runtime(format!("monitor: {error}")))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What the configuration names. Of one with mistakes it is its own files, so that the server can tell them.
+fn grants(command: &cli::Command) -> Grants {
+    let files = RecordingFiles::default();
+    let config = match command {
+        cli::Command::Run(options) => {
+            let read = howdah_config::load_from(&options.file.config, &files);
+            read.ok().map(|parsed| parsed.config)
+        }
+        cli::Command::PhpServer(options) => php_server::config((**options).clone()).ok(),
+        _ => None,
+    };
+    let config = config.map(|mut config| {
+        match command {
+            cli::Command::PhpServer(_) => users::settle_php_server(&mut config),
+            _ => users::settle(&mut config),
+        }
+        config
+    });
+    let mut grants = config.as_ref().map(of).unwrap_or_default();
+    grants.files.extend(files.0.into_inner());
+    grants
+}
+
+fn of(config: &Config) -> Grants {
+    let of_sites = config.sites.iter().flat_map(|site| &site.access_logs);
+    let outputs = of_sites
+        .map(|log| &log.output)
+        .chain([&config.global.log.output]);
+    let logs = outputs.filter_map(|output| match output {
+        LogOutput::File(file) => Some(absolute(&file.path)),
+        _ => None,
+    });
+    let storage = config.global.https.storage.iter();
+    Grants {
+        files: config
+            .certificate_files()
+            .iter()
+            .map(|file| absolute(file))
+            .collect(),
+        folders: storage.map(|folder| absolute(folder)).collect(),
+        logs: logs.collect(),
+    }
+}
+
+/// The disk, and which of its files were asked for.
+#[derive(Default)]
+struct RecordingFiles(RefCell<BTreeSet<PathBuf>>);
+
+impl Files for RecordingFiles {
+    fn read(&self, path: &Path) -> std::io::Result<String> {
+        self.0.borrow_mut().insert(absolute(path));
+        Disk.read(path)
+    }
+
+    fn glob(&self, pattern: &str) -> std::io::Result<Vec<PathBuf>> {
+        Disk.glob(pattern)
+    }
+
+    fn working_directory(&self) -> std::io::Result<PathBuf> {
+        Disk.working_directory()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_configuration_names_is_granted() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = |name: &str| directory.path().join(name);
+        let text = format!(
+            "{{\nstorage file_system {0}/store\n}}\nimport more\n\
+             a.example {{\ntls {0}/a.crt {0}/a.key\nlog {{\noutput file {0}/access.log\n}}\n}}\n",
+            directory.path().display()
+        );
+        std::fs::write(path("Caddyfile"), text).expect("written");
+        std::fs::write(path("more"), "b.example {\n}\n").expect("written");
+        let file = path("Caddyfile");
+        let line = ["howdah", "run", "--config", file.to_str().expect("UTF-8")];
+        let command = Cli::try_parse_from(line).expect("valid").command;
+        let names = |names: &[&str]| names.iter().map(|name| path(name)).collect();
+        let expected = Grants {
+            files: names(&["Caddyfile", "more", "a.crt", "a.key"]),
+            folders: names(&["store"]),
+            logs: names(&["access.log"]),
+        };
+        assert_eq!(grants(&command), expected);
+        std::fs::write(path("more"), "nonsense {{{").expect("written");
+        assert_eq!(grants(&command).files, names(&["Caddyfile", "more"]));
+    }
+}

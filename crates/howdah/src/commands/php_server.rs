@@ -1,0 +1,378 @@
+//! The configuration that the flags of `howdah php-server` mean.
+
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+
+use howdah_config::model::{
+    AccessLog, Address, Admin, CLASSIC_POOL, CONCURRENT_WORKERS_MAX, Concurrency, Config,
+    ContentCoding, Encode, FileServer, Handler, Ini, JwtKey, Matcher, Mercure, Part, PhpScript,
+    PhpServer, PhpWorker, Placeholder, Preload, Route, Site, SiteTls, Template, TryPolicy,
+    WorkerPool, redirect_to_https, source,
+};
+
+use crate::failure::{Failure, setup};
+use crate::{admin, cli};
+
+/// One site on one address, with a front controller or a worker script.
+pub(crate) fn config(options: cli::PhpServer) -> Result<Config, Failure> {
+    let domain = options.domain.map(|name| name.to_lowercase());
+    // As `FrankenPHP`: a name has HTTPS, unless it is said where to listen.
+    let tls = domain.is_some() && options.listen.is_none();
+    let default = if tls { ":443" } else { ":8080" };
+    let (bind, port) = listen_address(options.listen.as_deref().unwrap_or(default))?;
+    let root = match (options.root, &options.worker) {
+        (Some(root), _) => root,
+        (None, Some(worker)) => worker_root(&worker.file),
+        (None, None) if Path::new("public").is_dir() => "public".into(),
+        (None, None) => ".".into(),
+    };
+    let mut config = Config::default();
+    let mut routes = vec![route(None, Handler::Root(Template::text(utf8(&root)?)))];
+    if !options.no_compress {
+        let formats = [
+            ContentCoding::Zstd,
+            ContentCoding::Brotli,
+            ContentCoding::Gzip,
+        ];
+        let formats = formats.map(ContentCoding::by_default).to_vec();
+        routes.push(route(None, Handler::Encode(Encode::new(formats))));
+    }
+    if options.mercure {
+        config
+            .hubs
+            .push(hub(&|name| std::env::var_os(name).is_some())?);
+        let keys = ["PUBLISHER", "SUBSCRIBER"].map(|whose| format!("MERCURE_{whose}_JWT_KEY"));
+        config.global.php.environment.withheld.extend(keys);
+        routes.push(route(None, Handler::Mercure(0)));
+    }
+    if let Some(worker) = options.worker {
+        let mut pool = worker_pool(&worker, &root)?;
+        pool.watch = options.watch;
+        let requests = options.concurrency.filter(|requests| *requests > 1);
+        pool.concurrency = requests.map(Concurrency::new);
+        if pool.concurrency.is_some() && pool.settings.workers > Some(CONCURRENT_WORKERS_MAX) {
+            return Err(setup(format_args!(
+                "--worker: with --concurrency there may be {CONCURRENT_WORKERS_MAX} processes, and one for \
+                 each core is enough"
+            )));
+        }
+        config.workers.push(pool);
+        routes.extend(worker_routes());
+    } else {
+        routes.push(route(None, Handler::PhpServer(PhpServer::default())));
+    }
+    let has_worker = !config.workers.is_empty();
+    config.sites.push(Site {
+        addresses: vec![Address {
+            host: domain.clone(),
+            port,
+            tls,
+        }],
+        bind: bind.into_iter().collect(),
+        access_logs: options
+            .access_log
+            .then(AccessLog::default)
+            .into_iter()
+            .collect(),
+        routes,
+        hub: options.mercure.then_some(0),
+        ..Site::default()
+    });
+    if tls {
+        check_certificate(&config, domain.as_deref())?;
+        let from = Address {
+            host: domain,
+            port: 80,
+            tls: false,
+        };
+        config.sites.push(redirect_to_https(from, None));
+    }
+    // As `FrankenPHP`: several of these often run on one machine.
+    config.global.admin = match options.admin {
+        Some(address) => Admin::On(admin::configured(address)),
+        None => Admin::Off,
+    };
+    if let Some(user) = options.user {
+        config.global.set_user(user);
+    }
+    config.global.debug = options.debug;
+    config.global.grace_period = Some(options.grace_period);
+    config.global.shutdown_delay = options.shutdown_delay;
+    let settings = &mut config.global.php;
+    settings.executable = options.php;
+    // With a worker script no request reaches the classic pool.
+    settings.workers = options.workers.or(has_worker.then_some(1));
+    settings.front_threads = options.front_threads;
+    settings.limits = options.limits.0.over(&settings.limits);
+    settings.ini = Ini {
+        settings: options.php_ini,
+        final_settings: options.php_admin_ini,
+    };
+    settings.preload = options.preload;
+    check_preload(&config)?;
+    Ok(config)
+}
+
+/// There is one application, so nothing else can be wrong.
+fn check_preload(config: &Config) -> Result<(), Failure> {
+    let settings = &config.global.php;
+    if settings.preloads_itself() && settings.preload != Preload::Off {
+        return Err(setup(
+            "--preload and --php-ini opcache.preload cannot both say what is preloaded: take one of them out",
+        ));
+    }
+    Ok(())
+}
+
+/// A name for which no certificate can be had is told at once.
+fn check_certificate(config: &Config, domain: Option<&str>) -> Result<(), Failure> {
+    let tls = SiteTls::default();
+    let found = source(domain, &tls, &config.global.https);
+    let name = domain.unwrap_or_default();
+    found.map(drop).map_err(|reason| {
+        setup(format_args!(
+            "--domain {name}: {reason}; add --listen to serve it without encryption"
+        ))
+    })
+}
+
+/// The hub of `--mercure`, with the keys where `FrankenPHP` has them. Who subscribes needs a token.
+fn hub(is_set: &dyn Fn(&str) -> bool) -> Result<Mercure, Failure> {
+    let variable = |name: String| Template {
+        parts: vec![Part::Placeholder(Placeholder::Env(name))],
+    };
+    let key = |whose: &str| {
+        let name = format!("MERCURE_{whose}_JWT_KEY");
+        if !is_set(&name) {
+            return Err(setup(format_args!(
+                "--mercure: the environment variable {name} is not set; a secret of 32 bytes or more does"
+            )));
+        }
+        Ok(JwtKey {
+            key: variable(name),
+            algorithm: variable(format!("MERCURE_{whose}_JWT_ALG")),
+        })
+    };
+    Ok(Mercure {
+        publisher: Some(key("PUBLISHER")?),
+        subscriber: Some(key("SUBSCRIBER")?),
+        ..Mercure::default()
+    })
+}
+
+fn route(matcher: Option<Matcher>, handler: Handler) -> Route {
+    Route {
+        matcher,
+        handler,
+        group: None,
+    }
+}
+
+/// The folder of the script if that is `public`, else the `public` beside it, else its folder.
+fn worker_root(file: &Path) -> PathBuf {
+    let folder = match file.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
+        _ => PathBuf::from("."),
+    };
+    // `public` itself may be the working directory.
+    let absolute = std::path::absolute(&folder).unwrap_or_else(|_| folder.clone());
+    let public = folder.join("public");
+    if !absolute.ends_with("public") && public.is_dir() {
+        public
+    } else {
+        folder
+    }
+}
+
+fn worker_pool(worker: &cli::Worker, root: &Path) -> Result<WorkerPool, Failure> {
+    let absolute = |path: &Path| {
+        let path = std::path::absolute(path).map_err(setup)?;
+        utf8(&path)
+    };
+    let stem = worker.file.file_stem().and_then(|stem| stem.to_str());
+    let name = stem.filter(|stem| *stem != CLASSIC_POOL && stem.len() <= 64);
+    let mut pool = WorkerPool::new(name.unwrap_or("worker"), absolute(&worker.file)?);
+    pool.root = Some(absolute(root)?);
+    pool.settings.workers = worker.count;
+    Ok(pool)
+}
+
+/// Files that are no scripts are sent; whatever else is asked for is the worker script's.
+fn worker_routes() -> [Route; 2] {
+    let path = Template {
+        parts: vec![Part::Placeholder(Placeholder::Path)],
+    };
+    let file = Matcher::File {
+        root: None,
+        candidates: vec![path],
+        split: Vec::new(),
+        policy: TryPolicy::FirstExist,
+    };
+    let script = Matcher::Path(vec!["*.php".into(), "*.php/*".into()]);
+    let is_static = Matcher::All(vec![Matcher::Not(Box::new(script)), file]);
+    let worker = PhpWorker {
+        pool: 0,
+        matches: vec!["*".into()],
+    };
+    let script = PhpScript {
+        workers: vec![worker],
+        ..PhpScript::default()
+    };
+    [
+        route(Some(is_static), Handler::FileServer(FileServer::default())),
+        route(None, Handler::Php(script)),
+    ]
+}
+
+fn utf8(path: &Path) -> Result<String, Failure> {
+    path.to_str().map(str::to_owned).ok_or_else(|| {
+        setup(format_args!(
+            "{}: document roots and worker scripts must have UTF-8 names",
+            path.display()
+        ))
+    })
+}
+
+/// `HOST:PORT`, `:PORT` or `HOST`; `localhost` is 127.0.0.1.
+fn listen_address(text: &str) -> Result<(Option<IpAddr>, u16), Failure> {
+    let wrong = || {
+        setup(format_args!(
+            "--listen {text}: expected HOST:PORT or :PORT, such as 127.0.0.1:8080"
+        ))
+    };
+    let (host, port) = text.rsplit_once(':').ok_or_else(wrong)?;
+    let port = port.parse().map_err(|_| wrong())?;
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    let ip = match host {
+        "" => None,
+        "localhost" => Some(IpAddr::from([127, 0, 0, 1])),
+        _ => Some(host.parse().map_err(|_| wrong())?),
+    };
+    Ok((ip, port))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::cli::{Cli, Command};
+
+    fn parsed(arguments: &[&str]) -> Config {
+        let line = ["howdah", "php-server"].iter().chain(arguments);
+        let Command::PhpServer(options) = Cli::try_parse_from(line).expect("parsed").command else {
+            panic!("php-server")
+        };
+        config(*options).expect("valid")
+    }
+
+    #[test]
+    fn listen_addresses() {
+        let table = [
+            (":8080", None, 8080),
+            ("127.0.0.1:0", Some("127.0.0.1"), 0),
+            ("localhost:80", Some("127.0.0.1"), 80),
+            ("[::1]:443", Some("::1"), 443),
+        ];
+        for (text, ip, port) in table {
+            let expected = (ip.map(|ip| ip.parse().expect("an address")), port);
+            assert_eq!(listen_address(text).expect(text), expected);
+        }
+        for wrong in ["8080", ":", ":99999", "nowhere:80", ""] {
+            assert!(listen_address(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_domain_has_https_unless_it_is_said_where_to_listen() {
+        let addresses = |arguments: &[&str]| -> Vec<_> {
+            let sites = parsed(arguments).sites.into_iter();
+            sites.flat_map(|site| site.addresses).collect()
+        };
+        let address = |port, tls| Address {
+            host: Some("a.example".into()),
+            port,
+            tls,
+        };
+        let both = [address(443, true), address(80, false)];
+        assert_eq!(addresses(&["-d", "A.example"]), both);
+        let plain = [address(8000, false)];
+        assert_eq!(addresses(&["-d", "a.example", "-l", ":8000"]), plain);
+        let line = ["howdah", "php-server", "-d", "*.a.example"];
+        let Command::PhpServer(options) = Cli::try_parse_from(line).expect("parsed").command else {
+            panic!("php-server")
+        };
+        let error = config(*options).expect_err("only through DNS").to_string();
+        assert!(error.starts_with("--domain *.a.example: "), "{error}");
+    }
+
+    #[test]
+    fn a_worker_makes_a_pool_of_its_own() {
+        let config = parsed(&[
+            "-w",
+            "/srv/app/public/index.php,3",
+            "--watch",
+            "--watch=a/*.php",
+        ]);
+        let [pool] = &config.workers[..] else {
+            panic!("one pool: {:?}", config.workers)
+        };
+        assert_eq!(pool.file, "/srv/app/public/index.php");
+        assert_eq!(pool.root.as_deref(), Some("/srv/app/public"));
+        assert_eq!(
+            (pool.name.as_str(), pool.settings.workers),
+            ("index", Some(3))
+        );
+        assert_eq!(pool.watch, [cli::WATCHED, "a/*.php"]);
+        assert_eq!(config.constant_roots(), ["/srv/app/public"]);
+        assert_eq!(config.global.php.workers, Some(1));
+
+        let many = parsed(&["-w", "a.php", "--concurrency", "50"]);
+        assert_eq!(many.workers[0].concurrency, Some(Concurrency::new(50)));
+        let one = parsed(&["-w", "a.php", "--concurrency", "1"]);
+        assert_eq!(one.workers[0].concurrency, None);
+
+        let classic = parsed(&["-r", "/srv/www"]);
+        assert!(classic.workers.is_empty());
+        assert_eq!(classic.global.php.workers, None);
+        assert_eq!(classic.constant_roots(), ["/srv/www"]);
+    }
+
+    #[test]
+    fn responses_are_compressed_unless_told_otherwise() {
+        let encodes = |arguments: &[&str]| {
+            let config = parsed(arguments);
+            let mut handlers = config.sites[0].routes.iter().map(|route| &route.handler);
+            handlers.any(|handler| matches!(handler, Handler::Encode(_)))
+        };
+        assert!(encodes(&[]) && encodes(&["-w", "a.php"]));
+        assert!(!encodes(&["--no-compress"]) && !encodes(&["-w", "a.php", "--no-compress"]));
+    }
+
+    #[test]
+    fn a_hub_wants_both_keys() {
+        let with = |names: &[&str]| hub(&|name| names.contains(&name));
+        let (publisher, subscriber) = ("MERCURE_PUBLISHER_JWT_KEY", "MERCURE_SUBSCRIBER_JWT_KEY");
+        let made = with(&[publisher, subscriber]).expect("valid");
+        assert!(made.subscriber.is_some() && !made.anonymous);
+        let error = with(&[publisher]).expect_err("one is missing").to_string();
+        assert!(error.contains(subscriber), "{error}");
+        let config = parsed(&[]);
+        assert!(config.hubs.is_empty() && config.sites[0].hub.is_none());
+    }
+
+    #[test]
+    fn the_root_follows_the_worker_script() {
+        let parent = tempfile::tempdir().expect("a directory");
+        let app = parent.path();
+        assert_eq!(worker_root(&app.join("worker.php")), app);
+        let public = app.join("public");
+        std::fs::create_dir_all(public.join("public")).expect("created");
+        assert_eq!(worker_root(&app.join("worker.php")), public);
+        assert_eq!(worker_root(&public.join("index.php")), public);
+        let config = parsed(&["-w", "php.php", "-r", "/srv"]);
+        assert_eq!(config.workers[0].name, "worker");
+        assert_eq!(config.constant_roots(), ["/srv"]);
+        assert!(config.workers[0].file.ends_with("/php.php"));
+    }
+}

@@ -1,0 +1,314 @@
+//! What of PHP a configuration has otherwise than the one in force. Anything makes it another tree of
+//! processes: what stays the same in one pool may depend on what does not in another.
+
+use std::collections::BTreeSet;
+use std::fmt::{self, Debug};
+
+use howdah_config::model::{CLASSIC_POOL, Config, POOL_LIMITS};
+use howdah_pool::{Mode, PoolOptions, WorkerOptions};
+
+use crate::failure::Failure;
+use crate::php::pools;
+
+/// A setting by the name that it has in the file, and its value as a text.
+pub(crate) type Setting = (&'static str, String);
+
+/// A setting that is not as it was.
+pub(crate) struct Change {
+    name: &'static str,
+    old: String,
+    new: String,
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, old, new } = self;
+        write!(to, "{name} changed from {old} to {new}")
+    }
+}
+
+/// The changes between the same settings of two configurations.
+pub(crate) fn between(
+    old: impl IntoIterator<Item = Setting>,
+    new: impl IntoIterator<Item = Setting>,
+) -> impl Iterator<Item = Change> {
+    let both = old.into_iter().zip(new);
+    both.filter(|(old, new)| old.1 != new.1)
+        .map(|((name, old), (_, new))| Change { name, old, new })
+}
+
+/// A text for each difference, such as `worker app: num changed from 2 to 4`. The order of pools is none.
+pub(crate) fn of_php(old: &Config, new: &Config) -> Result<Vec<String>, Failure> {
+    let mut found = Vec::new();
+    found.extend(between(global(old), global(new)).map(|change| change.to_string()));
+    let (of_old, of_new) = (pools::options(old)?, pools::options(new)?);
+    for pool in &of_old {
+        let Some(next) = same(pool, &of_new) else {
+            found.push(format!("{} was removed", called(pool)));
+            continue;
+        };
+        for change in between(aspects(pool), aspects(next)) {
+            // An environment may hold what is not for a log.
+            found.push(if change.name == "env" {
+                format!("{}: env changed", called(pool))
+            } else {
+                format!("{}: {change}", called(pool))
+            });
+        }
+    }
+    for pool in &of_new {
+        if same(pool, &of_old).is_none() {
+            found.push(format!("{} is new", called(pool)));
+        }
+    }
+    // Slots that are larger than they need to be do no harm.
+    let size = |pools: &[PoolOptions]| pools.first().map(|pool| pool.request_size);
+    if size(&of_new) > size(&of_old) {
+        let largest = |config: &Config| {
+            let sizes = config.global.all_limits();
+            sizes.map(|limits| limits.max_header_size).max()
+        };
+        let [old, new] = [old, new].map(|config| largest(config).unwrap_or_default());
+        found.push(if old == new {
+            "the size of request bodies that stay in memory has grown".into()
+        } else {
+            format!("max_header_size changed from {old} to {new}")
+        });
+    }
+    Ok(found)
+}
+
+/// The pool of the same name.
+fn same<'a>(pool: &PoolOptions, others: &'a [PoolOptions]) -> Option<&'a PoolOptions> {
+    others.iter().find(|other| other.name == pool.name)
+}
+
+/// Settings of all pools.
+fn global(config: &Config) -> [Setting; 5] {
+    let settings = &config.global.php;
+    [
+        ("php", shown(settings.executable.as_ref())),
+        ("php_ini", format!("{:?}", settings.ini.settings)),
+        ("preload", settings.preload.name().to_owned()),
+        ("clear_env", settings.environment.clear.to_string()),
+        (
+            "variables withheld from PHP",
+            shown_names(&settings.environment.withheld),
+        ),
+    ]
+}
+
+fn shown_names(names: &BTreeSet<String>) -> String {
+    if names.is_empty() {
+        return "none".to_owned();
+    }
+    let names: Vec<_> = names.iter().map(String::as_str).collect();
+    names.join(", ")
+}
+
+fn called(pool: &PoolOptions) -> String {
+    if pool.name == CLASSIC_POOL {
+        "frankenphp".to_owned()
+    } else if matches!(pool.mode, Mode::Classic) {
+        format!("pool {}", pool.name)
+    } else {
+        format!("worker {}", pool.name)
+    }
+}
+
+/// What a pool is made of. `watch` is not of it, and what only counts at the start.
+fn aspects(pool: &PoolOptions) -> Vec<Setting> {
+    let PoolOptions {
+        name: _,
+        mode,
+        workers,
+        workers_max,
+        limits,
+        end_grace,
+        // Follows from limits of requests.
+        request_size: _,
+        response_size,
+        user,
+        ini,
+        final_ini,
+        // Follows from `preload`.
+        record: _,
+    } = pool;
+    let classic = matches!(mode, Mode::Classic);
+    let mut aspects = vec![
+        (
+            if classic { "num_threads" } else { "num" },
+            workers.to_string(),
+        ),
+        // One for a number that is fixed would be a second line for the same.
+        (
+            "max_threads",
+            shown(Some(workers_max).filter(|most| *most > workers)),
+        ),
+        ("end_grace", format!("{end_grace:?}")),
+        ("response_size", response_size.to_string()),
+        ("user", shown(user.as_ref().map(|user| &user.name))),
+        (
+            "the user's groups",
+            shown(
+                user.as_ref()
+                    .map(|user| (user.uid, user.gid, &user.groups))
+                    .as_ref(),
+            ),
+        ),
+        ("php_ini", format!("{ini:?}")),
+        // With those of the global block.
+        ("php_admin_ini", format!("{final_ini:?}")),
+    ];
+    let limits = POOL_LIMITS
+        .iter()
+        .map(|limit| (limit.name, (limit.get)(limits).to_string()));
+    aspects.extend(limits);
+    if let Mode::Worker(worker) = mode {
+        aspects.extend(of_worker(worker));
+    }
+    aspects
+}
+
+fn of_worker(worker: &WorkerOptions) -> [Setting; 10] {
+    let WorkerOptions {
+        script,
+        root,
+        env,
+        boot,
+        exit,
+        keep,
+        connections,
+        warm,
+        max_failures: _,
+        isolation,
+        concurrency,
+        tolerate_failure: _,
+    } = worker;
+    [
+        ("file", script.display().to_string()),
+        (
+            "its document root",
+            shown(root.as_ref().map(|root| root.display())),
+        ),
+        ("env", format!("{env:?}")),
+        ("boot", word(boot)),
+        ("exit", word(exit)),
+        ("keep", keep.to_string()),
+        ("connections", word(connections)),
+        ("warm", format!("{warm:?}")),
+        ("isolation", word(isolation)),
+        ("concurrency", shown(concurrency.as_ref())),
+    ]
+}
+
+/// A choice as the Caddyfile has it.
+fn word(choice: &impl Debug) -> String {
+    format!("{choice:?}").to_lowercase()
+}
+
+/// A value that may not be given.
+pub(crate) fn shown(value: Option<impl Debug>) -> String {
+    value.map_or_else(|| "none".to_owned(), |value| format!("{value:?}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use howdah_config::model::{Admin, Boot, Keep, Limits, ListenerAddress, WorkerPool};
+
+    use super::*;
+
+    fn config(change: impl FnOnce(&mut Config)) -> Config {
+        let mut config = Config::default();
+        config.global.php.workers = Some(2);
+        let mut app = WorkerPool::new("app", "/srv/app.php");
+        app.settings.workers = Some(2);
+        let mut other = WorkerPool::new("other", "/srv/other.php");
+        other.settings.workers = Some(1);
+        config.workers = vec![app, other];
+        change(&mut config);
+        config
+    }
+
+    #[track_caller]
+    fn finds(expected: &[&str], change: impl FnOnce(&mut Config)) {
+        let found = of_php(&config(|_| {}), &config(change)).expect("no user is named");
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn what_takes_other_processes_is_named() {
+        finds(&["worker app: num changed from 2 to 4"], |config| {
+            config.workers[0].settings.workers = Some(4);
+            config.workers[0].settings.workers_max = howdah_config::model::WorkersMax::Same;
+        });
+        finds(&["frankenphp: num_threads changed from 2 to 3"], |config| {
+            config.global.php.workers = Some(3);
+        });
+        finds(
+            &["worker other: request_timeout changed from off to 9s"],
+            |config| {
+                config.workers[1].settings.limits.request_timeout =
+                    Some(Some(Duration::from_secs(9)));
+            },
+        );
+        finds(&["worker other was removed"], |config| {
+            config.workers.truncate(1);
+        });
+        finds(&["worker third is new"], |config| {
+            config
+                .workers
+                .push(WorkerPool::new("third", "/srv/third.php"));
+        });
+        finds(
+            &[
+                "worker app: boot changed from zygote to each",
+                "worker app: keep changed from nothing to ini random",
+            ],
+            |config| {
+                config.workers[0].boot = Boot::Each;
+                config.workers[0].keep = Keep::RANDOM.with(Keep::INI);
+            },
+        );
+        finds(&["worker app: env changed"], |config| {
+            config.workers[0].env = vec![("KEY".into(), "secret".into())];
+        });
+        finds(
+            &[r#"php_ini changed from [] to [("memory_limit", "1G")]"#],
+            |config| config.global.php.ini.settings = vec![("memory_limit".into(), "1G".into())],
+        );
+        finds(
+            &["max_header_size changed from 32768 to 1048576"],
+            |config| {
+                config.global.limits.max_header_size = 1 << 20;
+            },
+        );
+        // On one listener.
+        finds(
+            &["max_header_size changed from 32768 to 1048576"],
+            |config| {
+                let limits = Limits {
+                    max_header_size: 1 << 20,
+                    ..Limits::default()
+                };
+                let address = ListenerAddress::Tcp { ip: None, port: 80 };
+                config.global.listener_limits = vec![(address, limits)];
+            },
+        );
+    }
+
+    #[test]
+    fn all_else_may_change() {
+        finds(&[], |config| {
+            config.workers.reverse();
+            config.workers[0].watch = vec!["*.php".into()];
+            config.global.admin = Admin::Off;
+            config.global.limits.max_body_size = 1;
+            config.global.limits.max_header_size = 1000;
+            config.global.metrics = true;
+            config.global.grace_period = Some(Duration::ZERO);
+        });
+    }
+}

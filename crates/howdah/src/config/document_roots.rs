@@ -1,0 +1,26 @@
+//! Document roots that are missing when a configuration is loaded.
+
+use howdah_config::model::Config;
+
+/// Document roots that are no folders yet, each with what is wrong with it. A volume may be mounted later, and an
+/// application makes its own folders: requests are answered 404 until then, and other sites do not wait.
+pub(crate) fn missing_roots(config: &Config) -> Vec<String> {
+    let mut roots = config.constant_roots();
+    roots.sort_unstable();
+    roots.dedup();
+    let wrong = roots.into_iter().filter_map(|root| {
+        let wrong = match std::fs::metadata(root) {
+            Ok(found) if found.is_dir() => return None,
+            Ok(_) => "it is not a directory".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        Some(format!("document root {root}: {wrong}"))
+    });
+    wrong.collect()
+}
+
+pub(crate) fn warn_of_roots(config: &Config) {
+    for wrong in missing_roots(config) {
+        tracing::warn!(target: "howdah", "{wrong}; requests for its files are answered 404 until it is there");
+    }
+}

@@ -1,0 +1,221 @@
+//! The files that a configuration was read from, as they were then.
+
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use howdah_config::outline::Outline;
+use howdah_config::{Config, Disk, Files, LoadError, ParsedConfig, Warning};
+use howdah_observe::admin::ConfigFile;
+use serde_json::{Value, json};
+
+use crate::cli;
+use crate::paths::absolute;
+use crate::rights::users;
+
+/// What messages call a text that stands for the file.
+pub(crate) const BODY: &str = "request body";
+
+/// See the module.
+#[derive(Debug, Clone)]
+pub(crate) struct Source {
+    /// As it was named, which is what messages name.
+    given: PathBuf,
+    /// What was on disk; `None`: nothing that could be read.
+    texts: Vec<(PathBuf, Option<Vec<u8>>)>,
+    /// In place of the first of them.
+    posted: Option<Vec<u8>>,
+    statements: Outline,
+    /// `howdah run --watch`.
+    watch: bool,
+}
+
+/// A configuration that was read.
+pub(crate) struct Read {
+    pub(crate) config: Config,
+    pub(crate) source: Source,
+    pub(crate) warnings: Vec<Warning>,
+}
+
+impl Source {
+    /// Reads a file. `watch`: worker scripts that watch nothing watch PHP files.
+    pub(crate) fn read(file: &Path, watch: bool) -> Result<Read, LoadError> {
+        // What it names may be for root alone.
+        let _ = howdah_monitor::renew();
+        let parsed = howdah_config::load_from(file, &MonitorFiles)?;
+        Ok(Self::of(file, None, parsed, watch))
+    }
+
+    /// Reads the file again.
+    pub(crate) fn again(&self) -> Result<Read, LoadError> {
+        Self::read(&self.given, self.watch)
+    }
+
+    /// Reads another file.
+    pub(crate) fn other(&self, file: &Path) -> Result<Read, LoadError> {
+        Self::read(file, self.watch)
+    }
+
+    /// Reads a text as if it were in the file.
+    pub(crate) fn with(&self, text: &str) -> Result<Read, String> {
+        let parsed =
+            howdah_config::load_text(text, &self.given, &MonitorFiles).map_err(|error| {
+                // The file itself has other text in these places.
+                let own = format!("{}:", self.given.display());
+                let of_body = |line: &str| match line.strip_prefix(&own) {
+                    Some(rest) => format!("{BODY}:{rest}"),
+                    None => line.to_owned(),
+                };
+                let lines: Vec<_> = error.to_string().lines().map(of_body).collect();
+                lines.join("\n")
+            })?;
+        Ok(Self::of(&self.given, Some(text), parsed, self.watch))
+    }
+
+    fn of(file: &Path, text: Option<&str>, parsed: ParsedConfig, watch: bool) -> Read {
+        let mut config = parsed.config;
+        users::settle(&mut config);
+        if watch {
+            let unwatched = config.workers.iter_mut();
+            for pool in unwatched.filter(|pool| pool.watch.is_empty()) {
+                pool.watch.push(cli::WATCHED.to_owned());
+            }
+        }
+        let texts = parsed
+            .files
+            .iter()
+            .map(|file| {
+                let file = absolute(Path::new(file));
+                let text = howdah_monitor::fs::read(&file).ok();
+                (file, text)
+            })
+            .collect();
+        Read {
+            config,
+            source: Self {
+                given: file.to_owned(),
+                texts,
+                posted: text.map(|text| text.as_bytes().to_vec()),
+                statements: parsed.outline,
+                watch,
+            },
+            warnings: parsed.warnings,
+        }
+    }
+
+    /// Whether the files still are the same.
+    pub(crate) fn check(&self) -> ConfigFile {
+        let mut texts = self.texts.iter().enumerate();
+        ConfigFile {
+            file: absolute(&self.given).display().to_string(),
+            changed: texts.any(|(place, (file, text))| {
+                let posted = self.posted.as_ref().filter(|_| place == 0);
+                howdah_monitor::fs::read(file).ok().as_ref() != posted.or(text.as_ref())
+            }),
+        }
+    }
+
+    /// The file, from the root.
+    pub(crate) fn path(&self) -> PathBuf {
+        absolute(&self.given)
+    }
+
+    /// The first of the files that has changed since they were read, whatever was served in its place.
+    pub(crate) fn changed_file(&self) -> Option<&Path> {
+        let differs = |(file, text): &&(PathBuf, _)| howdah_monitor::fs::read(file).ok() != *text;
+        self.texts.iter().find(differs).map(|(file, _)| &**file)
+    }
+
+    /// As `/config` shows it.
+    pub(crate) fn shown(&self) -> Value {
+        // Not what is for root alone: whoever asks may be PHP.
+        let secret = |(file, _): &(PathBuf, _)| {
+            std::fs::File::open(file)
+                .is_err_and(|error| error.kind() == ErrorKind::PermissionDenied)
+        };
+        let statements = (!self.texts.iter().any(secret)).then_some(&self.statements);
+        json!({"file": absolute(&self.given), "statements": statements})
+    }
+
+    /// The files to watch for changes; none unless that was asked for.
+    pub(crate) fn watched(&self) -> Vec<String> {
+        let files = self.texts.iter().filter(|_| self.watch);
+        files
+            .filter_map(|(file, _)| file.to_str().map(str::to_owned))
+            .collect()
+    }
+}
+
+/// Reads what this process may, or its monitor.
+#[derive(Debug, Clone, Copy)]
+struct MonitorFiles;
+
+impl Files for MonitorFiles {
+    fn read(&self, path: &Path) -> io::Result<String> {
+        howdah_monitor::fs::read_to_string(path)
+    }
+
+    fn glob(&self, pattern: &str) -> io::Result<Vec<PathBuf>> {
+        Disk.glob(pattern)
+    }
+
+    fn working_directory(&self) -> io::Result<PathBuf> {
+        Disk.working_directory()
+    }
+}
+
+/// A configuration for commands that look at it and serve nothing.
+pub(crate) fn look(file: &Path) -> Result<ParsedConfig, LoadError> {
+    let mut parsed = howdah_config::load(file)?;
+    users::settle(&mut parsed.config);
+    Ok(parsed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_changed_configuration_is_noticed() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = |name: &str| dir.path().join(name);
+        std::fs::write(path("Caddyfile"), "import more\n").expect("written");
+        std::fs::write(path("more"), ":8080\n").expect("written");
+        let read = Source::read(&path("Caddyfile"), false).expect("valid");
+        let source = read.source;
+        assert_eq!(
+            source.check(),
+            ConfigFile {
+                file: path("Caddyfile").display().to_string(),
+                changed: false
+            }
+        );
+        assert!(source.watched().is_empty());
+        std::fs::write(path("more"), ":8081\n").expect("written");
+        assert!(source.check().changed);
+        assert_eq!(source.changed_file(), Some(&*path("more")));
+        let again = source.again().expect("valid");
+        assert_eq!(again.config.sites[0].addresses[0].port, 8081);
+        assert!(!again.source.check().changed);
+        std::fs::write(path("more"), ":8080\n").expect("written");
+        assert!(!source.check().changed);
+        std::fs::remove_file(path("more")).expect("removed");
+        assert!(source.check().changed);
+        assert!(source.again().is_err());
+    }
+
+    #[test]
+    fn a_text_is_as_good_as_a_file() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let file = dir.path().join("Caddyfile");
+        std::fs::write(&file, ":8080\n").expect("written");
+        let source = Source::read(&file, true).expect("valid").source;
+        assert_eq!(source.watched(), [file.to_str().expect("UTF-8")]);
+        let read = source.with(":8081\n").expect("valid");
+        assert_eq!(read.config.sites[0].addresses[0].port, 8081);
+        assert!(read.source.check().changed, "the file says something else");
+        assert_eq!(read.source.changed_file(), None, "as it did before");
+        let error = source.with("{\n\tadmni off\n}\n").map(drop);
+        let error = error.expect_err("no such option");
+        assert!(error.starts_with("request body:2:2: "), "{error}");
+    }
+}

@@ -1,0 +1,9 @@
+//! PHP as a configuration has it: options of its processes and pools, trees of processes, OPcache and preloading.
+
+pub(crate) mod opcache;
+pub(crate) mod pools;
+pub(crate) mod preload;
+pub(crate) mod renewal;
+pub(crate) mod root_options;
+pub(crate) mod trees;
+pub(crate) mod vulnerabilities;

@@ -1,0 +1,287 @@
+//! `preload`: PHP is started with what the requests before have used (docs/adr/0014-preload-what-is-used.md).
+//!
+//! The pools' processes record the files that they run. When no new ones have come for a while, and at each reload,
+//! another tree of processes is started beside the one that serves, with these files.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use howdah_config::model::{self, Config};
+use howdah_pool::{
+    PoolOptions, Preload, PreloadMode, Record, RecordedFile, RootOptions, Supervisor,
+};
+
+/// How often the record is looked at.
+pub(crate) const LOOK: Duration = Duration::from_secs(2);
+/// No file has been used for the first time for so long: the application's usual requests have come.
+const QUIET: Duration = Duration::from_secs(10);
+/// Where new files come all the time, this is waited for.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Between two starts for new files, the first two; each further one waits for twice as long.
+const BETWEEN: Duration = Duration::from_secs(60);
+/// Of the files that PHP was started with, how many new ones are worth another start: a fifth.
+const NEW_PART: usize = 5;
+
+/// What the requests of a tree of processes use.
+#[derive(Debug, Clone)]
+pub(crate) struct UsedFiles {
+    record: Record,
+    /// Files that the tree was started with, or would have been.
+    tried: HashSet<PathBuf>,
+    mode: PreloadMode,
+}
+
+impl UsedFiles {
+    /// Of the first tree, or of one that follows `before`: its processes record files, and PHP is started with those
+    /// that are in use and still there. `follow` says where a file of before is now. `None`: nothing is to be preloaded.
+    pub(crate) fn prepare(
+        config: &Config,
+        before: Option<&Self>,
+        follow: impl Fn(&Path) -> PathBuf,
+        (root, pools): (&mut RootOptions, &mut [PoolOptions]),
+    ) -> std::io::Result<Option<Self>> {
+        let mode = match config.global.php.preload {
+            model::Preload::Off => return Ok(None),
+            model::Preload::Auto => PreloadMode::Auto,
+            model::Preload::All => PreloadMode::All,
+        };
+        let used = before.map(|before| before.record.read());
+        let files: Vec<RecordedFile> = (used.unwrap_or_default().into_iter())
+            .map(|file| RecordedFile {
+                path: follow(&file.path),
+                ..file
+            })
+            .filter(|file| file.path.is_file())
+            .collect();
+        let record = Record::with(&files)?;
+        for pool in pools.iter_mut() {
+            pool.record = Some(record.clone());
+        }
+        let reader = pools.first().and_then(|pool| pool.user.as_ref());
+        let plan = plan(mode, files, reader.map(|user| user.name.as_str()));
+        let tried = plan.files.iter().cloned().collect();
+        root.preload = Some(plan);
+        Ok(Some(Self {
+            record,
+            tried,
+            mode,
+        }))
+    }
+
+    /// Files in use that might be preloaded and that the tree was not started with.
+    pub(crate) fn news(&self) -> usize {
+        let files = plan(self.mode, self.record.read(), None).files;
+        let new = files.iter().filter(|path| !self.tried.contains(*path));
+        new.count()
+    }
+
+    /// Why none of them can be.
+    pub(crate) fn problem(&self) -> Option<String> {
+        plan(self.mode, self.record.read(), None).problem
+    }
+
+    /// Whether that many are worth another start.
+    fn is_worth(&self, news: usize) -> bool {
+        news > 0 && news >= self.tried.len() / NEW_PART
+    }
+}
+
+/// What PHP is to be started with. `reader`: the user of its processes, where that is not the server's.
+fn plan(mode: PreloadMode, used: Vec<RecordedFile>, reader: Option<&str>) -> Preload {
+    let mut preload = Preload {
+        mode,
+        files: Vec::new(),
+        user: reader.unwrap_or_default().to_owned(),
+        left_out: Vec::new(),
+        problem: None,
+    };
+    if reader.is_some_and(str::is_empty) {
+        preload.problem =
+            Some("the user of the PHP processes has no name, which PHP needs to preload".into());
+    }
+    if mode == PreloadMode::Auto {
+        let installations = installations(&used);
+        if let [first, second, ..] = installations.as_slice() {
+            preload.problem = Some(format!(
+                "requests use the packages of more than one Composer installation, {} and {}: which of two versions \
+                 of a class they find has to be decided by themselves",
+                first.display(),
+                second.display()
+            ));
+        }
+    }
+    let is_left = |file: &RecordedFile| mode == PreloadMode::Auto && !file.autoloaded;
+    if preload.problem.is_none() {
+        let (left, taken): (Vec<_>, Vec<_>) = used.into_iter().partition(is_left);
+        preload.files = taken.into_iter().map(|file| file.path).collect();
+        preload.left_out = left.into_iter().map(|file| file.path).collect();
+    }
+    preload
+}
+
+/// Folders of packages that Composer's autoloader is used of.
+fn installations(used: &[RecordedFile]) -> Vec<&Path> {
+    let loaders = used.iter().map(|file| file.path.as_path());
+    let loaders = loaders.filter(|path| path.ends_with("composer/autoload_real.php"));
+    loaders.filter_map(|path| path.parent()?.parent()).collect()
+}
+
+/// Tells what became of it, if PHP was to be started with files. An error: php.ini has a list of its own.
+pub(crate) fn tell(supervisor: &Supervisor) -> Result<(), &'static str> {
+    let Some(preloaded) = supervisor.preloaded() else {
+        return Ok(());
+    };
+    if preloaded.foreign {
+        return Err(FOREIGN);
+    }
+    let (count, all) = (preloaded.count(), preloaded.files.len());
+    if preloaded.done {
+        tracing::info!(
+            target: "howdah", files = count, classes = preloaded.classes, left_out = all - count,
+            "PHP was started with what requests have used; `howdah status --preload` lists it"
+        );
+    } else if let Some(problem) = &preloaded.problem {
+        warn(problem);
+    }
+    Ok(())
+}
+
+pub(crate) fn warn(problem: &str) {
+    tracing::warn!(target: "howdah", "nothing is preloaded: {problem}");
+}
+
+/// php.ini has an `opcache.preload` of its own.
+const FOREIGN: &str = "`preload` and opcache.preload in php.ini cannot both say what is preloaded: take one of them out";
+
+/// When another tree is worth its start.
+#[derive(Debug)]
+pub(crate) struct PreloadSchedule {
+    /// Files that were new at the last look, and since when there are so many.
+    news: (usize, Instant),
+    /// Since when there are any.
+    first: Option<Instant>,
+    /// Before then none is started.
+    not_before: Instant,
+    between: Duration,
+    /// A problem that was told.
+    told: Option<String>,
+}
+
+impl PreloadSchedule {
+    pub(crate) fn new(now: Instant) -> Self {
+        Self {
+            news: (0, now),
+            first: None,
+            not_before: now,
+            between: BETWEEN,
+            told: None,
+        }
+    }
+
+    /// A look: whether to start one now.
+    pub(crate) fn look(&mut self, used: &UsedFiles, now: Instant) -> bool {
+        let problem = used.problem();
+        if let Some(problem) = problem.as_ref().filter(|_| problem != self.told) {
+            warn(problem);
+        }
+        self.told = problem;
+        let news = used.news();
+        self.is_due(news, used.is_worth(news), now)
+    }
+
+    fn is_due(&mut self, news: usize, worth: bool, now: Instant) -> bool {
+        if news != self.news.0 {
+            self.news = (news, now);
+        }
+        if news == 0 {
+            self.first = None;
+            return false;
+        }
+        let first = *self.first.get_or_insert(now);
+        let settled = now.duration_since(self.news.1) >= QUIET;
+        let due = settled || now.duration_since(first) >= PATIENCE;
+        if !worth || !due || now < self.not_before {
+            return false;
+        }
+        self.first = None;
+        self.not_before = now + self.between;
+        self.between *= 2;
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn recorded(files: &[(&str, bool)]) -> Vec<RecordedFile> {
+        let own = files.iter().map(|(path, autoloaded)| RecordedFile {
+            path: path.into(),
+            autoloaded: *autoloaded,
+        });
+        own.collect()
+    }
+
+    fn shown(paths: &[PathBuf]) -> Vec<String> {
+        paths
+            .iter()
+            .map(|path| path.display().to_string())
+            .collect()
+    }
+
+    #[test]
+    fn what_no_autoloader_asked_for_is_left_out() {
+        let used = recorded(&[
+            ("/a/index.php", false),
+            ("/a/vendor/composer/autoload_real.php", false),
+            ("/a/src/A.php", true),
+        ]);
+        let auto = plan(PreloadMode::Auto, used.clone(), None);
+        assert_eq!(shown(&auto.files), ["/a/src/A.php"]);
+        assert_eq!(auto.left_out.len(), 2);
+        let all = plan(PreloadMode::All, used, Some("web"));
+        assert_eq!((all.files.len(), all.left_out.len()), (3, 0));
+        assert_eq!(all.user, "web");
+    }
+
+    #[test]
+    fn packages_of_two_installations_are_not_preloaded() {
+        let used = recorded(&[
+            ("/w/a/vendor/composer/autoload_real.php", false),
+            ("/w/b/vendor/composer/autoload_real.php", false),
+            ("/w/a/A.php", true),
+        ]);
+        let auto = plan(PreloadMode::Auto, used.clone(), None);
+        assert!(auto.files.is_empty());
+        let problem = auto.problem.expect("a reason");
+        assert!(problem.contains("/w/a/vendor and /w/b/vendor"), "{problem}");
+        assert_eq!(plan(PreloadMode::All, used.clone(), None).files.len(), 3);
+        let nameless = plan(PreloadMode::All, used, Some(""));
+        assert!(nameless.files.is_empty() && nameless.problem.is_some());
+    }
+
+    #[test]
+    fn a_start_waits_until_no_new_files_come_but_not_for_ever() {
+        let begin = Instant::now();
+        let at = |seconds: u64| begin + Duration::from_secs(seconds);
+        let mut pace = PreloadSchedule::new(begin);
+        assert!(!pace.is_due(0, false, at(100)));
+        assert!(!pace.is_due(5, true, at(101)));
+        assert!(!pace.is_due(6, true, at(108)));
+        assert!(!pace.is_due(6, true, at(117)));
+        assert!(pace.is_due(6, true, at(118)), "nothing new for 10 s");
+        assert!(!pace.is_due(9, true, at(119)));
+        assert!(!pace.is_due(9, true, at(150)), "a minute between two");
+        assert!(pace.is_due(9, true, at(179)));
+        assert!(!pace.is_due(3, false, at(500)), "too few");
+        let mut busy = PreloadSchedule::new(begin);
+        for second in 0..60 {
+            assert!(
+                !busy.is_due(1 + second, true, at(second as u64)),
+                "{second}"
+            );
+        }
+        assert!(busy.is_due(100, true, at(60)));
+    }
+}

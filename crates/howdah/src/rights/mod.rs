@@ -1,0 +1,5 @@
+//! The users of the server and of PHP, what they may do, and the process that stays root.
+
+pub(crate) mod monitor;
+pub(crate) mod privileges;
+pub(crate) mod users;

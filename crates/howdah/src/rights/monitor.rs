@@ -1,0 +1,68 @@
+//! The process that stays root beside a server that is not: started by it, with the same command line, and
+//! ended by the end of their socket. See `howdah_monitor` for what it does.
+
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+
+use crate::failure::{Failure, setup};
+
+/// What `ps` shows.
+const NAME: &str = "howdah: monitor";
+
+/// The monitor of this process. It ends when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Monitor(Child);
+
+impl Drop for Monitor {
+    fn drop(&mut self) {
+        howdah_monitor::disconnect();
+        // It ends by that.
+        let _ = self.0.wait();
+    }
+}
+
+impl Monitor {
+    /// Waits until it has ended although nobody told it to.
+    pub(crate) async fn gone(&self) -> std::io::Result<()> {
+        let pid = Pid::from_child(&self.0);
+        let (tell, told) = tokio::sync::oneshot::channel();
+        let wait = move || {
+            // It stays to be waited for by its owner.
+            let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+            while matches!(waitid(WaitId::Pid(pid), options), Err(Errno::INTR)) {}
+            let _ = tell.send(());
+        };
+        std::thread::Builder::new()
+            .name("monitor".into())
+            .spawn(wait)?;
+        told.await.map_err(std::io::Error::other)
+    }
+}
+
+/// Starts the monitor of this process, which is root for the last time.
+pub(crate) fn start() -> Result<Monitor, Failure> {
+    let failed = |error: std::io::Error| setup(format_args!("cannot start the monitor: {error}"));
+    let kind = SocketType::SEQPACKET;
+    let pair = socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None);
+    let (ours, theirs) = pair.map_err(|error| failed(error.into()))?;
+    let mut command = Command::new("/proc/self/exe");
+    command
+        .arg0(NAME)
+        .arg("monitor")
+        .args(std::env::args_os().skip(1))
+        .stdin(Stdio::from(theirs))
+        .stdout(Stdio::null())
+        // Not of a terminal's foreground: an interrupt is for the server.
+        .process_group(0);
+    for name in howdah_pool::FROM_SERVICE_MANAGER {
+        command.env_remove(name);
+    }
+    let child = command.spawn().map_err(failed)?;
+    drop(command);
+    howdah_monitor::connect(ours).map_err(failed)?;
+    Ok(Monitor(child))
+}

@@ -1,0 +1,301 @@
+//! The user of a server that root has started, where the configuration names none; and whether a user reaches
+//! what the configuration names.
+
+use std::fmt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use howdah_config::model::{self, Config};
+use rustix::fs::Access;
+use rustix::io::Errno;
+
+use super::privileges;
+use crate::admin;
+use crate::failure::Failure;
+use crate::paths::absolute;
+use crate::php_executable::executable;
+
+/// The first of these that there is: Debian's for web servers, and the one that everybody has.
+const NAMES: [&str; 2] = ["www-data", "nobody"];
+/// Who it is, and where certificates are kept: a process that is not root any more can tell neither.
+#[derive(Debug)]
+struct DefaultUser {
+    user: model::User,
+    /// By the environment.
+    is_named: bool,
+    storage: Option<PathBuf>,
+}
+
+fn usual() -> Option<&'static DefaultUser> {
+    static USUAL: OnceLock<Option<DefaultUser>> = OnceLock::new();
+    USUAL.get_or_init(find).as_ref()
+}
+
+fn find() -> Option<DefaultUser> {
+    if !rustix::process::geteuid().is_root() {
+        return None;
+    }
+    // One that is not there is an error at the start, as in the configuration.
+    let named = std::env::var(howdah_pool::USER_OF_SERVER)
+        .ok()
+        .and_then(|name| name.parse().ok());
+    let mut users = NAMES.iter().filter_map(|name| name.parse().ok());
+    // A container may lack the right to change users, or have no others.
+    let is_named = named.is_some();
+    let user = named.or_else(|| users.find(privileges::can_become))?;
+    let usual = DefaultUser {
+        user,
+        is_named,
+        storage: howdah_tls::default_storage(),
+    };
+    // Whoever names root wants nothing of this.
+    (!privileges::is_current(&usual.user)).then_some(usual)
+}
+
+/// The user that threads which serve clients change to, where the server itself has to stay root since its pools
+/// have other users; and that of pools without one.
+pub(crate) fn of_threads(config: &Config) -> Option<&'static model::User> {
+    wanted(config).map(|usual| &usual.user)
+}
+
+fn wanted(config: &Config) -> Option<&'static DefaultUser> {
+    let usual = usual().filter(|_| config.global.user.is_none())?;
+    let is_wanted =
+        usual.is_named || named_for_php(config).next().is_some() || default_reaches(config);
+    is_wanted.then_some(usual)
+}
+
+/// What keeps the default user from what the first configuration needs. The server stays root then, and does so
+/// over reloads: it can give up its rights at the start alone.
+static BARRIER: OnceLock<Option<Barrier>> = OnceLock::new();
+
+/// Why the server stays root though nobody asked for it.
+pub(crate) fn reason_for_root() -> Option<&'static Barrier> {
+    BARRIER.get()?.as_ref()
+}
+
+fn default_reaches(config: &Config) -> bool {
+    BARRIER
+        .get_or_init(|| default_barrier(config, ENTER))
+        .is_none()
+}
+
+fn default_barrier(config: &Config, of_roots: Requirement) -> Option<Barrier> {
+    let user = &usual()?.user;
+    let mut places = needed(config, of_roots);
+    // The server's own folder is given to its user.
+    let own = Path::new(admin::ADMIN_SOCKET).parent();
+    let folders =
+        unix_sockets(config).filter_map(|socket| Some(absolute(socket).parent()?.to_owned()));
+    let others = folders.filter(|folder| Some(&**folder) != own);
+    places.extend(others.map(|path| Place {
+        kind: "folder of a Unix socket",
+        path,
+        need: WRITE,
+    }));
+    privileges::on_thread_as(user, || find_barrier(places, user)).ok()?
+}
+
+/// `settle` for `php-server`, with which people try an application. PHP often writes beside its code there, and
+/// the first try must not fail: the default user is taken only if it may write to the document root.
+pub(crate) fn settle_php_server(config: &mut Config) {
+    BARRIER.get_or_init(|| default_barrier(config, WRITE));
+    settle(config);
+}
+
+/// Unix sockets at which the server listens.
+pub(crate) fn unix_sockets(config: &Config) -> impl Iterator<Item = &Path> {
+    let admin = match &config.global.admin {
+        model::Admin::On(model::AdminAddress::Unix(path)) => Some(path.as_path()),
+        _ => None,
+    };
+    let of_sites = config.sites.iter().flat_map(|site| &site.unix_sockets);
+    of_sites.map(|socket| socket.path.as_path()).chain(admin)
+}
+
+/// Fills in the user that the environment names, or the default one if it reaches everything; and where
+/// certificates are kept for it and for threads with another user. A server whose pools have other users stays
+/// root.
+pub(crate) fn settle(config: &mut Config) {
+    let Some(usual) = wanted(config) else {
+        return;
+    };
+    if config.global.https.storage.is_none() {
+        config.global.https.storage.clone_from(&usual.storage);
+    }
+    let is_of_all = named_for_php(config).all(|user| privileges::is_same(user, &usual.user));
+    if is_of_all && (usual.is_named || default_reaches(config)) {
+        config.global.user = Some(usual.user.clone());
+    }
+}
+
+fn named_for_php(config: &Config) -> impl Iterator<Item = &model::User> {
+    let of_pools = config
+        .own_pool_settings()
+        .filter_map(|own| own.user.as_ref());
+    of_pools.chain(&config.global.php.user)
+}
+
+/// The first thing that the server's user is kept from and needs.
+pub(crate) fn barrier(config: &Config) -> Result<Option<Barrier>, Failure> {
+    let Some(user) = &config.global.user else {
+        return Ok(None);
+    };
+    privileges::on_thread_as(user, || find_barrier(needed(config, ENTER), user))
+}
+
+/// What a user may not do.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Barrier {
+    user: String,
+    /// `enter`, `read` …
+    verb: &'static str,
+    place: PathBuf,
+    /// What is behind it.
+    behind: Option<String>,
+}
+
+impl fmt::Display for Barrier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (user, verb, place) = (&self.user, self.verb, self.place.display());
+        write!(f, "user {user} may not {verb} {place}")?;
+        if let Ok(found) = std::fs::metadata(&self.place) {
+            let mode = found.mode() & 0o7777;
+            write!(f, " (mode {mode:04o}, owner {})", found.uid())?;
+        }
+        match &self.behind {
+            Some(behind) => write!(f, ", the way to the {behind}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Barrier {
+    /// The same with what to do about it.
+    pub(crate) fn advice(&self) -> String {
+        let place = self.place.display();
+        let command = match self.verb {
+            "enter" => format!("chmod o+x {place}"),
+            "write to" => format!("chown {} {place}", self.user),
+            _ => format!("chmod o+r {place}"),
+        };
+        format!(
+            "{self}; `{command}`, put the files elsewhere, name another user with `user NAME` in the global \
+             options or with --user, or serve as root with `user root`"
+        )
+    }
+}
+
+/// What a user is to do with a path.
+#[derive(Debug, Clone, Copy)]
+struct Requirement {
+    verb: &'static str,
+    access: Access,
+}
+
+impl Requirement {
+    const fn new(verb: &'static str, access: Access) -> Self {
+        Self { verb, access }
+    }
+}
+
+const ENTER: Requirement = Requirement::new("enter", Access::EXEC_OK);
+const READ: Requirement = Requirement::new("read", Access::READ_OK);
+const RUN: Requirement = Requirement::new("run", Access::READ_OK.union(Access::EXEC_OK));
+const WRITE: Requirement = Requirement::new("write to", Access::WRITE_OK.union(Access::EXEC_OK));
+
+/// What the user of a server has to reach.
+struct Place {
+    kind: &'static str,
+    path: PathBuf,
+    need: Requirement,
+}
+
+fn needed(config: &Config, of_roots: Requirement) -> Vec<Place> {
+    let place = |kind, path, need| Place { kind, path, need };
+    let php = executable(config.global.php.executable.as_deref());
+    let roots = config.constant_roots().into_iter();
+    let scripts = config.workers.iter().map(|pool| pool.file.as_str());
+    roots
+        .map(|root| place("document root", root.into(), of_roots))
+        .chain(scripts.map(|script| place("worker script", script.into(), READ)))
+        .chain([
+            place("PHP executable", php, RUN),
+            place("folder of temporary files", std::env::temp_dir(), WRITE),
+        ])
+        .collect()
+}
+
+/// The first that the user of this thread does not reach. Paths that do not exist are reported elsewhere.
+fn find_barrier(places: Vec<Place>, user: &model::User) -> Option<Barrier> {
+    for Place { kind, path, need } in places {
+        let path = absolute(&path);
+        if !is_denied(&path, need.access) {
+            continue;
+        }
+        let mut above: Vec<&Path> = path.ancestors().skip(1).collect();
+        above.reverse();
+        let folder = above
+            .into_iter()
+            .find(|folder| is_denied(folder, ENTER.access));
+        return Some(Barrier {
+            user: user.to_string(),
+            verb: folder.map_or(need.verb, |_| ENTER.verb),
+            behind: folder.map(|_| format!("{kind} {}", path.display())),
+            place: folder.unwrap_or(&path).to_owned(),
+        });
+    }
+    None
+}
+
+fn is_denied(path: &Path, wanted: Access) -> bool {
+    rustix::fs::access(path, wanted) == Err(Errno::ACCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn the_folder_that_bars_the_way_is_named() {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let directory = tempfile::tempdir().expect("a directory");
+        let root = directory.path().join("public");
+        std::fs::create_dir(&root).expect("made");
+        let set = |path: &Path, mode| {
+            let mode = std::fs::Permissions::from_mode(mode);
+            std::fs::set_permissions(path, mode).expect("mine");
+        };
+        set(directory.path(), 0o700);
+        let text = format!(":80 {{\nroot * {}\nfile_server\n}}\n", root.display());
+        let parsed = howdah_config::parse(&text, "Caddyfile", &|_| None, &howdah_config::NoFiles);
+        let mut config = parsed.expect("valid").config;
+        let nobody: model::User = "nobody".parse().expect("a user");
+        config.global.user = Some(nobody);
+        let barrier = |config: &Config| barrier(config).expect("looked up");
+        let found = barrier(&config).expect("mode 0700");
+        assert_eq!(found.place, directory.path());
+        let text = found.advice();
+        for part in [
+            "user nobody",
+            "mode 0700",
+            root.to_str().expect("UTF-8"),
+            "`user root`",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        set(directory.path(), 0o755);
+        assert_ne!(
+            barrier(&config).map(|found| found.place),
+            Some(directory.path().to_owned())
+        );
+        // Who may do anything is kept from nothing.
+        config.global.user = Some("root".parse().expect("a user"));
+        assert_eq!(barrier(&config), None);
+    }
+}

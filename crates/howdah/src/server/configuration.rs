@@ -1,0 +1,578 @@
+//! The configuration in force, and how another takes its place while the server serves
+//! (docs/adr/0007-reload-of-the-configuration.md).
+//!
+//! All that can be wrong with a configuration is found before anything of it is served: its text, what
+//! cannot change, certificates, addresses, routes. Then the front threads take it over, and what belongs to
+//! the old one is put away.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use howdah_config::model::Config;
+use howdah_http::Server;
+use howdah_http::endpoint::Endpoints;
+use howdah_mercure::Hub;
+use howdah_observe::admin::{ConfigFile, Configuration};
+use howdah_pool::start_time;
+use howdah_tls::{InUse, Tls};
+use serde_json::{Value, json};
+use tokio::sync::{Mutex, watch};
+
+use super::certificates::Keeper;
+use super::hubs::{self, HubEndpoint};
+use super::readiness_page::ReadinessPage;
+use super::state::{MetricsPage, ServerState};
+use crate::config::document_roots::warn_of_roots;
+use crate::config::server_log::log_settings;
+use crate::config::source::{Read, Source};
+use crate::config::{changes, unchangeable};
+use crate::php::pools;
+use crate::php::renewal::Places;
+use crate::php::root_options::root_options;
+use crate::php::trees::{StandbyTree, TreeError};
+use crate::rights::privileges;
+use crate::watch::{ChangeReceiver, Page, Watcher, start_watch, watched};
+
+/// How long a server that stops waits for a reload that is under way.
+const RELOAD_ENDS: Duration = Duration::from_secs(2);
+
+/// How long requests may go on when a server stops or a listener closes, by default.
+const DEFAULT_GRACE: Duration = Duration::from_secs(30);
+
+type Hubs = Vec<Arc<Hub>>;
+
+/// A configuration and what belongs to it.
+struct State {
+    config: Config,
+    source: Option<Source>,
+    keeper: Option<Keeper>,
+    /// The certificates of it.
+    in_use: InUse,
+    watcher: Option<Watcher>,
+    starts: Starts,
+}
+
+/// The starts of PHP for reloads.
+#[derive(Default)]
+struct Starts {
+    /// How long the last one that came to serve took.
+    took: Duration,
+    /// How many were given up for a later reload since.
+    overtaken: u32,
+    /// When the last one began that was not, and what came of it.
+    last: Option<(Instant, Result<(), TreeError>)>,
+}
+
+impl Starts {
+    /// What came of one that began after this moment, and so with what was there then.
+    fn since(&self, asked: Instant) -> Option<Result<(), TreeError>> {
+        let last = self.last.as_ref().filter(|(began, _)| *began >= asked);
+        last.map(|(_, result)| result.clone())
+    }
+
+    fn note(&mut self, began: Instant, result: Result<(), TreeError>) {
+        if matches!(result, Err(TreeError::Overtaken)) {
+            self.overtaken += 1;
+            return;
+        }
+        if result.is_ok() {
+            (self.took, self.overtaken) = (began.elapsed(), 0);
+        }
+        self.last = Some((began, result));
+    }
+}
+
+/// What is shown of it, for whoever cannot wait.
+struct ConfigurationView {
+    whole: Value,
+    frankenphp: Value,
+    servers: Value,
+    source: Option<Source>,
+}
+
+/// See the module.
+pub(crate) struct CurrentConfiguration {
+    server: Arc<Server>,
+    server_state: ServerState,
+    state: Mutex<State>,
+    /// When a reload was asked for last.
+    asked: watch::Sender<Instant>,
+    shown: RwLock<ConfigurationView>,
+    /// PHP has or had fewer rights than the server: what a reload replaces goes on for a while.
+    confined: AtomicBool,
+}
+
+impl std::fmt::Debug for CurrentConfiguration {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CurrentConfiguration")
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a configuration brings that was not there before.
+pub(crate) struct LoadResult {
+    /// Where changes of watched files come out, if there is something to watch.
+    pub(crate) changed: Option<ChangeReceiver>,
+    /// Browsers that are told of them.
+    pub(crate) pages: Vec<Page>,
+    /// PHP was started for it, so that there is nothing to reload.
+    pub(crate) booted: bool,
+}
+
+impl CurrentConfiguration {
+    /// The configuration that the server was started with; PHP took so long to start.
+    pub(crate) fn new(
+        server: Arc<Server>,
+        server_state: ServerState,
+        config: &Config,
+        source: Option<Source>,
+        watcher: Option<Watcher>,
+        took: Duration,
+    ) -> Self {
+        let shown = RwLock::new(ConfigurationView {
+            whole: whole(source.as_ref()),
+            frankenphp: frankenphp_config(config),
+            servers: servers(config),
+            source: source.clone(),
+        });
+        server_state.note_configuration(true);
+        let state = State {
+            config: config.clone(),
+            source,
+            keeper: None,
+            in_use: InUse::default(),
+            watcher,
+            starts: Starts {
+                took,
+                ..Starts::default()
+            },
+        };
+        Self {
+            server,
+            server_state,
+            state: Mutex::new(state),
+            asked: watch::Sender::new(Instant::now()),
+            shown,
+            confined: AtomicBool::new(privileges::confined(config)),
+        }
+    }
+
+    /// Starts to look after certificates, once addresses are listened on: authorities ask back.
+    pub(crate) async fn keep(&self, tls: Option<Tls>) -> std::io::Result<()> {
+        let mut state = self.state.lock().await;
+        state.in_use = tls.as_ref().map(Tls::in_use).unwrap_or_default();
+        state.keeper = tls.map(Keeper::start).transpose()?;
+        Ok(())
+    }
+
+    /// Serves another configuration; `None`: there is no file that could be read again.
+    pub(crate) async fn load(&self, from: Configuration) -> Result<Option<LoadResult>, String> {
+        let mut state = self.state.lock().await;
+        let read = {
+            let Some(source) = &state.source else {
+                return match from {
+                    Configuration::Same => Ok(None),
+                    _ => Err("the server was started without a configuration file: \
+                              use `howdah run`"
+                        .into()),
+                };
+            };
+            match &from {
+                Configuration::Same => source.again().map_err(|error| error.to_string()),
+                Configuration::File(file) => source.other(file).map_err(|error| error.to_string()),
+                Configuration::Text(text) => source.with(text),
+            }
+        };
+        let result = match read {
+            Ok(read) => self.take(&mut state, read).await,
+            Err(text) => Err(text),
+        };
+        self.server_state.note_configuration(result.is_ok());
+        if let Err(text) = &result {
+            tracing::error!(target: "howdah", "the configuration is not reloaded, the one before it stays: {text}");
+        }
+        result.map(Some)
+    }
+
+    async fn take(&self, state: &mut State, read: Read) -> Result<LoadResult, String> {
+        let Read {
+            config,
+            source,
+            warnings,
+        } = read;
+        let failed = |error: crate::failure::Failure| error.to_string();
+        let differences = unchangeable::differences(&state.config, &config);
+        if !differences.is_empty() {
+            return Err(differences.join("\n"));
+        }
+        pools::check_scripts(&config).map_err(failed)?;
+        let watch = watched(&config, Some(&source)).map_err(failed)?;
+        let log = log_settings(&config).map_err(failed)?;
+        let (hubs, gone) = self.hubs(&state.config, &config)?;
+        let tls = renewed_tls(&config, &state.in_use).await?;
+        // Before its PHP runs.
+        if privileges::confined(&config) {
+            self.confined.store(true, Ordering::Relaxed);
+        }
+        let began = Instant::now();
+        let beside = self.beside(state, &config).await?;
+        let numbers = match &beside {
+            // That of all sites is always the same.
+            Some(beside) => beside.pools()[1..].to_vec(),
+            None => self.server_state.trees.numbers(&config),
+        };
+        let prepared = self.server.prepare(
+            &config,
+            tls.as_ref(),
+            numbers,
+            endpoints(&self.server_state, &hubs),
+        );
+        let prepared = prepared.map_err(|error| explained(&error))?;
+        let before = (self.server.local_addrs(), self.server.unix_sockets());
+        let grace = state.config.global.grace_period.unwrap_or(DEFAULT_GRACE);
+        self.server
+            .switch(prepared, grace)
+            .await
+            .map_err(|error| error.to_string())?;
+        let booted = beside.is_some();
+        if let Some(beside) = beside {
+            beside.take_over();
+            state.starts.note(began, Ok(()));
+        }
+        for warning in warnings {
+            tracing::warn!(target: "howdah", "{warning}");
+        }
+        let log = howdah_observe::log::change(log);
+        warn_of_roots(&config);
+        privileges::set_dumpable(&config);
+        tokio::task::spawn_blocking(move || drop(log));
+        for hub in gone {
+            // Its subscribers come again, to the hub that there is now.
+            hub.close();
+        }
+        let pages = hubs::pages(&config, &hubs);
+        self.server_state.set_hubs(hubs);
+        let after = (self.server.local_addrs(), self.server.unix_sockets());
+        for address in after.0.iter().filter(|address| !before.0.contains(address)) {
+            tracing::info!(target: "howdah", %address, "listening");
+        }
+        for address in before.0.iter().filter(|address| !after.0.contains(address)) {
+            tracing::info!(target: "howdah", %address, "no longer listening");
+        }
+        for path in after.1.iter().filter(|path| !before.1.contains(path)) {
+            tracing::info!(target: "howdah", socket = %path.display(), "listening on a Unix socket");
+        }
+        for path in before.1.iter().filter(|path| !after.1.contains(path)) {
+            tracing::info!(target: "howdah", socket = %path.display(), "no longer listening on a Unix socket");
+        }
+        self.keep_instead(state, tls).await;
+        // The old one's thread is waited for.
+        drop(state.watcher.take());
+        let (watcher, changed) = start_watch(watch).unzip();
+        state.watcher = watcher;
+        let mut shown = self.shown.write().unwrap_or_else(PoisonError::into_inner);
+        shown.whole = whole(Some(&source));
+        shown.frankenphp = frankenphp_config(&config);
+        shown.servers = servers(&config);
+        shown.source = Some(source.clone());
+        drop(shown);
+        state.config = config;
+        state.source = Some(source);
+        tracing::info!(target: "howdah", "configuration loaded");
+        Ok(LoadResult {
+            changed,
+            pages,
+            booted,
+        })
+    }
+
+    /// The hubs of a configuration: those that are as they were stay, with their subscribers and history.
+    /// And those that are gone.
+    fn hubs(&self, old: &Config, new: &Config) -> Result<(Hubs, Hubs), String> {
+        let mut left: Vec<_> = old.hubs.iter().zip(self.server_state.hubs()).collect();
+        let mut hubs = Vec::with_capacity(new.hubs.len());
+        for own in &new.hubs {
+            let same = left.iter().position(|(known, _)| *known == own);
+            hubs.push(match same {
+                Some(same) => left.remove(same).1,
+                None => hubs::hub(own).map_err(|error| error.to_string())?,
+            });
+        }
+        Ok((hubs, left.into_iter().map(|(_, hub)| hub).collect()))
+    }
+
+    /// PHP for a configuration that has it otherwise, started beside the one that serves.
+    async fn beside(&self, state: &mut State, new: &Config) -> Result<Option<StandbyTree>, String> {
+        let failed = |error: crate::failure::Failure| error.to_string();
+        let changes = changes::of_php(&state.config, new).map_err(failed)?;
+        if changes.is_empty() {
+            return Ok(None);
+        }
+        tracing::info!(target: "howdah", "starting a second PHP beside the one that serves: {}", changes.join("; "));
+        let started = self.start_tree(&mut state.starts, new).await;
+        started.map(Some).map_err(|error| error.to_string())
+    }
+
+    /// A reload is asked for: what was started before may be what it mends. Answers the moment.
+    pub(crate) fn ask(&self) -> Instant {
+        let now = Instant::now();
+        self.asked.send_replace(now);
+        now
+    }
+
+    /// PHP for a configuration, beside the one that serves. It is given up for a reload that is asked for meanwhile
+    /// if it takes longer than one may keep others waiting: it may hang.
+    async fn start_tree(
+        &self,
+        starts: &mut Starts,
+        config: &Config,
+    ) -> Result<StandbyTree, TreeError> {
+        let pools = pools::options(config).map_err(TreeError::other)?;
+        privileges::prepare(config, &pools, self.server.spool()).map_err(TreeError::other)?;
+        let root = root_options(config, self.server.threads());
+        let began = Instant::now();
+        let time = start_time(starts.took, starts.overtaken);
+        let mut asked = self.asked.subscribe();
+        let overtaken = async move {
+            tokio::time::sleep(time).await;
+            // An error would mean that the sender is gone, which this value holds.
+            let _ = asked.wait_for(|asked| *asked > began).await;
+        };
+        let started = self
+            .server_state
+            .trees
+            .start(root, pools, config, overtaken);
+        let started = started.await;
+        if let Err(error) = &started {
+            starts.note(began, Err(error.clone()));
+        }
+        if matches!(started, Err(TreeError::Overtaken)) {
+            let seconds = began.elapsed().as_secs();
+            tracing::warn!(target: "howdah", "the start of PHP was given up after {seconds} seconds: another reload was asked for");
+        }
+        started
+    }
+
+    /// Where the links lead that it names.
+    pub(crate) async fn places(&self) -> Places {
+        Places::of(&self.state.lock().await.config)
+    }
+
+    /// Starts PHP for the configuration in force, beside the one that serves, and has it take over. One that has done
+    /// so since this was `asked` for is as good.
+    pub(crate) async fn renew(&self, asked: Instant) -> Result<(), TreeError> {
+        loop {
+            let mut state = self.state.lock().await;
+            if let Some(result) = state.starts.since(asked) {
+                return result;
+            }
+            match self.start_and_switch(&mut state).await {
+                // The later one has its turn; it may not need a start.
+                Err(TreeError::Overtaken) => {}
+                result => return result,
+            }
+        }
+    }
+
+    async fn start_and_switch(&self, state: &mut State) -> Result<(), TreeError> {
+        let config = state.config.clone();
+        let began = Instant::now();
+        let beside = self.start_tree(&mut state.starts, &config).await?;
+        let tls = renewed_tls(&config, &state.in_use).await;
+        let tls = tls.map_err(TreeError::other)?;
+        // The classic pool's number is always the same.
+        let (numbers, hubs) = (beside.pools()[1..].to_vec(), self.server_state.hubs());
+        let endpoints = endpoints(&self.server_state, &hubs);
+        let prepared = self
+            .server
+            .prepare(&config, tls.as_ref(), numbers, endpoints);
+        let prepared = prepared.map_err(|error| TreeError::Other(explained(&error)))?;
+        let grace = config.global.grace_period.unwrap_or(DEFAULT_GRACE);
+        let switched = self.server.switch(prepared, grace).await;
+        switched.map_err(TreeError::other)?;
+        beside.take_over();
+        state.starts.note(began, Ok(()));
+        self.keep_instead(state, tls).await;
+        Ok(())
+    }
+
+    /// Looks after these certificates, and no longer after those of before.
+    async fn keep_instead(&self, state: &mut State, tls: Option<Tls>) {
+        let expiries = tls.as_ref().map(Tls::expiries).unwrap_or_default();
+        self.server_state.set_expiries(expiries);
+        if let Some(old) = state.keeper.take() {
+            // It gives back its locks.
+            let _ = tokio::task::spawn_blocking(|| old.stop()).await;
+        }
+        state.in_use = tls.as_ref().map(Tls::in_use).unwrap_or_default();
+        match tls.map(Keeper::start).transpose() {
+            Ok(keeper) => state.keeper = keeper,
+            Err(error) => {
+                tracing::error!(target: "howdah::tls", %error, "certificates are not renewed: restart the server");
+            }
+        }
+    }
+
+    /// The file that it is from, and whether that is what is served.
+    pub(crate) fn file(&self) -> Option<ConfigFile> {
+        let shown = self.shown.read().unwrap_or_else(PoisonError::into_inner);
+        shown.source.as_ref().map(Source::check)
+    }
+
+    /// The same without a look at it.
+    pub(crate) fn path(&self) -> Option<PathBuf> {
+        let shown = self.shown.read().unwrap_or_else(PoisonError::into_inner);
+        shown.source.as_ref().map(Source::path)
+    }
+
+    /// Whether PHP has fewer rights than the server.
+    pub(crate) fn confined(&self) -> bool {
+        self.confined.load(Ordering::Relaxed)
+    }
+
+    /// As `/config` shows it.
+    pub(crate) fn whole(&self) -> Value {
+        let shown = self.shown.read().unwrap_or_else(PoisonError::into_inner);
+        shown.whole.clone()
+    }
+
+    /// In the words of `FrankenPHP`.
+    pub(crate) fn frankenphp(&self) -> Value {
+        let shown = self.shown.read().unwrap_or_else(PoisonError::into_inner);
+        shown.frankenphp.clone()
+    }
+
+    /// In the words of Caddy.
+    pub(crate) fn servers(&self) -> Value {
+        let shown = self.shown.read().unwrap_or_else(PoisonError::into_inner);
+        shown.servers.clone()
+    }
+
+    /// How long everything is to be served as before after the order to stop; `None`: nobody said.
+    pub(crate) async fn shutdown_delay(&self) -> Option<Duration> {
+        let state = tokio::time::timeout(RELOAD_ENDS, self.state.lock()).await;
+        state.ok()?.config.global.shutdown_delay
+    }
+
+    /// Stops what is of the configuration, and says how long requests may go on.
+    pub(crate) async fn stop(&self) -> Duration {
+        let Ok(mut state) = tokio::time::timeout(RELOAD_ENDS, self.state.lock()).await else {
+            return DEFAULT_GRACE;
+        };
+        if let Some(keeper) = state.keeper.take() {
+            keeper.stop();
+        }
+        drop(state.watcher.take());
+        // Subscribers never leave by themselves.
+        for hub in self.server_state.hubs() {
+            hub.close();
+        }
+        state.config.global.grace_period.unwrap_or(DEFAULT_GRACE)
+    }
+}
+
+/// Certificates for a configuration, read anew.
+async fn renewed_tls(config: &Config, in_use: &InUse) -> Result<Option<Tls>, String> {
+    // The storage may be on another machine.
+    let (own, in_use) = (config.clone(), in_use.clone());
+    let tls = tokio::task::spawn_blocking(move || Tls::after(&own, &in_use)).await;
+    let tls = tls.map_err(|error| error.to_string())?;
+    tls.map_err(|error| error.to_string())
+}
+
+/// What answers `metrics`, `readiness` and `mercure`.
+pub(crate) fn endpoints(server_state: &ServerState, hubs: &[Arc<Hub>]) -> Endpoints {
+    Endpoints {
+        metrics: Some(Arc::new(MetricsPage(server_state.clone()))),
+        readiness: Some(Arc::new(ReadinessPage(server_state.clone()))),
+        hubs: hubs
+            .iter()
+            .map(|hub| Arc::new(HubEndpoint(hub.clone())) as _)
+            .collect(),
+    }
+}
+
+/// An error and what is behind it.
+fn explained(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        let inner_text = inner.to_string();
+        if !text.contains(&inner_text) {
+            text = format!("{text}: {inner_text}");
+        }
+        cause = inner.source();
+    }
+    text
+}
+
+fn whole(source: Option<&Source>) -> Value {
+    source.map_or_else(|| json!({"file": null, "statements": null}), Source::shown)
+}
+
+/// In the words of Caddy's configuration: the one server that metrics name, with a route for the hosts of each
+/// site. Dashboards look for them.
+fn servers(config: &Config) -> Value {
+    let routes: Vec<_> = config
+        .sites
+        .iter()
+        .map(|site| {
+            let hosts = site.addresses.iter();
+            let hosts: Vec<_> = hosts
+                .filter_map(|address| address.host.as_deref())
+                .collect();
+            if hosts.is_empty() {
+                json!({})
+            } else {
+                json!({"match": [{"host": hosts}]})
+            }
+        })
+        .collect();
+    json!({"howdah": {"routes": routes}})
+}
+
+/// In the words of `FrankenPHP`'s own configuration.
+fn frankenphp_config(config: &Config) -> Value {
+    let workers: Vec<_> = config
+        .workers
+        .iter()
+        .map(|pool| {
+            json!({
+                "name": pool.name,
+                "file_name": pool.file,
+                "num": pool.settings.workers.unwrap_or_default(),
+                "watch": pool.watch,
+            })
+        })
+        .collect();
+    json!({
+        "num_threads": config.global.php.workers.unwrap_or_default(),
+        "workers": workers,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use howdah_config::model::WorkerPool;
+
+    use super::*;
+
+    #[test]
+    fn what_frankenphps_clients_ask_for() {
+        let config = Config {
+            workers: vec![WorkerPool::new("app", "/srv/w.php")],
+            ..Config::default()
+        };
+        let shown = frankenphp_config(&config);
+        assert_eq!(shown["workers"][0]["name"], "app");
+        assert_eq!(shown["workers"][0]["file_name"], "/srv/w.php");
+        let text = "http://a.test, http://b.test:8080 {\n}\n:8081 {\n}\n";
+        let none = |_: &str| None;
+        let parsed = howdah_config::parse(text, "Caddyfile", &none, &howdah_config::NoFiles);
+        let shown = servers(&parsed.expect("valid").config);
+        let expected = json!([{"match": [{"host": ["a.test", "b.test"]}]}, {}]);
+        assert_eq!(shown["howdah"]["routes"], expected);
+    }
+}

@@ -1,0 +1,577 @@
+//! What the admin API, signals and watched files can have the server do.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use howdah_observe::admin::{
+    ConfigFile, Configuration, Control, ReloadError, ReloadReport, ReloadedPool, Thread,
+    UnhealthyError,
+};
+use howdah_pool::{PoolStatus, Status, WorkerStatus};
+use serde_json::{Value, json};
+use tokio::sync::watch;
+
+use super::configuration::CurrentConfiguration;
+use super::notify;
+use super::signals::SignalStream;
+use super::state::ServerState;
+use crate::php::preload::{self, PreloadSchedule};
+use crate::php::trees::{ReloadKind, TreeError, Trees};
+use crate::watch::{ChangeReceiver, Page};
+
+/// The running server; clones are the same one.
+#[derive(Debug, Clone)]
+pub(crate) struct ServerControl(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    server_state: ServerState,
+    in_force: CurrentConfiguration,
+    /// Somebody ordered the server to stop.
+    stop: watch::Sender<bool>,
+}
+
+impl ServerControl {
+    pub(crate) fn new(server_state: ServerState, in_force: CurrentConfiguration) -> Self {
+        Self(Arc::new(Inner {
+            server_state,
+            in_force,
+            stop: watch::Sender::new(false),
+        }))
+    }
+
+    /// The configuration in force.
+    pub(crate) fn in_force(&self) -> &CurrentConfiguration {
+        &self.0.in_force
+    }
+
+    /// Ends when the server was ordered to stop.
+    pub(crate) async fn stop_ordered(&self) {
+        // An error would mean that the sender is gone, which this value holds.
+        let _ = self.0.stop.subscribe().wait_for(|stop| *stop).await;
+    }
+
+    /// From now on nothing is reloaded any more.
+    pub(crate) fn set_stopping(&self) {
+        self.0.server_state.readiness.set_stopping();
+    }
+
+    fn is_stopping(&self) -> bool {
+        self.0.server_state.readiness.is_stopping()
+    }
+
+    async fn reload_now(
+        &self,
+        pool: Option<String>,
+        asked: Instant,
+    ) -> Result<ReloadReport, ReloadError> {
+        let known = self.trees().pools();
+        if let Some(name) = &pool
+            && !known.contains(name)
+        {
+            return Err(ReloadError::UnknownPool {
+                name: name.clone(),
+                known,
+            });
+        }
+        if self.is_stopping() {
+            return Err(ReloadError::Stopping);
+        }
+        let configuration = self.0.in_force.file();
+        if let Some(file) = configuration.as_ref().filter(|file| file.changed) {
+            tracing::info!(target: "howdah", file = file.file, "PHP alone is reloaded; `howdah reload` without a pool applies the changed configuration");
+        }
+        let shown = pool.as_deref().unwrap_or("all");
+        tracing::info!(target: "howdah", pool = shown, "reloading");
+        let before = self.generations().await;
+        let began = Instant::now();
+        let fresh = match self.need().await {
+            ReloadKind::Tree(reason) => {
+                tracing::info!(target: "howdah", "starting a second PHP beside the one that serves: {reason}");
+                self.renew(asked).await?;
+                Some(reason)
+            }
+            ReloadKind::Processes { stale } => {
+                self.new_processes(pool.as_deref(), stale).await?;
+                None
+            }
+        };
+        let meant = |name: &String, generation| match &pool {
+            Some(pool) if fresh.is_none() => pool == name,
+            _ => before.get(name) != Some(&generation),
+        };
+        let done = self.reloaded(configuration, began, meant).await;
+        Ok(ReloadReport { fresh, ..done })
+    }
+
+    /// What is not known of OPcache is no reason not to reload.
+    async fn need(&self) -> ReloadKind {
+        let places = self.0.in_force.places().await;
+        self.trees().need(&places).await.unwrap_or_else(|error| {
+            tracing::warn!(target: "howdah", "{error}; OPcache may go on with files as they were");
+            ReloadKind::Processes { stale: 0 }
+        })
+    }
+
+    /// A fresh tree, and the end of the one that serves.
+    async fn renew(&self, asked: Instant) -> Result<(), ReloadError> {
+        let Err(error) = self.0.in_force.renew(asked).await else {
+            return Ok(());
+        };
+        Err(match error {
+            _ if self.is_stopping() => ReloadError::Stopping,
+            TreeError::Boot { pool, text } => not_reloaded(pool, text),
+            other => not_reloaded("all".into(), other.to_string()),
+        })
+    }
+
+    /// The same because of what requests have used.
+    async fn preload(&self) {
+        tracing::info!(target: "howdah", "starting a second PHP beside the one that serves: with what requests have used");
+        let began = Instant::now();
+        // It has logged why not.
+        if self.renew(began).await.is_ok() {
+            self.reloaded(None, began, |_, _| true).await;
+        }
+    }
+
+    /// A new generation below the root that there is.
+    async fn new_processes(&self, pool: Option<&str>, stale: u64) -> Result<(), ReloadError> {
+        if stale > 0 {
+            tracing::info!(target: "howdah", scripts = stale, "OPcache compiles again what changed");
+            if let Err(error) = self.trees().invalidate().await {
+                tracing::warn!(target: "howdah", "OPcache may go on with files as they were: {error}");
+            }
+        }
+        let Err(error) = self.trees().handle().reload(pool).await else {
+            return Ok(());
+        };
+        Err(if self.is_stopping() {
+            ReloadError::Stopping
+        } else {
+            not_reloaded(error.pool, error.text)
+        })
+    }
+
+    /// The pools that are meant, as they serve now.
+    async fn reloaded(
+        &self,
+        configuration: Option<ConfigFile>,
+        began: Instant,
+        meant: impl Fn(&String, u64) -> bool,
+    ) -> ReloadReport {
+        let took_ms = millis(began.elapsed());
+        let after = self.generations().await;
+        let mut pools = Vec::new();
+        for name in self.trees().pools() {
+            let Some(generation) = after.get(&name).copied() else {
+                continue;
+            };
+            if meant(&name, generation) {
+                tracing::info!(target: "howdah", pool = &*name, generation, took_ms, "reloaded");
+                pools.push(ReloadedPool {
+                    pool: name,
+                    generation,
+                    took_ms,
+                });
+            }
+        }
+        ReloadReport {
+            pools,
+            configuration,
+            fresh: None,
+        }
+    }
+
+    /// Starts PHP anew beside the one that serves, for a reason of the server's own.
+    pub(crate) async fn renew_for(&self, reason: String) -> Result<ReloadReport, ReloadError> {
+        let control = self.clone();
+        self.alone(async move {
+            if control.is_stopping() {
+                return Err(ReloadError::Stopping);
+            }
+            tracing::info!(target: "howdah", "starting a second PHP beside the one that serves: {reason}");
+            let (before, began) = (control.generations().await, Instant::now());
+            control.renew(began).await?;
+            let meant = |name: &String, generation| before.get(name) != Some(&generation);
+            let configuration = control.0.in_force.file();
+            let done = control.reloaded(configuration, began, meant).await;
+            let fresh = Some(reason);
+            Ok(ReloadReport { fresh, ..done })
+        })
+        .await
+    }
+
+    pub(crate) fn server_state(&self) -> &ServerState {
+        &self.0.server_state
+    }
+
+    pub(crate) fn trees(&self) -> &Trees {
+        &self.0.server_state.trees
+    }
+
+    /// The generation that serves in each pool. Empty when the server is at its end.
+    async fn generations(&self) -> HashMap<String, u64> {
+        let Ok(status) = self.trees().status().await else {
+            return HashMap::new();
+        };
+        let pools = status.pools.into_iter();
+        pools
+            .map(|pool| (pool.name, u64::from(pool.generation)))
+            .collect()
+    }
+}
+
+impl ServerControl {
+    /// The configuration first, so that what is wrong with it is said before PHP is started anew.
+    async fn configure_now(&self, from: Configuration) -> Result<ReloadReport, ReloadError> {
+        if self.is_stopping() {
+            return Err(ReloadError::Stopping);
+        }
+        let began = self.0.in_force.ask();
+        let loaded = self.0.in_force.load(from).await;
+        let Some(loaded) = loaded.map_err(ReloadError::Configuration)? else {
+            return self.reload_now(None, began).await;
+        };
+        if let Some(changed) = loaded.changed {
+            self.watch(changed, loaded.pages);
+        }
+        if loaded.booted {
+            let configuration = self.0.in_force.file();
+            return Ok(self.reloaded(configuration, began, |_, _| true).await);
+        }
+        self.reload_now(None, began).await
+    }
+
+    /// Reloads what changes from now on. What it orders ends with the watcher, so nobody waits for it.
+    fn watch(&self, changed: ChangeReceiver, pages: Vec<Page>) {
+        tokio::spawn(changed.reload(Arc::new(self.clone()), pages));
+    }
+
+    /// In a task of its own, so that it is reported although who asked for it has hung up.
+    async fn alone(
+        &self,
+        reload: impl Future<Output = Result<ReloadReport, ReloadError>> + Send + 'static,
+    ) -> Result<ReloadReport, ReloadError> {
+        let control = self.clone();
+        let reload = tokio::spawn(async move {
+            notify::reloading();
+            let result = reload.await;
+            if !control.is_stopping() {
+                notify::ready(if result.is_ok() {
+                    notify::SERVING
+                } else {
+                    notify::NOT_RELOADED
+                });
+            }
+            result
+        });
+        reload.await.unwrap_or_else(|error| {
+            Err(ReloadError::Boot {
+                pool: "all".into(),
+                text: error.to_string(),
+            })
+        })
+    }
+}
+
+impl Control for ServerControl {
+    async fn reload(&self, pool: Option<String>) -> Result<ReloadReport, ReloadError> {
+        let control = self.clone();
+        let asked = self.0.in_force.ask();
+        self.alone(async move { control.reload_now(pool, asked).await })
+            .await
+    }
+
+    async fn configure(&self, from: Configuration) -> Result<ReloadReport, ReloadError> {
+        let control = self.clone();
+        self.alone(async move { control.configure_now(from).await })
+            .await
+    }
+
+    async fn status(&self) -> Value {
+        let (status, leaving) = tokio::join!(self.trees().status(), self.trees().leaving());
+        let mut shown = match status {
+            Ok(status) => serde_json::to_value(&status).unwrap_or_default(),
+            Err(_) => json!({"php": "", "pools": []}),
+        };
+        shown["opcache"] = self.0.server_state.shown_opcache().await;
+        shown["version"] = env!("CARGO_PKG_VERSION").into();
+        shown["pid"] = std::process::id().into();
+        shown["stopping"] = self.is_stopping().into();
+        shown["front"] = self.0.server_state.front();
+        if !leaving.is_empty() {
+            shown["leaving"] = serde_json::to_value(&leaving).unwrap_or_default();
+        }
+        shown
+    }
+
+    async fn threads(&self) -> Vec<Thread> {
+        let (status, targets) = tokio::join!(self.trees().status(), self.0.server_state.targets());
+        match status {
+            Ok(status) => threads(&status, &targets, SystemTime::now()),
+            Err(_) => Vec::new(),
+        }
+    }
+
+    async fn preloads(&self) -> Value {
+        let status = self.trees().status().await;
+        let preloads = status.map(|status| status.preloads).unwrap_or_default();
+        let mut shown = serde_json::to_value(preloads).unwrap_or_default();
+        // One that has come since PHP was started.
+        if let Some(problem) = self.trees().used().and_then(|used| used.problem())
+            && let Some(preload) = shown.get_mut(0)
+        {
+            preload["problem"] = problem.into();
+        }
+        shown
+    }
+
+    async fn metrics(&self) -> String {
+        self.0.server_state.metrics().await
+    }
+
+    async fn requests(&self) -> Value {
+        self.0.server_state.requests().await
+    }
+
+    fn whole_config(&self) -> Value {
+        self.0.in_force.whole()
+    }
+
+    fn config(&self) -> Value {
+        self.0.in_force.frankenphp()
+    }
+
+    fn config_file(&self) -> Option<PathBuf> {
+        self.0.in_force.path()
+    }
+
+    fn confined(&self) -> bool {
+        self.0.in_force.confined()
+    }
+
+    fn servers(&self) -> Value {
+        self.0.in_force.servers()
+    }
+
+    fn counts_requests(&self) -> bool {
+        self.0.server_state.counts_requests()
+    }
+
+    async fn health(&self) -> Result<(), UnhealthyError> {
+        self.0.server_state.ready().await
+    }
+
+    fn stop(&self) {
+        self.0.stop.send_replace(true);
+    }
+}
+
+/// Logs it: the boot's whole output has been logged as it came.
+fn not_reloaded(pool: String, text: String) -> ReloadError {
+    let why = text.lines().next().unwrap_or_default();
+    tracing::error!(target: "howdah", pool, "not reloaded: {why}");
+    ReloadError::Boot { pool, text }
+}
+
+/// Starts PHP another time when enough files are in use that it was not started with.
+pub(crate) async fn preload_what_is_used(control: ServerControl) {
+    let mut pace = PreloadSchedule::new(Instant::now());
+    loop {
+        tokio::time::sleep(preload::LOOK).await;
+        if let Some(used) = control.trees().used()
+            && pace.look(&used, Instant::now())
+            && !control.is_stopping()
+        {
+            control.preload().await;
+        }
+    }
+}
+
+/// Reloads the configuration and all pools at each signal.
+pub(crate) async fn reload_on_signals(mut signals: SignalStream, control: ServerControl) {
+    loop {
+        let signal = signals.next().await;
+        if control.is_stopping() {
+            tracing::info!(target: "howdah", signal, "not reloaded: the server is stopping");
+            continue;
+        }
+        // It has logged how it went. The next one does not wait for it: it may hang.
+        let control = control.clone();
+        tokio::spawn(async move { control.configure(Configuration::Same).await });
+    }
+}
+
+/// Method and URI of requests by their ids.
+type Targets = HashMap<String, (String, String)>;
+
+fn threads(status: &Status, targets: &Targets, now: SystemTime) -> Vec<Thread> {
+    let workers = status
+        .pools
+        .iter()
+        .flat_map(|pool| pool.workers.iter().map(move |worker| (pool, worker)));
+    workers
+        .enumerate()
+        .map(|(index, (pool, worker))| thread(index, pool, worker, targets, now))
+        .collect()
+}
+
+/// The names and states are `FrankenPHP`'s: dashboards look for them.
+fn thread(
+    index: usize,
+    pool: &PoolStatus,
+    worker: &WorkerStatus,
+    targets: &Targets,
+    now: SystemTime,
+) -> Thread {
+    let name = match &pool.script {
+        Some(script) => format!("Worker PHP Thread - {script}"),
+        None => "Regular PHP Thread".to_owned(),
+    };
+    let state = match worker.state {
+        "starting" => "booting",
+        "stopping" => "shutting down",
+        _ => "ready",
+    };
+    let began = worker
+        .request
+        .as_ref()
+        .and_then(|request| now.checked_sub(Duration::from_millis(request.since_ms)));
+    let target = worker
+        .request
+        .as_ref()
+        .and_then(|request| targets.get(&request.id).cloned());
+    let (current_method, current_uri) = target.unwrap_or_default();
+    Thread {
+        index,
+        name,
+        current_method,
+        current_uri,
+        state: state.to_owned(),
+        is_waiting: worker.state == "idle",
+        is_busy: worker.request.is_some(),
+        waiting_since_ms: worker.waiting_ms,
+        request_started_at: began
+            .and_then(|began| began.duration_since(UNIX_EPOCH).ok())
+            .map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(0)),
+        request_count: worker.requests,
+        memory_usage: worker.memory,
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use howdah_pool::{Counters, RequestStatus};
+
+    use super::*;
+    use crate::server::readiness::check;
+
+    fn worker(state: &'static str, request: Option<u64>) -> WorkerStatus {
+        WorkerStatus {
+            place: 0,
+            pid: 1,
+            generation: 1,
+            state,
+            requests: 7,
+            memory: 4096,
+            age_ms: 10,
+            in_flight: usize::from(request.is_some()),
+            sequential: false,
+            longest_hold_ms: 0,
+            waiting_ms: if state == "idle" { 250 } else { 0 },
+            request: request.map(|since_ms| RequestStatus {
+                id: "00".into(),
+                since_ms,
+            }),
+        }
+    }
+
+    fn status(pools: &[(&str, Option<&str>, Vec<WorkerStatus>)]) -> Status {
+        let pools = pools.iter().map(|(name, script, workers)| PoolStatus {
+            name: (*name).to_owned(),
+            mode: "worker",
+            script: script.map(str::to_owned),
+            generation: 1,
+            generations: Vec::new(),
+            failure: None,
+            reloading: false,
+            workers_min: 1,
+            workers_max: 1,
+            workers_wanted: 1,
+            ready: workers
+                .iter()
+                .filter(|worker| worker.state == "idle")
+                .count(),
+            concurrency: 1,
+            sequential: 0,
+            busy: 0,
+            queue: 0,
+            in_flight: 0,
+            waiters: 0,
+            slots: 0,
+            refused: howdah_pool::RefusalCounts::default(),
+            abandoned: howdah_pool::AbandonmentCounts::default(),
+            exits: howdah_pool::Exits::default(),
+            spooled: 0,
+            workers: workers.clone(),
+            counters: Counters::default(),
+        });
+        Status {
+            php: "8.2.0".into(),
+            root_restarts: 0,
+            pools: pools.collect(),
+            preloads: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn threads_in_the_words_of_frankenphp() {
+        let status = status(&[
+            ("php", None, vec![worker("idle", None)]),
+            (
+                "app",
+                Some("/srv/w.php"),
+                vec![worker("busy", Some(1500)), worker("starting", None)],
+            ),
+        ]);
+        let now = UNIX_EPOCH + Duration::from_secs(100);
+        let targets = HashMap::from([("00".into(), ("GET".into(), "/a?b".into()))]);
+        let shown = threads(&status, &targets, now);
+        assert_eq!(
+            shown.iter().map(|thread| thread.index).collect::<Vec<_>>(),
+            [0, 1, 2]
+        );
+        assert_eq!(shown[0].name, "Regular PHP Thread");
+        assert!(shown[0].is_waiting && !shown[0].is_busy);
+        assert_eq!(
+            (shown[0].waiting_since_ms, shown[1].waiting_since_ms),
+            (250, 0)
+        );
+        assert_eq!(shown[1].name, "Worker PHP Thread - /srv/w.php");
+        assert!(shown[1].is_busy && !shown[1].is_waiting);
+        assert_eq!(shown[1].request_started_at, 98_500);
+        assert_eq!(shown[1].current_uri, "/a?b");
+        assert_eq!(shown[1].current_method, "GET");
+        assert_eq!(shown[0].current_uri, "");
+        assert_eq!((shown[1].request_count, shown[1].memory_usage), (7, 4096));
+        assert_eq!(shown[2].state, "booting");
+    }
+
+    #[test]
+    fn a_pool_without_a_ready_worker_is_not_healthy() {
+        let well = status(&[("php", None, vec![worker("idle", None)])]);
+        assert_eq!(check(&well), Ok(()));
+        let ill = status(&[
+            ("php", None, vec![worker("idle", None)]),
+            ("app", None, vec![worker("starting", None)]),
+        ]);
+        assert_eq!(check(&ill), Err(UnhealthyError::NoWorker("app".into())));
+    }
+}

@@ -1,0 +1,13 @@
+//! The running server: what answers requests, what reports on it, and what orders and reloads do.
+
+pub(crate) mod application;
+pub(crate) mod certificates;
+pub(crate) mod configuration;
+pub(crate) mod control;
+pub(crate) mod hubs;
+pub(crate) mod notify;
+pub(crate) mod opcache_watch;
+pub(crate) mod readiness;
+pub(crate) mod readiness_page;
+pub(crate) mod signals;
+pub(crate) mod state;

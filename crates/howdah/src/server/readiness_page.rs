@@ -1,0 +1,46 @@
+//! `readiness` in a site, and what the admin API answers to the same question.
+
+use std::sync::Arc;
+
+use howdah_http::endpoint::{Endpoint, EndpointFuture, EndpointRequest};
+use howdah_observe::admin::UnhealthyError;
+use http::StatusCode;
+
+use super::readiness::check;
+use super::state::{ServerState, page, refused};
+
+impl ServerState {
+    /// Asked by somebody who wants to send requests.
+    pub(crate) async fn ready(&self) -> Result<(), UnhealthyError> {
+        if self.readiness.is_stopping() {
+            return Err(UnhealthyError::Stopping);
+        }
+        let status = self.trees.status().await;
+        let status = status.map_err(|_| UnhealthyError::Stopping)?;
+        check(&status)?;
+        self.readiness.note_poll();
+        Ok(())
+    }
+}
+
+/// What `readiness` in a site answers.
+pub(crate) struct ReadinessPage(pub(crate) ServerState);
+
+impl Endpoint for ReadinessPage {
+    fn call(self: Arc<Self>, request: EndpointRequest) -> EndpointFuture {
+        Box::pin(async move {
+            if let Some(refused) = refused(&request) {
+                return refused;
+            }
+            // Anybody may ask: why not is told by the admin API.
+            let (status, text) = match self.0.ready().await {
+                Ok(()) => (StatusCode::OK, "ready\n"),
+                Err(_) => (StatusCode::SERVICE_UNAVAILABLE, "not ready\n"),
+            };
+            let kind = "text/plain; charset=utf-8";
+            let mut response = page(kind, text.to_owned());
+            *response.status_mut() = status;
+            response
+        })
+    }
+}

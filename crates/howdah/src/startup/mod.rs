@@ -1,0 +1,262 @@
+//! A server from its configuration to its end: starts the parts in order, waits for signals, stops them
+//! in the reverse order.
+
+mod activation;
+mod stop;
+
+use std::io;
+use std::process::ExitCode;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use howdah_config::model::Config;
+use howdah_http::{Hooks, Server, Shutdown};
+use howdah_observe::log;
+use howdah_pool::{StartError, Supervisor, User};
+use howdah_tls::Tls;
+use tokio::task::JoinSet;
+
+use self::activation::Activation;
+use crate::admin;
+use crate::config::document_roots::warn_of_roots;
+use crate::config::server_log::log_settings;
+use crate::config::source::Source;
+use crate::failure::{Failure, Outcome};
+use crate::php::root_options::root_options;
+use crate::php::trees::{Order, Parts, TreeFiles, Trees};
+use crate::php::{pools, preload};
+use crate::rights::monitor::Monitor;
+use crate::rights::privileges;
+use crate::server::application::PhpApplication;
+use crate::server::configuration::{self, CurrentConfiguration};
+use crate::server::control::{self, ServerControl};
+use crate::server::readiness::Readiness;
+use crate::server::signals::{self, Signals};
+use crate::server::state::ServerState;
+use crate::server::{hubs, notify, opcache_watch};
+use crate::watch::{Watch, start_watch, watched};
+
+/// Serves until it is told to stop. `source` is where the configuration was read from.
+pub(crate) fn serve(config: &Config, source: Option<Source>) -> Outcome {
+    let activation = Activation::take()?;
+    let monitor = privileges::become_user(config)?;
+    privileges::set_dumpable(config);
+    pools::check_scripts(config)?;
+    let watch = watched(config, source.as_ref())?;
+    log::init(log_settings(config)?);
+    warn_of_roots(config);
+    raise_file_limit();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::Runtime(format!("cannot start: {error}")))?;
+    runtime.block_on(run(config, source, watch, activation, monitor.as_ref()))
+}
+
+async fn run(
+    config: &Config,
+    source: Option<Source>,
+    watch: Watch,
+    mut activation: Activation,
+    monitor: Option<&Monitor>,
+) -> Outcome {
+    // First of all, so that a signal during start-up stops the server as well.
+    let signals = Signals::new().map_err(|error| Failure::Runtime(error.to_string()))?;
+    let (reload_signals, other_signals) = (signals.reload, signals.others);
+    let mut signals = signals.stop;
+    let tls = Tls::new(config).map_err(|error| Failure::Setup(error.to_string()))?;
+    let server = Server::bind_with(config, tls.as_ref(), &mut activation.sockets)
+        .map_err(|error| Failure::Setup(error.to_string()))?;
+    let server = Arc::new(server);
+    let hubs = hubs::hubs(config)?;
+    let fronts = server.threads();
+    let spool = server
+        .spool()
+        .fd()
+        .try_clone_to_owned()
+        .map_err(|error| Failure::Runtime(error.to_string()))?;
+
+    let admin = match activation.admin(&config.global.admin)? {
+        Some(admin) => Some(admin),
+        None => admin::bind_admin(&config.global.admin, privileges::confined(config))?,
+    };
+    activation.check_used()?;
+    // Before scripts are read, so that no change after that is missed.
+    let watching = start_watch(watch);
+
+    let mut pools = pools::options(config)?;
+    privileges::prepare(config, &pools, server.spool())?;
+    let names: Vec<_> = pools.iter().map(|pool| pool.name.clone()).collect();
+    let spool_of_trees = spool.try_clone();
+    let spool_of_trees = spool_of_trees.map_err(|error| Failure::Runtime(error.to_string()))?;
+    let workers: usize = pools.iter().map(|pool| pool.workers).sum();
+    let mut root = root_options(config, fronts);
+    let seen = TreeFiles::first(config, &mut root, &mut pools);
+    let seen = seen.map_err(|error| Failure::Runtime(error.to_string()))?;
+    let began = Instant::now();
+    let start = Supervisor::start(root, pools, spool);
+    let (mut supervisor, seeds) = tokio::select! {
+        started = start => started.map_err(|error| not_started(config, &error))?,
+        _ = signals.next() => return Ok(ExitCode::SUCCESS),
+    };
+    let took = began.elapsed();
+    if let Err(error) = preload::tell(&supervisor) {
+        supervisor.kill().await;
+        return Err(Failure::Setup(error.to_owned()));
+    }
+    for address in server.local_addrs() {
+        tracing::info!(target: "howdah", address = %address, "listening");
+    }
+    for path in server.unix_sockets() {
+        tracing::info!(target: "howdah", socket = %path.display(), "listening on a Unix socket");
+    }
+    let php = supervisor.php().clone();
+    crate::php::vulnerabilities::warn(&php);
+    let trees = Trees::new(supervisor, seeds, names, spool_of_trees, seen);
+    let shutdown = Shutdown::new();
+    let server_state = ServerState {
+        trees: trees.clone(),
+        readiness: Readiness::new(shutdown.clone()),
+        stats: server.stats(),
+        counted: server.counted(),
+        live: server.live_requests(),
+        log_losses: server.log_losses(),
+        span_losses: server.span_losses(),
+        of_configuration: Arc::default(),
+    };
+    server_state.set_hubs(hubs.clone());
+    server_state.set_expiries(tls.as_ref().map(Tls::expiries).unwrap_or_default());
+    server.set_endpoints(configuration::endpoints(&server_state, &hubs));
+    let (watcher, changed) = watching.unzip();
+    let in_force = CurrentConfiguration::new(
+        server.clone(),
+        server_state.clone(),
+        config,
+        source,
+        watcher,
+        took,
+    );
+    let control = ServerControl::new(server_state, in_force);
+    let mut tasks = JoinSet::new();
+    tasks.spawn(signals::log_others(other_signals));
+    if let Some(admin) = admin {
+        tracing::info!(target: "howdah", address = %admin.address(), "admin API");
+        tasks.spawn(admin.serve(Arc::new(control.clone())));
+    }
+    tasks.spawn(control::reload_on_signals(reload_signals, control.clone()));
+    tasks.spawn(opcache_watch::look_after(control.clone()));
+    tasks.spawn(control::preload_what_is_used(control.clone()));
+    if let Some(changed) = changed {
+        tasks.spawn(changed.reload(Arc::new(control.clone()), hubs::pages(config, &hubs)));
+    }
+    tracing::info!(target: "howdah", php = php.php, opcache = php.opcache, workers, fronts, "ready");
+    if !php.opcache {
+        tracing::info!(target: "howdah", "OPcache is off; the phpX.Y-opcache package makes PHP several times faster");
+    }
+
+    let user = privileges::thread_user(config)?;
+    let threads = start_threads(&server, &trees.parts(), &shutdown, user.as_ref())?;
+    notify::ready(notify::SERVING);
+    tasks.spawn(notify::watchdog());
+    // Once it is listened on: authorities ask back.
+    let kept = control.in_force().keep(tls).await;
+    kept.map_err(|error| Failure::Runtime(error.to_string()))?;
+    let mut code = ExitCode::SUCCESS;
+    tokio::select! {
+        signal = signals.next() => tracing::info!(target: "howdah", signal, "ordered to stop"),
+        () = control.stop_ordered() => {}
+        () = gone(monitor) => {
+            tracing::error!(target: "howdah", "the monitor has ended, so keys and logs cannot be opened any more: stopping");
+            code = ExitCode::FAILURE;
+        }
+    }
+    // The runtime waits for it in any case: what the threads hold is given back.
+    let threads = tokio::task::spawn_blocking(move || stop::join(threads));
+    let orderly = tokio::select! {
+        () = stop::stop(&control, &server, &shutdown, threads, &trees) => true,
+        _ = signals.next() => false,
+    };
+    if orderly {
+        tracing::info!(target: "howdah", "stopped");
+    } else {
+        tracing::warn!(target: "howdah", "stopped at once by a second signal");
+        shutdown.drain(Duration::ZERO);
+        trees.end(Order::Kill).await;
+    }
+    Ok(code)
+}
+
+/// Waits until the monitor has ended, if there is one.
+async fn gone(monitor: Option<&Monitor>) {
+    match monitor {
+        // Without a word of its end there is nothing to wait for.
+        Some(monitor) if monitor.gone().await.is_ok() => {}
+        _ => std::future::pending().await,
+    }
+}
+
+/// Names the worker script: the pool may be called otherwise.
+fn not_started(config: &Config, error: &StartError) -> Failure {
+    let pool = match error {
+        StartError::Boot { pool, .. } => config.workers.iter().find(|own| own.name == *pool),
+        _ => None,
+    };
+    Failure::Setup(match pool {
+        Some(pool) => format!("worker script {}: {error}", pool.file),
+        None => error.to_string(),
+    })
+}
+
+fn start_threads(
+    server: &Arc<Server>,
+    parts: &Arc<Parts>,
+    shutdown: &Shutdown,
+    user: Option<&User>,
+) -> Result<Vec<JoinHandle<()>>, Failure> {
+    let mut threads = Vec::new();
+    for index in 0..server.threads() {
+        let (server, parts, shutdown) = (server.clone(), parts.clone(), shutdown.clone());
+        let hooks = Hooks {
+            on_thread_park: Some(Box::new(howdah_pool::before_park)),
+            on_thread_unpark: Some(Box::new(howdah_pool::after_unpark)),
+        };
+        let user = user.cloned();
+        let run = move || {
+            if let Some(user) = &user
+                && let Err(failure) = privileges::leave_root(user)
+            {
+                tracing::error!(target: "howdah", "{failure}");
+                return;
+            }
+            let application = move || {
+                let application = PhpApplication::join(parts, index)?;
+                application
+                    .map(Rc::new)
+                    .ok_or(io::ErrorKind::NotFound.into())
+            };
+            if let Err(error) = server.run_thread(index, hooks, &shutdown, application) {
+                tracing::error!(target: "howdah", "{error}");
+            }
+        };
+        let thread = std::thread::Builder::new()
+            .name(format!("front-{index}"))
+            .spawn(run);
+        threads.push(thread.map_err(|error| Failure::Runtime(error.to_string()))?);
+    }
+    Ok(threads)
+}
+
+/// Each connection is a descriptor; the usual soft limit of 1,024 is for programs that use `select`.
+fn raise_file_limit() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        ..limit
+    };
+    if let Err(error) = setrlimit(Resource::Nofile, raised) {
+        tracing::warn!(target: "howdah", "cannot raise the limit of open files: {error}");
+    }
+}
