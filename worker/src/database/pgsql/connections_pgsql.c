@@ -19,6 +19,7 @@
 
 /* How long a query that was cancelled, or whose result nobody read, may take to end. */
 #define SETTLE_LIMIT_MS 2000
+#define CANCEL_AGAIN_MS 50 /* between two requests to cancel one query */
 
 typedef struct pg_result PGresult;
 typedef struct pg_cancel PGcancel;
@@ -126,17 +127,12 @@ static long now_ms(void)
 	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* False: the time is up, or the connection broke. */
-static bool wait_for_input(PGconn *connection, long deadline)
+/* Waits at most `ms` for bytes of the server. False: the connection broke. */
+static bool wait_for_input(PGconn *connection, long ms)
 {
-	long left = deadline - now_ms();
 	struct pollfd socket = {.fd = pq.socket(connection), .events = POLLIN};
-	if (left <= 0) {
-		return false;
-	}
-	int ready = howdah_concurrent && howdah_wait->may_wait()
-					? howdah_wait->wait_fds(&socket, 1, left * INT64_C(1000000))
-					: poll(&socket, 1, (int)left);
+	int ready = howdah_concurrent && howdah_wait->may_wait() ? howdah_wait->wait_fds(&socket, 1, ms * INT64_C(1000000))
+															 : poll(&socket, 1, (int)ms);
 	return ready >= 0 && pq.consumeInput(connection);
 }
 
@@ -151,10 +147,31 @@ static bool drain_copy(PGconn *connection, long deadline)
 		if (size < 0) {
 			return true; /* the result behind the rows tells how it ended */
 		}
-		if (size == 0 && !wait_for_input(connection, deadline)) {
+		long left = deadline - now_ms();
+		if (size == 0 && (left <= 0 || !wait_for_input(connection, left))) {
 			return false;
 		}
 	}
+}
+
+/* Waits for the next result of the query at hand, or its end. False: the time is up, or the connection broke. */
+static bool await_result(PGconn *connection, bool cancels, long deadline)
+{
+	while (pq.isBusy(connection)) {
+		long left = deadline - now_ms();
+		if (left <= 0) {
+			return false;
+		}
+		/* Again and again: the server ignores a request to cancel that overtakes its query. */
+		if (cancels) {
+			request_cancel(connection);
+			left = left < CANCEL_AGAIN_MS ? left : CANCEL_AGAIN_MS;
+		}
+		if (!wait_for_input(connection, left)) {
+			return false;
+		}
+	}
+	return true;
 }
 
 bool howdah_libpq_settle(PGconn *connection)
@@ -166,15 +183,10 @@ bool howdah_libpq_settle(PGconn *connection)
 	if (!pq.consumeInput(connection)) {
 		return false;
 	}
-	if (pq.isBusy(connection)) {
-		request_cancel(connection);
-	}
+	bool cancels = pq.isBusy(connection);
 	for (;;) {
-		if (pq.isBusy(connection)) {
-			if (!wait_for_input(connection, deadline)) {
-				return false;
-			}
-			continue;
+		if (!await_result(connection, cancels, deadline)) {
+			return false;
 		}
 		PGresult *result = pq.getResult(connection);
 		if (!result) {
