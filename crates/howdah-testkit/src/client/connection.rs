@@ -88,7 +88,7 @@ impl Connection {
     }
 
     /// Bounds the waits of this connection differently.
-    pub fn set_leave_limit(&self, limit: Duration) -> Result<(), ClientError> {
+    pub fn set_timeout(&self, limit: Duration) -> Result<(), ClientError> {
         self.stream
             .set_read_timeout(Some(limit))
             .map_err(ClientError::Io)?;

@@ -156,7 +156,7 @@ fn many_clients(database: Option<String>, store: Option<String>, clients: usize)
     let each = many("HOWDAH_ROUNDS", 1000).div_ceil(clients);
     at_once(clients, |client| {
         let mut connection = server.connect();
-        connection.set_patience(PATIENCE * 20).expect("a limit");
+        connection.set_timeout(PATIENCE * 20).expect("a limit");
         for n in 0..each {
             let mark = format!("{client}-{n}");
             let request = Request::get(format!("/store/all/{mark}"));

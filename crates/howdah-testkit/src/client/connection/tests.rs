@@ -130,7 +130,7 @@ fn gives_up_in_time() {
     let mut connection =
         Connection::open(listener.local_addr().expect("bound")).expect("it connects");
     connection
-        .set_leave_limit(Duration::from_millis(20))
+        .set_timeout(Duration::from_millis(20))
         .expect("a socket option");
     assert!(matches!(
         connection.receive("GET"),
