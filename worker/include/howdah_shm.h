@@ -25,7 +25,7 @@
 #include <stdint.h>
 
 #define HOWDAH_SHM_MAGIC 0x4d48534841445748ull /* "HWDAHSHM" */
-#define HOWDAH_SHM_VERSION 10u
+#define HOWDAH_SHM_VERSION 11u
 
 #define HOWDAH_FRONTS_MAX 16u
 #define HOWDAH_WORKERS_MAX 512u
@@ -95,6 +95,8 @@ struct howdah_worker {
 	/* front */
 	_Alignas(64) _Atomic uint32_t wake; /* futex, +1 for each wake; also by a worker that leaves and passes its wake on */
 	_Atomic uint32_t stop;              /* 1: leave when idle; the front wakes the worker after setting it */
+	_Atomic uint64_t sample_id;         /* request that a sample is wanted of; set before `sample` */
+	_Atomic uint32_t sample;            /* futex, +1 for each sample that is wanted (HOWDAH_POOL_FLAG_SAMPLES) */
 	/* worker */
 	_Alignas(64) _Atomic uint64_t request_id; /* that runs at the moment, 0: none; also names the log lines of the moment */
 	_Atomic uint64_t requests;                /* served by this process */
@@ -414,7 +416,8 @@ static_assert(sizeof(struct howdah_record) == 8, "layout");
 #define HOWDAH_POOL_FLAG_RECORD 128u      /* its processes record the files that they run */
 #define HOWDAH_POOL_FLAG_DUMPABLE 256u    /* its processes are dumpable: others of their user can access their memory */
 #define HOWDAH_POOL_FLAG_CONCURRENCY_FALLBACK 512u /* concurrent pool: one request at a time where PHP cannot run several */
-#define HOWDAH_POOL_FLAG_ALL 0x3ffu       /* a zygote refuses a pool with others */
+#define HOWDAH_POOL_FLAG_SAMPLES 1024u /* a thread of each worker takes samples of requests when the front asks */
+#define HOWDAH_POOL_FLAG_ALL 0x7ffu       /* a zygote refuses a pool with others */
 
 #define HOWDAH_OPCACHE_SCRIPTS 1u    /* compare scripts with their files, and count those that are gone or changed */
 #define HOWDAH_OPCACHE_INVALIDATE 2u /* and have those compiled at their next use */
@@ -489,13 +492,14 @@ static_assert(sizeof(struct howdah_spawn) == 32, "layout");
  *
  * A process's stdout and stderr are one pipe that the front reads. Raw bytes are lines that PHP code,
  * a library or a child wrote. Messages that PHP logs carry their request: a record is
- *   0x1e  level(1: one of "ewnid")  request id (16 hex digits)  length (8 hex digits)  key (16 hex digits)  message
+ *   0x1e  level(1: one of "ewnidp")  request id (16 hex digits)  length (8 hex digits)  key (16 hex digits)  message
  * where message is `length` bytes, HOWDAH_LOG_MESSAGE_MAX at most (a longer one comes as several records, or
  * the front would look for records in its bytes), and may hold newlines. The key is the process's own, howdah_spawn or
  * howdah_pool_options.log_key: what has another is raw bytes, so that no text can be taken for a record. For the same
  * reason processes of a pool with a user can write to the pipe and not read it. At the end of a request during which
  * raw bytes were written and not yet read, the worker writes a record with level 'm' and length 0: raw bytes
- * before it belong to that request. A record with level 's' tells a state of a worker. Its message is one of
+ * before it belong to that request. A record with level 'p' is a sample of a request (howdah_worker.sample): method and
+ * URI, then a line for each frame of PHP code. A record with level 's' tells a state of a worker. Its message is one of
  *   ready     a worker takes requests (classic: at once; worker mode: booted and warmed)
  *   retiring  it has served howdah_spawn.retire_after requests, or takes no more and ends those that it has
  *   outgrown  it has more memory than howdah_spawn.max_memory or max_memory_growth allow, and is to be replaced; once

@@ -258,6 +258,19 @@ impl Front {
         Ok(())
     }
 
+    /// Orders a sample of what the slot's request does, from a worker that has claimed it; otherwise does nothing.
+    /// It comes through the log pipe (`POOL_FLAG_SAMPLES`). An order of another front thread at the same moment may
+    /// replace this one.
+    pub fn sample(&self, slot: SlotId) {
+        let Some(worker) = self.owner(slot.index) else {
+            return;
+        };
+        let words = &self.segment.memory.worker(worker.0).front;
+        let id = self.records[slot.index()].request_id;
+        words.sample_id.store(id, Ordering::Relaxed);
+        words.sample.bump();
+    }
+
     /// Has the worker that has claimed the slot look at the front's words again.
     pub(crate) fn wake_owner(&self, index: u16, silently: bool) {
         let slot = self.segment.memory.slot(self.index, index);

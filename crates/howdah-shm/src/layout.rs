@@ -8,7 +8,7 @@ use std::mem::size_of;
 /// `magic` of the header, "HWDAHSHM" in memory order.
 pub const MAGIC: u64 = 0x4d48_5348_4144_5748;
 /// Version of the contract. A segment of another version is refused by the worker.
-pub const VERSION: u32 = 10;
+pub const VERSION: u32 = 11;
 
 /// Front threads that one segment can serve.
 pub const FRONTS_MAX: u32 = 16;
@@ -199,8 +199,10 @@ pub const EXIT_STATUS_CPU: i32 = 72;
 pub const EXIT_STATUS_HUNG: i32 = 73;
 /// A worker that gets SIGRTMIN + this logs the backtrace of its request.
 pub const SIGNAL_BACKTRACE: i32 = 5;
+/// A thread of each worker takes samples of requests when the front asks.
+pub const POOL_FLAG_SAMPLES: u32 = 1024;
 /// All flags of a pool. A zygote refuses a pool with others.
-pub const POOL_FLAG_ALL: u32 = 0x3ff;
+pub const POOL_FLAG_ALL: u32 = 0x7ff;
 /// `keep` of a pool: requests may change ini settings for later ones.
 pub const KEEP_INI: u32 = 0x1;
 /// Also error and exception handlers, autoloaders, stream wrappers and filters.
@@ -368,6 +370,8 @@ pub(crate) mod words {
     pub(crate) struct WorkerFront {
         pub(crate) wake: FutexWord,
         pub(crate) stop: AtomicU32,
+        pub(crate) sample_id: AtomicU64,
+        pub(crate) sample: FutexWord,
     }
 
     #[repr(C, align(64))]
@@ -444,6 +448,8 @@ pub(crate) mod words {
             assert!(offset_of!(FrontRing, sleeping) == 64);
             assert!(size_of::<Worker>() == crate::layout::WORKER_SIZE);
             assert!(offset_of!(Worker, front.stop) == 4);
+            assert!(offset_of!(Worker, front.sample_id) == 8);
+            assert!(offset_of!(Worker, front.sample) == 16);
             assert!(offset_of!(Worker, own) == 64);
             assert!(offset_of!(Worker, life) == 128);
             assert!(offset_of!(WorkerOwn, requests) == 8);
@@ -484,6 +490,11 @@ pub(crate) mod words {
             ),
             ("howdah_worker.wake", offset_of!(Worker, front.wake)),
             ("howdah_worker.stop", offset_of!(Worker, front.stop)),
+            (
+                "howdah_worker.sample_id",
+                offset_of!(Worker, front.sample_id),
+            ),
+            ("howdah_worker.sample", offset_of!(Worker, front.sample)),
             (
                 "howdah_worker.request_id",
                 offset_of!(Worker, own.request_id),

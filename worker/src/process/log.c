@@ -7,8 +7,11 @@
  */
 #include "log.h"
 
+#include <limits.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -76,6 +79,10 @@ static void write_all(struct iovec *parts, int count)
 	}
 }
 
+/* A record above PIPE_BUF goes out in parts, and no other thread's may come in between. */
+static atomic_flag in_parts = ATOMIC_FLAG_INIT;
+static bool has_parts; /* PHP's thread has set it, so its signal handlers do not wait for it */
+
 static void write_record(char level, uint64_t id, const char *message, size_t size)
 {
 	char header[HOWDAH_LOG_HEADER_SIZE];
@@ -108,12 +115,35 @@ void howdah_log_record(char level, uint64_t request_id, const char *message, siz
 		write_all(line, 2);
 		return;
 	}
+	bool alone = size > PIPE_BUF - HOWDAH_LOG_HEADER_SIZE && !has_parts;
+	if (alone) {
+		/* Bounded, since a fork of PHP code may have been made while the other thread was at it. */
+		for (int tries = 0; atomic_flag_test_and_set(&in_parts) && tries < 1000; tries++) {
+			sched_yield();
+		}
+		has_parts = true;
+	}
 	do {
 		size_t part = part_size(message, size);
 		write_record(level, request_id, message, part);
 		message += part;
 		size -= part;
 	} while (size);
+	if (alone) {
+		has_parts = false;
+		atomic_flag_clear(&in_parts);
+	}
+}
+
+bool howdah_log_record_beside(char level, uint64_t request_id, const char *message, size_t size)
+{
+	if (!log_key || atomic_flag_test_and_set(&in_parts)) {
+		return false;
+	}
+	size_t room = PIPE_BUF - HOWDAH_LOG_HEADER_SIZE;
+	write_record(level, request_id, message, size < room ? size : room);
+	atomic_flag_clear(&in_parts);
+	return true;
 }
 
 void howdah_log_write(char level, const char *message, size_t size)

@@ -4,6 +4,7 @@
 #ifndef HOWDAH_LOG_H
 #define HOWDAH_LOG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,6 +18,10 @@ void howdah_log_format(char level, const char *format, ...) __attribute__((forma
 
 /* The same of the request with this id. Async-signal-safe. */
 void howdah_log_record(char level, uint64_t request_id, const char *message, size_t size);
+
+/* The same from another thread than PHP's. False: PHP's writes a long record at the moment, and nothing is written. Cut
+ * to what a pipe takes as one. */
+bool howdah_log_record_beside(char level, uint64_t request_id, const char *message, size_t size);
 
 /* A record that tells a state of this process; the words are in howdah_shm.h. Async-signal-safe. */
 void howdah_log_state(const char *state);

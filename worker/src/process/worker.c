@@ -12,6 +12,7 @@
 #include "mode/classic.h"
 #include "php/backtrace.h"
 #include "php/compat.h"
+#include "php/sampler.h"
 #include "signals.h"
 
 /* Exit status of a worker that PHP is no longer usable in. */
@@ -62,6 +63,7 @@ int howdah_worker(struct howdah_pool *pool)
 	struct howdah_claim claim;
 	howdah_worker_yield_on_wake();
 	howdah_backtrace_init(&pool->queue);
+	howdah_sampler_init(pool);
 	howdah_signals_serve();
 	howdah_log_state("ready");
 	while (howdah_queue_get(&pool->queue, &claim)) {

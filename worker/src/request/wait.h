@@ -13,7 +13,9 @@
 
 struct howdah_coroutine;
 struct howdah_exits;
+struct howdah_request;
 struct howdah_task;
+struct howdah_trace;
 
 /* The pool runs several requests at a time (set once, before the first of them; false everywhere else). */
 extern bool howdah_concurrent;
@@ -46,6 +48,9 @@ struct howdah_wait_ops {
 	void (*callback_ended)(void);
 	void (*memory_limit_restore)(void);
 	void (*visit_frames)(howdah_visit_frame visit); /* of all tasks; safe in a signal handler */
+	/* Of another thread: the request with this id, and where its first coroutine is, or the one that runs. */
+	bool (*find_frame)(const struct howdah_trace *trace, uint64_t request_id, const struct howdah_request **request,
+		const zend_execute_data **frame);
 };
 
 /* NULL: the process has no coroutines. */

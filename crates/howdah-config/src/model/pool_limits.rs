@@ -203,6 +203,15 @@ pool_limits! {
         example: "request_timeout 1m",
         is_flag: true,
     }
+    /// A request that runs longer is logged with its method, URI and PHP backtrace, and when it ends with a timeline:
+    /// where it was, from when to when. It is sampled by another thread, so nothing that it waits for is interrupted.
+    slow_log: Option<Duration> = None, time_or_off, All {
+        default: "`off`",
+        differs: NOT_THERE,
+        pool_differs: NOT_THERE,
+        example: "slow_log 2s",
+        is_flag: true,
+    }
     /// A PHP process that only `max_threads` allows exits when it was idle for so long.
     max_idle_time: Duration = Duration::from_secs(5), time, All {
         default: "`5s`",

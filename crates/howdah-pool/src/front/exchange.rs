@@ -14,6 +14,7 @@ use howdah_shm::{Exit, Fault, Frame, Front, Part, ReadError, SlotId, Updates, Wo
 use super::body::Body;
 use super::spool::Spool;
 use super::{Inner, Observer, Publisher};
+use crate::process::slow_log::SlowTimer;
 use crate::response::{CallError, Head, ScriptResult};
 
 /// Interim responses of one request that may wait to be passed on.
@@ -37,6 +38,8 @@ pub(crate) struct ExchangeState {
     pub(crate) queued_at: Instant,
     /// When it was first seen in a worker's hand.
     pub(crate) running_since: Option<Instant>,
+    /// Once it runs, with `slow_log`.
+    pub(crate) slow: Option<SlowTimer>,
     /// When its worker was told that its time is over (concurrent pools).
     pub(crate) expired: Option<Instant>,
     /// May be run again if its worker dies before anything was passed on.
@@ -79,6 +82,7 @@ impl ExchangeState {
             request_id,
             queued_at,
             running_since: None,
+            slow: None,
             expired: None,
             repeatable,
             client_gone: false,

@@ -8,6 +8,7 @@ use super::exchange::ExchangeState;
 use super::spool;
 use super::{Inner, SWEEP, Table, WaiterState};
 use crate::messages::{InHand, KillReason, ToSupervisor};
+use crate::process::slow_log::{SlowTimer, seconds};
 use crate::response::CallError;
 
 /// How long a worker waits for a slow client, in all, before a file takes the rest of the response.
@@ -61,6 +62,7 @@ impl Inner {
                     }
                 }
                 Some(SlotState::Running { worker, .. }) => {
+                    self.watch_slow(table, &mut state, slot, now);
                     self.enforce_timeout(table, &mut state, (slot, worker), now);
                     if let Some(max) = spool_max
                         && state.is_held(SWEEP, held_max)
@@ -74,6 +76,32 @@ impl Inner {
             }
         }
         busy
+    }
+
+    /// Orders samples of a request that runs longer than `slow_log`.
+    fn watch_slow(&self, table: &Table, state: &mut ExchangeState, slot: SlotId, now: Instant) {
+        let Some((log, limit)) = self.slow_log.as_ref().zip(self.options.limits.slow_log) else {
+            return;
+        };
+        let since = *state.running_since.get_or_insert(now);
+        let timer = state.slow.get_or_insert_with(|| SlowTimer::new(limit));
+        if timer.is_due(now.duration_since(since)) {
+            log.begin(state.request_id, since);
+            table.shm.sample(slot);
+        }
+    }
+
+    /// Logs what a slow request has done, which leaves its worker.
+    pub(super) fn end_slow(&self, state: &mut ExchangeState) {
+        let Some((log, _)) = self.slow_log.as_ref().zip(state.slow.take()) else {
+            return;
+        };
+        let Some(timeline) = log.end(state.request_id, Instant::now()) else {
+            return;
+        };
+        let (pool, request_id) = (&*self.options.name, format!("{:016x}", state.request_id));
+        let (time, title, places) = (seconds(timeline.age), timeline.title, timeline.places);
+        tracing::warn!(target: "howdah::php", pool, request_id, "slow request ended after {time}: {title}{places}");
     }
 
     /// A request whose time is over is answered, and its worker killed; in a concurrent pool the worker is

@@ -41,6 +41,7 @@ use self::waiting::{SlotWait, Waiter, WaiterState};
 use crate::load::{Load, Membership};
 use crate::messages::{KillReason, ToFront, ToSupervisor};
 use crate::options::{PoolOptions, User};
+use crate::process::slow_log::SlowLog;
 use crate::response::{CallError, Head};
 use crate::system::alarm::Alarm;
 use crate::system::readiness::register;
@@ -68,6 +69,8 @@ pub struct FrontSeed {
     pub(crate) to_supervisor: mpsc::UnboundedSender<ToSupervisor>,
     /// To all front threads of the pool.
     pub(crate) fronts: Vec<mpsc::UnboundedSender<ToFront>>,
+    /// With `slow_log`.
+    pub(crate) slow_log: Option<Arc<SlowLog>>,
     pub(crate) receiver: mpsc::UnboundedReceiver<ToFront>,
 }
 
@@ -135,6 +138,7 @@ pub(crate) struct Inner {
     second_look: Chore,
     /// Until then no response is put into a file.
     no_spool: Cell<Option<Instant>>,
+    slow_log: Option<Arc<SlowLog>>,
     /// Requests of clients that had left.
     dropped: DropTallies,
     /// There is no worker any more, and will be none.
@@ -201,6 +205,7 @@ impl PoolFront {
             crowding: alarm.is_some().then(|| RefCell::new(Crowding::new())),
             second_look: Chore::default(),
             no_spool: Cell::new(None),
+            slow_log: seed.slow_log,
             dropped: DropTallies::default(),
             ended: Cell::new(false),
         });
@@ -568,6 +573,7 @@ impl Inner {
 
     /// The request holds no slot any longer and counts no more.
     fn vacate(&self, state: &mut ExchangeState) {
+        self.end_slow(state);
         if state.slot.take().is_some() {
             self.load.depart();
         }

@@ -24,6 +24,7 @@ use crate::messages::{Event, Reply, ToFront, ToSupervisor};
 use crate::options::PoolOptions;
 use crate::process::encode::{self, EncodeError};
 use crate::process::log_budget::LogBudget;
+use crate::process::slow_log::SlowLog;
 use crate::status::{Counters, PoolStatus};
 
 /// So long all workers may be leaving before it is logged: those with short lives are replaced within milliseconds.
@@ -69,6 +70,8 @@ pub(crate) struct Pool {
     pub(crate) jitter: Jitter,
     /// What its processes may have logged.
     pub(crate) budget: LogBudget,
+    /// With `slow_log`.
+    pub(crate) slow_log: Option<Arc<SlowLog>>,
     pub(crate) counters: Counters,
 }
 
@@ -128,6 +131,7 @@ impl Pool {
         load.publish(usize::MAX, false);
         let (senders, receivers): (Vec<_>, Vec<_>) =
             shm_fronts.iter().map(|_| mpsc::unbounded_channel()).unzip();
+        let slow_log = options.limits.slow_log.map(|_| Arc::<SlowLog>::default());
         let seeds = shm_fronts
             .into_iter()
             .zip(receivers)
@@ -140,6 +144,7 @@ impl Pool {
                 load: load.clone(),
                 to_supervisor: to_supervisor.clone(),
                 fronts: senders.clone(),
+                slow_log: slow_log.clone(),
                 receiver,
             })
             .collect();
@@ -168,6 +173,7 @@ impl Pool {
             reload: Reload::default(),
             jitter: Jitter::new(),
             budget: LogBudget::new(Instant::now()),
+            slow_log,
             counters: Counters::default(),
         };
         Ok((pool, seeds))

@@ -10,8 +10,8 @@ use howdah_shm::WriteIndices;
 use howdah_shm::layout::{
     self, CONTROL_SIZE_MAX, POOL_CLASSIC, POOL_FLAG_BOOT_EACH, POOL_FLAG_CONCURRENCY_FALLBACK,
     POOL_FLAG_DUMPABLE, POOL_FLAG_EXIT_RESTARTS, POOL_FLAG_FRESH_FILES, POOL_FLAG_NO_NEW_PRIVS,
-    POOL_FLAG_NO_ROLLBACK, POOL_FLAG_RECORD, POOL_FLAG_SHARE_STATICS, POOL_FLAG_USER,
-    POOL_OPTIONS_SIZE, POOL_WORKER, SPAWN_SIZE,
+    POOL_FLAG_NO_ROLLBACK, POOL_FLAG_RECORD, POOL_FLAG_SAMPLES, POOL_FLAG_SHARE_STATICS,
+    POOL_FLAG_USER, POOL_OPTIONS_SIZE, POOL_WORKER, SPAWN_SIZE,
 };
 
 use crate::options::{Mode, PoolOptions, User};
@@ -55,6 +55,9 @@ pub(crate) fn pool(
     }
     if options.limits.dumpable {
         flags |= POOL_FLAG_DUMPABLE;
+    }
+    if options.limits.slow_log.is_some() {
+        flags |= POOL_FLAG_SAMPLES;
     }
     if options.record.is_some() {
         flags |= POOL_FLAG_RECORD;

@@ -72,6 +72,8 @@ pub(crate) enum Output {
     Message(Message),
     /// For the supervisor.
     State(StateRecord),
+    /// What a request does at the moment: method and URI, then a line for each frame.
+    Sample { request_id: u64, text: String },
 }
 
 /// Longest raw line and longest message of a record; longer ones come in pieces.
@@ -79,8 +81,8 @@ const MESSAGE_SIZE_MAX: usize = howdah_shm::layout::LOG_MESSAGE_MAX;
 
 const MARK: u8 = howdah_shm::layout::LOG_MARK;
 const HEADER_SIZE: usize = howdah_shm::layout::LOG_HEADER_SIZE;
-/// Levels of messages, the marker that claims raw lines, and states.
-const LEVELS: &[u8] = b"ewnidms";
+/// Levels of messages, the marker that claims raw lines, samples and states.
+const LEVELS: &[u8] = b"ewnidmps";
 
 /// Splits the bytes of one worker's pipe into messages.
 #[derive(Debug)]
@@ -143,6 +145,9 @@ impl LogParser {
                     } else if let (b's', Some(state)) = (level, StateRecord::parse(text)) {
                         emit_raw(&mut raw, current, sink);
                         sink(Output::State(state));
+                    } else if let (b'p', Some(request_id)) = (level, request_id) {
+                        let text = String::from_utf8_lossy(text).into_owned();
+                        sink(Output::Sample { request_id, text });
                     } else {
                         // What was written since the last record is of the request that logs now: at its
                         // end each request claims what it has left behind.
@@ -278,12 +283,24 @@ mod tests {
                 seen.push((kind, message.request_id, message.text));
             }
             Output::State(state) => seen.push(('S', None, format!("{state:?}"))),
+            Output::Sample { request_id, text } => seen.push(('P', Some(request_id), text)),
         };
         for chunk in chunks {
             parser.feed(chunk, Some(7), &mut sink);
         }
         parser.finish(Some(7), &mut sink);
         seen
+    }
+
+    #[test]
+    fn a_sample_is_of_a_request() {
+        let bytes = [
+            record('p', 9, "GET /\n#0 sleep()"),
+            record('p', 0, "of none"),
+        ]
+        .concat();
+        let sample = ('P', Some(9), "GET /\n#0 sleep()".into());
+        assert_eq!(parse(&[&bytes]), [sample, ('L', None, "of none".into())]);
     }
 
     #[test]
@@ -376,7 +393,7 @@ mod tests {
 
     #[test]
     fn a_record_without_the_key_of_the_process_is_text_of_its_line() {
-        for level in "ewnidms".chars() {
+        for level in "ewnidmps".chars() {
             for key in [0, 1, KEY + 1, KEY - 1] {
                 let mut bytes = b"before ".to_vec();
                 bytes.extend(keyed(level, 99, "reload", key));

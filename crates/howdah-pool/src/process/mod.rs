@@ -8,5 +8,6 @@ pub(crate) mod message_check;
 pub(crate) mod opcache;
 pub(crate) mod process_identity;
 pub(crate) mod root;
+pub(crate) mod slow_log;
 pub(crate) mod tail;
 pub(crate) mod worker_log;

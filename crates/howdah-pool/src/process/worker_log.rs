@@ -12,6 +12,7 @@ use tokio::sync::watch;
 
 use super::log_budget::{LogBudget, LogLoss};
 use super::log_pipe::{Level, LogParser, Message, Output, StateRecord};
+use super::slow_log::{SlowLog, seconds};
 use super::tail::Tail;
 
 /// Whose pipe it is.
@@ -22,6 +23,8 @@ pub(crate) struct Source {
     pub(crate) worker: Option<(WorkerId, Arc<Segment>)>,
     /// What its records carry.
     pub(crate) log_key: u64,
+    /// With `slow_log`.
+    pub(crate) slow_log: Option<Arc<SlowLog>>,
     /// What its pool may have logged.
     pub(crate) budget: LogBudget,
     /// 0 until the zygote, or the root, has said it; nothing is read before.
@@ -64,6 +67,7 @@ pub(crate) async fn forward(
     let mut sink = |output: Output| match output {
         Output::Message(message) => log(&source, pid, &message),
         Output::State(state) => report(state),
+        Output::Sample { request_id, text } => log_sample(&source, pid, request_id, &text),
     };
     loop {
         // Asked before the read: what the read finds was written under this request or a later one, and
@@ -108,6 +112,20 @@ fn tell_lost(source: &Source) {
 fn current_request(source: &Source) -> Option<u64> {
     let (worker, segment) = source.worker.as_ref()?;
     segment.worker(*worker)?.request_id.map(u64::from)
+}
+
+/// Logs the first sample of a slow request; the others are logged as its timeline.
+fn log_sample(source: &Source, pid: Option<i32>, request_id: u64, text: &str) {
+    let log = source.slow_log.as_ref();
+    let Some(first) = log.and_then(|log| log.add(request_id, text, Instant::now())) else {
+        return;
+    };
+    let (pool, worker) = (
+        &*source.pool,
+        source.worker.as_ref().map(|(worker, _)| worker.0),
+    );
+    let (request_id, age, text) = (format!("{request_id:016x}"), seconds(first.age), first.text);
+    tracing::warn!(target: "howdah::php", pool, worker, pid, request_id, "slow request, {age} in PHP so far: {text}");
 }
 
 fn log(source: &Source, pid: Option<i32>, message: &Message) {

@@ -74,6 +74,7 @@ impl Supervisor {
                     worker: None,
                     log_key,
                     budget: self.pools[index].budget.clone(),
+                    slow_log: None,
                     pid: told,
                     tail,
                 };

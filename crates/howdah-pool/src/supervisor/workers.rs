@@ -120,6 +120,7 @@ impl Supervisor {
             worker: Some((worker, pool.segment.clone())),
             log_key,
             budget: pool.budget.clone(),
+            slow_log: pool.slow_log.clone(),
             pid: told,
             tail: tail.clone(),
         };

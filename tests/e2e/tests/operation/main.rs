@@ -28,5 +28,6 @@ mod rights;
 mod rolling;
 mod roots;
 mod signals;
+mod slow_log;
 mod tracing;
 mod watch;

@@ -132,6 +132,10 @@ void howdah_memory_limit_restore(void);
  */
 void howdah_tasks_visit_frames(howdah_visit_frame visit);
 
+/* See struct howdah_wait_ops. */
+bool howdah_tasks_find_frame(const struct howdah_trace *trace, uint64_t request_id,
+	const struct howdah_request **request, const zend_execute_data **frame);
+
 /* The same of one request. */
 void howdah_task_visit_frames(const struct howdah_task *task, howdah_visit_frame visit);
 

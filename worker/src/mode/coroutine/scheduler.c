@@ -46,6 +46,7 @@ void howdah_core_init(const struct howdah_pool *pool, uint32_t places)
 		.callback_ended = howdah_aborted_callback_ended,
 		.memory_limit_restore = howdah_memory_limit_restore,
 		.visit_frames = howdah_tasks_visit_frames,
+		.find_frame = howdah_tasks_find_frame,
 	};
 	howdah_wait = &ops;
 	thread = pthread_self();

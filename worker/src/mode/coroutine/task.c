@@ -8,6 +8,8 @@
 
 #include <stdlib.h>
 
+#include "php/frames.h"
+
 #define PARTS_MAX 32
 
 static const struct howdah_task_part *parts[PARTS_MAX];
@@ -232,4 +234,39 @@ void howdah_tasks_visit_frames(howdah_visit_frame visit)
 			howdah_task_visit_frames(task, visit);
 		}
 	}
+}
+
+/* The frame of the coroutine that runs, else of the first one, which is the last of the list. */
+static const zend_execute_data *frame_of(const struct howdah_trace *trace, const struct howdah_task *task)
+{
+	const zend_execute_data *frame = NULL;
+	const struct howdah_coroutine *next;
+	bool readable = howdah_trace_read(trace, &next, &task->coroutines, sizeof(next));
+	for (uint32_t limit = HOWDAH_COROUTINES_MAX; readable && next && limit > 0; limit--) {
+		enum howdah_coroutine_state state;
+		readable = howdah_trace_read(trace, &state, &next->state, sizeof(state)) &&
+				   howdah_trace_read(trace, &frame, &next->frame, sizeof(frame));
+		if (readable && state == HOWDAH_COROUTINE_RUNNING) {
+			return EG(current_execute_data);
+		}
+		readable = readable && howdah_trace_read(trace, &next, &next->sibling, sizeof(next));
+	}
+	return readable ? frame : NULL;
+}
+
+bool howdah_tasks_find_frame(const struct howdah_trace *trace, uint64_t request_id,
+	const struct howdah_request **request, const zend_execute_data **frame)
+{
+	for (uint32_t i = 0; tasks && i < task_count; i++) {
+		const struct howdah_task *task = tasks[i];
+		uint64_t found;
+		bool runs;
+		if (howdah_trace_read(trace, &found, &task->request.claim.request_id, sizeof(found)) && found == request_id &&
+			howdah_trace_read(trace, &runs, &task->in_flight, sizeof(runs)) && runs) {
+			*request = &task->request;
+			*frame = frame_of(trace, task);
+			return true;
+		}
+	}
+	return false;
 }

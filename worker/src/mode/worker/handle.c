@@ -32,6 +32,7 @@
 #include "mode/coroutine/selftest.h"
 #include "mode/coroutine/serve.h"
 #include "php/backtrace.h"
+#include "php/sampler.h"
 #include "process/descriptors.h"
 #include "process/log.h"
 #include "process/signals.h"
@@ -313,6 +314,7 @@ static void become_ready(zend_fcall_info *callback, zend_fcall_info_cache *cache
 		howdah_forked();
 	}
 	howdah_backtrace_init(&pool->queue);
+	howdah_sampler_init(pool);
 	howdah_signals_serve();
 	howdah_worker_yield_on_wake();
 	run_hooks_or_leave();

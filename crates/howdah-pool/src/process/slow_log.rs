@@ -1,0 +1,243 @@
+//! Requests that run longer than `slow_log`: what they do is sampled as long as they run, logged at the first sample,
+//! and logged as a timeline when they end.
+//!
+//! A front thread begins and ends them, and orders the samples; the task that reads a worker's log pipe brings these.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Samples of one request that are kept: with [`GROWTH`], the first hour of one that is slow after a second.
+const SAMPLES_MAX: usize = 40;
+/// Age at a sample, as a multiple of the age at the one before: late samples are rarer, so that a request which runs
+/// for hours fills no log.
+const GROWTH: f64 = 1.25;
+
+/// The slow requests of a pool.
+#[derive(Debug, Default)]
+pub(crate) struct SlowLog {
+    requests: Mutex<HashMap<u64, SlowRequest>>,
+}
+
+/// A request in the log, as a front thread knows it.
+#[derive(Debug)]
+pub(crate) struct SlowTimer {
+    /// Age of the request at the next sample.
+    next: Duration,
+}
+
+impl SlowTimer {
+    /// For a request that is slow from this age on.
+    pub(crate) fn new(limit: Duration) -> Self {
+        Self { next: limit }
+    }
+
+    /// Whether a sample is due at this age; the following one is due later.
+    pub(crate) fn is_due(&mut self, age: Duration) -> bool {
+        let due = age >= self.next;
+        if due {
+            self.next = age.mul_f64(GROWTH);
+        }
+        due
+    }
+}
+
+#[derive(Debug)]
+struct SlowRequest {
+    since: Instant,
+    /// Method and URI, once there was a sample.
+    title: String,
+    samples: Vec<Sample>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Sample {
+    age: Duration,
+    place: String,
+}
+
+/// What a sample says of a request.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct FirstSample {
+    pub(crate) age: Duration,
+    /// Method and URI, then a line for each frame.
+    pub(crate) text: String,
+}
+
+/// A request that has ended.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Timeline {
+    pub(crate) age: Duration,
+    /// Method and URI; empty if there was no sample.
+    pub(crate) title: String,
+    /// A line for each place that it was seen at; empty if one sample says it all.
+    pub(crate) places: String,
+}
+
+impl SlowLog {
+    /// A request is slow. `since`: when it came into the worker's hand.
+    pub(crate) fn begin(&self, id: u64, since: Instant) {
+        self.lock().entry(id).or_insert_with(|| SlowRequest {
+            since,
+            title: String::new(),
+            samples: Vec::new(),
+        });
+    }
+
+    /// Takes a sample. `Some`: it is the first one, which is logged at once.
+    pub(crate) fn add(&self, id: u64, text: &str, now: Instant) -> Option<FirstSample> {
+        let mut requests = self.lock();
+        // A sample of a request that has ended meanwhile comes too late.
+        let request = requests.get_mut(&id)?;
+        let age = now.saturating_duration_since(request.since);
+        let first = request.samples.is_empty();
+        if first {
+            text.lines()
+                .next()
+                .unwrap_or_default()
+                .clone_into(&mut request.title);
+        }
+        if request.samples.len() < SAMPLES_MAX {
+            let place = place(text);
+            request.samples.push(Sample { age, place });
+        }
+        first.then(|| FirstSample {
+            age,
+            text: text.to_owned(),
+        })
+    }
+
+    /// The request has ended, or is in no worker's hand any more.
+    pub(crate) fn end(&self, id: u64, now: Instant) -> Option<Timeline> {
+        let request = self.lock().remove(&id)?;
+        let age = now.saturating_duration_since(request.since);
+        Some(Timeline {
+            age,
+            places: places(&request.samples),
+            title: request.title,
+        })
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<u64, SlowRequest>> {
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Where a sample was taken: the innermost frames up to the first one of PHP code, which has a file.
+fn place(text: &str) -> String {
+    let mut place = String::new();
+    for frame in text.lines().skip(1) {
+        let frame = frame.split_once(' ').map_or(frame, |(_, frame)| frame);
+        if !place.is_empty() {
+            place.push_str(" in ");
+        }
+        place.push_str(frame);
+        if frame.contains(' ') {
+            break;
+        }
+    }
+    if place.is_empty() {
+        place.push_str("PHP has not begun with it");
+    }
+    place
+}
+
+/// A line for each run of samples at one place: from when to when, how many, and the place.
+fn places(samples: &[Sample]) -> String {
+    let mut text = String::new();
+    if samples.len() < 2 {
+        return text;
+    }
+    for run in samples.chunk_by(|a, b| a.place == b.place) {
+        let [first, .., last] = run else {
+            let sample = &run[0];
+            let _ = write!(text, "\nat {}: {}", seconds(sample.age), sample.place);
+            continue;
+        };
+        let (from, to, count) = (seconds(first.age), seconds(last.age), run.len());
+        let _ = write!(text, "\n{from} to {to}, {count} samples: {}", first.place);
+    }
+    text
+}
+
+/// As text with two decimals.
+pub(crate) fn seconds(time: Duration) -> String {
+    format!("{:.2} s", time.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SLEEPS: &str = "GET /report?x=1\n#0 sleep()\n#1 Report::wait() /srv/app.php:12\n#2 {main} /srv/index.php:3";
+    const QUERIES: &str = "GET /report?x=1\n#0 PDO::query()\n#1 Report::load() /srv/app.php:30";
+
+    fn at(start: Instant, ms: u64) -> Instant {
+        start + Duration::from_millis(ms)
+    }
+
+    #[test]
+    fn the_first_sample_is_logged_and_all_become_a_timeline() {
+        let (log, start) = (SlowLog::default(), Instant::now());
+        log.begin(7, start);
+        let first = log.add(7, SLEEPS, at(start, 1000)).expect("the first one");
+        assert_eq!((first.age.as_millis(), &*first.text), (1000, SLEEPS));
+        assert_eq!(log.add(7, SLEEPS, at(start, 1250)), None);
+        assert_eq!(log.add(7, QUERIES, at(start, 1560)), None);
+        let timeline = log.end(7, at(start, 2000)).expect("it was slow");
+        assert_eq!(timeline.age.as_millis(), 2000);
+        assert_eq!(timeline.title, "GET /report?x=1");
+        assert_eq!(
+            timeline.places,
+            "\n1.00 s to 1.25 s, 2 samples: sleep() in Report::wait() /srv/app.php:12\
+             \nat 1.56 s: PDO::query() in Report::load() /srv/app.php:30"
+        );
+        assert_eq!(log.end(7, start), None, "it is over");
+    }
+
+    #[test]
+    fn late_and_unknown_samples_are_dropped() {
+        let (log, start) = (SlowLog::default(), Instant::now());
+        assert_eq!(log.add(1, SLEEPS, start), None);
+        log.begin(1, start);
+        let timeline = log.end(1, at(start, 5)).expect("without a sample");
+        assert_eq!((&*timeline.title, &*timeline.places), ("", ""));
+        assert_eq!(log.add(1, SLEEPS, start), None);
+    }
+
+    #[test]
+    fn a_request_that_runs_for_days_keeps_a_bounded_number_of_samples() {
+        let (log, start) = (SlowLog::default(), Instant::now());
+        log.begin(1, start);
+        for second in 1..10_000 {
+            log.add(1, SLEEPS, at(start, second * 1000));
+        }
+        let timeline = log.end(1, at(start, 1)).expect("it was slow");
+        assert!(
+            timeline.places.contains(", 40 samples: "),
+            "{}",
+            timeline.places
+        );
+    }
+
+    #[test]
+    fn samples_grow_rarer_with_age() {
+        let mut timer = SlowTimer::new(Duration::from_secs(1));
+        let due: Vec<u64> = (0..3_600_000)
+            .step_by(100)
+            .filter(|&ms| timer.is_due(Duration::from_millis(ms)))
+            .collect();
+        assert_eq!(due[..4], [1000, 1300, 1700, 2200]);
+        assert!(due.len() <= SAMPLES_MAX, "{}", due.len());
+    }
+
+    #[test]
+    fn a_request_that_php_has_not_begun_with_says_so() {
+        assert_eq!(place("GET /"), "PHP has not begun with it");
+        assert_eq!(
+            place("GET /\n#0 {main} /srv/x.php:1"),
+            "{main} /srv/x.php:1"
+        );
+    }
+}

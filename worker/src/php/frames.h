@@ -1,0 +1,43 @@
+/*
+ * The frames of PHP code as text, taken while that code runs in another thread or was interrupted by a signal. No
+ * pointer can be trusted then, so all of PHP's memory is read through the kernel, which refuses a bad address instead
+ * of faulting.
+ *
+ * Rules: async-signal-safe: no allocation, no stdio. One thread uses a trace.
+ */
+#ifndef HOWDAH_FRAMES_H
+#define HOWDAH_FRAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "php/compat.h"
+
+struct howdah_trace {
+	pid_t process; /* whose memory is read: this one */
+	int pipe[2];   /* where process_vm_readv() is forbidden; -1: it is not */
+	size_t size;   /* of the text; 0 to begin another one */
+	char text[32768];
+};
+
+/* Once in a process. False: there is no way to read memory, and errno says why. */
+bool howdah_trace_init(struct howdah_trace *trace);
+
+/* Copies memory of this process; false if it is not readable. */
+bool howdah_trace_read(const struct howdah_trace *trace, void *to, const void *from, size_t size);
+
+/* Copies what is safe to read of a function: of one of an extension only `common` is sure to exist. */
+bool howdah_trace_function(const struct howdah_trace *trace, zend_function *function, const zend_function *from);
+
+/* Append to the text; what does not fit is left out. `string` of howdah_trace_string() may point anywhere, and ends
+ * before its first control character. */
+void howdah_trace_text(struct howdah_trace *trace, const char *text);
+void howdah_trace_string(struct howdah_trace *trace, const char *string);
+void howdah_trace_number(struct howdah_trace *trace, uint32_t number);
+
+/* Appends a line for each frame, the innermost first: "\n#0 Class::name() /path/file.php:12". */
+void howdah_trace_frames(struct howdah_trace *trace, const zend_execute_data *innermost);
+
+#endif

@@ -1,0 +1,116 @@
+/*
+ * See sampler.h.
+ *
+ * The front counts `sample` of struct howdah_worker up, which wakes the thread, and names the request in `sample_id`. A
+ * sample is a record of level 'p': method and URI, then a line for each frame (frames.h). PHP's thread runs meanwhile:
+ * where it waits or is in a call the frames are exact; else the line of the innermost one is that of its last call.
+ *
+ * Rules: the thread reads PHP's memory through a trace and writes none of it.
+ */
+#include "php/sampler.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "howdah_vars.h"
+#include "php/compat.h"
+#include "php/frames.h"
+#include "process/log.h"
+#include "request/request.h"
+#include "request/wait.h"
+
+#define STACK_SIZE (64 * 1024)
+
+static struct howdah_trace trace;
+static struct howdah_worker *words;
+
+#define READ(to, from) howdah_trace_read(&trace, &(to), (from), sizeof(to))
+
+/* `request` may be another one's by now, or garbage. */
+static bool is_of(const struct howdah_request *request, uint64_t id)
+{
+	uint64_t found;
+	return request && READ(found, &request->claim.request_id) && found == id;
+}
+
+static void put_title(const struct howdah_request *request)
+{
+	const char *method = NULL, *uri = NULL;
+	(void)READ(method, &request->known[HOWDAH_VAR_REQUEST_METHOD]);
+	(void)READ(uri, &request->known[HOWDAH_VAR_REQUEST_URI]);
+	trace.size = 0;
+	howdah_trace_string(&trace, method);
+	howdah_trace_text(&trace, " ");
+	howdah_trace_string(&trace, uri);
+}
+
+static void log_sample(uint64_t id, const struct howdah_request *request, const zend_execute_data *frame)
+{
+	put_title(request);
+	howdah_trace_frames(&trace, frame);
+	/* Frames that changed hands meanwhile are another request's. */
+	if (is_of(request, id)) {
+		(void)howdah_log_record_beside('p', id, trace.text, trace.size);
+	}
+}
+
+static void sample(uint64_t id)
+{
+	if (howdah_concurrent) {
+		const struct howdah_request *request;
+		const zend_execute_data *frame;
+		if (howdah_wait->find_frame(&trace, id, &request, &frame)) {
+			log_sample(id, request, frame);
+		}
+	} else {
+		const struct howdah_request *request = SG(server_context);
+		if (is_of(request, id)) {
+			log_sample(id, request, EG(current_execute_data));
+		}
+	}
+}
+
+static void *run(void *argument)
+{
+	uint32_t seen = atomic_load_explicit(&words->sample, memory_order_acquire);
+	for (;;) {
+		syscall(SYS_futex, &words->sample, FUTEX_WAIT, seen, NULL, NULL, 0);
+		uint32_t now = atomic_load_explicit(&words->sample, memory_order_acquire);
+		if (now != seen) {
+			seen = now;
+			sample(atomic_load_explicit(&words->sample_id, memory_order_relaxed));
+		}
+	}
+	return NULL;
+}
+
+void howdah_sampler_init(struct howdah_pool *pool)
+{
+	if (!(pool->options.flags & HOWDAH_POOL_FLAG_SAMPLES)) {
+		return;
+	}
+	words = howdah_queue_worker(&pool->queue);
+	pthread_t sampler;
+	pthread_attr_t attributes;
+	sigset_t all, before;
+	int error = howdah_trace_init(&trace) ? 0 : errno;
+	if (!error) {
+		/* Signals are PHP's. */
+		sigfillset(&all);
+		pthread_sigmask(SIG_SETMASK, &all, &before);
+		pthread_attr_init(&attributes);
+		pthread_attr_setstacksize(&attributes, STACK_SIZE);
+		pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+		error = pthread_create(&sampler, &attributes, run, NULL);
+		pthread_attr_destroy(&attributes);
+		pthread_sigmask(SIG_SETMASK, &before, NULL);
+	}
+	if (error) {
+		howdah_log_format('w', "slow requests are logged without what they do: %s", strerror(error));
+	}
+}

@@ -1,0 +1,13 @@
+/*
+ * Samples of what a request does, taken by a thread of its own on the front's order: PHP's thread is not interrupted,
+ * so no sleep() of it ends early and no stream_select() fails.
+ */
+#ifndef HOWDAH_SAMPLER_H
+#define HOWDAH_SAMPLER_H
+
+#include "process/pool.h"
+
+/* Once in each worker, after howdah_log_init(). Where the pool takes no samples nothing is started. */
+void howdah_sampler_init(struct howdah_pool *pool);
+
+#endif
