@@ -12,6 +12,7 @@
 #include <errno.h>
 
 #include "core.h"
+#include "evaluation.h"
 
 /* Coroutines that wait, on their own stacks. */
 struct waiting {
@@ -122,6 +123,10 @@ static zend_class_entry *load(zend_string *name, zend_string *lower_name)
 static zend_class_entry *autoload_once(zend_string *name, zend_string *lower_name)
 {
 	struct howdah_loading *loading;
+	zend_class_entry *evaluated = howdah_evaluation_await(lower_name);
+	if (UNEXPECTED(evaluated)) {
+		return evaluated;
+	}
 	if (!howdah_coroutine_current()) {
 		return autoload(name, lower_name);
 	}
@@ -151,5 +156,6 @@ void howdah_autoload_start(void)
 		autoload = zend_autoload;
 		zend_autoload = autoload_once;
 	}
+	howdah_evaluation_start();
 	howdah_includes_start();
 }
