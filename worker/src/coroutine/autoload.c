@@ -13,6 +13,7 @@
 
 #include "core.h"
 #include "evaluation.h"
+#include "half_done.h"
 
 /* Coroutines that wait, on their own stacks. */
 struct waiting {
@@ -120,6 +121,28 @@ static zend_class_entry *load(zend_string *name, zend_string *lower_name)
 	return class;
 }
 
+/* For an anonymous class that PHP links in its place: the next one who comes to it would link it again. */
+static zend_class_entry *load_without_waiting(zend_string *name, zend_string *lower_name)
+{
+	zend_class_entry *volatile class = NULL;
+	volatile bool failed = false;
+	zend_fiber_switch_block();
+	zend_try
+	{
+		class = load(name, lower_name);
+	}
+	zend_catch
+	{
+		failed = true;
+	}
+	zend_end_try();
+	zend_fiber_switch_unblock();
+	if (failed) {
+		zend_bailout();
+	}
+	return class;
+}
+
 static zend_class_entry *autoload_once(zend_string *name, zend_string *lower_name)
 {
 	struct howdah_loading *loading;
@@ -130,9 +153,15 @@ static zend_class_entry *autoload_once(zend_string *name, zend_string *lower_nam
 	if (!howdah_coroutine_current()) {
 		return autoload(name, lower_name);
 	}
+	const zend_class_entry *anonymous = howdah_linking_in_place();
 	while (UNEXPECTED((loading = zend_hash_find_ptr(&classes, lower_name)) != NULL)) {
 		enum howdah_loaded loaded = howdah_loading_wait(loading, HOWDAH_WAIT_FOREVER);
 		if (loaded == HOWDAH_LOADED_CIRCLE) {
+			return NULL;
+		}
+		if (UNEXPECTED(anonymous && (anonymous->ce_flags & ZEND_ACC_LINKED))) {
+			zend_throw_error(NULL, "Cannot declare %s: another request has declared it meanwhile, try again",
+				ZSTR_VAL(anonymous->name));
 			return NULL;
 		}
 		zend_class_entry *class = zend_hash_find_ptr(EG(class_table), lower_name);
@@ -146,7 +175,7 @@ static zend_class_entry *autoload_once(zend_string *name, zend_string *lower_nam
 			break;
 		}
 	}
-	return load(name, lower_name);
+	return UNEXPECTED(anonymous) ? load_without_waiting(name, lower_name) : load(name, lower_name);
 }
 
 void howdah_autoload_start(void)

@@ -40,6 +40,10 @@ struct howdah_linking {
 void howdah_linking_look(struct howdah_linking *linking, const zend_execute_data *frame);
 void howdah_linking_in(struct howdah_linking *linking);
 
+/* The anonymous class that the code at hand is declaring, if PHP links it where it is: no other request may come to it
+ * meanwhile. NULL: none, or a copy is linked. */
+const zend_class_entry *howdah_linking_in_place(void);
+
 /* --- all of it; constants: evaluation.h --------------------------------------------------------------------- */
 
 struct howdah_half_done {
