@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
 # Why an extension does not work; what has no cause here is shown with what was got and expected.
 CAUSES = {
-    "excimer": "each request with `concurrency` crashes its process: the extension recognises its "
-    "objects by their handlers, which are replaced in an extension that Howdah does not know",
     "gearman": "with `concurrency`, an object that ends while another request is in the extension "
     "throws `Howdah\\SharedClientException` from its destructor",
     "ice": "with OPcache, `Ice.php` exhausts memory and the process exits; PHP-FPM too",

@@ -108,6 +108,19 @@ static bool is_known(const char *module)
 	return false;
 }
 
+/* These know their objects by the address of the handlers, which stay; to free one waits for nobody. */
+static const char *const compare_handlers[] = {"excimer"};
+
+static bool compares_handlers(const char *module)
+{
+	for (size_t i = 0; i < sizeof(compare_handlers) / sizeof(*compare_handlers); i++) {
+		if (strcasecmp(compare_handlers[i], module) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
 struct module_kind {
 	struct howdah_client_kind kind;
 	char *name;
@@ -156,7 +169,9 @@ static void wrap_module(const zend_module_entry *module)
 		if (ce->type != ZEND_INTERNAL_CLASS || ce->info.internal.module != module) {
 			continue;
 		}
-		howdah_wrap_objects(ce, &made->kind);
+		if (!compares_handlers(module->name)) {
+			howdah_wrap_objects(ce, &made->kind);
+		}
 		ZEND_HASH_FOREACH_PTR(&ce->function_table, function)
 		{
 			if (!(function->common.fn_flags & ZEND_ACC_ABSTRACT)) {
