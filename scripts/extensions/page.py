@@ -14,12 +14,9 @@ if TYPE_CHECKING:
 
 # Why an extension does not work; what has no cause here is shown with what was got and expected.
 CAUSES = {
-    "gearman": "with `concurrency`, an object that ends while another request is in the extension "
-    "throws `Howdah\\SharedClientException` from its destructor",
     "ice": "with OPcache, `Ice.php` exhausts memory and the process exits; PHP-FPM too",
     "imap": "`imap_errors()` returns messages of earlier requests of the process, with "
     "`concurrency` also those of concurrent ones",
-    "solr": "as gearman",
     "uopz": "it changes what `exit` does, so requests could not be ended one by one",
 }
 FAULTS = """

@@ -126,6 +126,12 @@ struct module_kind {
 	char *name;
 };
 
+static bool is_destructor(const zend_function *function)
+{
+	return function->common.scope && function->common.scope->destructor &&
+		   zend_string_equals(function->common.function_name, function->common.scope->destructor->common.function_name);
+}
+
 /* The wrappers of these find their client without a subject. */
 static ZEND_FUNCTION(guarded_module)
 {
@@ -138,7 +144,10 @@ static ZEND_FUNCTION(guarded_module)
 	}
 	ZVAL_PTR(&subject, (void *)guard->kind);
 	if (!howdah_client_enter(guard->kind, &subject, 0, &client)) {
-		RETURN_THROWS();
+		if (is_destructor(execute_data->func)) {
+			howdah_client_forget_refusal(); /* freeing the object does what is left */
+		}
+		return;
 	}
 	guard->original(INTERNAL_FUNCTION_PARAM_PASSTHRU);
 	howdah_client_leave(guard->kind, &subject, 0, client);
