@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 # Why an extension does not work; what has no cause here is shown with what was got and expected.
 CAUSES = {
     "ice": "with OPcache, `Ice.php` exhausts memory and the process exits; PHP-FPM too",
-    "imap": "`imap_errors()` returns messages of earlier requests of the process, with "
-    "`concurrency` also those of concurrent ones",
     "uopz": "it changes what `exit` does, so requests could not be ended one by one",
 }
 FAULTS = """
