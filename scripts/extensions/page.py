@@ -14,14 +14,7 @@ if TYPE_CHECKING:
 
 # Why an extension does not work; what has no cause here is shown with what was got and expected.
 CAUSES = {
-    "excimer": "each request with `concurrency` crashes its process: the extension recognises its "
-    "objects by their handlers, which are replaced in an extension that Howdah does not know",
-    "gearman": "with `concurrency`, an object that ends while another request is in the extension "
-    "throws `Howdah\\SharedClientException` from its destructor",
     "ice": "with OPcache, `Ice.php` exhausts memory and the process exits; PHP-FPM too",
-    "imap": "`imap_errors()` returns messages of earlier requests of the process, with "
-    "`concurrency` also those of concurrent ones",
-    "solr": "as gearman",
     "uopz": "it changes what `exit` does, so requests could not be ended one by one",
 }
 FAULTS = """

@@ -108,10 +108,29 @@ static bool is_known(const char *module)
 	return false;
 }
 
+/* These know their objects by the address of the handlers, which stay; to free one waits for nobody. */
+static const char *const compare_handlers[] = {"excimer"};
+
+static bool compares_handlers(const char *module)
+{
+	for (size_t i = 0; i < sizeof(compare_handlers) / sizeof(*compare_handlers); i++) {
+		if (strcasecmp(compare_handlers[i], module) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
 struct module_kind {
 	struct howdah_client_kind kind;
 	char *name;
 };
+
+static bool is_destructor(const zend_function *function)
+{
+	return function->common.scope && function->common.scope->destructor &&
+		   zend_string_equals(function->common.function_name, function->common.scope->destructor->common.function_name);
+}
 
 /* The wrappers of these find their client without a subject. */
 static ZEND_FUNCTION(guarded_module)
@@ -125,7 +144,10 @@ static ZEND_FUNCTION(guarded_module)
 	}
 	ZVAL_PTR(&subject, (void *)guard->kind);
 	if (!howdah_client_enter(guard->kind, &subject, 0, &client)) {
-		RETURN_THROWS();
+		if (is_destructor(execute_data->func)) {
+			howdah_client_forget_refusal(); /* freeing the object does what is left */
+		}
+		return;
 	}
 	guard->original(INTERNAL_FUNCTION_PARAM_PASSTHRU);
 	howdah_client_leave(guard->kind, &subject, 0, client);
@@ -156,7 +178,9 @@ static void wrap_module(const zend_module_entry *module)
 		if (ce->type != ZEND_INTERNAL_CLASS || ce->info.internal.module != module) {
 			continue;
 		}
-		howdah_wrap_objects(ce, &made->kind);
+		if (!compares_handlers(module->name)) {
+			howdah_wrap_objects(ce, &made->kind);
+		}
 		ZEND_HASH_FOREACH_PTR(&ce->function_table, function)
 		{
 			if (!(function->common.fn_flags & ZEND_ACC_ABSTRACT)) {

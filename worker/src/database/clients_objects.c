@@ -3,10 +3,14 @@
  * are, since a library may wait there and hold a lock of its own.
  *
  * Rules: only in concurrent pools, from their boot on. A refused object has no methods that could be called on it; one
- * that must not be freed in the midst of somebody's call is freed after that.
+ * that must not be freed in the midst of somebody's call is freed after that. A destructor waits for the extension; it
+ * never throws because it cannot have it.
  */
 #include "clients_wrap.h"
 
+#include <zend_exceptions.h>
+
+#include "mode/coroutine/errors.h"
 #include "mode/worker/boot_request.h"
 
 struct guarded_class {
@@ -100,11 +104,81 @@ static zend_object *clone_guarded(zend_object *object)
 	return clone;
 }
 
+void howdah_client_forget_refusal(void)
+{
+	zend_object *exception = EG(exception);
+	if (exception && instanceof_function(exception->ce, howdah_shared_client_exception)) {
+		zend_clear_exception();
+	}
+}
+
+/*
+ * Others may be in the extension: waits for it before the destructor is called. PHP before 8.4 lets no destructor wait,
+ * for the sake of the collector alone. False: it cannot be had.
+ */
+static bool enter_to_destroy(const struct howdah_client_kind *kind, struct howdah_client **client)
+{
+	zend_execute_data *frame = EG(current_execute_data);
+	const zend_op *instruction = frame ? frame->opline : NULL;
+	const zend_op *threw = EG(opline_before_exception);
+	zend_object *exception = EG(exception);
+	unsigned blocks = 0;
+	EG(exception) = NULL;
+	for (; !howdah_errors_collecting() && zend_fiber_switch_blocked(); blocks++) {
+		zend_fiber_switch_unblock();
+	}
+	howdah_interrupt_shield();
+	bool entered = enter(kind, client);
+	howdah_interrupt_unshield();
+	for (; blocks > 0; blocks--) {
+		zend_fiber_switch_block();
+	}
+	if (EG(exception)) {
+		OBJ_RELEASE(EG(exception));
+	}
+	EG(exception) = exception;
+	EG(opline_before_exception) = threw;
+	if (frame) {
+		frame->opline = instruction;
+	}
+	return entered;
+}
+
+static bool is_internal(const zend_object *object)
+{
+	return !object->ce->destructor || !ZEND_USER_CODE(object->ce->destructor->type);
+}
+
+/* False: not now. The collector comes again for it; what is not PHP code is called by whoever is in the extension next;
+ * PHP code is of this request, and left out. */
+static bool call_destructor(zend_object *object)
+{
+	const struct guarded_handlers *own = guarded(object);
+	struct howdah_client *client = NULL;
+	if (EXPECTED(!howdah_client_user || !howdah_has_destructor(object))) {
+		own->original->dtor_obj(object);
+		return true;
+	}
+	if (!enter_to_destroy(own->kind, &client)) {
+		if (howdah_errors_collecting() || is_internal(object)) {
+			GC_DEL_FLAGS(object, IS_OBJ_DESTRUCTOR_CALLED);
+		}
+		return !howdah_errors_collecting();
+	}
+	own->original->dtor_obj(object);
+	leave(own->kind, client);
+	return true;
+}
+
 static void destroy_guarded(zend_object *object)
 {
 	const struct guarded_handlers *own = guarded(object);
-	own->original->dtor_obj(object);
-	if (UNEXPECTED(others_use(own->kind)) && GC_REFCOUNT(object) == 1) {
+	if (!call_destructor(object)) {
+		return;
+	}
+	bool frees_more =
+		own->original != zend_get_std_object_handlers() || !(OBJ_FLAGS(object) & IS_OBJ_DESTRUCTOR_CALLED);
+	if (UNEXPECTED(others_use(own->kind)) && frees_more && GC_REFCOUNT(object) == 1) {
 		zval later;
 		ZVAL_OBJ_COPY(&later, object);
 		howdah_client_put_off(own->kind, &later);
@@ -135,21 +209,33 @@ static void free_guarded(zend_object *object)
 static void guard(zend_object *object, const struct howdah_client_kind *kind)
 {
 	const zend_object_handlers *original = object->handlers;
-	if (original == zend_get_std_object_handlers() || original->free_obj == free_guarded) {
+	bool is_plain =
+		original == zend_get_std_object_handlers(); /* only its destructor is the extension's, or PHP code */
+	if (original->dtor_obj == destroy_guarded || (is_plain && !object->ce->destructor)) {
 		return;
 	}
-	struct guarded_handlers *made = zend_hash_index_find_ptr(&tables, address(original));
+	zend_ulong index = is_plain ? address(kind) : address(original);
+	struct guarded_handlers *made = zend_hash_index_find_ptr(&tables, index);
 	if (!made) {
 		made = pemalloc(sizeof(*made), true);
 		*made = (struct guarded_handlers){.handlers = *original, .original = original, .kind = kind};
-		made->handlers.free_obj = free_guarded;
 		made->handlers.dtor_obj = destroy_guarded;
-		if (original->clone_obj) {
+		if (!is_plain) {
+			made->handlers.free_obj = free_guarded;
+		}
+		if (original->clone_obj && !is_plain) {
 			made->handlers.clone_obj = clone_guarded;
 		}
-		zend_hash_index_add_ptr(&tables, address(original), made);
+		zend_hash_index_add_ptr(&tables, index, made);
 	}
 	object->handlers = &made->handlers;
+}
+
+static zend_object *create_plain(zend_class_entry *class)
+{
+	zend_object *object = zend_objects_new(class);
+	object_properties_init(object, class);
+	return object;
 }
 
 /* --- classes ------------------------------------------------------------------------------------------------ */
@@ -177,7 +263,7 @@ static zend_object *create_guarded(zend_class_entry *class)
 
 void howdah_wrap_objects(zend_class_entry *class, const struct howdah_client_kind *kind)
 {
-	if ((class->ce_flags & ZEND_ACC_INTERFACE) || !class->create_object || class->create_object == create_guarded) {
+	if ((class->ce_flags & (ZEND_ACC_INTERFACE | ZEND_ACC_ENUM)) || class->create_object == create_guarded) {
 		return;
 	}
 	if (!has_tables) {
@@ -186,7 +272,7 @@ void howdah_wrap_objects(zend_class_entry *class, const struct howdah_client_kin
 		zend_hash_init(&tables, 8, NULL, NULL, true);
 	}
 	struct guarded_class *own = pemalloc(sizeof(*own), true);
-	*own = (struct guarded_class){.create = class->create_object, .kind = kind};
+	*own = (struct guarded_class){.create = class->create_object ? class->create_object : create_plain, .kind = kind};
 	zend_hash_index_add_ptr(&classes, address(class), own);
 	class->create_object = create_guarded;
 }

@@ -35,6 +35,9 @@ void howdah_wrap_unknown_modules(void);
 /* Guards the making, cloning and freeing of a class's objects; before its subclasses are declared. */
 void howdah_wrap_objects(zend_class_entry *class, const struct howdah_client_kind *kind);
 
+/* A destructor was refused: the exception goes, and one that was there before stays. */
+void howdah_client_forget_refusal(void);
+
 /* Of an object that was made by such a class. */
 const struct howdah_client_kind *howdah_guarded_object_kind(const zend_object *object);
 

@@ -169,6 +169,13 @@ static inline uint32_t *howdah_compat_value_guard(zend_object *object)
 #endif
 }
 
+/* In the flags of a class constant: it is being evaluated. Not in a header of every release. */
+#ifdef IS_CONSTANT_VISITED_MARK
+#define HOWDAH_COMPAT_CONSTANT_VISITED ((uint32_t)IS_CONSTANT_VISITED_MARK)
+#else
+#define HOWDAH_COMPAT_CONSTANT_VISITED UINT32_C(0x80)
+#endif
+
 /* Whether it is a hook of a property. */
 static inline bool howdah_compat_is_hook(const zend_function *function)
 {

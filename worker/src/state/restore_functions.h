@@ -49,6 +49,8 @@ extern bool howdah_watch_changed[HOWDAH_WATCH_COUNT];
 	F(apcu_add) \
 	F(apcu_store) \
 	F(apcu_delete) \
+	F(imap_errors) \
+	F(imap_alerts) \
 	F(use_soap_error_handler)
 
 enum howdah_function {

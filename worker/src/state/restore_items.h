@@ -93,6 +93,11 @@ void howdah_restore_soap(void);
 /* restore_small.c */
 void howdah_restore_small_snapshot(void);
 void howdah_restore_small(void);
+
+/* restore_last_errors.c */
+void howdah_restore_last_errors_snapshot(void);
+void howdah_restore_last_errors(void);
+
 void howdah_restore_random_snapshot(void);
 void howdah_restore_random(void);
 

@@ -67,6 +67,7 @@ static void forget_string(zend_string **string)
 void howdah_restore_small_snapshot(void)
 {
 	boot_tick_functions = BG(user_tick_functions) ? zend_llist_count(BG(user_tick_functions)) : 0;
+	howdah_restore_last_errors_snapshot();
 }
 
 void howdah_restore_small(void)
@@ -90,6 +91,7 @@ void howdah_restore_small(void)
 	JSON_G(error_code) = PHP_JSON_ERROR_NONE;
 	PCRE_G(error_code) = PHP_PCRE_NO_ERROR;
 	howdah_restore_mysqli_error();
+	howdah_restore_last_errors();
 	howdah_restore_alarm();
 	howdah_compat_forget_response_headers();
 	if (UNEXPECTED(!Z_ISUNDEF(SG(callback_func)))) {

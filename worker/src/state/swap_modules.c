@@ -7,6 +7,7 @@
  */
 #include "swap.h"
 
+#include "restore_items.h"
 #include "swap_replay.h"
 #include "swap_soap.h"
 
@@ -31,6 +32,7 @@ static const struct whole whole[] = {
 	{"json", false}, {"intl", true}, /* the last error, an iterator */
 	{"zlib", true},                  /* of ob_gzhandler() */
 	{"posix", false},                /* the last error */
+	{"imap", false},                 /* imap_errors(), imap_alerts() */
 };
 
 #define WHOLE_COUNT (sizeof(whole) / sizeof(*whole))
@@ -207,6 +209,7 @@ void howdah_swap_libxml_put(zend_llist *errors)
 
 void howdah_swap_modules_finish(void)
 {
+	howdah_restore_last_errors(); /* imap's shutdown would report what nobody has asked for */
 	shutdown_whole();
 	howdah_swap_soap_finish();
 	howdah_swap_libxml_put(NULL);

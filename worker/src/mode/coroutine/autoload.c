@@ -4,75 +4,14 @@
  * An autoloader that waits (for a database, a remote file) lets another request ask for the same class, and both
  * would declare it. So whoever comes second waits for the first.
  *
- * Rules: a wait in a circle is found before it begins: A loads X and needs Y, which B loads and needs X for. Then
- * the class counts as not there, as PHP has it when one request asks for a class whose file it is loading.
+ * Rules: a class that could only be waited for in a circle counts as not there, as PHP has it when one request asks for
+ * a class whose file it is loading.
  */
 #include "autoload.h"
 
-#include <errno.h>
-
 #include "core.h"
-
-/* Coroutines that wait, on their own stacks. */
-struct waiting {
-	const struct howdah_coroutine *who;
-	const struct howdah_loading *what;
-	struct waiting *next;
-};
-
-static struct waiting *all_waiting;
-
-/* Not woken yet; `what` is gone after that. */
-static bool still_waits(const struct waiting *waiting)
-{
-	return waiting->who->queue == &waiting->what->waiters;
-}
-
-static bool is_circle(const struct howdah_loading *loading, const struct howdah_coroutine *me)
-{
-	const struct howdah_coroutine *owner = loading->owner;
-	while (owner != me) {
-		const struct waiting *waiting = all_waiting;
-		while (waiting && (waiting->who != owner || !still_waits(waiting))) {
-			waiting = waiting->next;
-		}
-		if (!waiting) {
-			return false;
-		}
-		owner = waiting->what->owner;
-	}
-	return true;
-}
-
-static void forget(const struct waiting *waiting)
-{
-	struct waiting **at = &all_waiting;
-	while (*at != waiting) {
-		at = &(*at)->next;
-	}
-	*at = waiting->next;
-}
-
-enum howdah_loaded howdah_loading_wait(struct howdah_loading *loading, int64_t time)
-{
-	if (!howdah_may_wait()) {
-		return HOWDAH_LOADED_BLOCKED;
-	}
-	struct howdah_coroutine *me = howdah_coroutine_current();
-	if (is_circle(loading, me)) {
-		return HOWDAH_LOADED_CIRCLE;
-	}
-	struct waiting waiting = {.who = me, .what = loading, .next = all_waiting};
-	all_waiting = &waiting;
-	int result = howdah_park(&loading->waiters, time);
-	forget(&waiting);
-	if (result == 0 || errno == ETIMEDOUT) {
-		return HOWDAH_LOADED;
-	}
-	return errno == ECANCELED ? HOWDAH_LOADED_CANCELLED : HOWDAH_LOADED_BLOCKED;
-}
-
-/* --- classes ---------------------------------------------------------------------------------------- */
+#include "evaluation.h"
+#include "half_done.h"
 
 static zend_class_entry *(*autoload)(zend_string *name, zend_string *lower_name);
 
@@ -81,15 +20,6 @@ static HashTable classes; /* that are being loaded, by their names in lower case
 bool howdah_autoload_begin(zend_string *lower_name, struct howdah_loading *loading)
 {
 	return zend_hash_add_ptr(&classes, lower_name, loading) != NULL;
-}
-
-void howdah_loading_end(HashTable *all, zend_string *name, struct howdah_loading *loading)
-{
-	/* Another one that went round a circle, or could not wait, may have taken the place since. */
-	if (zend_hash_find_ptr(all, name) == loading) {
-		zend_hash_del(all, name);
-	}
-	howdah_wake_all(&loading->waiters);
 }
 
 void howdah_autoload_end(zend_string *lower_name, struct howdah_loading *loading)
@@ -119,15 +49,47 @@ static zend_class_entry *load(zend_string *name, zend_string *lower_name)
 	return class;
 }
 
+/* For an anonymous class that PHP links in its place: the next one who comes to it would link it again. */
+static zend_class_entry *load_without_waiting(zend_string *name, zend_string *lower_name)
+{
+	zend_class_entry *volatile class = NULL;
+	volatile bool failed = false;
+	zend_fiber_switch_block();
+	zend_try
+	{
+		class = load(name, lower_name);
+	}
+	zend_catch
+	{
+		failed = true;
+	}
+	zend_end_try();
+	zend_fiber_switch_unblock();
+	if (failed) {
+		zend_bailout();
+	}
+	return class;
+}
+
 static zend_class_entry *autoload_once(zend_string *name, zend_string *lower_name)
 {
 	struct howdah_loading *loading;
+	zend_class_entry *evaluated = howdah_evaluation_await(lower_name);
+	if (UNEXPECTED(evaluated)) {
+		return evaluated;
+	}
 	if (!howdah_coroutine_current()) {
 		return autoload(name, lower_name);
 	}
+	const zend_class_entry *anonymous = howdah_linking_in_place();
 	while (UNEXPECTED((loading = zend_hash_find_ptr(&classes, lower_name)) != NULL)) {
 		enum howdah_loaded loaded = howdah_loading_wait(loading, HOWDAH_WAIT_FOREVER);
 		if (loaded == HOWDAH_LOADED_CIRCLE) {
+			return NULL;
+		}
+		if (UNEXPECTED(anonymous && (anonymous->ce_flags & ZEND_ACC_LINKED))) {
+			zend_throw_error(NULL, "Cannot declare %s: another request has declared it meanwhile, try again",
+				ZSTR_VAL(anonymous->name));
 			return NULL;
 		}
 		zend_class_entry *class = zend_hash_find_ptr(EG(class_table), lower_name);
@@ -141,7 +103,7 @@ static zend_class_entry *autoload_once(zend_string *name, zend_string *lower_nam
 			break;
 		}
 	}
-	return load(name, lower_name);
+	return UNEXPECTED(anonymous) ? load_without_waiting(name, lower_name) : load(name, lower_name);
 }
 
 void howdah_autoload_start(void)
@@ -151,5 +113,6 @@ void howdah_autoload_start(void)
 		autoload = zend_autoload;
 		zend_autoload = autoload_once;
 	}
+	howdah_evaluation_start();
 	howdah_includes_start();
 }

@@ -90,6 +90,12 @@ static void on_error(int type, zend_string *file, const uint32_t line, zend_stri
 /* --- the cycle collector ------------------------------------------------------------------------------- */
 
 static int (*collect_cycles)(void);
+static bool collecting;
+
+bool howdah_errors_collecting(void)
+{
+	return collecting;
+}
 
 /*
  * It runs when enough has gathered, in whatever request that happens, and calls destructors of objects that others
@@ -98,7 +104,6 @@ static int (*collect_cycles)(void);
  */
 static int collect(void)
 {
-	static bool collecting;
 	struct howdah_task *task = howdah_task_current();
 	if (UNEXPECTED(collecting)) {
 		return collect_cycles();

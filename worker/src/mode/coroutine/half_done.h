@@ -1,14 +1,16 @@
 /*
  * What the engine notes in structures that all requests share, for as long as code that is on a coroutine's stack has
- * not returned: classes that are being linked, and marks on objects against endless recursion.
+ * not returned: classes that are being linked, constants that are being evaluated, and marks on objects against endless
+ * recursion.
  *
- * While the coroutine waits none of it is there: others wait for the class, and objects look untouched.
+ * While the coroutine waits none of it is there: others wait for the class or the constant, and objects look untouched.
  */
 #ifndef HOWDAH_COROUTINE_HALF_DONE_H
 #define HOWDAH_COROUTINE_HALF_DONE_H
 
 #include <stdint.h>
 
+#include "evaluation.h"
 #include "php/compat.h"
 
 /* --- marks on objects and arrays (marks.c) ------------------------------------------------------------------ */
@@ -38,17 +40,23 @@ struct howdah_linking {
 void howdah_linking_look(struct howdah_linking *linking, const zend_execute_data *frame);
 void howdah_linking_in(struct howdah_linking *linking);
 
-/* --- both --------------------------------------------------------------------------------------------------- */
+/* The anonymous class that the code at hand is declaring, if PHP links it where it is: no other request may come to it
+ * meanwhile. NULL: none, or a copy is linked. */
+const zend_class_entry *howdah_linking_in_place(void);
+
+/* --- all of it; constants: evaluation.h --------------------------------------------------------------------- */
 
 struct howdah_half_done {
 	struct howdah_marks marks;
 	struct howdah_linking linking;
+	struct howdah_evaluation *evaluation; /* NULL: none */
 };
 
 /* Of the coroutine that runs and is to give up the thread; and when it has it again. */
 static inline void howdah_half_done_out(struct howdah_half_done *half_done)
 {
 	*half_done = (struct howdah_half_done){0};
+	bool may_evaluate = howdah_evaluation_loads();
 	for (const zend_execute_data *frame = EG(current_execute_data); frame; frame = frame->prev_execute_data) {
 		if (!frame->func || !ZEND_USER_CODE(frame->func->type)) {
 			continue;
@@ -61,9 +69,15 @@ static inline void howdah_half_done_out(struct howdah_half_done *half_done)
 										  instruction->opcode == ZEND_DECLARE_CLASS_DELAYED))) {
 			howdah_linking_look(&half_done->linking, frame);
 		}
+		if (UNEXPECTED(instruction && frame != EG(current_execute_data) && howdah_evaluation_possible(instruction))) {
+			may_evaluate = true;
+		}
 	}
 	if (UNEXPECTED(half_done->marks.any_value)) {
 		howdah_marks_out(&half_done->marks);
+	}
+	if (UNEXPECTED(may_evaluate)) {
+		half_done->evaluation = howdah_evaluation_out();
 	}
 }
 
@@ -71,6 +85,9 @@ static inline void howdah_half_done_in(struct howdah_half_done *half_done)
 {
 	if (UNEXPECTED(half_done->marks.list)) {
 		howdah_marks_in(&half_done->marks);
+	}
+	if (UNEXPECTED(half_done->evaluation)) {
+		howdah_evaluation_in(half_done->evaluation);
 	}
 	if (UNEXPECTED(half_done->linking.first)) {
 		howdah_linking_in(&half_done->linking);

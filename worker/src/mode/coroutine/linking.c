@@ -35,6 +35,17 @@ void howdah_linking_look(struct howdah_linking *linking, const zend_execute_data
 	linking->first = link;
 }
 
+const zend_class_entry *howdah_linking_in_place(void)
+{
+	const zend_execute_data *frame = EG(current_execute_data);
+	if (!frame || !frame->func || !ZEND_USER_CODE(frame->func->type) || !frame->opline ||
+		EXPECTED(frame->opline->opcode != ZEND_DECLARE_ANON_CLASS)) {
+		return NULL;
+	}
+	const zval *class = zend_hash_find(EG(class_table), Z_STR_P(RT_CONSTANT(frame->opline, frame->opline->op1)));
+	return class && !(Z_CE_P(class)->ce_flags & (ZEND_ACC_LINKED | ZEND_ACC_IMMUTABLE)) ? Z_CE_P(class) : NULL;
+}
+
 void howdah_linking_in(struct howdah_linking *linking)
 {
 	while (linking->first) {

@@ -1,0 +1,78 @@
+/*
+ * See loading.h.
+ *
+ * Rules: a wait in a circle is found before it begins: A loads X and needs Y, which B loads and needs X for.
+ */
+#include "loading.h"
+
+#include <errno.h>
+
+#include "core.h"
+
+/* Coroutines that wait, on their own stacks. */
+struct waiting {
+	const struct howdah_coroutine *who;
+	const struct howdah_loading *what;
+	struct waiting *next;
+};
+
+static struct waiting *all_waiting;
+
+/* Not woken yet; `what` is gone after that. */
+static bool still_waits(const struct waiting *waiting)
+{
+	return waiting->who->queue == &waiting->what->waiters;
+}
+
+static bool is_circle(const struct howdah_loading *loading, const struct howdah_coroutine *me)
+{
+	const struct howdah_coroutine *owner = loading->owner;
+	while (owner != me) {
+		const struct waiting *waiting = all_waiting;
+		while (waiting && (waiting->who != owner || !still_waits(waiting))) {
+			waiting = waiting->next;
+		}
+		if (!waiting) {
+			return false;
+		}
+		owner = waiting->what->owner;
+	}
+	return true;
+}
+
+static void forget(const struct waiting *waiting)
+{
+	struct waiting **at = &all_waiting;
+	while (*at != waiting) {
+		at = &(*at)->next;
+	}
+	*at = waiting->next;
+}
+
+enum howdah_loaded howdah_loading_wait(struct howdah_loading *loading, int64_t time)
+{
+	if (!howdah_may_wait()) {
+		return HOWDAH_LOADED_BLOCKED;
+	}
+	struct howdah_coroutine *me = howdah_coroutine_current();
+	if (is_circle(loading, me)) {
+		return HOWDAH_LOADED_CIRCLE;
+	}
+	struct waiting waiting = {.who = me, .what = loading, .next = all_waiting};
+	all_waiting = &waiting;
+	int result = howdah_park(&loading->waiters, time);
+	forget(&waiting);
+	if (result == 0 || errno == ETIMEDOUT) {
+		return HOWDAH_LOADED;
+	}
+	return errno == ECANCELED ? HOWDAH_LOADED_CANCELLED : HOWDAH_LOADED_BLOCKED;
+}
+
+void howdah_loading_end(HashTable *all, zend_string *name, struct howdah_loading *loading)
+{
+	/* Another one that went round a circle, or could not wait, may have taken the place since. */
+	if (zend_hash_find_ptr(all, name) == loading) {
+		zend_hash_del(all, name);
+	}
+	howdah_wake_all(&loading->waiters);
+}
