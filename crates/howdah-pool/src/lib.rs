@@ -30,6 +30,7 @@ mod front;
 mod generation;
 mod handle;
 mod kin;
+mod leaks;
 mod load;
 mod log_pipe;
 mod meant;
@@ -61,6 +62,7 @@ pub use front::{
 };
 pub use handle::{Handle, ReloadError, Stopped};
 pub use howdah_shm::{Update, WorkerId};
+pub use leaks::{Leak, Leaks};
 pub use opcache::{Opcache, OpcacheAnswer, OpcacheError, OpcacheOrder, Tally};
 pub use options::{Mode, PoolOptions, RootOptions, User, WorkerOptions, default_workers};
 pub use preload::{Preload, PreloadMode, Preloaded, PreloadedFile, Verdict};

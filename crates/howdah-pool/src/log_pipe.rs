@@ -72,6 +72,13 @@ pub(crate) enum Output {
     Message(Message),
     /// For the supervisor.
     State(StateRecord),
+    /// State that a request left behind, as JSON.
+    Leak {
+        /// The request.
+        request_id: Option<u64>,
+        /// See `worker/include/howdah_shm.h`.
+        json: String,
+    },
 }
 
 /// Longest raw line and longest message of a record; longer ones come in pieces.
@@ -79,8 +86,8 @@ const MESSAGE_SIZE_MAX: usize = howdah_shm::layout::LOG_MESSAGE_MAX;
 
 const MARK: u8 = howdah_shm::layout::LOG_MARK;
 const HEADER_SIZE: usize = howdah_shm::layout::LOG_HEADER_SIZE;
-/// Levels of messages, the marker that claims raw lines, and states.
-const LEVELS: &[u8] = b"ewnidms";
+/// Levels of messages, the marker that claims raw lines, states, and leaks.
+const LEVELS: &[u8] = b"ewnidmsl";
 
 /// Splits the bytes of one worker's pipe into messages.
 #[derive(Debug)]
@@ -143,6 +150,9 @@ impl LogParser {
                     } else if let (b's', Some(state)) = (level, StateRecord::parse(text)) {
                         emit_raw(&mut raw, current, sink);
                         sink(Output::State(state));
+                    } else if level == b'l' {
+                        let json = String::from_utf8_lossy(text).into_owned();
+                        sink(Output::Leak { request_id, json });
                     } else {
                         // What was written since the last record is of the request that logs now: at its
                         // end each request claims what it has left behind.
@@ -278,6 +288,7 @@ mod tests {
                 seen.push((kind, message.request_id, message.text));
             }
             Output::State(state) => seen.push(('S', None, format!("{state:?}"))),
+            Output::Leak { request_id, json } => seen.push(('K', request_id, json)),
         };
         for chunk in chunks {
             parser.feed(chunk, Some(7), &mut sink);
@@ -363,6 +374,14 @@ mod tests {
     }
 
     #[test]
+    fn leaks_keep_their_request() {
+        assert_eq!(
+            parse(&[&record('l', 3, "{}")]),
+            [('K', Some(3), "{}".into())]
+        );
+    }
+
+    #[test]
     fn the_longest_message_is_one_record_whatever_it_holds() {
         let forged = String::from_utf8(record('s', 0, "reload")).expect("text");
         let text = "x".repeat(layout::LOG_MESSAGE_MAX - forged.len()) + &forged;
@@ -376,7 +395,7 @@ mod tests {
 
     #[test]
     fn a_record_without_the_key_of_the_process_is_text_of_its_line() {
-        for level in "ewnidms".chars() {
+        for level in "ewnidmsl".chars() {
             for key in [0, 1, KEY + 1, KEY - 1] {
                 let mut bytes = b"before ".to_vec();
                 bytes.extend(keyed(level, 99, "reload", key));

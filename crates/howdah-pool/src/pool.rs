@@ -12,6 +12,7 @@ use crate::ends::Ends;
 use crate::flood::Budget;
 use crate::front::FrontSeed;
 use crate::generation::{Generation, Phase};
+use crate::leaks::LeakBook;
 use crate::load::{Joined, Load};
 use crate::messages::{Event, Reply, ToFront, ToSupervisor};
 use crate::options::PoolOptions;
@@ -62,6 +63,8 @@ pub(crate) struct Pool {
     pub(crate) jitter: Jitter,
     /// What its processes may have logged.
     pub(crate) budget: Budget,
+    /// What `detect_leaks` has found in its workers.
+    pub(crate) leaks: LeakBook,
     pub(crate) counters: Counters,
 }
 
@@ -161,6 +164,7 @@ impl Pool {
             reload: Reload::default(),
             jitter: Jitter::new(),
             budget: Budget::new(Instant::now()),
+            leaks: LeakBook::default(),
             counters: Counters::default(),
         };
         Ok((pool, seeds))

@@ -11,6 +11,7 @@ use tokio::net::unix::pipe::Receiver;
 use tokio::sync::watch;
 
 use crate::flood::{Budget, Lost};
+use crate::leaks::LeakBook;
 use crate::log_pipe::{Level, LogParser, Message, Output, StateRecord};
 use crate::tail::Tail;
 
@@ -24,6 +25,10 @@ pub(crate) struct Source {
     pub(crate) log_key: u64,
     /// What its pool may have logged.
     pub(crate) budget: Budget,
+    /// The generation that it belongs to.
+    pub(crate) generation: u32,
+    /// What its pool's workers have found.
+    pub(crate) leaks: LeakBook,
     /// 0 until the zygote, or the root, has said it; nothing is read before.
     pub(crate) pid: watch::Receiver<i32>,
     /// What it writes before it is ready.
@@ -64,6 +69,7 @@ pub(crate) async fn forward(
     let mut sink = |output: Output| match output {
         Output::Message(message) => log(&source, pid, &message),
         Output::State(state) => report(state),
+        Output::Leak { request_id, json } => log_leak(&source, pid, request_id, &json),
     };
     loop {
         // Asked before the read: what the read finds was written under this request or a later one, and
@@ -108,6 +114,25 @@ fn tell_lost(source: &Source) {
 fn current_request(source: &Source) -> Option<u64> {
     let (worker, segment) = source.worker.as_ref()?;
     segment.worker(*worker)?.request_id.map(u64::from)
+}
+
+fn log_leak(source: &Source, pid: Option<i32>, request_id: Option<u64>, json: &str) {
+    if !source.budget.take(json.len(), Instant::now()) {
+        return;
+    }
+    let request_id = request_id.map(|id| format!("{id:016x}"));
+    let request_id = request_id.as_deref();
+    let Some(leak) = source.leaks.enter(source.generation, request_id, json) else {
+        return;
+    };
+    let worker = source.worker.as_ref().map(|(worker, _)| worker.0);
+    tracing::warn!(
+        target: "howdah::leaks", pool = &*source.pool, worker, pid, request_id,
+        kind = leak.kind, why = leak.why, path = leak.path, member = leak.member, value = leak.value,
+        count_before = leak.count_before, count = leak.count, file = leak.file, line = leak.line,
+        method = leak.method, uri = leak.uri,
+        "state of a request is left in the worker: reset it after the request, or allow it in `detect_leaks`"
+    );
 }
 
 fn log(source: &Source, pid: Option<i32>, message: &Message) {

@@ -611,6 +611,7 @@ mod tests {
             abandoned: howdah_pool::Abandoned::default(),
             exits: howdah_pool::Exits::default(),
             spooled: 0,
+            leaks: howdah_pool::Leaks::default(),
             workers: workers.clone(),
             counters: Counters::default(),
         });

@@ -74,6 +74,8 @@ impl Supervisor {
                     worker: None,
                     log_key,
                     budget: self.pools[index].budget.clone(),
+                    generation: id,
+                    leaks: self.pools[index].leaks.clone(),
                     pid: told,
                     tail,
                 };

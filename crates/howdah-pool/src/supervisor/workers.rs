@@ -120,6 +120,8 @@ impl Supervisor {
             worker: Some((worker, pool.segment.clone())),
             log_key,
             budget: pool.budget.clone(),
+            generation: id,
+            leaks: pool.leaks.clone(),
             pid: told,
             tail: tail.clone(),
         };
