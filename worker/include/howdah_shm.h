@@ -333,6 +333,7 @@ struct howdah_pool_options {
 	uint32_t warm_size;   /* worker mode: paths that each worker requests of itself before it is ready, URI NUL ... */
 	uint32_t ini_size;    /* settings of this pool, NAME NUL VALUE NUL ... */
 	uint32_t final_size;  /* settings that nothing in the pool may change, NAME NUL VALUE NUL ... */
+	uint32_t leak_allow_size; /* worker mode: what may differ after a request, PATTERN NUL ... */
 	/*
 	 * Worker mode: requests that a worker runs at a time; 0 and 1: one. If more, the pool is concurrent: its workers
 	 * sleep in epoll_wait() with their place's eventfd instead of on a futex. Who wakes such a worker adds to `wake`
@@ -344,9 +345,10 @@ struct howdah_pool_options {
 	uint32_t hog_threshold_ms; /* a request that holds the thread longer is logged with its backtrace; 0: never */
 	uint32_t time_slice_ms;    /* a request that holds the thread longer lets others run; 0: never */
 	uint32_t hang_timeout_ms;  /* a worker that makes no progress for longer ends itself; 0: never */
+	uint32_t leak_sample;      /* worker mode: one of so many requests is searched for state that it leaves behind; 0: none */
 	uint32_t log_key[2];       /* low half first; random, not 0: what the zygote's records carry */
 };
-static_assert(sizeof(struct howdah_pool_options) == 80, "layout");
+static_assert(sizeof(struct howdah_pool_options) == 88, "layout");
 
 #define HOWDAH_POOL_CLASSIC 1u
 #define HOWDAH_POOL_WORKER 2u
@@ -417,7 +419,8 @@ static_assert(sizeof(struct howdah_record) == 8, "layout");
 #define HOWDAH_POOL_FLAG_DUMPABLE 256u    /* its processes are dumpable: others of their user can access their memory */
 #define HOWDAH_POOL_FLAG_CONCURRENCY_FALLBACK 512u /* concurrent pool: one request at a time where PHP cannot run several */
 #define HOWDAH_POOL_FLAG_SAMPLES 1024u /* a thread of each worker takes samples of requests when the front asks */
-#define HOWDAH_POOL_FLAG_ALL 0x7ffu       /* a zygote refuses a pool with others */
+#define HOWDAH_POOL_FLAG_LEAK_HEADER 2048u /* responses have the number of leaks found, in X-Howdah-Leaks */
+#define HOWDAH_POOL_FLAG_ALL 0xfffu       /* a zygote refuses a pool with others */
 
 #define HOWDAH_OPCACHE_SCRIPTS 1u    /* compare scripts with their files, and count those that are gone or changed */
 #define HOWDAH_OPCACHE_INVALIDATE 2u /* and have those compiled at their next use */
@@ -492,7 +495,8 @@ static_assert(sizeof(struct howdah_spawn) == 32, "layout");
  *
  * A process's stdout and stderr are one pipe that the front reads. Raw bytes are lines that PHP code,
  * a library or a child wrote. Messages that PHP logs carry their request: a record is
- *   0x1e  level(1: one of "ewnidp")  request id (16 hex digits)  length (8 hex digits)  key (16 hex digits)  message
+ *   0x1e  level(1: one of "ewnidpl", or m or s)  request id (16 hex digits)  length (8 hex digits)  key (16 hex digits)
+ *   message
  * where message is `length` bytes, HOWDAH_LOG_MESSAGE_MAX at most (a longer one comes as several records, or
  * the front would look for records in its bytes), and may hold newlines. The key is the process's own, howdah_spawn or
  * howdah_pool_options.log_key: what has another is raw bytes, so that no text can be taken for a record. For the same
@@ -505,6 +509,8 @@ static_assert(sizeof(struct howdah_spawn) == 32, "layout");
  *   outgrown  it has more memory than howdah_spawn.max_memory or max_memory_growth allow, and is to be replaced; once
  *   traced    the backtrace that was asked for has been logged, or there is none
  *   reload    PHP code called opcache_reset(): the pool is to be reloaded
+ * A record with level 'l' is a leak that the request left behind: a JSON object with the strings kind, why, path,
+ * value, method and uri, and perhaps member and file, and the numbers line, count_before and count. All is ASCII.
  */
 #define HOWDAH_LOG_MARK '\x1e'
 #define HOWDAH_LOG_HEADER_SIZE 42u

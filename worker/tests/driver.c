@@ -10,7 +10,8 @@
  *   retire-after N      limit of the worker
  *   worker SCRIPT       the pool is in worker mode
  *   option NAME N       a number of struct howdah_pool_options: flags keep connections cpu_timeout_ms concurrency
- *                       stack_size hog_threshold_ms time_slice_ms hang_timeout_ms
+ *                       stack_size hog_threshold_ms time_slice_ms hang_timeout_ms leak_sample
+ *   leak-allow PATTERN  what may differ after a request
  *   env NAME VALUE      a variable of the boot
  *   ini NAME VALUE      a setting of the pool; `final NAME VALUE`: a final one
  *   warm URI            a path that the worker requests of itself
@@ -84,7 +85,7 @@ static struct howdah_pool_options options = {.mode = HOWDAH_POOL_CLASSIC,
 	.name_size = 4,
 	.log_key = {(uint32_t)DRIVER_LOG_KEY, DRIVER_LOG_KEY >> 32}};
 static char *script = "";
-static char env[65536], warm[65536], ini[4096], final[4096];
+static char env[65536], warm[65536], ini[4096], final[4096], leak_allow[4096];
 static struct variable variables[VARS_MAX];
 static int variable_count;
 static char *body_file;
@@ -278,7 +279,7 @@ static void start_pool(void)
 		size_t size;
 	} parts[] = {{&options, sizeof(options)}, {"test", 4}, {script, options.script_size},
 		{document_root, options.root_size}, {env, options.env_size}, {warm, options.warm_size}, {ini, options.ini_size},
-		{final, options.final_size}};
+		{final, options.final_size}, {leak_allow, options.leak_allow_size}};
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
 		memcpy(data + size, parts[i].bytes, parts[i].size);
 		size += parts[i].size;
@@ -677,6 +678,8 @@ static void set_option(const char *rest)
 		options.time_slice_ms = value;
 	} else if (strcmp(name, "hang_timeout_ms") == 0) {
 		options.hang_timeout_ms = value;
+	} else if (strcmp(name, "leak_sample") == 0) {
+		options.leak_sample = value;
 	} else {
 		front_fail("there is no option \"%s\"", name);
 	}
@@ -713,6 +716,8 @@ static void obey(char *line)
 		options.ini_size += text_append_pair(ini + options.ini_size, rest);
 	} else if (strcmp(line, "final") == 0) {
 		options.final_size += text_append_pair(final + options.final_size, rest);
+	} else if (strcmp(line, "leak-allow") == 0) {
+		options.leak_allow_size += text_append(leak_allow + options.leak_allow_size, rest);
 	} else if (strcmp(line, "warm") == 0) {
 		options.warm_size += text_append(warm + options.warm_size, rest);
 	} else if (strcmp(line, "show") == 0) {

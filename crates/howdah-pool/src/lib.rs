@@ -32,6 +32,7 @@
 
 mod front;
 mod handle;
+mod leaks;
 mod load;
 mod messages;
 mod options;
@@ -50,6 +51,7 @@ pub use front::{
 };
 pub use handle::{Handle, ShutdownError};
 pub use howdah_shm::{Update, WorkerId};
+pub use leaks::{Leak, Leaks};
 pub use messages::ReloadError;
 pub use options::{Mode, PoolOptions, RootOptions, User, WorkerOptions, default_workers};
 pub use preload::{Preload, PreloadMode, PreloadResult, PreloadedFile, Verdict};

@@ -4,7 +4,9 @@ use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use howdah_config::model::{Boot, Concurrency, Connections, Isolation, Keep, OnExit, PoolLimits};
+use howdah_config::model::{
+    Boot, Concurrency, Connections, Isolation, Keep, LeakDetection, OnExit, PoolLimits,
+};
 use howdah_shm::layout::{self, SLOTS_MAX};
 use rustix::fs::Mode as FileMode;
 use rustix::process::Gid;
@@ -130,6 +132,8 @@ pub struct WorkerOptions {
     pub isolation: Isolation,
     /// Several requests at a time in each worker; not with [`Isolation::Request`]. `None` (the default): one.
     pub concurrency: Option<Concurrency>,
+    /// State that requests leave behind is searched for; not with `concurrency`. `None` (the default): it is not.
+    pub leaks: Option<LeakDetection>,
     /// A boot that fails does not keep the server from starting: requests are answered 503 until it
     /// succeeds (files are watched, so somebody is about to mend it).
     pub tolerate_failure: bool,
@@ -150,6 +154,7 @@ impl WorkerOptions {
             max_failures: MAX_FAILURES,
             isolation: Isolation::default(),
             concurrency: None,
+            leaks: None,
             tolerate_failure: false,
         }
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
+use crate::leaks::Leaks;
 use crate::preload::PreloadResult;
 
 /// All pools.
@@ -81,6 +82,8 @@ pub struct PoolStatus {
     pub exits: Exits,
     /// Responses that a file took for slow clients, since the server started.
     pub spooled: u64,
+    /// What `detect_leaks` has found.
+    pub leaks: Leaks,
     /// The processes.
     pub workers: Vec<WorkerStatus>,
     /// Since the server started.

@@ -138,6 +138,8 @@ pub const POOL_FLAG_RECORD: u32 = 128;
 pub const POOL_FLAG_DUMPABLE: u32 = 256;
 /// Flag of a concurrent pool: one request at a time where PHP cannot run several.
 pub const POOL_FLAG_CONCURRENCY_FALLBACK: u32 = 512;
+/// Flag of a pool: responses have the number of leaks found, in `X-Howdah-Leaks`.
+pub const POOL_FLAG_LEAK_HEADER: u32 = 2048;
 /// Bytes of a record of files, its header included (`struct howdah_record`).
 pub const RECORD_SIZE: usize = 4 << 20;
 /// Bytes of its header.
@@ -180,7 +182,7 @@ pub const CONCURRENCY_MAX: u32 = SLOTS_MAX;
 /// and one for each front thread, and a message carries 253 at most.
 pub const CONCURRENT_PLACES_MAX: u32 = 224;
 /// Size of the numbers in front of a POOL message's strings (`struct howdah_pool_options`).
-pub const POOL_OPTIONS_SIZE: usize = 80;
+pub const POOL_OPTIONS_SIZE: usize = 88;
 /// Bytes of `struct howdah_identity`.
 pub const IDENTITY_SIZE: usize = 20;
 /// Size of the numbers in front of a SPAWN message's indices (`struct howdah_spawn`).
@@ -202,7 +204,7 @@ pub const SIGNAL_BACKTRACE: i32 = 5;
 /// A thread of each worker takes samples of requests when the front asks.
 pub const POOL_FLAG_SAMPLES: u32 = 1024;
 /// All flags of a pool. A zygote refuses a pool with others.
-pub const POOL_FLAG_ALL: u32 = 0x7ff;
+pub const POOL_FLAG_ALL: u32 = 0xfff;
 /// `keep` of a pool: requests may change ini settings for later ones.
 pub const KEEP_INI: u32 = 0x1;
 /// Also error and exception handlers, autoloaders, stream wrappers and filters.

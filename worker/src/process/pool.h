@@ -19,6 +19,7 @@ struct howdah_pool {
 	const char *warm;        /* URI NUL ..., options.warm_size bytes */
 	const char *ini;         /* NAME NUL VALUE NUL ..., options.ini_size bytes */
 	const char *final_ini;   /* the same, options.final_size bytes */
+	const char *leak_allow;  /* PATTERN NUL ..., options.leak_allow_size bytes */
 	struct howdah_user user; /* if HOWDAH_POOL_FLAG_USER is set */
 	struct howdah_queue queue;
 	int spool;  /* directory with the bodies that are too large for a slot */

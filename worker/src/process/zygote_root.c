@@ -73,7 +73,8 @@ static const char *parse_pool(const struct howdah_message *message, struct howda
 	pool->warm = pool->env ? take(&at, end, options->warm_size) : NULL;
 	pool->ini = pool->warm ? take(&at, end, options->ini_size) : NULL;
 	pool->final_ini = pool->ini ? take(&at, end, options->final_size) : NULL;
-	if (!pool->final_ini) {
+	pool->leak_allow = pool->final_ini ? take(&at, end, options->leak_allow_size) : NULL;
+	if (!pool->leak_allow) {
 		return "its strings are cut short";
 	}
 	if (options->mode == HOWDAH_POOL_WORKER && pool->script[0] != '/') {
@@ -97,6 +98,7 @@ static void free_pool(struct howdah_pool *pool)
 	free((char *)pool->warm);
 	free((char *)pool->ini);
 	free((char *)pool->final_ini);
+	free((char *)pool->leak_allow);
 	howdah_user_free(&pool->user);
 }
 

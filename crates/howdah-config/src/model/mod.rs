@@ -77,5 +77,5 @@ pub use uri::{QueryChange, UriChange};
 pub use user::{User, UserError};
 pub use worker_pool::{
     Boot, CLASSIC_POOL, CONCURRENCY_MAX, CONCURRENT_WORKERS_MAX, Concurrency, Connections,
-    Isolation, Keep, OnExit, PhpWorker, Statics, WORKERS_MAX, WorkerPool,
+    Isolation, Keep, LeakDetection, OnExit, PhpWorker, Statics, WORKERS_MAX, WorkerPool,
 };

@@ -56,6 +56,8 @@ pub struct WorkerPool {
     pub connections: Connections,
     /// `warm`: paths that each worker requests of itself before it takes requests. Default: none.
     pub warm: Vec<String>,
+    /// `detect_leaks`; not with `concurrency`. Default: off.
+    pub leaks: Option<LeakDetection>,
 }
 
 impl WorkerPool {
@@ -77,6 +79,28 @@ impl WorkerPool {
             keep: Keep::NONE,
             connections: Connections::Replace,
             warm: Vec::new(),
+            leaks: None,
+        }
+    }
+}
+
+/// `detect_leaks`: state that requests leave behind is named in the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeakDetection {
+    /// `sample`: one of so many requests is looked at. Default 1.
+    pub sample: u32,
+    /// `allow`: what is no leak: patterns of places and kinds with `*`. Default: none.
+    pub allow: Vec<String>,
+    /// Responses have the number of leaks found. Only `php-server --detect-leaks`.
+    pub in_header: bool,
+}
+
+impl Default for LeakDetection {
+    fn default() -> Self {
+        Self {
+            sample: 1,
+            allow: Vec::new(),
+            in_header: false,
         }
     }
 }

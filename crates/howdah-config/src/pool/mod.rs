@@ -4,6 +4,7 @@ pub(crate) mod classic;
 mod concurrency;
 pub(crate) mod global;
 mod ini;
+mod leaks;
 mod limits;
 pub(crate) mod options;
 pub(crate) mod php_value;

@@ -3,9 +3,9 @@
 use crate::draft::{ConcurrencyDraft, Place, PoolDraft, WorkerDraft};
 use crate::error::{Error, ErrorKind};
 use crate::model::{WORKERS_MAX, WorkerPool, WorkersMax};
-use crate::pool::concurrency;
 use crate::pool::options::HasPoolDraft;
 use crate::pool::worker_options::WORKER;
+use crate::pool::{concurrency, leaks};
 use crate::syntax::tree::Word;
 use crate::table::template::literal;
 use crate::table::{Call, Context, Entry, bad_value};
@@ -92,6 +92,7 @@ pub(crate) fn read(cx: &mut Context, call: &Call<'_>, place: Place) -> Result<Wo
     settings.workers = settings.workers.filter(|count| *count > 0);
     check_max(call, settings.workers, settings.workers_max)?;
     concurrency::finish(call, &mut draft)?;
+    leaks::finish(call, &draft)?;
     if draft.pool.isolation == crate::model::Isolation::Request
         && draft.pool.boot == crate::model::Boot::Each
     {

@@ -1,7 +1,7 @@
 //! The names in the block of a `worker`.
 
-use super::concurrency;
 use super::worker::{DEFAULT_WATCH, file, name};
+use super::{concurrency, leaks};
 use crate::draft::{Place, WorkerDraft};
 use crate::error::{Error, ErrorKind};
 use crate::matcher;
@@ -336,6 +336,20 @@ const OPTIONS: &[Item<WorkerDraft>] = &[
             example: "warm / /products?page=1",
         },
         warm,
+    ),
+    Item::Supported(
+        Entry {
+            name: "detect_leaks",
+            syntax: "detect_leaks [sample NUMBER] [{ allow PATTERN… }]",
+            default: "off",
+            about: "Logs what requests leave behind for later ones: each place, such as \
+                        `App\\Cart::$items`, once in a generation. With `sample` one of so many requests of a \
+                        worker is looked at. `allow` names what is no leak, by place or kind; `*` stands for any \
+                        text. Not with `concurrency` or `isolation request`.",
+            differs: NOT_THERE,
+            example: "detect_leaks sample 100 {\n\tallow App\\Cache::*\n}",
+        },
+        leaks::read,
     ),
 ];
 

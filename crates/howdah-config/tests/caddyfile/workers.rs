@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use crate::common::{environment, errors, text};
 use howdah_config::model::{
-    Boot, Concurrency, Connections, Handler, Isolation, Keep, OnExit, PhpScript, PhpWorker,
-    PoolLimitOverrides, PoolSettings, Statics, WorkerPool, WorkersMax,
+    Boot, Concurrency, Connections, Handler, Isolation, Keep, LeakDetection, OnExit, PhpScript,
+    PhpWorker, PoolLimitOverrides, PoolSettings, Statics, WorkerPool, WorkersMax,
 };
 use howdah_config::{Config, Files, ParsedConfig, parse};
 
@@ -201,6 +201,19 @@ fn options() {
         ("warm / /a?b=c\nwarm /d", |pool| {
             pool.warm = vec!["/".into(), "/a?b=c".into(), "/d".into()];
         }),
+        ("detect_leaks", |pool| {
+            pool.leaks = Some(LeakDetection::default());
+        }),
+        (
+            "detect_leaks sample 50 {\nallow A::$b \"time zone\"\nallow *\n}",
+            |pool| {
+                pool.leaks = Some(LeakDetection {
+                    sample: 50,
+                    allow: vec!["A::$b".into(), "time zone".into(), "*".into()],
+                    in_header: false,
+                });
+            },
+        ),
         ("max_age 1h", |pool| {
             pool.settings.limits.max_age = Some(Some(Duration::from_hours(1)));
         }),
@@ -467,6 +480,26 @@ fn workers_are_checked() {
         (
             "worker a.php {\nconcurrency 1025\n}",
             "4:13: 1025 requests are too many for one process; give a number of at most 1024, and more workers with `num`",
+        ),
+        (
+            "worker a.php {\ndetect_leaks\nconcurrency 2\n}",
+            "3:1: with `concurrency` several requests change the state of a worker at the same time, so `detect_leaks` cannot say which one did; take one of them out",
+        ),
+        (
+            "worker a.php {\nisolation request\ndetect_leaks\n}",
+            "3:1: with `isolation request` no request has what another one left, so `detect_leaks` has nothing to find; take one of them out",
+        ),
+        (
+            "worker a.php {\ndetect_leaks sample 0\n}",
+            "4:21: `0` is not a number of requests; write for example `detect_leaks sample 100`",
+        ),
+        (
+            "worker a.php {\ndetect_leaks often\n}",
+            "4:14: `often` is not an argument of `detect_leaks`; write `detect_leaks [sample NUMBER] [{ allow PATTERN… }]`",
+        ),
+        (
+            "worker a.php {\ndetect_leaks {\ndeny A\n}\n}",
+            "5:1: `deny` is not an option of `detect_leaks`; write `allow PATTERN…`",
         ),
         (
             "worker a.php {\nconcurrency 2\nisolation request\n}",

@@ -135,6 +135,8 @@ pub struct Pool {
     pub abandoned: Vec<(&'static str, u64)>,
     /// Responses that a file took for slow clients.
     pub spooled: u64,
+    /// Places where requests left state behind.
+    pub leaks: u64,
     /// Requests whose code was unwound, by what became of the worker and why.
     pub exits: Vec<((&'static str, &'static str), u64)>,
     /// What is preloaded for its requests; `None`: nothing is to be.
@@ -547,6 +549,11 @@ fn workers(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
         "howdah_php_responses_spooled",
         "Responses that a file took because their clients were slow.",
         each(|pool| pool.spooled),
+    )?;
+    writer.counters(
+        "howdah_php_leaks_found",
+        "Places where requests left state behind, found by detect_leaks.",
+        each(|pool| pool.leaks),
     )?;
     opcache::preloads(writer, page)?;
     writer.counters(

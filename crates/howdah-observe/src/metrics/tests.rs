@@ -62,6 +62,7 @@ fn page() -> Page {
         refused: vec![("queue_full", 6)],
         abandoned: vec![("kept", 7), ("dropped", 8)],
         spooled: 13,
+        leaks: 18,
         exits: vec![(("kept", "exit"), 3), (("replaced", "lost"), 1)],
         preload: Some(Preload {
             files: 14,
@@ -248,6 +249,10 @@ fn pools_are_shown_in_both_vocabularies() {
     has(
         &text,
         &format!(r#"howdah_php_responses_spooled_total{{pool="{pool}"}} 13"#),
+    );
+    has(
+        &text,
+        &format!(r#"howdah_php_leaks_found_total{{pool="{pool}"}} 18"#),
     );
     has(
         &text,

@@ -19,6 +19,7 @@ use self::generation::{Generation, Phase};
 use self::place::{BackOff, Occupant, Place, State};
 use self::recycle::Jitter;
 use crate::front::FrontSeed;
+use crate::leaks::LeakBook;
 use crate::load::{Load, Membership};
 use crate::messages::{Event, Reply, ToFront, ToSupervisor};
 use crate::options::PoolOptions;
@@ -72,6 +73,8 @@ pub(crate) struct Pool {
     pub(crate) budget: LogBudget,
     /// With `slow_log`.
     pub(crate) slow_log: Option<Arc<SlowLog>>,
+    /// What `detect_leaks` has found in its workers.
+    pub(crate) leaks: LeakBook,
     pub(crate) counters: Counters,
 }
 
@@ -174,6 +177,7 @@ impl Pool {
             jitter: Jitter::new(),
             budget: LogBudget::new(Instant::now()),
             slow_log,
+            leaks: LeakBook::default(),
             counters: Counters::default(),
         };
         Ok((pool, seeds))

@@ -9,9 +9,9 @@ use howdah_config::model::{Connections, Keep, OnExit, Statics};
 use howdah_shm::WriteIndices;
 use howdah_shm::layout::{
     self, CONTROL_SIZE_MAX, POOL_CLASSIC, POOL_FLAG_BOOT_EACH, POOL_FLAG_CONCURRENCY_FALLBACK,
-    POOL_FLAG_DUMPABLE, POOL_FLAG_EXIT_RESTARTS, POOL_FLAG_FRESH_FILES, POOL_FLAG_NO_NEW_PRIVS,
-    POOL_FLAG_NO_ROLLBACK, POOL_FLAG_RECORD, POOL_FLAG_SAMPLES, POOL_FLAG_SHARE_STATICS,
-    POOL_FLAG_USER, POOL_OPTIONS_SIZE, POOL_WORKER, SPAWN_SIZE,
+    POOL_FLAG_DUMPABLE, POOL_FLAG_EXIT_RESTARTS, POOL_FLAG_FRESH_FILES, POOL_FLAG_LEAK_HEADER,
+    POOL_FLAG_NO_NEW_PRIVS, POOL_FLAG_NO_ROLLBACK, POOL_FLAG_RECORD, POOL_FLAG_SAMPLES,
+    POOL_FLAG_SHARE_STATICS, POOL_FLAG_USER, POOL_OPTIONS_SIZE, POOL_WORKER, SPAWN_SIZE,
 };
 
 use crate::options::{Mode, PoolOptions, User};
@@ -39,7 +39,8 @@ pub(crate) fn pool(
     log_key: u64,
 ) -> Result<Vec<u8>, EncodeError> {
     let (mut script, mut root) = (PathBuf::new(), PathBuf::new());
-    let (mut env, mut warm) = (Vec::new(), Vec::new());
+    let (mut env, mut warm, mut leak_allow) = (Vec::new(), Vec::new(), Vec::new());
+    let mut leak_sample = 0;
     let (mut mode, mut flags, mut keep, mut connections, mut cpu_timeout) =
         (POOL_CLASSIC, 0, 0, 0, 0);
     let mut concurrent = [0; 5];
@@ -91,6 +92,15 @@ pub(crate) fn pool(
                 milliseconds(concurrency.hang_timeout),
             ];
         }
+        if let Some(leaks) = &worker.leaks {
+            leak_sample = leaks.sample;
+            if leaks.in_header {
+                flags |= POOL_FLAG_LEAK_HEADER;
+            }
+            for pattern in &leaks.allow {
+                append(&mut leak_allow, pattern.as_bytes(), "a pattern of leaks")?;
+            }
+        }
         script = resolved(&worker.script);
         root = worker.root.as_deref().map(resolved).unwrap_or_default();
         env = pairs(&worker.env, "a variable")?;
@@ -102,11 +112,20 @@ pub(crate) fn pool(
     let (script, root) = (script.as_os_str().as_bytes(), root.as_os_str().as_bytes());
     let ini = pairs(&options.ini, "a PHP setting")?;
     let final_ini = pairs(&options.final_ini, "a final PHP setting")?;
-    let strings = [name, script, root, &env, &warm, &ini, &final_ini];
+    let strings = [
+        name,
+        script,
+        root,
+        &env,
+        &warm,
+        &ini,
+        &final_ini,
+        &leak_allow,
+    ];
     let mut words = vec![mode, flags, keep, connections, generation, cpu_timeout];
     words.extend(strings.iter().map(|string| string.len() as u32));
     words.extend(concurrent);
-    words.extend([log_key as u32, (log_key >> 32) as u32]);
+    words.extend([leak_sample, log_key as u32, (log_key >> 32) as u32]);
     let mut data: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     debug_assert_eq!(data.len(), POOL_OPTIONS_SIZE);
     for (string, what) in [
@@ -239,7 +258,7 @@ pub(crate) fn spawn(lifetime: Lifetime, log_key: u64, indices: &WriteIndices) ->
 mod tests {
     use super::*;
     use crate::options::WorkerOptions;
-    use howdah_config::model::Concurrency;
+    use howdah_config::model::{Concurrency, LeakDetection};
     use howdah_shm::layout::IDENTITY_SIZE;
 
     fn words(data: &[u8]) -> Vec<u32> {
@@ -254,7 +273,9 @@ mod tests {
         let data = pool(&PoolOptions::new("php", 2), 1, false, 7).expect("encoded");
         assert_eq!(
             words(&data),
-            [1, 0, 0, 0, 1, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7, 0]
+            [
+                1, 0, 0, 0, 1, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7, 0
+            ]
         );
         assert_eq!(&data[POOL_OPTIONS_SIZE..], b"php");
         let data = pool(&PoolOptions::new("php", 2), 2, false, 7).expect("encoded");
@@ -277,6 +298,11 @@ mod tests {
             keep: Keep::INI.with(Keep::LOCALE),
             connections: Connections::Revive,
             warm: vec!["/a".into(), "/b".into()],
+            leaks: Some(LeakDetection {
+                sample: 50,
+                allow: vec!["A::$b".into()],
+                in_header: true,
+            }),
             concurrency: Some(Concurrency {
                 statics: Statics::Share,
                 stack_size: Some(65536),
@@ -293,12 +319,13 @@ mod tests {
         assert_eq!(
             words(&data),
             [
-                2, 31, 5, 1, 3, 2000, 3, 10, 4, 7, 6, 4, 8, 100, 65536, 100, 1, 60_000, 7, 0
+                2, 1055, 5, 1, 3, 2000, 3, 10, 4, 7, 6, 4, 8, 6, 100, 65536, 100, 1, 60_000, 50, 7,
+                0
             ]
         );
         assert_eq!(
             &data[POOL_OPTIONS_SIZE..],
-            b"app/app/w.php/appA\x001\0B\0\0/a\0/b\0x\x001\0y.z\0a b\0"
+            b"app/app/w.php/appA\x001\0B\0\0/a\0/b\0x\x001\0y.z\0a b\0A::$b\0"
         );
     }
 

@@ -74,6 +74,13 @@ pub(crate) enum Output {
     State(StateRecord),
     /// What a request does at the moment: method and URI, then a line for each frame.
     Sample { request_id: u64, text: String },
+    /// State that a request left behind, as JSON.
+    Leak {
+        /// The request.
+        request_id: Option<u64>,
+        /// See `worker/include/howdah_shm.h`.
+        json: String,
+    },
 }
 
 /// Longest raw line and longest message of a record; longer ones come in pieces.
@@ -81,8 +88,8 @@ const MESSAGE_SIZE_MAX: usize = howdah_shm::layout::LOG_MESSAGE_MAX;
 
 const MARK: u8 = howdah_shm::layout::LOG_MARK;
 const HEADER_SIZE: usize = howdah_shm::layout::LOG_HEADER_SIZE;
-/// Levels of messages, the marker that claims raw lines, samples and states.
-const LEVELS: &[u8] = b"ewnidmps";
+/// Levels of messages, the marker that claims raw lines, samples, states and leaks.
+const LEVELS: &[u8] = b"ewnidmpsl";
 
 /// Splits the bytes of one worker's pipe into messages.
 #[derive(Debug)]
@@ -148,6 +155,9 @@ impl LogParser {
                     } else if let (b'p', Some(request_id)) = (level, request_id) {
                         let text = String::from_utf8_lossy(text).into_owned();
                         sink(Output::Sample { request_id, text });
+                    } else if level == b'l' {
+                        let json = String::from_utf8_lossy(text).into_owned();
+                        sink(Output::Leak { request_id, json });
                     } else {
                         // What was written since the last record is of the request that logs now: at its
                         // end each request claims what it has left behind.
@@ -284,6 +294,7 @@ mod tests {
             }
             Output::State(state) => seen.push(('S', None, format!("{state:?}"))),
             Output::Sample { request_id, text } => seen.push(('P', Some(request_id), text)),
+            Output::Leak { request_id, json } => seen.push(('K', request_id, json)),
         };
         for chunk in chunks {
             parser.feed(chunk, Some(7), &mut sink);
@@ -380,6 +391,14 @@ mod tests {
     }
 
     #[test]
+    fn leaks_keep_their_request() {
+        assert_eq!(
+            parse(&[&record('l', 3, "{}")]),
+            [('K', Some(3), "{}".into())]
+        );
+    }
+
+    #[test]
     fn the_longest_message_is_one_record_whatever_it_holds() {
         let forged = String::from_utf8(record('s', 0, "reload")).expect("text");
         let text = "x".repeat(layout::LOG_MESSAGE_MAX - forged.len()) + &forged;
@@ -393,7 +412,7 @@ mod tests {
 
     #[test]
     fn a_record_without_the_key_of_the_process_is_text_of_its_line() {
-        for level in "ewnidmps".chars() {
+        for level in "ewnidmpsl".chars() {
             for key in [0, 1, KEY + 1, KEY - 1] {
                 let mut bytes = b"before ".to_vec();
                 bytes.extend(keyed(level, 99, "reload", key));

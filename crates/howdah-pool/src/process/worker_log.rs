@@ -14,6 +14,7 @@ use super::log_budget::{LogBudget, LogLoss};
 use super::log_pipe::{Level, LogParser, Message, Output, StateRecord};
 use super::slow_log::{SlowLog, seconds};
 use super::tail::Tail;
+use crate::leaks::LeakBook;
 
 /// Whose pipe it is.
 #[derive(Debug)]
@@ -27,6 +28,10 @@ pub(crate) struct Source {
     pub(crate) slow_log: Option<Arc<SlowLog>>,
     /// What its pool may have logged.
     pub(crate) budget: LogBudget,
+    /// The generation that it belongs to.
+    pub(crate) generation: u32,
+    /// What its pool's workers have found.
+    pub(crate) leaks: LeakBook,
     /// 0 until the zygote, or the root, has said it; nothing is read before.
     pub(crate) pid: watch::Receiver<i32>,
     /// What it writes before it is ready.
@@ -68,6 +73,7 @@ pub(crate) async fn forward(
         Output::Message(message) => log(&source, pid, &message),
         Output::State(state) => report(state),
         Output::Sample { request_id, text } => log_sample(&source, pid, request_id, &text),
+        Output::Leak { request_id, json } => log_leak(&source, pid, request_id, &json),
     };
     loop {
         // Asked before the read: what the read finds was written under this request or a later one, and
@@ -126,6 +132,25 @@ fn log_sample(source: &Source, pid: Option<i32>, request_id: u64, text: &str) {
     );
     let (request_id, age, text) = (format!("{request_id:016x}"), seconds(first.age), first.text);
     tracing::warn!(target: "howdah::php", pool, worker, pid, request_id, "slow request, {age} in PHP so far: {text}");
+}
+
+fn log_leak(source: &Source, pid: Option<i32>, request_id: Option<u64>, json: &str) {
+    if !source.budget.take(json.len(), Instant::now()) {
+        return;
+    }
+    let request_id = request_id.map(|id| format!("{id:016x}"));
+    let request_id = request_id.as_deref();
+    let Some(leak) = source.leaks.enter(source.generation, request_id, json) else {
+        return;
+    };
+    let worker = source.worker.as_ref().map(|(worker, _)| worker.0);
+    tracing::warn!(
+        target: "howdah::leaks", pool = &*source.pool, worker, pid, request_id,
+        kind = leak.kind, why = leak.why, path = leak.path, member = leak.member, value = leak.value,
+        count_before = leak.count_before, count = leak.count, file = leak.file, line = leak.line,
+        method = leak.method, uri = leak.uri,
+        "state of a request is left in the worker: reset it after the request, or allow it in `detect_leaks`"
+    );
 }
 
 fn log(source: &Source, pid: Option<i32>, message: &Message) {

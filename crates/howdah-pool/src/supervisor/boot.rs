@@ -75,6 +75,8 @@ impl Supervisor {
                     log_key,
                     budget: self.pools[index].budget.clone(),
                     slow_log: None,
+                    generation: id,
+                    leaks: self.pools[index].leaks.clone(),
                     pid: told,
                     tail,
                 };

@@ -187,7 +187,7 @@ impl FakeRoot {
             plan.boots.pop_front().unwrap_or(Boot::Good)
         };
         let number = message.worker;
-        let places = options[13] as usize;
+        let places = options[14] as usize;
         let geometry = segment.geometry();
         let events = if places > 1 { geometry.workers() } else { 0 };
         assert_eq!(message.fds.len() as u32, 4 + geometry.fronts() + events);

@@ -87,6 +87,7 @@ fn report(pool: &Pool, now_ns: u64) -> PoolStatus {
         abandoned: pool.load.abandonments(),
         exits: pool.load.exits(),
         spooled: pool.load.spooled(),
+        leaks: pool.leaks.leaks(),
         workers,
         counters: pool.counters,
     }

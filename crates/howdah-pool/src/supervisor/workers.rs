@@ -121,6 +121,8 @@ impl Supervisor {
             log_key,
             budget: pool.budget.clone(),
             slow_log: pool.slow_log.clone(),
+            generation: id,
+            leaks: pool.leaks.clone(),
             pid: told,
             tail: tail.clone(),
         };

@@ -100,6 +100,10 @@ pub(crate) struct PhpServer {
     /// waits; then N of --worker is the number of cores, at least two [default: one]
     #[arg(long, value_name = "N", value_parser = concurrency, requires = "worker")]
     pub(crate) concurrency: Option<u32>,
+    /// Log what requests of the worker script leave behind for later ones, and send the number of such leaks in
+    /// the header X-Howdah-Leaks; for development
+    #[arg(long, requires = "worker", conflicts_with = "concurrency")]
+    pub(crate) detect_leaks: bool,
     /// PHP processes of classic mode [default: two for each core, at least
     /// four; with --worker: one]
     #[arg(long, value_name = "N", value_parser = processes)]

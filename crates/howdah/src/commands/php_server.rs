@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use howdah_config::model::{
     AccessLog, Address, Admin, CLASSIC_POOL, CONCURRENT_WORKERS_MAX, Concurrency, Config,
-    ContentCoding, Encode, FileServer, Handler, Ini, JwtKey, Matcher, Mercure, Part, PhpScript,
-    PhpServer, PhpWorker, Placeholder, Preload, Route, Site, SiteTls, Template, TryPolicy,
-    WorkerPool, redirect_to_https, source,
+    ContentCoding, Encode, FileServer, Handler, Ini, JwtKey, LeakDetection, Matcher, Mercure, Part,
+    PhpScript, PhpServer, PhpWorker, Placeholder, Preload, Route, Site, SiteTls, Template,
+    TryPolicy, WorkerPool, redirect_to_https, source,
 };
 
 use crate::failure::{Failure, setup};
@@ -56,6 +56,10 @@ pub(crate) fn config(options: cli::PhpServer) -> Result<Config, Failure> {
                  each core is enough"
             )));
         }
+        pool.leaks = options.detect_leaks.then(|| LeakDetection {
+            in_header: true,
+            ..LeakDetection::default()
+        });
         config.workers.push(pool);
         routes.extend(worker_routes());
     } else {
@@ -331,6 +335,11 @@ mod tests {
         assert_eq!(many.workers[0].concurrency, Some(Concurrency::new(50)));
         let one = parsed(&["-w", "a.php", "--concurrency", "1"]);
         assert_eq!(one.workers[0].concurrency, None);
+
+        let developed = parsed(&["-w", "a.php", "--detect-leaks"]);
+        let in_header = |pool: &WorkerPool| pool.leaks.as_ref().map(|leaks| leaks.in_header);
+        assert_eq!(in_header(&developed.workers[0]), Some(true));
+        assert_eq!(in_header(&one.workers[0]), None);
 
         let classic = parsed(&["-r", "/srv/www"]);
         assert!(classic.workers.is_empty());

@@ -170,7 +170,7 @@ fn aspects(pool: &PoolOptions) -> Vec<Setting> {
     aspects
 }
 
-fn of_worker(worker: &WorkerOptions) -> [Setting; 10] {
+fn of_worker(worker: &WorkerOptions) -> [Setting; 11] {
     let WorkerOptions {
         script,
         root,
@@ -183,6 +183,7 @@ fn of_worker(worker: &WorkerOptions) -> [Setting; 10] {
         max_failures: _,
         isolation,
         concurrency,
+        leaks,
         tolerate_failure: _,
     } = worker;
     [
@@ -199,6 +200,7 @@ fn of_worker(worker: &WorkerOptions) -> [Setting; 10] {
         ("warm", format!("{warm:?}")),
         ("isolation", word(isolation)),
         ("concurrency", shown(concurrency.as_ref())),
+        ("detect_leaks", shown(leaks.as_ref())),
     ]
 }
 

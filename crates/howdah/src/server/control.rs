@@ -520,6 +520,7 @@ mod tests {
             abandoned: howdah_pool::AbandonmentCounts::default(),
             exits: howdah_pool::Exits::default(),
             spooled: 0,
+            leaks: howdah_pool::Leaks::default(),
             workers: workers.clone(),
             counters: Counters::default(),
         });

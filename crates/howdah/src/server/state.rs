@@ -278,6 +278,7 @@ fn pool(status: &PoolStatus) -> Pool {
             (("replaced", "suspended"), status.exits.suspended),
         ],
         spooled: status.spooled,
+        leaks: status.leaks.found,
         preload: None,
     }
 }

@@ -8,6 +8,7 @@ mod endings;
 mod faults;
 mod half_way;
 mod huge_pages;
+mod leaks;
 mod limits;
 mod load;
 mod load_memory;

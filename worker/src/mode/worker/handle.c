@@ -28,6 +28,7 @@
 #include "ending.h"
 #include "forked.h"
 #include "fresh_files.h"
+#include "leaks/leaks.h"
 #include "mode/coroutine/coroutine.h"
 #include "mode/coroutine/selftest.h"
 #include "mode/coroutine/serve.h"
@@ -118,6 +119,9 @@ static void run(struct howdah_request *request, zend_fcall_info *callback, zend_
 	zend_memory_reset_peak_usage();
 	enum howdah_ending ending = howdah_begin(request);
 	if (EXPECTED(ending == HOWDAH_ENDING_RETURN)) {
+		if (UNEXPECTED(howdah_leaks_on)) {
+			howdah_leaks_begin();
+		}
 		howdah_time_limit_start();
 		howdah_cpu_limit_start(request->origin == HOWDAH_ORIGIN_CLIENT ? request->claim.slot : NULL);
 		ending = howdah_ending_call(callback, cache);
@@ -152,6 +156,10 @@ static void run(struct howdah_request *request, zend_fcall_info *callback, zend_
 	EG(exit_status) = 0;
 	zend_set_memory_limit((size_t)PG(memory_limit));
 	howdah_exit_in_request = false;
+	if (UNEXPECTED(howdah_leaks_on) && request->origin == HOWDAH_ORIGIN_CLIENT) {
+		howdah_leaks_ended(request->claim.request_id, request->known[HOWDAH_VAR_REQUEST_METHOD],
+			request->known[HOWDAH_VAR_REQUEST_URI]);
+	}
 }
 
 /* --- the boot is over ------------------------------------------------------------------------------ */
@@ -297,6 +305,13 @@ static bool may_be_concurrent(const struct howdah_pool *pool)
 	return pool->queue.concurrent && !problem;
 }
 
+static void start_leaks(void)
+{
+	const struct howdah_pool *pool = howdah_boot_pool();
+	howdah_leaks_start(pool->options.leak_sample, pool->options.flags & HOWDAH_POOL_FLAG_LEAK_HEADER, pool->leak_allow,
+		pool->options.leak_allow_size);
+}
+
 static void become_ready(zend_fcall_info *callback, zend_fcall_info_cache *cache)
 {
 	struct howdah_pool *pool = howdah_boot_pool();
@@ -325,6 +340,9 @@ static void become_ready(zend_fcall_info *callback, zend_fcall_info_cache *cache
 	if (!concurrent || !howdah_serve_init(pool, boot_shutdown_functions)) {
 		howdah_cpu_limit_init(pool->options.cpu_timeout_ms);
 	}
+	if (!concurrent && pool->options.leak_sample && !howdah_ending_guard(start_leaks)) {
+		_exit(HOWDAH_EXIT_STATUS_BOOT);
+	}
 	howdah_log_state("ready");
 }
 
@@ -335,11 +353,15 @@ static void end_pause(void)
 {
 	const struct howdah_pool *pool = howdah_boot_pool();
 	if (BG(user_shutdown_function_names)) {
+		howdah_leak_shutdown_functions = zend_hash_num_elements(BG(user_shutdown_function_names));
 		php_free_shutdown_functions(); /* registered between two requests: of neither, and not of the boot */
 	}
 	/* Where several run at a time a transaction may be of one that goes on; each ends its own. */
 	if (!(pool->options.flags & HOWDAH_POOL_FLAG_NO_ROLLBACK) && !howdah_concurrent) {
-		howdah_connections_rollback();
+		howdah_leak_transactions = howdah_connections_rollback();
+	}
+	if (UNEXPECTED(howdah_leaks_on) && !howdah_ending_guard(howdah_leaks_look)) {
+		_exit(EXIT_STATUS_FATAL);
 	}
 	howdah_boot_request()->claim.request_id = 0;
 }

@@ -1,0 +1,256 @@
+/*
+ * Fingerprints of values, and what of a request's input is in them.
+ *
+ * Rules: a time of about now counts as any other time, since it differs from request to request by nature; secrets of
+ * a client are kept as hashes only.
+ */
+#include "look.h"
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+/* Values of a client that are shorter are too likely to be in any application. */
+#define INPUT_SIZE_MIN 4u
+#define INPUT_NUMBER_MIN 1000
+#define DEPTH_MAX 8
+#define BUDGET 4000
+
+bool howdah_leak_is_container(const zval *value)
+{
+	ZVAL_DEREF(value);
+	return Z_TYPE_P(value) == IS_OBJECT || Z_TYPE_P(value) == IS_ARRAY;
+}
+
+static double seconds(clockid_t clock)
+{
+	struct timespec now;
+	clock_gettime(clock, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* In seconds, milliseconds, microseconds or nanoseconds; nanoseconds also since the machine started. */
+static bool is_time(double value)
+{
+	if (value < 1e9) {
+		return false;
+	}
+	double now = seconds(CLOCK_REALTIME), scale = 1;
+	for (int i = 0; i < 4; i++, scale *= 1000) {
+		if (fabs(value / scale - now) < 86400) {
+			return true;
+		}
+	}
+	return fabs(value / 1e9 - seconds(CLOCK_MONOTONIC)) < 3600;
+}
+
+static uint64_t of_scalar(const zval *value)
+{
+	uint64_t bits = 0;
+	switch (Z_TYPE_P(value)) {
+		case IS_LONG:
+			bits = is_time((double)Z_LVAL_P(value)) ? 1 : (uint64_t)Z_LVAL_P(value);
+			break;
+		case IS_DOUBLE:
+			if (is_time(Z_DVAL_P(value))) {
+				bits = 1;
+			} else {
+				memcpy(&bits, &Z_DVAL_P(value), sizeof(bits));
+			}
+			break;
+		case IS_STRING:
+			bits = zend_string_hash_val(Z_STR_P(value));
+			break;
+		case IS_RESOURCE:
+			bits = (uint64_t)Z_RES_HANDLE_P(value);
+			break;
+		default:
+			break;
+	}
+	return howdah_leak_mix(Z_TYPE_P(value) + 1u, bits);
+}
+
+static uint64_t of_array(const HashTable *array)
+{
+	uint64_t fingerprint = howdah_leak_mix('A', zend_hash_num_elements(array));
+	zend_ulong index;
+	zend_string *key;
+	zval *element;
+	ZEND_HASH_FOREACH_KEY_VAL((HashTable *)array, index, key, element)
+	{
+		fingerprint = howdah_leak_mix(fingerprint, key ? zend_string_hash_val(key) : index);
+		ZVAL_DEINDIRECT(element);
+		ZVAL_DEREF(element);
+		if (!howdah_leak_is_container(element)) {
+			fingerprint = howdah_leak_mix(fingerprint, of_scalar(element));
+		}
+	}
+	ZEND_HASH_FOREACH_END();
+	return fingerprint;
+}
+
+uint64_t howdah_leak_fingerprint(const zval *value)
+{
+	ZVAL_DEREF(value);
+	switch (Z_TYPE_P(value)) {
+		case IS_OBJECT:
+			return howdah_leak_object_key(Z_OBJ_P(value));
+		case IS_ARRAY:
+			return of_array(Z_ARRVAL_P(value));
+		default:
+			return of_scalar(value);
+	}
+}
+
+/* --- input ------------------------------------------------------------------------------------------- */
+
+static void add_input(struct howdah_leak_input *input, const zval *value, int depth)
+{
+	ZVAL_DEREF(value);
+	if (Z_TYPE_P(value) == IS_ARRAY && depth < 4) {
+		zend_string *key;
+		zend_ulong index;
+		zval *element;
+		ZEND_HASH_FOREACH_KEY_VAL(Z_ARRVAL_P(value), index, key, element)
+		{
+			input->exact = howdah_leak_mix(input->exact, key ? zend_string_hash_val(key) : index);
+			add_input(input, element, depth + 1);
+		}
+		ZEND_HASH_FOREACH_END();
+		return;
+	}
+	if (Z_TYPE_P(value) != IS_STRING) {
+		return;
+	}
+	input->exact = howdah_leak_mix(input->exact, zend_string_hash_val(Z_STR_P(value)));
+	if (Z_STRLEN_P(value) >= INPUT_SIZE_MIN && input->value_count < sizeof(input->values) / sizeof(input->values[0])) {
+		input->values[input->value_count++] = zend_string_hash_val(Z_STR_P(value));
+	}
+}
+
+/* A path without its numbers and without the query, so that /users/1 and /users/2 are alike. */
+static uint64_t shape_of(const char *method, const char *uri)
+{
+	uint64_t shape = zend_inline_hash_func(method, strlen(method));
+	for (const char *at = uri; *at && *at != '?'; at++) {
+		if (*at < '0' || *at > '9') {
+			shape = howdah_leak_mix(shape, (unsigned char)*at);
+		}
+	}
+	return shape;
+}
+
+void howdah_leak_input_collect(struct howdah_leak_input *input, const char *method, const char *uri)
+{
+	static const int tracks[] = {TRACK_VARS_GET, TRACK_VARS_POST, TRACK_VARS_COOKIE};
+	input->shape = shape_of(method, uri);
+	input->exact = howdah_leak_mix(input->shape, zend_inline_hash_func(uri, strlen(uri)));
+	input->value_count = 0;
+	for (size_t i = 0; i < sizeof(tracks) / sizeof(tracks[0]); i++) {
+		add_input(input, &PG(http_globals)[tracks[i]], 0);
+	}
+	const zval *server = &PG(http_globals)[TRACK_VARS_SERVER];
+	static const char *const headers[] = {"HTTP_AUTHORIZATION", "PHP_AUTH_USER", "PHP_AUTH_PW"};
+	for (size_t i = 0; Z_TYPE_P(server) == IS_ARRAY && i < sizeof(headers) / sizeof(headers[0]); i++) {
+		const zval *header = zend_hash_str_find(Z_ARRVAL_P(server), headers[i], strlen(headers[i]));
+		if (header) {
+			add_input(input, header, 0);
+		}
+	}
+}
+
+bool howdah_leak_input_has(const struct howdah_leak_input *input, uint64_t value)
+{
+	for (size_t i = 0; i < input->value_count; i++) {
+		if (input->values[i] == value) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* --- with all that is below ------------------------------------------------------------------------- */
+
+struct scan {
+	const struct howdah_leak_map *before;
+	const struct howdah_leak_input *input;
+	uint64_t held;
+	int budget;
+};
+
+static void look_for_input(struct scan *scan, const zval *value)
+{
+	uint64_t hash = 0;
+	if (Z_TYPE_P(value) == IS_STRING) {
+		hash = zend_string_hash_val(Z_STR_P(value));
+	} else if (Z_TYPE_P(value) == IS_LONG && Z_LVAL_P(value) >= INPUT_NUMBER_MIN) {
+		char number[24];
+		int size = snprintf(number, sizeof(number), ZEND_LONG_FMT, Z_LVAL_P(value));
+		hash = zend_inline_hash_func(number, (size_t)size);
+	}
+	if (hash && !scan->held && howdah_leak_input_has(scan->input, hash)) {
+		scan->held = hash;
+	}
+}
+
+static uint64_t scan_value(struct scan *scan, const zval *value, int depth, uint64_t skip)
+{
+	ZVAL_DEREF(value);
+	if (scan->budget-- <= 0 || depth > DEPTH_MAX) {
+		return 1;
+	}
+	if (Z_TYPE_P(value) == IS_ARRAY) {
+		uint64_t content = howdah_leak_mix('A', zend_hash_num_elements(Z_ARRVAL_P(value)));
+		zend_string *key;
+		zend_ulong index;
+		zval *element;
+		ZEND_HASH_FOREACH_KEY_VAL(Z_ARRVAL_P(value), index, key, element)
+		{
+			if (skip) {
+				skip--;
+				continue;
+			}
+			ZVAL_DEINDIRECT(element);
+			content = howdah_leak_mix(content, key ? zend_string_hash_val(key) : index);
+			content = howdah_leak_mix(content, scan_value(scan, element, depth + 1, 0));
+		}
+		ZEND_HASH_FOREACH_END();
+		return content;
+	}
+	if (Z_TYPE_P(value) != IS_OBJECT) {
+		look_for_input(scan, value);
+		return of_scalar(value);
+	}
+	zend_object *object = Z_OBJ_P(value);
+	uint64_t key = howdah_leak_object_key(object);
+	if (depth > 0 && howdah_leak_map_find(scan->before, key)) {
+		return key; /* as old as the application */
+	}
+	uint64_t content = howdah_leak_mix('O', zend_string_hash_val(object->ce->name));
+	if (object->ce->ce_flags & ZEND_ACC_ENUM) {
+		return key;
+	}
+	for (int i = 0; i < object->ce->default_properties_count; i++) {
+		content = howdah_leak_mix(content, scan_value(scan, &object->properties_table[i], depth + 1, 0));
+	}
+	if (object->properties) {
+		zval *property;
+		ZEND_HASH_FOREACH_VAL(object->properties, property)
+		{
+			if (Z_TYPE_P(property) != IS_INDIRECT) {
+				content = howdah_leak_mix(content, scan_value(scan, property, depth + 1, 0));
+			}
+		}
+		ZEND_HASH_FOREACH_END();
+	}
+	return content;
+}
+
+uint64_t howdah_leak_content(const zval *value, const struct howdah_leak_map *before,
+	const struct howdah_leak_input *input, uint64_t skip, uint64_t *held)
+{
+	struct scan scan = {.before = before, .input = input, .budget = BUDGET};
+	uint64_t content = scan_value(&scan, value, 0, skip);
+	*held = scan.held;
+	return content;
+}

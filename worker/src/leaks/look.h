@@ -1,0 +1,272 @@
+/*
+ * Inside of leaks/: one look at the state of a worker.
+ *
+ * A look walks from the roots (static members, static variables, globals, the frames of the worker loop, handlers)
+ * through arrays and objects, and gives each place for a value, a slot, a key and a fingerprint. Keys of the slots of
+ * an object contain its identity, so that they stay the same whichever way leads to the object. Comparing two looks
+ * is comparing two maps.
+ *
+ * Rules: no PHP code runs during a look, and nothing is allocated from PHP's memory, whose growth is watched by
+ * others; pointers into PHP's values are valid until the look ends.
+ */
+#ifndef HOWDAH_LEAKS_LOOK_H
+#define HOWDAH_LEAKS_LOOK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "php/compat.h"
+
+enum howdah_leak_kind {
+	HOWDAH_LEAK_STATIC_PROPERTY,
+	HOWDAH_LEAK_FUNCTION_STATIC,
+	HOWDAH_LEAK_METHOD_STATIC,
+	HOWDAH_LEAK_CLOSURE_VARIABLE,
+	HOWDAH_LEAK_GLOBAL,
+	HOWDAH_LEAK_OBJECT_PROPERTY,
+	HOWDAH_LEAK_OBJECT_STORAGE,
+	HOWDAH_LEAK_OBJECTS,
+	HOWDAH_LEAK_CONSTANT,
+	HOWDAH_LEAK_CLASS,
+	HOWDAH_LEAK_FUNCTION,
+	HOWDAH_LEAK_INCLUDED_FILE,
+	HOWDAH_LEAK_STREAM,
+	HOWDAH_LEAK_TEMPORARY_FILE,
+	HOWDAH_LEAK_DESCRIPTOR,
+	HOWDAH_LEAK_PERSISTENT_CONNECTION,
+	HOWDAH_LEAK_CHILD_PROCESS,
+	HOWDAH_LEAK_INI_SETTING,
+	HOWDAH_LEAK_ERROR_HANDLER,
+	HOWDAH_LEAK_EXCEPTION_HANDLER,
+	HOWDAH_LEAK_SHUTDOWN_FUNCTION,
+	HOWDAH_LEAK_TICK_FUNCTION,
+	HOWDAH_LEAK_AUTOLOADER,
+	HOWDAH_LEAK_STREAM_WRAPPER,
+	HOWDAH_LEAK_STREAM_FILTER,
+	HOWDAH_LEAK_LOCALE,
+	HOWDAH_LEAK_TIMEZONE,
+	HOWDAH_LEAK_ENCODING,
+	HOWDAH_LEAK_WORKING_DIRECTORY,
+	HOWDAH_LEAK_UMASK,
+	HOWDAH_LEAK_ENVIRONMENT,
+	HOWDAH_LEAK_OUTPUT_BUFFER,
+	HOWDAH_LEAK_TRANSACTION,
+	HOWDAH_LEAK_SESSION,
+	HOWDAH_LEAK_TIMER,
+	HOWDAH_LEAK_SIGNAL_HANDLER,
+	HOWDAH_LEAK_KIND_COUNT,
+};
+
+/* As the log, metrics and documentation name it. */
+const char *howdah_leak_kind_name(enum howdah_leak_kind kind);
+
+/* State that nothing caches: it is reported when a request has changed it once. */
+bool howdah_leak_kind_is_state(enum howdah_leak_kind kind);
+
+/* --- map.c ------------------------------------------------------------------------------------------- */
+
+struct howdah_leak_slot {
+	uint64_t key; /* 0: the place is empty */
+	uint64_t fingerprint;
+	uint64_t count; /* elements, members, objects */
+};
+
+struct howdah_leak_map {
+	struct howdah_leak_slot *slots;
+	size_t capacity; /* a power of two, or 0 */
+	size_t used;
+};
+
+struct howdah_leak_slot *howdah_leak_map_find(const struct howdah_leak_map *map, uint64_t key);
+/* False: the key was there, and its slot is as it was. */
+bool howdah_leak_map_add(struct howdah_leak_map *map, struct howdah_leak_slot slot);
+/* Room for as many as the other one has. */
+void howdah_leak_map_reserve(struct howdah_leak_map *map, const struct howdah_leak_map *like);
+/* Keeps its memory. */
+void howdah_leak_map_empty(struct howdah_leak_map *map);
+void howdah_leak_map_clear(struct howdah_leak_map *map);
+void howdah_leak_map_copy(struct howdah_leak_map *to, const struct howdah_leak_map *from);
+
+/* Memory of looks; a process that gets none ends, as PHP's does. */
+void *howdah_leak_allocate(void *old, size_t size);
+
+static inline uint64_t howdah_leak_mix(uint64_t a, uint64_t b)
+{
+	uint64_t x = (a ^ (b + 0x9e3779b97f4a7c15ull + (a << 6) + (a >> 2))) * 0xff51afd7ed558ccdull;
+	x ^= x >> 32;
+	return x ? x : 1;
+}
+
+/* --- walk.c ------------------------------------------------------------------------------------------ */
+
+enum howdah_leak_edge {
+	HOWDAH_EDGE_CLASS,    /* a static member: `name`, of `ce` */
+	HOWDAH_EDGE_FUNCTION, /* a static variable: `name`, of `function` */
+	HOWDAH_EDGE_GLOBAL,   /* `name` */
+	HOWDAH_EDGE_LOCAL,    /* a variable of the worker loop: `name`, of `function` */
+	HOWDAH_EDGE_CALLBACK, /* `text` says of what */
+	HOWDAH_EDGE_PROPERTY, /* `name` */
+	HOWDAH_EDGE_BOUND,    /* a variable of a closure: `name` */
+	HOWDAH_EDGE_KEY,      /* of an array: `name`, or `index` if that is NULL */
+	HOWDAH_EDGE_INNER,    /* what an object of an extension holds: `index` */
+	HOWDAH_EDGE_COUNT,    /* how many of them */
+	HOWDAH_EDGE_ITEM,     /* of the process: `text` */
+};
+
+struct howdah_leak_edge_of {
+	enum howdah_leak_edge edge;
+	int32_t parent; /* index of the container's node; -1: a root */
+	enum howdah_leak_kind kind;
+	zend_string *name;
+	zend_ulong index;
+	const zend_class_entry *ce;
+	const zend_function *function;
+	const char *text;
+};
+
+struct howdah_leak_node {
+	struct howdah_leak_edge_of from;
+	zend_refcounted *container; /* an array or an object */
+	uint64_t key;
+	bool is_object;
+	bool fresh; /* it was not there at the last look: what is below is no change of its own */
+};
+
+/* A slot whose value differs from that of the last look. */
+struct howdah_leak_change {
+	struct howdah_leak_edge_of from;
+	uint64_t key;
+	uint64_t fingerprint;
+	uint64_t count_before, count;
+	const zval *value; /* NULL: of the process */
+	char *text;        /* of the process: what it is now; freed with the look */
+	char *owned_name;  /* of the process */
+};
+
+/* What an object of an extension holds. */
+struct howdah_leak_values {
+	struct howdah_leak_values *next;
+	zval values[];
+};
+
+struct howdah_leak_look {
+	const struct howdah_leak_map *before; /* NULL: the first look */
+	const struct howdah_leak_map *boot;   /* NULL: the first look */
+	struct howdah_leak_map now;
+	bool *visited; /* objects by handle, of those that there were when the look began */
+	uint32_t visited_size;
+	struct howdah_leak_map references; /* that were visited */
+	struct howdah_leak_map loop;       /* references that belong to the worker loop */
+	struct howdah_leak_node *nodes;
+	size_t node_count, node_capacity, node_next;
+	size_t *later; /* fresh nodes: objects that another way leads to are not fresh */
+	size_t later_count, later_capacity, later_next;
+	struct howdah_leak_change *changes;
+	size_t change_count, change_capacity;
+	struct howdah_leak_values *values; /* copies that changes point into */
+	bool truncated;                    /* there was too much */
+};
+
+/* Walks all there is. */
+void howdah_leak_walk(struct howdah_leak_look *look);
+void howdah_leak_look_free(struct howdah_leak_look *look);
+
+/* For roots.c and process.c. `compare` false: only what is below is looked at. */
+void howdah_leak_visit(
+	struct howdah_leak_look *look, const struct howdah_leak_edge_of *from, uint64_t key, zval *value, zval *initial);
+/* Looks below an object that is the worker loop's own, if it was there after boot. */
+void howdah_leak_visit_local(struct howdah_leak_look *look, const struct howdah_leak_edge_of *from, zval *value);
+/* State of the process. `text` is what it is now; copied. `is_new`: one that was not there before is a change. */
+void howdah_leak_visit_item(struct howdah_leak_look *look, enum howdah_leak_kind kind, const char *name,
+	uint64_t fingerprint, uint64_t count, const char *text, bool is_new);
+
+uint64_t howdah_leak_object_key(const zend_object *object);
+
+/* --- roots.c, process.c ------------------------------------------------------------------------------ */
+
+void howdah_leak_visit_roots(struct howdah_leak_look *look);
+void howdah_leak_visit_process(struct howdah_leak_look *look);
+/* Transactions that were open when the request had ended, and were rolled back or not. */
+extern unsigned howdah_leak_transactions;
+/* Shutdown functions that were registered after that. */
+extern unsigned howdah_leak_shutdown_functions;
+/* Before the worker script goes on: its variables in the global scope, which it may change between two requests. */
+void howdah_leak_note_globals(void);
+/* Whether the worker script itself has given a global its value since. */
+bool howdah_leak_global_is_of_loop(zend_string *name, const zval *value);
+
+/* --- content.c --------------------------------------------------------------------------------------- */
+
+/* Of a value without what is below it: objects count by identity, arrays by their keys and scalars. */
+uint64_t howdah_leak_fingerprint(const zval *value);
+bool howdah_leak_is_container(const zval *value);
+
+/* The request's input: what a client sent, and what identifies an identical request. */
+struct howdah_leak_input {
+	uint64_t exact; /* method, URI, cookies, credentials, body */
+	uint64_t shape; /* method and path, numbers left out */
+	uint64_t values[64];
+	size_t value_count;
+};
+void howdah_leak_input_collect(struct howdah_leak_input *input, const char *method, const char *uri);
+bool howdah_leak_input_has(const struct howdah_leak_input *input, uint64_t value);
+
+/* Of a value with all that is below, where objects of the last look count by identity. `*held`: a value of the input
+ * that is in it, 0: none. Elements of the array itself are looked at from `skip` on. */
+uint64_t howdah_leak_content(const zval *value, const struct howdah_leak_map *before,
+	const struct howdah_leak_input *input, uint64_t skip, uint64_t *held);
+
+/* --- path.c, render.c -------------------------------------------------------------------------------- */
+
+#define HOWDAH_LEAK_PATH_MAX 512u
+#define HOWDAH_LEAK_VALUE_MAX 160u
+
+struct howdah_leak_place {
+	char path[HOWDAH_LEAK_PATH_MAX];
+	char member[256]; /* the declared thing that it belongs to, such as `App\Cart::$items` */
+	char file[512];   /* of its declaration; empty: not known */
+	uint32_t line;
+	bool allowed;  /* by the attribute AllowLeak */
+	bool is_reset; /* of a service that its framework resets before the next request */
+};
+
+void howdah_leak_place_of(
+	const struct howdah_leak_look *look, const struct howdah_leak_change *change, struct howdah_leak_place *place);
+
+/* A short text of the value, without secrets. */
+void howdah_leak_render(const struct howdah_leak_change *change, const char *path, char text[HOWDAH_LEAK_VALUE_MAX]);
+/* Whether values of this name are not to be shown. */
+bool howdah_leak_is_secret(const char *name, size_t size);
+/* Whether a text may be a token or an address. */
+bool howdah_leak_looks_secret(const char *text, size_t size);
+
+/* --- rules.c, report.c ------------------------------------------------------------------------------- */
+
+struct howdah_leak_request {
+	uint64_t id;
+	char method[16];
+	char uri[512];
+};
+
+struct howdah_leak_finding {
+	enum howdah_leak_kind kind;
+	const char *why; /* grows, changes, holds request data, left behind */
+	struct howdah_leak_place place;
+	char value[HOWDAH_LEAK_VALUE_MAX];
+	uint64_t count_before, count;
+	struct howdah_leak_request request;
+};
+
+/* Judges the changes of one request. */
+void howdah_leak_judge(const struct howdah_leak_look *look, const struct howdah_leak_request *request,
+	const struct howdah_leak_input *input);
+
+/* Patterns that are allowed: NUL after each. */
+void howdah_leak_report_init(const char *allow, size_t size);
+/* Logs it, unless it is allowed or was logged. */
+void howdah_leak_report(const struct howdah_leak_finding *finding);
+/* Reported so far by this worker. */
+extern unsigned howdah_leak_reported;
+
+#endif

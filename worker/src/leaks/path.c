@@ -1,0 +1,259 @@
+/*
+ * Names the place of a change: the way from a root to it, and the declaration that it belongs to.
+ */
+#include "look.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <zend_attributes.h>
+#include <zend_closures.h>
+
+#define STEPS_MAX 64
+
+struct writer {
+	char *text;
+	size_t size, capacity;
+};
+
+static void put(struct writer *writer, const char *bytes, size_t size)
+{
+	size_t room = writer->capacity - 1 - writer->size;
+	size = size < room ? size : room;
+	memcpy(writer->text + writer->size, bytes, size);
+	writer->size += size;
+	writer->text[writer->size] = '\0';
+}
+
+static void put_text(struct writer *writer, const char *text)
+{
+	put(writer, text, strlen(text));
+}
+
+/* A key is shown in part if it is long, and not at all if it may be a secret. */
+static void put_key(struct writer *writer, const zend_string *key)
+{
+	if (howdah_leak_looks_secret(ZSTR_VAL(key), ZSTR_LEN(key))) {
+		put_text(writer, "['(hidden)']");
+		return;
+	}
+	size_t size = ZSTR_LEN(key) < 40 ? ZSTR_LEN(key) : 40;
+	put_text(writer, "['");
+	for (size_t i = 0; i < size; i++) {
+		char byte = ZSTR_VAL(key)[i];
+		put(writer, byte >= ' ' && byte != 127 ? &byte : "?", 1);
+	}
+	put_text(writer, size < ZSTR_LEN(key) ? "...']" : "']");
+}
+
+static const zend_property_info *property_of(const struct howdah_leak_edge_of *from)
+{
+	const zend_property_info *property;
+	if (from->edge == HOWDAH_EDGE_CLASS) {
+		return zend_hash_find_ptr(&from->ce->properties_info, from->name);
+	}
+	if (from->edge != HOWDAH_EDGE_PROPERTY || from->name) {
+		return NULL;
+	}
+	return from->ce->properties_info_table && (property = from->ce->properties_info_table[from->index]) ? property
+																										: NULL;
+}
+
+static void put_property(struct writer *writer, const struct howdah_leak_edge_of *from)
+{
+	const zend_property_info *property = property_of(from);
+	const char *class_name, *name = from->name ? ZSTR_VAL(from->name) : "?";
+	size_t size = strlen(name);
+	if (property) {
+		zend_unmangle_property_name_ex(property->name, &class_name, &name, &size);
+	}
+	put(writer, name, size);
+}
+
+static void put_function(struct writer *writer, const zend_function *function)
+{
+	if (function->common.scope) {
+		put_text(writer, ZSTR_VAL(function->common.scope->name));
+		put_text(writer, "::");
+	}
+	put_text(writer, function->common.function_name ? ZSTR_VAL(function->common.function_name) : "main");
+	put_text(writer, "()");
+}
+
+static void put_step(struct writer *writer, const struct howdah_leak_edge_of *from)
+{
+	char number[32];
+	switch (from->edge) {
+		case HOWDAH_EDGE_CLASS:
+			put_text(writer, ZSTR_VAL(from->ce->name));
+			put_text(writer, "::$");
+			put_property(writer, from);
+			break;
+		case HOWDAH_EDGE_FUNCTION:
+		case HOWDAH_EDGE_LOCAL:
+			put_function(writer, from->function);
+			put_text(writer, "::$");
+			put_text(writer, from->name ? ZSTR_VAL(from->name) : "callback");
+			break;
+		case HOWDAH_EDGE_GLOBAL:
+			put_text(writer, "$GLOBALS");
+			put_key(writer, from->name);
+			break;
+		case HOWDAH_EDGE_PROPERTY:
+			put_text(writer, "->");
+			put_property(writer, from);
+			break;
+		case HOWDAH_EDGE_BOUND:
+			put_text(writer, "::$");
+			put_text(writer, ZSTR_VAL(from->name));
+			break;
+		case HOWDAH_EDGE_KEY:
+			if (from->name) {
+				put_key(writer, from->name);
+			} else {
+				snprintf(number, sizeof(number), "[" ZEND_LONG_FMT "]", (zend_long)from->index);
+				put_text(writer, number);
+			}
+			break;
+		case HOWDAH_EDGE_INNER:
+			snprintf(number, sizeof(number), "{%lu}", (unsigned long)from->index);
+			put_text(writer, number);
+			break;
+		case HOWDAH_EDGE_COUNT:
+			put_text(writer, "{elements}");
+			break;
+		case HOWDAH_EDGE_CALLBACK:
+		case HOWDAH_EDGE_ITEM:
+			put_text(writer, from->text);
+			break;
+	}
+}
+
+/* The line in the file that declares the variable, or that of the class or function. */
+static uint32_t find_line(const char *file, uint32_t start, uint32_t end, const char *name, bool of_class)
+{
+	static const char *const words[] = {"static", "public", "protected", "private", "var ", "readonly"};
+	char line[1024], variable[256];
+	uint32_t number = 0, found = start;
+	int size = snprintf(variable, sizeof(variable), "$%s", name);
+	FILE *source = size > 0 && (size_t)size < sizeof(variable) ? fopen(file, "re") : NULL;
+	if (!source) {
+		return start;
+	}
+	while (number < end && fgets(line, sizeof(line), source)) {
+		number++;
+		const char *at = number >= start ? strstr(line, variable) : NULL;
+		if (!at ||
+			strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", at[size] ? at[size] : '_')) {
+			continue;
+		}
+		bool declared = false;
+		for (size_t i = 0; i < (of_class ? sizeof(words) / sizeof(words[0]) : 1u); i++) {
+			const char *word = strstr(line, words[i]);
+			declared |= word && word < at;
+		}
+		if (declared) {
+			found = number;
+			break;
+		}
+	}
+	fclose(source);
+	return found;
+}
+
+static void set_file(struct howdah_leak_place *place, const zend_string *file)
+{
+	snprintf(place->file, sizeof(place->file), "%s", ZSTR_VAL(file));
+}
+
+static void declare_property(struct howdah_leak_place *place, const struct howdah_leak_edge_of *from)
+{
+	static const char attribute[] = "howdah\\allowleak";
+	const zend_property_info *property = property_of(from);
+	const zend_class_entry *ce = property ? property->ce : from->ce;
+	struct writer writer = {.text = place->member, .capacity = sizeof(place->member)};
+	put_text(&writer, ZSTR_VAL(ce->name));
+	put_text(&writer, "::$");
+	size_t name = writer.size;
+	put_property(&writer, from);
+	place->allowed = (property && property->attributes &&
+						 zend_get_attribute_str(property->attributes, attribute, sizeof(attribute) - 1)) ||
+					 (ce->attributes && zend_get_attribute_str(ce->attributes, attribute, sizeof(attribute) - 1));
+	const zend_class_entry *reset =
+		zend_hash_str_find_ptr(EG(class_table), ZEND_STRL("symfony\\contracts\\service\\resetinterface"));
+	place->is_reset = reset && from->edge == HOWDAH_EDGE_PROPERTY && instanceof_function(from->ce, reset);
+	if (ce->type == ZEND_USER_CLASS) {
+		set_file(place, ce->info.user.filename);
+		place->line =
+			find_line(place->file, ce->info.user.line_start, ce->info.user.line_end, place->member + name, true);
+	}
+}
+
+static void declare_variable(struct howdah_leak_place *place, const struct howdah_leak_edge_of *from)
+{
+	const zend_op_array *code = &from->function->op_array;
+	struct writer writer = {.text = place->member, .capacity = sizeof(place->member)};
+	put_function(&writer, from->function);
+	put_text(&writer, "::$");
+	put_text(&writer, ZSTR_VAL(from->name));
+	if (from->function->type == ZEND_USER_FUNCTION) {
+		set_file(place, code->filename);
+		place->line = find_line(place->file, code->line_start, code->line_end, ZSTR_VAL(from->name), false);
+	}
+}
+
+/* The innermost declaration on the way. */
+static void declare(struct howdah_leak_place *place, const struct howdah_leak_edge_of *from)
+{
+	switch (from->edge) {
+		case HOWDAH_EDGE_CLASS:
+		case HOWDAH_EDGE_PROPERTY:
+			declare_property(place, from);
+			break;
+		case HOWDAH_EDGE_FUNCTION:
+		case HOWDAH_EDGE_BOUND:
+			declare_variable(place, from);
+			break;
+		case HOWDAH_EDGE_GLOBAL: {
+			struct writer writer = {.text = place->member, .capacity = sizeof(place->member)};
+			put_step(&writer, from);
+			break;
+		}
+		default:
+			break;
+	}
+}
+
+void howdah_leak_place_of(
+	const struct howdah_leak_look *look, const struct howdah_leak_change *change, struct howdah_leak_place *place)
+{
+	const struct howdah_leak_edge_of *steps[STEPS_MAX];
+	int count = 0;
+	memset(place, 0, sizeof(*place));
+	for (const struct howdah_leak_edge_of *step = &change->from;;) {
+		steps[count++] = step;
+		if (!place->member[0]) {
+			declare(place, step);
+		}
+		if (step->parent < 0 || count == STEPS_MAX) {
+			break;
+		}
+		step = &look->nodes[step->parent].from;
+	}
+	struct writer writer = {.text = place->path, .capacity = sizeof(place->path)};
+	if (steps[count - 1]->parent >= 0) {
+		put_text(&writer, "...");
+	}
+	while (count > 0) {
+		put_step(&writer, steps[--count]);
+	}
+	if (change->from.edge == HOWDAH_EDGE_ITEM && change->from.kind == HOWDAH_LEAK_OBJECTS) {
+		char *lower = zend_str_tolower_dup(change->from.text, strlen(change->from.text));
+		const zend_class_entry *ce = zend_hash_str_find_ptr(EG(class_table), lower, strlen(lower));
+		if (ce && ce->type == ZEND_USER_CLASS) {
+			set_file(place, ce->info.user.filename);
+			place->line = ce->info.user.line_start;
+		}
+		efree(lower);
+	}
+}

@@ -1,0 +1,103 @@
+/*
+ * A short text of a value for the log. Values with a name that hints at a secret are not shown, and neither are texts
+ * that look like one; what objects and arrays hold is not shown at all, only what they are.
+ */
+#include "look.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char hidden[] = "(hidden)";
+
+bool howdah_leak_is_secret(const char *name, size_t size)
+{
+	static const char *const words[] = {"password", "passwd", "passphrase", "secret", "token", "key", "auth", "cookie",
+		"session", "credential", "csrf", "xsrf", "nonce", "jwt", "bearer", "salt", "signature", "pin", "card", "iban",
+		"email"};
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		size_t length = strlen(words[i]);
+		for (size_t at = 0; at + length <= size; at++) {
+			if (strncasecmp(name + at, words[i], length) == 0) {
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
+/* Long, without spaces, of letters and digits: likely a token. */
+bool howdah_leak_looks_secret(const char *text, size_t size)
+{
+	size_t digits = 0, letters = 0;
+	for (size_t i = 0; i < size; i++) {
+		digits += isdigit((unsigned char)text[i]) != 0;
+		letters += isalpha((unsigned char)text[i]) != 0;
+		if (isspace((unsigned char)text[i]) || text[i] == '\\') {
+			return false;
+		}
+	}
+	return (size >= 20 && digits >= 4 && letters >= 4) || memchr(text, '@', size);
+}
+
+static void render_text(const char *bytes, size_t size, char text[HOWDAH_LEAK_VALUE_MAX])
+{
+	size_t shown = size < 48 ? size : 48, used = 0;
+	text[used++] = '"';
+	for (size_t i = 0; i < shown; i++) {
+		unsigned char byte = (unsigned char)bytes[i];
+		text[used++] = byte >= ' ' && byte < 127 ? (char)byte : '?';
+	}
+	snprintf(text + used, HOWDAH_LEAK_VALUE_MAX - used, shown < size ? "...\" (%zu bytes)" : "\"", size);
+}
+
+void howdah_leak_render(const struct howdah_leak_change *change, const char *path, char text[HOWDAH_LEAK_VALUE_MAX])
+{
+	const zval *value = change->value;
+	text[0] = '\0';
+	if (change->from.edge == HOWDAH_EDGE_COUNT) {
+		snprintf(text, HOWDAH_LEAK_VALUE_MAX, "%llu elements", (unsigned long long)change->count);
+		return;
+	}
+	if (change->from.edge == HOWDAH_EDGE_ITEM) {
+		bool shown =
+			!howdah_leak_is_secret(path, strlen(path)) && !howdah_leak_looks_secret(change->text, strlen(change->text));
+		bool is_name = change->from.kind < HOWDAH_LEAK_INI_SETTING;
+		snprintf(text, HOWDAH_LEAK_VALUE_MAX, "%s", shown || is_name ? change->text : hidden);
+		return;
+	}
+	if (!value) {
+		return;
+	}
+	switch (Z_TYPE_P(value)) {
+		case IS_ARRAY:
+			snprintf(text, HOWDAH_LEAK_VALUE_MAX, "array(%u)", zend_hash_num_elements(Z_ARRVAL_P(value)));
+			return;
+		case IS_OBJECT:
+			snprintf(text, HOWDAH_LEAK_VALUE_MAX, "object(%s)", ZSTR_VAL(Z_OBJCE_P(value)->name));
+			return;
+		case IS_RESOURCE:
+			snprintf(text, HOWDAH_LEAK_VALUE_MAX, "resource(" ZEND_LONG_FMT ")", Z_RES_HANDLE_P(value));
+			return;
+		case IS_NULL:
+			snprintf(text, HOWDAH_LEAK_VALUE_MAX, "null");
+			return;
+		case IS_TRUE:
+		case IS_FALSE:
+			snprintf(text, HOWDAH_LEAK_VALUE_MAX, Z_TYPE_P(value) == IS_TRUE ? "true" : "false");
+			return;
+		default:
+			break;
+	}
+	if (howdah_leak_is_secret(path, strlen(path))) {
+		snprintf(text, HOWDAH_LEAK_VALUE_MAX, "%s", hidden);
+	} else if (Z_TYPE_P(value) == IS_LONG) {
+		snprintf(text, HOWDAH_LEAK_VALUE_MAX, ZEND_LONG_FMT, Z_LVAL_P(value));
+	} else if (Z_TYPE_P(value) == IS_DOUBLE) {
+		snprintf(text, HOWDAH_LEAK_VALUE_MAX, "%.17g", Z_DVAL_P(value));
+	} else if (howdah_leak_looks_secret(Z_STRVAL_P(value), Z_STRLEN_P(value))) {
+		snprintf(text, HOWDAH_LEAK_VALUE_MAX, "%s", hidden);
+	} else {
+		render_text(Z_STRVAL_P(value), Z_STRLEN_P(value), text);
+	}
+}

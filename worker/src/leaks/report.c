@@ -1,0 +1,159 @@
+/*
+ * Findings on their way to the log: a record of level `l` with a JSON object (howdah_shm.h, "the log pipe").
+ *
+ * Rules: a place is reported once in the life of a worker, whatever number is in its path; the front reports it once
+ * for all workers of a generation.
+ */
+#include "look.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "process/log.h"
+
+/* What frameworks overwrite at the start of each request, or do not mind, by design. */
+static const char *const known[] = {
+	"Symfony\\Component\\Routing\\RequestContext::*",
+	"Symfony\\Component\\Routing\\Matcher\\*Matcher::$request",
+	"Symfony\\Component\\HttpFoundation\\Session\\*::$usageIndex", /* counts on, and is only compared with itself */
+	"Symfony\\Component\\HttpFoundation\\RequestStack::*",
+};
+
+unsigned howdah_leak_reported;
+static const char *patterns;
+static size_t patterns_size;
+static struct howdah_leak_map reported_paths;
+
+void howdah_leak_report_init(const char *allow, size_t size)
+{
+	patterns = allow;
+	patterns_size = size;
+}
+
+/* `*` stands for any text. */
+static bool matches(const char *pattern, const char *text)
+{
+	for (; *pattern; pattern++, text++) {
+		if (*pattern == '*') {
+			for (const char *rest = text;; rest++) {
+				if (matches(pattern + 1, rest)) {
+					return true;
+				}
+				if (!*rest) {
+					return false;
+				}
+			}
+		}
+		if (*pattern != *text) {
+			return false;
+		}
+	}
+	return *text == '\0';
+}
+
+static bool is_allowed(const struct howdah_leak_finding *finding)
+{
+	if (finding->place.allowed) {
+		return true;
+	}
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		if (matches(known[i], finding->place.member)) {
+			return true;
+		}
+	}
+	for (const char *at = patterns; at && at < patterns + patterns_size; at += strlen(at) + 1) {
+		if (matches(at, finding->place.member) || matches(at, finding->place.path) ||
+			matches(at, howdah_leak_kind_name(finding->kind))) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool is_known_path(const struct howdah_leak_finding *finding)
+{
+	uint64_t key = howdah_leak_mix('P', (uint64_t)finding->kind);
+	for (const char *at = finding->place.path; *at; at++) {
+		if (*at < '0' || *at > '9') {
+			key = howdah_leak_mix(key, (unsigned char)*at);
+		}
+	}
+	return !howdah_leak_map_add(&reported_paths, (struct howdah_leak_slot){.key = key});
+}
+
+struct json {
+	char text[4096];
+	size_t size;
+};
+
+static void put(struct json *json, const char *text)
+{
+	size_t size = strlen(text);
+	if (json->size + size < sizeof(json->text)) {
+		memcpy(json->text + json->size, text, size);
+		json->size += size;
+	}
+}
+
+/* Bytes that are not ASCII become question marks: half a character of UTF-8 would spoil the object. */
+static void put_string(struct json *json, const char *name, const char *value)
+{
+	put(json, json->size > 1 ? ",\"" : "\"");
+	put(json, name);
+	put(json, "\":\"");
+	for (const char *at = value; *at; at++) {
+		char bytes[3] = {*at, '\0', '\0'};
+		if (*at == '"' || *at == '\\') {
+			bytes[0] = '\\';
+			bytes[1] = *at;
+		} else if (*at < ' ' || *at > '~') {
+			bytes[0] = '?';
+		}
+		put(json, bytes);
+	}
+	put(json, "\"");
+}
+
+static void put_number(struct json *json, const char *name, uint64_t value)
+{
+	char number[96];
+	snprintf(number, sizeof(number), ",\"%s\":%" PRIu64, name, value);
+	put(json, number);
+}
+
+/* A URI without its query, which may have secrets in it. */
+static void put_uri(struct json *json, const char *uri)
+{
+	char path[sizeof(((struct howdah_leak_request *)0)->uri)];
+	snprintf(path, sizeof(path), "%.*s", (int)strcspn(uri, "?"), uri);
+	put_string(json, "uri", path);
+}
+
+void howdah_leak_report(const struct howdah_leak_finding *finding)
+{
+	struct json json = {.text = "{", .size = 1};
+	if (is_allowed(finding) || is_known_path(finding)) {
+		return;
+	}
+	howdah_leak_reported++;
+	put_string(&json, "kind", howdah_leak_kind_name(finding->kind));
+	put_string(&json, "why", finding->why);
+	put_string(&json, "path", finding->place.path);
+	if (finding->place.member[0]) {
+		put_string(&json, "member", finding->place.member);
+	}
+	put_string(&json, "value", finding->value);
+	if (finding->count != finding->count_before) {
+		put_number(&json, "count_before", finding->count_before);
+		put_number(&json, "count", finding->count);
+	}
+	if (finding->place.file[0]) {
+		put_string(&json, "file", finding->place.file);
+		put_number(&json, "line", finding->place.line);
+	}
+	put_string(&json, "method", finding->request.method);
+	put_uri(&json, finding->request.uri);
+	put(&json, "}");
+	howdah_log_record('l', finding->request.id, json.text, json.size);
+}

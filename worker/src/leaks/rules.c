@@ -1,0 +1,206 @@
+/*
+ * Which changes are leaks.
+ *
+ * Applications warm up: a container makes a service when it is first needed, a cache fills. So a change counts only
+ * if it comes again. An identical request (method, URI, cookies, credentials, body) that finds the same application
+ * leaves the same state; a slot that has another value after each of them depends on what came before. Three signs:
+ *
+ *  - grows, changes: two identical requests after the first one changed the slot, each to another value;
+ *  - grows: four requests of the same shape (numbers of the path left out) added elements;
+ *  - holds request data: it has a value that a client sent, and still has it after a request that did not send it.
+ *
+ * State of the process, which nothing uses as a cache, is a leak when it has changed once.
+ *
+ * Rules: what is back to its value after boot is no leak. Memory has a limit: a table of changed slots, each with the
+ * last requests that changed it.
+ */
+#include "look.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SLOTS_MAX 65536u
+#define REQUESTS_KEPT 8
+#define SHAPES_KEPT 4
+#define STRIKES_OF_REQUEST 2
+#define STRIKES_OF_ALL 8
+#define GROWTHS 4
+
+struct history {
+	uint64_t key; /* 0: empty */
+	struct {
+		uint64_t request, content;
+		unsigned strikes;
+	} requests[REQUESTS_KEPT];
+	struct {
+		uint64_t shape;
+		unsigned growths;
+	} shapes[SHAPES_KEPT];
+	unsigned next_request, next_shape, strikes;
+	bool reported;
+	/* It holds a value of a client; reported if that outlives another request. */
+	uint64_t held, held_fingerprint;
+	struct howdah_leak_finding *finding;
+};
+
+static struct history *histories;
+static size_t history_count, history_capacity;
+static struct howdah_leak_map history_index; /* `count` is the index */
+
+static struct history *history_of(uint64_t key)
+{
+	struct howdah_leak_slot *slot = howdah_leak_map_find(&history_index, key);
+	if (slot) {
+		return &histories[slot->count];
+	}
+	if (history_count == SLOTS_MAX) {
+		return NULL;
+	}
+	if (history_count == history_capacity) {
+		history_capacity = history_capacity ? history_capacity * 2 : 64;
+		histories = howdah_leak_allocate(histories, history_capacity * sizeof(*histories));
+	}
+	howdah_leak_map_add(&history_index, (struct howdah_leak_slot){.key = key, .count = history_count});
+	struct history *history = &histories[history_count++];
+	memset(history, 0, sizeof(*history));
+	history->key = key;
+	return history;
+}
+
+/* Whether requests like this one have changed it too often. */
+static bool changes_again(struct history *history, uint64_t request, uint64_t content)
+{
+	for (int i = 0; i < REQUESTS_KEPT; i++) {
+		if (history->requests[i].request == request) {
+			if (history->requests[i].content != content) {
+				history->requests[i].content = content;
+				history->requests[i].strikes++;
+				history->strikes++;
+			}
+			return history->requests[i].strikes >= STRIKES_OF_REQUEST || history->strikes >= STRIKES_OF_ALL;
+		}
+	}
+	unsigned at = history->next_request++ % REQUESTS_KEPT;
+	history->requests[at].request = request;
+	history->requests[at].content = content;
+	history->requests[at].strikes = 0;
+	return false;
+}
+
+static bool grows_again(struct history *history, uint64_t shape)
+{
+	for (int i = 0; i < SHAPES_KEPT; i++) {
+		if (history->shapes[i].shape == shape) {
+			return ++history->shapes[i].growths >= GROWTHS;
+		}
+	}
+	unsigned at = history->next_shape++ % SHAPES_KEPT;
+	history->shapes[at].shape = shape;
+	history->shapes[at].growths = 1;
+	return false;
+}
+
+static void describe(const struct howdah_leak_look *look, const struct howdah_leak_change *change,
+	const struct howdah_leak_request *request, struct howdah_leak_finding *finding)
+{
+	memset(finding, 0, sizeof(*finding));
+	finding->kind = change->from.kind;
+	howdah_leak_place_of(look, change, &finding->place);
+	howdah_leak_render(change, finding->place.path, finding->value);
+	finding->count_before = change->count_before;
+	finding->count = change->count;
+	finding->request = *request;
+}
+
+static void report_change(const struct howdah_leak_look *look, const struct howdah_leak_change *change,
+	const struct howdah_leak_request *request, struct history *history, const char *why, bool only_growth_if_reset)
+{
+	struct howdah_leak_finding finding;
+	describe(look, change, request, &finding);
+	if (finding.place.is_reset && only_growth_if_reset) {
+		return;
+	}
+	history->reported = true;
+	finding.why = why;
+	howdah_leak_report(&finding);
+}
+
+static void judge_change(const struct howdah_leak_look *look, const struct howdah_leak_change *change,
+	const struct howdah_leak_request *request, const struct howdah_leak_input *input)
+{
+	const struct howdah_leak_slot *boot = howdah_leak_map_find(look->boot, change->key);
+	if (boot && boot->fingerprint == change->fingerprint) {
+		return;
+	}
+	struct history *history = history_of(change->key);
+	if (!history || history->reported) {
+		return;
+	}
+	bool session_setting =
+		change->from.kind == HOWDAH_LEAK_INI_SETTING && strncmp(change->from.text, "session.", 8) == 0;
+	if (howdah_leak_kind_is_state(change->from.kind) && !session_setting) {
+		report_change(look, change, request, history, "left behind", false);
+		return;
+	}
+	bool grew = change->count > change->count_before;
+	uint64_t held = 0, content = change->fingerprint;
+	if (change->value) {
+		bool is_array = Z_TYPE_P(change->value) == IS_ARRAY;
+		/* Elements that were there are not the request's; of a small array that it has written all may be. */
+		uint64_t skip = !is_array || (!grew && change->count <= 16) ? 0 : grew ? change->count_before : change->count;
+		uint64_t scanned = howdah_leak_content(change->value, look->before, input, skip, &held);
+		content = Z_TYPE_P(change->value) == IS_OBJECT ? scanned : content;
+	}
+	if (changes_again(history, input->exact, content)) {
+		report_change(look, change, request, history, grew ? "grows" : "changes", !grew);
+		return;
+	}
+	bool countable = !change->value || Z_TYPE_P(change->value) == IS_ARRAY;
+	if (grew && countable && grows_again(history, input->shape)) {
+		report_change(look, change, request, history, "grows", false);
+		return;
+	}
+	if (held) {
+		if (!history->finding) {
+			history->finding = howdah_leak_allocate(NULL, sizeof(*history->finding));
+		}
+		describe(look, change, request, history->finding);
+		history->finding->why = "holds request data";
+		if (Z_TYPE_P(change->value) == IS_STRING || Z_TYPE_P(change->value) == IS_LONG) {
+			strcpy(history->finding->value, "(sent by a client)");
+		}
+		history->held = held;
+		history->held_fingerprint = change->fingerprint;
+	}
+}
+
+/* What a client sent and was there at the end of an earlier request. */
+static void judge_held(const struct howdah_leak_look *look, const struct howdah_leak_request *request,
+	const struct howdah_leak_input *input)
+{
+	for (size_t i = 0; i < history_count; i++) {
+		struct history *history = &histories[i];
+		if (!history->finding || history->reported || history->finding->request.id == request->id) {
+			continue;
+		}
+		const struct howdah_leak_slot *now = howdah_leak_map_find(&look->now, history->key);
+		if (!now || now->fingerprint != history->held_fingerprint) {
+			free(history->finding); /* overwritten: it does not outlive its request by more than this one */
+			history->finding = NULL;
+		} else if (!howdah_leak_input_has(input, history->held)) {
+			history->reported = true;
+			howdah_leak_report(history->finding);
+			free(history->finding);
+			history->finding = NULL;
+		}
+	}
+}
+
+void howdah_leak_judge(const struct howdah_leak_look *look, const struct howdah_leak_request *request,
+	const struct howdah_leak_input *input)
+{
+	for (size_t i = 0; i < look->change_count; i++) {
+		judge_change(look, &look->changes[i], request, input);
+	}
+	judge_held(look, request, input);
+}
