@@ -6,4 +6,5 @@ mod faults;
 mod limits;
 mod loops;
 mod requests;
+mod memory;
 mod soak;
