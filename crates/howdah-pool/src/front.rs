@@ -6,6 +6,7 @@
 
 mod abandoned;
 mod corruption;
+mod crashes;
 mod deaths;
 mod limits;
 mod patience;
@@ -34,9 +35,10 @@ use self::patience::Crowding;
 use self::waiting::{Waiter, WaiterState, Waiting};
 use crate::alarm::Alarm;
 use crate::chore::Chore;
+use crate::crashes::Target;
 use crate::exchange::{Exchange, ExchangeState, Retry};
 use crate::load::{Joined, Load};
-use crate::messages::{KillReason, ToFront, ToSupervisor};
+use crate::messages::{Death, KillReason, ToFront, ToSupervisor};
 use crate::options::{PoolOptions, User};
 use crate::readiness::register;
 use crate::response::{Body, CallError, Head};
@@ -78,6 +80,8 @@ pub struct Request<'a> {
     pub body_file: Option<Box<dyn Any>>,
     /// The client wants no response body.
     pub head: bool,
+    /// What it is for. `None`: crashes while it runs are not counted by route.
+    pub target: Option<Target>,
     /// May be run again if its worker dies before anything was sent (a safe method).
     pub repeatable: bool,
     /// Is told of the request's way, if somebody wants to know.
@@ -246,6 +250,7 @@ impl PoolFront {
         interim: &mut impl FnMut(Head),
     ) -> Result<(Head, Body), CallError> {
         let inner = &self.inner;
+        inner.check_quarantine(request.target.as_ref())?;
         let mut admission = inner.admit()?;
         let mut since = Instant::now();
         inner.collect();
@@ -303,6 +308,7 @@ impl Request<'_> {
     /// Takes back what the previous attempt was given.
     fn take_back(&mut self, retry: Retry) {
         self.repeatable = retry.repeatable;
+        self.target = retry.target;
         self.observer = retry.observer;
         self.publisher = retry.publisher;
         self.body_file = retry.body_file;
@@ -441,6 +447,7 @@ impl Inner {
             Err(error) => return malformed(&error),
         }
         let mut state = ExchangeState::new(slot, request.id, queued_at, request.repeatable);
+        state.target = request.target.take();
         state.observer = request.observer.take();
         state.publisher = request.publisher.take();
         state.body_file = request.body_file.take();
@@ -626,8 +633,9 @@ async fn listen(
 ) {
     while let Some(message) = receiver.recv().await {
         match message {
-            ToFront::WorkerGone(worker) => inner.recover(worker, true),
-            ToFront::WorkerOverdue(worker) => inner.recover(worker, false),
+            ToFront::WorkerGone(worker) => inner.recover(worker, Death::Planned),
+            ToFront::WorkerCrashed(worker) => inner.recover(worker, Death::Crash),
+            ToFront::WorkerOverdue(worker) => inner.recover(worker, Death::Overdue),
             ToFront::Check => inner.check_now(),
             ToFront::Segment(shm, number) => inner.replace_segment(*shm, number),
             ToFront::Room => inner.grant(&mut inner.table.borrow_mut()),

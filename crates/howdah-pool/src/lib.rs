@@ -20,6 +20,7 @@ mod blocked;
 mod chore;
 mod clock;
 mod control;
+mod crashes;
 mod encode;
 mod ends;
 mod exchange;
@@ -55,6 +56,7 @@ mod tail;
 mod worker_log;
 
 pub use control::ControlError;
+pub use crashes::Target;
 pub use front::{
     FrontSeed, Observer, PoolFront, Publisher, Request, RequestBody, after_unpark, before_park,
     settled,
@@ -71,6 +73,6 @@ pub use root::{
 };
 pub use status::{
     Abandoned, Counters, Exits, GenerationStatus, PoolStatus, PreloadStatus, Refused,
-    RequestStatus, Status, WorkerStatus,
+    RequestStatus, RouteCrashes, Status, WorkerStatus,
 };
 pub use supervisor::{FrontSeeds, Supervisor, WORKERS_LEAVE, start_time};

@@ -610,6 +610,7 @@ mod tests {
             refused: howdah_pool::Refused::default(),
             abandoned: howdah_pool::Abandoned::default(),
             exits: howdah_pool::Exits::default(),
+            crashes: Vec::new(),
             spooled: 0,
             workers: workers.clone(),
             counters: Counters::default(),

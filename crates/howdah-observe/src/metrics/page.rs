@@ -111,6 +111,10 @@ pub struct Pool {
     pub wanted: u64,
     /// Processes that run one request at a time although the pool has `concurrency`.
     pub sequential: u64,
+    /// Crashes by the route of the request that ran; the number of routes is limited.
+    pub crashes: Vec<(String, u64)>,
+    /// Routes in quarantine.
+    pub quarantined: u64,
     /// Requests that wait for a worker.
     pub queue: u64,
     /// Those of them that have no slot yet.
@@ -559,6 +563,23 @@ fn workers(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
         [(of("done"), pool.reloads.0), (of("failed"), pool.reloads.1)]
     });
     writer.counters("howdah_php_reloads", "Reloads, by result.", reloads)?;
+    let crashes = page.pools.iter().flat_map(|pool| {
+        let routes = pool.crashes.iter();
+        routes.map(|(route, count)| {
+            let labels = vec![("pool", pool.name.as_str()), ("route", route.as_str())];
+            (labels, *count)
+        })
+    });
+    writer.counters(
+        "howdah_php_crashes",
+        "Crashes of PHP processes by the route of the request that ran: method and path; (other) beyond a number.",
+        crashes,
+    )?;
+    writer.gauges(
+        "howdah_php_quarantined_routes",
+        "Routes whose requests are refused after crashes.",
+        each(|pool| pool.quarantined),
+    )?;
     writer.counters(
         "howdah_php_segments_replaced",
         "Replacements of shared memory after a PHP process had corrupted it.",

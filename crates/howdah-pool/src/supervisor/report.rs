@@ -1,6 +1,7 @@
 //! The answer to "what are you doing?".
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use howdah_shm::WorkerId;
 
@@ -86,6 +87,7 @@ fn report(pool: &Pool, now_ns: u64) -> PoolStatus {
         refused: pool.load.refusals(),
         abandoned: pool.load.abandonments(),
         exits: pool.load.exits(),
+        crashes: pool.load.crashes.report(Instant::now()),
         spooled: pool.load.spooled(),
         workers,
         counters: pool.counters,

@@ -15,7 +15,7 @@ use super::Supervisor;
 use super::boot::last_words;
 use crate::control::{Control, ControlError, Kind, Message};
 use crate::encode;
-use crate::generation::Phase;
+use crate::generation::{Generation, Phase};
 use crate::kin::{Kin, has_ended, take_process};
 use crate::log_pipe::StateRecord;
 use crate::messages::{Event, ToFront};
@@ -206,11 +206,7 @@ impl Supervisor {
         let Some(generation) = pool.generation_mut(id) else {
             return Ok(());
         };
-        if generation
-            .pidfd
-            .as_ref()
-            .is_none_or(|zygote| has_ended(zygote.as_fd()))
-        {
+        if !generation.is_alive() {
             return Ok(()); // which is told next, and its children are not its own any more
         }
         let kin = Kin::of_zygote(*generation.pid.borrow(), uid);
@@ -485,13 +481,23 @@ impl Supervisor {
     }
 
     pub(super) fn begin_recovery(&mut self, index: usize, worker: WorkerId) {
+        let stopping = self.stopping;
         let pool = &mut self.pools[index];
         let place = &mut pool.places[worker.index()];
         let overdue = place.occupant().is_some_and(|occupant| occupant.overdue);
+        let crashed = !stopping
+            && place.occupant().is_some_and(|own| {
+                // The kernel ends all workers of a zygote that dies: none of their requests is to blame.
+                let mut generations = pool.generations.iter();
+                let own_zygote = generations.find(|generation| generation.id == own.generation);
+                !own.ends_as_told() && own_zygote.is_some_and(Generation::is_alive)
+            });
         place.state = State::Recovering;
         for front in &pool.fronts {
             let message = if overdue {
                 ToFront::WorkerOverdue(worker)
+            } else if crashed {
+                ToFront::WorkerCrashed(worker)
             } else {
                 ToFront::WorkerGone(worker)
             };
