@@ -501,6 +501,7 @@ static_assert(sizeof(struct howdah_spawn) == 32, "layout");
  *   outgrown  it has more memory than howdah_spawn.max_memory or max_memory_growth allow, and is to be replaced; once
  *   traced    the backtrace that was asked for has been logged, or there is none
  *   reload    PHP code called opcache_reset(): the pool is to be reloaded
+ *   sequential CAUSE  it runs one request at a time although the pool is to run several, for this cause
  */
 #define HOWDAH_LOG_MARK '\x1e'
 #define HOWDAH_LOG_HEADER_SIZE 42u

@@ -63,6 +63,8 @@ pub struct PoolStatus {
     pub concurrency: usize,
     /// Workers that have one request at a time all the same, since PHP cannot run several (`concurrency_fallback`).
     pub sequential: usize,
+    /// Why they do: what the self-test of PHP found. `None`: none does.
+    pub sequential_cause: Option<String>,
     /// Workers that have a request in hand.
     pub busy: usize,
     /// Requests that wait for a worker.

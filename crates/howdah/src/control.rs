@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use howdah_config::model;
 use howdah_observe::admin::{
     Admin, AdminAddress, BindError, ConfigFile, Configuration, Control, ReloadError, Reloaded,
-    ReloadedPool, Thread, UnhealthyError,
+    ReloadedPool, SequentialPool, Thread, UnhealthyError,
 };
 use howdah_pool::{PoolStatus, Status, WorkerStatus};
 use serde_json::{Value, json};
@@ -363,7 +363,7 @@ impl Control for ServerControl {
         self.0.observed.counts_requests()
     }
 
-    async fn health(&self) -> Result<(), UnhealthyError> {
+    async fn health(&self) -> Result<Vec<SequentialPool>, UnhealthyError> {
         self.0.observed.ready().await
     }
 
@@ -602,6 +602,7 @@ mod tests {
                 .count(),
             concurrency: 1,
             sequential: 0,
+            sequential_cause: None,
             busy: 0,
             queue: 0,
             in_flight: 0,
@@ -659,7 +660,16 @@ mod tests {
     #[test]
     fn a_pool_without_a_ready_worker_is_not_healthy() {
         let well = status(&[("php", None, vec![worker("idle", None)])]);
-        assert_eq!(check(&well), Ok(()));
+        assert_eq!(check(&well), Ok(Vec::new()));
+        let mut fallen_back = well.clone();
+        fallen_back.pools[0].sequential = 2;
+        fallen_back.pools[0].sequential_cause = Some("of this".into());
+        let shown = SequentialPool {
+            pool: "php".into(),
+            workers: 2,
+            cause: "of this".into(),
+        };
+        assert_eq!(check(&fallen_back), Ok(vec![shown]));
         let ill = status(&[
             ("php", None, vec![worker("idle", None)]),
             ("app", None, vec![worker("starting", None)]),

@@ -247,6 +247,7 @@ fn pool(status: &PoolStatus) -> Pool {
         wanted: status.workers_wanted as u64,
         queue: status.queue as u64,
         sequential: status.sequential as u64,
+        sequential_cause: status.sequential_cause.clone(),
         crashes: (status.crashes.iter())
             .map(|own| (own.route.clone(), own.count))
             .collect(),

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use howdah_http::Shutdown;
 use howdah_http::endpoint::{Endpoint, EndpointFuture, EndpointRequest};
-use howdah_observe::admin::UnhealthyError;
+use howdah_observe::admin::{SequentialPool, UnhealthyError};
 use howdah_pool::Status;
 use http::StatusCode;
 
@@ -41,23 +41,30 @@ impl Readiness {
 
 impl Observed {
     /// Asked by somebody who wants to send requests.
-    pub(crate) async fn ready(&self) -> Result<(), UnhealthyError> {
+    pub(crate) async fn ready(&self) -> Result<Vec<SequentialPool>, UnhealthyError> {
         if self.readiness.is_stopping() {
             return Err(UnhealthyError::Stopping);
         }
         let status = self.trees.status().await;
         let status = status.map_err(|_| UnhealthyError::Stopping)?;
-        check(&status)?;
+        let sequential = check(&status)?;
         self.readiness.0.shutdown.asked();
-        Ok(())
+        Ok(sequential)
     }
 }
 
-pub(crate) fn check(status: &Status) -> Result<(), UnhealthyError> {
-    let failed = status.pools.iter().find(|pool| pool.ready == 0);
-    failed.map_or(Ok(()), |pool| {
-        Err(UnhealthyError::NoWorker(pool.name.clone()))
-    })
+/// Whether all pools take requests, and those that fell back to one request at a time.
+pub(crate) fn check(status: &Status) -> Result<Vec<SequentialPool>, UnhealthyError> {
+    if let Some(pool) = status.pools.iter().find(|pool| pool.ready == 0) {
+        return Err(UnhealthyError::NoWorker(pool.name.clone()));
+    }
+    let sequential = status.pools.iter().filter(|pool| pool.sequential > 0);
+    let sequential = sequential.map(|pool| SequentialPool {
+        pool: pool.name.clone(),
+        workers: pool.sequential,
+        cause: pool.sequential_cause.clone().unwrap_or_default(),
+    });
+    Ok(sequential.collect())
 }
 
 /// What `readiness` in a site answers.
@@ -71,7 +78,7 @@ impl Endpoint for ReadinessPage {
             }
             // Anybody may ask: why not is told by the admin API.
             let (status, text) = match self.0.ready().await {
-                Ok(()) => (StatusCode::OK, "ready\n"),
+                Ok(_) => (StatusCode::OK, "ready\n"),
                 Err(_) => (StatusCode::SERVICE_UNAVAILABLE, "not ready\n"),
             };
             let kind = "text/plain; charset=utf-8";

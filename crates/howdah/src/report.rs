@@ -55,6 +55,8 @@ struct Pool {
     #[serde(default)]
     sequential: usize,
     #[serde(default)]
+    sequential_cause: Option<String>,
+    #[serde(default)]
     crashes: Vec<RouteCrashes>,
     busy: usize,
     queue: usize,
@@ -123,10 +125,12 @@ pub(crate) fn table(status: &Status) -> String {
             }
         }
         if pool.sequential > 0 {
+            let cause = pool.sequential_cause.as_deref();
             let _ = writeln!(
                 text,
-                "  ! {} of its workers run one request at a time, since PHP cannot run several here; the log says why",
-                pool.sequential
+                "  ! {} of its workers run one request at a time, since PHP cannot run several here: {}",
+                pool.sequential,
+                printable(cause.unwrap_or("the log says why"))
             );
         }
         crashes(&mut text, &pool.crashes);
@@ -334,6 +338,7 @@ app: worker /srv/w.php, generation 3 (reloading); 2 ready, 1 busy, 5 waiting; 4 
             "pools": [{
                 "name": "app", "mode": "worker", "script": null, "generation": 1, "failure": null,
                 "reloading": false, "ready": 1, "concurrency": 100, "sequential": 1,
+                "sequential_cause": "a \u{7} cause",
                 "crashes": [
                     {"route": "GET /a", "count": 1, "quarantine_ms": null},
                     {"route": "GET /b", "count": 1, "quarantine_ms": null},
@@ -354,7 +359,7 @@ app: worker /srv/w.php, generation 3 (reloading); 2 ready, 1 busy, 5 waiting; 4 
         let table = table(&status);
         assert!(table.contains("busy 42/100       12"), "{table}");
         assert!(
-            table.contains("! 1 of its workers run one request at a time"),
+            table.contains("! 1 of its workers run one request at a time, since PHP cannot run several here: a \u{fffd} cause\n"),
             "{table}"
         );
         let shown: Vec<&str> = table

@@ -111,6 +111,8 @@ pub struct Pool {
     pub wanted: u64,
     /// Processes that run one request at a time although the pool has `concurrency`.
     pub sequential: u64,
+    /// Why they do.
+    pub sequential_cause: Option<String>,
     /// Crashes by the route of the request that ran; the number of routes is limited.
     pub crashes: Vec<(String, u64)>,
     /// Routes in quarantine.
@@ -484,6 +486,15 @@ fn workers(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
         "howdah_php_sequential_workers",
         "PHP processes that run one request at a time although their pool has concurrency, since PHP cannot run several.",
         each(|pool| pool.sequential),
+    )?;
+    let causes = page.pools.iter().filter_map(|pool| {
+        let cause = pool.sequential_cause.as_deref()?;
+        Some((vec![("pool", pool.name.as_str()), ("cause", cause)], 1))
+    });
+    writer.gauges(
+        "howdah_php_concurrency_fallback_info",
+        "1 for a pool with `concurrency` whose workers run one request at a time, with the cause.",
+        causes,
     )?;
     writer.gauges(
         "howdah_php_queue_length",

@@ -79,6 +79,10 @@ fn report(pool: &Pool, now_ns: u64) -> PoolStatus {
         ready: pool.ready(),
         concurrency: pool.options.requests_per_worker(),
         sequential: workers.iter().filter(|worker| worker.sequential).count(),
+        sequential_cause: pool
+            .occupants()
+            .filter(|(_, occupant)| !occupant.stopping)
+            .find_map(|(_, occupant)| occupant.sequential_cause.clone()),
         busy,
         queue: in_flight.saturating_sub(in_hand),
         in_flight,

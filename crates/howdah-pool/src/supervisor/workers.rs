@@ -148,6 +148,7 @@ impl Supervisor {
             traced: None,
             expires: pool.jitter.expiry(&pool.options, now),
             memory_base: None,
+            sequential_cause: None,
             active: (0, now),
             longest_hold: Recent::default(),
             tail,
@@ -338,6 +339,7 @@ impl Supervisor {
                 self.reload_asked(index, false).await;
             }
             StateRecord::Reset => self.resets.notify_one(),
+            StateRecord::Sequential(cause) => occupant.sequential_cause = Some(cause),
             _ => {}
         }
     }

@@ -2,9 +2,10 @@
 
 mod cost;
 mod example;
+mod fallback;
 mod faults;
 mod limits;
 mod loops;
-mod requests;
 mod memory;
+mod requests;
 mod soak;
