@@ -509,6 +509,7 @@ static_assert(sizeof(struct howdah_spawn) == 32, "layout");
  *   outgrown  it has more memory than howdah_spawn.max_memory or max_memory_growth allow, and is to be replaced; once
  *   traced    the backtrace that was asked for has been logged, or there is none
  *   reload    PHP code called opcache_reset(): the pool is to be reloaded
+ *   sequential CAUSE  it runs one request at a time although the pool is to run several, for this cause
  * A record with level 'l' is a leak that the request left behind: a JSON object with the strings kind, why, path,
  * value, method and uri, and perhaps member and file, and the numbers line, count_before and count. All is ASCII.
  */

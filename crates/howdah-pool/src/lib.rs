@@ -30,6 +30,7 @@
 //! This crate must not know PHP's headers, HTTP connections or configuration files.
 #![deny(unsafe_code)]
 
+mod crashes;
 mod front;
 mod handle;
 mod leaks;
@@ -45,6 +46,7 @@ mod status;
 mod supervisor;
 mod system;
 
+pub use crashes::Target;
 pub use front::{
     Body, FrontSeed, Observer, PoolFront, Publisher, Request, RequestBody, after_unpark,
     before_park, settled,
@@ -64,6 +66,6 @@ pub use record::{Record, RecordedFile};
 pub use response::{CallError, Head, ScriptResult};
 pub use status::{
     AbandonmentCounts, Counters, Exits, GenerationStatus, PoolStatus, PreloadStatus, RefusalCounts,
-    RequestStatus, Status, WorkerStatus,
+    RequestStatus, RouteCrashes, Status, WorkerStatus,
 };
 pub use supervisor::{FrontSeeds, Supervisor, WORKERS_LEAVE, start_time};

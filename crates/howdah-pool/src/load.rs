@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use howdah_shm::Exit;
 
+use crate::crashes::Crashes;
 use crate::response::CallError;
 use crate::status::{AbandonmentCounts, Exits, PoolStatus, RefusalCounts};
 
@@ -25,6 +26,8 @@ pub(crate) struct Load {
     /// Requests whose clients left before a worker took them.
     abandoned: Abandonments,
     exits: ExitCounts,
+    /// Crashes by route.
+    pub(crate) crashes: Crashes,
     supervisor: SupervisorState,
 }
 
@@ -35,6 +38,7 @@ struct Refusals {
     queue_full: AtomicU64,
     wait_timeout: AtomicU64,
     not_booted: AtomicU64,
+    quarantined: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -127,6 +131,7 @@ impl Load {
             CallError::QueueFull => &self.refused.queue_full,
             CallError::WaitTimeout(_) => &self.refused.wait_timeout,
             CallError::NotBooted => &self.refused.not_booted,
+            CallError::Quarantined(_) => &self.refused.quarantined,
             _ => return,
         };
         counter.fetch_add(1, Ordering::Relaxed);
@@ -138,6 +143,7 @@ impl Load {
             queue_full: self.refused.queue_full.load(Ordering::Relaxed),
             wait_timeout: self.refused.wait_timeout.load(Ordering::Relaxed),
             not_booted: self.refused.not_booted.load(Ordering::Relaxed),
+            quarantined: self.refused.quarantined.load(Ordering::Relaxed),
         }
     }
 
@@ -208,6 +214,7 @@ impl Load {
 
     /// Begins with what was counted in the pool's name before.
     pub(crate) fn count_on(&self, before: &PoolStatus) {
+        self.crashes.count_on(&before.crashes);
         self.spooled.store(before.spooled, Ordering::Relaxed);
         let (counters, abandoned) = (&self.abandoned, &before.abandoned);
         counters.kept.store(abandoned.kept, Ordering::Relaxed);
@@ -222,6 +229,9 @@ impl Load {
         counters
             .not_booted
             .store(refused.not_booted, Ordering::Relaxed);
+        counters
+            .quarantined
+            .store(refused.quarantined, Ordering::Relaxed);
         let (counters, exits) = (&self.exits, &before.exits);
         counters.kept.store(exits.kept, Ordering::Relaxed);
         counters.restarted.store(exits.restarted, Ordering::Relaxed);

@@ -9,12 +9,25 @@ use crate::process::log_pipe::StateRecord;
 use crate::process::opcache::{OpcacheAnswer, OpcacheError, OpcacheOrder};
 use crate::status::Status;
 
+/// How a worker came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Death {
+    /// It was told to end, or was ended.
+    Planned,
+    /// Nobody ended it.
+    Crash,
+    /// It was ended with all its time used up: what it had begun is not run again.
+    Overdue,
+}
+
 /// To one front thread, for one pool.
 #[derive(Debug)]
 pub(crate) enum ToFront {
     /// The process in this place is gone (its pidfd said so, or its zygote if it has none): recover what it held.
     WorkerGone(WorkerId),
-    /// The same, and it was ended with all its time used up: what it had begun is not run again.
+    /// The same, and nobody had ended it: the request that ran is suspected.
+    WorkerCrashed(WorkerId),
+    /// As [`ToFront::WorkerGone`], and it was ended with all its time used up: what it had begun is not run again.
     WorkerOverdue(WorkerId),
     /// Check the segment for corruption.
     Check,

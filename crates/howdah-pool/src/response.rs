@@ -122,6 +122,9 @@ pub enum CallError {
     /// There is no worker since its boot failed; it is tried again: 503.
     #[error("the application did not start; its boot is tried again")]
     NotBooted,
+    /// Processes crashed while requests of its route ran; it is refused for so long: 503.
+    #[error("the route is in quarantine: PHP processes crashed while its requests ran")]
+    Quarantined(Duration),
     /// The rest of the response was in a file that cannot be read.
     #[error("the file with the rest of the response cannot be read")]
     Spool,

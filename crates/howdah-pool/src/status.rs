@@ -64,6 +64,8 @@ pub struct PoolStatus {
     pub concurrency: usize,
     /// Workers that have one request at a time all the same, since PHP cannot run several (`concurrency_fallback`).
     pub sequential: usize,
+    /// Why they do: what the self-test of PHP found. `None`: none does.
+    pub sequential_cause: Option<String>,
     /// Workers that have a request in hand.
     pub busy: usize,
     /// Requests that wait for a worker.
@@ -80,6 +82,8 @@ pub struct PoolStatus {
     pub abandoned: AbandonmentCounts,
     /// Requests whose code was unwound.
     pub exits: Exits,
+    /// Routes whose requests ran when a process crashed, by their names.
+    pub crashes: Vec<RouteCrashes>,
     /// Responses that a file took for slow clients, since the server started.
     pub spooled: u64,
     /// What `detect_leaks` has found.
@@ -99,6 +103,19 @@ pub struct RefusalCounts {
     pub wait_timeout: u64,
     /// The application did not start.
     pub not_booted: u64,
+    /// Their route was in quarantine (`max_route_crashes`).
+    pub quarantined: u64,
+}
+
+/// Crashes of a pool's processes while requests of one route ran.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RouteCrashes {
+    /// Method and path, without the query and with `:id` for identifiers; `(other)`: of all routes beyond a number.
+    pub route: String,
+    /// Since the server started. Processes that `hang_timeout` ended count too.
+    pub count: u64,
+    /// Milliseconds for which its requests are still refused; `None`: they are not.
+    pub quarantine_ms: Option<u64>,
 }
 
 /// Requests whose clients left before a worker took them, since the server started.

@@ -212,6 +212,30 @@ pool_limits! {
         example: "slow_log 2s",
         is_flag: true,
     }
+    /// After so many crashes of PHP processes while requests of one route ran, within `route_crash_window`, requests
+    /// of that route get a 503 with `Retry-After` for `quarantine_time`, so that one broken page does not keep
+    /// killing the processes of all others. A route is a method and a path without its query, with numbers, UUIDs and
+    /// long hexadecimal strings replaced by `:id`. Beginning and end of a quarantine are logged.
+    max_route_crashes: Option<u32> = None, number_or_off(1), All {
+        default: "`off`",
+        differs: NOT_THERE,
+        pool_differs: NOT_THERE,
+        example: "max_route_crashes 5",
+    }
+    /// The time within which crashes of one route count for `max_route_crashes`.
+    route_crash_window: Duration = Duration::from_secs(60), time, All {
+        default: "`60s`",
+        differs: NOT_THERE,
+        pool_differs: NOT_THERE,
+        example: "route_crash_window 10m",
+    }
+    /// How long requests of a route are refused after `max_route_crashes`.
+    quarantine_time: Duration = Duration::from_secs(60), time, All {
+        default: "`60s`",
+        differs: NOT_THERE,
+        pool_differs: NOT_THERE,
+        example: "quarantine_time 5m",
+    }
     /// A PHP process that only `max_threads` allows exits when it was idle for so long.
     max_idle_time: Duration = Duration::from_secs(5), time, All {
         default: "`5s`",

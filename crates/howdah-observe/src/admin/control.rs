@@ -54,8 +54,8 @@ pub trait Control: Send + Sync + 'static {
     /// Requests are counted.
     fn counts_requests(&self) -> bool;
 
-    /// Whether requests are served.
-    fn health(&self) -> impl Future<Output = Result<(), UnhealthyError>> + Send;
+    /// Whether requests are served, and which pools serve them one at a time against their configuration.
+    fn health(&self) -> impl Future<Output = Result<Vec<SequentialPool>, UnhealthyError>> + Send;
 
     /// Lets the server end: requests that run are finished, nothing new is taken. Returns at once.
     fn stop(&self);
@@ -141,6 +141,17 @@ pub enum UnhealthyError {
     /// A pool without a process that could take a request.
     #[error("pool {0} has no PHP process that takes requests")]
     NoWorker(String),
+}
+
+/// A pool with `concurrency` whose workers run one request at a time (`concurrency_fallback`).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SequentialPool {
+    /// Its name.
+    pub pool: String,
+    /// Such workers.
+    pub workers: usize,
+    /// What keeps PHP from running several; empty if no worker has reported it.
+    pub cause: String,
 }
 
 /// A worker in the words of FrankenPHP's `/frankenphp/threads`, which dashboards read.

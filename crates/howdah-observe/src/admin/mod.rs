@@ -41,8 +41,8 @@ mod tests;
 pub use address::{AddressError, AdminAddress};
 pub use client::{Client, ClientError, Reply};
 pub use control::{
-    ConfigFile, Configuration, Control, ReloadError, ReloadReport, ReloadedPool, Thread,
-    UnhealthyError,
+    ConfigFile, Configuration, Control, ReloadError, ReloadReport, ReloadedPool, SequentialPool,
+    Thread, UnhealthyError,
 };
 pub use listen::BindError;
 pub use serve::Admin;

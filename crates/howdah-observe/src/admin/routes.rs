@@ -124,7 +124,13 @@ where
         Endpoint::Requests => json(&control.requests().await),
         Endpoint::WholeConfig => json(&control.whole_config()),
         Endpoint::Health => match control.health().await {
-            Ok(()) => json(&json!({"status": "ok", "pid": std::process::id()})),
+            Ok(sequential) => {
+                let mut page = json!({"status": "ok", "pid": std::process::id()});
+                if !sequential.is_empty() {
+                    page["sequential"] = json!(sequential);
+                }
+                json(&page)
+            }
             Err(cause) => {
                 let mut answer =
                     json(&json!({"error": cause.to_string(), "pid": std::process::id()}));

@@ -18,6 +18,7 @@ struct Fake {
     stopped: AtomicBool,
     broken: AtomicBool,
     confined: AtomicBool,
+    sequential: Mutex<Vec<SequentialPool>>,
 }
 
 impl Control for Fake {
@@ -104,11 +105,11 @@ impl Control for Fake {
         !self.confined.load(Ordering::Relaxed)
     }
 
-    async fn health(&self) -> Result<(), UnhealthyError> {
+    async fn health(&self) -> Result<Vec<SequentialPool>, UnhealthyError> {
         if self.stopped.load(Ordering::Relaxed) {
             return Err(UnhealthyError::Stopping);
         }
-        Ok(())
+        Ok(self.sequential.lock().expect("no panic").clone())
     }
 
     fn stop(&self) {
@@ -186,6 +187,22 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.end();
     }
+}
+
+#[test]
+fn readiness_names_pools_that_fell_back_to_one_request_at_a_time() {
+    let server = Server::start("127.0.0.1:0");
+    let pool = SequentialPool {
+        pool: "app".into(),
+        workers: 2,
+        cause: "calls that wait do not let others run".into(),
+    };
+    server.fake.sequential.lock().expect("no panic").push(pool);
+    let reply = server.request("GET", "/readyz");
+    assert_eq!(reply.status, 200);
+    let shown =
+        json!([{"pool": "app", "workers": 2, "cause": "calls that wait do not let others run"}]);
+    assert_eq!(reply.json().expect("JSON")["sequential"], shown);
 }
 
 #[test]

@@ -111,6 +111,12 @@ pub struct Pool {
     pub wanted: u64,
     /// Processes that run one request at a time although the pool has `concurrency`.
     pub sequential: u64,
+    /// Why they do.
+    pub sequential_cause: Option<String>,
+    /// Crashes by the route of the request that ran; the number of routes is limited.
+    pub crashes: Vec<(String, u64)>,
+    /// Routes in quarantine.
+    pub quarantined: u64,
     /// Requests that wait for a worker.
     pub queue: u64,
     /// Those of them that have no slot yet.
@@ -483,6 +489,15 @@ fn workers(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
         "PHP processes that run one request at a time although their pool has concurrency, since PHP cannot run several.",
         each(|pool| pool.sequential),
     )?;
+    let causes = page.pools.iter().filter_map(|pool| {
+        let cause = pool.sequential_cause.as_deref()?;
+        Some((vec![("pool", pool.name.as_str()), ("cause", cause)], 1))
+    });
+    writer.gauges(
+        "howdah_php_concurrency_fallback_info",
+        "1 for a pool with `concurrency` whose workers run one request at a time, with the cause.",
+        causes,
+    )?;
     writer.gauges(
         "howdah_php_queue_length",
         "Requests that wait for a worker.",
@@ -566,6 +581,23 @@ fn workers(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
         [(of("done"), pool.reloads.0), (of("failed"), pool.reloads.1)]
     });
     writer.counters("howdah_php_reloads", "Reloads, by result.", reloads)?;
+    let crashes = page.pools.iter().flat_map(|pool| {
+        let routes = pool.crashes.iter();
+        routes.map(|(route, count)| {
+            let labels = vec![("pool", pool.name.as_str()), ("route", route.as_str())];
+            (labels, *count)
+        })
+    });
+    writer.counters(
+        "howdah_php_crashes",
+        "Crashes of PHP processes by the route of the request that ran: method and path; (other) beyond a number.",
+        crashes,
+    )?;
+    writer.gauges(
+        "howdah_php_quarantined_routes",
+        "Routes whose requests are refused after crashes.",
+        each(|pool| pool.quarantined),
+    )?;
     writer.counters(
         "howdah_php_segments_replaced",
         "Replacements of shared memory after a PHP process had corrupted it.",

@@ -50,6 +50,9 @@ fn page() -> Page {
         ],
         wanted: 3,
         sequential: 2,
+        sequential_cause: Some("a \"cause\"".into()),
+        crashes: vec![("GET /bad".into(), 21), ("(other)".into(), 22)],
+        quarantined: 1,
         queue: 4,
         waiters: 1,
         in_flight: 5,
@@ -238,6 +241,15 @@ fn pools_are_shown_in_both_vocabularies() {
         &text,
         &format!(r#"howdah_php_reloads_total{{pool="{pool}",result="failed"}} 1"#),
     );
+    for line in [
+        r#"howdah_php_crashes_total{pool="POOL",route="GET /bad"} 21"#,
+        r#"howdah_php_crashes_total{pool="POOL",route="(other)"} 22"#,
+        r#"howdah_php_quarantined_routes{pool="POOL"} 1"#,
+        r#"howdah_php_concurrency_fallback_info{pool="POOL",cause="a \"cause\""} 1"#,
+    ] {
+        has(&text, &line.replace("POOL", pool));
+    }
+    assert!(!text.contains(r#"howdah_php_concurrency_fallback_info{pool="php""#));
     has(
         &text,
         &format!(r#"howdah_php_segments_replaced_total{{pool="{pool}"}} 1"#),

@@ -19,6 +19,7 @@ use super::waiting::{Waiter, WaiterState};
 use super::{
     Admission, FRONTS, Inner, Observer, PoolFront, Publisher, Request, RequestBody, Table,
 };
+use crate::crashes::Target;
 
 /// What is dropped is logged no more often.
 const QUIET: Duration = Duration::from_secs(1);
@@ -35,6 +36,7 @@ pub(super) struct Orphan {
     vars: Vec<u8>,
     body: Body,
     body_file: Option<Box<dyn Any>>,
+    target: Option<Target>,
     head: bool,
     observer: Option<Rc<dyn Observer>>,
     publisher: Option<Arc<dyn Publisher>>,
@@ -59,6 +61,7 @@ impl Orphan {
             },
             body_file: request.body_file,
             head: request.head,
+            target: request.target,
             observer: request.observer,
             publisher: request.publisher,
         }
@@ -75,6 +78,7 @@ impl Orphan {
             },
             body_file: self.body_file.take(),
             head: self.head,
+            target: self.target.take(),
             // Nobody waits for a second attempt.
             repeatable: false,
             observer: self.observer.take(),

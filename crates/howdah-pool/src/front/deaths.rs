@@ -1,12 +1,13 @@
 //! What a front thread does when a worker is gone: its requests go to others, or end. And when all are gone.
 
+use std::rc::Rc;
 use std::time::Instant;
 
 use howdah_shm::{QueueError, TornSlot, WorkerId};
 
 use super::exchange::ExchangeState;
 use super::{Inner, WaiterState};
-use crate::messages::ToSupervisor;
+use crate::messages::{Death, ToSupervisor};
 use crate::response::CallError;
 
 impl Inner {
@@ -28,8 +29,9 @@ impl Inner {
         }
     }
 
-    /// `repeats`: a request that it had begun may be run again, if its method allows that.
-    pub(super) fn recover(&self, worker: WorkerId, repeats: bool) {
+    /// A request that it had begun may be run again, if its method and the death allow that.
+    pub(super) fn recover(self: &Rc<Self>, worker: WorkerId, death: Death) {
+        let repeats = death != Death::Overdue;
         let mut table = self.table.borrow_mut();
         let table = &mut *table;
         // Before the place is enlisted again. Of a worker that runs one request at a time it is that one.
@@ -55,7 +57,10 @@ impl Inner {
             let mut state = exchange.state.borrow_mut();
             // The one of several that ran when the worker died would take its next neighbours along.
             let suspect = culprit.is_some_and(|id| id.get() == state.request_id);
-            if self.starts_over(&mut state, &torn, repeats && !suspect) {
+            let ran = concurrency.map_or(torn.started, |_| suspect);
+            let crashed = death == Death::Crash && ran && !torn.too_long && !torn.ended;
+            let quarantined = crashed && self.count_crash(&state);
+            if self.starts_over(&mut state, &torn, repeats && !suspect && !quarantined) {
                 match table.shm.requeue(torn.slot) {
                     Ok(()) => {
                         if state.client_gone {

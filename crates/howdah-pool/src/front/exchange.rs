@@ -14,6 +14,7 @@ use howdah_shm::{Exit, Fault, Frame, Front, Part, ReadError, SlotId, Updates, Wo
 use super::body::Body;
 use super::spool::Spool;
 use super::{Inner, Observer, Publisher};
+use crate::crashes::Target;
 use crate::process::slow_log::SlowTimer;
 use crate::response::{CallError, Head, ScriptResult};
 
@@ -34,6 +35,8 @@ pub(crate) struct ExchangeState {
     /// The slot, as long as one is held.
     pub(crate) slot: Option<SlotId>,
     pub(crate) request_id: u64,
+    /// What it is for, if its crashes are counted.
+    pub(crate) target: Option<Target>,
     /// Since when it has waited, not counting the time in the hand of a worker that died.
     pub(crate) queued_at: Instant,
     /// When it was first seen in a worker's hand.
@@ -80,6 +83,7 @@ impl ExchangeState {
         Self {
             slot: Some(slot),
             request_id,
+            target: None,
             queued_at,
             running_since: None,
             slow: None,
@@ -276,6 +280,7 @@ impl ExchangeState {
 pub(crate) struct Retry {
     pub(crate) queued_at: Instant,
     pub(crate) repeatable: bool,
+    pub(crate) target: Option<Target>,
     pub(crate) observer: Option<Rc<dyn Observer>>,
     pub(crate) publisher: Option<Arc<dyn Publisher>>,
     pub(crate) body_file: Option<Box<dyn Any>>,
@@ -288,6 +293,7 @@ impl Exchange {
         std::mem::take(&mut state.retry_pending).then(|| Retry {
             queued_at: state.queued_at,
             repeatable: state.repeatable,
+            target: state.target.take(),
             observer: state.observer.take(),
             publisher: state.publisher.take(),
             body_file: state.body_file.take(),

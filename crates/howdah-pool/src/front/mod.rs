@@ -8,6 +8,7 @@ mod abandoned;
 mod body;
 mod chore;
 mod corruption;
+mod crashes;
 mod crowding;
 mod deaths;
 mod exchange;
@@ -38,8 +39,9 @@ use self::chore::Chore;
 use self::crowding::Crowding;
 use self::exchange::{Exchange, ExchangeState, Retry};
 use self::waiting::{SlotWait, Waiter, WaiterState};
+use crate::crashes::Target;
 use crate::load::{Load, Membership};
-use crate::messages::{KillReason, ToFront, ToSupervisor};
+use crate::messages::{Death, KillReason, ToFront, ToSupervisor};
 use crate::options::{PoolOptions, User};
 use crate::process::slow_log::SlowLog;
 use crate::response::{CallError, Head};
@@ -86,6 +88,8 @@ pub struct Request<'a> {
     pub body_file: Option<Box<dyn Any>>,
     /// The client wants no response body.
     pub head: bool,
+    /// What it is for. `None`: crashes while it runs are not counted by route.
+    pub target: Option<Target>,
     /// May be run again if its worker dies before anything was sent (a safe method).
     pub repeatable: bool,
     /// Is told of the request's way, if somebody wants to know.
@@ -256,6 +260,7 @@ impl PoolFront {
         interim: &mut impl FnMut(Head),
     ) -> Result<(Head, Body), CallError> {
         let inner = &self.inner;
+        inner.check_quarantine(request.target.as_ref())?;
         let mut admission = inner.admit()?;
         let mut since = Instant::now();
         inner.collect();
@@ -313,6 +318,7 @@ impl Request<'_> {
     /// Takes back what the previous attempt was given.
     fn take_back(&mut self, retry: Retry) {
         self.repeatable = retry.repeatable;
+        self.target = retry.target;
         self.observer = retry.observer;
         self.publisher = retry.publisher;
         self.body_file = retry.body_file;
@@ -451,6 +457,7 @@ impl Inner {
             Err(error) => return malformed(&error),
         }
         let mut state = ExchangeState::new(slot, request.id, queued_at, request.repeatable);
+        state.target = request.target.take();
         state.observer = request.observer.take();
         state.publisher = request.publisher.take();
         state.body_file = request.body_file.take();
@@ -637,8 +644,9 @@ async fn listen(
 ) {
     while let Some(message) = receiver.recv().await {
         match message {
-            ToFront::WorkerGone(worker) => inner.recover(worker, true),
-            ToFront::WorkerOverdue(worker) => inner.recover(worker, false),
+            ToFront::WorkerGone(worker) => inner.recover(worker, Death::Planned),
+            ToFront::WorkerCrashed(worker) => inner.recover(worker, Death::Crash),
+            ToFront::WorkerOverdue(worker) => inner.recover(worker, Death::Overdue),
             ToFront::Check => inner.check_now(),
             ToFront::Segment(shm, number) => inner.replace_segment(*shm, number),
             ToFront::Room => inner.grant(&mut inner.table.borrow_mut()),

@@ -122,6 +122,7 @@ pub(super) fn request(id: u64) -> Request<'static> {
         body: RequestBody::None,
         body_file: None,
         head: false,
+        target: None,
         repeatable: false,
         observer: None,
         publisher: None,

@@ -14,6 +14,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::process::control::{Link, Message};
+use crate::process::process_identity::has_ended;
 use crate::process::tail::Tail;
 
 /// Where a generation is in its life.
@@ -63,6 +64,12 @@ pub(crate) struct Generation {
 }
 
 impl Generation {
+    /// The zygote runs.
+    pub(crate) fn is_alive(&self) -> bool {
+        let pidfd = self.pidfd.as_ref();
+        pidfd.is_some_and(|pidfd| !has_ended(pidfd.as_fd()))
+    }
+
     /// Ends the zygote, and with it all its workers, now.
     pub(crate) fn kill(&mut self) {
         self.link = None;

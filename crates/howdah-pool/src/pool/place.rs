@@ -64,6 +64,8 @@ pub(crate) struct Occupant {
     pub(crate) active: (u64, Instant),
     /// Of a concurrent pool: how long a request has kept the others waiting.
     pub(crate) longest_hold: RecentMaximum,
+    /// Of a concurrent pool: why it runs one request at a time.
+    pub(crate) sequential_cause: Option<String>,
     /// What it wrote before it was ready, and the task that reads it.
     pub(crate) tail: Tail,
     pub(crate) reader: Option<JoinHandle<()>>,

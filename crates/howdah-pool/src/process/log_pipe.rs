@@ -35,7 +35,7 @@ pub(crate) struct Message {
 }
 
 /// What a process tells of itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum StateRecord {
     /// It takes requests.
     Ready,
@@ -49,10 +49,19 @@ pub(crate) enum StateRecord {
     Reload,
     /// PHP code has emptied OPcache.
     Reset,
+    /// It runs one request at a time although the pool is to run several, for this cause.
+    Sequential(String),
 }
+
+/// Bytes of the cause that a worker names.
+const CAUSE_MAX: usize = 1024;
 
 impl StateRecord {
     fn parse(text: &[u8]) -> Option<Self> {
+        if let Some(cause) = text.strip_prefix(b"sequential ") {
+            let cause = String::from_utf8_lossy(&cause[..cause.len().min(CAUSE_MAX)]);
+            return Some(Self::Sequential(cause.into_owned()));
+        }
         Some(match text.trim_ascii_end() {
             b"ready" => Self::Ready,
             b"retiring" => Self::Retiring,
@@ -325,6 +334,16 @@ mod tests {
                 "PHP Fatal error: x\nStack trace:\n#0 {main}".into()
             )]
         );
+    }
+
+    #[test]
+    fn a_state_may_have_a_cause_of_limited_length() {
+        let long = "x".repeat(5000);
+        let mut bytes = record('s', 0, "sequential calls do not wait");
+        bytes.extend(record('s', 0, &format!("sequential {long}")));
+        let seen = parse(&[&bytes]);
+        assert_eq!(seen[0].2, r#"Sequential("calls do not wait")"#);
+        assert_eq!(seen[1].2, format!("Sequential({:?})", &long[..CAUSE_MAX]));
     }
 
     #[test]

@@ -235,7 +235,9 @@ impl Supervisor {
         for seed in seeds.iter_mut().flatten() {
             while let Ok(message) = seed.receiver.try_recv() {
                 let worker = match message {
-                    ToFront::WorkerGone(worker) | ToFront::WorkerOverdue(worker) => worker,
+                    ToFront::WorkerGone(worker)
+                    | ToFront::WorkerCrashed(worker)
+                    | ToFront::WorkerOverdue(worker) => worker,
                     ToFront::Segment(shm, number) => {
                         (seed.shm, seed.segment) = (*shm, number);
                         continue;

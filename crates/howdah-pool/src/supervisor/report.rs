@@ -1,6 +1,7 @@
 //! The answer to "what are you doing?".
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use howdah_shm::WorkerId;
 
@@ -78,6 +79,10 @@ fn report(pool: &Pool, now_ns: u64) -> PoolStatus {
         ready: pool.ready(),
         concurrency: pool.options.requests_per_worker(),
         sequential: workers.iter().filter(|worker| worker.sequential).count(),
+        sequential_cause: pool
+            .occupants()
+            .filter(|(_, occupant)| !occupant.stopping)
+            .find_map(|(_, occupant)| occupant.sequential_cause.clone()),
         busy,
         queue: in_flight.saturating_sub(in_hand),
         in_flight,
@@ -86,6 +91,7 @@ fn report(pool: &Pool, now_ns: u64) -> PoolStatus {
         refused: pool.load.refusals(),
         abandoned: pool.load.abandonments(),
         exits: pool.load.exits(),
+        crashes: pool.load.crashes.report(Instant::now()),
         spooled: pool.load.spooled(),
         leaks: pool.leaks.leaks(),
         workers,

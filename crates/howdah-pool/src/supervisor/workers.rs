@@ -14,7 +14,7 @@ use tokio::sync::watch;
 use super::Supervisor;
 use super::boot::last_words;
 use crate::messages::{Event, ToFront};
-use crate::pool::generation::Phase;
+use crate::pool::generation::{Generation, Phase};
 use crate::pool::place::{LastProcess, Occupant, RecentMaximum, State};
 use crate::process::control::{Control, ControlError, Kind, Message};
 use crate::process::encode;
@@ -151,6 +151,7 @@ impl Supervisor {
             traced: None,
             expires: pool.jitter.expiry(&pool.options, now),
             memory_base: None,
+            sequential_cause: None,
             active: (0, now),
             longest_hold: RecentMaximum::default(),
             tail,
@@ -209,11 +210,7 @@ impl Supervisor {
         let Some(generation) = pool.generation_mut(id) else {
             return Ok(());
         };
-        if generation
-            .pidfd
-            .as_ref()
-            .is_none_or(|zygote| has_ended(zygote.as_fd()))
-        {
+        if !generation.is_alive() {
             return Ok(()); // which is told next, and its children are not its own any more
         }
         let identity = ProcessIdentity::of_zygote(*generation.pid.borrow(), uid);
@@ -345,6 +342,7 @@ impl Supervisor {
                 self.reload_asked(index, false).await;
             }
             StateRecord::Reset => self.resets.notify_one(),
+            StateRecord::Sequential(cause) => occupant.sequential_cause = Some(cause),
             _ => {}
         }
     }
@@ -488,13 +486,23 @@ impl Supervisor {
     }
 
     pub(super) fn begin_recovery(&mut self, index: usize, worker: WorkerId) {
+        let stopping = self.stopping;
         let pool = &mut self.pools[index];
         let place = &mut pool.places[worker.index()];
         let overdue = place.occupant().is_some_and(|occupant| occupant.overdue);
+        let crashed = !stopping
+            && place.occupant().is_some_and(|own| {
+                // The kernel ends all workers of a zygote that dies: none of their requests is to blame.
+                let mut generations = pool.generations.iter();
+                let own_zygote = generations.find(|generation| generation.id == own.generation);
+                !own.ends_as_told() && own_zygote.is_some_and(Generation::is_alive)
+            });
         place.state = State::Recovering;
         for front in &pool.fronts {
             let message = if overdue {
                 ToFront::WorkerOverdue(worker)
+            } else if crashed {
+                ToFront::WorkerCrashed(worker)
             } else {
                 ToFront::WorkerGone(worker)
             };

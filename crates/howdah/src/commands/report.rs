@@ -54,10 +54,22 @@ struct Pool {
     concurrency: usize,
     #[serde(default)]
     sequential: usize,
+    #[serde(default)]
+    sequential_cause: Option<String>,
+    #[serde(default)]
+    crashes: Vec<RouteCrashes>,
     busy: usize,
     queue: usize,
     workers: Vec<Worker>,
     counters: Counters,
+}
+
+/// Crashes of processes by the route of the request that ran.
+#[derive(Debug, Deserialize)]
+struct RouteCrashes {
+    route: String,
+    count: u64,
+    quarantine_ms: Option<u64>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -88,6 +100,9 @@ struct Counters {
     reloads: u64,
 }
 
+/// Routes with crashes that are shown.
+const CRASHES_SHOWN: usize = 5;
+
 /// A table for each pool.
 pub(crate) fn table(status: &Status) -> String {
     let mut text = format!("howdah {}, process {}", status.version, status.pid);
@@ -110,12 +125,15 @@ pub(crate) fn table(status: &Status) -> String {
             }
         }
         if pool.sequential > 0 {
+            let cause = pool.sequential_cause.as_deref();
             let _ = writeln!(
                 text,
-                "  ! {} of its workers run one request at a time, since PHP cannot run several here; the log says why",
-                pool.sequential
+                "  ! {} of its workers run one request at a time, since PHP cannot run several here: {}",
+                pool.sequential,
+                printable(cause.unwrap_or("the log says why"))
             );
         }
+        crashes(&mut text, &pool.crashes);
         rows(&mut text, pool);
     }
     let requests: usize = status.leaving.iter().map(|pool| pool.in_flight).sum();
@@ -127,6 +145,26 @@ pub(crate) fn table(status: &Status) -> String {
         );
     }
     text
+}
+
+/// Routes with the most crashes, and all in quarantine.
+fn crashes(text: &mut String, crashes: &[RouteCrashes]) {
+    let mut routes: Vec<&RouteCrashes> = crashes.iter().collect();
+    routes.sort_by_key(|own| (own.quarantine_ms.is_none(), std::cmp::Reverse(own.count)));
+    let quarantined = routes.iter().filter(|own| own.quarantine_ms.is_some());
+    let shown = quarantined.count().max(CRASHES_SHOWN);
+    for own in routes.iter().take(shown) {
+        let plural = if own.count == 1 { "" } else { "es" };
+        let route = printable(&own.route);
+        let _ = write!(text, "  ! {} crash{plural} in {route}", own.count);
+        if let Some(left) = own.quarantine_ms {
+            let _ = write!(text, ", in quarantine for {}", time(left));
+        }
+        text.push('\n');
+    }
+    if routes.len() > shown {
+        let _ = writeln!(text, "  ! and in more routes: {}", routes.len() - shown);
+    }
 }
 
 /// OPcache in a line.
@@ -299,7 +337,17 @@ app: worker /srv/w.php, generation 3 (reloading); 2 ready, 1 busy, 5 waiting; 4 
             "version": "1.2.3", "pid": 99, "stopping": false,
             "pools": [{
                 "name": "app", "mode": "worker", "script": null, "generation": 1, "failure": null,
-                "reloading": false, "ready": 1, "concurrency": 100, "sequential": 1, "busy": 1, "queue": 0,
+                "reloading": false, "ready": 1, "concurrency": 100, "sequential": 1,
+                "sequential_cause": "a \u{7} cause",
+                "crashes": [
+                    {"route": "GET /a", "count": 1, "quarantine_ms": null},
+                    {"route": "GET /b", "count": 1, "quarantine_ms": null},
+                    {"route": "GET /bad", "count": 3, "quarantine_ms": 41_500},
+                    {"route": "GET /c", "count": 1, "quarantine_ms": null},
+                    {"route": "GET /d", "count": 1, "quarantine_ms": null},
+                    {"route": "GET /worse", "count": 9, "quarantine_ms": null},
+                ],
+                "busy": 1, "queue": 0,
                 "workers": [{
                     "place": 0, "pid": 7, "generation": 1, "state": "busy", "requests": 12, "memory": 0,
                     "age_ms": 10, "in_flight": 42, "request": null,
@@ -311,9 +359,22 @@ app: worker /srv/w.php, generation 3 (reloading); 2 ready, 1 busy, 5 waiting; 4 
         let table = table(&status);
         assert!(table.contains("busy 42/100       12"), "{table}");
         assert!(
-            table.contains("! 1 of its workers run one request at a time"),
+            table.contains("! 1 of its workers run one request at a time, since PHP cannot run several here: a \u{fffd} cause\n"),
             "{table}"
         );
+        let shown: Vec<&str> = table
+            .lines()
+            .filter(|line| line.contains("crash") && line.contains('!'))
+            .collect();
+        let expected = [
+            "  ! 3 crashes in GET /bad, in quarantine for 41.5s",
+            "  ! 9 crashes in GET /worse",
+            "  ! 1 crash in GET /a",
+            "  ! 1 crash in GET /b",
+            "  ! 1 crash in GET /c",
+        ];
+        assert_eq!(shown, expected);
+        assert!(table.contains("  ! and in more routes: 1\n"), "{table}");
     }
 
     #[test]

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use howdah_http::{AppRequest, Application, Interim, InterimError, Progress, RequestBody};
-use howdah_pool::{CallError, Observer, PoolFront, WorkerId};
+use howdah_pool::{CallError, Observer, PoolFront, Target, WorkerId};
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Method, Response, StatusCode};
 use http_body::{Frame, SizeHint};
@@ -95,6 +95,7 @@ impl PhpApplication {
             body,
             body_file,
             head: request.method == Method::HEAD,
+            target: target(request),
             repeatable: request.method.is_safe(),
             observer: request.progress.clone().map(watch),
             publisher: request.hub.clone().and_then(hubs::publisher),
@@ -105,7 +106,10 @@ impl PhpApplication {
 
     fn refuse(&self, request: &AppRequest, failure: &Failure) -> Response<PhpBody> {
         let status = failure.status();
-        if status == StatusCode::SERVICE_UNAVAILABLE {
+        let quarantine = failure.quarantine();
+        if quarantine.is_some() {
+            // Its beginning was logged.
+        } else if status == StatusCode::SERVICE_UNAVAILABLE {
             self.refusals.log(failure);
         } else {
             let request_id = format!("{:016x}", request.id);
@@ -126,7 +130,10 @@ impl PhpApplication {
             HeaderValue::from_static("text/plain; charset=utf-8"),
         );
         if status == StatusCode::SERVICE_UNAVAILABLE {
-            headers.insert(RETRY_AFTER, RETRY_AFTER_SECONDS);
+            let seconds = quarantine.map_or(RETRY_AFTER_SECONDS, |left| {
+                HeaderValue::from(left.as_secs().saturating_add(1))
+            });
+            headers.insert(RETRY_AFTER, seconds);
         }
         response
     }
@@ -175,6 +182,14 @@ impl Application for PhpApplication {
     fn next(&self) -> io::Result<Option<Rc<Self>>> {
         Ok(Self::join(Arc::clone(&self.parts), self.front)?.map(Rc::new))
     }
+}
+
+/// What crashes are counted by.
+fn target(request: &AppRequest) -> Option<Target> {
+    Some(Target {
+        method: request.method.clone(),
+        path: request.original_uri.path_and_query()?.clone(),
+    })
 }
 
 /// Passes on where a request is.
@@ -251,6 +266,14 @@ enum Failure {
 }
 
 impl Failure {
+    /// For how long the request's route is in quarantine, if that is why.
+    fn quarantine(&self) -> Option<Duration> {
+        match self {
+            Self::Pool(CallError::Quarantined(left)) => Some(*left),
+            _ => None,
+        }
+    }
+
     fn status(&self) -> StatusCode {
         match self {
             Self::Variables(_) => StatusCode::BAD_REQUEST,
@@ -259,6 +282,7 @@ impl Failure {
                 CallError::QueueFull
                 | CallError::WaitTimeout(_)
                 | CallError::NotBooted
+                | CallError::Quarantined(_)
                 | CallError::Stopping => StatusCode::SERVICE_UNAVAILABLE,
                 CallError::RequestTimeout(_) | CallError::CpuLimit => StatusCode::GATEWAY_TIMEOUT,
                 CallError::TooLarge => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use howdah_observe::admin::{
-    ConfigFile, Configuration, Control, ReloadError, ReloadReport, ReloadedPool, Thread,
-    UnhealthyError,
+    ConfigFile, Configuration, Control, ReloadError, ReloadReport, ReloadedPool, SequentialPool,
+    Thread, UnhealthyError,
 };
 use howdah_pool::{PoolStatus, Status, WorkerStatus};
 use serde_json::{Value, json};
@@ -361,7 +361,7 @@ impl Control for ServerControl {
         self.0.server_state.counts_requests()
     }
 
-    async fn health(&self) -> Result<(), UnhealthyError> {
+    async fn health(&self) -> Result<Vec<SequentialPool>, UnhealthyError> {
         self.0.server_state.ready().await
     }
 
@@ -511,6 +511,7 @@ mod tests {
                 .count(),
             concurrency: 1,
             sequential: 0,
+            sequential_cause: None,
             busy: 0,
             queue: 0,
             in_flight: 0,
@@ -519,6 +520,7 @@ mod tests {
             refused: howdah_pool::RefusalCounts::default(),
             abandoned: howdah_pool::AbandonmentCounts::default(),
             exits: howdah_pool::Exits::default(),
+            crashes: Vec::new(),
             spooled: 0,
             leaks: howdah_pool::Leaks::default(),
             workers: workers.clone(),
@@ -568,7 +570,16 @@ mod tests {
     #[test]
     fn a_pool_without_a_ready_worker_is_not_healthy() {
         let well = status(&[("php", None, vec![worker("idle", None)])]);
-        assert_eq!(check(&well), Ok(()));
+        assert_eq!(check(&well), Ok(Vec::new()));
+        let mut fallen_back = well.clone();
+        fallen_back.pools[0].sequential = 2;
+        fallen_back.pools[0].sequential_cause = Some("of this".into());
+        let shown = SequentialPool {
+            pool: "php".into(),
+            workers: 2,
+            cause: "of this".into(),
+        };
+        assert_eq!(check(&fallen_back), Ok(vec![shown]));
         let ill = status(&[
             ("php", None, vec![worker("idle", None)]),
             ("app", None, vec![worker("starting", None)]),

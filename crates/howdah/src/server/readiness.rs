@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use howdah_http::Shutdown;
-use howdah_observe::admin::UnhealthyError;
+use howdah_observe::admin::{SequentialPool, UnhealthyError};
 use howdah_pool::Status;
 
 /// Of the server; clones are the same.
@@ -40,9 +40,16 @@ impl Readiness {
     }
 }
 
-pub(crate) fn check(status: &Status) -> Result<(), UnhealthyError> {
-    let failed = status.pools.iter().find(|pool| pool.ready == 0);
-    failed.map_or(Ok(()), |pool| {
-        Err(UnhealthyError::NoWorker(pool.name.clone()))
-    })
+/// Whether all pools take requests, and those that fell back to one request at a time.
+pub(crate) fn check(status: &Status) -> Result<Vec<SequentialPool>, UnhealthyError> {
+    if let Some(pool) = status.pools.iter().find(|pool| pool.ready == 0) {
+        return Err(UnhealthyError::NoWorker(pool.name.clone()));
+    }
+    let sequential = status.pools.iter().filter(|pool| pool.sequential > 0);
+    let sequential = sequential.map(|pool| SequentialPool {
+        pool: pool.name.clone(),
+        workers: pool.sequential,
+        cause: pool.sequential_cause.clone().unwrap_or_default(),
+    });
+    Ok(sequential.collect())
 }

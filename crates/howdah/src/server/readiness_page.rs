@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use howdah_http::endpoint::{Endpoint, EndpointFuture, EndpointRequest};
-use howdah_observe::admin::UnhealthyError;
+use howdah_observe::admin::{SequentialPool, UnhealthyError};
 use http::StatusCode;
 
 use super::readiness::check;
@@ -11,15 +11,15 @@ use super::state::{ServerState, page, refused};
 
 impl ServerState {
     /// Asked by somebody who wants to send requests.
-    pub(crate) async fn ready(&self) -> Result<(), UnhealthyError> {
+    pub(crate) async fn ready(&self) -> Result<Vec<SequentialPool>, UnhealthyError> {
         if self.readiness.is_stopping() {
             return Err(UnhealthyError::Stopping);
         }
         let status = self.trees.status().await;
         let status = status.map_err(|_| UnhealthyError::Stopping)?;
-        check(&status)?;
+        let sequential = check(&status)?;
         self.readiness.note_poll();
-        Ok(())
+        Ok(sequential)
     }
 }
 
@@ -34,7 +34,7 @@ impl Endpoint for ReadinessPage {
             }
             // Anybody may ask: why not is told by the admin API.
             let (status, text) = match self.0.ready().await {
-                Ok(()) => (StatusCode::OK, "ready\n"),
+                Ok(_) => (StatusCode::OK, "ready\n"),
                 Err(_) => (StatusCode::SERVICE_UNAVAILABLE, "not ready\n"),
             };
             let kind = "text/plain; charset=utf-8";

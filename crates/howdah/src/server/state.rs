@@ -247,6 +247,13 @@ fn pool(status: &PoolStatus) -> Pool {
         wanted: status.workers_wanted as u64,
         queue: status.queue as u64,
         sequential: status.sequential as u64,
+        sequential_cause: status.sequential_cause.clone(),
+        crashes: (status.crashes.iter())
+            .map(|own| (own.route.clone(), own.count))
+            .collect(),
+        quarantined: (status.crashes.iter())
+            .filter(|own| own.quarantine_ms.is_some())
+            .count() as u64,
         waiters: status.waiters as u64,
         in_flight: status.in_flight as u64,
         slots: status.slots as u64,
@@ -265,6 +272,7 @@ fn pool(status: &PoolStatus) -> Pool {
             ("queue_full", status.refused.queue_full),
             ("wait_timeout", status.refused.wait_timeout),
             ("not_booted", status.refused.not_booted),
+            ("quarantined", status.refused.quarantined),
         ],
         abandoned: vec![
             ("kept", status.abandoned.kept),

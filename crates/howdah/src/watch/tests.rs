@@ -1,7 +1,7 @@
 use std::fs;
 use std::sync::Mutex;
 
-use howdah_observe::admin::{ReloadError, ReloadReport, Thread, UnhealthyError};
+use howdah_observe::admin::{ReloadError, ReloadReport, SequentialPool, Thread, UnhealthyError};
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
@@ -75,8 +75,8 @@ impl Control for Fake {
         false
     }
 
-    async fn health(&self) -> Result<(), UnhealthyError> {
-        Ok(())
+    async fn health(&self) -> Result<Vec<SequentialPool>, UnhealthyError> {
+        Ok(Vec::new())
     }
 
     fn stop(&self) {}

@@ -2,8 +2,10 @@
 
 mod cost;
 mod example;
+mod fallback;
 mod faults;
 mod limits;
 mod loops;
+mod memory;
 mod requests;
 mod soak;

@@ -81,7 +81,8 @@ struct howdah_task {
 	bool in_flight;
 	bool over;                 /* its last code has run */
 	bool fatal;                /* it ended in a fatal error */
-	zend_long memory_limit;    /* bytes that it adds to the process's limit; negative: no limit */
+	zend_long memory_limit;    /* bytes, its setting; negative: no limit */
+	zend_long memory_used;     /* bytes that it was charged with up to its last wait; below 0 if it freed others' */
 	uint64_t started_ns;       /* CLOCK_MONOTONIC */
 	_Atomic uint64_t cpu_ns;   /* of the thread, as the watchdog sampled it */
 	_Atomic uint64_t limit_ns; /* of cpu_ns, max_execution_time; 0: none */
@@ -218,10 +219,24 @@ void howdah_parts_register(const struct howdah_pool *pool);
 
 /* --- memory.c --------------------------------------------------------------------------------------------- */
 
-/* The limit of the process is the sum of what its tasks may use. */
+/* The boot is over. */
 void howdah_memory_init(void);
 void howdah_memory_begin(struct howdah_task *task);
 void howdah_memory_end(struct howdah_task *task);
+
+/* Code of the task runs from now on, or no longer: the limit of the process follows. */
+void howdah_memory_enter(const struct howdah_task *task);
+void howdah_memory_leave(struct howdah_task *task);
+
+/* What belongs to no request in flight exceeds memory_limit, so the process is to be replaced. */
+bool howdah_memory_outgrown(void);
+
+/* The limit of what runs, in bytes; negative: none. */
+zend_long howdah_memory_limit_current(void);
+
+/* Around a run of the cycle collector while the task runs; the first one's result is for the second. */
+zend_long howdah_memory_collection_begin(struct howdah_task *task);
+void howdah_memory_collection_end(const struct howdah_task *task, zend_long before);
 
 /* --- interrupt.c ------------------------------------------------------------------------------------------ */
 

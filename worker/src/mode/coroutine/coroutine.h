@@ -121,7 +121,7 @@ void howdah_aborted_callback_ended(void);
 /* --- memory_limit ----------------------------------------------------------------------------------------
  *
  * Before PHP ends with a fatal error it sets the limit of the process to the setting of the request at hand: makes
- * it what all requests on their way may use together again. Where none is, nothing.
+ * it what that request may still take again. Where none is, nothing.
  */
 void howdah_memory_limit_restore(void);
 

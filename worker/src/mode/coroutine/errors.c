@@ -6,7 +6,9 @@
  */
 #include "errors.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core.h"
 #include "php/compat.h"
@@ -47,8 +49,27 @@ static bool has_destructor_to_come(uint32_t index)
 	return IS_OBJ_VALID(object) && !(OBJ_FLAGS(object) & IS_OBJ_DESTRUCTOR_CALLED);
 }
 
-static void on_error(int type, zend_string *file, const uint32_t line, zend_string *message)
+/* The message about an exhausted memory limit names that of the process; it is to name the request's. */
+static zend_string *with_limit_of_request(int type, zend_string *message)
 {
+	static const char start[] = "Allowed memory size of ";
+	zend_long limit = howdah_memory_limit_current();
+	if (EXPECTED(type != E_ERROR || limit < 0 || strncmp(ZSTR_VAL(message), start, strlen(start)) != 0)) {
+		return message;
+	}
+	const char *rest = ZSTR_VAL(message) + strlen(start);
+	rest += strspn(rest, "0123456789");
+	char buffer[256]; /* PHP's memory is exhausted */
+	int length = snprintf(buffer, sizeof(buffer), "%s" ZEND_LONG_FMT "%s", start, limit, rest);
+	if (length < 0 || (size_t)length >= sizeof(buffer)) {
+		return message;
+	}
+	return zend_string_init(buffer, (size_t)length, true); /* not freed: the process ends */
+}
+
+static void on_error(int type, zend_string *file, const uint32_t line, zend_string *original)
+{
+	zend_string *volatile message = original;
 	struct howdah_coroutine *coroutine = howdah_coroutine_current();
 	if (UNEXPECTED(coroutine && coroutine->cancelled && !coroutine->unwound) && !(type & FATAL)) {
 		return; /* of a call whose wait was cancelled: the code is about to be unwound */
@@ -58,6 +79,7 @@ static void on_error(int type, zend_string *file, const uint32_t line, zend_stri
 		return;
 	}
 	uint32_t count = EG(objects_store).top;
+	message = with_limit_of_request(type, original);
 	unsigned char *volatile marks = calloc(count / 8 + 1, 1); /* not of PHP's memory, which may be exhausted */
 	for (uint32_t i = 1; marks && i < count; i++) {
 		if (has_destructor_to_come(i)) {
@@ -120,6 +142,7 @@ static int collect(void)
 	zend_execute_data *frame = EG(current_execute_data);
 	const zend_op *instruction = frame ? frame->opline : NULL;
 	collecting = true;
+	zend_long before = howdah_memory_collection_begin(task);
 	zend_fiber_switch_block();
 	howdah_task_enter(NULL);
 	zend_try
@@ -137,6 +160,7 @@ static int collect(void)
 	}
 	howdah_task_enter(task);
 	zend_fiber_switch_unblock();
+	howdah_memory_collection_end(task, before);
 	collecting = false;
 	if (failed) {
 		zend_bailout();

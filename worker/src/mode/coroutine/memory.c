@@ -1,84 +1,108 @@
 /*
- * memory_limit: PHP has one heap for all requests of a process, so the process may use the sum of what its
- * requests may. Whoever allocates when that is used up ends with PHP's usual error.
+ * memory_limit of each request. PHP has one heap for all requests of a process and one limit for it, so the limit
+ * follows who runs: it is what the process has now and what the request may still take.
  *
- * Rules: ini_set('memory_limit') of a request changes its share alone. Whoever catches what ends a request with a
- * fatal error calls howdah_memory_limit_restore(): PHP has set the process's limit to that request's.
+ * A request is charged with the bytes by which PHP's memory grew while it ran; PHP's own limit counts chunks of
+ * 2 MiB, which requests share. So the limit is rounded up to a chunk: a request never fails for a chunk that others
+ * have filled. What it takes of chunks that the process has already counts from its next turn on.
+ *
+ * Rules: nothing here allocates. Whoever catches what ends a request with a fatal error calls
+ * howdah_memory_limit_restore(): PHP has set the process's limit to that request's.
  */
 #include "core.h"
 
 #include <zend_ini.h>
 
-static zend_long boot_limit;
-static zend_long sum; /* of those in flight that have a limit */
-static uint32_t unlimited;
+#define CHUNK ((zend_long)2 << 20)
+
+static zend_long boot_limit; /* of each request to begin with */
+static zend_long main_limit; /* of the worker script between requests */
+static zend_long boot_used;
+static zend_long charged; /* to those in flight, and to those that a fatal error left behind */
+static zend_long mark;    /* what was in use when the running task was last charged */
 static ZEND_INI_MH((*original));
 
-/* False: it is below what is used. */
-static bool apply(void)
+static zend_long in_use(void)
 {
-	zend_long limit = unlimited ? -1 : sum ? sum : boot_limit;
-	return zend_set_memory_limit(limit < 0 ? SIZE_MAX : (size_t)limit) == SUCCESS;
+	return (zend_long)zend_memory_usage(false);
 }
 
-static void add(zend_long limit)
+/* From here on the process may grow by what is left of a limit. */
+static void allow(zend_long limit, zend_long used)
 {
-	if (limit < 0) {
-		unlimited++;
-	} else {
-		sum += limit;
+	if (UNEXPECTED(limit < 0)) {
+		(void)zend_set_memory_limit(SIZE_MAX);
+		return;
 	}
+	zend_long left = limit - used;
+	size_t room = left > 0 ? ((size_t)left + CHUNK - 1) / CHUNK * CHUNK : 0;
+	(void)zend_set_memory_limit(zend_memory_usage(true) + room);
 }
 
-static void subtract(zend_long limit)
+static void charge(struct howdah_task *task)
 {
-	if (limit < 0) {
-		unlimited--;
-	} else {
-		sum -= limit;
-	}
+	zend_long now = in_use();
+	task->memory_used += now - mark;
+	charged += now - mark;
+	mark = now;
+}
+
+void howdah_memory_enter(const struct howdah_task *task)
+{
+	mark = in_use();
+	allow(task->memory_limit, task->memory_used);
+}
+
+void howdah_memory_leave(struct howdah_task *task)
+{
+	charge(task);
+	allow(main_limit, 0);
 }
 
 static ZEND_INI_MH(change)
 {
 	struct howdah_task *task = howdah_task_current();
-	if (!new_value || !howdah_tasks_in_flight()) {
-		return original(entry, new_value, mh_arg1, mh_arg2, mh_arg3, stage);
+	if (!task || !new_value) {
+		zend_result result = original(entry, new_value, mh_arg1, mh_arg2, mh_arg3, stage);
+		main_limit = PG(memory_limit);
+		return result;
 	}
 	zend_long limit = zend_ini_parse_quantity_warn(new_value, entry->name);
-	if (!task) {
-		PG(memory_limit) = limit; /* a task's settings are taken out of their place, or put there */
-		return SUCCESS;
-	}
-	zend_long before = task->memory_limit;
-	subtract(before);
-	task->memory_limit = limit;
-	add(limit);
-	if (!apply() && stage != ZEND_INI_STAGE_DEACTIVATE) {
+	charge(task);
+	if (limit >= 0 && task->memory_used > limit && stage != ZEND_INI_STAGE_DEACTIVATE) {
 		zend_error(E_WARNING,
 			"Failed to set memory limit to %zd bytes (Current memory usage "
 			"is %zd bytes)",
-			(size_t)task->memory_limit, zend_memory_usage(true));
-		subtract(task->memory_limit);
-		task->memory_limit = before;
-		add(before);
-		(void)apply();
+			(size_t)limit, (size_t)task->memory_used);
 		return FAILURE;
 	}
-	PG(memory_limit) = task->memory_limit;
+	task->memory_limit = limit;
+	PG(memory_limit) = limit;
+	allow(limit, task->memory_used);
 	return SUCCESS;
 }
 
 void howdah_memory_limit_restore(void)
 {
-	if (howdah_tasks_in_flight()) {
-		(void)apply();
+	struct howdah_task *task = howdah_task_current();
+	if (task) {
+		charge(task);
+		allow(task->memory_limit, task->memory_used);
+	} else if (howdah_tasks_in_flight()) {
+		allow(main_limit, 0);
 	}
+}
+
+zend_long howdah_memory_limit_current(void)
+{
+	const struct howdah_task *task = howdah_task_current();
+	return task ? task->memory_limit : main_limit;
 }
 
 void howdah_memory_init(void)
 {
-	boot_limit = PG(memory_limit);
+	boot_limit = main_limit = PG(memory_limit);
+	boot_used = in_use();
 	zend_ini_entry *entry = zend_hash_str_find_ptr(EG(ini_directives), ZEND_STRL("memory_limit"));
 	if (entry && entry->on_modify) {
 		original = entry->on_modify;
@@ -92,12 +116,56 @@ void howdah_memory_begin(struct howdah_task *task)
 		zend_memory_reset_peak_usage(); /* of several nobody knows whose it is */
 	}
 	task->memory_limit = boot_limit;
-	add(boot_limit);
-	(void)apply();
+	task->memory_used = 0;
 }
 
 void howdah_memory_end(struct howdah_task *task)
 {
-	subtract(task->memory_limit);
-	(void)apply(); /* what is used above it is freed by and by; it fails and leaves the limit as it was */
+	if (EXPECTED(!task->fatal)) {
+		charged -= task->memory_used;
+	}
+}
+
+bool howdah_memory_outgrown(void)
+{
+	return boot_limit >= 0 && in_use() - charged > boot_limit;
+}
+
+/* --- the cycle collector ------------------------------------------------------------------------------- */
+
+/* What it has freed was left by any of those in flight, or by requests that have ended. Whose it was nobody knows, so
+ * each is relieved by its share of what is charged. */
+static void relieve(zend_long freed, zend_long before)
+{
+	uint32_t count;
+	struct howdah_task *const *tasks = howdah_tasks(&count);
+	zend_long left_behind = before - charged - boot_used;
+	double all = left_behind > 0 ? (double)left_behind : 0;
+	for (uint32_t i = 0; i < count; i++) {
+		all += tasks[i]->in_flight && tasks[i]->memory_used > 0 ? (double)tasks[i]->memory_used : 0;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		struct howdah_task *task = tasks[i];
+		if (task->in_flight && task->memory_used > 0) {
+			double share = (double)freed * ((double)task->memory_used / all);
+			zend_long relief = share < (double)task->memory_used ? (zend_long)share : task->memory_used;
+			task->memory_used -= relief;
+			charged -= relief;
+		}
+	}
+}
+
+zend_long howdah_memory_collection_begin(struct howdah_task *task)
+{
+	howdah_memory_leave(task);
+	return mark;
+}
+
+void howdah_memory_collection_end(const struct howdah_task *task, zend_long before)
+{
+	zend_long freed = before - in_use();
+	if (freed > 0) {
+		relieve(freed, before);
+	}
+	howdah_memory_enter(task);
 }

@@ -188,7 +188,9 @@ struct howdah_task *howdah_run_one(void)
 				   atomic_load_explicit(&coroutine->task->expired, memory_order_relaxed))) {
 		howdah_interrupt_raise();
 	}
+	howdah_memory_enter(coroutine->task);
 	howdah_context_enter(coroutine);
+	howdah_memory_leave(coroutine->task);
 	uint64_t held_ms;
 	if (UNEXPECTED(howdah_watchdog_take_hog(&held_ms))) {
 		/* It held the thread in a function of C, or ended at last. */

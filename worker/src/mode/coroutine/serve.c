@@ -23,6 +23,8 @@
 #include "retire.h"
 #include "run.h"
 
+#define EXIT_STATUS_FATAL 255
+
 static struct howdah_pool *pool;
 static uint32_t places;
 static uint32_t claimed;
@@ -124,6 +126,26 @@ static void claim(void)
 	finished++;
 }
 
+static void collect_cycles(void)
+{
+	(void)gc_collect_cycles();
+}
+
+/* PHP collects cycles when there are many, however much memory they have. */
+static void retire_if_outgrown(void)
+{
+	static const char message[] =
+		"PHP's memory that belongs to no request in flight exceeds memory_limit: this process "
+		"finishes its requests and is replaced";
+	if (!howdah_ending_guard(collect_cycles)) {
+		howdah_ending_recover();
+		howdah_retire(EXIT_STATUS_FATAL);
+	} else if (howdah_memory_outgrown()) {
+		howdah_log_record('n', 0, message, strlen(message));
+		howdah_retire(0);
+	}
+}
+
 static void collect(struct howdah_task *task)
 {
 	struct howdah_request *request = &task->request;
@@ -134,6 +156,9 @@ static void collect(struct howdah_task *task)
 	ZVAL_UNDEF(&task->callable);
 	howdah_boot_request()->claim.request_id = request->claim.request_id;
 	finished++;
+	if (UNEXPECTED(!howdah_retiring && howdah_memory_outgrown())) {
+		retire_if_outgrown();
+	}
 }
 
 /* --- waking ----------------------------------------------------------------------------------------------- */

@@ -47,6 +47,8 @@
 #include "state/restore.h"
 
 #define EXIT_STATUS_FATAL 255
+/* Bytes of a state record that names a cause. */
+#define SEQUENTIAL_MAX 1024
 
 static bool leaving; /* no further request */
 static bool enough;  /* the request in hand is the last one */
@@ -285,6 +287,9 @@ static void rehearse(zend_fcall_info *callback, zend_fcall_info_cache *cache)
 	}
 }
 
+/* Why each worker runs one request at a time although the pool is to run several; NULL: it does not. */
+static const char *sequential_cause;
+
 /* Whether the workers of the pool may run several requests at a time. Where PHP cannot, and the pool is to, the process
  * ends. */
 static bool may_be_concurrent(const struct howdah_pool *pool)
@@ -301,6 +306,7 @@ static bool may_be_concurrent(const struct howdah_pool *pool)
 		howdah_log_format('w',
 			"PHP %s cannot run several requests at a time here, so each worker of the pool %s runs one: %s",
 			zend_get_module_version("standard"), pool->name, problem);
+		sequential_cause = problem;
 	}
 	return pool->queue.concurrent && !problem;
 }
@@ -310,6 +316,14 @@ static void start_leaks(void)
 	const struct howdah_pool *pool = howdah_boot_pool();
 	howdah_leaks_start(pool->options.leak_sample, pool->options.flags & HOWDAH_POOL_FLAG_LEAK_HEADER, pool->leak_allow,
 		pool->options.leak_allow_size);
+}
+
+static void report_sequential(struct howdah_pool *pool)
+{
+	char state[SEQUENTIAL_MAX];
+	snprintf(state, sizeof(state), "sequential %s", sequential_cause);
+	howdah_log_state(state);
+	atomic_store_explicit(&howdah_queue_worker(&pool->queue)->sequential, 1, memory_order_relaxed);
 }
 
 static void become_ready(zend_fcall_info *callback, zend_fcall_info_cache *cache)
@@ -335,7 +349,7 @@ static void become_ready(zend_fcall_info *callback, zend_fcall_info_cache *cache
 	run_hooks_or_leave();
 	warm_up(callback, cache);
 	if (pool->queue.concurrent && !concurrent) {
-		atomic_store_explicit(&howdah_queue_worker(&pool->queue)->sequential, 1, memory_order_relaxed);
+		report_sequential(pool);
 	}
 	if (!concurrent || !howdah_serve_init(pool, boot_shutdown_functions)) {
 		howdah_cpu_limit_init(pool->options.cpu_timeout_ms);

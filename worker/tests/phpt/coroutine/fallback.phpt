@@ -17,7 +17,7 @@ while (frankenphp_handle_request('handle')) {}
 --INI--
 disable_classes=Closure
 --HOWDAH--
-show exit log
+show exit log state
 option concurrency 4
 option flags 512
 worker {ROOT}/test.php
@@ -34,4 +34,6 @@ stop
 a: a
 b: b
 c
+[state] sequential calls that wait do not let others run (%s)
+[state] ready
 [worker exited with status 0]

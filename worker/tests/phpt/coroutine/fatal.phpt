@@ -83,7 +83,7 @@ n1: begin end ~neighbour [request shutdown]
 [state] ready
 [state] retiring
 [worker exited with status 255]
-memory: %S[boot saw: Allowed memory size of 1] [request shutdown]
+memory: %S[boot saw: Allowed memory size of 6] [request shutdown]
 [end exit=1 status=255]
 n2: begin end ~neighbour [request shutdown]
 [end exit=0 status=0]

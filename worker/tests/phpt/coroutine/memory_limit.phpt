@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: requests share one heap, which may hold the sum of their limits
+Coroutines: each request has its memory_limit, whatever the others of its process use
 --SKIPIF--
 <?php
 if (getenv('USE_ZEND_ALLOC') === '0') {

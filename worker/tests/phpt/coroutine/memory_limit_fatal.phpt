@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: a fatal error of one request leaves the others the sum of their limits
+Coroutines: a fatal error of one request leaves the others their memory_limit
 --SKIPIF--
 <?php
 if (getenv('USE_ZEND_ALLOC') === '0') {
