@@ -42,7 +42,8 @@ mod routes;
 
 use address::AdminAddress;
 use control::{
-    Configuration, Control, ReloadError, ReloadReport, ReloadedPool, Thread, UnhealthyError,
+    Configuration, Control, ReloadError, ReloadReport, ReloadedPool, SequentialPool, Thread,
+    UnhealthyError,
 };
 use guard::Guard;
 
@@ -444,9 +445,9 @@ impl Control for Seen {
         true
     }
 
-    async fn health(&self) -> Result<(), UnhealthyError> {
+    async fn health(&self) -> Result<Vec<SequentialPool>, UnhealthyError> {
         self.asked("health");
-        Ok(())
+        Ok(Vec::new())
     }
 
     fn stop(&self) {

@@ -133,7 +133,7 @@ pub struct WorkerOptions {
     /// Several requests at a time in each worker; not with [`Isolation::Request`]. `None` (the default): one.
     pub concurrency: Option<Concurrency>,
     /// State that requests leave behind is searched for; not with `concurrency`. `None` (the default): it is not.
-    pub leaks: Option<LeakDetection>,
+    pub leaks: Option<Box<LeakDetection>>,
     /// A boot that fails does not keep the server from starting: requests are answered 503 until it
     /// succeeds (files are watched, so somebody is about to mend it).
     pub tolerate_failure: bool,

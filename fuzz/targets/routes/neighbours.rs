@@ -28,6 +28,13 @@ pub(crate) mod route_error {
             Self(kind)
         }
     }
+
+    /// The name of a header field as the configuration has it.
+    pub(crate) fn header_name(text: &str) -> Result<http::HeaderName, RouteErrorKind> {
+        http::HeaderName::from_bytes(text.as_bytes()).map_err(|_| RouteErrorKind::HeaderName {
+            text: text.to_owned(),
+        })
+    }
 }
 
 /// `howdah_http::route::outcome`.

@@ -9,6 +9,7 @@
 //! scrapes. All labels are known at the start, so no request allocates a label.
 
 mod caddy;
+mod frankenphp;
 mod front;
 mod opcache;
 mod page;

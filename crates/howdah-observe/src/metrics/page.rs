@@ -14,7 +14,8 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 
 use super::caddy;
-use super::front::{BOUNDS, HistogramSum, METHODS, Measures, PHASES, PROTOCOLS, Phase, STATUSES};
+use super::frankenphp;
+use super::front::{BOUNDS, HistogramSum, METHODS, Measures, PHASES, PROTOCOLS, STATUSES};
 use super::opcache::{self, OpcacheCounts, Preload};
 use super::process::Process;
 
@@ -184,12 +185,12 @@ const STATES: [(WorkerState, &str); 4] = [
 ];
 
 impl Pool {
-    fn count(&self, state: WorkerState) -> u64 {
+    pub(super) fn count(&self, state: WorkerState) -> u64 {
         let workers = self.workers.iter();
         workers.filter(|worker| worker.state == state).count() as u64
     }
 
-    fn ended(&self, reason: &str) -> u64 {
+    pub(super) fn ended(&self, reason: &str) -> u64 {
         let ended = self.ended.iter();
         ended
             .filter(|(known, _)| *known == reason)
@@ -223,7 +224,7 @@ impl Collector for PageCollector {
         requests(&mut writer, &page)?;
         workers(&mut writer, &page)?;
         opcache::encode(&mut writer, &page)?;
-        frankenphp(&mut writer, &page)?;
+        frankenphp::encode(&mut writer, &page)?;
         caddy::encode(&mut writer, &page)?;
         hubs(&mut writer, &page)?;
         process(&mut writer, &page)
@@ -290,7 +291,7 @@ impl Writer<'_> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "fractions of seconds")]
-fn seconds(nanos: u64) -> f64 {
+pub(super) fn seconds(nanos: u64) -> f64 {
     nanos as f64 / 1e9
 }
 
@@ -620,99 +621,6 @@ fn by_reason<'p>(
             (labels, *count)
         })
     })
-}
-
-/// `FrankenPHP`'s metrics. Its threads are our processes; those of no worker script are its regular ones.
-fn frankenphp(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
-    let all = |count: fn(&Pool) -> u64| page.pools.iter().map(count).sum();
-    let regular = page.pools.iter().filter(|pool| !pool.worker_script);
-    writer.gauge(
-        "frankenphp_total_threads",
-        "Total number of PHP threads (here: processes).",
-        all(|pool| pool.workers.len() as u64),
-    )?;
-    writer.gauge(
-        "frankenphp_busy_threads",
-        "Number of busy PHP threads (here: processes).",
-        all(|pool| pool.count(WorkerState::Busy)),
-    )?;
-    writer.gauge(
-        "frankenphp_queue_depth",
-        "Number of regular queued requests.",
-        regular.map(|pool| pool.queue).sum(),
-    )?;
-    let scripts = || {
-        let pools = page.pools.iter();
-        pools.filter(|pool| pool.worker_script)
-    };
-    let each = |value: fn(&Pool) -> u64| {
-        scripts().map(move |pool| (vec![("worker", pool.name.as_str())], value(pool)))
-    };
-    writer.gauges(
-        "frankenphp_total_workers",
-        "Total number of PHP workers for this worker.",
-        each(|pool| pool.workers.len() as u64),
-    )?;
-    writer.gauges(
-        "frankenphp_busy_workers",
-        "Number of busy PHP workers for this worker.",
-        each(|pool| pool.count(WorkerState::Busy)),
-    )?;
-    writer.gauges(
-        "frankenphp_ready_workers",
-        "Running workers that have successfully called frankenphp_handle_request at least once.",
-        each(|pool| pool.count(WorkerState::Ready) + pool.count(WorkerState::Busy)),
-    )?;
-    writer.gauges(
-        "frankenphp_worker_crashes",
-        "Number of PHP worker crashes for this worker.",
-        each(|pool| pool.ended("crashed") + pool.ended("fatal") + pool.ended("killed")),
-    )?;
-    writer.gauges(
-        "frankenphp_worker_restarts",
-        "Number of PHP worker restarts for this worker.",
-        each(|pool| pool.ended("recycled")),
-    )?;
-    writer.gauges(
-        "frankenphp_worker_queue_depth",
-        "Number of queued requests for this worker.",
-        each(|pool| pool.queue),
-    )?;
-    let Some(measures) = &page.measures else {
-        return Ok(());
-    };
-    let php = || {
-        scripts().filter_map(|pool| {
-            let row = page.counted.iter().position(|name| *name == pool.name)?;
-            let summed = measures.phase(row, Phase::Php);
-            Some(([("worker", pool.name.as_str())], summed))
-        })
-    };
-    writer.family(
-        "frankenphp_worker_request_time",
-        "Total time spent processing requests by this worker, in seconds.",
-        MetricType::Gauge,
-        |family| {
-            for (labels, summed) in php() {
-                let mut own = family.encode_family(&labels)?;
-                own.encode_gauge(&seconds(summed.sum_ns))?;
-            }
-            Ok(())
-        },
-    )?;
-    writer.family(
-        "frankenphp_worker_request_count",
-        "Total number of requests processed by this worker.",
-        MetricType::Gauge,
-        |family| {
-            for (labels, summed) in php() {
-                family
-                    .encode_family(&labels)?
-                    .encode_gauge(&summed.count())?;
-            }
-            Ok(())
-        },
-    )
 }
 
 /// The Mercure hubs, by their place in the configuration. The first three names are those of its hub.

@@ -298,11 +298,11 @@ mod tests {
             keep: Keep::INI.with(Keep::LOCALE),
             connections: Connections::Revive,
             warm: vec!["/a".into(), "/b".into()],
-            leaks: Some(LeakDetection {
+            leaks: Some(Box::new(LeakDetection {
                 sample: 50,
                 allow: vec!["A::$b".into()],
                 in_header: true,
-            }),
+            })),
             concurrency: Some(Concurrency {
                 statics: Statics::Share,
                 stack_size: Some(65536),

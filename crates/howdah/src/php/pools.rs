@@ -107,7 +107,7 @@ fn worker(config: &Config, pool: &model::WorkerPool, cores: usize) -> PoolOption
         keep: keep(pool, |name| std::env::var(name).ok()),
         connections: pool.connections,
         warm: pool.warm.clone(),
-        leaks: pool.leaks.clone(),
+        leaks: pool.leaks.clone().map(Box::new),
         max_failures: pool.max_failures,
         isolation: pool.isolation,
         concurrency: pool.concurrency,
