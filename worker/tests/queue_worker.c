@@ -9,7 +9,7 @@
  *   STEPS                         die after so many steps; 0: not by that
  */
 #define _GNU_SOURCE
-#include "response.h"
+#include "request/response.h"
 
 #include <poll.h>
 #include <signal.h>

@@ -23,7 +23,14 @@ pub(crate) fn worker() -> &'static Path {
             .arg(worker.join("include"))
             .arg("-I")
             .arg(worker.join("src"))
-            .args(["src/queue.c", "src/response.c", "tests/queue_worker.c"].map(|c| worker.join(c)))
+            .args(
+                [
+                    "src/request/queue.c",
+                    "src/request/response.c",
+                    "tests/queue_worker.c",
+                ]
+                .map(|c| worker.join(c)),
+            )
             .arg("-o")
             .arg(&binary)
             .status()
