@@ -16,9 +16,9 @@ import subprocess
 import sys
 
 TOLERATED = 5
-# libtest prints the names of failed tests indented below "failures:", and cargo each failed program's arguments.
 FAILED = re.compile(r"^test (?P<name>\S+)(?: - should panic)? \.\.\. FAILED$", re.MULTILINE)
-PROGRAM = re.compile(r"^    `(?P<arguments>-p [^`]+)`$", re.MULTILINE)
+# Cargo lists the failed programs at the end, as arguments.
+PROGRAM = re.compile(r"^    `-p \S+ (?P<arguments>[^`]+)`$", re.MULTILINE)
 
 
 def cargo_test(arguments: list[str]) -> tuple[int, str]:
@@ -45,7 +45,8 @@ def main() -> int:
         return status
     print(f"\nrun-tests: run again, alone: {', '.join(names)}", flush=True)
     for program in programs:
-        status, output = cargo_test([*program, "--", "--exact", "--test-threads=1", *names])
+        # With the packages of the first run: dependencies are built again for another choice of them.
+        status, _ = cargo_test([*sys.argv[1:], *program, "--", "--exact", "--test-threads=1", *names])
         if status != 0:
             return status
     print(f"\nrun-tests: flaky, mend them: {', '.join(names)}")

@@ -122,9 +122,12 @@ impl Drop for Victim {
     }
 }
 
+/// Makes a file that whoever waits for it may remove at once: it is complete when it appears.
 fn write(path: &Path, text: &str, mode: u32) {
-    std::fs::write(path, text).expect("written");
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("changed");
+    let new = path.with_extension("new");
+    std::fs::write(&new, text).expect("written");
+    std::fs::set_permissions(&new, std::fs::Permissions::from_mode(mode)).expect("changed");
+    std::fs::rename(new, path).expect("renamed");
 }
 
 fn folder(path: &Path, mode: u32) {
