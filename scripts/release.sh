@@ -10,7 +10,7 @@ profile=()
 if [[ $(rustc --version) == *" $channel "* ]]; then
 	counts=$PWD/pgo/howdah.profdata
 	export RUSTC_WRAPPER=$PWD/pgo/rustc
-	# The sum is for cargo, which builds anew when a flag changes, but not when the file that it names does. That functions
+	# The sum is for cargo, which builds again when a flag changes, but not when the file that it names does. That functions
 	# have changed since they were counted is no matter of whoever builds.
 	profile=(--config "build.rustflags=[\"-Cprofile-use=$counts\", \"-Cllvm-args=-no-pgo-warn-mismatch\",
 		'--cfg=counts=\"$(sha256sum "$counts" | cut -c-16)\"']")

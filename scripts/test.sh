@@ -26,7 +26,7 @@ step "build the PHP process with sanitizers and with faults" \
 	make -s -j"$(nproc)" -C worker OUT="$PWD/target/debug" asan faults driver
 step "the PHP process, plain and with sanitizers" tests/databases.sh make -s -C worker OUT="$PWD/target/debug" check
 export HOWDAH_FAULTY_PHP=$PWD/target/debug/faults/howdah-php
-# In one, since dependencies are built anew for another choice of packages. nohup and some supervisors have SIGHUP
+# In one, since dependencies are built again for another choice of packages. nohup and some supervisors have SIGHUP
 # ignored, by which the tests reload.
 step "unit tests, end to end, conformance" tests/databases.sh env --default-signal=HUP scripts/run-tests.py --workspace
 step "model checks of the queue" loom

@@ -462,7 +462,7 @@ static_assert(sizeof(struct howdah_identity) == 20, "layout");
 #define HOWDAH_KEEP_ALL 0x7ffu
 
 #define HOWDAH_CONNECTIONS_REPLACE 0u /* the worker ends itself between requests and is replaced */
-#define HOWDAH_CONNECTIONS_REVIVE 1u  /* it is made anew in place where that is safe, else as REPLACE */
+#define HOWDAH_CONNECTIONS_REVIVE 1u  /* it is made again in place where that is safe, else as REPLACE */
 #define HOWDAH_CONNECTIONS_IGNORE 2u  /* nobody looks */
 
 #define HOWDAH_BOOTED_ONCE 0 /* the script waits in the zygote; workers are forks of it */

@@ -22,7 +22,7 @@ pub struct Handle {
 pub struct ShutdownError;
 
 impl Handle {
-    /// Boots a pool anew, or all of them, from the files as they are now. Returns when the new generation
+    /// Boots a pool again, or all of them, from the files as they are now. Returns when the new generation
     /// serves and the old one finishes what it has in hand. After an error the old one goes on serving;
     /// of several pools the first error is returned, when all are done.
     ///

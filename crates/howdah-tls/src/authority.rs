@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn the_root_stays_and_a_lost_one_is_made_anew() {
+    fn the_root_stays_and_a_lost_one_is_made_again() {
         let directory = tempfile::tempdir().expect("a directory");
         let (_, root) = authority(&directory).root_pem().expect("made");
         let first = authority(&directory).issue("a.test", HOUR).expect("issued");

@@ -35,7 +35,7 @@ pub(crate) struct Origin {
 impl Origin {
     fn of(kind: &Kind) -> Option<Self> {
         match kind {
-            // They are read anew.
+            // They are read again.
             Kind::Files(_) => None,
             Kind::Internal { host, .. } => Some(Self::new(host, None)),
             Kind::Acme(subject) => Some(Self::new(&subject.host, Some(subject.url()))),

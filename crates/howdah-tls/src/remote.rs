@@ -198,7 +198,7 @@ impl Remote {
                     }
                     return Ok(answer);
                 }
-                // The server closed it while nobody used it, or was started anew.
+                // The server closed it while nobody used it, or was restarted.
                 Err(error) if is_lost(&error) && !is_new && !error.is_timeout() => {}
                 Err(error) if is_lost(&error) => return Err(self.silent(&mut state, &error)),
                 Err(error) => {

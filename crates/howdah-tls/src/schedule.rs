@@ -19,7 +19,7 @@ const RETRIES: [u64; 9] = [
 ];
 /// After the first OCSP question that had no answer; it doubles up to an hour.
 const OCSP_RETRY: u64 = 5;
-/// How long at least until an OCSP answer that is old already is asked for anew.
+/// How long at least until an OCSP answer that is old already is asked for again.
 const OCSP_SOON: Duration = Duration::from_secs(10);
 /// How long at most an OCSP answer goes unchecked, however long it is valid.
 const OCSP_LATEST: Duration = Duration::from_secs(7 * 24 * HOUR);

@@ -95,7 +95,7 @@ struct howdah_client_kind {
 	/* A wait of a call was cancelled: the answer may come yet, and nobody is to get it. Or NULL: the library sees to
 	 * that itself. */
 	void (*cut)(const void *key);
-	/* Connects anew what was cut, for another request than that. False: it cannot. Or NULL. */
+	/* Connects again what was cut, for another request than that. False: it cannot. Or NULL. */
 	bool (*revive)(const void *key);
 	bool reconnects; /* by itself: revive() is for the request that was cut too, and after exceptions of the library */
 	bool has_lines;  /* howdah_client_read_failed() completes the line that was being read */

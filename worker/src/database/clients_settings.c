@@ -207,6 +207,6 @@ void howdah_client_refuse_sibling(const char *what, int error, int64_t limit)
 	}
 	zend_throw_exception_ex(howdah_shared_client_exception, 0,
 		"%s is used by another coroutine of this request, which left a transaction, a pipeline or a result open on it; "
-		"this one %s. End it before others use %s, or connect anew in the coroutine",
+		"this one %s. End it before others use %s, or reconnect in the coroutine",
 		what, error == EDEADLK ? "cannot wait at this point" : howdah_client_why(error, limit), what);
 }

@@ -228,12 +228,12 @@ static enum howdah_connections_state check_one(struct howdah_connection *connect
 		bool has_statements = connection->kind->has_statements && connection->kind->has_statements(connection);
 		if (!has_statements && revive(connection)) {
 			howdah_log_format('w',
-				"the connection of %s had been closed by its server and was made anew; what was set by SET is lost",
+				"the connection of %s had been closed by its server and was reconnected; what was set by SET is lost",
 				howdah_connection_describe(connection));
 			return HOWDAH_CONNECTIONS_REVIVED;
 		}
 		howdah_log_format('w',
-			"the connection of %s had been closed by its server and cannot be made anew: %s; the worker is replaced",
+			"the connection of %s had been closed by its server and cannot be reconnected: %s; the worker is replaced",
 			howdah_connection_describe(connection),
 			has_statements ? "it has prepared statements, which would be lost" : reason());
 		return HOWDAH_CONNECTIONS_DEAD;
@@ -326,11 +326,11 @@ void howdah_connections_after_fork(void)
 			continue;
 		}
 		if (revive(connection)) {
-			howdah_log_format('d', "connected %s anew, which the worker script had left open",
-				howdah_connection_describe(connection));
+			howdah_log_format(
+				'd', "reconnected %s, which the worker script had left open", howdah_connection_describe(connection));
 			continue;
 		}
-		howdah_log_format('w', "cannot connect %s anew, which the worker script had left open: %s",
+		howdah_log_format('w', "cannot reconnect %s, which the worker script had left open: %s",
 			howdah_connection_describe(connection), reason());
 		struct howdah_tracked *entry = connection->object ? howdah_track_find(connection->object) : NULL;
 		if (entry) {

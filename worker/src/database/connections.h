@@ -12,7 +12,7 @@
 
 enum howdah_connections_state {
 	HOWDAH_CONNECTIONS_ALIVE,   /* or there are none */
-	HOWDAH_CONNECTIONS_REVIVED, /* at least one was dead and was made anew */
+	HOWDAH_CONNECTIONS_REVIVED, /* at least one was dead and was made again */
 	HOWDAH_CONNECTIONS_DEAD,    /* at least one is dead and stays dead: the worker must be replaced */
 };
 
@@ -38,7 +38,7 @@ struct howdah_connection_use;
 const char *howdah_connections_unfit(const struct howdah_connection_use *use);
 
 /*
- * In a fork, after howdah_sockets_cut(): connects anew what does not do so by itself. What cannot be
+ * In a fork, after howdah_sockets_cut(): reconnects what does not do so by itself. What cannot be
  * connected now is logged and tried again by howdah_connections_check(). Must be called from within a
  * function that PHP code has called. An SQLite file that is gone is not tried again: PDO refuses the object.
  */

@@ -29,7 +29,7 @@ struct howdah_connection {
 /* What the workers of a pool do with the connections of the boot. */
 struct howdah_connection_use {
 	bool concurrent; /* requests that run at a time share them */
-	bool has_hooks;  /* of howdah_after_fork(), which make anew what the application knows of */
+	bool has_hooks;  /* of howdah_after_fork(), which make again what the application knows of */
 };
 
 struct howdah_connection_kind {
@@ -49,9 +49,9 @@ struct howdah_connection_kind {
 	void (*cut)(const struct howdah_connection *connection);
 	/* File descriptor, or HOWDAH_DESCRIPTOR_*. */
 	int (*descriptor)(const struct howdah_connection *connection);
-	/* Connects anew in place. False: it is as it was; a reason may be in howdah_connection_reason. NULL: cannot. */
+	/* Connects again in place. False: it is as it was; a reason may be in howdah_connection_reason. NULL: cannot. */
 	bool (*revive)(const struct howdah_connection *connection);
-	/* Whether the connection must be made anew in a fork. NULL: always. */
+	/* Whether the connection must be made again in a fork. NULL: always. */
 	bool (*inherited)(const struct howdah_connection *connection);
 	/* In a zygote: NULL, or a sentence that says why it would not survive a fork. May be NULL. */
 	const char *(*unfit)(const struct howdah_connection *connection, const struct howdah_connection_use *use);

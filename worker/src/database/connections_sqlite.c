@@ -1,6 +1,6 @@
 /*
  * SQLite, for PDO, and the SQLite3 objects. A database file must not be used on both sides of a fork,
- * and an SQLite3 object cannot be opened anew from outside.
+ * and an SQLite3 object cannot be opened again from outside.
  *
  * Rules: libsqlite3 is not linked: its symbols are those that the extensions brought.
  */
@@ -170,7 +170,7 @@ static const char *sqlite3_unfit(const struct howdah_connection *connection, con
 	bool file = Z_TYPE(result) == IS_STRING && Z_STRLEN(result) > 0;
 	zval_ptr_dtor(&result);
 	zval_ptr_dtor(&query);
-	return file ? "which a worker cannot open anew" : NULL;
+	return file ? "which a worker cannot reopen" : NULL;
 }
 
 const struct howdah_connection_kind howdah_connection_sqlite3 = {

@@ -12,7 +12,7 @@ struct howdah_tracked {
 	zend_object *object;
 	const struct howdah_connection_kind *kind;
 	zval options;     /* driver options of its constructor, UNDEF: none */
-	bool unconnected; /* could not be connected anew after the fork */
+	bool unconnected; /* could not be connected again after the fork */
 	bool spoiled;     /* has something left of a lost connection: connections_redis.h */
 	bool has_named;   /* the server keeps statements for it that no object stands for: pg_prepare() */
 	const char *set;  /* by what the boot set something that a new connection would not have, NULL: nothing */

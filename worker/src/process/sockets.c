@@ -61,7 +61,7 @@ static bool make_dead_end(int descriptor)
 	return replace(descriptor, pair[0]);
 }
 
-static bool connect_anew(int descriptor, const struct sockaddr_storage *peer, socklen_t peer_size)
+static bool connect_again(int descriptor, const struct sockaddr_storage *peer, socklen_t peer_size)
 {
 	int made = socket(peer->ss_family, SOCK_DGRAM | SOCK_CLOEXEC, option(descriptor, SO_PROTOCOL));
 	if (made < 0) {
@@ -117,7 +117,7 @@ void howdah_sockets_cut(const int *keep, size_t keep_count)
 			continue;
 		}
 		/* The other end of a socketpair has no address to connect to. */
-		if (type == SOCK_DGRAM && peer_size > sizeof(peer.ss_family) && connect_anew(descriptor, &peer, peer_size)) {
+		if (type == SOCK_DGRAM && peer_size > sizeof(peer.ss_family) && connect_again(descriptor, &peer, peer_size)) {
 			renewed++;
 		} else if (make_dead_end(descriptor)) {
 			cut++;
@@ -128,6 +128,6 @@ void howdah_sockets_cut(const int *keep, size_t keep_count)
 	}
 	closedir(directory);
 	if (cut || renewed) {
-		howdah_log_format('d', "cut off %u inherited sockets, connected %u datagram sockets anew", cut, renewed);
+		howdah_log_format('d', "cut off %u inherited sockets, reconnected %u datagram sockets", cut, renewed);
 	}
 }

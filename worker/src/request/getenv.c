@@ -4,7 +4,7 @@
  * Rules: only that a name is absent is answered here, from sets of the names that are there; what may be there is PHP's
  * to look up. Libraries change the environment too, by setenv(): so the array of pointers is compared with what its set
  * was made of before each answer. PHP alone frees strings of it, and the next one may lie at the same place: after its
- * putenv(), and after a request that called that, the set is made anew.
+ * putenv(), and after a request that called that, the set is made again.
  */
 #include "getenv.h"
 

@@ -26,11 +26,11 @@ respawn
 run
 --EXPECT--
 7
-[log d 0] cut off 1 inherited sockets, connected 0 datagram sockets anew
-[log d 0] connected pgsql (PDO) anew, which the worker script had left open
+[log d 0] cut off 1 inherited sockets, reconnected 0 datagram sockets
+[log d 0] reconnected pgsql (PDO), which the worker script had left open
 [worker died; started=0]
 [log w 0] the connection of pgsql (PDO) was closed by its server; the worker is replaced
 [worker exited with status 0]
 7
-[log d 0] cut off 1 inherited sockets, connected 0 datagram sockets anew
-[log d 0] connected pgsql (PDO) anew, which the worker script had left open
+[log d 0] cut off 1 inherited sockets, reconnected 0 datagram sockets
+[log d 0] reconnected pgsql (PDO), which the worker script had left open

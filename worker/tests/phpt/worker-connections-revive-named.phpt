@@ -1,5 +1,5 @@
 --TEST--
-Worker mode: a pgsql connection with a named statement is not made anew when its server has closed it, the worker is replaced
+Worker mode: a pgsql connection with a named statement is not made again when its server has closed it, the worker is replaced
 --SKIPIF--
 <?php
 if (!extension_loaded('pdo_pgsql') || !extension_loaded('pgsql')) {
@@ -33,11 +33,11 @@ respawn
 run
 --EXPECT--
 served
-[log d 0] cut off 1 inherited sockets, connected 0 datagram sockets anew
-[log d 0] connected pgsql (PgSql\Connection) anew, which the worker script had left open
+[log d 0] cut off 1 inherited sockets, reconnected 0 datagram sockets
+[log d 0] reconnected pgsql (PgSql\Connection), which the worker script had left open
 [worker died; started=0]
-[log w 0] the connection of pgsql (PgSql\Connection) had been closed by its server and cannot be made anew: it has prepared statements, which would be lost; the worker is replaced
+[log w 0] the connection of pgsql (PgSql\Connection) had been closed by its server and cannot be reconnected: it has prepared statements, which would be lost; the worker is replaced
 [worker exited with status 0]
 served
-[log d 0] cut off 1 inherited sockets, connected 0 datagram sockets anew
-[log d 0] connected pgsql (PgSql\Connection) anew, which the worker script had left open
+[log d 0] cut off 1 inherited sockets, reconnected 0 datagram sockets
+[log d 0] reconnected pgsql (PgSql\Connection), which the worker script had left open

@@ -1,5 +1,5 @@
 --TEST--
-Worker mode: a Redis object that the worker script connected connects anew in the worker, with its database
+Worker mode: a Redis object that the worker script connected reconnects in the worker, with its database
 --SKIPIF--
 <?php
 if (!extension_loaded('redis')) {

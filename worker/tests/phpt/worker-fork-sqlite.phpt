@@ -1,5 +1,5 @@
 --TEST--
-Worker mode: a worker opens an SQLite file anew with its settings, and keeps a database in memory
+Worker mode: a worker opens an SQLite file again with its settings, and keeps a database in memory
 --SKIPIF--
 <?php
 if (!extension_loaded('pdo_sqlite')) {

@@ -19,4 +19,4 @@ while (frankenphp_handle_request(fn () => print 'served')) {
 worker {ROOT}/test.php
 run
 --EXPECT--
-[unfit: the worker script left mysql (PDO) open, with prepared statements that would be lost when a worker opens it anew]
+[unfit: the worker script left mysql (PDO) open, with prepared statements that would be lost when a worker reopens it]

@@ -20,4 +20,4 @@ while (frankenphp_handle_request(fn () => print 'served')) {
 worker {ROOT}/test.php
 run
 --EXPECT--
-[unfit: the worker script left mysqli (mysqli) open, which a worker cannot connect anew]
+[unfit: the worker script left mysqli (mysqli) open, which a worker cannot reconnect]

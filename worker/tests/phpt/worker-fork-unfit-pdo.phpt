@@ -17,4 +17,4 @@ while (frankenphp_handle_request(fn () => print 'served')) {
 worker {ROOT}/test.php
 run
 --EXPECT--
-[unfit: the worker script left sqlite (PDO) open, with prepared statements that would be lost when a worker opens it anew]
+[unfit: the worker script left sqlite (PDO) open, with prepared statements that would be lost when a worker reopens it]

@@ -20,4 +20,4 @@ while (frankenphp_handle_request(fn () => print 'served')) {
 worker {ROOT}/test.php
 run
 --EXPECT--
-[unfit: the worker script left pgsql (PgSql\Connection) open, with prepared statements that would be lost when a worker connects anew]
+[unfit: the worker script left pgsql (PgSql\Connection) open, with prepared statements that would be lost when a worker reconnects]

@@ -1,5 +1,5 @@
 --TEST--
-Worker mode: a worker script that leaves open what no worker can open anew is not to be forked
+Worker mode: a worker script that leaves open what no worker can open again is not to be forked
 --SKIPIF--
 <?php
 if (!extension_loaded('sqlite3')) {
@@ -16,4 +16,4 @@ while (frankenphp_handle_request(fn () => print 'served')) {
 worker {ROOT}/test.php
 run
 --EXPECT--
-[unfit: the worker script left sqlite3 (SQLite3) open, which a worker cannot open anew]
+[unfit: the worker script left sqlite3 (SQLite3) open, which a worker cannot reopen]

@@ -16,7 +16,7 @@ while (frankenphp_handle_request(function () use ($file) {
     file_put_contents($file, str_repeat('x', (int) $_GET['size']));
     echo filesize($file), "\n";
 
-    /* Rewriting is started anew, with this request's variable only. */
+    /* Rewriting is restarted, with this request's variable only. */
     output_add_rewrite_var('request', $_GET['size']);
     echo '<a href="page.php">', "\n";
 })) {

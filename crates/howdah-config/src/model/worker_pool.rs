@@ -189,7 +189,7 @@ pub enum Connections {
     /// The worker is replaced.
     #[default]
     Replace,
-    /// It is made anew in place where that is safe, otherwise the worker is replaced.
+    /// It is made again in place where that is safe, otherwise the worker is replaced.
     Revive,
     /// Nobody looks.
     Ignore,

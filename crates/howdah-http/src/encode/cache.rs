@@ -9,7 +9,7 @@ use howdah_config::model::Compression;
 
 use crate::message::file_origin::{Identity, Origin};
 
-/// Bytes that a front thread keeps; beyond, it starts anew.
+/// Bytes that a front thread keeps; beyond, it restarts.
 const CAPACITY: usize = 16 << 20;
 /// The largest compressed form that is kept.
 const LARGEST: usize = 2 << 20;

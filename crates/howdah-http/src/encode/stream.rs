@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_context_that_was_left_in_a_body_starts_anew() {
+    fn a_context_that_was_left_in_a_body_starts_again() {
         for compression in [
             Compression::Gzip(1),
             Compression::Zstd(3),

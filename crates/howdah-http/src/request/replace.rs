@@ -207,7 +207,7 @@ impl DeferredHandlers {
         let changed = context.changed.take();
         pending.parts = changed.map_or_else(|| self.original.clone(), |parts| *parts);
         pending.query = Some(context.query().to_owned());
-        // What is compressed anew is not what the file is.
+        // What is compressed again is not what the file is.
         pending.with_origin = false;
     }
 

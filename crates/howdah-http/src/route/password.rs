@@ -29,7 +29,7 @@ static PENDING: AtomicUsize = AtomicUsize::new(0);
 const PENDING_MAX: usize = 64;
 /// Milliseconds for which a password that was right is known.
 const KNOWN_FOR: u64 = 5 * 60_000;
-/// Passwords that are known to a front thread; beyond, it starts anew.
+/// Passwords that are known to a front thread; beyond, it restarts.
 const KNOWN_MAX: usize = 1024;
 
 /// The users of a `basic_auth`: a compiled [`BasicAuth`].

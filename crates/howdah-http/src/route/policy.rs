@@ -8,7 +8,7 @@ use crate::answer::files::stat::Root;
 use crate::route::candidate::{Candidate, CandidateFile, find};
 use crate::route::context::Context;
 
-/// The one of `candidates` below `root` that is meant. Sizes and times are asked anew for each request.
+/// The one of `candidates` below `root` that is meant. Sizes and times are asked again for each request.
 pub(crate) fn choose<'c>(
     policy: TryPolicy,
     candidates: &'c [Candidate],

@@ -20,7 +20,7 @@ pub(crate) enum Output {
 /// A file with its size.
 pub(crate) struct RollingFile {
     options: LogFile,
-    /// `None` after it was put aside and could not be made anew.
+    /// `None` after it was put aside and could not be made again.
     file: Option<File>,
     size: u64,
     /// The last write broke off in the middle of a line.

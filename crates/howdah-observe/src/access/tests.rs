@@ -402,7 +402,7 @@ fn rolled(path: PathBuf, size: u64) -> LogFile {
 }
 
 #[test]
-fn a_file_that_somebody_removed_is_made_anew() {
+fn a_file_that_somebody_removed_is_made_again() {
     let dir = tempfile::tempdir().expect("a directory");
     let file = rolled(dir.path().join("access.log"), 10_000);
     let logs = Logs::start(&[site(LogOutput::File(file.clone()))]).expect("it opens");

@@ -7,14 +7,14 @@ use serde_json::Value;
 
 /// The server behind the admin API. Implemented by the program that wires the parts together.
 pub trait Control: Send + Sync + 'static {
-    /// Starts PHP anew in the pool of this name, or in all. Ends when the new generation serves, or
+    /// Starts PHP again in the pool of this name, or in all. Ends when the new generation serves, or
     /// when it failed and the old one goes on. Goes on by itself if the future is dropped.
     fn reload(
         &self,
         pool: Option<String>,
     ) -> impl Future<Output = Result<ReloadReport, ReloadError>> + Send;
 
-    /// Reads the configuration anew, serves it, and starts PHP anew in all pools. Ends and goes on as
+    /// Reads the configuration again, serves it, and starts PHP again in all pools. Ends and goes on as
     /// [`reload`](Self::reload).
     fn configure(
         &self,
@@ -75,7 +75,7 @@ pub enum Configuration {
 /// What a reload did.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReloadReport {
-    /// Each pool that was started anew.
+    /// Each pool that was restarted.
     pub pools: Vec<ReloadedPool>,
     /// The file of the configuration in force; `None` without one.
     pub configuration: Option<ConfigFile>,

@@ -9,7 +9,7 @@
 //! GET   /config                     the configuration in force, JSON
 //! GET   /status                     pools and their processes, JSON
 //! POST  /load                       Caddy's: a Caddyfile in the body takes the place of the configuration
-//! POST  /reload[?config=FILE]       reads the configuration anew, then PHP; answers when both serve
+//! POST  /reload[?config=FILE]       reads the configuration again, then PHP; answers when both serve
 //! POST  /reload?pool=NAME           answers when the new generation serves, or with the failed boot's output
 //! POST  /stop                       answers, then drains and ends the server
 //! GET   /config/apps/http/metrics   Caddy's: `null` unless requests are counted

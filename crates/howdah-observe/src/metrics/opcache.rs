@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::page::{Page, Writer};
 
-/// OPcache as it was when it was last looked at. What counts begins anew with PHP.
+/// OPcache as it was when it was last looked at. What counts begins again with PHP.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OpcacheCounts {
     /// Bytes that are used, free and wasted.
@@ -21,7 +21,7 @@ pub struct OpcacheCounts {
     pub hits: u64,
     /// Scripts that had to be compiled.
     pub misses: u64,
-    /// Times that it began anew: out of memory, out of keys, `opcache_reset()`.
+    /// Times that it began again: out of memory, out of keys, `opcache_reset()`.
     pub restarts: [u64; 3],
 }
 

@@ -288,7 +288,7 @@ mod tests {
         assert_eq!(back_off.wait(now + Duration::from_secs(2)), Duration::ZERO);
         back_off.reset();
         assert_eq!(back_off.wait(now), Duration::ZERO);
-        assert_eq!(back_off.fail(now, now).as_millis(), 100, "anew");
+        assert_eq!(back_off.fail(now, now).as_millis(), 100, "again");
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub struct Opcache {
     pub enabled: u64,
     /// 1: it takes no further script.
     pub full: u64,
-    /// 1: it waits until no request uses it, to begin anew.
+    /// 1: it waits until no request uses it, to begin again.
     pub restart_pending: u64,
     /// Memory in use.
     pub used: u64,
@@ -60,11 +60,11 @@ pub struct Opcache {
     pub hits: u64,
     /// Scripts that were compiled.
     pub misses: u64,
-    /// Times that it began anew for want of memory.
+    /// Times that it began again for want of memory.
     pub oom_restarts: u64,
-    /// Times that it began anew for want of keys.
+    /// Times that it began again for want of keys.
     pub hash_restarts: u64,
-    /// Times that `opcache_reset()` had it begin anew.
+    /// Times that `opcache_reset()` had it begin again.
     pub manual_restarts: u64,
     /// Memory for machine code.
     pub jit_size: u64,

@@ -1,4 +1,4 @@
-//! The root zygote: started anew when it dies, and asked for the pools' zygotes.
+//! The root zygote: restarted when it dies, and asked for the pools' zygotes.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;

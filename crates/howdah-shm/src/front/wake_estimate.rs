@@ -129,7 +129,7 @@ mod tests {
         assert!(!wake_estimate.allows(1, 2));
         for _ in 0..WAIT_COST - 1 {
             wake_estimate.served(FAST, 10_000);
-            assert!(!wake_estimate.allows(1, 2), "it has to be earned anew");
+            assert!(!wake_estimate.allows(1, 2), "it has to be earned again");
         }
         wake_estimate.served(FAST, 10_000);
         assert!(wake_estimate.allows(1, 2));

@@ -1,5 +1,5 @@
 //! The reference pages of the command line and of the PHP functions, made from the code.
-//! `HOWDAH_BLESS=1 cargo test -p howdah` writes them anew.
+//! `HOWDAH_BLESS=1 cargo test -p howdah` writes them again.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! `howdah top`: what a server does, drawn anew every second. Lines and two escape sequences are all that
+//! `howdah top`: what a server does, drawn again every second. Lines and two escape sequences are all that
 //! is needed, so there is no terminal library.
 
 use std::collections::HashMap;

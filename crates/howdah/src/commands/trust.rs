@@ -14,7 +14,7 @@ const FILE: &str = "howdah-local-authority.crt";
 /// What `update-ca-certificates` makes of it, among its links.
 const LINK: &str = "howdah-local-authority.pem";
 
-/// Where a system takes further authorities from, and what then makes its list anew.
+/// Where a system takes further authorities from, and what then makes its list again.
 #[derive(Debug, Clone)]
 struct Store {
     directory: PathBuf,

@@ -473,7 +473,7 @@ impl CurrentConfiguration {
     }
 }
 
-/// Certificates for a configuration, read anew.
+/// Certificates for a configuration, read again.
 async fn renewed_tls(config: &Config, in_use: &InUse) -> Result<Option<Tls>, String> {
     // The storage may be on another machine.
     let (own, in_use) = (config.clone(), in_use.clone());

@@ -185,7 +185,7 @@ impl ServerControl {
         }
     }
 
-    /// Starts PHP anew beside the one that serves, for a reason of the server's own.
+    /// Starts PHP again beside the one that serves, for a reason of the server's own.
     pub(crate) async fn renew_for(&self, reason: String) -> Result<ReloadReport, ReloadError> {
         let control = self.clone();
         self.alone(async move {
@@ -225,7 +225,7 @@ impl ServerControl {
 }
 
 impl ServerControl {
-    /// The configuration first, so that what is wrong with it is said before PHP is started anew.
+    /// The configuration first, so that what is wrong with it is said before PHP is restarted.
     async fn configure_now(&self, from: Configuration) -> Result<ReloadReport, ReloadError> {
         if self.is_stopping() {
             return Err(ReloadError::Stopping);

@@ -1,5 +1,5 @@
 //! Looks after OPcache while the server runs: tells what to set when something of it is full, and has a fresh tree
-//! take the place of one whose memory is used up by code that is no longer valid. OPcache's own way, to begin anew
+//! take the place of one whose memory is used up by code that is no longer valid. OPcache's own way, to begin again
 //! in place, does not exist under booted code (docs/adr/0012-opcache-under-booted-code.md).
 
 use std::time::{Duration, Instant};

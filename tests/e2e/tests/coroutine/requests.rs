@@ -244,8 +244,8 @@ fn workers_that_leave_slowly_have_successors_until_all_places_are_taken() {
         let mut pids = BTreeSet::new();
         for n in 0..16 {
             // Until the one before takes no more.
-            let anew = || !pids.contains(&pid(&send(&server, "sleep", "next", "&us=1")));
-            assert!(process::wait_until(PATIENCE, anew), "no successor");
+            let again = || !pids.contains(&pid(&send(&server, "sleep", "next", "&us=1")));
+            assert!(process::wait_until(PATIENCE, again), "no successor");
             let (server, id) = (&server, n.to_string());
             waiting.push(scope.spawn(move || send(server, "wait", &id, "")));
             meeting.wait(&format!("in-{n}"));

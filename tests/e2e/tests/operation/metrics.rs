@@ -165,7 +165,7 @@ fn a_hold_of_a_worker_with_several_requests_is_seen_by_a_later_scrape() {
             r#"howdah_php_longest_hold_seconds{pool="app",place="0"} "#,
         )
     };
-    // Computed anew where a busy machine has let the one who watches look too late.
+    // Computed again where a busy machine has let the one who watches look too late.
     let seen = || {
         let computed = server.send(&request("GET", "compute", "hog", "&us=1000000"));
         computed.assert(200, "computed hog");

@@ -251,7 +251,7 @@ fn pools_have_users_of_their_own() {
     for (target, user) in [("/who.php", WEB), ("/worker.php", NOBODY)] {
         assert_takes_bodies(&server, &place, target, user);
     }
-    // It can be opened anew by its name.
+    // It can be opened again by its name.
     for (target, uid) in [("/who.php?stderr", 33), ("/worker.php?stderr", 65534)] {
         let line = format!("written to stderr by {uid}");
         server.expect_log(&line);

@@ -1,4 +1,4 @@
-//! The boot of a worker script, what of it lives on in requests, and when it is done anew.
+//! The boot of a worker script, what of it lives on in requests, and when it is done again.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
 /*
- * mysqli objects. A mysqli connection cannot be connected anew from outside: only the application has
+ * mysqli objects. A mysqli connection cannot be connected again from outside: only the application has
  * its credentials.
  *
  * Rules: the structures in front of a mysqli object are declared here as far as they are used, because
@@ -107,7 +107,7 @@ static int mysqli_descriptor(const struct howdah_connection *connection)
 
 static const char *mysqli_unfit(const struct howdah_connection *connection, const struct howdah_connection_use *use)
 {
-	return howdah_mysqlnd_descriptor(connection->handle) >= 0 ? "which a worker cannot connect anew" : NULL;
+	return howdah_mysqlnd_descriptor(connection->handle) >= 0 ? "which a worker cannot reconnect" : NULL;
 }
 
 const struct howdah_connection_kind howdah_connection_mysqli = {

@@ -282,7 +282,7 @@ static zval *options_of(const pdo_stmt_t *stmt)
 }
 
 /* As PDO::prepare() leaves a statement. Modes of fetching that have more than a number are not taken along. */
-static void begin_anew(pdo_stmt_t *stmt, const pdo_stmt_t *model)
+static void begin_again(pdo_stmt_t *stmt, const pdo_stmt_t *model)
 {
 	enum pdo_fetch_type mode = model->default_fetch_type & ~PDO_FETCH_FLAGS;
 	bool simple = mode != PDO_FETCH_CLASS && mode != PDO_FETCH_INTO && mode != PDO_FETCH_FUNC;
@@ -304,7 +304,7 @@ static bool prepare_again(struct howdah_pdo_view *view, struct howdah_pdo_statem
 	struct howdah_pdo_body *model = shared->placed, *body = add_body(shared, view->physical);
 	memcpy(model->saved, (const void *)stmt, HOWDAH_PDO_BODY_SIZE);
 	shared->placed = body;
-	begin_anew(stmt, (const pdo_stmt_t *)model->saved);
+	begin_again(stmt, (const pdo_stmt_t *)model->saved);
 	if (stmt->dbh->methods->preparer(stmt->dbh, stmt->query_string, stmt, options_of(stmt))) {
 		return true;
 	}
@@ -330,7 +330,7 @@ void howdah_pdo_adopt_boot_statement(struct howdah_pdo_pool *pool, pdo_stmt_t *s
 	memset((void *)&model, 0, sizeof(model));
 	memcpy((void *)&model, (const void *)stmt, HOWDAH_PDO_BODY_SIZE);
 	stmt->methods->dtor(stmt);
-	begin_anew(stmt, &model);
+	begin_again(stmt, &model);
 	stmt->bound_params = model.bound_params;
 	stmt->bound_param_map = model.bound_param_map;
 	stmt->bound_columns = model.bound_columns;

@@ -1,10 +1,10 @@
 /*
  * PDO objects of any driver.
  *
- * Rules: statements point to the driver's structure, so a connection is made anew within the structure
+ * Rules: statements point to the driver's structure, so a connection is made again within the structure
  * it has: pgsql by libpq's reset, mysql by exchanging the client handle. Other drivers are closed and
  * opened again. Statements that the server or the driver keeps for the old connection are good on no other: one
- * that has such is never made anew.
+ * that has such is never made again.
  */
 #include "connections_pdo.h"
 
@@ -199,7 +199,7 @@ static int pdo_descriptor(const struct howdah_connection *connection)
 }
 
 /* Connects into an empty dbh->driver_data. False: it is empty again, and the reason set. */
-static bool open_anew(pdo_dbh_t *dbh, zval *options)
+static bool open_again(pdo_dbh_t *dbh, zval *options)
 {
 	const struct pdo_dbh_methods *methods = dbh->methods;
 	/* Drivers throw what went wrong only while there are no methods, that is in a constructor. */
@@ -230,7 +230,7 @@ static bool revive_mysql(pdo_dbh_t *dbh, zval *options)
 {
 	struct driver_head *kept = dbh->driver_data;
 	dbh->driver_data = NULL;
-	if (!open_anew(dbh, options)) {
+	if (!open_again(dbh, options)) {
 		dbh->driver_data = kept;
 		return false;
 	}
@@ -275,7 +275,7 @@ static void set_attributes(pdo_dbh_t *dbh, zval *options)
 
 bool howdah_pdo_connect(pdo_dbh_t *dbh, zval *options)
 {
-	if (!open_anew(dbh, options)) {
+	if (!open_again(dbh, options)) {
 		return false;
 	}
 	set_attributes(dbh, options);
@@ -291,7 +291,7 @@ static bool revive_other(pdo_dbh_t *dbh, enum howdah_pdo_driver driver, zval *op
 	/* First: SQLite keeps one record of locks for all handles of a file, and the fork has none of them. */
 	dbh->methods->closer(dbh);
 	dbh->driver_data = NULL;
-	if (!open_anew(dbh, options)) {
+	if (!open_again(dbh, options)) {
 		/* PDO refuses each use of an object without a driver. */
 		dbh->driver = NULL;
 		return false;
@@ -339,12 +339,12 @@ static const char *pdo_unfit(const struct howdah_connection *connection, const s
 		return NULL;
 	}
 	if (howdah_pdo_is_programmed(dbh)) {
-		return "with functions or collations that would be lost when a worker opens it anew";
+		return "with functions or collations that would be lost when a worker reopens it";
 	}
-	/* Where requests share the object, database/pdo/clients_pdo_statement.c prepares MySQL's anew. */
-	bool prepares_anew = use->concurrent && howdah_pdo_driver(dbh) == HOWDAH_PDO_MYSQL;
-	if (!prepares_anew && howdah_pdo_has_statements(dbh)) {
-		return "with prepared statements that would be lost when a worker opens it anew";
+	/* Where requests share the object, database/pdo/clients_pdo_statement.c prepares MySQL's again. */
+	bool prepares_again = use->concurrent && howdah_pdo_driver(dbh) == HOWDAH_PDO_MYSQL;
+	if (!prepares_again && howdah_pdo_has_statements(dbh)) {
+		return "with prepared statements that would be lost when a worker reopens it";
 	}
 	const struct howdah_tracked *entry = howdah_track_find(connection->object);
 	if (use->concurrent && entry && entry->set) {

@@ -59,7 +59,7 @@ static bool pgsql_revive(const void *key)
 	int descriptor = howdah_libpq_descriptor(key);
 	struct pollfd look = {.fd = descriptor, .events = POLLRDHUP};
 	if (descriptor >= 0 && poll(&look, 1, 0) == 0) {
-		return true; /* another connection, in the memory of the one that was cut, or made anew since */
+		return true; /* another connection, in the memory of the one that was cut, or made again since */
 	}
 	bool revived = howdah_libpq_reset((PGconn *)key);
 	if (revived) {

@@ -209,7 +209,7 @@ bool howdah_libpq_settle(PGconn *connection)
 	}
 }
 
-/* --- connecting anew ------------------------------------------------------------------------------------ */
+/* --- connecting again ------------------------------------------------------------------------------------ */
 
 /* Settings of a session that the server tells its client, and that a client may set. */
 static const char *const reported[] = {
@@ -376,7 +376,7 @@ static bool has_named(const struct howdah_connection *connection)
 static const char *pgsql_unfit(const struct howdah_connection *connection, const struct howdah_connection_use *use)
 {
 	return has_named(connection) && !use->has_hooks
-			   ? "with prepared statements that would be lost when a worker connects anew"
+			   ? "with prepared statements that would be lost when a worker reconnects"
 			   : howdah_track_unfit(connection);
 }
 

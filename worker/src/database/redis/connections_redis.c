@@ -1,5 +1,5 @@
 /*
- * Redis and RedisCluster objects (phpredis). The extension notices a closed connection and connects anew by itself, with
+ * Redis and RedisCluster objects (phpredis). The extension notices a closed connection and reconnects by itself, with
  * password and database, so only what a request left open, or what a lost connection left behind, is looked after.
  *
  * Rules: methods of the classes are used where they exist. The start of redis_object and RedisSock, which has been the

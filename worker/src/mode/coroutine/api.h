@@ -55,7 +55,7 @@ struct howdah_child *howdah_child_start(zval *callable, zend_fcall_info *callbac
 
 void howdah_child_cancel(struct howdah_child *child);
 
-/* The child has ended: its result, or its exception thrown anew. */
+/* The child has ended: its result, or its exception thrown again. */
 void howdah_child_take(struct howdah_child *child, zval *result);
 
 /* Nanoseconds of a time limit in seconds, HOWDAH_WAIT_FOREVER for none; throws and returns false if it is none. */

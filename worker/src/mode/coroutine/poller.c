@@ -2,7 +2,7 @@
  * Waiting for descriptors: epoll, and for each descriptor the list of those who wait for it. Their entries are on
  * the stacks of the coroutines that wait.
  *
- * Rules: a registration fires once and is made anew by the next wait: descriptors are closed and their numbers
+ * Rules: a registration fires once and is made again by the next wait: descriptors are closed and their numbers
  * used again behind our back, so what the kernel has registered is never taken for granted. An event carries the
  * generation of its registration; an older one is dropped.
  */

@@ -42,6 +42,6 @@ option concurrency 2
 worker {ROOT}/test.php
 run
 --EXPECT--
-PDO is used by another coroutine of this request, which left a transaction, a pipeline or a result open on it; this one has waited 0.2 s for it. End it before others use PDO, or connect anew in the coroutine
+PDO is used by another coroutine of this request, which left a transaction, a pipeline or a result open on it; this one has waited 0.2 s for it. End it before others use PDO, or reconnect in the coroutine
 bool(true)
 1

@@ -14,7 +14,7 @@ use super::conditional::Version;
 use crate::clock;
 use crate::message::file_origin::Identity;
 
-/// Bytes of contents that a front thread keeps; beyond, it starts anew.
+/// Bytes of contents that a front thread keeps; beyond, it restarts.
 const CAPACITY: usize = 8 << 20;
 /// The small files of one front thread.
 #[derive(Debug, Default)]
