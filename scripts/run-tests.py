@@ -19,6 +19,7 @@ TOLERATED = 5
 FAILED = re.compile(r"^test (?P<name>\S+)(?: - should panic)? \.\.\. FAILED$", re.MULTILINE)
 # Cargo lists the failed programs at the end, as arguments.
 PROGRAM = re.compile(r"^    `-p \S+ (?P<arguments>[^`]+)`$", re.MULTILINE)
+PASSED = re.compile(r"^test result: ok\. [1-9]", re.MULTILINE)
 
 
 def cargo_test(arguments: list[str]) -> tuple[int, str]:
@@ -46,9 +47,13 @@ def main() -> int:
     print(f"\nrun-tests: run again, alone: {', '.join(names)}", flush=True)
     for program in programs:
         # With the packages of the first run: dependencies are built again for another choice of them.
-        status, _ = cargo_test([*sys.argv[1:], *program, "--", "--exact", "--test-threads=1", *names])
+        status, output = cargo_test([*sys.argv[1:], *program, "--", "--exact", "--test-threads=1", *names])
         if status != 0:
             return status
+        # A program that crashed has named no test that failed.
+        if not PASSED.search(output):
+            print(f"\nrun-tests: {shlex.join(program)} failed, and none of the failed tests is in it")
+            return 1
     print(f"\nrun-tests: flaky, mend them: {', '.join(names)}")
     return 0
 

@@ -62,7 +62,7 @@ GOES_ON = "its worker goes on"
 class UnderLoad:
     """A server that lost a worker with each request; latencies in milliseconds.
 
-    `reason` says why there are none. `boots` is how many boots the answers come from.
+    If there are no latencies, `reason` is the cause. `boots` counts boots that responses came from.
     """
 
     peer: str

@@ -27,7 +27,7 @@ def with_before(peers: list[Peer], program: Path | None) -> list[Peer]:
     """Behind each Howdah the same with another program; all as they are without one.
 
     Raises:
-        BenchError: there is no such program, or no Howdah among the peers.
+        BenchError: the program does not exist, or Howdah is not among the peers.
     """
     if program is None:
         return peers
