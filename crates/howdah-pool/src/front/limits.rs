@@ -121,7 +121,7 @@ impl Inner {
             return;
         }
         state.end(Err(CallError::RequestTimeout(limit)));
-        if self.options.concurrency().is_some() {
+        if self.options.is_concurrent() {
             match state.expired {
                 None => {
                     state.expired = Some(now);
