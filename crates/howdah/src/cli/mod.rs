@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use howdah_config::model::{FRONT_THREADS_MAX, Preload, User, WORKERS_MAX};
+use howdah_config::model::{FRONT_THREADS_MAX, PhpExecutable, Preload, User, WORKERS_MAX};
 use howdah_observe::admin::AdminAddress;
 
 use self::limit_flags::LimitFlags;
@@ -129,9 +129,10 @@ pub(crate) struct PhpServer {
     /// Take orders and tell about the server at this address, HOST:PORT or unix//PATH [default: off]
     #[arg(long, value_name = "ADDR")]
     pub(crate) admin: Option<AdminAddress>,
-    /// The howdah-php to run [default: the one beside this executable, then on PATH]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) php: Option<PathBuf>,
+    /// The PHP to run, a version that is installed or a howdah-php [default: the one beside this executable, then the
+    /// newest version that is installed, then on PATH]
+    #[arg(long, value_name = "VERSION|FILE")]
+    pub(crate) php: Option<PhpExecutable>,
     /// Log each request
     #[arg(short, long)]
     pub(crate) access_log: bool,
@@ -186,10 +187,10 @@ pub(crate) struct Doctor {
     /// As JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// The howdah-php to check [default: that of the Caddyfile, else the one beside this executable,
-    /// then on PATH]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) php: Option<PathBuf>,
+    /// The PHP to check, a version that is installed or a howdah-php [default: that of the Caddyfile, else the one
+    /// beside this executable, then the newest version that is installed, then on PATH]
+    #[arg(long, value_name = "VERSION|FILE")]
+    pub(crate) php: Option<PhpExecutable>,
 }
 
 #[derive(Debug, Args)]

@@ -93,7 +93,13 @@ fn same<'a>(pool: &PoolOptions, others: &'a [PoolOptions]) -> Option<&'a PoolOpt
 fn global(config: &Config) -> [Setting; 5] {
     let settings = &config.global.php;
     [
-        ("php", shown(settings.executable.as_ref())),
+        (
+            "php",
+            settings
+                .executable
+                .as_ref()
+                .map_or_else(|| "none".to_owned(), ToString::to_string),
+        ),
         ("php_ini", format!("{:?}", settings.ini.php_ini)),
         ("preload", settings.preload.name().to_owned()),
         ("clear_env", settings.environment.clear.to_string()),

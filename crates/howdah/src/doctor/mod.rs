@@ -298,7 +298,7 @@ fn check_php(
     report: &mut Report,
 ) -> Option<(Php, php::Facts)> {
     let settings = &config.global.php;
-    let path = executable(settings.executable.as_deref());
+    let path = executable(settings.executable.as_ref());
     let php = match Php::find(path, &settings.ini.all()) {
         Ok(php) => php,
         Err(error) => {
