@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 const NAME: &str = "howdah-php";
 
 /// The `howdah-php` to run: the one that was named, else the one beside this executable, else the first
-/// on PATH. When there is none, the place beside this executable, so that an error names it.
+/// on PATH. If it is missing, the place next to this executable, so that an error names it.
 pub(crate) fn executable(named: Option<&Path>) -> PathBuf {
     if let Some(named) = named {
         return named.to_owned();

@@ -221,7 +221,7 @@ fn what_requests_would_share_is_named_with_its_place() {
         ("is given the request", service(7)),
         ("a fork copies", service(11)),
         ("persistent connection", service(12)),
-        ("select() ends", service(13)),
+        ("select() supports", service(13)),
         ("waiting for a child", service(14)),
         ("signals, their handlers", service(15)),
         ("of the whole process", service(16)),

@@ -55,7 +55,7 @@ fn a_later_reload_gives_up_a_boot_that_hangs() {
     server.get("/app").assert(200, "one");
     server.get("/index.php").assert(200, "index");
     www.write("part.php", HANGS);
-    server.expect_log("the start of PHP was given up after");
+    server.expect_log("the start of PHP was aborted after");
     server.allow_log("the worker script has not asked for requests for 5 seconds");
     thread::scope(|scope| {
         let hanging = scope.spawn(|| admin.post("/reload"));
@@ -84,7 +84,7 @@ fn so_does_a_signal() {
     server.get("/app").assert(200, "one");
     server.get("/index.php").assert(200, "index");
     www.write("part.php", HANGS);
-    server.expect_log("the start of PHP was given up after");
+    server.expect_log("the start of PHP was aborted after");
     server.allow_log("the worker script has not asked for requests for 5 seconds");
     server.signal(Signal::USR1);
     wait_hanging(&www);
