@@ -168,7 +168,7 @@ fn unix_sockets_are_looked_at() {
     drop(taken);
     let (ended, report) = check("taken");
     assert_code(&ended, 0);
-    assert_eq!(finding(&report, "nobody listens")["level"], "ok");
+    assert_eq!(finding(&report, "no process listens")["level"], "ok");
     let (ended, report) = check("free");
     assert_code(&ended, 0);
     assert_eq!(finding(&report, "free is free")["level"], "ok");
