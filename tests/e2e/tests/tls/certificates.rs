@@ -623,7 +623,7 @@ fn wrong_files_are_told_before_anything_is_served() {
             format!("{} {}", show(&path.join("empty.crt")), show(&good.key)),
             [
                 show(&path.join("empty.crt")),
-                "there is no certificate in it".into(),
+                "the file contains no certificate".into(),
             ],
         ),
         (
