@@ -29,7 +29,7 @@ const OPTIONS: &[Item<Php>] = &[
             syntax: "num_threads NUMBER",
             default: "twice the number of cores, at least 4",
             about: "FrankenPHP's name of `workers`.",
-            differs: "PHP runs in processes, not in threads; those of workers are not among them.",
+            differs: "PHP runs in processes, not in threads; workers are not included.",
             example: "num_threads 8",
         },
         |_, call, php| processes(call, 1, &mut php.workers),
