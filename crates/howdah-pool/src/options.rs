@@ -9,7 +9,6 @@ use howdah_config::model::{
 };
 use howdah_shm::layout::{self, SLOTS_MAX};
 use rustix::fs::Mode as FileMode;
-use rustix::process::Gid;
 
 use crate::preload::Preload;
 use crate::record::Record;
@@ -35,6 +34,10 @@ pub struct RootOptions {
     pub preload: Option<Preload>,
     /// How long PHP's module start-up may take (preloading included). Default 2 min.
     pub start_timeout: Duration,
+    /// All users of its pools.
+    pub users: Vec<User>,
+    /// The monitor starts it as root, and it starts processes of no other users than these.
+    pub by_monitor: bool,
 }
 
 /// One pool.
@@ -72,7 +75,7 @@ pub struct PoolOptions {
 }
 
 /// A user of this machine, looked up.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct User {
     /// Number of the user.
     pub uid: u32,
@@ -91,8 +94,7 @@ impl User {
     /// make it theirs: it has the keys of records. Where the front has not got the right to, they can only write to
     /// what they were given.
     pub(crate) fn let_write(&self, pipe: BorrowedFd<'_>) {
-        let group = Some(Gid::from_raw(self.gid));
-        if rustix::fs::fchown(pipe, None, group).is_ok() {
+        if howdah_monitor::fs::give(pipe, None, self.gid).is_ok() {
             let _ = rustix::fs::fchmod(pipe, FileMode::WUSR | FileMode::WGRP);
         }
     }

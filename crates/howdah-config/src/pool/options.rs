@@ -35,8 +35,8 @@ impl<T: HasPoolDraft> Options<T> {
             Ok(())
         },
     );
-    pub(crate) const USER: Item<T> = Item::Supported(user::POOL_USER, |cx, call, draft| {
-        draft.pool_draft().settings.user = Some(user::php_user(cx, call)?);
+    pub(crate) const USER: Item<T> = Item::Supported(user::POOL_USER, |_, call, draft| {
+        draft.pool_draft().settings.user = Some(user::user(call)?);
         Ok(())
     });
     pub(crate) const PHP_INI: Item<T> = Item::Supported(ini::POOL_PHP_INI, |cx, call, draft| {
