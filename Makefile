@@ -43,9 +43,12 @@ lint: ## Check formatting, lints, shell and PHP, and licences of dependencies if
 	@scripts/setup.sh test
 	scripts/lint.sh
 
-deny: ## Check licences and sources of dependencies with cargo-deny, which takes minutes to build
+deny: ## Check licences, sources and advisories of dependencies with cargo-deny, which takes minutes to build
 	@test -x target/bin/cargo-deny || $(CARGO) install --locked --quiet --version 0.20.2 --root target cargo-deny
 	target/bin/cargo-deny --locked check licenses bans sources
+	@if timeout 30 git ls-remote --quiet https://github.com/RustSec/advisory-db HEAD >/dev/null 2>&1; \
+	then target/bin/cargo-deny --locked check advisories; \
+	else echo 'deny: advisories were not checked, since github.com/RustSec/advisory-db cannot be reached'; fi
 
 fmt: ## Format Rust, C and Python
 	$(CARGO) fmt --all

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Installs what a task needs and this machine lacks; says what, asks nothing.
-#   scripts/setup.sh build|test|bench|matrix
+#   scripts/setup.sh build|test|bench|package|matrix
 # Needs Debian 12, Debian 13 or Ubuntu 24.04, and root or sudo where something is missing.
 # PHP_CONFIG=php-config8.x picks a PHP; otherwise the distribution's default is taken.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-task=${1:?usage: scripts/setup.sh build|test|bench|matrix}
+task=${1:?usage: scripts/setup.sh build|test|bench|package|matrix}
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 die() { say "$*"; exit 2; }
@@ -146,6 +146,7 @@ bench)
 	install "${packages[@]}"
 	make -s -C bench tools
 	;;
+package) install debhelper dpkg-dev lintian ;;
 matrix) install debootstrap iproute2 util-linux ;;
-*) die "unknown task $task; use build, test, bench or matrix" ;;
+*) die "unknown task $task; use build, test, bench, package or matrix" ;;
 esac

@@ -277,6 +277,9 @@ static_assert(sizeof(struct howdah_var) == 8, "layout");
  *                        the zygote's stdout and stderr pipe, eventfds (one per front); if the pool is concurrent,
  *                        then one more eventfd for each place (struct howdah_pool_options, concurrency); if
  *                        HOWDAH_POOL_FLAG_RECORD is set, the pool's record of files (struct howdah_record) last
+ * monitor -> root USERS  the very first message, if the root was started with --users: by the monitor, as root, before the
+ *                        front has the socket. data: for each user struct howdah_identity and what follows it. The
+ *                        root refuses POOL, OPCACHE and PRELOAD of other users
  * front -> root   PRELOAD  the first message, if the root was started with --preload; fd: struct howdah_preload
  * root  -> front  READY  data: JSON object {"php":"8.2.35","api":20220829,"zts":false,"opcache":true,...}
  * root  -> front  POOL_STARTED  worker = number of the zygote, pid; fd: pidfd
@@ -316,6 +319,7 @@ static_assert(sizeof(struct howdah_control) == 24, "layout");
 #define HOWDAH_CONTROL_OPCACHE 10u
 #define HOWDAH_CONTROL_PRELOAD 11u
 #define HOWDAH_CONTROL_KILL 12u
+#define HOWDAH_CONTROL_USERS 13u
 #define HOWDAH_CONTROL_SIZE_MAX 32768u
 
 struct howdah_pool_options {

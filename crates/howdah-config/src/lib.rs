@@ -109,7 +109,6 @@ pub fn parse(
     global.tracing = cx.tracing;
     let pools = pool::resolve::classic_pools(&mut cx, &global.php);
     let workers = pool::resolve::worker_pools(&mut cx, &global.php, &pools, files);
-    pool::user::check(&mut cx, global.user.as_ref());
     // Matchers are read before the directives that use them, and imports before all.
     let place = |position: &Position| {
         let file = stream

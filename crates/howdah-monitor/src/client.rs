@@ -1,13 +1,13 @@
 //! The server's side.
 
 use std::io;
-use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use rustix::io::Errno;
 
-use crate::protocol::{Operation, Request, receive_answer};
+use crate::protocol::{Operation, Reply, Request, receive_reply};
 
 /// A process has one monitor, as it has one user.
 static MONITOR: Mutex<Option<OwnedFd>> = Mutex::new(None);
@@ -32,22 +32,17 @@ pub fn is_connected() -> bool {
     lock().is_some()
 }
 
-/// Has the monitor read the configuration again, whose paths it grants from then on.
+/// Has the monitor read the configuration again, whose paths and programs it grants from then on.
 ///
 /// # Errors
 /// The monitor is gone.
 pub fn renew() -> io::Result<()> {
-    let nothing = Path::new("");
-    ask((Operation::Renew, 0, 0), nothing, nothing).map(drop)
+    ask(&Request::of_numbers(Operation::Renew, 0, 0), None).map(drop)
 }
 
-/// What the monitor answers; without one that nobody has the right.
-pub(crate) fn ask(
-    (operation, flags, mode): (Operation, u32, u32),
-    path: &Path,
-    other: &Path,
-) -> io::Result<Option<OwnedFd>> {
-    let absolute = |path: &Path| {
+/// What the monitor replies; without one that nobody has the right.
+pub(crate) fn ask(request: &Request<'_>, descriptor: Option<BorrowedFd<'_>>) -> io::Result<Reply> {
+    let absolute = |path: &Path| -> io::Result<PathBuf> {
         if path.as_os_str().is_empty() {
             Ok(path.to_owned())
         } else {
@@ -59,14 +54,12 @@ pub(crate) fn ask(
         return Err(Errno::ACCESS.into());
     };
     let request = Request {
-        operation,
-        flags,
-        mode,
-        path: &absolute(path)?,
-        other: &absolute(other)?,
+        path: &absolute(request.path)?,
+        other: &absolute(request.other)?,
+        ..*request
     };
-    request.send(socket)?;
-    receive_answer(socket)
+    request.send(socket, descriptor)?;
+    receive_reply(socket)
 }
 
 fn lock() -> std::sync::MutexGuard<'static, Option<OwnedFd>> {

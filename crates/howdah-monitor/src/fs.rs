@@ -4,14 +4,15 @@
 use std::ffi::OsString;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Read};
+use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
-use rustix::fs::{Dir, OFlags};
+use rustix::fs::{Dir, Gid, OFlags, Uid};
 
 use crate::client::ask;
-use crate::protocol::Operation;
+use crate::protocol::{Operation, Request, SAME_USER};
 
 /// The second path of an operation that has one path.
 const NO_SECOND_PATH: &str = "";
@@ -30,14 +31,35 @@ fn or_monitor<T>(own: io::Result<T>, ask: impl FnOnce() -> io::Result<T>) -> io:
 }
 
 fn open_by_monitor(path: &Path, flags: OFlags, mode: u32) -> io::Result<File> {
-    let asked = (Operation::Open, flags.bits(), mode);
-    let file = ask(asked, path, Path::new(NO_SECOND_PATH))?;
+    let request = Request {
+        path,
+        ..Request::of_numbers(Operation::Open, flags.bits(), mode)
+    };
+    let file = ask(&request, None)?.descriptors.into_iter().next();
     file.map(File::from)
         .ok_or_else(|| io::ErrorKind::Other.into())
 }
 
 fn done_by_monitor(operation: Operation, path: &Path, other: &Path, mode: u32) -> io::Result<()> {
-    ask((operation, 0, mode), path, other).map(drop)
+    let request = Request {
+        path,
+        other,
+        ..Request::of_numbers(operation, 0, mode)
+    };
+    ask(&request, None).map(drop)
+}
+
+/// Gives a file or pipe to another user of the configuration; without `uid`, only to its group.
+///
+/// # Errors
+/// As `std::os::unix::fs::fchown`.
+pub fn give(file: impl AsFd, uid: Option<u32>, gid: u32) -> io::Result<()> {
+    let (user, group) = (uid.map(Uid::from_raw), Some(Gid::from_raw(gid)));
+    let own = rustix::fs::fchown(&file, user, group);
+    or_monitor(own.map_err(io::Error::from), || {
+        let request = Request::of_numbers(Operation::Give, uid.unwrap_or(SAME_USER), gid);
+        ask(&request, Some(file.as_fd())).map(drop)
+    })
 }
 
 /// Opens for reading.

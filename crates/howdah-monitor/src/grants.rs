@@ -1,15 +1,16 @@
 //! What the configuration names, and so is granted.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{FileType, Gid, Mode, OFlags, Uid};
 use rustix::io::Errno;
 
+use crate::process::Program;
 use crate::walk;
 
 /// Nobody else looks into a folder of the server.
@@ -24,6 +25,21 @@ pub struct Grants {
     pub folders: BTreeSet<PathBuf>,
     /// Files that it appends to, with those beside them that they are renamed to.
     pub logs: BTreeSet<PathBuf>,
+    /// Programs that it has started, by their keys.
+    pub programs: BTreeMap<u64, Program>,
+    /// Users that it gives its own files to.
+    pub receivers: BTreeSet<Receiver>,
+    /// Its user, whose files they are.
+    pub servers: BTreeSet<u32>,
+}
+
+/// A user that files are given to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Receiver {
+    /// Number of the user.
+    pub uid: u32,
+    /// Number of its group.
+    pub gid: u32,
 }
 
 /// A name in an open folder.
@@ -39,6 +55,25 @@ impl Grants {
         self.files.extend(other.files);
         self.folders.extend(other.folders);
         self.logs.extend(other.logs);
+        self.programs.extend(other.programs);
+        self.receivers.extend(other.receivers);
+        self.servers.extend(other.servers);
+    }
+
+    /// Gives a file of the server to a receiver; without `uid`, only to its group.
+    pub(crate) fn give(&self, file: &OwnedFd, uid: Option<u32>, gid: u32) -> io::Result<()> {
+        let named =
+            |receiver: &Receiver| receiver.gid == gid && uid.is_none_or(|uid| receiver.uid == uid);
+        let found = rustix::fs::fstat(file)?;
+        let kind = FileType::from_raw_mode(found.st_mode);
+        if !self.receivers.iter().any(named)
+            || !self.servers.contains(&found.st_uid)
+            || !matches!(kind, FileType::RegularFile | FileType::Fifo)
+        {
+            return Err(Errno::ACCESS.into());
+        }
+        let (user, group) = (uid.map(Uid::from_raw), Some(Gid::from_raw(gid)));
+        Ok(rustix::fs::fchown(file, user, group)?)
     }
 
     /// Opens a granted path.
@@ -151,7 +186,7 @@ mod tests {
         let grants = Grants {
             files: [path("key")].into(),
             folders: [path("store")].into(),
-            logs: BTreeSet::new(),
+            ..Grants::default()
         };
         assert!(opens(&grants, &path("key"), OFlags::RDONLY));
         assert!(!opens(&grants, &path("key"), WRITE));
@@ -175,6 +210,48 @@ mod tests {
         assert!(path("store/a").is_dir());
         assert!(grants.make_folder(&path("a"), mode).is_err());
         assert!(grants.make_folder(&path("store/../a"), mode).is_err());
+    }
+
+    #[test]
+    fn files_of_the_server_are_given_to_users_that_are_named() {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let directory = tempfile::tempdir().expect("a directory");
+        let grants = Grants {
+            receivers: [Receiver {
+                uid: 65534,
+                gid: 12,
+            }]
+            .into(),
+            servers: [33].into(),
+            ..Grants::default()
+        };
+        let file = |name: &str, owner: u32| -> OwnedFd {
+            let path = directory.path().join(name);
+            let file = std::fs::File::create(&path).expect("made");
+            chown(&path, Some(owner), Some(owner)).expect("root may");
+            file.into()
+        };
+        let owner = |file: &OwnedFd| {
+            let found = rustix::fs::fstat(file).expect("it is there");
+            (found.st_uid, found.st_gid)
+        };
+        let own = file("own", 33);
+        for (uid, gid) in [(Some(0), 12), (Some(65534), 0), (Some(1000), 12), (None, 0)] {
+            assert!(grants.give(&own, uid, gid).is_err(), "{uid:?}:{gid}");
+        }
+        assert_eq!(owner(&own), (33, 33));
+        grants.give(&own, None, 12).expect("its group");
+        assert_eq!(owner(&own), (33, 12));
+        grants.give(&own, Some(65534), 12).expect("named");
+        assert_eq!(owner(&own), (65534, 12));
+        // It is no file of the server any more; others never were.
+        assert!(grants.give(&own, Some(65534), 12).is_err());
+        assert!(grants.give(&file("root", 0), Some(65534), 12).is_err());
+        let folder = std::fs::File::open(directory.path()).expect("opened");
+        chown(directory.path(), Some(33), None).expect("root may");
+        assert!(grants.give(&folder.into(), Some(65534), 12).is_err());
     }
 
     #[test]

@@ -1,20 +1,24 @@
 //! Privilege separation. A server that root has started serves as another user; beside it runs a *monitor*,
 //! which stays root and does the few things that need it: it reads keys and the configuration, writes logs
-//! and the storage of certificates.
+//! and the storage of certificates, and where pools have users of their own it starts PHP, which changes to them,
+//! and sends signals to PHP's processes.
 //!
 //! The two share a socket (`protocol`). The monitor has one thread, answers one request after the other, and
-//! reads nothing that a client or PHP wrote. What it does is limited to the paths that the configuration
-//! names, which it reads itself ([`Grants`]). The server asks through [`fs`], whose functions do what those of
-//! the standard library do and turn to the monitor where the server lacks the right.
+//! reads nothing that a client or PHP wrote. What it does is limited to the paths and programs that the
+//! configuration names, which it reads itself ([`Grants`]). The server asks through [`fs`] and [`process`], whose
+//! functions do it themselves where they can and turn to the monitor where the server lacks the right.
 #![forbid(unsafe_code)]
 
+mod children;
 mod client;
 pub mod fs;
 mod grants;
+pub mod process;
 mod protocol;
 mod serve;
 mod walk;
 
 pub use client::{connect, disconnect, is_connected, renew};
-pub use grants::Grants;
+pub use grants::{Grants, Receiver};
+pub use process::Program;
 pub use serve::serve;

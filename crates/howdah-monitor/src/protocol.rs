@@ -1,9 +1,9 @@
-//! The socket between server and monitor: a request of fixed numbers and up to two paths, an answer of an
-//! error number and a descriptor. Each is one message.
+//! The socket between server and monitor: a request of fixed numbers and up to two paths, and a reply of an
+//! error number and another number. Each is one message, and descriptors travel beside it.
 //!
 //! ```text
-//! request   operation, flags, mode, size of the first path: 4 bytes each; both paths
-//! answer    error number (0: done), 4 bytes; the descriptor travels beside it
+//! request   operation, two numbers, size of the first path: 4 bytes each; both paths
+//! reply     error number (0: done), result: 4 bytes each
 //! ```
 
 use std::ffi::OsStr;
@@ -23,6 +23,8 @@ const PATH_MAX: usize = 4096;
 const HEADER: usize = 16;
 /// Room for the largest request.
 pub(crate) const REQUEST_MAX: usize = HEADER + 2 * PATH_MAX;
+/// Descriptors of a message: the socket and the pidfd of a started program.
+const DESCRIPTORS_MAX: usize = 2;
 
 /// What is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +41,21 @@ pub(crate) enum Operation {
     MakeFolder = 5,
     /// Reads the configuration again. Without paths.
     Renew = 6,
+    /// Gives the file of a descriptor to the user `flags` ([`SAME_USER`]: to nobody else) and the group `mode`.
+    Give = 7,
+    /// Starts the program with the key of `flags` and `mode`, which writes to the descriptor. The result is its pid;
+    /// its socket and its pidfd come with it.
+    Start = 8,
+    /// Sends the signal `flags` to the process of a pidfd.
+    Signal = 9,
+    /// The result is the wait status of the program with the pid `flags`, which has exited.
+    Reap = 10,
+    /// A descriptor of the file `mode` ([`ProcFile`](crate::process::ProcFile)) of the process with the pid `flags`.
+    Inspect = 11,
 }
+
+/// Of [`Operation::Give`]: only the group changes.
+pub(crate) const SAME_USER: u32 = u32::MAX;
 
 impl Operation {
     fn from_u32(value: u32) -> Option<Self> {
@@ -50,6 +66,11 @@ impl Operation {
             4 => Self::Remove,
             5 => Self::MakeFolder,
             6 => Self::Renew,
+            7 => Self::Give,
+            8 => Self::Start,
+            9 => Self::Signal,
+            10 => Self::Reap,
+            11 => Self::Inspect,
             _ => return None,
         })
     }
@@ -66,7 +87,22 @@ pub(crate) struct Request<'r> {
 }
 
 impl<'r> Request<'r> {
-    pub(crate) fn send(&self, socket: impl AsFd) -> io::Result<()> {
+    /// One without paths.
+    pub(crate) fn of_numbers(operation: Operation, flags: u32, mode: u32) -> Self {
+        Self {
+            operation,
+            flags,
+            mode,
+            path: Path::new(""),
+            other: Path::new(""),
+        }
+    }
+
+    pub(crate) fn send(
+        &self,
+        socket: impl AsFd,
+        descriptor: Option<BorrowedFd<'_>>,
+    ) -> io::Result<()> {
         let (path, other) = (self.path.as_os_str(), self.other.as_os_str());
         if path.len() > PATH_MAX || other.len() > PATH_MAX {
             return Err(Errno::NAMETOOLONG.into());
@@ -79,7 +115,8 @@ impl<'r> Request<'r> {
         ];
         let header = numbers.map(u32::to_le_bytes).concat();
         let parts = [&header[..], path.as_bytes(), other.as_bytes()].map(IoSlice::new);
-        send(socket, &parts, None)
+        let descriptors: Vec<BorrowedFd<'_>> = descriptor.into_iter().collect();
+        send(socket, &parts, &descriptors)
     }
 
     /// `None`: it is not one.
@@ -102,42 +139,61 @@ impl<'r> Request<'r> {
     }
 }
 
-/// Answers a request.
-pub(crate) fn answer(socket: impl AsFd, done: &io::Result<Option<OwnedFd>>) -> io::Result<()> {
-    let (code, descriptor) = match done {
-        Ok(descriptor) => (0, descriptor.as_ref()),
-        Err(error) => (
-            error.raw_os_error().unwrap_or(Errno::IO.raw_os_error()),
-            None,
-        ),
-    };
-    let code = code.to_le_bytes();
-    send(socket, &[IoSlice::new(&code)], descriptor.map(AsFd::as_fd))
+/// What has been done.
+#[derive(Debug, Default)]
+pub(crate) struct Reply {
+    pub(crate) result: i32,
+    pub(crate) descriptors: Vec<OwnedFd>,
 }
 
-/// Waits for the answer to a request.
-pub(crate) fn receive_answer(socket: impl AsFd) -> io::Result<Option<OwnedFd>> {
-    let mut code = [0; 4];
-    let (size, descriptor) = receive(socket, &mut code)?;
-    if size != code.len() {
+impl From<OwnedFd> for Reply {
+    fn from(descriptor: OwnedFd) -> Self {
+        Self {
+            result: 0,
+            descriptors: vec![descriptor],
+        }
+    }
+}
+
+/// Replies to a request.
+pub(crate) fn reply(socket: impl AsFd, done: &io::Result<Reply>) -> io::Result<()> {
+    let unknown = Errno::IO.raw_os_error();
+    let (code, result, descriptors) = match done {
+        Ok(reply) => (0, reply.result, &reply.descriptors[..]),
+        Err(error) => (error.raw_os_error().unwrap_or(unknown), 0, &[][..]),
+    };
+    let numbers = [code, result].map(i32::to_le_bytes).concat();
+    let descriptors: Vec<BorrowedFd<'_>> = descriptors.iter().map(AsFd::as_fd).collect();
+    send(socket, &[IoSlice::new(&numbers)], &descriptors)
+}
+
+/// Waits for the reply to a request.
+pub(crate) fn receive_reply(socket: impl AsFd) -> io::Result<Reply> {
+    let mut numbers = [0; 8];
+    let received = receive(socket, &mut numbers)?;
+    if received.size != numbers.len() {
         return Err(Errno::CONNRESET.into());
     }
-    match i32::from_le_bytes(code) {
-        0 => Ok(descriptor),
+    let [code, result] =
+        [0, 4].map(|at| i32::from_le_bytes([0, 1, 2, 3].map(|byte| numbers[at + byte])));
+    match code {
+        0 => Ok(Reply {
+            result,
+            descriptors: received.descriptors,
+        }),
         code => Err(io::Error::from_raw_os_error(code)),
     }
 }
 
-fn send(
+pub(crate) fn send(
     socket: impl AsFd,
     parts: &[IoSlice<'_>],
-    descriptor: Option<BorrowedFd<'_>>,
+    descriptors: &[BorrowedFd<'_>],
 ) -> io::Result<()> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS_MAX))];
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
-    let descriptors: Vec<BorrowedFd<'_>> = descriptor.into_iter().collect();
     if !descriptors.is_empty() {
-        ancillary.push(SendAncillaryMessage::ScmRights(&descriptors));
+        ancillary.push(SendAncillaryMessage::ScmRights(descriptors));
     }
     loop {
         match rustix::net::sendmsg(&socket, parts, &mut ancillary, SendFlags::NOSIGNAL) {
@@ -147,13 +203,18 @@ fn send(
     }
 }
 
-/// The size of the next message, 0 at the end, and the descriptor that came with it.
-pub(crate) fn receive(
-    socket: impl AsFd,
-    buffer: &mut [u8],
-) -> io::Result<(usize, Option<OwnedFd>)> {
+/// One message.
+#[derive(Debug)]
+pub(crate) struct Received {
+    /// Bytes of it; 0 at the end.
+    pub(crate) size: usize,
+    pub(crate) descriptors: Vec<OwnedFd>,
+}
+
+/// The next message.
+pub(crate) fn receive(socket: impl AsFd, buffer: &mut [u8]) -> io::Result<Received> {
     loop {
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS_MAX))];
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
         let mut parts = [IoSliceMut::new(buffer)];
         let flags = RecvFlags::CMSG_CLOEXEC;
@@ -165,8 +226,10 @@ pub(crate) fn receive(
             RecvAncillaryMessage::ScmRights(rights) => Some(rights),
             _ => None,
         });
-        let descriptor = rights.flatten().next();
-        return Ok((received.bytes, descriptor));
+        return Ok(Received {
+            size: received.bytes,
+            descriptors: rights.flatten().collect(),
+        });
     }
 }
 
@@ -193,13 +256,16 @@ mod tests {
             path: Path::new("/a b"),
             other: Path::new("/c"),
         };
-        request.send(&one).expect("sent");
         let mut buffer = [0; REQUEST_MAX];
-        let (size, descriptor) = receive(&other, &mut buffer).expect("received");
-        assert!(descriptor.is_none());
-        assert_eq!(Request::decode(&buffer[..size]), Some(request));
+        for count in [0, 1] {
+            let sent = (count == 1).then(|| one.as_fd());
+            request.send(&one, sent).expect("sent");
+            let received = receive(&other, &mut buffer).expect("received");
+            assert_eq!(received.descriptors.len(), count);
+            assert_eq!(Request::decode(&buffer[..received.size]), Some(request));
+        }
         drop(one);
-        assert_eq!(receive(&other, &mut buffer).expect("the end").0, 0);
+        assert_eq!(receive(&other, &mut buffer).expect("the end").size, 0);
     }
 
     #[test]
@@ -218,21 +284,27 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_a_descriptor_or_an_error() {
+    fn a_reply_has_descriptors_or_an_error() {
         let (one, other) = pair();
         let (mut reader, writer) = std::io::pipe().expect("a pipe");
-        answer(&one, &Ok(Some(writer.into()))).expect("sent");
-        let writer = receive_answer(&other).expect("done").expect("a descriptor");
-        std::fs::File::from(writer)
+        let done = Reply {
+            result: -7,
+            descriptors: vec![writer.into(), other.try_clone().expect("a descriptor")],
+        };
+        reply(&one, &Ok(done)).expect("sent");
+        let received = receive_reply(&other).expect("done");
+        assert_eq!((received.result, received.descriptors.len()), (-7, 2));
+        let writer = received.descriptors.into_iter().next();
+        std::fs::File::from(writer.expect("two"))
             .write_all(b"through")
             .expect("written");
         let mut text = String::new();
         reader.read_to_string(&mut text).expect("read");
         assert_eq!(text, "through");
-        answer(&one, &Err(Errno::ACCESS.into())).expect("sent");
-        let error = receive_answer(&other).expect_err("refused");
+        reply(&one, &Err(Errno::ACCESS.into())).expect("sent");
+        let error = receive_reply(&other).expect_err("refused");
         assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
         drop(one);
-        assert!(receive_answer(&other).is_err());
+        assert!(receive_reply(&other).is_err());
     }
 }

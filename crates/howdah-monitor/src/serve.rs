@@ -5,9 +5,12 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
+use rustix::process::Signal;
 
+use crate::children::Children;
 use crate::grants::Grants;
-use crate::protocol::{Operation, REQUEST_MAX, Request, answer, receive};
+use crate::process::ProcFile;
+use crate::protocol::{Operation, REQUEST_MAX, Reply, Request, SAME_USER, receive, reply};
 
 /// How files may be opened; everything else is left out.
 const FLAGS: OFlags = OFlags::WRONLY
@@ -18,57 +21,98 @@ const FLAGS: OFlags = OFlags::WRONLY
     .union(OFlags::APPEND)
     .union(OFlags::DIRECTORY);
 
-/// Answers at this socket until the server has closed its end. `read` reads the configuration and says what it
-/// grants; what was granted stays so, since the configuration before may still be in force.
+/// Serves at this socket until the server has closed its end. `read` reads the configuration and returns what it
+/// grants; what was granted stays so, since the previous configuration may still be in force. `signals` are those
+/// that processes of the server's programs may get.
 ///
 /// # Errors
 /// The socket's.
-pub fn serve(socket: impl AsFd, mut read: impl FnMut() -> Grants) -> io::Result<()> {
-    let mut grants = Grants::default();
+pub fn serve(
+    socket: impl AsFd,
+    signals: &[Signal],
+    mut read: impl FnMut() -> Grants,
+) -> io::Result<()> {
+    let mut monitor = Monitor {
+        grants: Grants::default(),
+        children: Children::default(),
+        signals,
+    };
     let mut buffer = [0; REQUEST_MAX];
     loop {
-        // Nobody has to send a descriptor here.
-        let (size, _) = receive(&socket, &mut buffer)?;
-        if size == 0 {
+        let received = receive(&socket, &mut buffer)?;
+        if received.size == 0 {
             return Ok(());
         }
-        let done = match Request::decode(&buffer[..size]) {
+        let descriptor = received.descriptors.into_iter().next();
+        let done = match Request::decode(&buffer[..received.size]) {
             None => Err(Errno::INVAL.into()),
             Some(request) if request.operation == Operation::Renew => {
-                grants.extend(read());
-                Ok(None)
+                monitor.grants.extend(read());
+                Ok(Reply::default())
             }
-            Some(request) => perform(&request, &grants),
+            Some(request) => monitor.perform(&request, descriptor),
         };
-        answer(&socket, &done)?;
+        reply(&socket, &done)?;
     }
 }
 
-fn perform(request: &Request<'_>, grants: &Grants) -> io::Result<Option<OwnedFd>> {
-    let mode = Mode::from_raw_mode(request.mode & 0o777);
-    let place = || grants.place(request.path);
-    match request.operation {
-        Operation::Open => {
-            let flags = OFlags::from_bits_truncate(request.flags) & FLAGS;
-            return grants.open(request.path, flags, mode).map(Some);
+struct Monitor<'s> {
+    grants: Grants,
+    children: Children,
+    signals: &'s [Signal],
+}
+
+impl Monitor<'_> {
+    fn perform(&mut self, request: &Request<'_>, descriptor: Option<OwnedFd>) -> io::Result<Reply> {
+        let grants = &self.grants;
+        let mode = Mode::from_raw_mode(request.mode & 0o777);
+        let place = || grants.place(request.path);
+        let descriptor = || descriptor.ok_or(Errno::BADF);
+        match request.operation {
+            Operation::Open => {
+                let flags = OFlags::from_bits_truncate(request.flags) & FLAGS;
+                return grants.open(request.path, flags, mode).map(Reply::from);
+            }
+            Operation::MakeFolder => grants.make_folder(request.path, mode)?,
+            Operation::Remove => {
+                let place = place()?;
+                rustix::fs::unlinkat(&place.folder, place.name, AtFlags::empty())?;
+            }
+            Operation::Rename => {
+                let (from, to) = (place()?, grants.place(request.other)?);
+                rustix::fs::renameat(&from.folder, from.name, &to.folder, to.name)?;
+            }
+            Operation::Link => {
+                let (from, to) = (place()?, grants.place(request.other)?);
+                let flags = AtFlags::empty();
+                rustix::fs::linkat(&from.folder, from.name, &to.folder, to.name, flags)?;
+            }
+            Operation::Give => {
+                let user = (request.flags != SAME_USER).then_some(request.flags);
+                grants.give(&descriptor()?, user, request.mode)?;
+            }
+            Operation::Start => {
+                let key = u64::from(request.mode) << 32 | u64::from(request.flags);
+                let program = grants.programs.get(&key).ok_or(Errno::ACCESS)?;
+                return self.children.start(program, descriptor()?);
+            }
+            Operation::Signal => {
+                let number = request.flags.cast_signed();
+                let mut known = self.signals.iter();
+                let signal = known.find(|signal| signal.as_raw() == number);
+                let signal = signal.ok_or(Errno::ACCESS)?;
+                self.children.signal(descriptor()?.as_fd(), *signal)?;
+            }
+            Operation::Reap => return self.children.reap(request.flags.cast_signed()),
+            Operation::Inspect => {
+                let file = ProcFile::from_u32(request.mode).ok_or(Errno::INVAL)?;
+                let opened = file.open(request.flags.cast_signed())?;
+                return Ok(OwnedFd::from(opened).into());
+            }
+            Operation::Renew => {}
         }
-        Operation::MakeFolder => grants.make_folder(request.path, mode)?,
-        Operation::Remove => {
-            let place = place()?;
-            rustix::fs::unlinkat(&place.folder, place.name, AtFlags::empty())?;
-        }
-        Operation::Rename => {
-            let (from, to) = (place()?, grants.place(request.other)?);
-            rustix::fs::renameat(&from.folder, from.name, &to.folder, to.name)?;
-        }
-        Operation::Link => {
-            let (from, to) = (place()?, grants.place(request.other)?);
-            let flags = AtFlags::empty();
-            rustix::fs::linkat(&from.folder, from.name, &to.folder, to.name, flags)?;
-        }
-        Operation::Renew => {}
+        Ok(Reply::default())
     }
-    Ok(None)
 }
 
 #[cfg(test)]
@@ -78,7 +122,8 @@ mod tests {
     use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
     use super::*;
-    use crate::protocol::receive_answer;
+    use crate::process::{Program, halves};
+    use crate::protocol::receive_reply;
 
     #[test]
     fn what_is_granted_is_done_and_nothing_else() {
@@ -92,7 +137,7 @@ mod tests {
             socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None).expect("a pair");
         let folder = path("store");
         let monitor = std::thread::spawn(move || {
-            serve(theirs, || Grants {
+            serve(theirs, &[], || Grants {
                 folders: [folder.clone()].into(),
                 ..Grants::default()
             })
@@ -105,14 +150,16 @@ mod tests {
                 path: one,
                 other: two,
             };
-            request.send(&ours).expect("sent");
-            receive_answer(&ours)
+            request.send(&ours, None).expect("sent");
+            receive_reply(&ours)
         };
         let none = Path::new("");
         assert!(ask(Operation::Open, &path("store/a"), none).is_err());
         ask(Operation::Renew, none, none).expect("read");
         let opened = ask(Operation::Open, &path("store/a"), none).expect("granted");
-        let text = io::read_to_string(std::fs::File::from(opened.expect("a file")));
+        let text = io::read_to_string(std::fs::File::from(
+            opened.descriptors.into_iter().next().expect("a file"),
+        ));
         assert_eq!(text.expect("UTF-8"), "text");
         ask(Operation::MakeFolder, &path("store/b"), none).expect("made");
         ask(Operation::Rename, &path("store/a"), &path("store/b/c")).expect("renamed");
@@ -129,7 +176,64 @@ mod tests {
         }
         assert!(path("outside").is_file() && path("store/d").is_file());
         rustix::net::send(&ours, b"nonsense", rustix::net::SendFlags::empty()).expect("sent");
-        assert!(receive_answer(&ours).is_err(), "no request");
+        assert!(receive_reply(&ours).is_err(), "no request");
+        drop(ours);
+        monitor.join().expect("no panic").expect("ended");
+    }
+
+    #[test]
+    fn only_named_programs_are_started_and_get_only_known_signals() {
+        let kind = SocketType::SEQPACKET;
+        let (ours, theirs) =
+            socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None).expect("a pair");
+        let program = Program {
+            executable: "/bin/sh".into(),
+            arguments: ["-c", "read line; read line"].map(Into::into).into(),
+            environment: Vec::new(),
+            first_message: b"first\n".to_vec(),
+        };
+        let key = 0x1234_5678_9abc_def0;
+        let monitor = std::thread::spawn(move || {
+            serve(theirs, &[Signal::KILL], || Grants {
+                programs: [(key, program.clone())].into(),
+                ..Grants::default()
+            })
+        });
+        let ask = |operation, flags, mode, descriptor: Option<&OwnedFd>| {
+            let request = Request::of_numbers(operation, flags, mode);
+            let sent = request.send(&ours, descriptor.map(AsFd::as_fd));
+            sent.expect("sent");
+            receive_reply(&ours)
+        };
+        let output: OwnedFd = std::fs::File::open("/dev/null").expect("a file").into();
+        let [low, high] = halves(key);
+        assert!(
+            ask(Operation::Start, low, high, Some(&output)).is_err(),
+            "not read yet"
+        );
+        ask(Operation::Renew, 0, 0, None).expect("read");
+        assert!(ask(Operation::Start, low + 1, high, Some(&output)).is_err());
+        assert!(ask(Operation::Start, low, high, None).is_err(), "no output");
+        let started = ask(Operation::Start, low, high, Some(&output)).expect("started");
+        let pid = started.result.cast_unsigned();
+        let pidfd = &started.descriptors[1];
+        let signal = |signal: Signal| {
+            let number = signal.as_raw().cast_unsigned();
+            ask(Operation::Signal, number, 0, Some(pidfd))
+        };
+        assert!(signal(Signal::STOP).is_err());
+        assert!(ask(Operation::Reap, pid, 0, None).is_err(), "it runs");
+        signal(Signal::KILL).expect("sent");
+        rustix::event::poll(
+            &mut [rustix::event::PollFd::new(
+                pidfd,
+                rustix::event::PollFlags::IN,
+            )],
+            None,
+        )
+        .expect("its end");
+        let status = ask(Operation::Reap, pid, 0, None).expect("reaped");
+        assert_eq!(status.result, Signal::KILL.as_raw());
         drop(ours);
         monitor.join().expect("no panic").expect("ended");
     }

@@ -58,10 +58,10 @@ pub use messages::ReloadError;
 pub use options::{Mode, PoolOptions, RootOptions, User, WorkerMode, default_workers};
 pub use preload::{Preload, PreloadMode, PreloadResult, PreloadedFile, Verdict};
 pub use process::control::ControlError;
+pub use process::encode::EncodeError;
 pub use process::opcache::{Opcache, OpcacheAnswer, OpcacheError, OpcacheOrder, Tally};
-pub use process::root::{
-    FROM_SERVICE_MANAGER, PhpInfo, StartError, USER_OF_SERVER, php_info, withheld_from_php,
-};
+pub use process::root::{PhpInfo, StartError, php_info};
+pub use process::root_command::{FROM_SERVICE_MANAGER, USER_OF_SERVER, withheld_from_php};
 pub use record::{Record, RecordedFile};
 pub use response::{CallError, Head, ScriptResult};
 pub use status::{
@@ -69,3 +69,4 @@ pub use status::{
     RequestStatus, RouteCrashes, Status, WorkerStatus,
 };
 pub use supervisor::{FrontSeeds, Supervisor, WORKERS_LEAVE, start_time};
+pub use system::signal::worker_signals;

@@ -7,7 +7,6 @@ use std::time::Duration;
 use howdah_config::model::{Boot, Ini, Isolation, PoolLimits, WorkerOptions};
 use howdah_shm::layout::{self, SLOTS_MAX};
 use rustix::fs::Mode as FileMode;
-use rustix::process::Gid;
 
 use crate::preload::Preload;
 use crate::record::Record;
@@ -33,6 +32,10 @@ pub struct RootOptions {
     pub preload: Option<Preload>,
     /// How long PHP's module start-up may take (preloading included). Default 2 min.
     pub start_timeout: Duration,
+    /// All users of its pools.
+    pub users: Vec<User>,
+    /// The monitor starts it as root, and it starts processes of no other users than these.
+    pub by_monitor: bool,
 }
 
 /// One pool.
@@ -67,7 +70,7 @@ pub struct PoolOptions {
 }
 
 /// A resolved user of this machine.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct User {
     /// Number of the user.
     pub uid: u32,
@@ -86,8 +89,7 @@ impl User {
     /// contains the keys of records. Without the right to change the pipe's group, they can only write to the
     /// descriptors that they inherit.
     pub(crate) fn let_write(&self, pipe: BorrowedFd<'_>) {
-        let group = Some(Gid::from_raw(self.gid));
-        if rustix::fs::fchown(pipe, None, group).is_ok() {
+        if howdah_monitor::fs::give(pipe, None, self.gid).is_ok() {
             let _ = rustix::fs::fchmod(pipe, FileMode::WUSR | FileMode::WGRP);
         }
     }

@@ -273,6 +273,8 @@ pub const CONTROL_OPCACHE: u32 = 10;
 pub const CONTROL_PRELOAD: u32 = 11;
 /// Control message, front to either zygote: kill a child whose pidfd did not arrive.
 pub const CONTROL_KILL: u32 = 12;
+/// Control message, monitor to root: the users that the processes of pools may have, the very first message.
+pub const CONTROL_USERS: u32 = 13;
 /// Largest data part of a control message.
 pub const CONTROL_SIZE_MAX: usize = 32768;
 /// Size of a control message's header.

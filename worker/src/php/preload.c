@@ -5,7 +5,7 @@
  * files are compiled too, and then OPcache links and keeps all as if the script had called opcache_compile_file().
  *
  * Rules: files are compiled in a fork where they are another user's (OPcache forks then), so nothing but the plan, which
- * is shared memory, tells how it went.
+ * is shared memory, tells how it went. It is not that of the front, which can change its own at any time.
  */
 #include "preload.h"
 
@@ -21,6 +21,7 @@
 
 #include "preload_classify.h"
 #include "process/control.h"
+#include "process/users.h"
 
 #include <zend_exceptions.h>
 
@@ -30,7 +31,7 @@ static const char source[] = "<?php\n";
 /* Files that cannot be compiled are found one by one. */
 #define TRIES 20
 
-static struct howdah_preload *plan;
+static struct howdah_preload *plan, *of_front;
 static size_t plan_size;
 static uint8_t *verdicts;
 static const char *user, *paths;
@@ -67,6 +68,15 @@ static bool parse(size_t size)
 		   (plan->mode == HOWDAH_PRELOAD_AUTO || plan->mode == HOWDAH_PRELOAD_ALL);
 }
 
+/* PHP insists on a name where it is root; as another user it says that it does not need one. */
+static const char *reader(void)
+{
+	if (geteuid() != 0) {
+		return "";
+	}
+	return plan->user_size > 1 ? user : "root";
+}
+
 static bool receive(int control)
 {
 	static struct howdah_message message;
@@ -75,14 +85,20 @@ static bool receive(int control)
 		return false;
 	}
 	struct stat status;
-	void *memory = MAP_FAILED;
+	void *memory = MAP_FAILED, *copy = MAP_FAILED;
 	if (fstat(message.fds[0], &status) == 0 && status.st_size > 0) {
 		plan_size = (size_t)status.st_size;
 		memory = mmap(NULL, plan_size, PROT_READ | PROT_WRITE, MAP_SHARED, message.fds[0], 0);
+		copy = mmap(NULL, plan_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	}
 	howdah_control_close_fds(&message);
-	plan = memory == MAP_FAILED ? NULL : memory;
-	return plan && parse(plan_size);
+	if (memory == MAP_FAILED || copy == MAP_FAILED) {
+		return false;
+	}
+	memcpy(copy, memory, plan_size);
+	of_front = memory;
+	plan = copy;
+	return parse(plan_size) && (plan->count == 0 || howdah_users_allow_name(reader()));
 }
 
 /* --- errors ---------------------------------------------------------------------------------------- */
@@ -335,15 +351,6 @@ static bool works(start_php *start, struct howdah_options *options)
 
 /* --- php.ini --------------------------------------------------------------------------------------- */
 
-/* PHP insists on a name where it is root; as another user it says that it does not need one. */
-static const char *reader(void)
-{
-	if (geteuid() != 0) {
-		return "";
-	}
-	return plan->user_size > 1 ? user : "root";
-}
-
 #define PRELOAD "opcache.preload"
 #define PRELOAD_USER "opcache.preload_user"
 
@@ -440,6 +447,8 @@ void howdah_preload_finish(void)
 	if (zend_error_cb == on_error) {
 		zend_error_cb = report_error;
 	}
+	memcpy(of_front, plan, plan_size);
+	munmap(of_front, plan_size);
 	munmap(plan, plan_size);
 	plan = NULL;
 }

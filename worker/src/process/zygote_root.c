@@ -23,6 +23,7 @@
 #include "php/sapi.h"
 #include "pool.h"
 #include "title.h"
+#include "users.h"
 #include "zygote.h"
 
 enum pool_fd { POOL_CONTROL, POOL_SEGMENT, POOL_SPOOL, POOL_LOG, POOL_EVENTS };
@@ -84,7 +85,11 @@ static const char *parse_pool(const struct howdah_message *message, struct howda
 		(options->concurrency > 1 && options->mode != HOWDAH_POOL_WORKER)) {
 		return "the number of requests that a worker runs at a time is too large, or its mode knows only one";
 	}
-	if (options->flags & HOWDAH_POOL_FLAG_USER) {
+	bool has_user = options->flags & HOWDAH_POOL_FLAG_USER;
+	if (!howdah_users_allow(at, has_user ? (size_t)(end - at) : 0)) {
+		return "the configuration that the monitor has read does not name its user; reload";
+	}
+	if (has_user) {
 		return howdah_user_parse(&pool->user, at, (size_t)(end - at));
 	}
 	return at == end ? NULL : "there is more data than its sizes add up to";
@@ -151,9 +156,14 @@ static void inspect_opcache(struct howdah_zygote *zygote, const struct howdah_me
 	}
 	memcpy(&order, message->data, sizeof(order));
 	bool has_user = order.what & HOWDAH_OPCACHE_USER;
+	const unsigned char *of_user = message->data + sizeof(order);
+	size_t size = has_user ? message->head.size - sizeof(order) : 0;
 	const char *wrong = order.what & ~HOWDAH_OPCACHE_ALL ? "unknown order" : NULL;
+	if (!wrong && !howdah_users_allow(of_user, size)) {
+		wrong = "the monitor has named other users";
+	}
 	if (!wrong && has_user) {
-		wrong = howdah_user_parse(&user, message->data + sizeof(order), message->head.size - sizeof(order));
+		wrong = howdah_user_parse(&user, of_user, size);
 	}
 	if (!wrong && howdah_zygote_fork_helper(zygote) == 0) {
 		int paths = message->fd_count > OPCACHE_PATHS_IN ? message->fds[OPCACHE_PATHS_IN] : -1;
@@ -192,6 +202,7 @@ int howdah_zygote_root(int argc, char **argv)
 	int control = -1;
 	bool booted = false;
 	bool preload = false;
+	bool has_users = false;
 	howdah_options_init(&options);
 	for (int index = 0; index < argc;) {
 		if (strcmp(argv[index], "--control-fd") == 0 && index + 1 < argc) {
@@ -204,6 +215,11 @@ int howdah_zygote_root(int argc, char **argv)
 		}
 		if (strcmp(argv[index], "--preload") == 0) {
 			preload = true;
+			index++;
+			continue;
+		}
+		if (strcmp(argv[index], "--users") == 0) {
+			has_users = true;
 			index++;
 			continue;
 		}
@@ -261,6 +277,10 @@ int howdah_zygote_root(int argc, char **argv)
 		}
 	}
 
+	if (has_users && !howdah_users_receive(control)) {
+		fprintf(stderr, "howdah-php: the list of users did not come; are howdah and howdah-php from one build?\n");
+		return 2;
+	}
 	if (preload && !howdah_preload_prepare(control, &options, start_php)) {
 		return 2;
 	}

@@ -125,8 +125,8 @@ const OPTIONS: &[Item<Php>] = &[
             Ok(())
         },
     ),
-    Item::Supported(user::PHP_USER, |cx, call, php| {
-        php.user = Some(user::php_user(cx, call)?);
+    Item::Supported(user::PHP_USER, |_, call, php| {
+        php.user = Some(user::user(call)?);
         Ok(())
     }),
     Item::Supported(preload::ENTRY, |cx, call, php| {

@@ -36,8 +36,8 @@ impl<T: HasPoolDraft> Options<T> {
                 Ok(())
             },
         ),
-        Item::Supported(user::POOL_USER, |cx, call, draft| {
-            draft.pool_draft().settings.user = Some(user::php_user(cx, call)?);
+        Item::Supported(user::POOL_USER, |_, call, draft| {
+            draft.pool_draft().settings.user = Some(user::user(call)?);
             Ok(())
         }),
         Item::Supported(ini::POOL_PHP_INI, |cx, call, draft| {

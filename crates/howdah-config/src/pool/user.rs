@@ -1,9 +1,9 @@
 //! `user`: whose rights processes run with.
 
-use crate::error::{Error, ErrorKind, Position};
+use crate::error::Error;
 use crate::model::User;
 use crate::table::template::literal;
-use crate::table::{Call, Context, Entry, bad_value};
+use crate::table::{Call, Entry, bad_value};
 
 /// `user` of the whole server.
 pub(crate) const SERVER_USER: Entry = Entry {
@@ -12,8 +12,8 @@ pub(crate) const SERVER_USER: Entry = Entry {
     default: "if root starts the server, `www-data` or `nobody`; otherwise the user that starts it",
     about: "The server and all its PHP processes run as this user, by name or number. Started as root, the server \
             gives up all rights but that to listen on ports below 1024 before it opens files and starts PHP. A \
-            second process, which stays root, opens for it the certificates, keys and logs that are named here. \
-            `frankenphp`, `worker` and `pool` then take no other `user`. `user root` keeps all rights.",
+            second process, which stays root, opens for it the certificates, keys and logs that are named here, and \
+            starts PHP where `frankenphp`, `worker` or `pool` name another `user`. `user root` keeps all rights.",
     differs: "Not in Caddy.",
     example: "user www-data",
 };
@@ -25,7 +25,7 @@ pub(crate) const PHP_USER: Entry = Entry {
     default: "the server's user",
     about: "PHP processes run as this user, by name or number, with its group, or GROUP, and its \
             supplementary groups; `HOME` and `USER` are set. For all workers and pools that have no `user` \
-            of their own. The server itself has to be started as root and stays so.",
+            of their own. The server has to be started as root.",
     differs: "Not in FrankenPHP.",
     example: "user www-data:www-data",
 };
@@ -35,8 +35,8 @@ pub(crate) const POOL_USER: Entry = Entry {
     name: "user",
     syntax: SERVER_USER.syntax,
     default: "that of the global block",
-    about: "These processes run as this user, the start of a worker's script included. The server itself \
-            has to be started as root and stays so.",
+    about: "These processes run as this user, the start of a worker's script included. The server has to be started \
+            as root.",
     differs: "Not in FrankenPHP.",
     example: "user app",
 };
@@ -52,25 +52,4 @@ pub(crate) fn user(call: &Call<'_>) -> Result<User, Error> {
             "write `user NAME`, `user NAME:GROUP` or numbers, for example `user www-data`",
         )
     })
-}
-
-/// `user NAME[:GROUP]` of PHP processes.
-pub(crate) fn php_user(cx: &mut Context, call: &Call<'_>) -> Result<User, Error> {
-    let user = user(call)?;
-    cx.users.push((user.clone(), call.name.position.clone()));
-    Ok(user)
-}
-
-/// A server that has given up its rights cannot start processes of others.
-pub(crate) fn check(cx: &mut Context, server: Option<&User>) {
-    let users: Vec<(User, Position)> = std::mem::take(&mut cx.users);
-    let Some(server) = server else { return };
-    for (user, position) in users.iter().filter(|(user, _)| user != server) {
-        cx.errors.push(Error::new(
-            ErrorKind::Conflict,
-            position,
-            format!("the server becomes the user {server} and can run no PHP as {user} any more"),
-            "take the global `user` out: then the server stays root, and only PHP changes its user",
-        ));
-    }
 }

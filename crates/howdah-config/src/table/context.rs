@@ -32,8 +32,6 @@ pub(crate) struct Context {
     pub(crate) workers: Vec<WorkerDraft>,
     /// The classic pools, in the order of `Config::pools`.
     pub(crate) pools: Vec<ClassicPoolDraft>,
-    /// Those of PHP processes, and where they are named.
-    pub(crate) users: Vec<(crate::model::User, Position)>,
     /// Where `preload` is, unless it is off.
     pub(crate) preload: Option<Position>,
     /// How many workers are those of the global block, which come first.

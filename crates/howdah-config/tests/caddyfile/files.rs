@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::common::{Memory, config, environment, errors, full};
 use howdah_config::model::{
     Address, Config, Handler, Ini, Limits, ListenerAddress, LogFormat, LogLevel, Part, Php,
-    Placeholder, PoolLimits, Preload, ProxyPolicy, ProxyProtocol, WorkersMax,
+    PhpExecutable, Placeholder, PoolLimits, Preload, ProxyPolicy, ProxyProtocol, WorkersMax,
 };
 use howdah_config::{LoadError, load, parse};
 
@@ -59,7 +59,7 @@ fn global_options() {
     assert_eq!(
         global.php,
         Php {
-            executable: Some("/opt/php".into()),
+            executable: Some(PhpExecutable::File("/opt/php".into())),
             workers: Some(3),
             workers_max: WorkersMax::Number(9),
             front_threads: Some(2),

@@ -149,10 +149,6 @@ fn pools_that_cannot_be() {
         let expected = format!("Caddyfile:{expected}");
         assert!(found.contains(&expected), "{howdah} {site}: {found:#?}");
     }
-    // A server that has given up its rights runs no PHP of others.
-    let text =
-        "{\nuser web\nhowdah {\npool a {\nuser other\n}\n}\n}\n:80 {\nphp_server {\npool a\n}\n}\n";
-    assert!(errors(text)[0].starts_with("Caddyfile:5:1: the server becomes the user web"));
 }
 
 #[test]

@@ -39,28 +39,13 @@ fn each_place_has_its_own() {
 }
 
 #[test]
-fn the_servers_user_is_everyones() {
-    let config = config(&file("user web", "user web", "user web"));
+fn php_has_users_of_its_own_beside_the_servers() {
+    let config = config(&file("user web", "user php", "user other:adm"));
     assert_eq!(config.global.user, Some(user("web")));
+    assert_eq!(config.global.php.user, Some(user("php")));
+    assert_eq!(config.workers[0].settings.user, Some(user("other:adm")));
     let storage = config.global.https.storage;
     assert_eq!(storage, Some("/var/lib/howdah".into()), "not root's home");
-
-    let found = errors(&file("user web", "user web", "user other"));
-    assert_eq!(found.len(), 1, "{found:?}");
-    assert!(
-        found[0].starts_with(
-            "Caddyfile:6:1: the server becomes the user web and can run no PHP as other"
-        ),
-        "{found:?}"
-    );
-    let found = errors(&file("user web", "user web:adm", ""));
-    assert_eq!(found.len(), 1, "another group is another user: {found:?}");
-    let in_site = "{\nuser web\n}\n:80 {\nphp_server {\nworker /srv/w.php {\nuser other\n}\n}\n}\n";
-    let found = errors(in_site);
-    assert!(
-        found[0].starts_with("Caddyfile:7:1: the server becomes"),
-        "{found:?}"
-    );
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, FlockOperation, Gid, Mode, OFlags, Uid};
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
 
 const PREFIX: &str = "howdah-";
 const LOCK: &str = "lock";
@@ -168,12 +168,6 @@ impl SpoolFile {
         self.length == 0
     }
 
-    /// Gives it to another user, who alone can read it then.
-    pub fn give(&self, uid: u32, gid: u32) -> io::Result<()> {
-        let (uid, gid) = (Uid::from_raw(uid), Gid::from_raw(gid));
-        Ok(rustix::fs::fchown(&self.file, Some(uid), Some(gid))?)
-    }
-
     /// Opens it for reading.
     pub(crate) fn open(&self) -> io::Result<File> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
@@ -191,6 +185,13 @@ impl SpoolFile {
         self.file.write_all(bytes)?;
         self.length += bytes.len() as u64;
         Ok(())
+    }
+}
+
+/// To give it to another user, who alone can read it then.
+impl AsFd for SpoolFile {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
     }
 }
 

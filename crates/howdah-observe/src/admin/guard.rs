@@ -19,6 +19,8 @@ const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 pub(super) enum Guard {
     /// A browser cannot reach a Unix socket.
     Any,
+    /// The same, and the peer is of the server's own user, as PHP may be.
+    OwnUser,
     /// `Host` has to be this name, `localhost`, or an address: a rebound name is never an address.
     Name(String),
 }
@@ -31,9 +33,24 @@ impl Guard {
         }
     }
 
-    /// Whether the system lets nobody but the server's user and root connect.
-    pub(super) fn is_private(&self) -> bool {
-        matches!(self, Self::Any)
+    /// Of a connection to a Unix socket, by its peer.
+    pub(super) fn of_peer(&self, uid: Option<u32>) -> Self {
+        let own = rustix::process::geteuid();
+        if !own.is_root() && uid == Some(own.as_raw()) {
+            Self::OwnUser
+        } else {
+            self.clone()
+        }
+    }
+
+    /// Whether the peer cannot be PHP: the system lets nobody but the server's user and root connect. `confined`: PHP of
+    /// some pool has another user than the server, so its rights are more than those of PHP of the server's user.
+    pub(super) fn keeps_php_out(&self, confined: bool) -> bool {
+        match self {
+            Self::Any => true,
+            Self::OwnUser => !confined,
+            Self::Name(_) => false,
+        }
     }
 
     /// Answers what is wrong with the request.

@@ -169,7 +169,7 @@ where
     }
 }
 
-/// Whoever is on the machine reaches a TCP address, PHP too; a Unix socket only the server's user.
+/// Whoever is on the machine reaches a TCP address, PHP too; a Unix socket only the server's user and root.
 ///
 /// A configuration can run programs with the server's rights, and what is wrong with a file tells what is
 /// in it. So over TCP no other file is read, and a server whose PHP has fewer rights than itself neither
@@ -180,20 +180,21 @@ fn permitted<C: Control>(
     endpoint: Endpoint,
     query: Option<&str>,
 ) -> Result<(), String> {
-    const SOCKET: &str = "use a Unix socket: `admin unix//PATH` in the Caddyfile";
-    if guard.is_private() {
+    const SOCKET: &str =
+        "send it as root through a Unix socket: `admin unix//PATH` in the Caddyfile";
+    if guard.keeps_php_out(control.confined()) {
         return Ok(());
     }
     match endpoint {
         Endpoint::Load | Endpoint::WholeConfig if control.confined() => Err(format!(
-            "no configuration is taken or shown over TCP, since PHP runs as another user than the server and can reach this address; {SOCKET}"
+            "no configuration is taken or shown here, since PHP runs as another user than the server and can reach this address; {SOCKET}"
         )),
         Endpoint::Reload => match wanted(query) {
             Ok(ReloadTarget::Configuration(Configuration::File(file)))
                 if control.config_file().as_ref() != Some(&file) =>
             {
                 Err(format!(
-                    "no file but the server's own configuration is read by an order over TCP; {SOCKET}"
+                    "no file but the server's own configuration is read by an order that PHP could send; {SOCKET}"
                 ))
             }
             _ => Ok(()),

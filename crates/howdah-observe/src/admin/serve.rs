@@ -112,7 +112,11 @@ async fn accept<C: Control>(listener: Listener, control: Arc<C>, guard: Arc<Guar
                 let task = connections.spawn(async move {
                     match stream {
                         Stream::Tcp(stream) => connection(stream, control, guard, seat).await,
-                        Stream::Unix(stream) => connection(stream, control, guard, seat).await,
+                        Stream::Unix(stream) => {
+                            let peer = stream.peer_cred().ok();
+                            let guard = Arc::new(guard.of_peer(peer.map(|peer| peer.uid())));
+                            connection(stream, control, guard, seat).await;
+                        }
                     }
                 });
                 seats.seated(id, task);

@@ -2,9 +2,10 @@
 //! lock. On a machine whose processors are busy this tells workers that want a processor, which others would
 //! only keep waiting longer, from those that do not.
 
-use std::fs::File;
 use std::io::Read;
 use std::time::{Duration, Instant};
+
+use howdah_monitor::process::ProcFile;
 
 use crate::system::schedstat::Schedstat;
 
@@ -95,8 +96,8 @@ fn share(before: &[WorkerSample], after: &[WorkerSample], elapsed: Duration) -> 
 /// `None`: it exited, or the kernel does not count.
 fn look(serial: u64, pid: i32) -> Option<WorkerSample> {
     // First: who falls asleep after this look is taken for one that wanted a processor.
-    let runnable = is_runnable(&read(pid, "stat")?)?;
-    let turns = Schedstat::parse(&read(pid, "schedstat")?)?;
+    let runnable = is_runnable(&read(pid, ProcFile::Stat)?)?;
+    let turns = Schedstat::parse(&read(pid, ProcFile::Schedstat)?)?;
     Some(WorkerSample {
         serial,
         wanted_ns: turns.ran_ns.saturating_add(turns.waited_ns),
@@ -105,13 +106,10 @@ fn look(serial: u64, pid: i32) -> Option<WorkerSample> {
 }
 
 /// Of its main thread, which PHP runs on.
-fn read(pid: i32, name: &str) -> Option<Vec<u8>> {
+fn read(pid: i32, file: ProcFile) -> Option<Vec<u8>> {
     // Either is shorter.
     let mut bytes = vec![0; Schedstat::SIZE_MAX];
-    let size = File::open(format!("/proc/{pid}/{name}"))
-        .ok()?
-        .read(&mut bytes)
-        .ok()?;
+    let size = file.of(pid).ok()?.read(&mut bytes).ok()?;
     bytes.truncate(size);
     Some(bytes)
 }

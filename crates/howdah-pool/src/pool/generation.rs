@@ -9,6 +9,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::process::ExitStatus;
 use std::time::Instant;
 
+use howdah_monitor::process;
 use rustix::process::Signal;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -75,7 +76,7 @@ impl Generation {
         self.link = None;
         if let Some(pidfd) = &self.pidfd {
             // It may be gone already.
-            let _ = rustix::process::pidfd_send_signal(pidfd.as_fd(), Signal::KILL);
+            let _ = process::signal(pidfd.as_fd(), Signal::KILL);
         }
     }
 }

@@ -10,6 +10,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use howdah_monitor::process;
 use rustix::process::Signal;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::watch;
@@ -111,7 +112,7 @@ impl Occupant {
     pub(crate) fn kill(&mut self) {
         if let Some(pidfd) = &self.pidfd {
             self.killed = true;
-            let _ = rustix::process::pidfd_send_signal(pidfd.get_ref().as_fd(), Signal::KILL);
+            let _ = process::signal(pidfd.get_ref().as_fd(), Signal::KILL);
         }
     }
 
@@ -121,7 +122,7 @@ impl Occupant {
             return false;
         };
         let signal = signal::backtrace();
-        rustix::process::pidfd_send_signal(pidfd.get_ref().as_fd(), signal).is_ok()
+        process::signal(pidfd.get_ref().as_fd(), signal).is_ok()
     }
 }
 

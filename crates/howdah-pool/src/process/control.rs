@@ -69,6 +69,8 @@ pub(crate) enum Kind {
     Preload = layout::CONTROL_PRELOAD,
     /// front -> either zygote: end a child of yours that I cannot watch.
     Kill = layout::CONTROL_KILL,
+    /// monitor -> root: whose processes the pools may be, before all else.
+    Users = layout::CONTROL_USERS,
 }
 
 impl Kind {
@@ -86,6 +88,7 @@ impl Kind {
             layout::CONTROL_OPCACHE => Self::Opcache,
             layout::CONTROL_PRELOAD => Self::Preload,
             layout::CONTROL_KILL => Self::Kill,
+            layout::CONTROL_USERS => Self::Users,
             _ => return None,
         })
     }
@@ -168,8 +171,8 @@ impl Control {
         Ok((Self { fd }, theirs))
     }
 
-    /// The end of a zygote, for tests that play one.
-    #[cfg(test)]
+    /// An end of a pair that somebody else has made: the monitor, or a test that plays a zygote. Must be called in a
+    /// runtime.
     pub(crate) fn adopt(fd: OwnedFd) -> std::io::Result<Self> {
         rustix::io::ioctl_fionbio(&fd, true)?;
         let fd = register(fd, Interest::READABLE | Interest::WRITABLE)?;
@@ -287,7 +290,7 @@ impl Control {
     }
 }
 
-fn header(
+pub(crate) fn header(
     (kind, worker): (Kind, u32),
     (pid, status): (i32, i32),
     data: &[u8],

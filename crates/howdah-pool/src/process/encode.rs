@@ -18,9 +18,14 @@ use crate::options::{Mode, PoolOptions, User};
 
 /// Why a pool's options cannot be told to PHP.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum EncodeError {
+pub enum EncodeError {
+    /// Its settings.
     #[error("the names and values of its settings have {0} bytes, more than {CONTROL_SIZE_MAX}")]
     TooLarge(usize),
+    /// The users of all pools.
+    #[error("the users of pools, with their groups, have {0} bytes, more than {CONTROL_SIZE_MAX}")]
+    Users(usize),
+    /// A string.
     #[error("a NUL byte in {0}")]
     Nul(&'static str),
 }

@@ -138,7 +138,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_message_panics_and_none_without_flaw_is_about_another_place(
-            kind in 0u32..14, worker: u32, pid: i32, status: i32, size in 0usize..8192, count in 0usize..3, cut: bool,
+            kind in 0u32..15, worker: u32, pid: i32, status: i32, size in 0usize..8192, count in 0usize..3, cut: bool,
         ) {
             prop_assume!(Kind::from_u32(kind).is_some());
             let kind = Kind::from_u32(kind).expect("known");

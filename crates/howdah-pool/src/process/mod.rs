@@ -8,6 +8,8 @@ pub(crate) mod message_check;
 pub(crate) mod opcache;
 pub(crate) mod process_identity;
 pub(crate) mod root;
+pub(crate) mod root_command;
+pub(crate) mod root_process;
 pub(crate) mod slow_log;
 pub(crate) mod tail;
 pub(crate) mod worker_log;

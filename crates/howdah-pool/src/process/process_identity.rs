@@ -2,10 +2,10 @@
 //! whoever runs as the pool's user may have taken over the zygote and send that of any process: signals go only
 //! to those that the kernel says are ours.
 
-use std::fmt::Display;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
+use howdah_monitor::process::{self, Identity};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::control::{Message, NO_DESCRIPTOR};
@@ -67,23 +67,27 @@ impl ProcessIdentity {
 
     /// Asks the kernel. A process that is gone and reaped is nobody's any more: its pidfd signals nobody.
     pub(crate) fn identify(self, pidfd: BorrowedFd<'_>, claimed: i32) -> Result<(), IdentityError> {
-        let is = pid_of(pidfd)?;
-        if is == -1 {
+        let Some(is) = pid_of(pidfd)? else {
             return Ok(());
-        }
+        };
         if is != claimed {
             return Err(IdentityError::Another { claimed, is });
         }
         let found = self.look_at(is);
         // Only what was read while the process had its number is about it.
-        match pid_of(pidfd)? {
-            -1 => Ok(()),
-            _ => found,
+        match (pid_of(pidfd)?, found) {
+            (None, _) => Ok(()),
+            // It is there: the kernel hides it.
+            (Some(_), Err(IdentityError::Unknown(text))) => Err(IdentityError::Unknown(format!(
+                "{text}; if /proc is mounted with `hidepid`, start the server as root, or write \
+                 `ProtectProc=default` in its systemd unit"
+            ))),
+            (Some(_), found) => found,
         }
     }
 
     fn look_at(self, pid: i32) -> Result<(), IdentityError> {
-        let mut status = status_of(pid)?;
+        let mut status = process::status(pid)?;
         if let Some(uid) = self.uid
             && !status.uids.iter().all(|own| *own == uid)
         {
@@ -93,7 +97,7 @@ impl ProcessIdentity {
             if status.parent == self.parent || status.parent <= 1 {
                 break;
             }
-            status = status_of(status.parent)?;
+            status = process::status(status.parent)?;
         }
         if status.parent == self.parent {
             Ok(())
@@ -127,45 +131,19 @@ pub(crate) fn has_ended(pidfd: BorrowedFd<'_>) -> bool {
     matches!(poll(&mut [PollFd::from_borrowed_fd(pidfd, PollFlags::IN)], now.as_ref()), Ok(count) if count > 0)
 }
 
-/// The process of a pidfd; -1: it is gone and reaped.
-fn pid_of(pidfd: BorrowedFd<'_>) -> Result<i32, IdentityError> {
-    let path = format!("/proc/self/fdinfo/{}", pidfd.as_raw_fd());
-    let text = std::fs::read_to_string(&path).map_err(|error| unknown(&path, &error))?;
-    let pid = value(&text, "Pid:").and_then(|pid| pid.parse().ok());
-    // 0: a process that this one cannot see, in another namespace.
-    pid.filter(|pid| *pid != 0)
-        .ok_or(IdentityError::NotAProcess)
+/// The process of a pidfd; `None`: it is gone and reaped.
+fn pid_of(pidfd: BorrowedFd<'_>) -> Result<Option<i32>, IdentityError> {
+    match process::identity(pidfd)? {
+        Identity::Pid(pid) => Ok(Some(pid)),
+        Identity::Reaped => Ok(None),
+        Identity::NotAProcess => Err(IdentityError::NotAProcess),
+    }
 }
 
-struct Status {
-    parent: i32,
-    /// Real, effective, saved, and that of the file system.
-    uids: Vec<u32>,
-}
-
-fn status_of(pid: i32) -> Result<Status, IdentityError> {
-    let path = format!("/proc/{pid}/status");
-    let text = std::fs::read_to_string(&path).map_err(|error| unknown(&path, &error))?;
-    parse_status(&text).ok_or_else(|| unknown(&path, &"it has no PPid and Uid"))
-}
-
-fn parse_status(text: &str) -> Option<Status> {
-    let parent = value(text, "PPid:")?.parse().ok()?;
-    let uids = value(text, "Uid:")?.split_ascii_whitespace();
-    let uids: Vec<u32> = uids.map(str::parse).collect::<Result<_, _>>().ok()?;
-    (uids.len() == 4).then_some(Status { parent, uids })
-}
-
-fn value<'a>(text: &'a str, name: &str) -> Option<&'a str> {
-    // The kernel escapes a newline in a process's name.
-    let mut lines = text.lines();
-    lines
-        .find_map(|line| line.strip_prefix(name))
-        .map(str::trim)
-}
-
-fn unknown(path: &str, error: &dyn Display) -> IdentityError {
-    IdentityError::Unknown(format!("cannot read {path}: {error}"))
+impl From<std::io::Error> for IdentityError {
+    fn from(error: std::io::Error) -> Self {
+        Self::Unknown(error.to_string())
+    }
 }
 
 #[cfg(test)]
@@ -240,20 +218,5 @@ mod tests {
         let identity = ProcessIdentity::of_zygote(1, Some(12345));
         identity.identify(fd.as_fd(), pid).expect("gone");
         pidfd_send_signal(&fd, Signal::KILL).expect_err("nobody is there");
-    }
-
-    #[test]
-    fn a_name_does_not_pass_for_a_field() {
-        let text = "Name:\tPPid:\\nUid: 0\nPPid:\t7\nUid:\t1\t2\t3\t4\n";
-        let status = parse_status(text).expect("a status");
-        assert_eq!((status.parent, status.uids), (7, vec![1, 2, 3, 4]));
-        for text in [
-            "",
-            "PPid:\t7\n",
-            "PPid:\t7\nUid:\t1\n",
-            "PPid:\tx\nUid:\t1\t2\t3\t4\n",
-        ] {
-            assert!(parse_status(text).is_none(), "{text}");
-        }
     }
 }

@@ -1,66 +1,20 @@
 //! The root zygote: the one PHP process that the front starts itself. It loads PHP and its extensions
 //! once; pools and workers are forked from it.
 
-use std::ffi::OsStr;
-use std::os::fd::OwnedFd;
+use std::io::{ErrorKind, PipeWriter};
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 
 use serde::Deserialize;
 use tokio::io::{AsyncBufReadExt, BufReader};
-use tokio::process::{Child, Command};
+use tokio::process::Command;
 
 use super::control::{Control, ControlError, Kind};
+use super::root_process::RootProcess;
 use crate::options::RootOptions;
 use crate::preload::{Plan, PreloadResult};
-
-/// What a service manager tells this process alone: sockets that it hands over, and how to talk to it.
-pub const FROM_SERVICE_MANAGER: [&str; 6] = [
-    "LISTEN_PID",
-    "LISTEN_FDS",
-    "LISTEN_FDNAMES",
-    "NOTIFY_SOCKET",
-    "WATCHDOG_PID",
-    "WATCHDOG_USEC",
-];
-
-/// What a process needs whatever it does, and what PHP and the dynamic linker read when they start.
-const NEEDED: [&str; 9] = [
-    "HOME",
-    "LOGNAME",
-    "PATH",
-    "PHPRC",
-    "PHP_INI_SCAN_DIR",
-    "TMPDIR",
-    "TZ",
-    "USE_ZEND_ALLOC",
-    "USER",
-];
-/// Beginnings of the names of others: sanitizers' options are of them.
-const NEEDED_PREFIXES: [&str; 5] = ["LD_", "HOWDAH_", "ASAN_", "LSAN_", "UBSAN_"];
-
-/// Those of these environment variables that PHP does not inherit when the configuration withholds them: what PHP
-/// needs cannot be withheld.
-pub fn withheld_from_php<'n>(
-    names: impl IntoIterator<Item = &'n String>,
-) -> impl Iterator<Item = &'n str> {
-    let names = names.into_iter().map(String::as_str);
-    names.filter(|name| !is_always_inherited(OsStr::new(name)))
-}
-
-/// Whether PHP's processes inherit an environment variable whatever the configuration says.
-fn is_always_inherited(name: &OsStr) -> bool {
-    let Some(name) = name.to_str() else {
-        return false;
-    };
-    let begins = |prefix: &&str| name.starts_with(*prefix);
-    NEEDED.contains(&name) || NEEDED_PREFIXES.iter().any(begins)
-}
-
-/// The environment variable with the user of a server whose configuration names none, for images and units. PHP does
-/// not get it.
-pub const USER_OF_SERVER: &str = "HOWDAH_USER";
 
 /// What PHP says of itself when it is up.
 #[derive(Debug, Clone, Deserialize)]
@@ -125,6 +79,12 @@ pub enum StartError {
         /// What the last of them wrote.
         text: String,
     },
+    /// The monitor has read another configuration.
+    #[error(
+        "the monitor starts PHP for other users only as the configuration files say: write this configuration to the \
+         file that the server was started with, and reload"
+    )]
+    NotGranted,
     /// Another start was asked for meanwhile.
     #[error("another reload was requested")]
     Overtaken,
@@ -136,7 +96,7 @@ pub enum StartError {
 /// A running root zygote.
 #[derive(Debug)]
 pub(crate) struct Root {
-    pub(crate) child: Child,
+    pub(crate) process: RootProcess,
     pub(crate) control: Control,
     pub(crate) info: PhpInfo,
     /// What became of the files that were to be preloaded.
@@ -167,47 +127,10 @@ impl Root {
     pub(crate) async fn start(options: &RootOptions) -> Result<Self, StartError> {
         let path = &options.executable;
         let io = |error| StartError::Io(path.clone(), error);
-        let (control, theirs) =
-            Control::pair().map_err(|error| io(std::io::Error::other(error)))?;
         let (output, output_writer) = std::io::pipe().map_err(io)?;
-        let mut command = Command::new(path);
-        // The control socket travels as standard input: the one way to hand over a descriptor that
-        // needs no code between fork and exec.
-        command
-            .args(["zygote", "--control-fd", "0"])
-            .stdin(Stdio::from(theirs));
-        if options.concurrent {
-            command.arg("--concurrent");
-        }
-        if options.booted {
-            command.arg("--booted");
-        }
         let plan = options.preload.as_ref().map(Plan::new);
         let plan = plan.transpose().map_err(io)?;
-        if plan.is_some() {
-            command.arg("--preload");
-        }
-        command
-            .stdout(output_writer.try_clone().map_err(io)?)
-            .stderr(output_writer);
-        if options.clear_env {
-            command.env_clear();
-            command.envs(std::env::vars_os().filter(|(name, _)| is_always_inherited(name)));
-        }
-        for name in FROM_SERVICE_MANAGER.iter().chain([&USER_OF_SERVER]) {
-            command.env_remove(name);
-        }
-        for name in withheld_from_php(&options.withheld) {
-            command.env_remove(name);
-        }
-        for (name, value) in &options.ini {
-            command.arg("-d").arg(format!("{name}={value}"));
-        }
-        let mut child = command.spawn().map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => StartError::Missing(path.clone()),
-            _ => io(error),
-        })?;
-        drop(command); // and with it our copies of the descriptors that only the child may hold
+        let (mut process, control) = execute(options, plan.is_some(), output_writer)?;
         let early: EarlyOutput = Arc::new(Mutex::new(Some(Vec::new())));
         let reader = tokio::spawn(read_output(output.into(), early.clone()));
         if let Some(plan) = &plan {
@@ -226,24 +149,54 @@ impl Root {
                     tracing::warn!(target: "howdah::php", "{line}");
                 }
                 Ok(Self {
-                    child,
+                    process,
                     control,
                     info,
                     preloaded: plan.map(Plan::result),
                 })
             }
             Err(StartError::Protocol(_, ControlError::Closed)) => {
-                let status = child.wait().await.map_err(io)?;
+                let status = process.wait().await.map_err(io)?;
                 // All it had to say is in the pipe by now.
                 let _ = reader.await;
                 Err(why_ended(path, status, &take_early(&early)))
             }
             Err(error) => {
-                let _ = child.kill().await;
+                let _ = process.kill().await;
                 Err(error)
             }
         }
     }
+}
+
+/// Has the process executed, whose output goes to the pipe. No copy of what only it may hold remains here.
+fn execute(
+    options: &RootOptions,
+    preloads: bool,
+    output: PipeWriter,
+) -> Result<(RootProcess, Control), StartError> {
+    let path = &options.executable;
+    let io = |error: std::io::Error| match error.kind() {
+        ErrorKind::NotFound => StartError::Missing(path.clone()),
+        ErrorKind::PermissionDenied if options.by_monitor => StartError::NotGranted,
+        _ => StartError::Io(path.clone(), error),
+    };
+    if options.by_monitor {
+        let started = howdah_monitor::process::start(options.key(preloads), output.as_fd());
+        let (process, socket) = RootProcess::of_monitor(started.map_err(io)?).map_err(io)?;
+        return Ok((process, Control::adopt(socket).map_err(io)?));
+    }
+    let (control, theirs) = Control::pair().map_err(|error| io(std::io::Error::other(error)))?;
+    let mut command = Command::new(path);
+    command
+        .args(options.arguments(preloads))
+        .env_clear()
+        .envs(options.environment())
+        .stdin(Stdio::from(theirs))
+        .stdout(output.try_clone().map_err(io)?)
+        .stderr(output);
+    let child = command.spawn().map_err(io)?;
+    Ok((RootProcess::Child(child), control))
 }
 
 async fn ready(control: &Control, path: &Path) -> Result<PhpInfo, StartError> {
@@ -334,6 +287,8 @@ mod tests {
             preload: None,
             fronts: 1,
             start_timeout: Duration::from_secs(20),
+            users: vec![],
+            by_monitor: false,
         };
         loop {
             // A fork of another test has the file open for writing until its exec.
@@ -357,6 +312,8 @@ mod tests {
             preload: None,
             fronts: 1,
             start_timeout: Duration::from_secs(20),
+            users: vec![],
+            by_monitor: false,
         };
         let error = Root::start(&options).await.expect_err("no such file");
         assert!(

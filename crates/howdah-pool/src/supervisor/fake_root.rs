@@ -22,6 +22,7 @@ use tokio::sync::oneshot;
 use super::fake_concurrent;
 use crate::process::control::{Control, Kind, Message};
 use crate::process::root::{PhpInfo, Root};
+use crate::process::root_process::RootProcess;
 use crate::system::readiness::register;
 
 /// What its PHP tells of itself.
@@ -169,7 +170,7 @@ impl FakeRoot {
             }
         });
         Root {
-            child,
+            process: RootProcess::Child(child),
             control,
             info: php_info(),
             preloaded: None,

@@ -29,7 +29,6 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::process::Child;
 use tokio::sync::{Notify, mpsc};
 
 use crate::front::FrontSeed;
@@ -42,6 +41,7 @@ use crate::preload::PreloadResult;
 use crate::process::control::Link;
 use crate::process::process_identity::{IdentityCheck, ProcessIdentity};
 use crate::process::root::{PhpInfo, Root, StartError};
+use crate::process::root_process::RootProcess;
 use crate::status::Status;
 use root_zygote::Number;
 
@@ -60,7 +60,7 @@ const TICK: Duration = Duration::from_secs(1);
 pub struct Supervisor {
     options: RootOptions,
     spool: OwnedFd,
-    root: Option<(Child, Link)>,
+    root: Option<(RootProcess, Link)>,
     /// Counts roots, to recognise messages of an earlier one.
     root_generation: u32,
     root_failures: u32,
@@ -334,16 +334,16 @@ impl Supervisor {
         for pool in &mut self.pools {
             pool.generations.clear();
         }
-        let Some((mut child, link)) = self.root.take() else {
+        let Some((mut process, link)) = self.root.take() else {
             return;
         };
         drop(link);
-        if tokio::time::timeout(Duration::from_secs(5), child.wait())
+        if tokio::time::timeout(Duration::from_secs(5), process.wait())
             .await
             .is_err()
         {
             tracing::warn!(target: "howdah::pool", "the PHP root process did not exit and was killed");
-            let _ = child.kill().await;
+            let _ = process.kill().await;
         }
         // The pidfds report the exit of workers, which must not outlive the server.
         let all_gone = async {

@@ -1,12 +1,14 @@
 //! The root zygote: restarted when it dies, and asked for the pools' zygotes.
 
+use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
+use howdah_monitor::process;
 use howdah_shm::layout::{EXIT_STATUS_BOOT, WORKERS_MAX};
-use rustix::process::{Signal, pidfd_send_signal};
+use rustix::process::Signal;
 
 use super::Supervisor;
 use crate::messages::Event;
@@ -35,7 +37,7 @@ impl Supervisor {
         let link = Link::listen(root.control, move |message| {
             sender.send(Event::Root(generation, message)).is_ok()
         });
-        self.root = Some((root.child, link));
+        self.root = Some((root.process, link));
         self.preloaded = root.preloaded.map(Arc::new);
         for pool in 0..self.pools.len() {
             self.start_pool(pool).await;
@@ -142,16 +144,13 @@ impl Supervisor {
         id: u32,
         mut message: Message,
     ) -> Result<(), String> {
-        let Some((child, link)) = &mut self.root else {
+        let Some((process, link)) = &mut self.root else {
             return Ok(());
         };
-        let Some(root) = child
-            .id()
-            .filter(|_| !matches!(child.try_wait(), Ok(Some(_))))
-        else {
+        let Some(root) = process.pid() else {
             return Ok(()); // it is gone, which is told next
         };
-        let identity = ProcessIdentity::of_root(root.cast_signed());
+        let identity = ProcessIdentity::of_root(root);
         let pidfd = take_process(&mut message, identity, self.check_identity)?;
         let unwatched = pidfd.as_ref().err().map(|_| link.control.clone());
         let pool = &mut self.pools[index];
@@ -159,7 +158,7 @@ impl Supervisor {
         let Some(own) = pool.generation_mut(id) else {
             // Whoever asked for it needs it no more, and could not end it then.
             if let Ok(pidfd) = pidfd {
-                let _ = pidfd_send_signal(&pidfd, Signal::KILL);
+                let _ = process::signal(pidfd.as_fd(), Signal::KILL);
             }
             return Ok(());
         };
@@ -206,12 +205,12 @@ impl Supervisor {
         if self.stopping {
             return;
         }
-        let Some((mut child, _)) = self.root.take() else {
+        let Some((mut process, _)) = self.root.take() else {
             return;
         };
         // It may only have closed its socket; without one it is of no use.
-        let _ = child.kill().await;
-        let status = child
+        let _ = process.kill().await;
+        let status = process
             .wait()
             .await
             .map(|status| status.to_string())

@@ -168,6 +168,8 @@ fn unjoined(
         preload: None,
         fronts,
         start_timeout: Duration::from_secs(20),
+        users: vec![],
+        by_monitor: false,
     };
     let spool = std::fs::File::open("/").expect("a directory").into();
     let prepared = Supervisor::prepare(php_info(), root_options, vec![options], spool);

@@ -1,4 +1,5 @@
-//! Signals to PHP processes. They go through pidfds alone (`process_identity.rs`).
+//! Signals to PHP processes. They go through pidfds alone (`process_identity.rs`); the monitor sends those to processes
+//! of other users.
 
 use howdah_shm::layout::SIGNAL_BACKTRACE;
 use rustix::process::Signal;
@@ -8,6 +9,12 @@ use rustix::process::Signal;
 const SIGRTMIN: i32 = 35;
 #[cfg(not(target_env = "musl"))]
 const SIGRTMIN: i32 = 34;
+
+/// All signals that this crate sends.
+#[must_use]
+pub fn worker_signals() -> [Signal; 2] {
+    [Signal::KILL, backtrace()]
+}
 
 /// Has a worker log its backtrace: SIGRTMIN + `HOWDAH_SIGNAL_BACKTRACE`.
 #[expect(

@@ -1,4 +1,4 @@
-//! `howdah monitor`: the process beside a server that is not root, and what the configuration lets it open.
+//! `howdah monitor`: the process beside a server that is not root, and what the configuration lets it open and start.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -9,14 +9,16 @@ use std::process::ExitCode;
 use clap::Parser;
 use howdah_config::model::{Config, LogOutput};
 use howdah_config::{Disk, Files};
-use howdah_monitor::Grants;
+use howdah_monitor::{Grants, Receiver};
 use nix::sys::signal::SigSet;
 
 use super::php_server;
 use crate::cli::{self, Cli};
 use crate::failure::{Failure, Outcome, setup};
 use crate::paths::absolute;
-use crate::rights::users;
+use crate::php::pools;
+use crate::php::root_options::root_options;
+use crate::rights::{privileges, users};
 
 /// `howdah monitor COMMAND…`: the monitor of a server with this command line.
 pub(crate) fn run(options: &cli::Monitor) -> Outcome {
@@ -25,7 +27,10 @@ pub(crate) fn run(options: &cli::Monitor) -> Outcome {
     let command = Cli::try_parse_from(line).map_err(setup)?.command;
     // Whoever ends a server ends it, not this.
     SigSet::all().thread_block().map_err(setup)?;
-    let served = howdah_monitor::serve(std::io::stdin(), || grants(&command));
+    // PHP inherits it, as from a server that starts it.
+    privileges::raise_file_limit();
+    let signals = howdah_pool::worker_signals();
+    let served = howdah_monitor::serve(std::io::stdin(), &signals, || grants(&command));
     served.map_err(|error| Failure::Runtime(format!("monitor: {error}")))?;
     Ok(ExitCode::SUCCESS)
 }
@@ -63,6 +68,21 @@ fn of(config: &Config) -> Grants {
         _ => None,
     });
     let storage = config.global.https.storage.iter();
+    let php = pools::options(config).map(|pools| root_options(config, &pools, 1));
+    // The server reports the same mistake when it looks up the users itself.
+    let (users, programs) = match php {
+        Ok(options) => {
+            let programs = options.programs().unwrap_or_default();
+            (options.users, programs)
+        }
+        Err(_) => Default::default(),
+    };
+    let receivers = users.iter().map(|user| Receiver {
+        uid: user.uid,
+        gid: user.gid,
+    });
+    let server = config.global.user.as_ref();
+    let server = server.and_then(|user| privileges::pool_user(config, Some(user)).ok()?);
     Grants {
         files: config
             .certificate_files()
@@ -71,6 +91,9 @@ fn of(config: &Config) -> Grants {
             .collect(),
         folders: storage.map(|folder| absolute(folder)).collect(),
         logs: logs.collect(),
+        receivers: receivers.collect(),
+        programs: programs.into_iter().collect(),
+        servers: server.iter().map(|user| user.uid).collect(),
     }
 }
 
@@ -112,12 +135,12 @@ mod tests {
         let line = ["howdah", "run", "--config", file.to_str().expect("UTF-8")];
         let command = Cli::try_parse_from(line).expect("valid").command;
         let names = |names: &[&str]| names.iter().map(|name| path(name)).collect();
-        let expected = Grants {
-            files: names(&["Caddyfile", "more", "a.crt", "a.key"]),
-            folders: names(&["store"]),
-            logs: names(&["access.log"]),
-        };
-        assert_eq!(grants(&command), expected);
+        let found = grants(&command);
+        assert_eq!(found.files, names(&["Caddyfile", "more", "a.crt", "a.key"]));
+        assert_eq!(found.folders, names(&["store"]));
+        assert_eq!(found.logs, names(&["access.log"]));
+        // With and without files to preload.
+        assert_eq!(found.programs.len(), 2);
         std::fs::write(path("more"), "nonsense {{{").expect("written");
         assert_eq!(grants(&command).files, names(&["Caddyfile", "more"]));
     }

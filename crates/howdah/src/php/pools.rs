@@ -1,6 +1,7 @@
 //! The pools of a configuration, in the order in which requests name them: the classic pool of all sites,
 //! the classic pools that sites name, then the worker pools.
 
+use std::io::ErrorKind;
 use std::num::NonZero;
 
 use howdah_config::model::{
@@ -59,6 +60,13 @@ pub(crate) fn missing_scripts(config: &Config) -> Vec<String> {
     let wrong = config.workers.iter().filter_map(|pool| {
         let wrong = match std::fs::metadata(&pool.file) {
             Ok(found) if found.is_file() => return None,
+            // PHP of another user may reach it, and says at its boot if it does not.
+            Err(error)
+                if error.kind() == ErrorKind::PermissionDenied
+                    && howdah_monitor::is_connected() =>
+            {
+                return None;
+            }
             Ok(_) => "it is not a file".to_owned(),
             Err(error) => error.to_string(),
         };

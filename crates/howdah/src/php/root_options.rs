@@ -3,16 +3,24 @@
 use std::time::Duration;
 
 use howdah_config::model::Config;
-use howdah_pool::RootOptions;
+use howdah_pool::{PoolOptions, RootOptions, User};
 
 use crate::php_executable::executable;
 
 /// PHP's modules and a preload script may take a while on a cold machine.
 const START_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// How a configuration has PHP started, in a server with so many front threads.
-pub(crate) fn root_options(config: &Config, fronts: usize) -> RootOptions {
+/// How a configuration has PHP started for its pools, in a server with so many front threads.
+pub(crate) fn root_options(config: &Config, pools: &[PoolOptions], fronts: usize) -> RootOptions {
     let settings = &config.global.php;
+    let mut users: Vec<User> = Vec::new();
+    for user in pools.iter().filter_map(|pool| pool.user.as_ref()) {
+        if !users.contains(user) {
+            users.push(user.clone());
+        }
+    }
+    let own = rustix::process::geteuid().as_raw();
+    let by_monitor = howdah_monitor::is_connected() && users.iter().any(|user| user.uid != own);
     RootOptions {
         executable: executable(settings.executable.as_ref()),
         withheld: settings.environment.withheld.iter().cloned().collect(),
@@ -26,6 +34,8 @@ pub(crate) fn root_options(config: &Config, fronts: usize) -> RootOptions {
         preload: None,
         fronts,
         start_timeout: START_TIMEOUT,
+        users,
+        by_monitor,
     }
 }
 

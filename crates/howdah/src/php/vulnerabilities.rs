@@ -1,4 +1,4 @@
-//! Known vulnerabilities of PHP that requests can reach, whatever the server. Reviewed on 2026-11-26; later ones are
+//! Known vulnerabilities of PHP that requests can reach, whatever the server. Reviewed on 2026-11-27; later ones are
 //! not in it. `docs/advisories.md` says how it is used.
 
 use std::path::Path;
@@ -24,8 +24,8 @@ const VULNERABILITIES: [Vulnerability; 2] = [
         fixed: [[8, 2, 35], [8, 3, 36], [8, 4, 27], [8, 5, 12]],
     },
     Vulnerability {
-        ids: "CVE-2026-7261",
-        what: "requests to a SoapServer with a session may corrupt its memory",
+        ids: "CVE-2026-6722, CVE-2026-7261",
+        what: "a request to a SoapServer may have code of its own run",
         fixed: [[8, 2, 31], [8, 3, 31], [8, 4, 21], [8, 5, 6]],
     },
 ];

@@ -2,11 +2,8 @@
 //!
 //! A server that root starts has a user of its own (`users`). It becomes that user before it opens, writes or
 //! starts anything: all it keeps is the right to listen on ports below 1024, which a later reload may need
-//! again, and a monitor beside it, which is still root. Its PHP processes are that user from their start on.
-//!
-//! A server whose pools have other users stays root: who has given up its rights could neither start
-//! processes of other users again nor end them. It looks the users up, and the pools' zygotes change to them.
-//! Its threads that serve clients are the usual user, so that they open no file that is for root alone.
+//! again, and a monitor beside it, which is still root. Its PHP processes are that user from their start on. If
+//! pools have other users, the monitor starts PHP, and their zygotes change to the users that it has named.
 
 use std::ffi::CString;
 use std::io;
@@ -74,7 +71,7 @@ pub(crate) fn become_user(config: &Config) -> Result<Option<Monitor>, Failure> {
     let _ =
         rustix::thread::configure_capability_in_ambient_set(CapabilitySet::NET_BIND_SERVICE, false);
     let Some(wanted) = &config.global.user else {
-        return start_for_threads(config);
+        return Ok(None);
     };
     let user = checked(wanted)?;
     let failed = |error| failure(wanted, &error);
@@ -97,33 +94,6 @@ pub(crate) fn become_user(config: &Config) -> Result<Option<Monitor>, Failure> {
         check_storage(config, wanted)?;
     }
     Ok(monitor)
-}
-
-/// The monitor of a server that stays root and whose threads do not.
-fn start_for_threads(config: &Config) -> Result<Option<Monitor>, Failure> {
-    let Some(user) = thread_user(config)? else {
-        return Ok(None);
-    };
-    keep_storage(config, &user)?;
-    monitor::start().map(Some)
-}
-
-/// The user of the threads that serve clients, if it is not the server's.
-pub(crate) fn thread_user(config: &Config) -> Result<Option<User>, Failure> {
-    let user = users::of_threads(config).map(checked).transpose()?;
-    Ok(user.filter(|user| !is_this(user)))
-}
-
-/// Changes the user of this thread, and of those that it starts, for good. They may still give files to other users,
-/// as they do with request bodies for pools.
-pub(crate) fn leave_root(user: &User) -> Result<(), Failure> {
-    let keep = || -> Result<(), UserError> {
-        let refused = |call| move |source| UserError::Refused { call, source };
-        rustix::thread::set_keep_capabilities(true).map_err(refused("PR_SET_KEEPCAPS"))?;
-        change_thread(user)?;
-        set_capabilities(CapabilitySet::CHOWN)
-    };
-    keep().map_err(|error| Failure::Runtime(format!("a thread stays root: {error}")))
 }
 
 fn set_capabilities(kept: CapabilitySet) -> Result<(), UserError> {
@@ -177,9 +147,10 @@ fn keep_storage(config: &Config, user: &User) -> Result<(), Failure> {
 /// The server's own folder of sockets, if one is to be in it, belongs to its user.
 fn make_sockets_folder(config: &Config, user: &User) -> Result<(), Failure> {
     let mut sockets = users::unix_sockets(config);
+    let by_default = config.global.admin == model::Admin::Default && confined(config);
     let folder = Path::new(admin::ADMIN_SOCKET).parent();
-    let Some(folder) = folder.filter(|folder| sockets.any(|socket| socket.starts_with(folder)))
-    else {
+    let mut is_in = |folder: &&Path| by_default || sockets.any(|socket| socket.starts_with(folder));
+    let Some(folder) = folder.filter(|folder| is_in(folder)) else {
         return Ok(());
     };
     let made = make_directory(folder, Some(0o755))
@@ -279,7 +250,7 @@ pub(crate) fn pool_user(
     own: Option<&model::User>,
 ) -> Result<Option<User>, Failure> {
     let global = &config.global;
-    let server = global.user.as_ref().or_else(|| users::of_threads(config));
+    let server = global.user.as_ref().or_else(|| users::of_php(config));
     let wanted = own.or(global.php.user.as_ref()).or(server);
     wanted.map(checked).transpose()
 }
@@ -301,19 +272,8 @@ pub(crate) fn confined(config: &Config) -> bool {
 
 /// Has processes of other users find the request bodies that they are given, and says who runs as root
 /// although nobody asked for it.
-pub(crate) fn prepare(
-    config: &Config,
-    pools: &[PoolOptions],
-    spool: &SpoolDir,
-) -> Result<(), Failure> {
+pub(crate) fn prepare(pools: &[PoolOptions], spool: &SpoolDir) -> Result<(), Failure> {
     let own = geteuid();
-    if let Some(user) = thread_user(config)? {
-        let (uid, gid) = (Uid::from_raw(user.uid), Gid::from_raw(user.gid));
-        rustix::fs::fchown(spool.fd(), Some(uid), Some(gid)).map_err(|error| {
-            let path = spool.path().display();
-            Failure::Setup(format!("cannot give {path} to user {}: {error}", user.name))
-        })?;
-    }
     let mut users = pools.iter().filter_map(|pool| pool.user.as_ref());
     if users.any(|user| user.uid != own.as_raw()) {
         spool.open_to_users().map_err(|error| {
@@ -394,9 +354,11 @@ fn is_this(user: &User) -> bool {
     (geteuid().as_raw(), getegid().as_raw()) == (user.uid, user.gid)
 }
 
+/// Whether processes of this server can change to other users, started by it or by its monitor.
 fn can_change() -> bool {
     let needed = CapabilitySet::SETUID | CapabilitySet::SETGID;
-    rustix::thread::capabilities(None).is_ok_and(|own| own.effective.contains(needed))
+    howdah_monitor::is_connected()
+        || rustix::thread::capabilities(None).is_ok_and(|own| own.effective.contains(needed))
 }
 
 /// Makes a directory, for its owner alone unless it is said for whom.
@@ -409,6 +371,19 @@ fn make_directory(directory: &Path, mode: Option<u32>) -> io::Result<()> {
     }
     let mode = mode.unwrap_or(0o700);
     std::fs::DirBuilder::new().mode(mode).create(directory)
+}
+
+/// Each connection is a descriptor; the usual soft limit of 1,024 is for programs that use `select`.
+pub(crate) fn raise_file_limit() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        ..limit
+    };
+    if let Err(error) = setrlimit(Resource::Nofile, raised) {
+        tracing::warn!(target: "howdah", "cannot raise the limit of open files: {error}");
+    }
 }
 
 /// Changes the user of this thread alone, which has no rights of its old one afterwards.

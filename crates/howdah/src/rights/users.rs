@@ -53,9 +53,8 @@ fn find() -> Option<DefaultUser> {
     (!privileges::is_current(&usual.user)).then_some(usual)
 }
 
-/// The user that threads which serve clients change to, where the server itself has to stay root since its pools
-/// have other users; and that of pools without one.
-pub(crate) fn of_threads(config: &Config) -> Option<&'static model::User> {
+/// The user of pools without one, in a server that stays root and has pools of other users.
+pub(crate) fn of_php(config: &Config) -> Option<&'static model::User> {
     wanted(config).map(|usual| &usual.user)
 }
 
@@ -115,8 +114,8 @@ pub(crate) fn unix_sockets(config: &Config) -> impl Iterator<Item = &Path> {
 }
 
 /// Fills in the user that the environment names, or the default one if it reaches everything; and where
-/// certificates are kept for it and for threads with another user. A server whose pools have other users stays
-/// root.
+/// certificates are kept for it. The default user need not reach everything where PHP has users of its own: it opens
+/// files with fewer rights than they have.
 pub(crate) fn settle(config: &mut Config) {
     let Some(usual) = wanted(config) else {
         return;
@@ -124,8 +123,7 @@ pub(crate) fn settle(config: &mut Config) {
     if config.global.https.storage.is_none() {
         config.global.https.storage.clone_from(&usual.storage);
     }
-    let is_of_all = named_for_php(config).all(|user| privileges::is_same(user, &usual.user));
-    if is_of_all && (usual.is_named || default_reaches(config)) {
+    if usual.is_named || reason_for_root().is_none() {
         config.global.user = Some(usual.user.clone());
     }
 }
@@ -142,7 +140,13 @@ pub(crate) fn barrier(config: &Config) -> Result<Option<Barrier>, Failure> {
     let Some(user) = &config.global.user else {
         return Ok(None);
     };
-    privileges::on_thread_as(user, || find_barrier(needed(config, ENTER), user))
+    let mut places = needed(config, ENTER);
+    let has_others = named_for_php(config).any(|own| !privileges::is_same(own, user));
+    if has_others {
+        // Those of PHP's users are theirs to reach.
+        places.retain(|place| place.need.access == WRITE.access);
+    }
+    privileges::on_thread_as(user, || find_barrier(places, user))
 }
 
 /// What a user may not do.

@@ -5,6 +5,7 @@ use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::fmt::Display;
 use std::io;
+use std::os::fd::AsFd;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -81,7 +82,8 @@ impl PhpApplication {
             }
             RequestBody::Spooled(file) => {
                 if let Some(user) = pool.user() {
-                    file.give(user.uid, user.gid).map_err(Failure::Body)?;
+                    howdah_monitor::fs::give(file.as_fd(), Some(user.uid), user.gid)
+                        .map_err(Failure::Body)?;
                 }
                 let size = file.len();
                 body_file = Some(Box::new(file));

@@ -330,8 +330,8 @@ impl CurrentConfiguration {
         config: &Config,
     ) -> Result<StandbyTree, TreeError> {
         let pools = pools::options(config).map_err(TreeError::other)?;
-        privileges::prepare(config, &pools, self.server.spool()).map_err(TreeError::other)?;
-        let root = root_options(config, self.server.threads());
+        privileges::prepare(&pools, self.server.spool()).map_err(TreeError::other)?;
+        let root = root_options(config, &pools, self.server.threads());
         let began = Instant::now();
         let time = start_time(starts.took, starts.overtaken);
         let mut asked = self.asked.subscribe();

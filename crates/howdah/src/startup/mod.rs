@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use howdah_config::model::Config;
 use howdah_http::{Hooks, Server, Shutdown};
 use howdah_observe::log;
-use howdah_pool::{StartError, Supervisor, User};
+use howdah_pool::{StartError, Supervisor};
 use howdah_tls::Tls;
 use tokio::task::JoinSet;
 
@@ -47,7 +47,7 @@ pub(crate) fn serve(config: &Config, source: Option<Source>) -> Outcome {
     let watch = watched(config, source.as_ref())?;
     log::init(log_settings(config)?);
     warn_of_roots(config);
-    raise_file_limit();
+    privileges::raise_file_limit();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -87,12 +87,12 @@ async fn run(
     let watching = start_watch(watch);
 
     let mut pools = pools::options(config)?;
-    privileges::prepare(config, &pools, server.spool())?;
+    privileges::prepare(&pools, server.spool())?;
     let names: Vec<_> = pools.iter().map(|pool| pool.name.clone()).collect();
     let spool_of_trees = spool.try_clone();
     let spool_of_trees = spool_of_trees.map_err(|error| Failure::Runtime(error.to_string()))?;
     let workers: usize = pools.iter().map(|pool| pool.workers).sum();
-    let mut root = root_options(config, fronts);
+    let mut root = root_options(config, &pools, fronts);
     let seen = TreeFiles::first(config, &mut root, &mut pools);
     let seen = seen.map_err(|error| Failure::Runtime(error.to_string()))?;
     let began = Instant::now();
@@ -156,8 +156,7 @@ async fn run(
         tracing::info!(target: "howdah", "OPcache is off; the phpX.Y-opcache package makes PHP several times faster");
     }
 
-    let user = privileges::thread_user(config)?;
-    let threads = start_threads(&server, &trees.parts(), &shutdown, user.as_ref())?;
+    let threads = start_threads(&server, &trees.parts(), &shutdown)?;
     notify::ready(notify::SERVING);
     tasks.spawn(notify::watchdog());
     // Once it is listened on: authorities ask back.
@@ -214,7 +213,6 @@ fn start_threads(
     server: &Arc<Server>,
     parts: &Arc<Parts>,
     shutdown: &Shutdown,
-    user: Option<&User>,
 ) -> Result<Vec<JoinHandle<()>>, Failure> {
     let mut threads = Vec::new();
     for index in 0..server.threads() {
@@ -223,14 +221,7 @@ fn start_threads(
             on_thread_park: Some(Box::new(howdah_pool::before_park)),
             on_thread_unpark: Some(Box::new(howdah_pool::after_unpark)),
         };
-        let user = user.cloned();
         let run = move || {
-            if let Some(user) = &user
-                && let Err(failure) = privileges::leave_root(user)
-            {
-                tracing::error!(target: "howdah", "{failure}");
-                return;
-            }
             let application = move || {
                 let application = PhpApplication::join(parts, index)?;
                 application
@@ -247,17 +238,4 @@ fn start_threads(
         threads.push(thread.map_err(|error| Failure::Runtime(error.to_string()))?);
     }
     Ok(threads)
-}
-
-/// Each connection is a descriptor; the usual soft limit of 1,024 is for programs that use `select`.
-fn raise_file_limit() {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let limit = getrlimit(Resource::Nofile);
-    let raised = Rlimit {
-        current: limit.maximum,
-        ..limit
-    };
-    if let Err(error) = setrlimit(Resource::Nofile, raised) {
-        tracing::warn!(target: "howdah", "cannot raise the limit of open files: {error}");
-    }
 }

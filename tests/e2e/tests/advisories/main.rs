@@ -4,7 +4,7 @@
 use howdah_testkit::{Connection, Request, Server, ServerBuilder, Www};
 
 /// Ids, whose they are, what must be so here, and the test that shows it.
-const ADVISORIES: [(&str, &str, &str, &str); 13] = [
+const ADVISORIES: [(&str, &str, &str, &str); 24] = [
     (
         "GHSA-g966-83w7-6w38",
         "FrankenPHP",
@@ -66,6 +66,24 @@ const ADVISORIES: [(&str, &str, &str, &str); 13] = [
         "authorities",
     ),
     (
+        "CVE-2026-52845",
+        "Caddy",
+        "a field with an underscore in its name does not pass for one with a hyphen in PHP",
+        "underscores",
+    ),
+    (
+        "CWE-93, Mercure 0.24.2",
+        "Mercure",
+        "the id and type of an update add no lines to the stream, and nobody publishes to the hub's own topics",
+        "updates",
+    ),
+    (
+        "CVE-2025-22871",
+        "Go, so RoadRunner",
+        "a lone LF does not end a chunk's size",
+        "chunks",
+    ),
+    (
         "RUSTSEC-2024-0332, RUSTSEC-2026-0258",
         "h2",
         "h2 is 0.4.16 or later",
@@ -81,6 +99,54 @@ const ADVISORIES: [(&str, &str, &str, &str); 13] = [
         "GHSA-6xvm-j4wr-6v98, CVE-2026-31812",
         "quinn",
         "quinn-proto is 0.11.14 or later",
+        "libraries",
+    ),
+    (
+        "RUSTSEC-2026-0185, CVE-2026-25800",
+        "quinn",
+        "quinn-proto is 0.11.15 or later",
+        "libraries",
+    ),
+    (
+        "RUSTSEC-2024-0399, CVE-2024-11738",
+        "rustls",
+        "rustls is 0.23.18 or later",
+        "libraries",
+    ),
+    (
+        "RUSTSEC-2026-0049, RUSTSEC-2026-0098, RUSTSEC-2026-0099, RUSTSEC-2026-0104",
+        "rustls",
+        "rustls-webpki is 0.103.13 or later",
+        "libraries",
+    ),
+    (
+        "RUSTSEC-2025-0009, CVE-2025-4432",
+        "ring",
+        "ring is 0.17.12 or later",
+        "libraries",
+    ),
+    (
+        "RUSTSEC-2026-0007, CVE-2026-25541",
+        "bytes",
+        "bytes is 1.11.1 or later",
+        "libraries",
+    ),
+    (
+        "RUSTSEC-2025-0023",
+        "tokio",
+        "tokio is 1.44.2 or later",
+        "libraries",
+    ),
+    (
+        "RUSTSEC-2025-0055, CVE-2025-58160",
+        "tracing",
+        "tracing-subscriber is 0.3.20 or later",
+        "libraries",
+    ),
+    (
+        "RUSTSEC-2026-0009, CVE-2026-25727",
+        "time",
+        "time is 0.3.47 or later",
         "libraries",
     ),
 ];
@@ -103,7 +169,9 @@ fn the_page_lists_them() {
         );
     }
     let rows = page.lines().filter(|line| {
-        line.contains("GHSA-") || line.contains("CVE-") || line.contains("RUSTSEC-")
+        ["GHSA-", "CVE-", "RUSTSEC-", "CWE-"]
+            .iter()
+            .any(|id| line.contains(id))
     });
     assert_eq!(
         rows.filter(|line| line.ends_with("` |")).count(),
@@ -230,12 +298,97 @@ fn authorities() {
 }
 
 #[test]
+fn underscores() {
+    let www = Www::new().file(
+        "index.php",
+        "<?php echo json_encode(array_filter($_SERVER, fn ($name) => str_contains($name, 'REMOTE_GROUPS'), \
+         ARRAY_FILTER_USE_KEY));",
+    );
+    let server = site(&www, "").start();
+    let answer = |fields: &[(&str, &str)]| {
+        let request = fields
+            .iter()
+            .fold(Request::get("/"), |request, (name, value)| {
+                request.header(*name, *value)
+            });
+        server.send(&request).text()
+    };
+    for name in [
+        "Remote_Groups",
+        "remote_Groups",
+        "Remote-Groups_",
+        "Remote_-Groups",
+    ] {
+        assert_eq!(answer(&[(name, "admin")]), "[]", "{name}");
+    }
+    let both = answer(&[("Remote-Groups", "users"), ("Remote_Groups", "admin")]);
+    assert_eq!(both, r#"{"HTTP_REMOTE_GROUPS":"users"}"#);
+    server.stop();
+}
+
+#[test]
+fn updates() {
+    // HS256 with the key below: may publish to everything.
+    const TOKEN: &str = "eyJhbGciOiAiSFMyNTYiLCAidHlwIjogIkpXVCJ9.eyJtZXJjdXJlIjogeyJwdWJsaXNoIjogWyIqIl0sICJzdWJzY3JpYmUiOiBbIioiXX19.lNNh1DVRcyvmPH1ZwItY6oGbAIiSfUaUsAgQOgg-Uw8";
+    let server = Server::caddyfile(
+        "{\nadmin off\n}\nhttp://:0 {\nbind 127.0.0.1\nmercure {\n\
+         publisher_jwt a-secret-of-more-than-32-bytes-for-HS256\nanonymous\n}\n}\n",
+    )
+    .start();
+    let publish = |form: &str| {
+        let request = Request::new("POST", "/.well-known/mercure")
+            .header("Authorization", format!("Bearer {TOKEN}"))
+            .header("Content-Type", "application/x-www-form-urlencoded");
+        server.send(&request.body(form)).status()
+    };
+    assert_eq!(publish("topic=t&data=x&id=a&type=b"), 200);
+    for form in [
+        "topic=t&data=x&id=a%0Adata:+forged",
+        "topic=t&data=x&id=a%0Ddata:+forged",
+        "topic=t&data=x&type=a%0A%0Adata:+forged",
+        "topic=t&data=x&type=a%0D%0Aid:+forged",
+        "topic=/.well-known/mercure/subscriptions/t/s&data=x",
+        "topic=t&topic=https://a/%2ewell-known/mercure/subscriptions&data=x",
+    ] {
+        let status = publish(form);
+        assert!((400..500).contains(&status), "{form}: {status}");
+    }
+    server.stop();
+}
+
+#[test]
+fn chunks() {
+    let www = Www::new().file("index.php", "<?php echo 'RAN';");
+    let server = site(&www, "").start();
+    let head = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
+    for body in [
+        "1\na\r\n0\r\n\r\n",
+        "1;a\nb\r\na\r\n0\r\n\r\n",
+        "1\r\na\n0\r\n\r\n",
+        "1\r\na\r\n0\n\n",
+    ] {
+        let mut connection = server.connect();
+        let request = format!("{head}{body}");
+        connection.send_bytes(request.as_bytes()).expect("sent");
+        let response = connection.receive("POST").expect("a response");
+        response.assert_status(400);
+    }
+    server.stop();
+}
+
+#[test]
 fn libraries() {
     let lock = include_str!("../../../../Cargo.lock");
     for (name, least) in [
         ("h2", [0, 4, 16]),
-        ("rustls", [0, 23, 5]),
-        ("quinn-proto", [0, 11, 14]),
+        ("rustls", [0, 23, 18]),
+        ("rustls-webpki", [0, 103, 13]),
+        ("quinn-proto", [0, 11, 15]),
+        ("ring", [0, 17, 12]),
+        ("bytes", [1, 11, 1]),
+        ("tokio", [1, 44, 2]),
+        ("tracing-subscriber", [0, 3, 20]),
+        ("time", [0, 3, 47]),
     ] {
         let package = format!("name = \"{name}\"\nversion = \"");
         let versions: Vec<Vec<u32>> = lock

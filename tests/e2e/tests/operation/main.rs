@@ -27,6 +27,7 @@ mod reload_pools;
 mod rights;
 mod rolling;
 mod roots;
+mod separation;
 mod signals;
 mod slow_log;
 mod tracing;

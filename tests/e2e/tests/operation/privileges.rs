@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// Users that every Debian and Ubuntu has.
-const WEB: (u32, u32) = (33, 33);
-const NOBODY: (u32, u32) = (65534, 65534);
+pub(crate) const WEB: (u32, u32) = (33, 33);
+pub(crate) const NOBODY: (u32, u32) = (65534, 65534);
 /// `CAP_NET_BIND_SERVICE`.
-const LISTEN: u64 = 1 << 10;
+pub(crate) const LISTEN: u64 = 1 << 10;
 
 const WHO: &str = r"<?php
 function who(): array {
@@ -114,8 +114,13 @@ impl Place {
 
     /// The PHP side where every user can run it.
     pub(crate) fn php(&self) -> PathBuf {
+        self.copy_of_php(&howdah_php())
+    }
+
+    /// The same of another executable.
+    pub(crate) fn copy_of_php(&self, executable: &Path) -> PathBuf {
         for name in ["howdah-php", "howdah-php.so"] {
-            let from = howdah_php().with_file_name(name);
+            let from = executable.with_file_name(name);
             let to = self.path("bin").join(name);
             std::fs::copy(&from, &to).expect("copied");
             self.mode(&format!("bin/{name}"), 0o755);
@@ -485,11 +490,6 @@ fn what_cannot_be_is_told_at_the_start() {
     start("", "user howdah-none").assert(2, "user howdah-none: there is no such user");
     start("", "user nobody:howdah-none").assert(2, "user nobody:howdah-none: there is no group");
     start("", "user 4242424").assert(2, "name its group too: `user 4242424:GROUP`");
-    let both = start("user nobody", "user www-data");
-    both.assert(
-        2,
-        ":6:1: the server becomes the user nobody and can run no PHP as www-data",
-    );
 
     // Somebody else than root.
     let text = format!(

@@ -11,15 +11,7 @@ use howdah_tests::http2::{over_http2, ready, whole};
 use howdah_tests::tls::{Authority, Client};
 use serde_json::json;
 
-use crate::privileges::{Place, assert_is, assert_takes_bodies, reachable, status_line, who};
-
-/// `www-data`.
-const WEB: (u32, u32) = (33, 33);
-const NOBODY: (u32, u32) = (65534, 65534);
-/// `CAP_NET_BIND_SERVICE`.
-const LISTEN: u64 = 1 << 10;
-/// `CAP_CHOWN`.
-const GIVE: u64 = 1;
+use crate::privileges::{LISTEN, NOBODY, Place, WEB, assert_is, reachable, status_line, who};
 
 /// A server of `www-data`. `{place}` in the texts is the place.
 fn site(place: &Place, global: &str, site: &str, more: &str) -> ServerBuilder {
@@ -27,7 +19,13 @@ fn site(place: &Place, global: &str, site: &str, more: &str) -> ServerBuilder {
 }
 
 /// The same with options of PHP.
-fn site_with(place: &Place, php: &str, global: &str, site: &str, more: &str) -> ServerBuilder {
+pub(crate) fn site_with(
+    place: &Place,
+    php: &str,
+    global: &str,
+    site: &str,
+    more: &str,
+) -> ServerBuilder {
     let text = format!(
         "{{\nadmin localhost:0\nstorage file_system {{place}}/store\n{global}\n\
          frankenphp {{\nnum_threads 2\nfront_threads 2\nphp {}\n{php}\n}}\n}}\n\
@@ -46,12 +44,12 @@ fn site_with(place: &Place, php: &str, global: &str, site: &str, more: &str) -> 
         .unprivileged()
 }
 
-fn write(place: &Place, name: &str, text: &str, mode: u32) {
+pub(crate) fn write(place: &Place, name: &str, text: &str, mode: u32) {
     std::fs::write(place.path(name), text).expect("written");
     place.mode(name, mode);
 }
 
-fn monitor(server: &Server) -> Process {
+pub(crate) fn monitor(server: &Server) -> Process {
     let found = server.processes().into_iter();
     let mut found = found.filter(|process| process.command.starts_with("howdah: monitor"));
     let monitor = found.next().expect("there is one");
@@ -309,56 +307,6 @@ fn logs_stay_roots() {
         let found = std::fs::metadata(place.path("log").join(&name)).expect("it is there");
         assert_eq!((found.uid(), found.mode() & 0o777), (0, 0o600), "{name}");
     }
-}
-
-/// A server that has to stay root, to start and signal processes of several users, opens no file as root.
-#[test]
-fn threads_that_serve_clients_are_not_root() {
-    let Some(place) = Place::new() else { return };
-    symlink(place.path("secret"), place.path("www/link.txt")).expect("a link");
-    let worker = place.worker("worker.php", "user nobody");
-    let more =
-        "https://own.example:0 {\nbind 127.0.0.1\ntls internal\nroot * {place}/www\nphp_server\n}";
-    let global = "auto_https disable_redirects";
-    let server = site_with(&place, &worker, global, "php_server", more).start();
-    let fronts = || -> Vec<u32> {
-        let tasks = std::fs::read_dir(format!("/proc/{}/task", server.pid()));
-        let tasks = tasks.expect("it is there").flatten();
-        let fronts = tasks.filter(|task| {
-            let name = std::fs::read_to_string(task.path().join("comm"));
-            name.is_ok_and(|name| name.starts_with("front-"))
-        });
-        let number = |name: std::ffi::OsString| name.to_string_lossy().parse().ok();
-        fronts.filter_map(|task| number(task.file_name())).collect()
-    };
-    // The log says that it is ready before they serve.
-    let changed = || {
-        let fronts = fronts();
-        let changed = |task: &u32| status_line(*task, "Uid") == "33 33 33 33";
-        fronts.len() == 2 && fronts.iter().all(changed)
-    };
-    assert!(process::wait_until(howdah_testkit::PATIENCE, changed));
-    for task in fronts() {
-        assert_eq!(status_line(task, "CapEff"), format!("{GIVE:016x}"));
-    }
-    server.get("/link.txt").assert_status(403);
-    assert_is(&who(&server, "/who.php"), WEB);
-    assert_is(&who(&server, "/worker.php"), NOBODY);
-    for (target, user) in [("/who.php", WEB), ("/worker.php", NOBODY)] {
-        assert_takes_bodies(&server, &place, target, user);
-    }
-    let tls = server
-        .addresses()
-        .iter()
-        .find(|address| **address != server.address());
-    let tls = *tls.expect("an address with TLS");
-    let root = std::fs::read_to_string(place.path("store/authority/root.crt")).expect("made");
-    let answer = Client::trusting(&root).get(tls, "own.example", "/link.txt");
-    assert_eq!(answer.expect("answered").status, 403);
-    server.signal(Signal::HUP);
-    server.wait_log("reloaded");
-    assert_is(&who(&server, "/worker.php"), NOBODY);
-    server.stop();
 }
 
 /// One of 127.0.0.1 that only root may listen on.
