@@ -9,7 +9,7 @@ LISTEN ?= :8080
 WORKER := $(MAKE) -j$(shell nproc) -C worker
 
 .DEFAULT_GOAL := help
-.PHONY: help serve build quick debug test check lint deny fmt bench bench-quick h2spec conformance soak fuzz miri matrix reference extensions pgo analyze sanitize clean
+.PHONY: help serve build quick debug deb dist test check lint deny fmt bench bench-quick h2spec conformance soak fuzz miri matrix reference extensions pgo analyze sanitize clean
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
@@ -55,6 +55,13 @@ fmt: ## Format Rust, C and Python
 	$(CARGO) fmt --manifest-path fuzz/Cargo.toml
 	find worker/src worker/tests -name '*.[ch]' ! -name '*_arginfo.h' -exec clang-format -i {} +
 	$(MAKE) -C bench fmt
+
+deb: build ## Build Debian packages in target/deb: the server, and one for each PHP that is installed
+	@scripts/setup.sh package
+	scripts/deb.sh
+
+dist: build ## Build an archive of the server in target/dist, with debug symbols apart
+	scripts/dist.sh
 
 bench: build ## Measure against the peers that are installed, in 23 minutes; report in bench/out
 	@scripts/setup.sh bench
