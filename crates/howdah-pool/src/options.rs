@@ -15,6 +15,10 @@ use crate::record::Record;
 
 /// How the PHP side is started; the same for all pools.
 #[derive(Debug, Clone)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, each with a name"
+)]
 pub struct RootOptions {
     /// Environment variables that PHP is not to have.
     pub withheld: Vec<String>,
