@@ -22,7 +22,7 @@ pub(crate) fn root_options(config: &Config, pools: &[PoolOptions], fronts: usize
     let own = rustix::process::geteuid().as_raw();
     let by_monitor = howdah_monitor::is_connected() && users.iter().any(|user| user.uid != own);
     RootOptions {
-        executable: executable(settings.executable.as_deref()),
+        executable: executable(settings.executable.as_ref()),
         withheld: settings.environment.withheld.iter().cloned().collect(),
         clear_env: settings.environment.clear,
         ini: settings.ini.all(),
