@@ -162,8 +162,8 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
             Entry {
                 name: "admin",
                 syntax: "admin off|ADDRESS",
-                default: "`localhost:2019`, or `unix//run/howdah/admin.sock` if the server stays root and PHP has \
-                          a `user`; with `howdah php-server` it is `off`",
+                default: "`localhost:2019`, or `unix//run/howdah/admin.sock` if PHP has another user than \
+                          the server; with `howdah php-server` it is `off`",
                 about: "Address of the admin API, which accepts commands such as `howdah reload` and reports \
                     status: `HOST:PORT`, `HOST`, `:PORT`, or `unix//PATH` for a Unix socket. Everyone who can \
                     connect has the server's rights. Over TCP, only the server's own files are read, and if PHP \

@@ -82,8 +82,8 @@ impl Children {
     pub(crate) fn reap(&mut self, pid: i32) -> io::Result<Reply> {
         let own = |child: &Child| child.id().cast_signed() == pid;
         let place = self.0.iter().position(own).ok_or(Errno::CHILD)?;
-        let status = self.0[place].try_wait()?.ok_or(Errno::AGAIN)?;
-        self.0.remove(place);
+        self.0[place].try_wait()?.ok_or(Errno::AGAIN)?;
+        let status = self.0.remove(place).wait()?;
         Ok(Reply {
             result: status.into_raw(),
             ..Reply::default()

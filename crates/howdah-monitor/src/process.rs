@@ -66,8 +66,8 @@ pub fn start(key: u64, output: BorrowedFd<'_>) -> io::Result<Started> {
 
 /// A key as it travels.
 pub(crate) fn halves(key: u64) -> [u32; 2] {
-    let [a, b, c, d, e, f, g, h] = key.to_le_bytes();
-    [[a, b, c, d], [e, f, g, h]].map(u32::from_le_bytes)
+    let bytes = key.to_le_bytes();
+    [0, 4].map(|at| u32::from_le_bytes([0, 1, 2, 3].map(|byte| bytes[at + byte])))
 }
 
 /// Sends a signal to a process. The monitor does it if this process lacks the right.

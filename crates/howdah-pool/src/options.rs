@@ -13,6 +13,10 @@ use crate::record::Record;
 
 /// How the PHP side is started; the same for all pools.
 #[derive(Debug, Clone)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, each with a name"
+)]
 pub struct RootOptions {
     /// Environment variables that PHP does not inherit.
     pub withheld: Vec<String>,

@@ -135,7 +135,7 @@ fn a_front_that_is_not_root_commands_processes_of_other_users() {
         server.allow_log(text);
     }
     assert_eq!(server.get("/hanging.php").status(), 502);
-    server.wait_log("worker ended: it made no progress for `hang_timeout`");
+    server.wait_log("worker killed: it made no progress for `hang_timeout`");
 
     server.expect_log("died");
     server.get("/crashing.php").assert_status(502);
@@ -160,7 +160,7 @@ fn a_front_that_is_not_root_commands_processes_of_other_users() {
     assert_is(&who(&server, "/who.php"), WEB);
 
     // The monitor starts PHP as a whole again, and reaps what was there before.
-    server.allow_log("the PHP root process is gone");
+    server.allow_log("the PHP root process exited");
     let root = process_of(&server, "howdah: php ");
     process::kill(root.pid, Signal::KILL).expect("it is there");
     server.wait_log("PHP was restarted");
@@ -182,7 +182,7 @@ fn a_boot_that_hangs_is_killed() {
         "<?php touch(__DIR__ . '/../tmp/hangs'); sleep(300);",
         0o644,
     );
-    server.allow_log("the worker script has not asked for requests");
+    server.allow_log("the worker script has not requested work");
     server.signal(Signal::HUP);
     assert!(wait_until(PATIENCE, || place.path("tmp/hangs").exists()));
     server.stop();
@@ -200,8 +200,8 @@ fn nothing_outlives_a_front_that_is_killed() {
 
     // Without its monitor the server stops. PHP ends with its control sockets.
     let server = two_users(&place, "").start();
-    server.expect_log("the monitor has ended");
-    server.allow_log("PHP processes ended after the grace period");
+    server.expect_log("the monitor exited");
+    server.allow_log("PHP processes killed after the grace period");
     process::kill(monitor(&server).pid, Signal::KILL).expect("it is there");
     server.expect_exit(1);
     server.wait_exit();
