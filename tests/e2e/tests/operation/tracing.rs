@@ -71,6 +71,7 @@ fn server(site: &str, collector: &Collector) -> Server {
             "OTEL_EXPORTER_OTLP_ENDPOINT",
             format!("http://127.0.0.1:{}", collector.port),
         )
+        .env("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json")
         .env("OTEL_BSP_SCHEDULE_DELAY", "20")
         .start()
 }
@@ -220,6 +221,6 @@ fn a_variable_that_cannot_be_honoured_ends_the_start() {
         .expect_err("it is not supported");
     ended.assert(
         2,
-        "OTEL_EXPORTER_OTLP_PROTOCOL=grpc: spans are exported by `http/json`",
+        "OTEL_EXPORTER_OTLP_PROTOCOL=grpc: protocols are `http/protobuf` and `http/json`",
     );
 }
