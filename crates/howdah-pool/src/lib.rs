@@ -63,7 +63,7 @@ pub use process::root::{
     FROM_SERVICE_MANAGER, PhpInfo, StartError, USER_OF_SERVER, php_info, withheld_from_php,
 };
 pub use record::{Record, RecordedFile};
-pub use response::{CallError, Head, ScriptResult};
+pub use response::{CallError, Head, ScriptResult, ScriptUsage};
 pub use status::{
     AbandonmentCounts, Counters, Exits, GenerationStatus, PoolStatus, PreloadStatus, RefusalCounts,
     RequestStatus, RouteCrashes, Status, WorkerStatus,

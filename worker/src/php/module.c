@@ -93,6 +93,8 @@ int howdah_module_startup(sapi_module_struct *sapi)
 		howdah_connections_startup();
 		if (howdah_module_guards_clients) {
 			howdah_clients_startup();
+		} else {
+			howdah_clients_startup_timed();
 		}
 		howdah_suspended_startup(howdah_exit_made);
 		howdah_functions_wrap();

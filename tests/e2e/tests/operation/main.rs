@@ -1,5 +1,6 @@
 //! What who runs a server has to do with: commands, reloads, users, logs, metrics.
 
+mod accounting;
 mod activation;
 mod admin;
 mod command_line;

@@ -131,6 +131,17 @@ fn a_trace_goes_from_the_caller_to_php_and_to_the_collector() {
             .collect::<Vec<_>>(),
         ["200"]
     );
+    let number = |name: &str| -> u64 {
+        let mut attributes = own["attributes"].as_array().expect("attributes").iter();
+        let found = attributes.find(|one| one["key"] == name);
+        let found = found.unwrap_or_else(|| panic!("no {name} in {own}"));
+        let text = found["value"]["intValue"].as_str().expect("a number");
+        text.parse().expect("a number")
+    };
+    assert!(number("howdah.memory_peak") > 0, "{own}");
+    assert!(number("howdah.cpu_us") > 0, "{own}");
+    assert!(number("howdah.php_us") > 0, "{own}");
+    assert_eq!(number("howdah.database_queries"), 0, "{own}");
     let line = server.wait_log("/trace.php?a=b");
     assert_eq!(line.text("traceID"), Some(parts[1]), "{}", line.raw);
     assert_eq!(line.text("spanID"), Some(parts[2]), "{}", line.raw);
