@@ -515,6 +515,7 @@ impl Server {
                 live: under_way.clone(),
                 tracer,
                 logs,
+                per_route: global.metrics_per_route,
             });
             self.plan(Rc::clone(&life), observer)
         };

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use howdah_cgi::Host;
-use howdah_observe::metrics::{Measures, Phase};
+use howdah_observe::metrics::{Measures, Phase, RouteObservation};
 use howdah_observe::trace::{Attribute, Kind, Sampler, Span, TraceContext, Tracer};
 use howdah_observe::usage::{PhpUsage, ScriptUsage};
 use http::request::Parts;
@@ -26,6 +26,8 @@ pub(crate) struct Observer {
     /// Of all configurations.
     live: Option<LiveList>,
     tracer: Option<Arc<Tracer>>,
+    /// Times are counted by route too.
+    per_route: bool,
 }
 
 /// What a front thread is to observe.
@@ -38,6 +40,7 @@ pub(crate) struct ObserverOptions {
     pub(crate) tracer: Option<Arc<Tracer>>,
     /// Access logs have what a request cost.
     pub(crate) logs: bool,
+    pub(crate) per_route: bool,
 }
 
 /// The requests that are under way on a front thread; places that are free are in `free`.
@@ -146,12 +149,14 @@ impl Observer {
             live,
             tracer,
             logs,
+            per_route,
         } = options;
         (live.is_some() || measures.is_some() || tracer.is_some() || logs).then(|| {
             Rc::new(Self {
                 tracer,
                 measures: measures.map(|measures| (measures, thread)),
                 live,
+                per_route,
             })
         })
     }
@@ -264,6 +269,17 @@ impl Record {
             .request(pool, &self.method, status, bytes, time);
         if self.done.get() > 0 {
             self.observer.phase(pool, Phase::Send, self.done.get(), now);
+        }
+        if self.observer.per_route {
+            let trace = self
+                .is_traced()
+                .then(|| self.trace.borrow().as_ref().map(|trace| trace.context));
+            measures.routes().observe(&RouteObservation {
+                route: &howdah_cgi::route(self.method.as_str(), self.uri.path()),
+                status,
+                time,
+                trace: trace.flatten(),
+            });
         }
     }
 
