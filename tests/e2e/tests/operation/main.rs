@@ -6,6 +6,7 @@ mod admin;
 mod command_line;
 mod deployments;
 mod doctor;
+mod doctor_leaks;
 mod draining;
 mod dumpable;
 mod environment;
