@@ -1,12 +1,10 @@
-//! What a pool is asked to be.
+//! Options of PHP and of each pool.
 
 use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use howdah_config::model::{
-    Boot, Concurrency, Connections, Isolation, Keep, LeakDetection, OnExit, PoolLimits,
-};
+use howdah_config::model::{Boot, Ini, Isolation, PoolLimits, WorkerOptions};
 use howdah_shm::layout::{self, SLOTS_MAX};
 use rustix::fs::Mode as FileMode;
 use rustix::process::Gid;
@@ -62,11 +60,8 @@ pub struct PoolOptions {
     /// Whose its processes are; they change to it before any code of the application runs, which takes the
     /// right to do so. `None` (the default): the front's.
     pub user: Option<User>,
-    /// PHP settings of this pool, names and values. They are as if php.ini had them.
-    pub ini: Vec<(String, String)>,
-    /// PHP settings that neither scripts nor other files change. A pool does not start with one that PHP
-    /// does not know.
-    pub final_ini: Vec<(String, String)>,
+    /// PHP settings of this pool. It does not start with a final one that PHP does not know.
+    pub ini: Ini,
     /// Where its processes record the files that they run; `None` (the default): nowhere.
     pub record: Option<Record>,
 }
@@ -98,70 +93,42 @@ impl User {
     }
 }
 
-/// What the workers of a pool are.
+/// How the workers of a pool run requests.
 #[derive(Debug, Clone)]
 pub enum Mode {
     /// PHP's state is fresh for each request.
     Classic,
     /// A worker script is booted once and handles many requests.
-    Worker(WorkerOptions),
+    Worker(Box<WorkerMode>),
 }
 
-/// Worker mode. [`WorkerOptions::new`] has the defaults.
+/// Worker mode.
 #[derive(Debug, Clone)]
-pub struct WorkerOptions {
+pub struct WorkerMode {
     /// The worker script, an absolute path.
     pub script: PathBuf,
     /// Document root of the boot; `None`: the script's folder, as PHP decides.
     pub root: Option<PathBuf>,
-    /// Variables of `$_SERVER` during the boot.
-    pub env: Vec<(String, String)>,
-    /// Where the script runs up to its first request.
-    pub boot: Boot,
-    /// What `exit()` in a request ends.
-    pub exit: OnExit,
-    /// State that requests may change for later ones.
-    pub keep: Keep,
-    /// What becomes of a connection that died between requests.
-    pub connections: Connections,
-    /// Paths that each worker requests of itself before it is ready.
-    pub warm: Vec<String>,
-    /// Boots that may fail in a row before the start is given up, at least 1. Default 6.
-    pub max_failures: u32,
-    /// What requests share.
-    pub isolation: Isolation,
-    /// Several requests at a time in each worker; not with [`Isolation::Request`]. `None` (the default): one.
-    pub concurrency: Option<Concurrency>,
-    /// State that requests leave behind is searched for; not with `concurrency`. `None` (the default): it is not.
-    pub leaks: Option<Box<LeakDetection>>,
-    /// A boot that fails does not keep the server from starting: requests are answered 503 until it
-    /// succeeds (files are watched, so somebody is about to mend it).
-    pub tolerate_failure: bool,
+    /// Its options, as the configuration has them.
+    pub options: WorkerOptions,
 }
 
-impl WorkerOptions {
-    /// A worker script with the documented defaults.
+impl WorkerMode {
+    /// A worker script with the default options.
     pub fn new(script: impl Into<PathBuf>) -> Self {
         Self {
             script: script.into(),
             root: None,
-            env: Vec::new(),
-            boot: Boot::default(),
-            exit: OnExit::default(),
-            keep: Keep::NONE,
-            connections: Connections::default(),
-            warm: Vec::new(),
-            max_failures: MAX_FAILURES,
-            isolation: Isolation::default(),
-            concurrency: None,
-            leaks: None,
-            tolerate_failure: false,
+            options: WorkerOptions::default(),
         }
     }
-}
 
-/// Boots in a row that may fail when nobody said a number.
-const MAX_FAILURES: u32 = 6;
+    /// A boot that fails does not keep the server from starting: requests get a 503 until a boot succeeds. Somebody
+    /// whose files are watched is about to fix them.
+    pub(crate) fn tolerates_failure(&self) -> bool {
+        !self.options.watch.is_empty()
+    }
+}
 
 impl PoolOptions {
     /// A classic pool with the documented defaults.
@@ -176,52 +143,56 @@ impl PoolOptions {
             request_size: 256 << 10,
             response_size: 256 << 10,
             user: None,
-            ini: Vec::new(),
-            final_ini: Vec::new(),
+            ini: Ini::default(),
             record: None,
         }
     }
 
-    /// The script is run in each worker.
+    /// The script runs in each worker.
     pub(crate) fn boot_each(&self) -> bool {
-        self.worker()
-            .is_some_and(|worker| worker.boot == Boot::Each)
+        self.worker_options()
+            .is_some_and(|options| options.boot == Boot::Each)
     }
 
-    /// The options of worker mode, if it is that.
-    pub(crate) fn worker(&self) -> Option<&WorkerOptions> {
+    /// Worker mode, if the pool has it.
+    pub(crate) fn worker(&self) -> Option<&WorkerMode> {
         match &self.mode {
             Mode::Classic => None,
             Mode::Worker(worker) => Some(worker),
         }
     }
 
+    fn worker_options(&self) -> Option<&WorkerOptions> {
+        self.worker().map(|worker| &worker.options)
+    }
+
     /// Each request has a fork of its own.
     pub(crate) fn one_request(&self) -> bool {
-        self.worker()
-            .is_some_and(|worker| worker.isolation == Isolation::Request)
+        self.worker_options()
+            .is_some_and(|options| options.isolation == Isolation::Request)
     }
 
     /// A worker that is done with a request looks for the next one, so requests may be left to those that are
     /// awake. A fork that has one request does not, and coroutines have their own way.
     pub(crate) fn may_leave(&self) -> bool {
-        !self.one_request() && self.concurrency().is_none()
+        !self.one_request() && !self.is_concurrent()
     }
 
-    /// Several requests at a time in each worker.
-    pub(crate) fn concurrency(&self) -> Option<&Concurrency> {
-        self.worker()?.concurrency.as_ref()
+    /// Each worker runs several requests at the same time.
+    pub(crate) fn is_concurrent(&self) -> bool {
+        self.worker_options()
+            .is_some_and(WorkerOptions::is_concurrent)
     }
 
-    /// Requests that a worker has at a time, at most.
+    /// Most requests that a worker has at the same time.
     pub(crate) fn requests_per_worker(&self) -> usize {
-        self.concurrency()
-            .map_or(1, |concurrency| concurrency.requests as usize)
+        self.worker_options()
+            .map_or(1, |options| options.concurrency as usize)
     }
 
     /// Most places of the pool.
     fn places_max(&self) -> usize {
-        if self.concurrency().is_some() {
+        if self.is_concurrent() {
             CONCURRENT_PLACES_MAX
         } else {
             PLACES_MAX
@@ -241,9 +212,10 @@ impl PoolOptions {
     pub(crate) fn serving_max(&self) -> usize {
         let most = self.workers.max(self.workers_max) + self.spares();
         // Two generations of a concurrent pool always fit side by side: their workers may need long to leave.
-        let fitting = match self.concurrency() {
-            Some(_) => (CONCURRENT_PLACES_MAX - PLACES_FREE) / 2,
-            None => PLACES_MAX - PLACES_FREE,
+        let fitting = if self.is_concurrent() {
+            (CONCURRENT_PLACES_MAX - PLACES_FREE) / 2
+        } else {
+            PLACES_MAX - PLACES_FREE
         };
         most.clamp(1, fitting)
     }
@@ -255,18 +227,20 @@ impl PoolOptions {
 
     /// Places for processes: two generations side by side, and room for successors.
     pub(crate) fn places(&self) -> usize {
-        let free = match self.concurrency() {
-            Some(_) => CONCURRENT_PLACES_FREE,
-            None => PLACES_FREE,
+        let free = if self.is_concurrent() {
+            CONCURRENT_PLACES_FREE
+        } else {
+            PLACES_FREE
         };
         (2 * self.serving_max() + free).min(self.places_max())
     }
 
-    /// Boots in a row that may fail at the start.
-    pub(crate) fn max_failures(&self) -> u32 {
-        self.worker()
-            .map_or(MAX_FAILURES, |worker| worker.max_failures)
-            .max(1)
+    /// Boots that may fail in a row at the start; `None`: any number.
+    pub(crate) fn max_consecutive_failures(&self) -> Option<u32> {
+        let default = || WorkerOptions::default().max_consecutive_failures;
+        self.worker_options()
+            .map_or_else(default, |options| options.max_consecutive_failures)
+            .map(|number| number.max(1))
     }
 
     /// Requests that may run or wait.
@@ -345,10 +319,9 @@ mod tests {
         let pool = |workers, requests| {
             let mut options = PoolOptions::new("app", workers);
             options.limits.queue_length = 10;
-            options.mode = Mode::Worker(WorkerOptions {
-                concurrency: Some(Concurrency::new(requests)),
-                ..WorkerOptions::new("/app/worker.php")
-            });
+            let mut worker = WorkerMode::new("/app/worker.php");
+            worker.options.concurrency = requests;
+            options.mode = Mode::Worker(worker.into());
             options
         };
         let options = pool(2, 100);
@@ -365,10 +338,9 @@ mod tests {
     fn a_pool_of_one_shot_forks_keeps_spares() {
         for (workers, serving) in [(1, 3), (4, 6), (10, 15)] {
             let mut options = PoolOptions::new("app", workers);
-            options.mode = Mode::Worker(WorkerOptions {
-                isolation: Isolation::Request,
-                ..WorkerOptions::new("/app/worker.php")
-            });
+            let mut worker = WorkerMode::new("/app/worker.php");
+            worker.options.isolation = Isolation::Request;
+            options.mode = Mode::Worker(worker.into());
             assert_eq!(options.serving_min(), serving, "{workers}");
         }
     }

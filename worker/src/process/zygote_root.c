@@ -71,10 +71,10 @@ static const char *parse_pool(const struct howdah_message *message, struct howda
 	pool->root = pool->script ? take(&at, end, options->root_size) : NULL;
 	pool->env = pool->root ? take(&at, end, options->env_size) : NULL;
 	pool->warm = pool->env ? take(&at, end, options->warm_size) : NULL;
-	pool->ini = pool->warm ? take(&at, end, options->ini_size) : NULL;
-	pool->final_ini = pool->ini ? take(&at, end, options->final_size) : NULL;
-	pool->leak_allow = pool->final_ini ? take(&at, end, options->leak_allow_size) : NULL;
-	if (!pool->leak_allow) {
+	pool->php_ini = pool->warm ? take(&at, end, options->php_ini_size) : NULL;
+	pool->php_admin_ini = pool->php_ini ? take(&at, end, options->php_admin_ini_size) : NULL;
+	pool->detect_leaks_allow = pool->php_admin_ini ? take(&at, end, options->detect_leaks_allow_size) : NULL;
+	if (!pool->detect_leaks_allow) {
 		return "its strings are cut short";
 	}
 	if (options->mode == HOWDAH_POOL_WORKER && pool->script[0] != '/') {
@@ -96,9 +96,9 @@ static void free_pool(struct howdah_pool *pool)
 	free(pool->root);
 	free((char *)pool->env);
 	free((char *)pool->warm);
-	free((char *)pool->ini);
-	free((char *)pool->final_ini);
-	free((char *)pool->leak_allow);
+	free((char *)pool->php_ini);
+	free((char *)pool->php_admin_ini);
+	free((char *)pool->detect_leaks_allow);
 	howdah_user_free(&pool->user);
 }
 

@@ -102,7 +102,7 @@ while (\frankenphp_handle_request(function () use ($actions) {
 }
 --HOWDAH--
 worker {ROOT}/test.php
-option leak_sample 1
+option detect_leaks_sample 1
 show log
 var REQUEST_METHOD GET
 var REQUEST_URI /static

@@ -532,15 +532,20 @@ fn workers(cx: &mut Context, draft: &mut Draft) -> Result<Vec<PhpWorker>, Error>
         let mut env: Vec<(String, String)> = Vec::new();
         for (name, value) in &draft.env {
             // One with a placeholder has no value before there is a request.
-            let own = worker.pool.env.iter().any(|(other, _)| other == name);
+            let own = worker
+                .pool
+                .options
+                .env
+                .iter()
+                .any(|(other, _)| other == name);
             // PHP's settings are those of requests; the process has its own.
             let own = own || php_value::is_settings(name);
             if let Some(value) = value.as_text().filter(|_| !own) {
                 env.push((name.clone(), value.to_owned()));
             }
         }
-        env.append(&mut worker.pool.env);
-        worker.pool.env = env;
+        env.append(&mut worker.pool.options.env);
+        worker.pool.options.env = env;
     }
     Ok(resolve::of_application(cx, workers))
 }

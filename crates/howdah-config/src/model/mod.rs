@@ -18,6 +18,7 @@ mod listener;
 mod log;
 mod map;
 mod matcher;
+mod option_value;
 mod php;
 mod php_server;
 mod placeholder;
@@ -31,6 +32,8 @@ mod route;
 mod site;
 mod uri;
 mod user;
+mod worker_modes;
+mod worker_options;
 mod worker_pool;
 
 pub use admin::{Admin, AdminAddress};
@@ -58,6 +61,7 @@ pub use log::{
 };
 pub use map::{Map, MapInput, MapOutput, MapPart, MapRow};
 pub use matcher::Matcher;
+pub use option_value::{OptionKind, OptionValue};
 pub use php::{Environment, FRONT_THREADS_MAX, Php, Preload};
 pub use php_server::{PHP_SETTINGS, PhpScript, PhpServer};
 pub use placeholder::{ClientPart, FileMatch, Part, Placeholder, Template};
@@ -75,7 +79,8 @@ pub use route::{ErrorRoutes, Handler, Route};
 pub use site::{Address, Site};
 pub use uri::{QueryChange, UriChange};
 pub use user::{User, UserError};
-pub use worker_pool::{
-    Boot, CLASSIC_POOL, CONCURRENCY_MAX, CONCURRENT_WORKERS_MAX, Concurrency, Connections,
-    Isolation, Keep, LeakDetection, OnExit, PhpWorker, Statics, WORKERS_MAX, WorkerPool,
+pub use worker_modes::{Boot, Connections, Isolation, Keep, LeakDetection, OnExit, Statics};
+pub use worker_options::{
+    CONCURRENCY_MAX, DEFAULT_WATCH, WORKER_OPTIONS, WorkerOption, WorkerOptions,
 };
+pub use worker_pool::{CLASSIC_POOL, CONCURRENT_WORKERS_MAX, PhpWorker, WORKERS_MAX, WorkerPool};

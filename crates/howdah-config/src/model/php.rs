@@ -55,7 +55,7 @@ impl Php {
     /// Whether `php_ini` or `php_admin_ini` says what PHP preloads.
     #[must_use]
     pub fn preloads_itself(&self) -> bool {
-        let lists = [&self.ini.settings, &self.ini.final_settings];
+        let lists = [&self.ini.php_ini, &self.ini.php_admin_ini];
         lists
             .into_iter()
             .flatten()

@@ -3,11 +3,11 @@
 use crate::draft::{ClassicPoolDraft, PoolDraft};
 use crate::error::{Error, ErrorKind};
 use crate::model::CLASSIC_POOL;
-use crate::pool::limits::{Block, count, with_limits};
+use crate::pool::limits::{Block, count, limits};
 use crate::pool::options::{HasPoolDraft, Options, processes};
 use crate::pool::worker;
 use crate::table::template::literal;
-use crate::table::{Call, Context, Entry, Item, Table, bad_value, nearest};
+use crate::table::{Call, Context, Entry, Item, Table, bad_value, joined, nearest};
 
 impl HasPoolDraft for ClassicPoolDraft {
     fn pool_draft(&mut self) -> &mut PoolDraft {
@@ -42,8 +42,13 @@ pub(crate) const APPLICATION: Entry = Entry {
 /// Names of the block of `pool`.
 pub(crate) const POOL: Table<ClassicPoolDraft> = Table {
     kind: "option of `pool`",
-    items: &with_limits::<_, { OPTIONS.len() + count(Block::Pool) }>(OPTIONS, Block::Pool),
+    items: &joined::<_, { OPTIONS.len() + COMMON.len() + LIMITS.len() }>(&[
+        OPTIONS, COMMON, LIMITS,
+    ]),
 };
+
+const COMMON: &[Item<ClassicPoolDraft>] = &Options::ALL;
+const LIMITS: &[Item<ClassicPoolDraft>] = &limits::<_, { count(Block::Pool) }>(Block::Pool);
 
 const OPTIONS: &[Item<ClassicPoolDraft>] = &[
     Item::Supported(
@@ -68,10 +73,6 @@ const OPTIONS: &[Item<ClassicPoolDraft>] = &[
         },
         |_, call, draft| processes(call, 1, &mut draft.own.settings.workers),
     ),
-    Options::<ClassicPoolDraft>::MAX_THREADS,
-    Options::<ClassicPoolDraft>::USER,
-    Options::<ClassicPoolDraft>::PHP_INI,
-    Options::<ClassicPoolDraft>::PHP_ADMIN_INI,
     Item::Elsewhere("env", "put it in the `php_server` that names the pool"),
     Item::Elsewhere("file", "a `worker` has a file; a `pool` runs all scripts"),
     Item::Elsewhere("num", "write `workers`"),

@@ -5,20 +5,22 @@ use crate::error::Error;
 use crate::model::{FRONT_THREADS_MAX, Php, Preload};
 use crate::pool::classic;
 use crate::pool::ini;
-use crate::pool::limits::{Block, count, with_limits};
+use crate::pool::limits::{Block, count, limits};
 use crate::pool::options::processes;
 use crate::pool::preload;
 use crate::pool::user;
 use crate::pool::worker;
 use crate::table::template::literal;
 use crate::table::value::{flag, number};
-use crate::table::{Call, Entry, Item, Table, bad_value};
+use crate::table::{Call, Entry, Item, Table, bad_value, joined};
 
 /// Names of `frankenphp` and `howdah`.
 pub(crate) const PHP: Table<Php> = Table {
     kind: "option of `frankenphp`",
-    items: &with_limits::<_, { OPTIONS.len() + count(Block::Global) }>(OPTIONS, Block::Global),
+    items: &joined::<_, { OPTIONS.len() + LIMITS.len() }>(&[OPTIONS, LIMITS]),
 };
+
+const LIMITS: &[Item<Php>] = &limits::<_, { count(Block::Global) }>(Block::Global);
 
 const OPTIONS: &[Item<Php>] = &[
     Item::Supported(

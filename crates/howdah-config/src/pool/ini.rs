@@ -44,8 +44,8 @@ pub(crate) const POOL_PHP_ADMIN_INI: Entry = Entry {
 pub(crate) fn settings(cx: &mut Context, call: &Call<'_>, ini: &mut Ini) -> Result<(), Error> {
     for (name, value) in pairs(cx, call)? {
         let read = setting(call, name, value)
-            .and_then(|()| only_once(name, &ini.final_settings))
-            .map(|()| put(&mut ini.settings, name, value));
+            .and_then(|()| only_once(name, &ini.php_admin_ini))
+            .map(|()| put(&mut ini.php_ini, name, value));
         cx.keep(read);
     }
     Ok(())
@@ -67,9 +67,9 @@ pub(crate) fn final_settings(
                         "write it with `php_ini` in the global block",
                     ));
                 }
-                only_once(name, &ini.settings)
+                only_once(name, &ini.php_ini)
             })
-            .map(|()| put(&mut ini.final_settings, name, value));
+            .map(|()| put(&mut ini.php_admin_ini, name, value));
         cx.keep(read);
     }
     Ok(())
@@ -88,7 +88,7 @@ pub(crate) fn places(call: &Call<'_>) -> Vec<(String, Position)> {
 /// Settings of one pool that the global block has made final, and extensions, which all pools have.
 pub(crate) fn check(cx: &mut Context, places: &[(String, Position)], global: &Ini) {
     for (name, position) in places {
-        let is_final = global.final_settings.iter().any(|(other, _)| other == name);
+        let is_final = global.php_admin_ini.iter().any(|(other, _)| other == name);
         let error = if is_final {
             Error::new(
                 ErrorKind::Conflict,

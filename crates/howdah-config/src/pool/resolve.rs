@@ -78,8 +78,8 @@ pub(crate) fn worker_pools(
             Some(name) => name.clone(),
             None => unique(draft.application.as_deref(), &pool.file, &mut names),
         };
-        let env = list_size(&pool.env);
-        let warm: usize = pool.warm.iter().map(|path| path.len() + 1).sum();
+        let env = list_size(&pool.options.env);
+        let warm: usize = pool.options.warm.iter().map(|path| path.len() + 1).sum();
         let size = pool.file.len() + env + warm;
         settings(cx, &draft.own, global, size, &draft.position);
         pools.push(pool);
@@ -114,9 +114,9 @@ pub(crate) fn classic_pools(cx: &mut Context, global: &Php) -> Vec<ClassicPool> 
 fn settings(cx: &mut Context, own: &PoolDraft, global: &Php, size: usize, position: &Position) {
     ini::check(cx, &own.ini_places, &global.ini);
     let lists = [
-        &own.settings.ini.settings,
-        &own.settings.ini.final_settings,
-        &global.ini.final_settings,
+        &own.settings.ini.php_ini,
+        &own.settings.ini.php_admin_ini,
+        &global.ini.php_admin_ini,
     ];
     let size = size + lists.iter().map(|list| list_size(list)).sum::<usize>();
     if size > MAX_TEXT {

@@ -1,8 +1,8 @@
 //! `worker`: its line and its block. What needs to know all workers of a file is in `pools`.
 
-use crate::draft::{ConcurrencyDraft, Place, PoolDraft, WorkerDraft};
+use crate::draft::{Place, PoolDraft, WorkerDraft};
 use crate::error::{Error, ErrorKind};
-use crate::model::{WORKERS_MAX, WorkerPool, WorkersMax};
+use crate::model::{Boot, DEFAULT_WATCH, Isolation, WORKERS_MAX, WorkerPool, WorkersMax};
 use crate::pool::options::HasPoolDraft;
 use crate::pool::worker_options::WORKER;
 use crate::pool::{concurrency, leaks};
@@ -10,8 +10,6 @@ use crate::syntax::tree::Word;
 use crate::table::template::literal;
 use crate::table::{Call, Context, Entry, bad_value};
 
-/// What FrankenPHP watches when no pattern is given.
-pub(super) const DEFAULT_WATCH: &str = "./**/*.{env,php,twig,yaml,yml}";
 /// Bytes of a name, which is part of process titles and log lines.
 const MAX_NAME: usize = 100;
 
@@ -56,7 +54,7 @@ pub(crate) fn read(cx: &mut Context, call: &Call<'_>, place: Place) -> Result<Wo
         name: None,
         application: None,
         folder: None,
-        concurrent: ConcurrencyDraft::default(),
+        needs_concurrency: None,
         own: PoolDraft::default(),
         matches: Vec::new(),
         pool: WorkerPool::new("", ""),
@@ -65,7 +63,7 @@ pub(crate) fn read(cx: &mut Context, call: &Call<'_>, place: Place) -> Result<Wo
         draft.file = Some(file(word)?);
     }
     match arguments.get(1) {
-        Some(word) if word.text == "watch" => draft.pool.watch.push(DEFAULT_WATCH.into()),
+        Some(word) if word.text == "watch" => draft.pool.options.watch.push(DEFAULT_WATCH.into()),
         Some(word) => {
             let count: usize = word.text.parse().map_err(|_| {
                 bad_value(
@@ -91,15 +89,13 @@ pub(crate) fn read(cx: &mut Context, call: &Call<'_>, place: Place) -> Result<Wo
     let settings = &mut draft.own.settings;
     settings.workers = settings.workers.filter(|count| *count > 0);
     check_max(call, settings.workers, settings.workers_max)?;
-    concurrency::finish(call, &mut draft)?;
-    leaks::finish(call, &draft)?;
-    if draft.pool.isolation == crate::model::Isolation::Request
-        && draft.pool.boot == crate::model::Boot::Each
-    {
+    concurrency::check(call, &draft)?;
+    leaks::check(call, &draft)?;
+    let options = &draft.pool.options;
+    if options.isolation == Isolation::Request && options.boot == Boot::Each {
         cx.warn(
             &call.name.position,
-            "with `isolation request` and `boot each` every request boots the application again; take \
-             `boot each` out",
+            "with `isolation request` and `boot each` every request boots the application again: remove `boot each`",
         );
     }
     Ok(draft)

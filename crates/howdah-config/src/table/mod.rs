@@ -90,6 +90,22 @@ impl<T> Table<T> {
     }
 }
 
+/// The names of several lists, `N` in all.
+pub(crate) const fn joined<T, const N: usize>(lists: &[&[Item<T>]]) -> [Item<T>; N] {
+    let mut items = [lists[0][0]; N];
+    let (mut list, mut next) = (0, 0);
+    while list < lists.len() {
+        let mut index = 0;
+        while index < lists[list].len() {
+            items[next] = lists[list][index];
+            index += 1;
+            next += 1;
+        }
+        list += 1;
+    }
+    items
+}
+
 /// `an option`, `a directive`.
 fn with_article(kind: &str) -> String {
     let article = if kind.starts_with(['a', 'e', 'i', 'o', 'u']) {

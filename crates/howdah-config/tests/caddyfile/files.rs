@@ -64,7 +64,7 @@ fn global_options() {
             workers_max: WorkersMax::Number(9),
             front_threads: Some(2),
             ini: Ini {
-                settings: vec![
+                php_ini: vec![
                     ("display_errors".into(), "0".into()),
                     ("memory_limit".into(), "2G".into())
                 ],

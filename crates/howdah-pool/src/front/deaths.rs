@@ -35,8 +35,8 @@ impl Inner {
         let mut table = self.table.borrow_mut();
         let table = &mut *table;
         // Before the place is enlisted again. Of a worker that runs one request at a time it is that one.
-        let concurrency = self.options.concurrency();
-        let culprit = concurrency.and_then(|_| table.shm.running(worker));
+        let is_concurrent = self.options.is_concurrent();
+        let culprit = is_concurrent.then(|| table.shm.running(worker)).flatten();
         let recovery = match table.shm.recover(worker) {
             Ok(recovery) => recovery,
             Err(error) => {
@@ -57,7 +57,7 @@ impl Inner {
             let mut state = exchange.state.borrow_mut();
             // The one of several that ran when the worker died would take its next neighbours along.
             let suspect = culprit.is_some_and(|id| id.get() == state.request_id);
-            let ran = concurrency.map_or(torn.started, |_| suspect);
+            let ran = if is_concurrent { suspect } else { torn.started };
             let crashed = death == Death::Crash && ran && !torn.too_long && !torn.ended;
             let quarantined = crashed && self.count_crash(&state);
             if self.starts_over(&mut state, &torn, repeats && !suspect && !quarantined) {

@@ -420,7 +420,7 @@ fn segment(
     options: &PoolOptions,
     geometry: Geometry,
 ) -> Result<(Arc<Segment>, Vec<Front>), SegmentError> {
-    if options.concurrency().is_some() {
+    if options.is_concurrent() {
         Segment::create_concurrent(geometry)
     } else {
         Segment::create(geometry)

@@ -409,10 +409,12 @@ impl Supervisor {
         let tolerates = pool
             .options
             .worker()
-            .is_some_and(|worker| worker.tolerate_failure);
+            .is_some_and(crate::options::WorkerMode::tolerates_failure);
         if tolerates {
             pool.up = true;
-        } else if pool.back_off.failures() >= pool.options.max_failures() {
+        } else if let Some(most) = pool.options.max_consecutive_failures()
+            && pool.back_off.failures() >= most
+        {
             pool.given_up = true;
         }
     }

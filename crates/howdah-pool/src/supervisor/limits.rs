@@ -175,7 +175,7 @@ fn sample(pool: &Pool, cpu_percent: u64, idle: Duration) -> Sample {
 /// Whether the worker still has the request. In a concurrent pool its own word names the one that runs.
 fn is_in_hand(pool: &Pool, worker: WorkerId, request: InHand) -> bool {
     let named = request_in_hand(pool, worker) == Some(request.id);
-    pool.segment.is_held(request.hold) && (named || pool.options.concurrency().is_some())
+    pool.segment.is_held(request.hold) && (named || pool.options.is_concurrent())
 }
 
 fn request_in_hand(pool: &Pool, worker: WorkerId) -> Option<u64> {

@@ -4,21 +4,20 @@
 mod limit_flags;
 #[cfg(test)]
 mod reference;
+mod value;
+mod worker_flags;
 
 use std::ffi::OsString;
-use std::fmt::Display;
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use howdah_config::model::{CONCURRENCY_MAX, FRONT_THREADS_MAX, Preload, User, WORKERS_MAX};
+use howdah_config::model::{FRONT_THREADS_MAX, Preload, User, WORKERS_MAX};
 use howdah_observe::admin::AdminAddress;
 
 use self::limit_flags::LimitFlags;
-
-/// What `--watch` without a pattern watches: `FrankenPHP`'s default.
-pub(crate) const WATCHED: &str = "./**/*.{env,php,twig,yaml,yml}";
+use self::value::{bounded, duration};
+use self::worker_flags::WorkerFlags;
 
 /// A PHP application server on the stock PHP of the distribution.
 #[derive(Debug, Parser)]
@@ -87,21 +86,14 @@ pub(crate) struct PhpServer {
     /// says where
     #[arg(short, long, value_name = "NAME")]
     pub(crate) domain: Option<String>,
-    /// Worker script: N processes boot it once, and it answers every request that is not for a
-    /// static file [default of N: two for each core, at least four]
+    /// Worker script: N processes boot it once, and it handles every request that is not for a static file [default
+    /// of N: two for each core, at least four; with --concurrency one for each core, at least two]
     #[arg(short, long, value_name = "FILE[,N]", value_parser = worker)]
     pub(crate) worker: Option<Worker>,
-    /// Restart the worker when a file that matches the pattern changes; may be given again
-    /// [default pattern: ./**/*.{env,php,twig,yaml,yml}]
-    #[arg(long, value_name = "GLOB", num_args = 0..=1, require_equals = true,
-        default_missing_value = WATCHED, hide_default_value = true, requires = "worker")]
-    pub(crate) watch: Vec<String>,
-    /// Requests that a process of the worker script runs at a time: it goes on with the others while one
-    /// waits; then N of --worker is the number of cores, at least two [default: one]
-    #[arg(long, value_name = "N", value_parser = concurrency, requires = "worker")]
-    pub(crate) concurrency: Option<u32>,
-    /// Log what requests of the worker script leave behind for later ones, and send the number of such leaks in
-    /// the header X-Howdah-Leaks; for development
+    #[command(flatten)]
+    pub(crate) worker_options: WorkerFlags,
+    /// Log state that requests of the worker script leave behind for later ones, and send the number of such leaks
+    /// in the header X-Howdah-Leaks; for development
     #[arg(long, requires = "worker", conflicts_with = "concurrency")]
     pub(crate) detect_leaks: bool,
     /// PHP processes of classic mode [default: two for each core, at least
@@ -313,28 +305,6 @@ pub(crate) struct PhpCli {
     pub(crate) arguments: Vec<OsString>,
 }
 
-/// `500ms`, `5s`, `2m`, `1h`; a bare number is an error, because nobody remembers its unit.
-pub(crate) fn duration(text: &str) -> Result<Duration, String> {
-    let digits = text
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let number: u64 = number
-        .parse()
-        .map_err(|_| "expected a time such as 500ms, 5s or 2m")?;
-    let millis = match unit {
-        "ms" => Some(number),
-        "s" => number.checked_mul(1000),
-        "m" => number.checked_mul(60_000),
-        "h" => number.checked_mul(3_600_000),
-        "" => return Err(format!("{text} has no unit; write {text}s or {text}ms")),
-        _ => return Err("expected a time such as 500ms, 5s or 2m".into()),
-    };
-    millis
-        .map(Duration::from_millis)
-        .ok_or_else(|| "too long".into())
-}
-
 /// A worker script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Worker {
@@ -359,29 +329,15 @@ fn worker(text: &str) -> Result<Worker, String> {
 }
 
 fn processes(text: &str) -> Result<usize, String> {
-    bounded(text, &WORKERS_MAX)
+    bounded(text, &1, &WORKERS_MAX)
 }
 
 fn preload(text: &str) -> Result<Preload, String> {
     Preload::named(text).ok_or_else(|| "it is auto, all or off".into())
 }
 
-fn concurrency(text: &str) -> Result<u32, String> {
-    bounded(text, &CONCURRENCY_MAX)
-}
-
 fn front_threads(text: &str) -> Result<usize, String> {
-    bounded(text, &FRONT_THREADS_MAX)
-}
-
-fn bounded<T>(text: &str, most: &T) -> Result<T, String>
-where
-    T: FromStr + PartialOrd + Display + From<u8>,
-{
-    let number: Option<T> = text.parse().ok();
-    number
-        .filter(|number| *number >= T::from(1) && number <= most)
-        .ok_or_else(|| format!("expected a number from 1 to {most}"))
+    bounded(text, &1, &FRONT_THREADS_MAX)
 }
 
 fn ini_setting(text: &str) -> Result<(String, String), String> {
@@ -404,23 +360,6 @@ mod tests {
     }
 
     #[test]
-    fn durations_need_a_unit() {
-        assert_eq!(duration("1500ms"), Ok(Duration::from_millis(1500)));
-        assert_eq!(duration("2m"), Ok(Duration::from_secs(120)));
-        assert_eq!(duration("5"), Err("5 has no unit; write 5s or 5ms".into()));
-        for wrong in [
-            "",
-            "s",
-            "1d",
-            "-1s",
-            "99999999999999999999s",
-            "18446744073709551615h",
-        ] {
-            assert!(duration(wrong).is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
     fn workers_have_a_file_and_maybe_a_number() {
         let of = |file: &str, count| {
             Ok(Worker {
@@ -433,8 +372,6 @@ mod tests {
         for wrong in ["", ",4", "a.php,", "a.php,0", "a.php,256", "a.php,x"] {
             assert!(worker(wrong).is_err(), "{wrong}");
         }
-        assert_eq!(concurrency("1024"), Ok(1024));
-        assert!(concurrency("0").is_err() && concurrency("1025").is_err());
         assert_eq!(front_threads("16"), Ok(16));
         assert!(front_threads("17").is_err());
     }

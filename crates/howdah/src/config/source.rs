@@ -3,12 +3,12 @@
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
+use howdah_config::model::DEFAULT_WATCH;
 use howdah_config::outline::Outline;
 use howdah_config::{Config, Disk, Files, LoadError, ParsedConfig, Warning};
 use howdah_observe::admin::ConfigFile;
 use serde_json::{Value, json};
 
-use crate::cli;
 use crate::paths::absolute;
 use crate::rights::users;
 
@@ -76,8 +76,8 @@ impl Source {
         users::settle(&mut config);
         if watch {
             let unwatched = config.workers.iter_mut();
-            for pool in unwatched.filter(|pool| pool.watch.is_empty()) {
-                pool.watch.push(cli::WATCHED.to_owned());
+            for pool in unwatched.filter(|pool| pool.options.watch.is_empty()) {
+                pool.options.watch.push(DEFAULT_WATCH.to_owned());
             }
         }
         let texts = parsed

@@ -56,11 +56,10 @@ struct Budget {
 impl Budget {
     fn of(config: &Config) -> Self {
         let of_pool = |pool: &howdah_pool::PoolOptions| {
-            let concurrency = match &pool.mode {
-                Mode::Worker(worker) => worker.concurrency.as_ref(),
-                Mode::Classic => None,
+            let requests = match &pool.mode {
+                Mode::Worker(worker) => u64::from(worker.options.concurrency),
+                Mode::Classic => 1,
             };
-            let requests = concurrency.map_or(1, |each| u64::from(each.requests));
             pool.workers_max as u64 * requests
         };
         let serving = pools::sizes(config).iter().map(of_pool).sum();

@@ -93,11 +93,10 @@ fn look(options: &cli::Doctor, config: &Config, report: &mut Report) {
     certificates(config, report);
     network::check(config, report);
     system::check(config, php.as_ref().map(|(_, facts)| facts), report);
-    let concurrent = config
-        .workers
-        .iter()
-        .filter(|pool| pool.concurrency.is_some());
-    let concurrent: Vec<_> = concurrent.collect();
+    let workers = config.workers.iter();
+    let concurrent: Vec<_> = workers
+        .filter(|pool| pool.options.is_concurrent())
+        .collect();
     if let Some((php, facts)) = &php {
         let modes = extension_table::Modes {
             worker: !config.workers.is_empty(),
@@ -111,10 +110,9 @@ fn look(options: &cli::Doctor, config: &Config, report: &mut Report) {
     if let Some((php, facts)) = &php
         && (options.coroutines || !concurrent.is_empty())
     {
-        let statics = concurrent.iter().filter_map(|pool| pool.concurrency);
-        let shares = statics
-            .into_iter()
-            .any(|each| each.statics == Statics::Share);
+        let shares = concurrent
+            .iter()
+            .any(|pool| pool.options.statics == Statics::Share);
         let statics = if shares {
             Statics::Share
         } else {
@@ -127,7 +125,7 @@ fn look(options: &cli::Doctor, config: &Config, report: &mut Report) {
         match &application {
             Some(folder) => {
                 let kernel_per_request = concurrent.iter().any(|pool| {
-                    let mut env = pool.env.iter();
+                    let mut env = pool.options.env.iter();
                     env.any(|(name, value)| name == KERNEL_PER_REQUEST && is_yes(value))
                 });
                 let application = coroutines::Application {

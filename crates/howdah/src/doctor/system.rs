@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use howdah_config::model::{CONCURRENCY_MAX, Config, MAX_CONNECTIONS};
+use howdah_config::model::{Config, MAX_CONNECTIONS};
 use howdah_pool::Mode;
 use rustix::process::{Resource, getrlimit};
 
@@ -48,11 +48,9 @@ fn open_files(config: &Config, report: &mut Report) {
 }
 
 fn maps(config: &Config, report: &mut Report) {
-    let concurrencies = config.workers.iter().filter_map(|pool| pool.concurrency);
-    let Some(requests) = concurrencies
-        .map(|each| each.requests.min(CONCURRENCY_MAX))
-        .max()
-    else {
+    let workers = config.workers.iter().map(|pool| &pool.options);
+    let concurrent = workers.filter(|options| options.is_concurrent());
+    let Some(requests) = concurrent.map(|options| options.concurrency).max() else {
         return;
     };
     let wanted = u64::from(requests) * MAPS_EACH + MAPS_OF_PHP;
@@ -98,11 +96,10 @@ fn memory(config: &Config, facts: &Facts, report: &mut Report) {
     let requests: u64 = pools::sizes(config)
         .iter()
         .map(|pool| {
-            let concurrency = match &pool.mode {
-                Mode::Worker(worker) => worker.concurrency.as_ref(),
-                Mode::Classic => None,
+            let each = match &pool.mode {
+                Mode::Worker(worker) => u64::from(worker.options.concurrency),
+                Mode::Classic => 1,
             };
-            let each = concurrency.map_or(1, |concurrency| u64::from(concurrency.requests));
             let requests = pool.workers_max as u64 * each;
             pool.limits
                 .max_in_flight

@@ -18,7 +18,10 @@ pub(crate) fn root_options(config: &Config, fronts: usize) -> RootOptions {
         withheld: settings.environment.withheld.iter().cloned().collect(),
         clear_env: settings.environment.clear,
         ini: settings.ini.all(),
-        concurrent: config.workers.iter().any(|pool| pool.concurrency.is_some()),
+        concurrent: config
+            .workers
+            .iter()
+            .any(|pool| pool.options.is_concurrent()),
         booted: !config.workers.is_empty(),
         preload: None,
         fronts,

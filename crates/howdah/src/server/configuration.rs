@@ -543,7 +543,7 @@ fn frankenphp_config(config: &Config) -> Value {
                 "name": pool.name,
                 "file_name": pool.file,
                 "num": pool.settings.workers.unwrap_or_default(),
-                "watch": pool.watch,
+                "watch": pool.options.watch,
             })
         })
         .collect();

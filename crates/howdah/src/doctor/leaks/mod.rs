@@ -44,7 +44,7 @@ pub(super) fn check(config: &Config, root: Option<&Path>, urls: &[String], repor
                 root: root.map(Path::to_owned),
                 php: executable(config.global.php.executable.as_deref()),
                 ini: config.global.php.ini.all(),
-                env: pool.env.clone(),
+                env: pool.options.env.clone(),
             };
             worker(&options, &targets, report)?;
         }
