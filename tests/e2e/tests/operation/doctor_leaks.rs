@@ -90,7 +90,7 @@ fn a_clean_application_has_no_leaks() {
     assert_eq!(ended.code, Some(0), "{report:#}");
     let found = findings(&report, "leaks");
     assert_eq!(found.len(), 1, "{found:#?}");
-    assert!(found[0].contains("8 requests of 2 pages"), "{found:#?}");
+    assert!(found[0].contains("10 requests of 2 pages"), "{found:#?}");
     let (ended, report) = doctor(&["--worker", script, "--leaks", "/broken"]);
     assert_eq!(ended.code, Some(0), "{report:#}");
     assert!(

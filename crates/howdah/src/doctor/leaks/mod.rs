@@ -15,9 +15,9 @@ use self::server::{Response, Target, TestServer};
 use super::report::{Area, Finding, Level, Report};
 use crate::php_executable::executable;
 
-/// Requests of each page: the first warms up, the second and third tell what differs by itself, the last comes after
-/// other pages.
-const ROUNDS: usize = 4;
+/// Requests of each page: the first warms up, the second takes what other pages left for it, the third and fourth
+/// show what differs by itself, the last comes after other pages.
+const ROUNDS: usize = 5;
 
 /// Why the check could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -83,6 +83,7 @@ fn worker(
         send(page)?;
     }
     for (page, seen) in pages.iter_mut().enumerate() {
+        send(page)?;
         seen.before = [send(page)?, send(page)?];
     }
     for page in (0..pages.len()).rev() {
