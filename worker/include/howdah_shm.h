@@ -25,7 +25,7 @@
 #include <stdint.h>
 
 #define HOWDAH_SHM_MAGIC 0x4d48534841445748ull /* "HWDAHSHM" */
-#define HOWDAH_SHM_VERSION 11u
+#define HOWDAH_SHM_VERSION 12u
 
 #define HOWDAH_FRONTS_MAX 16u
 #define HOWDAH_WORKERS_MAX 512u
@@ -165,6 +165,7 @@ static_assert(offsetof(struct howdah_slot, committed) == 128, "layout");
 
 #define HOWDAH_REQUEST_HEAD 1u /* no body is to be sent */
 #define HOWDAH_REQUEST_HUB 2u  /* there is a hub that takes the request's updates: PUBLISH frames are allowed */
+#define HOWDAH_REQUEST_ACCOUNT 4u /* somebody wants to know what it costs: END has that */
 
 /*
  * --- response frames ----------------------------------------------------------------------------
@@ -210,9 +211,13 @@ struct howdah_end {
 	uint32_t exit;        /* HOWDAH_EXIT_* */
 	uint32_t exit_status; /* of exit(), 255 after a fatal error */
 	uint64_t memory_peak; /* bytes */
-	uint64_t cpu_us;      /* user + system time of the request, 0: not measured */
+	/* 0 without HOWDAH_REQUEST_ACCOUNT */
+	uint64_t cpu_us;      /* user + system time of the request */
+	uint64_t database_us; /* wall time in calls of database extensions */
+	uint32_t queries;     /* SQL statements that these calls ran */
+	uint32_t reserved;    /* 0 */
 };
-static_assert(sizeof(struct howdah_end) == 24, "layout");
+static_assert(sizeof(struct howdah_end) == 40, "layout");
 
 /*
  * An update is sent in one part or several; other frames may be between them, parts of other updates may not. It is

@@ -15,7 +15,7 @@
  *   env NAME VALUE      a variable of the boot
  *   ini NAME VALUE      a setting of the pool; `final NAME VALUE`: a final one
  *   warm URI            a path that the worker requests of itself
- *   show WHAT...        what to print besides bodies: headers end usage log raw frames exit state
+ *   show WHAT...        what to print besides bodies: headers end usage database log raw frames exit state
  *   var NAME VALUE      a variable of the following requests; without VALUE: no more
  *   body inline|file F  the body of the following requests: the bytes of file F; `body none`
  *   abort N             the client of the next request goes when N body bytes have come, 0: before a worker has it
@@ -466,7 +466,8 @@ static void push(struct exchange *exchange)
 		}
 		free(body);
 	}
-	front_push(&front, exchange, index, vars_size, kind, body_size, request_flags);
+	uint32_t account = frames_show.usage || frames_show.database ? HOWDAH_REQUEST_ACCOUNT : 0;
+	front_push(&front, exchange, index, vars_size, kind, body_size, request_flags | account);
 }
 
 /* True when the request is over, one way or the other. */
@@ -627,6 +628,7 @@ static void set_show(const char *rest)
 	frames_show.frames |= strstr(rest, "frames") != NULL;
 	show_exit |= strstr(rest, "exit") != NULL;
 	frames_show.usage |= strstr(rest, "usage") != NULL;
+	frames_show.database |= strstr(rest, "database") != NULL;
 	log_show.state |= strstr(rest, "state") != NULL;
 }
 

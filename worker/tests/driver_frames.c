@@ -87,6 +87,10 @@ void frames_take(const struct howdah_frame *frame, struct progress *progress, FI
 				fprintf(out, "\n[at most %lu MiB, at least %lu ms]", (unsigned long)(end.memory_peak >> 20),
 					(unsigned long)(end.cpu_us / 1000));
 			}
+			if (out && frames_show.database) {
+				fprintf(out, "\n[%u queries, at least %lu ms in databases]", end.queries,
+					(unsigned long)(end.database_us / 1000));
+			}
 			break;
 		}
 		default:

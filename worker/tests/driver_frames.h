@@ -12,7 +12,7 @@
 
 /* What to print besides bodies. */
 struct frames_show {
-	bool headers, end, frames, usage;
+	bool headers, end, frames, usage, database;
 };
 extern struct frames_show frames_show;
 

@@ -150,7 +150,11 @@ static bool publish(struct howdah_response *response, uint64_t id, uint64_t numb
 static void answer(struct howdah_queue *queue, struct howdah_claim *claim)
 {
 	struct howdah_response response;
-	struct howdah_end end = {HOWDAH_EXIT_NORMAL, (uint32_t)(claim->request_id & 0xff), claim->request_id, 0};
+	struct howdah_end end = {
+		.exit = HOWDAH_EXIT_NORMAL,
+		.exit_status = (uint32_t)(claim->request_id & 0xff),
+		.memory_peak = claim->request_id,
+	};
 	uint64_t id = claim->request_id;
 	uint64_t size = body_size(id, queue->header.response_size);
 	uint64_t sent = 0;

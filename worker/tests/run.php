@@ -8,7 +8,8 @@
  * driver, after the defaults; without one: `run`), CLI (arguments: the script is run by `howdah-php cli`
  * instead), EXPECTHEADERS, and EXPECT, EXPECTF or EXPECTREGEX.
  *
- * In INI, VARS, HOWDAH and expectations {ROOT} stands for the document root, a fresh directory.
+ * In INI, VARS, HOWDAH and expectations {ROOT} stands for the document root, a fresh directory; {PROBE} for the
+ * extension of probe.c.
  */
 
 declare(strict_types=1);
@@ -213,7 +214,8 @@ final class Phpt
 
     private function expand(string $text): string
     {
-        return str_replace(['{ROOT}', '{PHP}'], [$this->root, $this->php], $text);
+        $probe = dirname($this->driver) . '/probe.so';
+        return str_replace(['{ROOT}', '{PHP}', '{PROBE}'], [$this->root, $this->php, $probe], $text);
     }
 
     private static function encode(string $value): string

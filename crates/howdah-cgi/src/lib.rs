@@ -12,6 +12,7 @@
 mod encode;
 mod host;
 mod record;
+mod route;
 mod split;
 mod text;
 pub mod vars;
@@ -19,4 +20,5 @@ pub mod vars;
 pub use encode::{Error, Input, encode, max_size};
 pub use host::Host;
 pub use record::{DecodeError, Record, decode};
+pub use route::route;
 pub use split::split_path;

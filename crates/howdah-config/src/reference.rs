@@ -122,6 +122,7 @@ fn write_page(page: &mut String) -> fmt::Result {
     page.write_str("\n## Global options\n")?;
     section(page, "", &global::OPTIONS)?;
     section(page, "`log` (global)", &logs::GLOBAL)?;
+    section(page, "`metrics` (global)", &global::METRICS)?;
     section(page, "`on_demand_tls`", &ON_DEMAND)?;
     section(page, "`storage redis`", &storage::REDIS)?;
     section(page, "`servers`", &servers::SERVERS)?;
@@ -463,6 +464,7 @@ mod tests {
         });
         check(&observe::TRACING, |inner| site(&nest("tracing")(inner)));
         check(&observe::METRICS, |inner| site(&nest("metrics")(inner)));
+        check(&global::METRICS, |inner| nest("")(&nest("metrics")(inner)));
         check(&RESPOND, |inner| site(&nest("respond 404")(inner)));
         let hub = |inner: &str| {
             site(&format!(

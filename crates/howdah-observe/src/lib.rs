@@ -8,3 +8,4 @@ pub mod metrics;
 pub mod trace;
 mod trusted;
 pub mod unix_socket;
+pub mod usage;

@@ -17,15 +17,8 @@ use crate::status::RouteCrashes;
 
 /// Maximum number of separate routes.
 const ROUTES_MAX: usize = 100;
-/// Bytes of a path in a route.
-const PATH_MAX: usize = 200;
 /// Crashes of all further routes.
 const OTHER: &str = "(other)";
-/// What stands for an identifier in a path.
-const IDENTIFIER: &str = ":id";
-/// Hexadecimal digits that are an identifier and not a word.
-const HEX_MIN: usize = 16;
-
 /// What a request is for, as the client sent it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
@@ -38,39 +31,8 @@ pub struct Target {
 impl Target {
     /// The route in logs and metrics: `GET /users/:id`.
     pub fn route(&self) -> String {
-        let method = match self.method.as_str() {
-            "GET" | "HEAD" | "POST" | "PUT" | "DELETE" | "PATCH" | "OPTIONS" | "QUERY" => {
-                self.method.as_str()
-            }
-            // A client may send any word.
-            _ => "OTHER",
-        };
-        let mut route = String::from(method);
-        let mut path = self.path.path();
-        if path.len() > PATH_MAX {
-            let ends = 0..=PATH_MAX;
-            let end = ends.rev().find(|end| path.is_char_boundary(*end));
-            path = &path[..end.unwrap_or(0)];
-        }
-        for (index, segment) in path.split('/').enumerate() {
-            route.push(if index == 0 { ' ' } else { '/' });
-            route.push_str(if is_identifier(segment) {
-                IDENTIFIER
-            } else {
-                segment
-            });
-        }
-        route
+        howdah_cgi::route(self.method.as_str(), self.path.path())
     }
-}
-
-/// A number, a UUID or a long hexadecimal string.
-fn is_identifier(segment: &str) -> bool {
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let hex = segment
-        .bytes()
-        .all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
-    digits(segment) || (hex && segment.len() >= HEX_MIN)
 }
 
 /// The crashes of one pool. Front threads share them; none of it is touched by a request while no route is in
@@ -220,8 +182,6 @@ mod tests {
         ] {
             assert_eq!(target(method, path).route(), route);
         }
-        let long = target("GET", &format!("/{}", "x".repeat(1000))).route();
-        assert_eq!(long.len(), "GET ".len() + PATH_MAX);
     }
 
     #[test]

@@ -63,7 +63,7 @@ pub use process::opcache::{Opcache, OpcacheAnswer, OpcacheError, OpcacheOrder, T
 pub use process::root::{PhpInfo, StartError, php_info};
 pub use process::root_command::{FROM_SERVICE_MANAGER, USER_OF_SERVER, withheld_from_php};
 pub use record::{Record, RecordedFile};
-pub use response::{CallError, Head, ScriptResult};
+pub use response::{CallError, Head, ScriptResult, ScriptUsage};
 pub use status::{
     AbandonmentCounts, Counters, Exits, GenerationStatus, PoolStatus, PreloadStatus, RefusalCounts,
     RequestStatus, RouteCrashes, Status, WorkerStatus,

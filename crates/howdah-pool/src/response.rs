@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use howdah_shm::End;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
 /// Status line and header of a response.
@@ -95,6 +96,30 @@ pub struct ScriptResult {
     pub exit_status: u32,
     /// Peak of PHP's memory, bytes.
     pub memory_peak: u64,
+}
+
+/// What a request cost, as its worker measured it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ScriptUsage {
+    /// User and system time.
+    pub cpu: Duration,
+    /// Wall time in calls of database extensions.
+    pub database: Duration,
+    /// SQL statements that these calls ran.
+    pub queries: u32,
+    /// Peak of PHP's memory, bytes.
+    pub memory_peak: u64,
+}
+
+impl ScriptUsage {
+    pub(crate) fn new(end: &End) -> Self {
+        Self {
+            cpu: Duration::from_micros(end.cpu_us),
+            database: Duration::from_micros(end.database_us),
+            queries: end.queries,
+            memory_peak: end.memory_peak,
+        }
+    }
 }
 
 /// Why there is no response, or only a part of one.

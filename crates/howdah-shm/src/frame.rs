@@ -47,8 +47,13 @@ pub struct End {
     pub exit_status: u32,
     /// Largest use of PHP's allocator, in bytes.
     pub memory_peak: u64,
-    /// User and system time of the request in microseconds; 0: not measured.
+    /// User and system time of the request in microseconds; this and what follows is 0 if nobody wanted to know
+    /// (`REQUEST_ACCOUNT`).
     pub cpu_us: u64,
+    /// Wall time in calls of database extensions, in microseconds.
+    pub database_us: u64,
+    /// SQL statements that these calls ran.
+    pub queries: u32,
 }
 
 /// How a script ended. The response is complete in all cases.
@@ -201,6 +206,8 @@ impl End {
             exit_status: u32_at(4),
             memory_peak: u64_at(8),
             cpu_us: u64_at(16),
+            database_us: u64_at(24),
+            queries: u32_at(32),
         })
     }
 }

@@ -8,7 +8,7 @@ use std::mem::size_of;
 /// `magic` of the header, "HWDAHSHM" in memory order.
 pub const MAGIC: u64 = 0x4d48_5348_4144_5748;
 /// Version of the contract. A segment of another version is refused by the worker.
-pub const VERSION: u32 = 11;
+pub const VERSION: u32 = 12;
 
 /// Front threads that one segment can serve.
 pub const FRONTS_MAX: u32 = 16;
@@ -58,6 +58,8 @@ pub const LIFE_ENDED: u32 = 0x4000_0000;
 pub const REQUEST_HEAD: u32 = 1;
 /// Request flag: there is a hub that takes the request's updates.
 pub const REQUEST_HUB: u32 = 2;
+/// Request flag: END has what the request cost.
+pub const REQUEST_ACCOUNT: u32 = 4;
 
 /// Frame: fills the rest of the ring.
 pub const FRAME_PAD: u32 = 0;
@@ -76,7 +78,7 @@ pub const FRAME_PUBLISH: u32 = 6;
 /// Size of a frame's header: kind and size, 32 bits each.
 pub const FRAME_HEADER_SIZE: usize = 8;
 /// Size of an END frame's payload.
-pub const END_SIZE: usize = 24;
+pub const END_SIZE: usize = 40;
 /// Size of what a PUBLISH frame's payload begins with (`struct howdah_publish`).
 pub const PUBLISH_SIZE: usize = 8;
 /// Size of what an update begins with (`struct howdah_update`).

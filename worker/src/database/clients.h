@@ -21,6 +21,9 @@ int howdah_clients_register(int module_number);
 /* Once when all modules have started: puts ours in front of their functions. */
 void howdah_clients_startup(void);
 
+/* In place of that where no pool is concurrent: only the time in databases is counted. */
+void howdah_clients_startup_timed(void);
+
 /* Before the first snapshot of a concurrent pool. */
 void howdah_clients_init(void);
 
@@ -89,6 +92,7 @@ struct howdah_client_kind {
 	bool (*busy)(zval *subject);         /* something is open on it; or NULL */
 	bool always_ask;                     /* busy() is cheap: asked after each call */
 	bool dialogue;                       /* READ and WRITE count */
+	bool database;                       /* the time of its calls is time in databases */
 	bool (*half)(zval *subject);         /* of a dialogue over two clients; or NULL */
 	/* The task has ended with something open, or, with `cut`, in the middle of a call. Or NULL. */
 	void (*rollback)(const void *key, bool cut);

@@ -96,6 +96,24 @@ static const struct {
 	{"sockets", "socket_send*", HOWDAH_CLIENT_WRITE},
 };
 
+static const char *const queries[] = {
+	/* PDO, mysqli and SQLite3 */
+	"exec", "execute", "execute_query", "multi_query", "query", "querysingle", "real_query",
+	/* mysqli and pgsql */
+	"mysqli_execute", "mysqli_execute_query", "mysqli_multi_query", "mysqli_query", "mysqli_real_query",
+	"mysqli_stmt_execute", "pg_execute", "pg_query", "pg_query_params", "pg_send_execute", "pg_send_query",
+	"pg_send_query_params"};
+
+bool howdah_client_queries(const char *function)
+{
+	for (size_t i = 0; i < sizeof(queries) / sizeof(*queries); i++) {
+		if (strcasecmp(queries[i], function) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
 static bool matches(const char *pattern, const char *name)
 {
 	size_t size = strlen(pattern);

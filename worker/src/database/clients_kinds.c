@@ -71,7 +71,7 @@ static const void *memcached_key(zval *subject)
 	return Z_OBJ_P(subject)->handlers->offset >= (int)sizeof(void *) ? *container : NULL;
 }
 
-static const struct howdah_client_kind memcached_kind = {.key = memcached_key};
+static const struct howdah_client_kind memcached_kind = {.key = memcached_key, .database = true};
 
 /* Sockets of ext/sockets; only those that talk to somebody have a dialogue. */
 static const struct howdah_client_kind socket_kind = {
@@ -109,6 +109,7 @@ static void sqlite3_rollback(const void *key, bool cut)
 
 static const struct howdah_client_kind sqlite3_kind = {
 	.name = "SQLite3",
+	.database = true,
 	.key = sqlite3_key,
 	.busy = sqlite3_busy,
 	.always_ask = true,
@@ -136,6 +137,21 @@ static void wrap_named(const char *const *names, const struct howdah_client_kind
 			howdah_wrap_function(function, kind, 0, ZEND_FN(howdah_guarded_function));
 		}
 	}
+}
+
+void howdah_clients_startup_timed(void)
+{
+	static const struct howdah_client_kind database = {.database = true};
+	static const char *const classes[] = {"pdo", "pdostatement", "mysqli", "mysqli_stmt", "mysqli_result", "sqlite3",
+		"sqlite3stmt", "sqlite3result", "redis", "rediscluster", "redisarray", "redissentinel", "memcached"};
+	if (!howdah_wrap_init()) {
+		return;
+	}
+	for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++) {
+		howdah_wrap_class(classes[i], &database, ZEND_FN(howdah_timed_call));
+	}
+	howdah_wrap_functions("mysqli", &database, true, ZEND_FN(howdah_timed_call));
+	howdah_wrap_functions("pgsql", &database, true, ZEND_FN(howdah_timed_call));
 }
 
 void howdah_clients_startup(void)

@@ -12,6 +12,7 @@
 #include <zend_modules.h>
 
 #include "process/log.h"
+#include "request/account.h"
 
 static int slot = -1;               /* of zend_internal_function.reserved */
 static struct howdah_guard *guards; /* all: they outlive the functions' tables */
@@ -19,6 +20,20 @@ static struct howdah_guard *guards; /* all: they outlive the functions' tables *
 const struct howdah_guard *howdah_guard_of(const zend_execute_data *execute_data)
 {
 	return execute_data->func->internal_function.reserved[slot];
+}
+
+/* What is waited for until the client is free is no time of the database: this is called after that. */
+ZEND_FUNCTION(howdah_timed_call)
+{
+	const struct howdah_guard *guard = howdah_guard_of(execute_data);
+	struct howdah_account *account = howdah_account;
+	if (EXPECTED(!account)) {
+		guard->timed(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+		return;
+	}
+	howdah_account_call(account, guard->is_query);
+	guard->timed(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+	howdah_account_return(account);
 }
 
 /* --- wrapping ------------------------------------------------------------------------------------------- */
@@ -31,7 +46,9 @@ void howdah_wrap_function(
 	}
 	struct howdah_guard *guard = pemalloc(sizeof(*guard), true);
 	*guard = (struct howdah_guard){
-		.original = function->internal_function.handler,
+		.original = kind->database ? ZEND_FN(howdah_timed_call) : function->internal_function.handler,
+		.timed = function->internal_function.handler,
+		.is_query = kind->database && howdah_client_queries(ZSTR_VAL(function->common.function_name)),
 		.kind = kind,
 		.effect = effect,
 		.next = guards,

@@ -8,7 +8,9 @@
 #include "clients.h"
 
 struct howdah_guard {
-	zif_handler original;
+	zif_handler original; /* of a database's function: it times the call, and calls `timed` */
+	zif_handler timed;
+	bool is_query; /* it runs SQL */
 	const struct howdah_client_kind *kind;
 	unsigned effect; /* HOWDAH_CLIENT_* */
 	struct howdah_guard *next;
@@ -48,10 +50,16 @@ bool howdah_has_destructor(const zend_object *object);
 ZEND_FUNCTION(howdah_guarded_method);
 ZEND_FUNCTION(howdah_guarded_function);
 
+/* Calls the function itself, and counts its time where somebody wants to know. */
+ZEND_FUNCTION(howdah_timed_call);
+
 /* Once, before anything is wrapped. False: nothing can be. */
 bool howdah_wrap_init(void);
 
 /* What a function or method does, by the table of clients_effects.c. `owner`: name of its class or module. */
 unsigned howdah_client_effect(const char *owner, const char *function);
+
+/* Whether a function or method of a database's extension runs SQL. */
+bool howdah_client_queries(const char *function);
 
 #endif

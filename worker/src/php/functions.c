@@ -80,17 +80,33 @@ ZEND_FUNCTION(frankenphp_handle_request)
 	RETURN_BOOL(howdah_handle_request(&callback, &cache));
 }
 
-ZEND_FUNCTION(howdah_after_fork)
+static void add_hook(INTERNAL_FUNCTION_PARAMETERS, enum howdah_hook when)
 {
 	zend_fcall_info callback;
 	zend_fcall_info_cache cache;
 	ZEND_PARSE_PARAMETERS_START(1, 1)
 	Z_PARAM_FUNC(callback, cache)
 	ZEND_PARSE_PARAMETERS_END();
-	if (!howdah_handle_after_fork(&callback, &cache)) {
-		zend_throw_exception(spl_ce_RuntimeException,
-			"howdah_after_fork() must be called while a worker script boots, before its first request", 0);
+	if (!howdah_handle_hook(when, &callback, &cache)) {
+		zend_throw_exception_ex(spl_ce_RuntimeException, 0,
+			"%s() must be called while a worker script boots, before its first request",
+			ZSTR_VAL(execute_data->func->common.function_name));
 	}
+}
+
+ZEND_FUNCTION(howdah_after_fork)
+{
+	add_hook(INTERNAL_FUNCTION_PARAM_PASSTHRU, HOWDAH_HOOK_FORKED);
+}
+
+ZEND_FUNCTION(howdah_on_request_start)
+{
+	add_hook(INTERNAL_FUNCTION_PARAM_PASSTHRU, HOWDAH_HOOK_REQUEST_START);
+}
+
+ZEND_FUNCTION(howdah_on_request_end)
+{
+	add_hook(INTERNAL_FUNCTION_PARAM_PASSTHRU, HOWDAH_HOOK_REQUEST_END);
 }
 
 /* --- the response ---------------------------------------------------------------------------------- */

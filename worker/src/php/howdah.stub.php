@@ -39,6 +39,25 @@ namespace {
     function howdah_after_fork(callable $callback): void {}
 
     /**
+     * Registers a callback that runs at the start of each request, when its superglobals are there and before its
+     * code: for tools that watch requests one by one. What it throws is a warning, exit() ends the request. Call it
+     * before the first frankenphp_handle_request(); several run in their order.
+     *
+     * @param callable(): void $callback
+     * @throws RuntimeException outside the boot of a worker script
+     */
+    function howdah_on_request_start(callable $callback): void {}
+
+    /**
+     * The same for the end of each request: after its code and its shutdown functions, also after an exception, exit()
+     * or a fatal error, and before its response ends. The last registered runs first.
+     *
+     * @param callable(): void $callback
+     * @throws RuntimeException outside the boot of a worker script
+     */
+    function howdah_on_request_end(callable $callback): void {}
+
+    /**
      * Sends the headers that have been set. A status of 103 (or another 1xx) sends an interim response, for
      * instance early hints, and leaves the response open; remove headers that are not to be sent again. The
      * client gets it at once, and not over HTTP/1.0. 100 and 101 are never sent, nor is one with more than

@@ -10,6 +10,10 @@ ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_howdah_after_fork, 0, 1, IS_VOID
 	ZEND_ARG_TYPE_INFO(0, callback, IS_CALLABLE, 0)
 ZEND_END_ARG_INFO()
 
+#define arginfo_howdah_on_request_start arginfo_howdah_after_fork
+
+#define arginfo_howdah_on_request_end arginfo_howdah_after_fork
+
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_headers_send, 0, 0, IS_LONG, 0)
 	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, status, IS_LONG, 0, "200")
 ZEND_END_ARG_INFO()
@@ -78,6 +82,8 @@ ZEND_END_ARG_INFO()
 
 ZEND_FUNCTION(frankenphp_handle_request);
 ZEND_FUNCTION(howdah_after_fork);
+ZEND_FUNCTION(howdah_on_request_start);
+ZEND_FUNCTION(howdah_on_request_end);
 ZEND_FUNCTION(headers_send);
 ZEND_FUNCTION(fastcgi_finish_request);
 ZEND_FUNCTION(apache_request_headers);
@@ -94,6 +100,8 @@ static const zend_function_entry howdah_functions[] = {
 	ZEND_FE(frankenphp_handle_request, arginfo_frankenphp_handle_request)
 	ZEND_FALIAS(howdah_handle_request, frankenphp_handle_request, arginfo_howdah_handle_request)
 	ZEND_FE(howdah_after_fork, arginfo_howdah_after_fork)
+	ZEND_FE(howdah_on_request_start, arginfo_howdah_on_request_start)
+	ZEND_FE(howdah_on_request_end, arginfo_howdah_on_request_end)
 	ZEND_FE(headers_send, arginfo_headers_send)
 	ZEND_FE(fastcgi_finish_request, arginfo_fastcgi_finish_request)
 	ZEND_FALIAS(frankenphp_finish_request, fastcgi_finish_request, arginfo_frankenphp_finish_request)

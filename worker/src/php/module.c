@@ -11,6 +11,7 @@
 #include "database/connections.h"
 #include "functions.h"
 #include "mode/coroutine/api.h"
+#include "mode/worker/extensions.h"
 #include "mode/worker/session.h"
 #include "preload.h"
 #include "request/accept.h"
@@ -42,7 +43,7 @@ static PHP_MINIT_FUNCTION(howdah)
 	howdah_session_startup();
 	howdah_exit_startup();
 	howdah_api_startup();
-	if (howdah_clients_register(module_number) == FAILURE ||
+	if (howdah_clients_register(module_number) == FAILURE || howdah_extensions_register(module_number) == FAILURE ||
 		howdah_functions_register(type, module_number) == FAILURE) {
 		return FAILURE;
 	}
@@ -93,6 +94,8 @@ int howdah_module_startup(sapi_module_struct *sapi)
 		howdah_connections_startup();
 		if (howdah_module_guards_clients) {
 			howdah_clients_startup();
+		} else {
+			howdah_clients_startup_timed();
 		}
 		howdah_suspended_startup(howdah_exit_made);
 		howdah_functions_wrap();

@@ -9,7 +9,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "body.h"
 #include "getenv.h"
@@ -20,18 +19,10 @@
 #include "wait.h"
 
 static struct howdah_request current = {.body_fd = -1};
-static uint64_t cpu_before; /* of this process, ns, when the last request ended */
 
 static void note_fork(void)
 {
 	howdah_request_forked = true;
-}
-
-static uint64_t cpu_now(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 void howdah_request_init(int spool)
@@ -44,7 +35,6 @@ void howdah_request_init(int spool)
 void howdah_request_after_fork(void)
 {
 	howdah_request_forked = false;
-	cpu_before = cpu_now();
 }
 
 /* What most requests need at most; a larger one gets what it needs. */
@@ -69,12 +59,14 @@ bool howdah_request_fill(struct howdah_request *request, struct howdah_queue *qu
 	request->body_read = 0;
 	request->writing = false;
 	request->headers_sent = false;
+	request->watched = false;
 	request->finished = false;
 	request->dropped = 0;
 	request->fatal = false;
 	request->exit = HOWDAH_EXIT_NORMAL;
 	request->exit_status = 0;
 	request->memory_peak = 0;
+	howdah_account_begin(&request->account, claim->flags & HOWDAH_REQUEST_ACCOUNT);
 	howdah_response_begin(&request->response, queue, &request->claim);
 	if (!make_area(request, claim->vars_size)) {
 		return false;
@@ -94,15 +86,15 @@ struct howdah_request *howdah_request_accept(
 
 void howdah_request_end(struct howdah_request *request)
 {
-	uint64_t cpu = howdah_concurrent ? 0 : cpu_now();
+	howdah_account_end(&request->account);
 	struct howdah_end result = {
 		.exit = request->fatal ? HOWDAH_EXIT_FATAL : request->exit,
 		.exit_status = request->exit_status,
 		.memory_peak = request->memory_peak,
-		/* Of several at a time nobody has measured it. */
-		.cpu_us = howdah_concurrent ? 0 : (cpu - cpu_before + 500) / 1000,
+		.cpu_us = (request->account.cpu_ns + 500) / 1000,
+		.database_us = (request->account.database_ns + 500) / 1000,
+		.queries = request->account.queries,
 	};
-	cpu_before = cpu;
 	if (UNEXPECTED(!request->headers_sent)) {
 		howdah_output_bare(request, 500);
 	}

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 
+#include "account.h"
 #include "howdah_vars.h"
 #include "names.h"
 #include "queue.h"
@@ -31,12 +32,14 @@ struct howdah_request {
 	bool writing;                  /* a coroutine writes frames, and may wait for room in the ring */
 	struct howdah_waiters writers; /* others of the request that want to write meanwhile */
 	bool headers_sent;             /* a HEADERS frame is in the ring */
+	bool watched;                  /* callbacks of its start have run, those of its end have not (hooks.h) */
 	bool finished;                 /* the client has its response; later output is dropped */
 	size_t dropped;                /* bytes that were written for a client that had left */
 	bool fatal;                    /* a fatal error ended the script */
 	uint32_t exit;                 /* HOWDAH_EXIT_*, if none did */
 	uint32_t exit_status;
 	uint64_t memory_peak;                /* bytes */
+	struct howdah_account account;       /* from its first byte to END */
 	char *area;                          /* private copy of the variables, claim.vars_size bytes */
 	size_t area_capacity;                /* bytes of it that may be used again */
 	const char *known[HOWDAH_VAR_COUNT]; /* values in `area` by HOWDAH_VAR_*, NUL-terminated; NULL: not sent */

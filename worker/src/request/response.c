@@ -12,7 +12,7 @@
 #define NONE UINT64_MAX
 #define FRAME_HEADER ((uint32_t)sizeof(struct howdah_frame))
 #define END_FRAME ((uint32_t)(sizeof(struct howdah_frame) + sizeof(struct howdah_end)))
-#define RESERVE 64u
+#define RESERVE 96u
 
 static_assert(END_FRAME - 8 + END_FRAME <= RESERVE, "padding that is too short for END, and END");
 

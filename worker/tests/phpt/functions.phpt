@@ -18,6 +18,8 @@ foreach ((new ReflectionExtension('howdah'))->getFunctions() as $function) {
 frankenphp_handle_request: bool
 howdah_handle_request: bool
 howdah_after_fork: void
+howdah_on_request_start: void
+howdah_on_request_end: void
 headers_send: int
 fastcgi_finish_request: bool
 frankenphp_finish_request: bool

@@ -11,6 +11,10 @@ use super::php::Php;
 use super::user::User;
 
 /// Options of the global block.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch of the Caddyfile"
+)]
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Global {
     /// `debug`: log level debug.
@@ -41,6 +45,8 @@ pub struct Global {
     pub tracing: bool,
     /// `metrics`: requests are counted and timed. The directive of that name turns it on too.
     pub metrics: bool,
+    /// `metrics { per_route }`: requests are timed by route too. Default false.
+    pub metrics_per_route: bool,
     /// `user`: what the whole server becomes once it has been started. Default: it stays as it is.
     pub user: Option<User>,
     /// `frankenphp` or `howdah`: the PHP side.

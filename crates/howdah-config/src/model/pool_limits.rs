@@ -212,6 +212,17 @@ pool_limits! {
         example: "slow_log 2s",
         is_flag: true,
     }
+    /// Adds a `Server-Timing` header to the responses of PHP, which browsers show: milliseconds in the queue, in PHP
+    /// and of CPU time, and in calls of database extensions with the number of SQL statements. Where a script sends
+    /// its header before it ends, only the time in the queue is known. Clients see how long things take: it is for
+    /// development, or for clients that you trust.
+    server_timing: bool = false, switch, All {
+        default: "`off`",
+        differs: NOT_THERE,
+        pool_differs: NOT_THERE,
+        example: "server_timing",
+        is_flag: true,
+    }
     /// After so many crashes of PHP processes while requests of one route ran, within `route_crash_window`, requests
     /// of that route get a 503 with `Retry-After` for `quarantine_time`, so that one broken page does not keep
     /// killing the processes of all others. A route is a method and a path without its query, with numbers, UUIDs and

@@ -26,7 +26,7 @@ use crate::listen::setup::{self, Change, Order, Origin, Setup, Sockets};
 use crate::message::application::Application;
 use crate::message::endpoint::Endpoints;
 use crate::message::spool::SpoolDir;
-use crate::observe::record::{self, LiveList, LiveQuery, LiveRequests, Observer};
+use crate::observe::record::{self, LiveList, LiveQuery, LiveRequests, Observer, ObserverOptions};
 use crate::observe::stats::Stats;
 use crate::observe::thread::ThreadState;
 use crate::request::snapshot::{Plan, Service, Snapshot};
@@ -504,7 +504,19 @@ impl Server {
             let global = &setup.config.global;
             let measures = self.measures.measures().filter(|_| global.metrics).cloned();
             let tracer = self.tracer.get().filter(|_| global.tracing).cloned();
-            let observer = Observer::new(measures, index, under_way.clone(), tracer);
+            let logs = setup
+                .config
+                .sites
+                .iter()
+                .any(|site| !site.access_logs.is_empty());
+            let observer = Observer::new(ObserverOptions {
+                measures,
+                thread: index,
+                live: under_way.clone(),
+                tracer,
+                logs,
+                per_route: global.metrics_per_route,
+            });
             self.plan(Rc::clone(&life), observer)
         };
         let snapshot = Rc::new(Snapshot::new(&setup, plan(&setup))?);

@@ -2,9 +2,12 @@
 
 use std::rc::Rc;
 
+use howdah_observe::usage::ScriptUsage;
+
 /// What is notified of the progress of a request.
 pub(crate) trait ProgressSink {
     fn claimed(&self, claimed_ns: u64, worker: u16);
+    fn measured(&self, usage: ScriptUsage);
     fn done(&self);
 }
 
@@ -20,6 +23,11 @@ impl Progress {
     /// A PHP process has taken it, at this time of `CLOCK_MONOTONIC` in nanoseconds.
     pub fn claimed(&self, claimed_ns: u64, worker: u16) {
         self.0.claimed(claimed_ns, worker);
+    }
+
+    /// What it cost, which is known with the end of its response.
+    pub fn measured(&self, usage: ScriptUsage) {
+        self.0.measured(usage);
     }
 
     /// PHP is done with it.

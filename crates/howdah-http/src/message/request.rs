@@ -44,6 +44,8 @@ pub struct AppRequest {
     pub remote_user: Option<String>,
     /// Wants to know where the request is, if somebody looks.
     pub progress: Option<Progress>,
+    /// What it costs is to be measured, for [`Progress::measured`].
+    pub account: bool,
     /// The hub of the site, if it has one: of [`Endpoints::hubs`](super::endpoint::Endpoints::hubs).
     pub hub: Option<Arc<dyn Endpoint>>,
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
 use howdah_observe::access::{Entry, Log, TlsInfo};
+use howdah_observe::usage::PhpUsage;
 use http::header::HOST;
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Uri, Version};
@@ -43,6 +44,8 @@ pub(crate) struct Ending {
     /// Bytes of the body, as handed to the connection.
     pub(crate) sent: u64,
     pub(crate) finished: bool,
+    /// What the request cost in PHP, if that is known.
+    pub(crate) php: Option<PhpUsage>,
 }
 
 impl LogEntry {
@@ -125,6 +128,7 @@ impl LogEntry {
             size: ending.sent,
             status,
             cut: !ending.finished,
+            php: ending.php,
             appended: self.appended,
         });
         for log in &*self.logs {

@@ -8,8 +8,9 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use howdah_cgi::Host;
-use howdah_observe::metrics::{Measures, Phase};
+use howdah_observe::metrics::{Measures, Phase, RouteObservation};
 use howdah_observe::trace::{Attribute, Kind, Sampler, Span, TraceContext, Tracer};
+use howdah_observe::usage::{PhpUsage, ScriptUsage};
 use http::request::Parts;
 use http::{HeaderValue, Method, Uri};
 use tokio::sync::{mpsc, oneshot};
@@ -25,6 +26,21 @@ pub(crate) struct Observer {
     /// Of all configurations.
     live: Option<LiveList>,
     tracer: Option<Arc<Tracer>>,
+    /// Times are counted by route too.
+    per_route: bool,
+}
+
+/// What a front thread is to observe.
+#[derive(Default)]
+pub(crate) struct ObserverOptions {
+    pub(crate) measures: Option<Arc<Measures>>,
+    /// The number of this thread.
+    pub(crate) thread: usize,
+    pub(crate) live: Option<LiveList>,
+    pub(crate) tracer: Option<Arc<Tracer>>,
+    /// Access logs have what a request cost.
+    pub(crate) logs: bool,
+    pub(crate) per_route: bool,
 }
 
 /// The requests that are under way on a front thread; places that are free are in `free`.
@@ -118,6 +134,7 @@ pub(crate) struct Record {
     called: Cell<u64>,
     claimed: Cell<u64>,
     done: Cell<u64>,
+    usage: Cell<Option<ScriptUsage>>,
     ended: Cell<u64>,
     status: Cell<u16>,
     trace: RefCell<Option<Trace>>,
@@ -125,17 +142,21 @@ pub(crate) struct Record {
 
 impl Observer {
     /// `None` if nothing is to be observed.
-    pub(crate) fn new(
-        measures: Option<Arc<Measures>>,
-        thread: usize,
-        live: Option<LiveList>,
-        tracer: Option<Arc<Tracer>>,
-    ) -> Option<Rc<Self>> {
-        (live.is_some() || measures.is_some() || tracer.is_some()).then(|| {
+    pub(crate) fn new(options: ObserverOptions) -> Option<Rc<Self>> {
+        let ObserverOptions {
+            measures,
+            thread,
+            live,
+            tracer,
+            logs,
+            per_route,
+        } = options;
+        (live.is_some() || measures.is_some() || tracer.is_some() || logs).then(|| {
             Rc::new(Self {
                 tracer,
                 measures: measures.map(|measures| (measures, thread)),
                 live,
+                per_route,
             })
         })
     }
@@ -168,6 +189,7 @@ impl Observer {
             called: Cell::new(0),
             claimed: Cell::new(0),
             done: Cell::new(0),
+            usage: Cell::new(None),
             ended: Cell::new(0),
             status: Cell::new(0),
             trace: RefCell::new(None),
@@ -200,6 +222,28 @@ impl Record {
         self.called.set(now_ns());
     }
 
+    /// Whether its spans are exported, which have what it cost.
+    pub(crate) fn is_traced(&self) -> bool {
+        let exports = self.observer.tracer.as_ref().is_some_and(|t| t.exports());
+        let trace = self.trace.borrow();
+        exports && trace.as_ref().is_some_and(|trace| trace.context.sampled)
+    }
+
+    /// What it cost in PHP, if that is known.
+    pub(crate) fn usage(&self) -> Option<PhpUsage> {
+        let between = |from: u64, to: u64| Duration::from_nanos(to.saturating_sub(from));
+        let claimed = Some(self.claimed.get()).filter(|claimed| *claimed > 0)?;
+        // The response may be complete before the word that the worker is done.
+        let until = Some(self.done.get())
+            .filter(|done| *done > 0)
+            .unwrap_or_else(now_ns);
+        Some(PhpUsage {
+            queue: between(self.called.get(), claimed),
+            time: between(claimed, until),
+            script: self.usage.get()?,
+        })
+    }
+
     /// Its trace.
     pub(crate) fn trace(&self, trace: Trace) {
         self.trace.replace(Some(trace));
@@ -225,6 +269,17 @@ impl Record {
             .request(pool, &self.method, status, bytes, time);
         if self.done.get() > 0 {
             self.observer.phase(pool, Phase::Send, self.done.get(), now);
+        }
+        if self.observer.per_route {
+            let trace = self
+                .is_traced()
+                .then(|| self.trace.borrow().as_ref().map(|trace| trace.context));
+            measures.routes().observe(&RouteObservation {
+                route: &howdah_cgi::route(self.method.as_str(), self.uri.path()),
+                status,
+                time,
+                trace: trace.flatten(),
+            });
         }
     }
 
@@ -360,8 +415,31 @@ impl Record {
             let status = Attribute::Number(self.status.get().into());
             attributes.push(("http.response.status_code", status));
         }
+        if let Some(usage) = self.usage() {
+            usage_attributes(&usage, self.received.get(), &mut attributes);
+        }
         attributes
     }
+}
+
+/// What a request cost in PHP, and the size of its body, for a span.
+fn usage_attributes(
+    usage: &PhpUsage,
+    received: u64,
+    attributes: &mut Vec<(&'static str, Attribute)>,
+) {
+    let number = |number: u64| Attribute::Number(i64::try_from(number).unwrap_or(i64::MAX));
+    let micros = |time: Duration| number(u64::try_from(time.as_micros()).unwrap_or(u64::MAX));
+    let script = &usage.script;
+    attributes.extend([
+        ("http.request.body.size", number(received)),
+        ("howdah.queue_us", micros(usage.queue)),
+        ("howdah.php_us", micros(usage.time)),
+        ("howdah.cpu_us", micros(script.cpu)),
+        ("howdah.database_us", micros(script.database)),
+        ("howdah.database_queries", number(script.queries.into())),
+        ("howdah.memory_peak", number(script.memory_peak)),
+    ]);
 }
 
 impl ProgressSink for Record {
@@ -370,6 +448,10 @@ impl ProgressSink for Record {
         let claimed = claimed_ns.clamp(self.called.get(), now_ns().max(self.called.get()));
         self.claimed.set(claimed);
         self.worker.set(Some(worker));
+    }
+
+    fn measured(&self, usage: ScriptUsage) {
+        self.usage.set(Some(usage));
     }
 
     fn done(&self) {

@@ -109,7 +109,8 @@ impl Drop for Exchange {
     fn drop(&mut self) {
         self.connection.end();
         self.life.end();
-        if let Some(record) = self.record.take() {
+        let record = self.record.take();
+        if let Some(record) = &record {
             record.end(self.status, self.sent);
         }
         if let Some(entry) = self.log.take() {
@@ -118,6 +119,7 @@ impl Drop for Exchange {
                 received: self.received,
                 sent: self.sent,
                 finished: self.finished,
+                php: record.and_then(|record| record.usage()),
             });
         }
     }

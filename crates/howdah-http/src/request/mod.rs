@@ -77,6 +77,7 @@ pub(crate) async fn handle<A: Application>(
         scope,
         hold,
         record: exchange.record.clone(),
+        is_logged: exchange.log.is_some(),
     };
     let response = responder.respond(outcome, &mut pending).await;
     let mut response = response.ok_or(ConnectionAbort)?;

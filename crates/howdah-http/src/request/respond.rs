@@ -104,6 +104,8 @@ pub(super) struct Responder<'p, A> {
     pub(super) scope: &'p RequestScope<A>,
     pub(super) hold: &'p DisconnectGuard,
     pub(super) record: Option<Rc<Record>>,
+    /// An access log has a line for it.
+    pub(super) is_logged: bool,
 }
 
 impl<A: Application> Responder<'_, A> {
@@ -259,6 +261,11 @@ impl<A: Application> Responder<'_, A> {
             },
             remote_user: pending.user.as_deref().map(str::to_owned),
             progress,
+            account: self.is_logged
+                || self
+                    .record
+                    .as_ref()
+                    .is_some_and(|record| record.is_traced()),
             hub: job
                 .hub
                 .and_then(|hub| snapshot.endpoints.hubs.get(hub).cloned()),

@@ -5,6 +5,8 @@ use std::time::{Duration, SystemTime};
 
 use http::{HeaderMap, Method, Uri, Version};
 
+use crate::usage::PhpUsage;
+
 /// A request and its response.
 #[derive(Debug)]
 pub struct Entry {
@@ -44,6 +46,8 @@ pub struct Entry {
     pub status: u16,
     /// The response was not handed over to its end.
     pub cut: bool,
+    /// What it cost in PHP; `None` if PHP did not run it, or has not ended.
+    pub php: Option<PhpUsage>,
     /// Further fields.
     pub appended: Vec<(String, String)>,
 }

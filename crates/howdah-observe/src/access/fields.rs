@@ -6,6 +6,7 @@ use http::header::{AUTHORIZATION, COOKIE, HeaderName, PROXY_AUTHORIZATION, SET_C
 use http::{HeaderMap, Version};
 
 use super::entry::Entry;
+use crate::usage::PhpUsage;
 
 /// A field's value.
 #[derive(Debug, Clone, PartialEq)]
@@ -72,6 +73,9 @@ pub(super) fn fields(entry: &Entry) -> Fields {
             Value::Text(format!("{:016x}", entry.id)),
         ),
     ];
+    if let Some(usage) = &entry.php {
+        fields.push(("php".into(), Value::Object(php(usage))));
+    }
     if entry.cut {
         fields.push(("cut".into(), Value::Truth(true)));
     }
@@ -79,6 +83,18 @@ pub(super) fn fields(entry: &Entry) -> Fields {
         fields.push((Cow::Owned(name.clone()), text(value)));
     }
     fields
+}
+
+fn php(usage: &PhpUsage) -> Fields {
+    let script = &usage.script;
+    vec![
+        ("queue".into(), Value::Time(usage.queue)),
+        ("time".into(), Value::Time(usage.time)),
+        ("cpu".into(), Value::Time(script.cpu)),
+        ("database".into(), Value::Time(script.database)),
+        ("queries".into(), Value::Number(script.queries.into())),
+        ("memory_peak".into(), Value::Number(script.memory_peak)),
+    ]
 }
 
 fn protocol(version: Version) -> &'static str {

@@ -51,6 +51,7 @@ fn entry(uri: &str, status: u16) -> Entry {
         size: 10,
         status,
         cut: false,
+        php: None,
         appended: vec![("country".into(), "NL\n".into())],
     }
 }

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use http::Method;
 
+use super::routes::Routes;
+
 /// Upper bounds of the histograms' buckets in microseconds; above the last comes everything else.
 pub const BOUNDS: [u64; 14] = [
     500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000,
@@ -78,6 +80,7 @@ pub struct Measures {
     /// Pools, and one row more for what the front answers itself.
     rows: usize,
     shards: Box<[Shard]>,
+    routes: Routes,
 }
 
 /// Counters of one front thread: the only one that writes them. In memory of their own, so that no
@@ -159,12 +162,18 @@ impl Measures {
         Self {
             rows,
             shards: (0..threads).map(|_| Shard::new(rows)).collect(),
+            routes: Routes::default(),
         }
     }
 
     /// The counters of a front thread. A number that there is no thread of gets the first.
     pub fn shard(&self, thread: usize) -> &Shard {
         self.shards.get(thread).unwrap_or(&self.shards[0])
+    }
+
+    /// Times by route; empty unless they are counted.
+    pub fn routes(&self) -> &Routes {
+        &self.routes
     }
 
     /// Pools, without the row of the front.

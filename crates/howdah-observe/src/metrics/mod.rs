@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A shard has one writer, so counting needs no locked instruction; shards are added up when somebody
-//! scrapes. All labels are known at the start, so no request allocates a label.
+//! scrapes. All labels are known at the start, so no request allocates a label; routes are an exception, and an option.
 
 mod caddy;
 mod frankenphp;
@@ -15,6 +15,7 @@ mod opcache;
 mod page;
 mod plain;
 mod process;
+mod routes;
 #[cfg(test)]
 mod tests;
 
@@ -22,6 +23,7 @@ pub use front::{BOUNDS, Handshake, Measures, Phase, Protocol, Shard};
 pub use opcache::{OpcacheCounts, Preload};
 pub use page::{ConfigReloads, Connections, FRONT, HubCounts, Page, Pool, Worker, WorkerState};
 pub use process::Process;
+pub use routes::{RouteObservation, Routes};
 
 /// The media type of the page as it is rendered, for clients that ask for `OpenMetrics`.
 pub const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";

@@ -388,6 +388,14 @@ fn requests(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
             Ok(())
         },
     )?;
+    if !measures.routes().is_empty() {
+        writer.family(
+            "howdah_http_route_duration_seconds",
+            "From the end of a request's header to the end of its response, by route; exemplars are traces.",
+            MetricType::Histogram,
+            |family| measures.routes().encode(family),
+        )?;
+    }
     writer.family(
         "howdah_php_phase_duration_seconds",
         "Parts of a PHP request's time: waiting for a worker, in PHP, sending what PHP had made.",

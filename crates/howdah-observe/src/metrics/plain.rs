@@ -28,8 +28,26 @@ pub(super) fn plain(openmetrics: &str) -> String {
             }
             // `# UNIT` and `# EOF` are not of this format.
             (Some("#"), ..) => {}
-            _ => text.extend([line, "\n"]),
+            // Exemplars are not either.
+            _ => text.extend([without_exemplar(line), "\n"]),
         }
     }
     text
+}
+
+/// A sample, without ` # {…} VALUE TIME` behind it. Values of labels may have the same characters in them: those are
+/// before the value of the sample, and an exemplar is after it.
+fn without_exemplar(line: &str) -> &str {
+    let mut quoted = false;
+    let mut escaped = false;
+    for (at, char) in line.char_indices() {
+        match char {
+            _ if escaped => escaped = false,
+            '\\' if quoted => escaped = true,
+            '"' => quoted = !quoted,
+            '#' if !quoted => return line[..at].trim_end(),
+            _ => {}
+        }
+    }
+    line
 }

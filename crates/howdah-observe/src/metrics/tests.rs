@@ -8,8 +8,9 @@ use http::Method;
 
 use super::{
     Connections, FRONT, HubCounts, Measures, OPENMETRICS, PLAIN, Page, Phase, Pool, Preload,
-    Process, Worker, WorkerState, for_client,
+    Process, RouteObservation, Worker, WorkerState, for_client,
 };
+use crate::trace::{TraceContext, TraceId};
 
 /// A page on which everything has a value.
 fn page() -> Page {
@@ -468,4 +469,91 @@ fn the_dashboard_asks_for_what_is_on_the_page() {
         expressions >= 12,
         "only {expressions} expressions were found"
     );
+}
+
+fn observed(route: &str, status: u16, trace: Option<TraceContext>) -> RouteObservation<'_> {
+    RouteObservation {
+        route,
+        status,
+        time: Duration::from_millis(30),
+        trace,
+    }
+}
+
+fn route_page(measures: Measures) -> String {
+    Page {
+        measures: Some(Arc::new(measures)),
+        ..Page::default()
+    }
+    .render()
+}
+
+#[test]
+fn times_by_route_have_exemplars_which_the_older_format_lacks() {
+    let measures = Measures::new(1, 1);
+    let page = route_page(Measures::new(1, 1));
+    assert!(
+        !page.contains("howdah_http_route_duration_seconds"),
+        "{page}"
+    );
+    let trace = TraceContext {
+        trace: TraceId(0xabc),
+        span: 7,
+        parent: None,
+        sampled: true,
+    };
+    measures
+        .routes()
+        .observe(&observed("GET /a#\"b", 200, Some(trace)));
+    measures
+        .routes()
+        .observe(&observed("GET /a#\"b", 404, None));
+    let page = route_page(measures);
+    let of_route = |page: &str| -> Vec<String> {
+        let lines = page.lines();
+        lines
+            .filter(|line| line.starts_with("howdah_http_route_duration_seconds"))
+            .map(str::to_owned)
+            .collect()
+    };
+    let lines = of_route(&page);
+    let sample = "howdah_http_route_duration_seconds_bucket{le=\"0.05\",route=\"GET /a#\\\"b\"} 2";
+    let exemplar = lines.iter().find(|line| line.starts_with(sample));
+    let exemplar = exemplar.unwrap_or_else(|| panic!("no {sample} in {lines:#?}"));
+    assert!(
+        exemplar.contains(
+            " # {trace_id=\"00000000000000000000000000000abc\",span_id=\"0000000000000007\"} 0.03"
+        ),
+        "{exemplar}"
+    );
+    let (media, plain) = for_client(None, page);
+    assert_eq!(media, PLAIN);
+    let plain = of_route(&plain);
+    assert!(plain.contains(&sample.to_owned()), "{plain:#?}");
+    assert!(!plain.iter().any(|line| line.contains("trace_id")));
+}
+
+#[test]
+fn the_number_of_routes_is_limited_and_scanners_make_none() {
+    let measures = Measures::new(1, 1);
+    for status in [404, 403, 0] {
+        measures
+            .routes()
+            .observe(&observed("GET /.env", status, None));
+    }
+    for number in 0..150 {
+        let route = format!("GET /page-{number}");
+        measures.routes().observe(&observed(&route, 200, None));
+    }
+    let page = route_page(measures);
+    let counts: Vec<_> = page
+        .lines()
+        .filter(|line| line.starts_with("howdah_http_route_duration_seconds_count"))
+        .collect();
+    assert!(counts.len() <= 101, "{}", counts.len());
+    assert!(!page.contains("/.env"), "{page}");
+    let rest = counts.iter().find(|line| line.contains("(other)"));
+    let rest = rest.and_then(|line| line.rsplit(' ').next()?.parse::<u32>().ok());
+    let alone = counts.len() - 1;
+    assert_eq!(rest, Some(153 - u32::try_from(alone).expect("few")));
 }

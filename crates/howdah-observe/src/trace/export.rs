@@ -6,31 +6,25 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
-use http::header::{CONTENT_TYPE, HOST, HeaderValue};
-use http::{Method, Request, StatusCode};
-use http_body_util::{BodyExt, Full, Limited};
-use hyper_util::rt::TokioIo;
-use tokio::net::TcpStream;
-
-use super::otlp::document;
+use super::post::Collector;
 use super::settings::{Sampler, Settings};
 use super::span::Span;
 
 /// How long the server waits at its end for spans that are still to be exported.
 const FLUSH_LIMIT: Duration = Duration::from_secs(2);
-/// Tries of one export, and the pause before the second, which doubles.
-const TRIES: u32 = 3;
-const PAUSE: Duration = Duration::from_millis(500);
-/// Bytes of an answer that are read, so that the connection can end in order.
-const MAX_ANSWER: usize = 64 << 10;
 /// Between two words about spans that were lost.
 const COMPLAIN: Duration = Duration::from_secs(60);
 
 /// The exporter cannot run.
 #[derive(Debug, thiserror::Error)]
-#[error("traces cannot be exported: {0}")]
-pub struct StartError(#[from] io::Error);
+pub enum StartError {
+    /// No thread, or no runtime.
+    #[error("traces cannot be exported: {0}")]
+    Io(#[from] io::Error),
+    /// The certificates of HTTPS.
+    #[error("traces cannot be exported over HTTPS: {0}")]
+    Tls(#[from] howdah_tls::TlsError),
+}
 
 /// Takes spans and exports them. When it is dropped, what is queued is exported; that takes at most 2 s.
 #[derive(Debug)]
@@ -86,9 +80,10 @@ impl Tracer {
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
                 .build()?;
+            let collector = Collector::new(settings)?;
             std::thread::Builder::new()
                 .name("trace-export".into())
-                .spawn(move || run(&queue, &settings, &runtime))?;
+                .spawn(move || run(&queue, &collector, &runtime))?;
         }
         Ok(tracer)
     }
@@ -176,109 +171,25 @@ impl Queue {
     }
 }
 
-fn run(queue: &Queue, settings: &Settings, runtime: &tokio::runtime::Runtime) {
+fn run(queue: &Queue, collector: &Collector, runtime: &tokio::runtime::Runtime) {
+    let endpoint = &collector.settings().endpoint;
     let mut warned_at: Option<Instant> = None;
-    while let Some((spans, closed)) = queue.take(settings.delay) {
+    while let Some((spans, closed)) = queue.take(collector.settings().delay) {
         if spans.is_empty() {
             continue;
         }
-        let tries = if closed { 1 } else { TRIES };
-        let Err(error) = runtime.block_on(export(settings, &spans, tries)) else {
-            continue;
+        let (dropped, reason) = match runtime.block_on(collector.export(&spans, closed)) {
+            Ok(0) => continue,
+            Ok(rejected) => (rejected, "the collector rejected a part of them".to_owned()),
+            Err(error) => (spans.len() as u64, error.to_string()),
         };
-        queue.lost.fetch_add(spans.len() as u64, Relaxed);
-        if warned_at.is_none_or(|warned_at| warned_at.elapsed() >= COMPLAIN) {
+        queue.lost.fetch_add(dropped, Relaxed);
+        if warned_at.is_none_or(|at| at.elapsed() >= COMPLAIN) {
             warned_at = Some(Instant::now());
             let lost = queue.lost.load(Relaxed);
-            tracing::warn!(target: "howdah::trace", endpoint = %settings.endpoint, lost, "spans were not exported: {error}");
+            tracing::warn!(target: "howdah::trace", %endpoint, lost, "spans were not exported: {reason}");
         }
     }
     queue.lock().ended = true;
     queue.changed.notify_all();
-}
-
-/// Why an export failed.
-#[derive(Debug, thiserror::Error)]
-enum ExportError {
-    #[error("{0}")]
-    Io(#[from] io::Error),
-    #[error("{0}")]
-    Http(#[from] hyper::Error),
-    #[error("{0}")]
-    Request(#[from] http::Error),
-    #[error("{0}")]
-    Json(#[from] serde_json::Error),
-    #[error("the collector responded with {0}")]
-    Status(StatusCode),
-    #[error("the collector did not respond within {0:?}")]
-    Timeout(Duration),
-}
-
-impl ExportError {
-    /// Whether another try may help, as OTLP says.
-    fn passes(&self) -> bool {
-        match self {
-            Self::Status(status) => matches!(status.as_u16(), 429 | 502 | 503 | 504),
-            Self::Io(_) | Self::Http(_) | Self::Timeout(_) => true,
-            Self::Request(_) | Self::Json(_) => false,
-        }
-    }
-}
-
-async fn export(settings: &Settings, spans: &[Span], tries: u32) -> Result<(), ExportError> {
-    let body = Bytes::from(serde_json::to_vec(&document(&settings.resource, spans))?);
-    let mut pause = PAUSE;
-    let mut left = tries;
-    loop {
-        left -= 1;
-        let sent = tokio::time::timeout(settings.timeout, post(settings, body.clone()));
-        let error = match sent.await {
-            Ok(Ok(())) => return Ok(()),
-            Ok(Err(error)) => error,
-            Err(_) => ExportError::Timeout(settings.timeout),
-        };
-        if left == 0 || !error.passes() {
-            return Err(error);
-        }
-        tokio::time::sleep(pause).await;
-        pause *= 2;
-    }
-}
-
-/// A connection for each export: they are seconds apart.
-async fn post(settings: &Settings, body: Bytes) -> Result<(), ExportError> {
-    let endpoint = &settings.endpoint;
-    let host = endpoint.host().unwrap_or("localhost");
-    let port = endpoint.port_u16().unwrap_or(80);
-    let bare = host.trim_start_matches('[').trim_end_matches(']');
-    let stream = TcpStream::connect((bare, port)).await?;
-    let (mut sender, connection) =
-        hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
-    let target = endpoint
-        .path_and_query()
-        .map_or("/", http::uri::PathAndQuery::as_str);
-    let mut request = Request::builder()
-        .method(Method::POST)
-        .uri(target)
-        .header(HOST, format!("{host}:{port}"))
-        .header(CONTENT_TYPE, HeaderValue::from_static("application/json"))
-        .body(Full::new(body))?;
-    for (name, value) in &settings.headers {
-        request.headers_mut().insert(name.clone(), value.clone());
-    }
-    let answered = async {
-        let answer = sender.send_request(request).await?;
-        let status = answer.status();
-        // What it says is of no use; that it is read lets the connection end in order.
-        let _ = Limited::new(answer.into_body(), MAX_ANSWER).collect().await;
-        drop(sender);
-        Ok::<_, ExportError>(status)
-    };
-    let (status, _) = tokio::join!(answered, connection);
-    let status = status?;
-    if status.is_success() {
-        Ok(())
-    } else {
-        Err(ExportError::Status(status))
-    }
 }

@@ -2,16 +2,18 @@
 //!
 //! ```text
 //! request ─ traceparent ─> TraceContext ─> HTTP_TRACEPARENT of PHP
-//!                              └ when it is over: Spans ─> queue with a limit ─> exporter thread ─> OTLP/HTTP
+//!                              └ when it is over: Spans ─> queue with a limit ─> exporter thread ─> OTLP/HTTP(S)
 //! ```
 //!
-//! The encoding is our own: the `opentelemetry` crates with an OTLP exporter are 88 crates, an SDK with
-//! processors of its own among them, for what is one JSON document with four kinds of spans. What they
-//! are configured by is honoured: the `OTEL_*` variables, see [`Settings`].
+//! The messages are declared here and encoded by `prost` and `serde_json`: `opentelemetry-proto` brings OpenTelemetry's
+//! SDK, and an OTLP exporter 88 crates, for what are eight messages. What they are configured by is supported: the
+//! `OTEL_*` variables, see [`Settings`].
 
 mod context;
 mod export;
 mod otlp;
+mod post;
+mod protobuf;
 mod settings;
 mod span;
 #[cfg(test)]
@@ -19,5 +21,5 @@ mod tests;
 
 pub use context::{TraceContext, TraceId};
 pub use export::{SpanLosses, StartError, Tracer};
-pub use settings::{Sampler, Settings, SettingsError};
+pub use settings::{Protocol, Sampler, Settings, SettingsError};
 pub use span::{Attribute, Kind, Span};

@@ -50,3 +50,13 @@ fn span(span: &Span) -> Value {
     }
     shown
 }
+
+/// How many spans a collector rejected, as its response says.
+pub(super) fn rejected(response: &[u8]) -> u64 {
+    let response: Value = serde_json::from_slice(response).unwrap_or_default();
+    match &response["partialSuccess"]["rejectedSpans"] {
+        // 64 bits are text in this encoding; some collectors send a number.
+        Value::String(text) => text.parse().unwrap_or(0),
+        number => number.as_u64().unwrap_or(0),
+    }
+}

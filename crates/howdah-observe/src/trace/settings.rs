@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use howdah_config::model::{CertificateFiles, UpstreamTls};
+
 use super::context::TraceId;
 
 /// How traces are sampled and where spans go.
@@ -14,6 +16,13 @@ pub struct Settings {
     /// `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`, or `OTEL_EXPORTER_OTLP_ENDPOINT` with `/v1/traces`. Default
     /// `http://localhost:4318/v1/traces`.
     pub endpoint: http::Uri,
+    /// `OTEL_EXPORTER_OTLP_TRACES_PROTOCOL`, or without `TRACES_`. Default `http/protobuf`.
+    pub protocol: Protocol,
+    /// `OTEL_EXPORTER_OTLP_TRACES_COMPRESSION`, or without `TRACES_`: `gzip`, or `none`, which is the default.
+    pub gzip: bool,
+    /// Of an `https` endpoint: `OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE`, `…_CLIENT_CERTIFICATE` and `…_CLIENT_KEY`, or
+    /// without `TRACES_`. Default: the authorities of the system, and no certificate of the server's own.
+    pub tls: UpstreamTls,
     /// `OTEL_EXPORTER_OTLP_TRACES_HEADERS`, or without `TRACES_`.
     pub headers: Vec<(http::HeaderName, http::HeaderValue)>,
     /// `OTEL_EXPORTER_OTLP_TRACES_TIMEOUT`, or without `TRACES_`: milliseconds. Default 10 s.
@@ -28,6 +37,26 @@ pub struct Settings {
     pub queue: usize,
     /// `OTEL_BSP_MAX_EXPORT_BATCH_SIZE`: spans of one export. Default 512.
     pub batch: usize,
+}
+
+/// How spans are encoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Protocol {
+    /// `http/protobuf`
+    #[default]
+    Protobuf,
+    /// `http/json`
+    Json,
+}
+
+impl Protocol {
+    /// The `Content-Type` of its requests.
+    pub const fn media_type(self) -> &'static str {
+        match self {
+            Self::Protobuf => "application/x-protobuf",
+            Self::Json => "application/json",
+        }
+    }
 }
 
 /// Which traces are exported.
@@ -102,14 +131,11 @@ impl Settings {
                 _ => return Err(wrong((name, value), "exporters are `otlp` and `none`")),
             },
         };
-        if let Some((name, value)) = either("PROTOCOL")
-            && value != "http/json"
-            && !off
-            && !none
-        {
-            let hint = "spans are exported as `http/json`, which collectors accept on port 4318";
-            return Err(wrong((name, value), hint));
-        }
+        // What is not exported needs no valid protocol.
+        let protocol = match either("PROTOCOL").filter(|_| !off && !none) {
+            Some(variable) => protocol(variable)?,
+            None => Protocol::default(),
+        };
         if let Some((name, value)) = get("OTEL_PROPAGATORS") {
             let known = |one: &str| matches!(one.trim(), "tracecontext" | "baggage");
             if !value.split(',').all(known) {
@@ -139,6 +165,16 @@ impl Settings {
         Ok(Self {
             exports: !off && !none,
             endpoint: endpoint(&get)?,
+            protocol,
+            gzip: compression(either("COMPRESSION"))?,
+            tls: UpstreamTls {
+                roots: either("CERTIFICATE")
+                    .map(|(_, file)| file.into())
+                    .into_iter()
+                    .collect(),
+                client: client(either("CLIENT_CERTIFICATE"), either("CLIENT_KEY"))?,
+                ..UpstreamTls::default()
+            },
             headers: headers(either("HEADERS"))?,
             timeout: Duration::from_millis(number(either("TIMEOUT"), 10_000)?),
             sampler: sampler(&get)?,
@@ -167,11 +203,51 @@ fn endpoint(get: &impl Fn(&str) -> Option<Variable>) -> Result<http::Uri, Settin
             None => (Variable::default(), ENDPOINT.to_owned()),
         },
     };
-    let hint =
-        "write for example `http://localhost:4318`; for HTTPS run a collector on this machine";
+    let hint = "write for example `http://localhost:4318` or `https://collector.example.com:4318`";
     match text.parse::<http::Uri>() {
-        Ok(uri) if uri.scheme_str() == Some("http") && uri.host().is_some() => Ok(uri),
+        Ok(uri) if matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some() => {
+            Ok(uri)
+        }
         _ => Err(wrong(variable, hint)),
+    }
+}
+
+fn protocol(variable: Variable) -> Result<Protocol, SettingsError> {
+    match variable.1.as_str() {
+        "http/protobuf" => Ok(Protocol::Protobuf),
+        "http/json" => Ok(Protocol::Json),
+        _ => Err(wrong(
+            variable,
+            "protocols are `http/protobuf` and `http/json`, which collectors accept at port 4318",
+        )),
+    }
+}
+
+fn compression(variable: Option<Variable>) -> Result<bool, SettingsError> {
+    let Some(variable) = variable else {
+        return Ok(false);
+    };
+    match variable.1.as_str() {
+        "gzip" => Ok(true),
+        "none" => Ok(false),
+        _ => Err(wrong(variable, "compressions are `gzip` and `none`")),
+    }
+}
+
+fn client(
+    certificate: Option<Variable>,
+    key: Option<Variable>,
+) -> Result<Option<CertificateFiles>, SettingsError> {
+    match (certificate, key) {
+        (None, None) => Ok(None),
+        (Some((_, certificate)), Some((_, key))) => Ok(Some(CertificateFiles {
+            certificate: certificate.into(),
+            key: key.into(),
+        })),
+        (Some(alone), None) | (None, Some(alone)) => Err(wrong(
+            alone,
+            "a client certificate needs both `…_CLIENT_CERTIFICATE` and `…_CLIENT_KEY`",
+        )),
     }
 }
 
@@ -257,6 +333,8 @@ mod tests {
         let settings = read(&[("OTEL_SERVICE_NAME", "")]).expect("valid");
         assert!(settings.exports);
         assert_eq!(settings.endpoint, ENDPOINT);
+        assert_eq!(settings.protocol, Protocol::Protobuf);
+        assert!(!settings.gzip);
         assert_eq!(
             settings.resource,
             [("service.name".into(), "howdah".into())]
@@ -277,16 +355,28 @@ mod tests {
                 "service.name=shop,deployment.environment=prod",
             ),
             ("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json"),
+            ("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip"),
+            ("OTEL_EXPORTER_OTLP_CERTIFICATE", "/roots.pem"),
+            (
+                "OTEL_EXPORTER_OTLP_TRACES_CLIENT_CERTIFICATE",
+                "/client.pem",
+            ),
+            ("OTEL_EXPORTER_OTLP_CLIENT_KEY", "/client.key"),
             ("OTEL_PROPAGATORS", "tracecontext,baggage"),
         ])
         .expect("valid");
         assert_eq!(settings.endpoint, "http://collector:1234/v1/traces");
         assert_eq!(settings.headers[0].1, "a b");
+        assert_eq!(settings.protocol, Protocol::Json);
+        assert!(settings.gzip);
+        assert_eq!(settings.tls.roots, [std::path::Path::new("/roots.pem")]);
+        let client = settings.tls.client.expect("a client certificate");
+        assert_eq!(client.certificate, std::path::Path::new("/client.pem"));
         assert_eq!(settings.timeout, Duration::from_millis(250));
         assert_eq!(settings.resource[0].1, "shop");
         assert_eq!(settings.resource[1].0, "deployment.environment");
-        let own = read(&[("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://c:1/x")]);
-        assert_eq!(own.expect("valid").endpoint, "http://c:1/x");
+        let own = read(&[("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "https://c:1/x")]);
+        assert_eq!(own.expect("valid").endpoint, "https://c:1/x");
         for (name, value) in [
             ("OTEL_SDK_DISABLED", "TRUE"),
             ("OTEL_TRACES_EXPORTER", "none"),
@@ -299,7 +389,9 @@ mod tests {
     fn what_cannot_be_honoured_is_an_error() {
         for (name, value) in [
             ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"),
-            ("OTEL_EXPORTER_OTLP_ENDPOINT", "https://collector"),
+            ("OTEL_EXPORTER_OTLP_COMPRESSION", "zstd"),
+            ("OTEL_EXPORTER_OTLP_CLIENT_KEY", "/key.pem"),
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", "ftp://collector"),
             ("OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4318"),
             ("OTEL_TRACES_EXPORTER", "zipkin"),
             ("OTEL_TRACES_SAMPLER", "sometimes"),

@@ -2,10 +2,14 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
 use std::time::Duration;
 
+use prost::Message as _;
+use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use serde_json::Value;
 
+use super::protobuf::{AnyValueKind, ExportRequest, ExportResponse, PartialSuccess};
 use super::{Attribute, Kind, Settings, Span, TraceId, Tracer};
 
 fn span(name: &str) -> Span {
@@ -26,9 +30,12 @@ fn span(name: &str) -> Span {
 }
 
 fn settings(port: u16, further: &[(&str, &str)]) -> Settings {
-    let endpoint = format!("http://127.0.0.1:{port}");
+    settings_of(&format!("http://127.0.0.1:{port}"), further)
+}
+
+fn settings_of(endpoint: &str, further: &[(&str, &str)]) -> Settings {
     Settings::from_env(|name| match name {
-        "OTEL_EXPORTER_OTLP_ENDPOINT" => Some(endpoint.clone()),
+        "OTEL_EXPORTER_OTLP_ENDPOINT" => Some(endpoint.to_owned()),
         // Far away, so that only a full batch or the end exports.
         "OTEL_BSP_SCHEDULE_DELAY" => Some("1000000".into()),
         _ => further
@@ -39,30 +46,61 @@ fn settings(port: u16, further: &[(&str, &str)]) -> Settings {
     .expect("valid")
 }
 
-/// Reads a request and answers it.
-fn serve(mut stream: TcpStream, status: &str) -> (String, Value) {
-    let limit = Some(Duration::from_secs(60));
-    stream.set_read_timeout(limit).expect("set");
+/// A request as the collector got it.
+struct Export {
+    head: String,
+    body: Vec<u8>,
+}
+
+impl Export {
+    fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).expect("JSON")
+    }
+
+    fn protobuf(&self) -> ExportRequest {
+        ExportRequest::decode(&*self.body).expect("protocol buffers")
+    }
+}
+
+/// Reads a request.
+fn receive(stream: &mut impl Read) -> Export {
     let mut bytes = Vec::new();
     let mut piece = [0; 4096];
-    let (head, body) = loop {
+    loop {
         let length = stream.read(&mut piece).expect("a request");
         assert!(length > 0, "it ended early");
         bytes.extend_from_slice(&piece[..length]);
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        let Some((head, body)) = text.split_once("\r\n\r\n") else {
+        let Some(end) = bytes.windows(4).position(|bytes| bytes == b"\r\n\r\n") else {
             continue;
         };
-        let size = head
+        let head = String::from_utf8(bytes[..end].to_vec()).expect("text");
+        let size: Option<usize> = head
             .lines()
             .find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
+        let body = bytes[end + 4..].to_vec();
         if size == Some(body.len()) {
-            break (head.to_owned(), body.to_owned());
+            return Export { head, body };
         }
-    };
-    let answer = format!("HTTP/1.1 {status}\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{{}}");
-    stream.write_all(answer.as_bytes()).expect("answered");
-    (head, serde_json::from_str(&body).expect("JSON"))
+    }
+}
+
+/// `status` may have header fields behind it.
+fn respond(stream: &mut impl Write, status: &str, body: &[u8]) {
+    let length = body.len();
+    let head =
+        format!("HTTP/1.1 {status}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n");
+    stream.write_all(head.as_bytes()).expect("sent");
+    stream.write_all(body).expect("sent");
+    stream.flush().expect("sent");
+}
+
+/// Reads a request and responds.
+fn serve(mut stream: TcpStream, status: &str) -> Export {
+    let limit = Some(Duration::from_secs(60));
+    stream.set_read_timeout(limit).expect("set");
+    let export = receive(&mut stream);
+    respond(&mut stream, status, b"{}");
+    export
 }
 
 fn collector() -> (TcpListener, u16) {
@@ -72,17 +110,19 @@ fn collector() -> (TcpListener, u16) {
 }
 
 #[test]
-fn spans_are_exported_as_otlp() {
+fn spans_are_exported_as_json() {
     let (listener, port) = collector();
     let further = [
         ("OTEL_SERVICE_NAME", "shop"),
+        ("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json"),
         ("OTEL_EXPORTER_OTLP_HEADERS", "api-key=secret"),
         ("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "2"),
     ];
     let tracer = Tracer::start(settings(port, &further)).expect("started");
     tracer.push([span("one"), span("two")]);
     let (stream, _) = listener.accept().expect("the exporter");
-    let (head, document) = serve(stream, "200 OK");
+    let export = serve(stream, "200 OK");
+    let (head, document) = (&export.head, export.json());
     assert!(head.starts_with("POST /v1/traces HTTP/1.1"), "{head}");
     assert!(head.contains("content-type: application/json"), "{head}");
     assert!(head.contains("api-key: secret"), "{head}");
@@ -124,7 +164,8 @@ fn a_full_queue_loses_spans_and_takes_no_time() {
 #[test]
 fn the_rest_is_exported_at_the_end_and_a_refusal_is_a_loss() {
     let (listener, port) = collector();
-    let tracer = Tracer::start(settings(port, &[])).expect("started");
+    let json = ("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json");
+    let tracer = Tracer::start(settings(port, &[json])).expect("started");
     let losses = tracer.losses();
     tracer.push([span("last")]);
     let collector = std::thread::spawn(move || {
@@ -132,7 +173,7 @@ fn the_rest_is_exported_at_the_end_and_a_refusal_is_a_loss() {
         serve(stream, "400 Bad Request")
     });
     drop(tracer);
-    let (_, document) = collector.join().expect("no panic");
+    let document = collector.join().expect("no panic").json();
     let spans = &document["resourceSpans"][0]["scopeSpans"][0]["spans"];
     assert_eq!(spans[0]["name"], "last");
     // The drop above may have given up waiting on a busy machine, so the count may come later.
@@ -146,4 +187,154 @@ fn the_rest_is_exported_at_the_end_and_a_refusal_is_a_loss() {
 fn nothing_is_exported_if_it_is_turned_off() {
     let tracer = Tracer::start(settings(9, &[("OTEL_TRACES_EXPORTER", "none")])).expect("started");
     assert!(!tracer.exports());
+}
+
+/// A collector with HTTPS, and the file with the certificate that it is known by.
+struct SecureCollector {
+    listener: TcpListener,
+    port: u16,
+    config: Arc<rustls::ServerConfig>,
+    roots: tempfile::NamedTempFile,
+}
+
+impl SecureCollector {
+    fn start() -> Self {
+        let own = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("generated");
+        let roots = tempfile::NamedTempFile::new().expect("a file");
+        std::fs::write(roots.path(), own.cert.pem()).expect("written");
+        let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(own.signing_key.serialize_der()));
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = rustls::ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .expect("versions")
+            .with_no_client_auth()
+            .with_single_cert(vec![own.cert.der().clone()], key)
+            .expect("a key that fits");
+        let (listener, port) = collector();
+        Self {
+            listener,
+            port,
+            config: Arc::new(config),
+            roots,
+        }
+    }
+
+    fn settings(&self, further: &[(&str, &str)]) -> Settings {
+        settings_of(&format!("https://localhost:{}", self.port), further)
+    }
+
+    fn accept(&self) -> rustls::StreamOwned<rustls::ServerConnection, TcpStream> {
+        let (stream, _) = self.listener.accept().expect("the exporter");
+        let limit = Some(Duration::from_secs(60));
+        stream.set_read_timeout(limit).expect("set");
+        let connection = rustls::ServerConnection::new(Arc::clone(&self.config)).expect("TLS");
+        rustls::StreamOwned::new(connection, stream)
+    }
+}
+
+#[test]
+fn spans_are_exported_over_https_as_protobuf_and_rejected_ones_are_counted() {
+    let collector = SecureCollector::start();
+    let roots = collector.roots.path().to_str().expect("UTF-8");
+    let further = [
+        ("OTEL_SERVICE_NAME", "shop"),
+        ("OTEL_EXPORTER_OTLP_CERTIFICATE", roots),
+        ("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "2"),
+    ];
+    let tracer = Tracer::start(collector.settings(&further)).expect("started");
+    tracer.push([span("one"), span("two")]);
+    let mut stream = collector.accept();
+    let export = receive(&mut stream);
+    let head = &export.head;
+    assert!(head.starts_with("POST /v1/traces HTTP/1.1"), "{head}");
+    assert!(
+        head.contains("content-type: application/x-protobuf"),
+        "{head}"
+    );
+    let message = export.protobuf();
+    let own = &message.resource_spans[0];
+    let text = |text: &str| Some(AnyValueKind::Text(text.into()));
+    let resource = own.resource.as_ref().expect("a resource");
+    assert_eq!(resource.attributes[0].key, "service.name");
+    let value = resource.attributes[0].value.clone().expect("a value");
+    assert_eq!(value.value, text("shop"));
+    let spans = &own.scope_spans[0].spans;
+    assert_eq!(spans.len(), 2);
+    assert_eq!(spans[0].trace_id, 0xabc_u128.to_be_bytes());
+    assert_eq!(spans[0].span_id, 7_u64.to_be_bytes());
+    assert_eq!(spans[0].parent_span_id, 6_u64.to_be_bytes());
+    assert_eq!((&*spans[0].name, spans[0].kind), ("one", 2));
+    assert_eq!(spans[0].start_time_unix_nano, 1_000_000_000);
+    let status = spans[0].attributes[1].value.clone().expect("a value");
+    assert_eq!(status.value, Some(AnyValueKind::Number(503)));
+    assert_eq!(spans[0].status.as_ref().map(|status| status.code), Some(2));
+    let rejection = ExportResponse {
+        partial_success: Some(PartialSuccess {
+            rejected_spans: 1,
+            error_message: "too old".into(),
+        }),
+    };
+    respond(&mut stream, "200 OK", &rejection.encode_to_vec());
+    stream.conn.send_close_notify();
+    let _ = stream.flush();
+    drop(stream);
+    let losses = tracer.losses();
+    drop(tracer);
+    assert_eq!(losses.spans(), 1);
+}
+
+#[test]
+fn a_collector_of_an_unknown_authority_gets_nothing() {
+    let collector = SecureCollector::start();
+    let further = [("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "1")];
+    let other = SecureCollector::start();
+    let roots = other.roots.path().to_str().expect("UTF-8");
+    let roots = ("OTEL_EXPORTER_OTLP_CERTIFICATE", roots);
+    let tracer = Tracer::start(collector.settings(&[further[0], roots])).expect("started");
+    tracer.push([span("secret")]);
+    let mut stream = collector.accept();
+    let read = stream.read(&mut [0; 64]);
+    assert!(read.is_err() || read.is_ok_and(|length| length == 0));
+}
+
+#[test]
+fn a_missing_certificate_file_is_an_error_at_the_start() {
+    let collector = SecureCollector::start();
+    let further = [("OTEL_EXPORTER_OTLP_CERTIFICATE", "/nonexistent/roots.pem")];
+    let error = Tracer::start(collector.settings(&further)).expect_err("no file");
+    assert!(
+        error.to_string().contains("/nonexistent/roots.pem"),
+        "{error}"
+    );
+}
+
+#[test]
+fn an_overloaded_collector_is_asked_again() {
+    let (listener, port) = collector();
+    let further = [
+        ("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip"),
+        ("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "1"),
+    ];
+    let tracer = Tracer::start(settings(port, &further)).expect("started");
+    tracer.push([span("one")]);
+    let (stream, _) = listener.accept().expect("the exporter");
+    serve(stream, "503 Service Unavailable\r\nretry-after: 0");
+    let (stream, _) = listener.accept().expect("a second attempt");
+    let export = serve(stream, "200 OK");
+    assert!(
+        export.head.contains("content-encoding: gzip"),
+        "{}",
+        export.head
+    );
+    let mut message = Vec::new();
+    let mut decoder = flate2::read::GzDecoder::new(&*export.body);
+    decoder.read_to_end(&mut message).expect("gzip");
+    let message = ExportRequest::decode(&*message).expect("protocol buffers");
+    assert_eq!(
+        message.resource_spans[0].scope_spans[0].spans[0].name,
+        "one"
+    );
+    let losses = tracer.losses();
+    drop(tracer);
+    assert_eq!(losses.spans(), 0);
 }

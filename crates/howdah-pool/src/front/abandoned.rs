@@ -38,6 +38,7 @@ pub(super) struct Orphan {
     body_file: Option<Box<dyn Any>>,
     target: Option<Target>,
     head: bool,
+    account: bool,
     observer: Option<Rc<dyn Observer>>,
     publisher: Option<Arc<dyn Publisher>>,
 }
@@ -61,6 +62,7 @@ impl Orphan {
             },
             body_file: request.body_file,
             head: request.head,
+            account: request.account,
             target: request.target,
             observer: request.observer,
             publisher: request.publisher,
@@ -78,6 +80,7 @@ impl Orphan {
             },
             body_file: self.body_file.take(),
             head: self.head,
+            account: self.account,
             target: self.target.take(),
             // Nobody waits for a second attempt.
             repeatable: false,

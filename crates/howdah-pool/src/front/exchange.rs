@@ -16,7 +16,7 @@ use super::spool::Spool;
 use super::{Inner, Observer, Publisher};
 use crate::crashes::Target;
 use crate::process::slow_log::SlowTimer;
-use crate::response::{CallError, Head, ScriptResult};
+use crate::response::{CallError, Head, ScriptResult, ScriptUsage};
 
 /// Interim responses of one request that may wait to be passed on.
 const INTERIMS_MAX: usize = 64;
@@ -196,6 +196,9 @@ impl ExchangeState {
             Frame::Finish => self.end(Ok(ScriptResult::default())),
             Frame::End(end) => {
                 self.exit = Some(end.exit);
+                if let Some(observer) = &self.observer {
+                    observer.measured(ScriptUsage::new(&end));
+                }
                 self.end(Ok(ScriptResult {
                     fatal: end.exit == Exit::Fatal,
                     exit_status: end.exit_status,

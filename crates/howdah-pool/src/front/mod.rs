@@ -27,7 +27,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use howdah_shm::layout::{REQUEST_HEAD, REQUEST_HUB};
+use howdah_shm::layout::{REQUEST_ACCOUNT, REQUEST_HEAD, REQUEST_HUB};
 use howdah_shm::{Event, Fault, FillError, Front, QueueError, SlotId, Update, WorkerId};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -44,7 +44,7 @@ use crate::load::{Load, Membership};
 use crate::messages::{Death, KillReason, ToFront, ToSupervisor};
 use crate::options::{PoolOptions, User};
 use crate::process::slow_log::SlowLog;
-use crate::response::{CallError, Head};
+use crate::response::{CallError, Head, ScriptUsage};
 use crate::system::alarm::Alarm;
 use crate::system::readiness::register;
 use crate::system::scheduling::yield_on_wake;
@@ -92,6 +92,8 @@ pub struct Request<'a> {
     pub target: Option<Target>,
     /// May be run again if its worker dies before anything was sent (a safe method).
     pub repeatable: bool,
+    /// Has the worker measure what it costs, for [`Observer::done`].
+    pub account: bool,
     /// Gets the progress of the request, if set.
     pub observer: Option<Rc<dyn Observer>>,
     /// Takes what the script publishes; without one the script gets the error that there is no hub.
@@ -111,6 +113,10 @@ pub trait Observer {
     /// `CLOCK_MONOTONIC` as the worker says, which may be wrong if that is broken. Retry if the request was
     /// given to another worker.
     fn claimed(&self, claimed_ns: u64, worker: WorkerId);
+
+    /// What it cost; told with the end of the response, which may come before the word that the worker is done. With
+    /// zeros where [`Request::account`] was not set; without a valid end it is not told.
+    fn measured(&self, usage: ScriptUsage);
 
     /// The worker is done with it.
     fn done(&self);
@@ -230,6 +236,11 @@ impl PoolFront {
     /// Whose its processes are, if not the front's: files that are for them have to be given to it.
     pub fn user(&self) -> Option<&User> {
         self.inner.options.user.as_ref()
+    }
+
+    /// Whether responses are to have what their requests cost.
+    pub fn has_server_timing(&self) -> bool {
+        self.inner.options.limits.server_timing
     }
 
     /// Runs one request: waits for a worker, gives it the request, and returns when the head of the
@@ -435,7 +446,9 @@ impl Inner {
             Err(CallError::Malformed)
         };
         let hub = request.publisher.is_some();
-        let flags = (u32::from(request.head) * REQUEST_HEAD) | (u32::from(hub) * REQUEST_HUB);
+        let flags = (u32::from(request.head) * REQUEST_HEAD)
+            | (u32::from(hub) * REQUEST_HUB)
+            | (u32::from(request.account) * REQUEST_ACCOUNT);
         let filled = table
             .shm
             .fill(slot, request.id, request.vars, request.body, flags);

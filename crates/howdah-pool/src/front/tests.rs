@@ -124,6 +124,7 @@ pub(super) fn request(id: u64) -> Request<'static> {
         head: false,
         target: None,
         repeatable: false,
+        account: false,
         observer: None,
         publisher: None,
     }
@@ -669,6 +670,7 @@ fn the_supervisor_is_told_once_that_requests_wait() {
 #[derive(Default)]
 struct Noted {
     claims: RefCell<Vec<(u64, WorkerId)>>,
+    measured: Cell<u32>,
     done: Cell<u32>,
 }
 
@@ -676,6 +678,11 @@ impl Observer for Noted {
     fn claimed(&self, claimed_ns: u64, worker: WorkerId) {
         assert_eq!(self.done.get(), 0, "claimed after it was done");
         self.claims.borrow_mut().push((claimed_ns, worker));
+    }
+
+    fn measured(&self, usage: ScriptUsage) {
+        assert_eq!(usage, ScriptUsage::default(), "nobody wanted to know");
+        self.measured.set(self.measured.get() + 1);
     }
 
     fn done(&self) {
@@ -710,6 +717,7 @@ fn an_observer_hears_of_the_claim_and_the_end_once() {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         assert_eq!(noted.done.get(), 1);
+        assert_eq!(noted.measured.get(), 1);
         assert_eq!(Rc::strong_count(&noted), 1, "it is kept after the end");
     });
 }

@@ -44,6 +44,7 @@ impl Server {
             head: false,
             target: None,
             repeatable,
+            account: false,
             observer: None,
             publisher: None,
         };
@@ -297,6 +298,7 @@ fn leaving_waits_for_the_front_threads() {
                 head: false,
                 target: None,
                 repeatable: false,
+                account: false,
                 observer: None,
                 publisher: None,
             };

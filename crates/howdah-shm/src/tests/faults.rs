@@ -1,7 +1,7 @@
 //! Workers that write nonsense.
 
 use super::{RING, WORKER, done, pool, push, serve, slot_words, worker};
-use crate::layout::{DONE, completion_cell};
+use crate::layout::{DONE, END_SIZE, completion_cell};
 use crate::sync::Ordering;
 use crate::worker::ResponseWriter;
 use crate::{Event, Fault, QueueError, ReadError, SlotId, SlotState};
@@ -179,7 +179,7 @@ fn frames_are_checked() {
         (frame(1, &head(103, 0, 0, b"")), Fault::Status(103)),
         (frame(3, &good), Fault::Status(200)),
         (frame(5, &[0; 16]), Fault::End),
-        (frame(5, &[9; 24]), Fault::End),
+        (frame(5, &[9; END_SIZE]), Fault::End),
         (
             [frame(1, &good), frame(1, &good)].concat(),
             Fault::FrameOrder("headers"),
@@ -190,7 +190,7 @@ fn frames_are_checked() {
             Fault::FrameOrder("body"),
         ),
         (
-            [frame(5, &[0; 24]), frame(1, &good)].concat(),
+            [frame(5, &[0; END_SIZE]), frame(1, &good)].concat(),
             Fault::FrameOrder("headers"),
         ),
     ];

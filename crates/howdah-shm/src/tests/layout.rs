@@ -102,6 +102,9 @@ const PAYLOADS: &[Payload] = &[
             ("exit_status", 4),
             ("memory_peak", 8),
             ("cpu_us", 16),
+            ("database_us", 24),
+            ("queries", 32),
+            ("reserved", 36),
         ],
     ),
     (
@@ -240,6 +243,7 @@ const CONSTANTS: &[(&str, u64)] = constants! {
     HOWDAH_BODY_FILE = BODY_FILE,
     HOWDAH_REQUEST_HEAD = REQUEST_HEAD,
     HOWDAH_REQUEST_HUB = REQUEST_HUB,
+    HOWDAH_REQUEST_ACCOUNT = REQUEST_ACCOUNT,
     HOWDAH_FRAME_PAD = FRAME_PAD,
     HOWDAH_FRAME_HEADERS = FRAME_HEADERS,
     HOWDAH_FRAME_BODY = FRAME_BODY,

@@ -53,6 +53,8 @@ fn a_request_goes_round() {
         exit_status: 255,
         memory_peak: 0,
         cpu_us: 0,
+        database_us: 0,
+        queries: 0,
     };
     assert_eq!(read[2..], [Frame::End(end)]);
     front.release(slot).unwrap();

@@ -11,7 +11,7 @@ use crate::memory::Area;
 use crate::sync::Ordering;
 
 /// Bytes of the ring that only an END frame and its padding may use, so that it always fits.
-const RESERVE: u64 = 64;
+const RESERVE: u64 = 96;
 
 /// The response to one claim. Nothing is visible before [`ResponseWriter::flush`] or
 /// [`ResponseWriter::end`], or before the ring is full.

@@ -183,6 +183,14 @@ pub(crate) struct Doctor {
     /// Check whether the application is safe with `concurrency`; done anyway if a worker has it
     #[arg(long)]
     pub(crate) coroutines: bool,
+    /// Compare the connections that PHP may open with those that this database permits: a DSN of PDO, a URL such as
+    /// `mysql://user:password@host/name`, or `env:NAME` for one in the environment; may be given again
+    #[arg(long, value_name = "DSN")]
+    pub(crate) dsn: Vec<String>,
+    /// Instead of all checks, start the worker script with --detect-leaks, request these pages in different orders,
+    /// and report what requests leave behind and which responses depend on earlier requests
+    #[arg(long, value_name = "URL", num_args = 1.., conflicts_with_all = ["coroutines", "dsn"])]
+    pub(crate) leaks: Vec<String>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

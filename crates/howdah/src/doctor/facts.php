@@ -7,14 +7,16 @@ declare(strict_types=1);
 
 $names = [
     'display_errors', 'opcache.enable', 'opcache.max_accelerated_files',
-    'opcache.memory_consumption', 'opcache.validate_timestamps', 'session.save_handler', 'session.save_path',
-    'upload_tmp_dir',
+    'opcache.interned_strings_buffer', 'opcache.jit', 'opcache.memory_consumption', 'opcache.save_comments',
+    'opcache.validate_timestamps', 'session.save_handler', 'session.save_path', 'upload_tmp_dir',
 ];
 $settings = [];
 foreach ($names as $name) {
     $value = ini_get($name);
     $settings[$name] = $value === false ? null : $value;
 }
+// Bytes, and not `64M`.
+$settings['opcache.jit_buffer_size'] = (string) ini_parse_quantity((string) ini_get('opcache.jit_buffer_size'));
 // PHP does not keep a time zone that it does not know.
 $zone = (string) get_cfg_var('date.timezone');
 $settings['date.timezone'] = $zone;

@@ -1,10 +1,17 @@
 //! `howdah doctor`: what an operator wants to know before the server starts, and whether the application is fit
-//! for `concurrency`. It starts nothing, changes nothing and runs nothing of the application.
+//! for `concurrency`. It starts nothing, changes nothing and runs nothing of the application, unless it is to look for
+//! leaks.
 
 mod coroutines;
+mod database;
+mod extension_table;
 mod extensions;
 mod frameworks;
+mod leaks;
+mod limits;
 mod network;
+mod opcache;
+mod permissions;
 mod php;
 mod report;
 mod system;
@@ -45,26 +52,61 @@ fn is_yes(value: &str) -> bool {
 pub(crate) fn doctor(options: &cli::Doctor) -> Outcome {
     let mut report = Report::default();
     let config = config(options, &mut report);
-    let roots = roots(&config);
+    if options.leaks.is_empty() {
+        look(options, &config, &mut report);
+    } else {
+        leaks::check(
+            &config,
+            options.root.as_deref(),
+            &options.leaks,
+            &mut report,
+        );
+    }
+    let page = if options.json {
+        report.json() + "\n"
+    } else {
+        report.text()
+    };
+    std::io::stdout()
+        .write_all(page.as_bytes())
+        .map_err(|error| Failure::Runtime(error.to_string()))?;
+    Ok(ExitCode::from(u8::from(report.worst(None) == Level::Error)))
+}
+
+/// All checks that start nothing.
+fn look(options: &cli::Doctor, config: &Config, report: &mut Report) {
+    let roots = roots(config);
     // `php-server` serves nothing else than its root.
     let without_root = if file(options).is_none() {
         Level::Error
     } else {
         Level::Warning
     };
-    files(&config, &roots, without_root, &mut report);
-    users::check(&config, &roots, &mut report);
+    files(config, &roots, without_root, report);
+    users::check(config, &roots, report);
+    limits::check(config, report);
     let script = config.workers.first().map(|pool| PathBuf::from(&pool.file));
     let application = application(script.as_deref(), &roots);
-    let php = check_php(&config, application.as_deref(), &mut report);
-    running_opcache(&config, &mut report);
-    certificates(&config, &mut report);
-    network::check(&config, &mut report);
-    system::check(&config, php.as_ref().map(|(_, facts)| facts), &mut report);
+    permissions::check(application.as_deref(), &roots, report);
+    let php = check_php(config, application.as_deref(), report);
+    running_opcache(config, report);
+    certificates(config, report);
+    network::check(config, report);
+    system::check(config, php.as_ref().map(|(_, facts)| facts), report);
     let workers = config.workers.iter();
     let concurrent: Vec<_> = workers
         .filter(|pool| pool.options.is_concurrent())
         .collect();
+    if let Some((php, facts)) = &php {
+        let modes = extension_table::Modes {
+            worker: !config.workers.is_empty(),
+            coroutines: options.coroutines || !concurrent.is_empty(),
+        };
+        extension_table::check(&facts.extensions, modes, report);
+        for dsn in &options.dsn {
+            database::check(php, config, dsn, report);
+        }
+    }
     if let Some((php, facts)) = &php
         && (options.coroutines || !concurrent.is_empty())
     {
@@ -92,7 +134,7 @@ pub(crate) fn doctor(options: &cli::Doctor) -> Outcome {
                     statics,
                     kernel_per_request,
                 };
-                coroutines::check(php, facts, &application, &mut report);
+                coroutines::check(php, facts, &application, report);
             }
             None => report.error(
                 Area::Coroutines,
@@ -101,15 +143,6 @@ pub(crate) fn doctor(options: &cli::Doctor) -> Outcome {
             ),
         }
     }
-    let page = if options.json {
-        report.json() + "\n"
-    } else {
-        report.text()
-    };
-    std::io::stdout()
-        .write_all(page.as_bytes())
-        .map_err(|error| Failure::Runtime(error.to_string()))?;
-    Ok(ExitCode::from(u8::from(report.worst(None) == Level::Error)))
 }
 
 /// The file with the configuration; without one it is made of the flags.
@@ -322,7 +355,7 @@ fn check_php(
     }
     let facts = php.check(report)?;
     let count = application.map_or(0, php_files);
-    php.opcache(&facts, count, report);
+    opcache::check(&php, &facts, count, report);
     Some((php, facts))
 }
 

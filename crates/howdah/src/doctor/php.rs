@@ -54,16 +54,16 @@ pub(super) enum ScriptError {
 }
 
 impl Facts {
-    fn setting(&self, name: &str) -> &str {
+    pub(super) fn setting(&self, name: &str) -> &str {
         let value = self.settings.get(name).and_then(Option::as_deref);
         value.unwrap_or_default()
     }
 
-    fn number(&self, name: &str) -> u64 {
+    pub(super) fn number(&self, name: &str) -> u64 {
         self.setting(name).parse().unwrap_or(0)
     }
 
-    fn is_on(&self, name: &str) -> bool {
+    pub(super) fn is_on(&self, name: &str) -> bool {
         let value = self.setting(name).to_ascii_lowercase();
         matches!(value.as_str(), "1" | "on" | "yes" | "true")
     }
@@ -87,9 +87,19 @@ impl Php {
         script: &str,
         arguments: &[&Path],
     ) -> Result<T, ScriptError> {
+        self.ask_with(script, arguments, &[])
+    }
+
+    /// The same with further variables in its environment.
+    pub(super) fn ask_with<T: DeserializeOwned>(
+        &self,
+        script: &str,
+        arguments: &[&Path],
+        environment: &[(&str, &str)],
+    ) -> Result<T, ScriptError> {
         let io = |error| ScriptError::Io(self.executable.clone(), error);
         let mut command = Command::new(&self.executable);
-        command.arg("cli");
+        command.arg("cli").envs(environment.iter().copied());
         // Debian's command line has separate ini files; these are the server's.
         if let Some(file) = &self.info.ini_file {
             command.arg("-c").arg(file);
@@ -212,40 +222,17 @@ impl Php {
         Some(facts)
     }
 
-    /// OPcache, for an application of so many PHP files.
-    pub(super) fn opcache(&self, facts: &Facts, files: usize, report: &mut Report) {
-        let area = Area::Php;
-        if !self.info.opcache || !facts.is_on("opcache.enable") {
-            return report.warning(
-                area,
-                "OPcache is off: PHP compiles every file again and again",
-                "install the opcache extension, or set opcache.enable=1",
-            );
-        }
-        let most = facts.number("opcache.max_accelerated_files");
-        let memory = facts.number("opcache.memory_consumption");
-        if files as u64 > most {
-            report.warning(
-                area,
-                format!("OPcache keeps {most} files and the application has {files}"),
-                format!(
-                    "php_ini opcache.max_accelerated_files {}",
-                    files.next_multiple_of(10_000)
-                ),
-            );
-        } else {
-            report.ok(
-                area,
-                format!("OPcache: {memory} MB, room for {most} files, the application has {files}"),
-            );
-        }
-        if facts.is_on("opcache.validate_timestamps") {
-            report.ok(
-                area,
-                "OPcache looks for changed files; in production opcache.validate_timestamps=0 and a reload \
-                 after each deployment save that",
-            );
-        }
+    pub(super) fn has_opcache(&self) -> bool {
+        self.info.opcache
+    }
+
+    /// Whether it is of an earlier release than `MAJOR.MINOR`.
+    pub(super) fn is_older_than(&self, release: &str) -> bool {
+        let numbers = |version: &str| -> Vec<u32> {
+            let parts = version.split('.').take(2);
+            parts.filter_map(|part| part.parse().ok()).collect()
+        };
+        numbers(&self.info.php) < numbers(release)
     }
 }
 

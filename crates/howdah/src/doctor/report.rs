@@ -23,7 +23,9 @@ pub(super) enum Area {
     Files,
     Network,
     System,
+    Database,
     Coroutines,
+    Leaks,
 }
 
 impl Area {
@@ -34,6 +36,8 @@ impl Area {
             Self::Files => "Files",
             Self::Network => "Network",
             Self::System => "System",
+            Self::Database => "Database",
+            Self::Leaks => "Leaks",
             Self::Coroutines => "Coroutines",
         }
     }

@@ -13,14 +13,15 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use howdah_http::{AppRequest, Application, Interim, InterimError, Progress, RequestBody};
-use howdah_pool::{CallError, Observer, PoolFront, Target, WorkerId};
+use howdah_http::{AppRequest, Application, Interim, InterimError, RequestBody};
+use howdah_pool::{CallError, PoolFront, Target};
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Method, Response, StatusCode};
 use http_body::{Frame, SizeHint};
 use tokio::time::Instant;
 
 use super::hubs;
+use super::timing::{SERVER_TIMING, Timing, watch};
 use crate::php::trees::Parts;
 
 /// Buffers for variables that are kept for the next request; more in flight allocate.
@@ -91,6 +92,7 @@ impl PhpApplication {
             }
         };
         let request = &*request;
+        let timing = pool.has_server_timing().then(Timing::begin);
         let call = howdah_pool::Request {
             id: request.id,
             vars,
@@ -99,11 +101,16 @@ impl PhpApplication {
             head: request.method == Method::HEAD,
             target: target(request),
             repeatable: request.method.is_safe(),
-            observer: request.progress.clone().map(watch),
+            account: request.account || timing.is_some(),
+            observer: watch(request.progress.clone(), timing.clone()),
             publisher: request.hub.clone().and_then(hubs::publisher),
         };
         let send = |head| send_interim(request, interim, &head);
-        Ok(pool.call_with(call, send).await?)
+        let (mut head, body) = pool.call_with(call, send).await?;
+        if let Some(value) = timing.and_then(|timing| timing.value()) {
+            head.headers.append(SERVER_TIMING, value);
+        }
+        Ok((head, body))
     }
 
     fn refuse(&self, request: &AppRequest, failure: &Failure) -> Response<PhpBody> {
@@ -192,23 +199,6 @@ fn target(request: &AppRequest) -> Option<Target> {
         method: request.method.clone(),
         path: request.original_uri.path_and_query()?.clone(),
     })
-}
-
-/// Passes on where a request is.
-struct Watch(Progress);
-
-impl Observer for Watch {
-    fn claimed(&self, claimed_ns: u64, worker: WorkerId) {
-        self.0.claimed(claimed_ns, worker.0);
-    }
-
-    fn done(&self) {
-        self.0.done();
-    }
-}
-
-fn watch(progress: Progress) -> Rc<dyn Observer> {
-    Rc::new(Watch(progress))
 }
 
 /// Interim responses are a help that a client can do without: what cannot be sent is left out, and what

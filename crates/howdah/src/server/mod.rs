@@ -11,3 +11,4 @@ pub(crate) mod readiness;
 pub(crate) mod readiness_page;
 pub(crate) mod signals;
 pub(crate) mod state;
+mod timing;

@@ -1,10 +1,12 @@
 //! What who runs a server has to do with: commands, reloads, users, logs, metrics.
 
+mod accounting;
 mod activation;
 mod admin;
 mod command_line;
 mod deployments;
 mod doctor;
+mod doctor_leaks;
 mod draining;
 mod dumpable;
 mod environment;

@@ -219,3 +219,22 @@ fn workers_that_end_as_planned_are_counted() {
     let restarts = r#"frankenphp_worker_restarts{worker="left"} "#;
     assert!(value(&page(&admin), restarts).is_some_and(|count| count >= 11.0));
 }
+
+#[test]
+fn times_by_route_are_counted_if_that_is_on() {
+    let global = format!("{ON}\nmetrics {{\nper_route\n}}");
+    let server = Server::caddyfile(caddyfile(&global, "respond /users/* OK 200")).start();
+    let admin = Admin::of(&server);
+    for path in ["/users/17", "/users/18", "/scanned"] {
+        server.get(path);
+    }
+    let counted = || {
+        let page = page(&admin);
+        let count = |route: &str| {
+            let sample = format!("howdah_http_route_duration_seconds_count{{route=\"{route}\"}} ");
+            value(&page, &sample)
+        };
+        count("GET /users/:id") == Some(2.0) && count("(other)") == Some(1.0)
+    };
+    assert!(process::wait_until(PATIENCE, counted), "{}", page(&admin));
+}

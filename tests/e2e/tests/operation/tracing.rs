@@ -71,6 +71,7 @@ fn server(site: &str, collector: &Collector) -> Server {
             "OTEL_EXPORTER_OTLP_ENDPOINT",
             format!("http://127.0.0.1:{}", collector.port),
         )
+        .env("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json")
         .env("OTEL_BSP_SCHEDULE_DELAY", "20")
         .start()
 }
@@ -130,6 +131,17 @@ fn a_trace_goes_from_the_caller_to_php_and_to_the_collector() {
             .collect::<Vec<_>>(),
         ["200"]
     );
+    let number = |name: &str| -> u64 {
+        let mut attributes = own["attributes"].as_array().expect("attributes").iter();
+        let found = attributes.find(|one| one["key"] == name);
+        let found = found.unwrap_or_else(|| panic!("no {name} in {own}"));
+        let text = found["value"]["intValue"].as_str().expect("a number");
+        text.parse().expect("a number")
+    };
+    assert!(number("howdah.memory_peak") > 0, "{own}");
+    assert!(number("howdah.cpu_us") > 0, "{own}");
+    assert!(number("howdah.php_us") > 0, "{own}");
+    assert_eq!(number("howdah.database_queries"), 0, "{own}");
     let line = server.wait_log("/trace.php?a=b");
     assert_eq!(line.text("traceID"), Some(parts[1]), "{}", line.raw);
     assert_eq!(line.text("spanID"), Some(parts[2]), "{}", line.raw);
@@ -220,6 +232,6 @@ fn a_variable_that_cannot_be_honoured_ends_the_start() {
         .expect_err("it is not supported");
     ended.assert(
         2,
-        "OTEL_EXPORTER_OTLP_PROTOCOL=grpc: spans are exported by `http/json`",
+        "OTEL_EXPORTER_OTLP_PROTOCOL=grpc: protocols are `http/protobuf` and `http/json`",
     );
 }

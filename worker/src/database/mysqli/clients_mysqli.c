@@ -76,6 +76,7 @@ static void mysqli_cut(const void *key)
 
 const struct howdah_client_kind howdah_client_mysqli = {
 	.name = "mysqli",
+	.database = true,
 	.key = mysqli_key,
 	.busy = mysqli_busy,
 	.always_ask = true,

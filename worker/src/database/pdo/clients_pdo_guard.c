@@ -11,7 +11,8 @@
 
 #include "database/clients_wrap.h"
 
-static const struct howdah_client_kind connection_kind = {.name = "PDO"}, statement_kind = {.name = "PDOStatement"};
+static const struct howdah_client_kind connection_kind = {.name = "PDO", .database = true},
+									   statement_kind = {.name = "PDOStatement", .database = true};
 static zend_class_entry *statement_ce;
 static zend_object_iterator *(*iterate_original)(zend_class_entry *, zval *, int);
 

@@ -74,6 +74,7 @@ static bool pgsql_revive(const void *key)
 
 const struct howdah_client_kind howdah_client_pgsql = {
 	.name = "PgSql\\Connection",
+	.database = true,
 	.key = pgsql_key,
 	.busy = pgsql_busy,
 	.always_ask = true,

@@ -84,6 +84,7 @@ static void redis_rollback(const void *key, bool cut)
 
 static const struct howdah_client_kind redis_kind = {
 	.by_object = true,
+	.database = true,
 	.key = howdah_client_object_key,
 	.busy = redis_busy,
 	.rollback = redis_rollback,
@@ -109,6 +110,7 @@ static void cluster_rollback(const void *key, bool cut)
 
 static const struct howdah_client_kind cluster_kind = {
 	.by_object = true,
+	.database = true,
 	.key = howdah_client_object_key,
 	.busy = redis_busy,
 	.rollback = cluster_rollback,
@@ -128,6 +130,7 @@ static bool sentinel_renew(const void *key)
 
 static const struct howdah_client_kind sentinel_kind = {
 	.by_object = true,
+	.database = true,
 	.key = howdah_client_object_key,
 	.cut = sentinel_cut,
 	.revive = sentinel_renew,
@@ -152,6 +155,7 @@ static void array_rollback(const void *key, bool cut)
 
 static const struct howdah_client_kind array_kind = {
 	.by_object = true,
+	.database = true,
 	.key = howdah_client_object_key,
 	.rollback = array_rollback,
 };

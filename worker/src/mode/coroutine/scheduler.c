@@ -189,7 +189,9 @@ struct howdah_task *howdah_run_one(void)
 		howdah_interrupt_raise();
 	}
 	howdah_memory_enter(coroutine->task);
+	howdah_account_resume(&coroutine->task->request.account);
 	howdah_context_enter(coroutine);
+	howdah_account_pause(&coroutine->task->request.account);
 	howdah_memory_leave(coroutine->task);
 	uint64_t held_ms;
 	if (UNEXPECTED(howdah_watchdog_take_hog(&held_ms))) {

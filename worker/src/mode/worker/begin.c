@@ -13,6 +13,7 @@
 
 #include "boot_request.h"
 #include "extensions.h"
+#include "hooks.h"
 #include "php/opcache.h"
 #include "php/settings_request.h"
 #include "session.h"
@@ -157,7 +158,11 @@ enum howdah_ending howdah_begin(struct howdah_request *request)
 	if (UNEXPECTED(start != HOWDAH_ENDING_RETURN || input != HOWDAH_ENDING_RETURN)) {
 		return MAX(start, input);
 	}
-	return howdah_ending_step(howdah_session_begin);
+	enum howdah_ending session = howdah_ending_step(howdah_session_begin);
+	if (EXPECTED(session != HOWDAH_ENDING_RETURN || !howdah_hook_any_of_requests())) {
+		return session;
+	}
+	return howdah_ending_step(howdah_hooks_start);
 }
 
 void howdah_begin_pause(uint64_t request_id)

@@ -13,6 +13,7 @@
 #include <zend_exceptions.h>
 
 #include "extensions.h"
+#include "hooks.h"
 #include "request/exit.h"
 #include "request/wait.h"
 #include "session.h"
@@ -197,6 +198,7 @@ bool howdah_ending_guard(void (*step)(void))
 enum howdah_ending howdah_ending_finish(enum howdah_ending ending)
 {
 	static void (*const steps[])(void) = {
+		howdah_hooks_end,
 		php_output_end_all,
 		howdah_session_end,
 		howdah_extensions_end,
@@ -232,6 +234,7 @@ void howdah_ending_of_task(HashTable *boot)
 	php_call_shutdown_functions();
 	/* Not freed: the process ends. */
 	BG(user_shutdown_function_names) = NULL;
+	(void)howdah_ending_guard(howdah_hooks_end);
 	howdah_ending_recover();
 }
 
@@ -246,6 +249,7 @@ void howdah_ending_of_script(HashTable *boot)
 	php_call_shutdown_functions();
 	/* Not freed: the process ends. */
 	BG(user_shutdown_function_names) = NULL;
+	(void)howdah_ending_guard(howdah_hooks_end); /* before objects that it may use are gone */
 	zend_try
 	{
 		zend_call_destructors();

@@ -26,8 +26,10 @@
 #include "database/connections.h"
 #include "database/connections_kind.h"
 #include "ending.h"
+#include "extensions.h"
 #include "forked.h"
 #include "fresh_files.h"
+#include "hooks.h"
 #include "leaks/leaks.h"
 #include "mode/coroutine/coroutine.h"
 #include "mode/coroutine/selftest.h"
@@ -53,13 +55,6 @@
 static bool leaving; /* no further request */
 static bool enough;  /* the request in hand is the last one */
 static HashTable *boot_shutdown_functions;
-
-struct hook {
-	zend_fcall_info callback;
-	zend_fcall_info_cache cache;
-};
-static zend_llist hooks;
-static bool any_hook;
 
 /* --- a request ------------------------------------------------------------------------------------- */
 
@@ -166,37 +161,20 @@ static void run(struct howdah_request *request, zend_fcall_info *callback, zend_
 
 /* --- the boot is over ------------------------------------------------------------------------------ */
 
-bool howdah_handle_after_fork(const zend_fcall_info *callback, const zend_fcall_info_cache *cache)
+bool howdah_handle_hook(enum howdah_hook when, const zend_fcall_info *callback, const zend_fcall_info_cache *cache)
 {
 	if (howdah_boot_is_over || !howdah_boot_pool()) {
 		return false;
 	}
-	if (!any_hook) {
-		zend_llist_init(&hooks, sizeof(struct hook), NULL, false);
-		any_hook = true;
-	}
-	struct hook hook = {.callback = *callback, .cache = *cache};
-	Z_TRY_ADDREF(hook.callback.function_name); /* for as long as the process lives */
-	zend_llist_add_element(&hooks, &hook);
+	howdah_hook_add(when, callback, cache);
 	return true;
 }
 
 static void run_hooks(void)
 {
-	if (!any_hook) {
-		return;
-	}
-	zend_llist_position position;
-	for (struct hook *hook = zend_llist_get_first_ex(&hooks, &position); hook;
-		 hook = zend_llist_get_next_ex(&hooks, &position)) {
-		zval result;
-		ZVAL_UNDEF(&result);
-		hook->callback.retval = &result;
-		zend_call_function(&hook->callback, &hook->cache);
-		zval_ptr_dtor(&result);
-		if (EG(exception)) {
-			zend_bailout(); /* a worker whose hook fails has not booted */
-		}
+	howdah_hooks_forked();
+	if (EG(exception)) {
+		zend_bailout(); /* a worker whose hook fails has not booted */
 	}
 }
 
@@ -332,7 +310,7 @@ static void become_ready(zend_fcall_info *callback, zend_fcall_info_cache *cache
 	bool concurrent = may_be_concurrent(pool);
 	if (!pool->is_worker) {
 		howdah_connections_rollback(); /* or each worker would inherit what the boot left open */
-		const struct howdah_connection_use use = {.concurrent = concurrent, .has_hooks = any_hook};
+		const struct howdah_connection_use use = {.concurrent = concurrent, .has_hooks = howdah_hook_any_forked()};
 		const char *unfit = howdah_connections_unfit(&use);
 		howdah_connections_let_go();
 		if (!unfit) {
@@ -390,6 +368,7 @@ static bool leave(void)
 void howdah_handle_script_ended(void)
 {
 	HashTable *later = BG(user_shutdown_function_names);
+	howdah_extensions_resume();
 	if (!howdah_boot_is_over || leaving || !boot_shutdown_functions) {
 		return;
 	}

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+#include "hooks.h"
 #include "php/compat.h"
 
 /*
@@ -15,8 +16,8 @@
  */
 bool howdah_handle_request(zend_fcall_info *callback, zend_fcall_info_cache *cache);
 
-/* Remembers a callback that each worker runs before its first request. False: the boot is over. */
-bool howdah_handle_after_fork(const zend_fcall_info *callback, const zend_fcall_info_cache *cache);
+/* Remembers a callback of the worker script. False: the boot is over. */
+bool howdah_handle_hook(enum howdah_hook when, const zend_fcall_info *callback, const zend_fcall_info_cache *cache);
 
 /* The script has ended: gives PHP back the shutdown functions of the boot, for it to call before others. */
 void howdah_handle_script_ended(void);

@@ -1,0 +1,67 @@
+//! What requests are told apart by in logs and metrics: a method and a path without its query, in which identifiers
+//! are replaced, so that there are few.
+
+/// Bytes of a path in a route.
+const PATH_MAX: usize = 200;
+/// What stands for an identifier in a path.
+const IDENTIFIER: &str = ":id";
+/// Hexadecimal digits that are an identifier and not a word.
+const HEX_MIN: usize = 16;
+
+/// The route of a request: `GET /users/:id`.
+#[must_use]
+pub fn route(method: &str, mut path: &str) -> String {
+    let method = match method {
+        "GET" | "HEAD" | "POST" | "PUT" | "DELETE" | "PATCH" | "OPTIONS" | "QUERY" => method,
+        // A client may send any word.
+        _ => "OTHER",
+    };
+    let mut route = String::with_capacity(method.len() + 1 + path.len().min(PATH_MAX));
+    route.push_str(method);
+    if path.len() > PATH_MAX {
+        let ends = 0..=PATH_MAX;
+        let end = ends.rev().find(|end| path.is_char_boundary(*end));
+        path = &path[..end.unwrap_or(0)];
+    }
+    for (index, segment) in path.split('/').enumerate() {
+        route.push(if index == 0 { ' ' } else { '/' });
+        route.push_str(if is_identifier(segment) {
+            IDENTIFIER
+        } else {
+            segment
+        });
+    }
+    route
+}
+
+/// A number, a UUID or a long hexadecimal string.
+fn is_identifier(segment: &str) -> bool {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let hex = segment
+        .bytes()
+        .all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+    digits(segment) || (hex && segment.len() >= HEX_MIN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn identifiers_are_replaced() {
+        for (method, path, expected) in [
+            ("GET", "/users/17/posts", "GET /users/:id/posts"),
+            (
+                "POST",
+                "/a/0af76519-16cd-43dd-8448-eb211c80319c",
+                "POST /a/:id",
+            ),
+            ("GET", "/face/added", "GET /face/added"),
+            ("NONSENSE", "/", "OTHER /"),
+        ] {
+            assert_eq!(route(method, path), expected);
+        }
+        let long = format!("/{}", "ä".repeat(300));
+        assert!(route("GET", &long).len() <= "GET ".len() + PATH_MAX);
+    }
+}

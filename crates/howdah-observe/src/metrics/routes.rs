@@ -1,0 +1,91 @@
+//! Times of requests by route, with exemplars of traces: `metrics { per_route }`.
+//!
+//! Paths are the clients', so the number of routes is limited: the time of further ones, and of those that are not
+//! known when a request for them fails, is counted together.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{PoisonError, RwLock};
+use std::time::{Duration, SystemTime};
+
+use prometheus_client::encoding::{EncodeMetric, MetricEncoder};
+use prometheus_client::metrics::exemplar::HistogramWithExemplars;
+
+use super::front::BOUNDS;
+use crate::trace::TraceContext;
+
+/// Routes that are told apart.
+const ROUTES_MAX: usize = 100;
+/// Requests of all further routes.
+const OTHER: &str = "(other)";
+
+type Labels = Vec<(&'static str, String)>;
+type RouteHistogram = HistogramWithExemplars<Labels>;
+
+/// The histograms of all routes. Front threads share them.
+#[derive(Debug, Default)]
+pub struct Routes(RwLock<HashMap<String, RouteHistogram>>);
+
+/// A request that is over.
+#[derive(Debug)]
+pub struct RouteObservation<'r> {
+    /// Method and path, with identifiers replaced.
+    pub route: &'r str,
+    /// 0 if the client left before there was one.
+    pub status: u16,
+    /// From the end of its header to the end of the response.
+    pub time: Duration,
+    /// The exemplar, if its spans are exported.
+    pub trace: Option<TraceContext>,
+}
+
+impl Routes {
+    /// Counts a request.
+    pub fn observe(&self, observed: &RouteObservation<'_>) {
+        let exemplar = observed.trace.map(|context| {
+            vec![
+                ("trace_id", context.trace.to_string()),
+                ("span_id", format!("{:016x}", context.span)),
+            ]
+        });
+        let now = exemplar.is_some().then(SystemTime::now);
+        let seconds = observed.time.as_secs_f64();
+        let add = |histogram: &RouteHistogram| histogram.observe(seconds, exemplar.clone(), now);
+        let routes = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(histogram) = routes.get(observed.route) {
+            return add(histogram);
+        }
+        drop(routes);
+        let mut routes = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        // What scanners ask for is no route of the application.
+        let is_of_application = (200..400).contains(&observed.status) || observed.status >= 500;
+        let is_known = routes.contains_key(observed.route);
+        let route = if is_known || (is_of_application && routes.len() < ROUTES_MAX) {
+            observed.route
+        } else {
+            OTHER
+        };
+        let new = || {
+            #[expect(clippy::cast_precision_loss, reason = "bounds are small")]
+            let bounds = BOUNDS.iter().map(|micros| *micros as f64 / 1e6);
+            RouteHistogram::new(bounds)
+        };
+        add(routes.entry(route.to_owned()).or_insert_with(new));
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        let routes = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        routes.is_empty()
+    }
+
+    pub(super) fn encode(&self, family: &mut MetricEncoder<'_>) -> fmt::Result {
+        let routes = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let mut sorted: Vec<_> = routes.iter().collect();
+        sorted.sort_by_key(|(route, _)| *route);
+        for (route, histogram) in sorted {
+            let labels = [("route", route.as_str())];
+            histogram.encode(family.encode_family(&labels)?)?;
+        }
+        Ok(())
+    }
+}

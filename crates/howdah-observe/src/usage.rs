@@ -1,0 +1,78 @@
+//! What a request cost in PHP: for access logs, `Server-Timing` and spans.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+/// What a worker measured of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ScriptUsage {
+    /// User and system time.
+    pub cpu: Duration,
+    /// Wall time in calls of database extensions.
+    pub database: Duration,
+    /// SQL statements that these calls ran.
+    pub queries: u32,
+    /// Peak of PHP's allocator, in bytes.
+    pub memory_peak: u64,
+}
+
+/// The same, with what the front measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PhpUsage {
+    /// From the call of PHP until a worker took the request.
+    pub queue: Duration,
+    /// From there until the worker was done.
+    pub time: Duration,
+    /// What the worker measured.
+    pub script: ScriptUsage,
+}
+
+impl PhpUsage {
+    /// The value of a `Server-Timing` header while only the time in the queue is known.
+    pub fn queue_timing(queue: Duration) -> String {
+        format!("queue;dur={:.3}", queue.as_secs_f64() * 1e3)
+    }
+
+    /// The value of a `Server-Timing` header, with times in milliseconds.
+    pub fn server_timing(&self) -> String {
+        let script = &self.script;
+        let mut text = Self::queue_timing(self.queue);
+        let metrics = [
+            ("php", self.time),
+            ("cpu", script.cpu),
+            ("db", script.database),
+        ];
+        for (name, time) in metrics {
+            // A String takes all that is written to it.
+            let _ = write!(text, ", {name};dur={:.3}", time.as_secs_f64() * 1e3);
+        }
+        let plural = if script.queries == 1 { "y" } else { "ies" };
+        let _ = write!(text, ";desc=\"{} quer{plural}\"", script.queries);
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn server_timing_is_in_milliseconds() {
+        let mut usage = PhpUsage {
+            queue: Duration::from_micros(40),
+            time: Duration::from_millis(12),
+            script: ScriptUsage {
+                cpu: Duration::from_micros(10_500),
+                database: Duration::from_micros(1),
+                queries: 1,
+                memory_peak: 1,
+            },
+        };
+        assert_eq!(
+            usage.server_timing(),
+            "queue;dur=0.040, php;dur=12.000, cpu;dur=10.500, db;dur=0.001;desc=\"1 query\""
+        );
+        usage.script.queries = 0;
+        assert!(usage.server_timing().ends_with("desc=\"0 queries\""));
+    }
+}

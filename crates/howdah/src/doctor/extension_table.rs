@@ -1,0 +1,121 @@
+//! Extensions that got a wrong result when they were tried: the table of `docs/reference/extensions.md`, which
+//! `make extensions` writes.
+
+use std::collections::BTreeMap;
+
+use super::report::{Area, Report};
+
+const PAGE: &str = include_str!("../../../../docs/reference/extensions.md");
+
+/// What the server is to run, which decides about the columns that count.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Modes {
+    pub(super) worker: bool,
+    pub(super) coroutines: bool,
+}
+
+/// One extension as it was tried.
+#[derive(Debug, PartialEq, Eq)]
+struct Trial<'p> {
+    name: &'p str,
+    version: &'p str,
+    classic: &'p str,
+    worker: &'p str,
+    coroutines: &'p str,
+}
+
+fn trials(page: &str) -> impl Iterator<Item = Trial<'_>> {
+    page.lines().filter_map(|line| {
+        let mut cells = line.strip_prefix("| ")?.strip_suffix(" |")?.split(" | ");
+        let mut cell = || cells.next();
+        let (name, version, _) = (cell()?, cell()?, cell()?);
+        let trial = Trial {
+            name,
+            version,
+            classic: cell()?,
+            worker: cell()?,
+            coroutines: cell()?,
+        };
+        // The header of the table has as many cells.
+        (trial.name != "extension").then_some(trial)
+    })
+}
+
+impl Trial<'_> {
+    /// Modes in which it does not work.
+    fn failures(&self, modes: Modes) -> Vec<(&'static str, &str)> {
+        let columns = [
+            ("classic mode", true, self.classic),
+            ("worker mode", modes.worker, self.worker),
+            ("coroutines", modes.coroutines, self.coroutines),
+        ];
+        let failed = columns
+            .into_iter()
+            .filter(|(_, counts, result)| *counts && matches!(*result, "wrong" | "refused"));
+        failed.map(|(mode, _, result)| (mode, result)).collect()
+    }
+}
+
+pub(super) fn check(loaded: &BTreeMap<String, String>, modes: Modes, report: &mut Report) {
+    let mut tried = 0;
+    for trial in trials(PAGE) {
+        if !loaded.contains_key(&trial.name.to_ascii_lowercase()) {
+            continue;
+        }
+        tried += 1;
+        let failures = trial.failures(modes);
+        if failures.is_empty() {
+            continue;
+        }
+        let failures: Vec<_> = failures
+            .iter()
+            .map(|(mode, result)| format!("{result} in {mode}"))
+            .collect();
+        let (name, version) = (trial.name, trial.version);
+        report.warning(
+            Area::Php,
+            format!(
+                "extension {name} did not work when version {version} was tried: {}",
+                failures.join(", ")
+            ),
+            "leave it out of the ini files that the server reads, or use a `pool` in classic mode for what needs it; \
+             docs/reference/extensions.md has what was tried",
+        );
+    }
+    report.ok(
+        Area::Php,
+        format!("{tried} of the extensions were tried with Howdah in all modes"),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::report::Level;
+    use super::*;
+
+    #[test]
+    fn the_page_has_a_table() {
+        let trials: Vec<_> = trials(PAGE).collect();
+        assert!(trials.len() > 100, "{}", trials.len());
+        let of = |name: &str| trials.iter().find(|trial| trial.name == name);
+        let apcu = of("apcu").expect("a row");
+        assert_eq!((apcu.classic, apcu.coroutines), ("works", "works"));
+        assert_eq!(of("excimer").expect("a row").coroutines, "wrong");
+    }
+
+    #[test]
+    fn only_modes_that_are_used_count() {
+        let loaded: BTreeMap<String, String> = [("excimer".into(), "1".into())].into();
+        let worst = |coroutines| {
+            let mut report = Report::default();
+            let modes = Modes {
+                worker: true,
+                coroutines,
+            };
+            check(&loaded, modes, &mut report);
+            report.worst(None)
+        };
+        assert_eq!(worst(false), Level::Ok);
+        assert_eq!(worst(true), Level::Warning);
+    }
+}

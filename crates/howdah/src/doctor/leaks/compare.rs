@@ -1,0 +1,139 @@
+//! Whether a page depends on the requests before it. What differs between two requests in a row (times, tokens) is
+//! not compared.
+
+use std::collections::BTreeSet;
+
+use super::server::Response;
+
+/// The responses of one page.
+#[derive(Debug, Default)]
+pub(super) struct Page {
+    /// Of two requests in a row.
+    pub(super) before: [Response; 2],
+    /// After other pages.
+    pub(super) after: Response,
+}
+
+/// Header fields that belong to one response.
+const VOLATILE: [&str; 6] = [
+    "date",
+    "age",
+    "x-howdah-leaks",
+    "server-timing",
+    "content-length",
+    "etag",
+];
+/// Characters of a line that are shown.
+const SHOWN: usize = 120;
+
+impl Page {
+    /// What is different after other pages, in a few words.
+    pub(super) fn difference(&self) -> Option<String> {
+        let [first, second] = &self.before;
+        if first.status == second.status && second.status != self.after.status {
+            return Some(format!(
+                "status {} instead of {}",
+                self.after.status, second.status
+            ));
+        }
+        let lines = [first, second, &self.after].map(lines);
+        let [first, second, after] = lines;
+        if let Some(missing) = first
+            .intersection(&second)
+            .find(|line| !after.contains(*line))
+        {
+            return Some(format!("without {}", shown(missing)));
+        }
+        // As many lines may be of their own as differ between two requests in a row.
+        let own = second.difference(&first).count();
+        let mut new = after
+            .iter()
+            .filter(|line| !first.contains(*line) && !second.contains(*line));
+        new.nth(own).map(|line| format!("with {}", shown(line)))
+    }
+}
+
+fn lines(response: &Response) -> BTreeSet<String> {
+    let headers = response.headers.iter();
+    let headers = headers
+        .filter(|(name, _)| !VOLATILE.contains(&&**name))
+        .map(|(name, value)| {
+            // The session's id is another one each time; that there is a session is not.
+            let value = match &**name {
+                "set-cookie" => value.split('=').next().unwrap_or_default(),
+                _ => value,
+            };
+            format!("{name}: {value}")
+        });
+    let body = response.body.lines().map(|line| line.trim().to_owned());
+    headers
+        .chain(body)
+        .filter(|line| !line.is_empty())
+        .collect()
+}
+
+fn shown(line: &str) -> String {
+    let cut: String = line.chars().take(SHOWN).collect();
+    let dots = if cut.len() < line.len() { "…" } else { "" };
+    format!("`{cut}{dots}`")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn response(status: u16, body: &str) -> Response {
+        Response {
+            status,
+            headers: vec![("date".into(), body.len().to_string())],
+            body: body.into(),
+        }
+    }
+
+    fn difference(before: [&str; 2], after: &str) -> Option<String> {
+        let page = Page {
+            before: before.map(|body| response(200, body)),
+            after: response(200, after),
+        };
+        page.difference()
+    }
+
+    #[test]
+    fn what_differs_by_itself_is_not_compared() {
+        assert_eq!(difference(["a\ntoken 1", "a\ntoken 2"], "a\ntoken 3"), None);
+        assert_eq!(difference(["a", "a"], "a"), None);
+    }
+
+    #[test]
+    fn a_line_that_other_pages_add_or_remove_is_a_difference() {
+        let with = difference(["a\n1", "a\n2"], "a\n3\nHello Alice");
+        assert_eq!(with.as_deref(), Some("with `Hello Alice`"));
+        let without = difference(["Login\nx", "Login\nx"], "x");
+        assert_eq!(without.as_deref(), Some("without `Login`"));
+    }
+
+    #[test]
+    fn a_status_that_changes_is_a_difference() {
+        let page = Page {
+            before: [response(200, ""), response(200, "")],
+            after: response(403, ""),
+        };
+        let difference = page.difference().expect("a difference");
+        assert_eq!(difference, "status 403 instead of 200");
+    }
+
+    #[test]
+    fn that_a_cookie_is_set_counts_and_its_value_does_not() {
+        let with = |value: &str| Response {
+            headers: vec![("set-cookie".into(), format!("session={value}"))],
+            ..response(200, "a")
+        };
+        let mut page = Page {
+            before: [with("1"), with("2")],
+            after: with("3"),
+        };
+        assert_eq!(page.difference(), None);
+        page.after = response(200, "a");
+        assert!(page.difference().is_some());
+    }
+}

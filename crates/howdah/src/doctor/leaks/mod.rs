@@ -1,0 +1,140 @@
+//! `howdah doctor --leaks`: requests the same pages in different orders from a server that it starts with
+//! `--detect-leaks`, and compares the responses: what one request leaves for others is named by the server, and shows
+//! in responses that depend on what ran before.
+
+mod compare;
+mod server;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use howdah_config::model::Config;
+
+use self::compare::Page;
+use self::server::{Response, Target, TestServer};
+use super::report::{Area, Finding, Level, Report};
+use crate::php_executable::executable;
+
+/// Requests of each page: the first warms up, the second takes what other pages left for it, the third and fourth
+/// show what differs by itself, the last comes after other pages.
+const ROUNDS: usize = 5;
+
+/// Why the check could not be made.
+#[derive(Debug, thiserror::Error)]
+enum LeakCheckError {
+    #[error("there is no worker script: leaks are left in worker mode only")]
+    NoWorker,
+    #[error("{0} is not a path such as /cart or a URL such as http://localhost/cart")]
+    Url(String),
+    #[error("the server does not start: {0}")]
+    Start(String),
+    #[error("{url}: {error}")]
+    Request { url: String, error: io::Error },
+}
+
+/// Checks each worker of the configuration.
+pub(super) fn check(config: &Config, root: Option<&Path>, urls: &[String], report: &mut Report) {
+    let result = targets(urls).and_then(|targets| {
+        if config.workers.is_empty() {
+            return Err(LeakCheckError::NoWorker);
+        }
+        for pool in &config.workers {
+            let options = server::Options {
+                script: PathBuf::from(&pool.file),
+                root: root.map(Path::to_owned),
+                php: executable(config.global.php.executable.as_deref()),
+                ini: config.global.php.ini.all(),
+                env: pool.options.env.clone(),
+            };
+            worker(&options, &targets, report)?;
+        }
+        Ok(())
+    });
+    if let Err(error) = result {
+        report.error(
+            Area::Leaks,
+            error.to_string(),
+            "name the worker script with --worker or --config; its output is above",
+        );
+    }
+}
+
+fn targets(urls: &[String]) -> Result<Vec<Target>, LeakCheckError> {
+    let parse = |url: &String| Target::parse(url).ok_or_else(|| LeakCheckError::Url(url.clone()));
+    urls.iter().map(parse).collect()
+}
+
+fn worker(
+    options: &server::Options,
+    targets: &[Target],
+    report: &mut Report,
+) -> Result<(), LeakCheckError> {
+    let mut server =
+        TestServer::start(options).map_err(|error| LeakCheckError::Start(error.to_string()))?;
+    let mut pages: Vec<Page> = targets.iter().map(|_| Page::default()).collect();
+    let send = |page: usize| -> Result<Response, LeakCheckError> {
+        let target = &targets[page];
+        server.get(target).map_err(|error| LeakCheckError::Request {
+            url: target.url.clone(),
+            error,
+        })
+    };
+    for page in 0..pages.len() {
+        send(page)?;
+    }
+    for (page, seen) in pages.iter_mut().enumerate() {
+        send(page)?;
+        seen.before = [send(page)?, send(page)?];
+    }
+    for page in (0..pages.len()).rev() {
+        pages[page].after = send(page)?;
+    }
+    // The leaks of a request are known when its worker wants the next one.
+    send(0)?;
+    let leaks = server.stop();
+    let script = options.script.display();
+    let mut problems = 0;
+    for leak in &leaks {
+        problems += 1;
+        report.findings.push(Finding {
+            area: Area::Leaks,
+            level: Level::Error,
+            text: leak.text(),
+            advice: Some(
+                "reset it after the request, or permit it with `detect_leaks { allow … }`; docs/guides/leaks.md".into(),
+            ),
+            places: leak.places(),
+        });
+    }
+    for (target, page) in targets.iter().zip(&pages) {
+        if let Some(difference) = page.difference() {
+            problems += 1;
+            report.error(
+                Area::Leaks,
+                format!(
+                    "{} depends on the requests that were served before: {difference}",
+                    target.url
+                ),
+                "look for state of a request in static properties, globals and services of the boot",
+            );
+        }
+        if page.after.status >= 500 {
+            report.warning(
+                Area::Leaks,
+                format!("{} has status {}", target.url, page.after.status),
+                "a page that fails shows few leaks: see the log of the application",
+            );
+        }
+    }
+    if problems == 0 {
+        report.ok(
+            Area::Leaks,
+            format!(
+                "{script}: {} requests of {} pages in different orders left nothing behind, and got the same responses",
+                targets.len() * ROUNDS,
+                targets.len()
+            ),
+        );
+    }
+    Ok(())
+}

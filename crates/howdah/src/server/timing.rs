@@ -1,0 +1,110 @@
+//! What a request costs in PHP, for whoever wants to know: the front's record of it, and `server_timing`.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use howdah_http::Progress;
+use howdah_observe::usage::{PhpUsage, ScriptUsage};
+use howdah_pool::{Observer, WorkerId};
+use http::{HeaderName, HeaderValue};
+
+/// The header that `server_timing` adds.
+pub(super) const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
+
+/// The times of one request.
+#[derive(Debug)]
+pub(super) struct Timing {
+    /// `CLOCK_MONOTONIC` in nanoseconds, as the workers use it; 0: not yet.
+    called: u64,
+    claimed: Cell<u64>,
+    usage: Cell<Option<PhpUsage>>,
+}
+
+impl Timing {
+    /// PHP is about to be called.
+    pub(super) fn begin() -> Rc<Self> {
+        Rc::new(Self {
+            called: now_ns(),
+            claimed: Cell::new(0),
+            usage: Cell::new(None),
+        })
+    }
+
+    /// The value of `Server-Timing`. While the script runs on, only the time in the queue is known.
+    pub(super) fn value(&self) -> Option<HeaderValue> {
+        let text = match self.usage.get() {
+            Some(usage) => usage.server_timing(),
+            None if self.claimed.get() > 0 => PhpUsage::queue_timing(self.queue()),
+            None => return None,
+        };
+        HeaderValue::from_str(&text).ok()
+    }
+
+    fn queue(&self) -> Duration {
+        between(self.called, self.claimed.get())
+    }
+}
+
+/// Reports where a request is.
+struct Watch {
+    progress: Option<Progress>,
+    timing: Option<Rc<Timing>>,
+}
+
+/// An observer for the pool, if somebody wants to know.
+pub(super) fn watch(
+    progress: Option<Progress>,
+    timing: Option<Rc<Timing>>,
+) -> Option<Rc<dyn Observer>> {
+    let is_wanted = progress.is_some() || timing.is_some();
+    is_wanted.then(|| Rc::new(Watch { progress, timing }) as Rc<dyn Observer>)
+}
+
+impl Observer for Watch {
+    fn claimed(&self, claimed_ns: u64, worker: WorkerId) {
+        if let Some(progress) = &self.progress {
+            progress.claimed(claimed_ns, worker.0);
+        }
+        if let Some(timing) = &self.timing {
+            // A worker's word is used as far as it is possible.
+            let claimed = claimed_ns.clamp(timing.called, now_ns().max(timing.called));
+            timing.claimed.set(claimed);
+        }
+    }
+
+    fn measured(&self, usage: howdah_pool::ScriptUsage) {
+        let script = ScriptUsage {
+            cpu: usage.cpu,
+            database: usage.database,
+            queries: usage.queries,
+            memory_peak: usage.memory_peak,
+        };
+        if let Some(progress) = &self.progress {
+            progress.measured(script);
+        }
+        if let Some(timing) = &self.timing {
+            timing.usage.set(Some(PhpUsage {
+                queue: timing.queue(),
+                time: between(timing.claimed.get(), now_ns()),
+                script,
+            }));
+        }
+    }
+
+    fn done(&self) {
+        if let Some(progress) = &self.progress {
+            progress.done();
+        }
+    }
+}
+
+fn between(from: u64, to: u64) -> Duration {
+    Duration::from_nanos(to.saturating_sub(from))
+}
+
+/// The clock of the PHP processes.
+fn now_ns() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned()
+}

@@ -1,0 +1,115 @@
+//! What a request costs in PHP: in access logs, as `Server-Timing` and in spans.
+
+use howdah_testkit::{Server, Www};
+use howdah_tests::caddyfile;
+use serde_json::Value;
+
+/// 20 ms of CPU time, and a query of SQLite that takes some more.
+const WORK: &str = "
+    $slow = 'WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200000) SELECT sum(i) FROM n';
+    (new PDO('sqlite::memory:'))->query($slow)->fetchColumn();
+    $text = str_repeat('x', 8 << 20);
+    $until = hrtime(true) + 20_000_000;
+    while (hrtime(true) < $until) {
+    }
+    echo 'done';
+";
+
+fn php() -> Www {
+    let worker =
+        format!("<?php while (frankenphp_handle_request(static function () {{ {WORK} }})) {{ }}");
+    Www::new()
+        .file("classic.php", &format!("<?php {WORK}"))
+        .file("early.php", "<?php echo 'early'; flush(); usleep(10000);")
+        .file(
+            "finish.php",
+            "<?php echo 'finished'; fastcgi_finish_request(); usleep(10000);",
+        )
+        .file("worker.php", &worker)
+        .file("many.php", &worker)
+}
+
+fn number(php: &Value, name: &str) -> f64 {
+    let value = php[name].as_f64();
+    value.unwrap_or_else(|| panic!("no {name} in {php}"))
+}
+
+/// Checks the object of an access log's line, whose times are in seconds.
+fn assert_work(php: &Value) {
+    assert!(number(php, "queue") < 5.0, "{php}");
+    assert!(number(php, "time") >= 0.02, "{php}");
+    // Another process may have had the processor for a part of the time.
+    let cpu = number(php, "cpu");
+    assert!(cpu > 0.005 && cpu <= number(php, "time") * 2.0, "{php}");
+    let database = number(php, "database");
+    assert!(database > 0.0 && database < number(php, "time"), "{php}");
+    assert_eq!(number(php, "queries"), 1.0, "{php}");
+    assert!(number(php, "memory_peak") >= f64::from(8 << 20), "{php}");
+}
+
+/// The milliseconds of `Server-Timing` by name.
+fn timing<'h>(header: &'h str, name: &str) -> Option<f64> {
+    let metric = header
+        .split(", ")
+        .find_map(|metric| metric.strip_prefix(name)?.strip_prefix(";dur="))?;
+    let time = metric.split(';').next()?;
+    Some(time.parse().expect("a number"))
+}
+
+#[test]
+fn access_logs_have_what_requests_cost_in_classic_mode_worker_mode_and_coroutines() {
+    let www = php();
+    let root = www.path().display();
+    let site = format!(
+        "log\n@worker path /worker/*\n@many path /many/*\nhandle @worker {{\nroot * {root}\n\
+         php_server {{\nworker {{\nfile {root}/worker.php\nnum 1\nmatch /worker/*\n}}\n}}\n}}\n\
+         handle @many {{\nroot * {root}\nphp_server {{\nworker {{\nfile {root}/many.php\nnum 1\nconcurrency 4\nmatch /many/*\n}}\n}}\n}}\n\
+         handle {{\nroot * {root}\nphp_server\n}}"
+    );
+    let server = Server::caddyfile(caddyfile("", &site)).start();
+    for path in ["/classic.php?mode=classic", "/worker/one", "/many/one"] {
+        server.get(path).assert(200, "done");
+        let line = server.wait_log(&format!("\"uri\":\"{path}\""));
+        assert_work(&line.fields["php"]);
+    }
+    server.get("/none.txt").assert_status(404);
+    let line = server.wait_log("/none.txt");
+    assert_eq!(line.fields.get("php"), None, "{}", line.raw);
+}
+
+#[test]
+fn access_logs_have_what_requests_cost_though_nothing_else_is_observed() {
+    let www = php();
+    let site = format!("log\nroot * {}\nphp_server", www.path().display());
+    let server = Server::caddyfile(caddyfile("admin off", &site)).start();
+    server.get("/classic.php?alone").assert(200, "done");
+    assert_work(&server.wait_log("/classic.php?alone").fields["php"]);
+    // Its cost is not known when the response is over.
+    server.get("/finish.php").assert(200, "finished");
+    let line = server.wait_log("/finish.php");
+    assert_eq!(line.fields.get("php"), None, "{}", line.raw);
+}
+
+#[test]
+fn responses_have_server_timing_if_that_is_on() {
+    let www = php();
+    let site = format!("root * {}\nphp_server", www.path().display());
+    let options = "frankenphp {\nserver_timing\n}";
+    let server = Server::caddyfile(caddyfile(options, &site)).start();
+    let response = server.get("/classic.php");
+    let header = response.header("server-timing").expect("a header");
+    let time = |name: &str| timing(header, name).unwrap_or_else(|| panic!("no {name} in {header}"));
+    assert!(time("php") >= 20.0, "{header}");
+    assert!(time("cpu") > 5.0, "{header}");
+    assert!(time("db") > 0.0 && time("db") < time("php"), "{header}");
+    assert!(time("queue") < 5000.0, "{header}");
+    assert!(header.ends_with("desc=\"1 query\""), "{header}");
+    // The header goes before the end of the script is known.
+    let early = server.get("/early.php");
+    early.assert(200, "early");
+    let header = early.header("server-timing").expect("a header");
+    assert!(timing(header, "queue").is_some(), "{header}");
+
+    let off = Server::caddyfile(caddyfile("", &site)).start();
+    assert_eq!(off.get("/classic.php").header("server-timing"), None);
+}
