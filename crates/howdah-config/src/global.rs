@@ -2,21 +2,21 @@
 
 use std::time::Duration;
 
-use crate::directive::order;
+use crate::directive::{CACHE, order};
 use crate::error::{Error, ErrorKind};
 use crate::https::options::{self, ON_DEMAND};
 use crate::https::storage;
 use crate::listen::bind;
 use crate::listen::servers::Servers;
 use crate::logs;
-use crate::model::{Admin, AdminAddress, Global};
+use crate::model::{Admin, AdminAddress, Global, HostMetrics};
 use crate::pool;
 use crate::pool::global::PHP;
 use crate::pool::user;
 use crate::syntax::tree::Word;
 use crate::table::value::split_port;
 use crate::table::value::{port, unless_zero};
-use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
+use crate::table::{Call, Context, Entry, Item, Table, bad_value};
 
 const DEFAULT_ADMIN_PORT: u16 = 2019;
 /// Of the operating system: `sun_path` less its NUL.
@@ -30,6 +30,47 @@ pub(crate) struct Draft {
     pub(crate) servers: Servers,
     php_block: bool,
 }
+
+/// Names of the block of `metrics`.
+pub(crate) const METRICS: Table<HostMetrics> = Table {
+    kind: "option of `metrics`",
+    items: &[
+        Item::Supported(
+            Entry {
+                name: "per_host",
+                syntax: "per_host",
+                default: "off",
+                about: "Counts requests by host too: `caddy_http_requests_total` has the label `host`. Hosts that no \
+                        site names are `_other`.",
+                differs: "In Caddy the histograms have it too.",
+                example: "per_host",
+            },
+            |_, call, hosts| {
+                call.arguments(0, 0)?;
+                if *hosts == HostMetrics::Off {
+                    *hosts = HostMetrics::Named;
+                }
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "observe_catchall_hosts",
+                syntax: "observe_catchall_hosts",
+                default: "off",
+                about: "As `per_host`, with each host that requests are for. Clients can invent hosts: after 1,000 the \
+                        others are `_other`.",
+                differs: "In Caddy without a limit.",
+                example: "observe_catchall_hosts",
+            },
+            |_, call, hosts| {
+                call.arguments(0, 0)?;
+                *hosts = HostMetrics::All;
+                Ok(())
+            },
+        ),
+    ],
+};
 
 /// Names of the global block.
 pub(crate) const OPTIONS: Table<Draft> = Table {
@@ -217,7 +258,11 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
                 example: "email admin@example.com",
             },
             |_, call, draft| {
-                draft.global.https.acme.email = Some(options::email(call.one()?)?);
+                let word = call.one()?;
+                // Of a variable that is not set.
+                if !word.text.is_empty() {
+                    draft.global.https.acme.email = Some(options::email(word)?);
+                }
                 Ok(())
             },
         ),
@@ -351,20 +396,18 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
         Item::Supported(
             Entry {
                 name: "metrics",
-                syntax: "metrics",
+                syntax: "metrics [{ … }]",
                 default: "off, unless a site has the directive `metrics`",
                 about: "Counts and times requests for `/metrics` of the admin API, which shows processes \
                         and pools without it too.",
-                differs: "No `per_host` and `observe_catchall_hosts`: requests are labelled by pool, \
-                          method and class of status. The names are Howdah's own and FrankenPHP's, \
+                differs: "Requests are labelled by pool, method and class of status. The names are Howdah's own and FrankenPHP's, \
                           and some of Caddy's.",
                 example: "metrics",
             },
-            |_, call, draft| {
+            |cx, call, draft| {
                 call.count(0, 0)?;
-                if let Some(option) = call.block.and_then(<[_]>::first) {
-                    return Err(unsupported(&option.name, "`metrics` has no options here"));
-                }
+                let hosts = &mut draft.global.host_metrics;
+                cx.read(&METRICS, call.block.unwrap_or_default(), hosts);
                 draft.global.metrics = true;
                 Ok(())
             },
@@ -423,27 +466,16 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
             "put it in `frankenphp { … }` or `php_server { … }`",
         ),
         Item::Unsupported("acme_dns", DNS),
+        Item::Unsupported("cache", CACHE),
         Item::Unsupported("cert_issuer", "use `tls { issuer … }` in each site"),
         Item::Unsupported("cert_lifetime", ""),
         Item::Unsupported("dns", DNS),
         Item::Unsupported("ech", ""),
         Item::Unsupported("events", ""),
         Item::Unsupported("filesystem", ""),
-        Item::Unsupported("key_type", "keys are ECDSA on P-256"),
         Item::Unsupported("mercure", ""),
-        Item::Unsupported(
-            "ocsp_interval",
-            "a response is fetched again at half of its lifetime",
-        ),
         Item::Unsupported("pki", "there is one internal authority, with its defaults"),
         Item::Unsupported("preferred_chains", ""),
-        Item::Unsupported("renew_interval", ""),
-        Item::Unsupported(
-            "renewal_window_ratio",
-            "a certificate is renewed after two thirds of its life",
-        ),
-        Item::Unsupported("storage_check", ""),
-        Item::Unsupported("storage_clean_interval", ""),
         Item::Unsupported("tls_resolvers", DNS),
     ],
 };

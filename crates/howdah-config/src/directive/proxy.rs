@@ -23,6 +23,15 @@ pub(crate) struct Draft {
     balance: balance::Draft,
 }
 
+pub(super) const TRUSTED_PROXIES: Entry = Entry {
+    name: "trusted_proxies",
+    syntax: "trusted_proxies RANGE…",
+    default: "those of the global option `servers`",
+    about: "Proxies in front of this server whose `X-Forwarded-*` are passed on; `private_ranges` is all private ones.",
+    differs: "",
+    example: "trusted_proxies private_ranges",
+};
+
 /// Names of the block of `reverse_proxy`.
 pub(crate) const REVERSE_PROXY: Table<Draft> = Table {
     kind: "subdirective of `reverse_proxy`",
@@ -202,21 +211,10 @@ pub(crate) const REVERSE_PROXY: Table<Draft> = Table {
             |_, call, draft| call.set(&mut draft.proxy.stream_timeout, duration(call)?),
         ),
         Item::Unsupported("stream_close_delay", "WebSockets end when the server stops"),
-        Item::Supported(
-            Entry {
-                name: "trusted_proxies",
-                syntax: "trusted_proxies RANGE…",
-                default: "those of the global option `servers`",
-                about: "Proxies in front of this server whose `X-Forwarded-*` are passed on; \
-                        `private_ranges` is all private ones.",
-                differs: "",
-                example: "trusted_proxies private_ranges",
-            },
-            |_, call, draft| {
-                let ranges = crate::matcher::networks(call.arguments(1, usize::MAX)?)?;
-                call.set(&mut draft.proxy.trusted_proxies, ranges)
-            },
-        ),
+        Item::Supported(TRUSTED_PROXIES, |_, call, draft| {
+            let ranges = crate::matcher::networks(call.arguments(1, usize::MAX)?)?;
+            call.set(&mut draft.proxy.trusted_proxies, ranges)
+        }),
         Item::Supported(
             Entry {
                 name: "method",

@@ -26,7 +26,7 @@ use crate::listen::setup::{self, Change, Order, Origin, Setup, Sockets};
 use crate::message::application::Application;
 use crate::message::endpoint::Endpoints;
 use crate::message::spool::SpoolDir;
-use crate::observe::record::{self, LiveList, LiveQuery, LiveRequests, Observer};
+use crate::observe::record::{self, CountedHosts, LiveList, LiveQuery, LiveRequests, Observer};
 use crate::observe::stats::Stats;
 use crate::observe::thread::ThreadState;
 use crate::request::snapshot::{Plan, Service, Snapshot};
@@ -503,8 +503,9 @@ impl Server {
         let plan = |setup: &Setup| {
             let global = &setup.config.global;
             let measures = self.measures.measures().filter(|_| global.metrics).cloned();
+            let hosts = CountedHosts::of(&setup.config);
             let tracer = self.tracer.get().filter(|_| global.tracing).cloned();
-            let observer = Observer::new(measures, index, under_way.clone(), tracer);
+            let observer = Observer::new(measures, hosts, index, under_way.clone(), tracer);
             self.plan(Rc::clone(&life), observer)
         };
         let snapshot = Rc::new(Snapshot::new(&setup, plan(&setup))?);

@@ -12,6 +12,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use howdah_config::Strictness;
 use howdah_config::model::{CONCURRENCY_MAX, FRONT_THREADS_MAX, Preload, User, WORKERS_MAX};
 use howdah_observe::admin::AdminAddress;
 
@@ -160,8 +161,22 @@ pub(crate) struct ConfigFile {
     /// The Caddyfile
     #[arg(short, long, value_name = "FILE", default_value = "Caddyfile")]
     pub(crate) config: PathBuf,
+    /// Leave out what this version lacks, such as directives of plugins, with a warning for each
+    #[arg(long)]
+    pub(crate) lenient: bool,
     #[command(flatten)]
     format: Format,
+}
+
+impl ConfigFile {
+    /// What becomes of names that this version lacks.
+    pub(crate) fn strictness(&self) -> Strictness {
+        if self.lenient {
+            Strictness::Lenient
+        } else {
+            Strictness::Strict
+        }
+    }
 }
 
 /// Caddy's option, which commands written for it and for `FrankenPHP` have.

@@ -45,7 +45,8 @@ pub(crate) fn run(options: &cli::Run) -> Outcome {
     if options.environ {
         print_environment().map_err(setup)?;
     }
-    let read = Source::read(&options.file.config, options.watch).map_err(setup)?;
+    let reading = options.file.reading(options.watch);
+    let read = Source::read(&options.file.config, reading).map_err(setup)?;
     for warning in &read.warnings {
         eprintln!("howdah: warning: {warning}");
     }
@@ -174,7 +175,11 @@ fn restart_with(variables: &[(String, String)], options: &cli::Run) -> Outcome {
     for file in options.envfile.iter().skip(1) {
         command.arg("--envfile").arg(file);
     }
-    for (given, name) in [(options.watch, "--watch"), (options.environ, "--environ")] {
+    for (given, name) in [
+        (options.watch, "--watch"),
+        (options.environ, "--environ"),
+        (options.file.lenient, "--lenient"),
+    ] {
         if given {
             command.arg(name);
         }
