@@ -23,12 +23,7 @@ pub(crate) const WATCHED: &str = "./**/*.{env,php,twig,yaml,yml}";
 
 /// A PHP application server on the stock PHP of the distribution.
 #[derive(Debug, Parser)]
-#[command(
-    name = "howdah",
-    version,
-    disable_help_subcommand = true,
-    max_term_width = 100
-)]
+#[command(name = "howdah", version, max_term_width = 100)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -40,12 +35,20 @@ pub(crate) enum Command {
     PhpServer(Box<PhpServer>),
     /// Serve what a Caddyfile says
     Run(Run),
+    /// Serve what a Caddyfile says, in the background
+    Start(Start),
     /// Run a PHP script as the php command does
     PhpCli(PhpCli),
     /// Check a Caddyfile and say what is wrong with it
     Validate(ConfigFile),
     /// Format a Caddyfile
     Fmt(Fmt),
+    /// Print a Caddyfile as JSON, imports and variables in place, as the admin API shows it
+    Adapt(Adapt),
+    /// Print the directives that a site may have
+    ListDirectives(ListDirectives),
+    /// Hash a password with bcrypt, for the passwords of a site
+    HashPassword(HashPassword),
     /// Check PHP, files, ports and limits before the server starts, and whether the application is safe with
     /// `concurrency`
     Doctor(Doctor),
@@ -57,6 +60,8 @@ pub(crate) enum Command {
     Status(Status),
     /// Show what a running server does, again and again
     Top(Top),
+    /// Succeed if a running server takes requests: for the health check of a container
+    Healthcheck(HealthCheck),
     /// Have this machine trust the certificates that `tls internal` makes: put the root of the
     /// server's own authority into the system's list
     Trust(Trust),
@@ -66,6 +71,12 @@ pub(crate) enum Command {
     Version,
     /// Print what this program was built from
     BuildInfo,
+    /// Print the environment that a server would have
+    Environ,
+    /// Print the completions of commands and options for a shell
+    Completions(Completions),
+    /// Write the manual pages into a folder
+    Manpage(ManPage),
     /// What a server starts beside itself
     #[command(hide = true)]
     Monitor(Monitor),
@@ -89,9 +100,10 @@ pub(crate) struct PhpServer {
     #[arg(short, long, value_name = "NAME")]
     pub(crate) domain: Option<String>,
     /// Worker script: N processes boot it once, and it answers every request that is not for a
-    /// static file [default of N: two for each core, at least four]
+    /// static file; of several the first, and the others those for their own paths [default of N: two for
+    /// each core, at least four]
     #[arg(short, long, value_name = "FILE[,N]", value_parser = worker)]
-    pub(crate) worker: Option<Worker>,
+    pub(crate) worker: Vec<Worker>,
     /// Restart the worker when a file that matches the pattern changes; may be given again
     /// [default pattern: ./**/*.{env,php,twig,yaml,yml}]
     #[arg(long, value_name = "GLOB", num_args = 0..=1, require_equals = true,
@@ -179,6 +191,80 @@ impl ConfigFile {
     }
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct Adapt {
+    #[command(flatten)]
+    pub(crate) file: ConfigFile,
+    /// With line ends and indentation
+    #[arg(short, long)]
+    pub(crate) pretty: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListDirectives {
+    /// Say what each does
+    #[arg(long)]
+    pub(crate) about: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    /// The shell
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ManPage {
+    /// The folder, which is made if it does not exist
+    #[arg(short = 'o', long, value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HashPassword {
+    /// The password; others on this machine can read it while the command runs [default: it is asked for, or
+    /// the first line of standard input]
+    #[arg(short, long, value_name = "PASSWORD")]
+    pub(crate) plaintext: Option<String>,
+    /// The work of a check, doubled by each further one
+    #[arg(long, visible_alias = "bcrypt-cost", value_name = "N", default_value = "14",
+        value_parser = clap::value_parser!(u32).range(4..=31))]
+    pub(crate) cost: u32,
+    /// The algorithm, the one that there is
+    #[arg(short, long, value_name = "NAME")]
+    algorithm: Option<Algorithm>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Algorithm {
+    Bcrypt,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HealthCheck {
+    /// Ask for this page in place of the admin API; a status from 200 to 399 is healthy
+    #[arg(value_name = "URL", conflicts_with_all = ["config", "address"])]
+    pub(crate) url: Option<String>,
+    #[command(flatten)]
+    pub(crate) server: Remote,
+    /// How long the answer may take
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration)]
+    pub(crate) timeout: Duration,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Start {
+    #[command(flatten)]
+    pub(crate) run: Run,
+    /// What the server writes to standard output and standard error is added to this file [default:
+    /// ~/.local/state/howdah/howdah.log, for root /var/log/howdah.log]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) log: Option<PathBuf>,
+    /// Write the number of the server's process to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pidfile: Option<PathBuf>,
+}
+
 /// Caddy's option, which commands written for it and for `FrankenPHP` have.
 #[derive(Debug, Args)]
 struct Format {
@@ -239,6 +325,41 @@ pub(crate) struct Run {
     /// Print the environment first, with what is secret in it, as Caddy does
     #[arg(long)]
     pub(crate) environ: bool,
+    /// Leave the terminal that the server was started from
+    #[arg(long, hide = true)]
+    pub(crate) detached: bool,
+}
+
+impl Run {
+    /// The options as a command line has them.
+    pub(crate) fn arguments(&self) -> Vec<OsString> {
+        let mut arguments = self.arguments_after_first_envfile();
+        if let Some(file) = self.envfile.first() {
+            // Before the others, which come later and so are stronger.
+            arguments.splice(0..0, ["--envfile".into(), file.into()]);
+        }
+        arguments
+    }
+
+    /// The same without the first `--envfile`.
+    pub(crate) fn arguments_after_first_envfile(&self) -> Vec<OsString> {
+        let mut arguments: Vec<OsString> = Vec::new();
+        for file in self.envfile.iter().skip(1) {
+            arguments.extend(["--envfile".into(), file.into()]);
+        }
+        arguments.extend(["--config".into(), self.file.config.clone().into()]);
+        for (given, name) in [
+            (self.watch, "--watch"),
+            (self.environ, "--environ"),
+            (self.detached, "--detached"),
+            (self.file.lenient, "--lenient"),
+        ] {
+            if given {
+                arguments.push(name.into());
+            }
+        }
+        arguments
+    }
 }
 
 /// Which running server.
