@@ -64,6 +64,7 @@ fn main() -> ExitCode {
         Command::Manpage(options) => describe::manpage(&options),
         Command::HashPassword(options) => commands::hash_password::run(&options),
         Command::Healthcheck(options) => commands::health_check::run(&options),
+        Command::Init(options) => commands::init::run(&options),
         Command::Start(options) => commands::background::start(&options),
         Command::Monitor(options) => commands::monitor::run(&options),
     };

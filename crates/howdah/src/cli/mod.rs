@@ -35,6 +35,8 @@ pub(crate) enum Command {
     PhpServer(Box<PhpServer>),
     /// Serve what a Caddyfile says
     Run(Run),
+    /// Find the application in a folder and write a Caddyfile with safe settings for it
+    Init(Init),
     /// Serve what a Caddyfile says, in the background
     Start(Start),
     /// Run a PHP script as the php command does
@@ -189,6 +191,16 @@ impl ConfigFile {
             Strictness::Strict
         }
     }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Init {
+    /// The application's folder
+    #[arg(value_name = "DIR", default_value = ".")]
+    pub(crate) folder: PathBuf,
+    /// Remove what was written, unless it was changed since
+    #[arg(long)]
+    pub(crate) undo: bool,
 }
 
 #[derive(Debug, Args)]

@@ -4,6 +4,7 @@ pub(crate) mod background;
 pub(crate) mod describe;
 pub(crate) mod hash_password;
 pub(crate) mod health_check;
+pub(crate) mod init;
 pub(crate) mod monitor;
 pub(crate) mod php_server;
 mod preload_report;
