@@ -331,9 +331,9 @@ struct howdah_pool_options {
 	uint32_t root_size;   /* worker mode: document root of the boot request, may be empty */
 	uint32_t env_size;    /* worker mode: variables of the boot request, NAME NUL VALUE NUL ... */
 	uint32_t warm_size;   /* worker mode: paths that each worker requests of itself before it is ready, URI NUL ... */
-	uint32_t ini_size;    /* settings of this pool, NAME NUL VALUE NUL ... */
-	uint32_t final_size;  /* settings that nothing in the pool may change, NAME NUL VALUE NUL ... */
-	uint32_t leak_allow_size; /* worker mode: what may differ after a request, PATTERN NUL ... */
+	uint32_t php_ini_size;       /* settings of this pool, NAME NUL VALUE NUL ... */
+	uint32_t php_admin_ini_size; /* settings that nothing in the pool may change, NAME NUL VALUE NUL ... */
+	uint32_t detect_leaks_allow_size; /* worker mode: what may differ after a request, PATTERN NUL ... */
 	/*
 	 * Worker mode: requests that a worker runs at a time; 0 and 1: one. If more, the pool is concurrent: its workers
 	 * sleep in epoll_wait() with their place's eventfd instead of on a futex. Who wakes such a worker adds to `wake`
@@ -345,7 +345,7 @@ struct howdah_pool_options {
 	uint32_t hog_threshold_ms; /* a request that holds the thread longer is logged with its backtrace; 0: never */
 	uint32_t time_slice_ms;    /* a request that holds the thread longer lets others run; 0: never */
 	uint32_t hang_timeout_ms;  /* a worker that makes no progress for longer ends itself; 0: never */
-	uint32_t leak_sample;      /* worker mode: one of so many requests is searched for state that it leaves behind; 0: none */
+	uint32_t detect_leaks_sample; /* worker mode: one of so many requests is searched for state that it leaves behind; 0: none */
 	uint32_t log_key[2];       /* low half first; random, not 0: what the zygote's records carry */
 };
 static_assert(sizeof(struct howdah_pool_options) == 88, "layout");

@@ -10,7 +10,7 @@
  *   retire-after N      limit of the worker
  *   worker SCRIPT       the pool is in worker mode
  *   option NAME N       a number of struct howdah_pool_options: flags keep connections cpu_timeout_ms concurrency
- *                       stack_size hog_threshold_ms time_slice_ms hang_timeout_ms leak_sample
+ *                       stack_size hog_threshold_ms time_slice_ms hang_timeout_ms detect_leaks_sample
  *   leak-allow PATTERN  what may differ after a request
  *   env NAME VALUE      a variable of the boot
  *   ini NAME VALUE      a setting of the pool; `final NAME VALUE`: a final one
@@ -278,8 +278,9 @@ static void start_pool(void)
 		const void *bytes;
 		size_t size;
 	} parts[] = {{&options, sizeof(options)}, {"test", 4}, {script, options.script_size},
-		{document_root, options.root_size}, {env, options.env_size}, {warm, options.warm_size}, {ini, options.ini_size},
-		{final, options.final_size}, {leak_allow, options.leak_allow_size}};
+		{document_root, options.root_size}, {env, options.env_size}, {warm, options.warm_size},
+		{ini, options.php_ini_size}, {final, options.php_admin_ini_size},
+		{leak_allow, options.detect_leaks_allow_size}};
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
 		memcpy(data + size, parts[i].bytes, parts[i].size);
 		size += parts[i].size;
@@ -678,8 +679,8 @@ static void set_option(const char *rest)
 		options.time_slice_ms = value;
 	} else if (strcmp(name, "hang_timeout_ms") == 0) {
 		options.hang_timeout_ms = value;
-	} else if (strcmp(name, "leak_sample") == 0) {
-		options.leak_sample = value;
+	} else if (strcmp(name, "detect_leaks_sample") == 0) {
+		options.detect_leaks_sample = value;
 	} else {
 		front_fail("there is no option \"%s\"", name);
 	}
@@ -713,11 +714,11 @@ static void obey(char *line)
 	} else if (strcmp(line, "env") == 0) {
 		options.env_size += text_append_pair(env + options.env_size, rest);
 	} else if (strcmp(line, "ini") == 0) {
-		options.ini_size += text_append_pair(ini + options.ini_size, rest);
+		options.php_ini_size += text_append_pair(ini + options.php_ini_size, rest);
 	} else if (strcmp(line, "final") == 0) {
-		options.final_size += text_append_pair(final + options.final_size, rest);
+		options.php_admin_ini_size += text_append_pair(final + options.php_admin_ini_size, rest);
 	} else if (strcmp(line, "leak-allow") == 0) {
-		options.leak_allow_size += text_append(leak_allow + options.leak_allow_size, rest);
+		options.detect_leaks_allow_size += text_append(leak_allow + options.detect_leaks_allow_size, rest);
 	} else if (strcmp(line, "warm") == 0) {
 		options.warm_size += text_append(warm + options.warm_size, rest);
 	} else if (strcmp(line, "show") == 0) {

@@ -15,7 +15,7 @@ use howdah_config::model::PoolLimits;
 
 use crate::status::RouteCrashes;
 
-/// Routes that are told apart.
+/// Maximum number of separate routes.
 const ROUTES_MAX: usize = 100;
 /// Bytes of a path in a route.
 const PATH_MAX: usize = 200;

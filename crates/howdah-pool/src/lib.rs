@@ -55,7 +55,7 @@ pub use handle::{Handle, ShutdownError};
 pub use howdah_shm::{Update, WorkerId};
 pub use leaks::{Leak, Leaks};
 pub use messages::ReloadError;
-pub use options::{Mode, PoolOptions, RootOptions, User, WorkerOptions, default_workers};
+pub use options::{Mode, PoolOptions, RootOptions, User, WorkerMode, default_workers};
 pub use preload::{Preload, PreloadMode, PreloadResult, PreloadedFile, Verdict};
 pub use process::control::ControlError;
 pub use process::opcache::{Opcache, OpcacheAnswer, OpcacheError, OpcacheOrder, Tally};

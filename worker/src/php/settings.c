@@ -150,7 +150,7 @@ static void set(zend_string *name, zend_string *value, void *argument)
 		}
 		if (!put(entry, value)) {
 			howdah_log_format(
-				'e', "%s %s: PHP does not take the value \"%s\"", target->option, ZSTR_VAL(name), ZSTR_VAL(value));
+				'e', "%s %s: PHP rejects the value \"%s\"", target->option, ZSTR_VAL(name), ZSTR_VAL(value));
 			return;
 		}
 	}
@@ -182,10 +182,10 @@ static bool take_list(struct target *target, const char *list, uint32_t size)
 bool howdah_settings_take(const struct howdah_pool *pool)
 {
 	struct target target = {.pool = pool, .option = "php_ini"};
-	bool done = take_list(&target, pool->ini, pool->options.ini_size);
+	bool done = take_list(&target, pool->php_ini, pool->options.php_ini_size);
 	target.option = "php_admin_ini";
 	target.is_final = true;
-	done = done && take_list(&target, pool->final_ini, pool->options.final_size);
+	done = done && take_list(&target, pool->php_admin_ini, pool->options.php_admin_ini_size);
 	zend_unset_timeout(); /* the handler of max_execution_time has started the clock */
 	return done;
 }

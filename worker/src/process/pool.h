@@ -15,12 +15,12 @@ struct howdah_pool {
 	/* What follows the options; each ends with a NUL. Up to `warm` of worker mode alone. */
 	char *script;
 	char *root;
-	const char *env;         /* NAME NUL VALUE NUL ..., options.env_size bytes */
-	const char *warm;        /* URI NUL ..., options.warm_size bytes */
-	const char *ini;         /* NAME NUL VALUE NUL ..., options.ini_size bytes */
-	const char *final_ini;   /* the same, options.final_size bytes */
-	const char *leak_allow;  /* PATTERN NUL ..., options.leak_allow_size bytes */
-	struct howdah_user user; /* if HOWDAH_POOL_FLAG_USER is set */
+	const char *env;                /* NAME NUL VALUE NUL ..., options.env_size bytes */
+	const char *warm;               /* URI NUL ..., options.warm_size bytes */
+	const char *php_ini;            /* NAME NUL VALUE NUL ..., options.php_ini_size bytes */
+	const char *php_admin_ini;      /* the same, options.php_admin_ini_size bytes */
+	const char *detect_leaks_allow; /* PATTERN NUL ..., options.detect_leaks_allow_size bytes */
+	struct howdah_user user;        /* if HOWDAH_POOL_FLAG_USER is set */
 	struct howdah_queue queue;
 	int spool;  /* directory with the bodies that are too large for a slot */
 	int record; /* of the files that its processes run (record.h); -1: none is kept */

@@ -89,7 +89,7 @@ for ($count = 0, $more = true; $more && $count < 100; $count++) {
 }
 --HOWDAH--
 worker {ROOT}/test.php
-option leak_sample 1
+option detect_leaks_sample 1
 show log
 var REQUEST_METHOD GET
 var REQUEST_URI /?page=Page

@@ -37,7 +37,7 @@ while (frankenphp_handle_request(function () use ($actions) {
 }
 --HOWDAH--
 worker {ROOT}/test.php
-option leak_sample 1
+option detect_leaks_sample 1
 show log
 var REQUEST_URI /stream
 var QUERY_STRING do=stream

@@ -59,7 +59,7 @@ while (frankenphp_handle_request($handle)) {
 --HOWDAH--
 worker {ROOT}/test.php
 option keep 1023
-option leak_sample 1
+option detect_leaks_sample 1
 show log
 var REQUEST_URI /ini
 var QUERY_STRING do=ini

@@ -10,4 +10,4 @@ pub(crate) use binding::Binding;
 pub(crate) use order::Order;
 pub(crate) use pool::{ClassicPoolDraft, PoolDraft};
 pub(crate) use site_address::SiteAddress;
-pub(crate) use worker::{ConcurrencyDraft, Place, WorkerDraft};
+pub(crate) use worker::{Place, WorkerDraft};

@@ -2,7 +2,7 @@
 
 use super::PoolDraft;
 use crate::error::Position;
-use crate::model::{Concurrency, WorkerPool};
+use crate::model::WorkerPool;
 
 /// Where a `worker` stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +27,8 @@ pub(crate) struct WorkerDraft {
     pub(crate) application: Option<String>,
     /// Where a relative `file` starts, if not at the working directory.
     pub(crate) folder: Option<String>,
-    pub(crate) concurrent: ConcurrencyDraft,
+    /// The last option that was given and needs `concurrency`.
+    pub(crate) needs_concurrency: Option<&'static str>,
     pub(crate) own: PoolDraft,
     pub(crate) matches: Vec<String>,
     /// What is given; `name`, `file`, `root` and `settings` are still empty.
@@ -40,26 +41,6 @@ impl WorkerDraft {
         WorkerPool {
             settings: self.own.settings.clone(),
             ..self.pool.clone()
-        }
-    }
-}
-
-/// What is given, in any order.
-#[derive(Debug)]
-pub(crate) struct ConcurrencyDraft {
-    pub(crate) requests: Option<u32>,
-    /// All but `requests`.
-    pub(crate) options: Concurrency,
-    /// The last of them that was given.
-    pub(crate) option: Option<&'static str>,
-}
-
-impl Default for ConcurrencyDraft {
-    fn default() -> Self {
-        Self {
-            requests: None,
-            options: Concurrency::new(1),
-            option: None,
         }
     }
 }

@@ -18,7 +18,9 @@ mod listener;
 mod log;
 mod map;
 mod matcher;
+mod option_value;
 mod php;
+mod php_executable;
 mod php_server;
 mod placeholder;
 mod pool_limits;
@@ -31,6 +33,8 @@ mod route;
 mod site;
 mod uri;
 mod user;
+mod worker_modes;
+mod worker_options;
 mod worker_pool;
 
 pub use admin::{Admin, AdminAddress};
@@ -58,7 +62,9 @@ pub use log::{
 };
 pub use map::{Map, MapInput, MapOutput, MapPart, MapRow};
 pub use matcher::Matcher;
+pub use option_value::{OptionKind, OptionValue};
 pub use php::{Environment, FRONT_THREADS_MAX, Php, Preload};
+pub use php_executable::PhpExecutable;
 pub use php_server::{PHP_SETTINGS, PhpScript, PhpServer};
 pub use placeholder::{ClientPart, FileMatch, Part, Placeholder, Template};
 pub use pool_limits::{LimitBlocks, POOL_LIMITS, PoolLimit, PoolLimitOverrides, PoolLimits};
@@ -75,7 +81,8 @@ pub use route::{ErrorRoutes, Handler, Route};
 pub use site::{Address, Site};
 pub use uri::{QueryChange, UriChange};
 pub use user::{User, UserError};
-pub use worker_pool::{
-    Boot, CLASSIC_POOL, CONCURRENCY_MAX, CONCURRENT_WORKERS_MAX, Concurrency, Connections,
-    Isolation, Keep, LeakDetection, OnExit, PhpWorker, Statics, WORKERS_MAX, WorkerPool,
+pub use worker_modes::{Boot, Connections, Isolation, Keep, LeakDetection, OnExit, Statics};
+pub use worker_options::{
+    CONCURRENCY_MAX, DEFAULT_WATCH, WORKER_OPTIONS, WorkerOption, WorkerOptions,
 };
+pub use worker_pool::{CLASSIC_POOL, CONCURRENT_WORKERS_MAX, PhpWorker, WORKERS_MAX, WorkerPool};

@@ -34,16 +34,16 @@ pub struct PoolSettings {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Ini {
     /// `php_ini`: as if they stood at the end of php.ini.
-    pub settings: Vec<(String, String)>,
+    pub php_ini: Vec<(String, String)>,
     /// `php_admin_ini`: final, neither scripts nor `.user.ini` files change them.
-    pub final_settings: Vec<(String, String)>,
+    pub php_admin_ini: Vec<(String, String)>,
 }
 
 impl Ini {
     /// All of them, for the start of PHP.
     #[must_use]
     pub fn all(&self) -> Vec<(String, String)> {
-        let lists = [&self.settings, &self.final_settings];
+        let lists = [&self.php_ini, &self.php_admin_ini];
         lists.into_iter().flatten().cloned().collect()
     }
 }

@@ -3,11 +3,11 @@
 use crate::draft::{ClassicPoolDraft, PoolDraft};
 use crate::error::{Error, ErrorKind};
 use crate::model::CLASSIC_POOL;
-use crate::pool::limits::{Block, count, with_limits};
+use crate::pool::limits::{Block, count, limits};
 use crate::pool::options::{HasPoolDraft, Options, processes};
 use crate::pool::worker;
 use crate::table::template::literal;
-use crate::table::{Call, Context, Entry, Item, Table, bad_value, nearest};
+use crate::table::{Call, Context, Entry, Item, Table, bad_value, joined, nearest};
 
 impl HasPoolDraft for ClassicPoolDraft {
     fn pool_draft(&mut self) -> &mut PoolDraft {
@@ -22,9 +22,9 @@ pub(crate) const GLOBAL: Entry = Entry {
     name: "pool",
     syntax: "pool NAME { … }",
     default: "one pool, `php`, for all applications",
-    about: "PHP processes of their own for the applications that name it with `pool NAME` in their `php_server` \
-            or `php`: their own number, queue, limits, user and settings, so that a slow site keeps no other from \
-            being answered. As in the pool `php`, PHP starts afresh for each request. May be given several times.",
+    about: "A separate pool of PHP processes for the applications with `pool NAME` in their `php_server` or `php`: \
+        with a separate number of processes, queue, limits, user and settings, so that a slow site does not block \
+        the others. As in the pool `php`, PHP starts fresh for each request. May be given several times.",
     differs: "Not in FrankenPHP; PHP-FPM's pools.",
     example: "pool shop {\n\tworkers 4\n}",
 };
@@ -42,8 +42,13 @@ pub(crate) const APPLICATION: Entry = Entry {
 /// Names of the block of `pool`.
 pub(crate) const POOL: Table<ClassicPoolDraft> = Table {
     kind: "option of `pool`",
-    items: &with_limits::<_, { OPTIONS.len() + count(Block::Pool) }>(OPTIONS, Block::Pool),
+    items: &joined::<_, { OPTIONS.len() + COMMON.len() + LIMITS.len() }>(&[
+        OPTIONS, COMMON, LIMITS,
+    ]),
 };
+
+const COMMON: &[Item<ClassicPoolDraft>] = &Options::ALL;
+const LIMITS: &[Item<ClassicPoolDraft>] = &limits::<_, { count(Block::Pool) }>(Block::Pool);
 
 const OPTIONS: &[Item<ClassicPoolDraft>] = &[
     Item::Supported(
@@ -68,10 +73,6 @@ const OPTIONS: &[Item<ClassicPoolDraft>] = &[
         },
         |_, call, draft| processes(call, 1, &mut draft.own.settings.workers),
     ),
-    Options::<ClassicPoolDraft>::MAX_THREADS,
-    Options::<ClassicPoolDraft>::USER,
-    Options::<ClassicPoolDraft>::PHP_INI,
-    Options::<ClassicPoolDraft>::PHP_ADMIN_INI,
     Item::Elsewhere("env", "put it in the `php_server` that names the pool"),
     Item::Elsewhere("file", "a `worker` has a file; a `pool` runs all scripts"),
     Item::Elsewhere("num", "write `workers`"),
@@ -127,7 +128,7 @@ pub(crate) fn of_application(cx: &mut Context, call: &Call<'_>) -> Result<PoolCh
         return Err(Error::new(
             ErrorKind::Conflict,
             &word.position,
-            format!("`{name}` is a worker, which answers the requests for its script by itself"),
+            format!("`{name}` is a worker, which gets the requests for its script anyway"),
             "name a `pool` of the global block, or take it out",
         ));
     }

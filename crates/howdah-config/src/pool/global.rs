@@ -5,20 +5,22 @@ use crate::error::Error;
 use crate::model::{FRONT_THREADS_MAX, Php, Preload};
 use crate::pool::classic;
 use crate::pool::ini;
-use crate::pool::limits::{Block, count, with_limits};
+use crate::pool::limits::{Block, count, limits};
 use crate::pool::options::processes;
 use crate::pool::preload;
 use crate::pool::user;
 use crate::pool::worker;
 use crate::table::template::literal;
 use crate::table::value::{flag, number};
-use crate::table::{Call, Entry, Item, Table, bad_value};
+use crate::table::{Call, Entry, Item, Table, bad_value, joined};
 
 /// Names of `frankenphp` and `howdah`.
 pub(crate) const PHP: Table<Php> = Table {
     kind: "option of `frankenphp`",
-    items: &with_limits::<_, { OPTIONS.len() + count(Block::Global) }>(OPTIONS, Block::Global),
+    items: &joined::<_, { OPTIONS.len() + LIMITS.len() }>(&[OPTIONS, LIMITS]),
 };
+
+const LIMITS: &[Item<Php>] = &limits::<_, { count(Block::Global) }>(Block::Global);
 
 const OPTIONS: &[Item<Php>] = &[
     Item::Supported(
@@ -27,7 +29,7 @@ const OPTIONS: &[Item<Php>] = &[
             syntax: "num_threads NUMBER",
             default: "twice the number of cores, at least 4",
             about: "FrankenPHP's name of `workers`.",
-            differs: "PHP runs in processes, not in threads; those of workers are not among them.",
+            differs: "PHP runs in processes, not in threads; workers are not included.",
             example: "num_threads 8",
         },
         |_, call, php| processes(call, 1, &mut php.workers),
@@ -83,19 +85,21 @@ const OPTIONS: &[Item<Php>] = &[
     Item::Supported(
         Entry {
             name: "php",
-            syntax: "php FILE",
-            default: "`howdah-php` beside `howdah`, then on `PATH`",
-            about: "The PHP executable.",
+            syntax: "php VERSION|FILE",
+            default: "`howdah-php` beside `howdah`, then the newest version that is installed, then on `PATH`",
+            about: "The PHP to run: a version whose package `howdah-phpVERSION` is installed, or the path of a \
+                    `howdah-php`.",
             differs: "Not in FrankenPHP.",
-            example: "php /usr/lib/howdah/howdah-php8.2",
+            example: "php 8.2",
         },
         |_, call, php| {
             let word = call.one()?;
-            let path = literal(word, "the path of the PHP executable")?;
+            let path = literal(word, "the version of PHP, or the path of its executable")?;
             if path.is_empty() {
                 return Err(bad_value(&word.position, "the path is empty".into(), ""));
             }
-            php.executable = Some(path.into());
+            let Ok(executable) = path.parse();
+            php.executable = Some(executable);
             Ok(())
         },
     ),

@@ -20,23 +20,22 @@ pub(crate) const PHP_ADMIN_INI: Entry = Entry {
     name: "php_admin_ini",
     syntax: "php_admin_ini NAME VALUE  or  php_admin_ini { NAME VALUE … }",
     default: "",
-    about: "As `php_ini`, but final: neither `ini_set()`, `set_time_limit()` and their like nor `.user.ini` files, \
-            `[HOST=]` and `[PATH=]` sections of `php.ini` or `env PHP_VALUE` change them. PHP does not start with a \
-            setting that it does not know.",
+    about: "As `php_ini`, but final: `ini_set()`, `set_time_limit()` and similar functions, `.user.ini` files, \
+        `[HOST=]` and `[PATH=]` sections of `php.ini`, and `env PHP_VALUE` cannot change them. PHP does not start \
+        with an unknown setting.",
     differs: "Not in FrankenPHP; PHP-FPM's `php_admin_value`.",
     example: "php_admin_ini open_basedir /srv/shop:/tmp",
 };
 
 /// The same two in the block of one pool.
 pub(crate) const POOL_PHP_INI: Entry = Entry {
-    about: "Settings of this pool, on top of those of the global block. What only the start of PHP reads, \
-            such as the size of OPcache's memory, is the same for all pools and refused here.",
+    about: "Settings of this pool, in addition to those of the global block. Settings that PHP reads only at \
+        startup, such as the size of OPcache's memory, are the same for all pools and rejected here.",
     differs: "Not in FrankenPHP, which has `php_ini` in the global block alone.",
     ..PHP_INI
 };
 pub(crate) const POOL_PHP_ADMIN_INI: Entry = Entry {
-    about: "Settings of this pool that are final, as those of the global block. `disable_functions` is \
-            possible.",
+    about: "Final settings of this pool, as those of the global block. `disable_functions` is allowed.",
     ..PHP_ADMIN_INI
 };
 
@@ -44,8 +43,8 @@ pub(crate) const POOL_PHP_ADMIN_INI: Entry = Entry {
 pub(crate) fn settings(cx: &mut Context, call: &Call<'_>, ini: &mut Ini) -> Result<(), Error> {
     for (name, value) in pairs(cx, call)? {
         let read = setting(call, name, value)
-            .and_then(|()| only_once(name, &ini.final_settings))
-            .map(|()| put(&mut ini.settings, name, value));
+            .and_then(|()| only_once(name, &ini.php_admin_ini))
+            .map(|()| put(&mut ini.php_ini, name, value));
         cx.keep(read);
     }
     Ok(())
@@ -67,9 +66,9 @@ pub(crate) fn final_settings(
                         "write it with `php_ini` in the global block",
                     ));
                 }
-                only_once(name, &ini.settings)
+                only_once(name, &ini.php_ini)
             })
-            .map(|()| put(&mut ini.final_settings, name, value));
+            .map(|()| put(&mut ini.php_admin_ini, name, value));
         cx.keep(read);
     }
     Ok(())
@@ -88,7 +87,7 @@ pub(crate) fn places(call: &Call<'_>) -> Vec<(String, Position)> {
 /// Settings of one pool that the global block has made final, and extensions, which all pools have.
 pub(crate) fn check(cx: &mut Context, places: &[(String, Position)], global: &Ini) {
     for (name, position) in places {
-        let is_final = global.final_settings.iter().any(|(other, _)| other == name);
+        let is_final = global.php_admin_ini.iter().any(|(other, _)| other == name);
         let error = if is_final {
             Error::new(
                 ErrorKind::Conflict,

@@ -8,11 +8,7 @@ use crate::table::{Call, Context, bad_value};
 /// Bytes of all patterns together, which a message to the zygote has room for.
 const ALLOW_MAX: usize = 4096;
 
-pub(super) fn read(
-    cx: &mut Context,
-    call: &Call<'_>,
-    draft: &mut WorkerDraft,
-) -> Result<(), Error> {
+pub(super) fn read(cx: &mut Context, call: &Call<'_>) -> Result<LeakDetection, Error> {
     let mut leaks = LeakDetection::default();
     match call.count(0, 2)? {
         [] => {}
@@ -54,26 +50,26 @@ pub(super) fn read(
     if size > ALLOW_MAX || leaks.allow.iter().any(|pattern| pattern.contains('\0')) {
         return Err(call.error(
             ErrorKind::Value,
-            format!("the patterns of `allow` have {size} bytes, more than {ALLOW_MAX}, or a NUL"),
-            "write fewer patterns with `*`, or give the properties the attribute `#[Howdah\\AllowLeak]`",
+            format!("the patterns of `allow` are longer than {ALLOW_MAX} bytes in total, or contain a NUL byte"),
+            "use fewer patterns, with `*`, or give the properties the attribute `#[Howdah\\AllowLeak]`",
         ));
     }
-    draft.pool.leaks = Some(leaks);
-    Ok(())
+    Ok(leaks)
 }
 
-/// The error of a worker whose requests cannot be told apart by what they change.
-pub(super) fn finish(call: &Call<'_>, draft: &WorkerDraft) -> Result<(), Error> {
-    if draft.pool.leaks.is_none() {
+/// The error of a worker whose leaks cannot be attributed to a request.
+pub(super) fn check(call: &Call<'_>, draft: &WorkerDraft) -> Result<(), Error> {
+    let options = &draft.pool.options;
+    if options.detect_leaks.is_none() {
         return Ok(());
     }
-    let conflict = if draft.pool.concurrency.is_some() {
+    let conflict = if options.is_concurrent() {
         "with `concurrency` several requests change the state of a worker at the same time, so `detect_leaks` \
-         cannot say which one did"
-    } else if draft.pool.isolation == Isolation::Request {
-        "with `isolation request` no request has what another one left, so `detect_leaks` has nothing to find"
+         cannot attribute a change to a request"
+    } else if options.isolation == Isolation::Request {
+        "with `isolation request` no request sees the state of an earlier one, so `detect_leaks` has nothing to find"
     } else {
         return Ok(());
     };
-    Err(call.error(ErrorKind::Conflict, conflict.into(), "take one of them out"))
+    Err(call.error(ErrorKind::Conflict, conflict.into(), "remove one of them"))
 }

@@ -59,17 +59,10 @@ pub(super) const fn count(block: Block) -> usize {
     count
 }
 
-/// The table of a block: its options, then its limits.
-pub(super) const fn with_limits<T: HasLimits, const N: usize>(
-    options: &[Item<T>],
-    block: Block,
-) -> [Item<T>; N] {
-    let mut items = [options[0]; N];
+/// The limits of a block, as many as [`count`] returns.
+pub(super) const fn limits<T: HasLimits, const N: usize>(block: Block) -> [Item<T>; N] {
+    let mut items = [Item::Supported(entry(&POOL_LIMITS[0], block), read::<T>); N];
     let (mut index, mut next) = (0, 0);
-    while next < options.len() {
-        items[next] = options[next];
-        next += 1;
-    }
     while index < POOL_LIMITS.len() {
         if is_in(&POOL_LIMITS[index], block) {
             items[next] = Item::Supported(entry(&POOL_LIMITS[index], block), read);

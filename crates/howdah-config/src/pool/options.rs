@@ -1,4 +1,4 @@
-//! Options that a `worker` and a `pool` have alike: each is read and told about here, for both.
+//! Options that a `worker` and a `pool` have in common, besides limits: each is read and documented here, for both.
 
 use std::marker::PhantomData;
 
@@ -19,35 +19,36 @@ pub(crate) trait HasPoolDraft: 'static {
 pub(crate) struct Options<T>(PhantomData<T>);
 
 impl<T: HasPoolDraft> Options<T> {
-    pub(crate) const MAX_THREADS: Item<T> = Item::Supported(
-        Entry {
-            name: "max_threads",
-            syntax: "max_threads NUMBER|auto",
-            default: "as many as there always are",
-            about: "How many processes there may be when requests wait although the processors are not \
-                    busy, or the processes themselves only wait, for a database for instance; with \
-                    `auto` what the machine allows.",
-            differs: "",
-            example: "max_threads 32",
-        },
-        |_, call, draft| {
-            draft.pool_draft().settings.workers_max = workers_max(call)?;
+    pub(crate) const ALL: [Item<T>; 4] = [
+        Item::Supported(
+            Entry {
+                name: "max_threads",
+                syntax: "max_threads NUMBER|auto",
+                default: "as many as there always are",
+                about: "How many processes there may be when requests wait although the processors are not \
+                        busy, or the processes only wait themselves, for example for a database; with \
+                        `auto` as many as the memory of the machine allows.",
+                differs: "",
+                example: "max_threads 32",
+            },
+            |_, call, draft| {
+                draft.pool_draft().settings.workers_max = workers_max(call)?;
+                Ok(())
+            },
+        ),
+        Item::Supported(user::POOL_USER, |cx, call, draft| {
+            draft.pool_draft().settings.user = Some(user::php_user(cx, call)?);
             Ok(())
-        },
-    );
-    pub(crate) const USER: Item<T> = Item::Supported(user::POOL_USER, |cx, call, draft| {
-        draft.pool_draft().settings.user = Some(user::php_user(cx, call)?);
-        Ok(())
-    });
-    pub(crate) const PHP_INI: Item<T> = Item::Supported(ini::POOL_PHP_INI, |cx, call, draft| {
-        let own = draft.pool_draft();
-        own.ini_places.extend(ini::places(call));
-        ini::settings(cx, call, &mut own.settings.ini)
-    });
-    pub(crate) const PHP_ADMIN_INI: Item<T> =
+        }),
+        Item::Supported(ini::POOL_PHP_INI, |cx, call, draft| {
+            let pool = draft.pool_draft();
+            pool.ini_places.extend(ini::places(call));
+            ini::settings(cx, call, &mut pool.settings.ini)
+        }),
         Item::Supported(ini::POOL_PHP_ADMIN_INI, |cx, call, draft| {
             ini::final_settings(cx, call, &mut draft.pool_draft().settings.ini)
-        });
+        }),
+    ];
 }
 
 /// A number of processes, within what a pool can have.

@@ -9,7 +9,7 @@ use crate::pool::ini;
 use crate::source::{Files, absolute};
 use crate::table::{Context, bad_value};
 
-/// Bytes of all the text that a pool's zygote is told: one control message, less what it has besides.
+/// Bytes of all text that is sent to a pool's zygote: one control message, less its other content.
 const MAX_TEXT: usize = 30_000;
 
 /// The workers of a `php_server` or `php`, whose pools are added to those of the file: its own, then
@@ -60,7 +60,7 @@ pub(crate) fn worker_pools(
             Ok(file) => pool.file = file,
             Err(error) => cx.errors.push(error),
         }
-        // Two of them would be asked for the same requests, and the second would never get one.
+        // Two of them would match the same requests, and the second would never get one.
         let key = (draft.block, pool.file.clone(), &*draft.matches);
         if seen.contains(&key) {
             cx.errors.push(conflict(
@@ -78,8 +78,8 @@ pub(crate) fn worker_pools(
             Some(name) => name.clone(),
             None => unique(draft.application.as_deref(), &pool.file, &mut names),
         };
-        let env = list_size(&pool.env);
-        let warm: usize = pool.warm.iter().map(|path| path.len() + 1).sum();
+        let env = list_size(&pool.options.env);
+        let warm: usize = pool.options.warm.iter().map(|path| path.len() + 1).sum();
         let size = pool.file.len() + env + warm;
         settings(cx, &draft.own, global, size, &draft.position);
         pools.push(pool);
@@ -110,13 +110,13 @@ pub(crate) fn classic_pools(cx: &mut Context, global: &Php) -> Vec<ClassicPool> 
     pools
 }
 
-/// What is wrong with the settings of a pool. `size`: bytes of all other text that its zygote is told.
+/// Checks the settings of a pool. `size`: bytes of all other text that is sent to its zygote.
 fn settings(cx: &mut Context, own: &PoolDraft, global: &Php, size: usize, position: &Position) {
     ini::check(cx, &own.ini_places, &global.ini);
     let lists = [
-        &own.settings.ini.settings,
-        &own.settings.ini.final_settings,
-        &global.ini.final_settings,
+        &own.settings.ini.php_ini,
+        &own.settings.ini.php_admin_ini,
+        &global.ini.php_admin_ini,
     ];
     let size = size + lists.iter().map(|list| list_size(list)).sum::<usize>();
     if size > MAX_TEXT {
@@ -147,7 +147,7 @@ fn file(draft: &WorkerDraft, files: &dyn Files) -> Result<String, Error> {
         Ok(start) => Ok(absolute(&start, &path.to_string_lossy())),
         Err(why) => Err(bad_value(
             &draft.position,
-            format!("cannot tell the working directory, where `{file}` starts: {why}"),
+            format!("cannot determine the working directory, to which `{file}` is relative: {why}"),
             "write the absolute path of the file",
         )),
     }

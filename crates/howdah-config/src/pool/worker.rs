@@ -1,8 +1,8 @@
 //! `worker`: its line and its block. What needs to know all workers of a file is in `pools`.
 
-use crate::draft::{ConcurrencyDraft, Place, PoolDraft, WorkerDraft};
+use crate::draft::{Place, PoolDraft, WorkerDraft};
 use crate::error::{Error, ErrorKind};
-use crate::model::{WORKERS_MAX, WorkerPool, WorkersMax};
+use crate::model::{Boot, DEFAULT_WATCH, Isolation, WORKERS_MAX, WorkerPool, WorkersMax};
 use crate::pool::options::HasPoolDraft;
 use crate::pool::worker_options::WORKER;
 use crate::pool::{concurrency, leaks};
@@ -10,8 +10,6 @@ use crate::syntax::tree::Word;
 use crate::table::template::literal;
 use crate::table::{Call, Context, Entry, bad_value};
 
-/// What FrankenPHP watches when no pattern is given.
-pub(super) const DEFAULT_WATCH: &str = "./**/*.{env,php,twig,yaml,yml}";
 /// Bytes of a name, which is part of process titles and log lines.
 const MAX_NAME: usize = 100;
 
@@ -26,10 +24,9 @@ pub(crate) const GLOBAL: Entry = Entry {
     name: "worker",
     syntax: "worker FILE [NUMBER|watch] [{ … }]  or  worker { … }",
     default: "no worker",
-    about: "A script that is started once and then answers request after request by \
-            `frankenphp_handle_request()`. It answers, in every `php_server`, the requests whose script \
-            it is. May be given several times. NUMBER is `num`, and `watch` stands for `watch` without a \
-            pattern.",
+    about: "A script that boots once and then handles one request after another with `frankenphp_handle_request()`. \
+        It handles the requests of every `php_server` that resolve to this script. May be given several times. \
+        NUMBER is `num`, and `watch` stands for `watch` without a pattern.",
     differs: "Each worker is a process.",
     example: "worker public/worker.php 8",
 };
@@ -56,7 +53,7 @@ pub(crate) fn read(cx: &mut Context, call: &Call<'_>, place: Place) -> Result<Wo
         name: None,
         application: None,
         folder: None,
-        concurrent: ConcurrencyDraft::default(),
+        needs_concurrency: None,
         own: PoolDraft::default(),
         matches: Vec::new(),
         pool: WorkerPool::new("", ""),
@@ -65,7 +62,7 @@ pub(crate) fn read(cx: &mut Context, call: &Call<'_>, place: Place) -> Result<Wo
         draft.file = Some(file(word)?);
     }
     match arguments.get(1) {
-        Some(word) if word.text == "watch" => draft.pool.watch.push(DEFAULT_WATCH.into()),
+        Some(word) if word.text == "watch" => draft.pool.options.watch.push(DEFAULT_WATCH.into()),
         Some(word) => {
             let count: usize = word.text.parse().map_err(|_| {
                 bad_value(
@@ -91,15 +88,13 @@ pub(crate) fn read(cx: &mut Context, call: &Call<'_>, place: Place) -> Result<Wo
     let settings = &mut draft.own.settings;
     settings.workers = settings.workers.filter(|count| *count > 0);
     check_max(call, settings.workers, settings.workers_max)?;
-    concurrency::finish(call, &mut draft)?;
-    leaks::finish(call, &draft)?;
-    if draft.pool.isolation == crate::model::Isolation::Request
-        && draft.pool.boot == crate::model::Boot::Each
-    {
+    concurrency::check(call, &draft)?;
+    leaks::check(call, &draft)?;
+    let options = &draft.pool.options;
+    if options.isolation == Isolation::Request && options.boot == Boot::Each {
         cx.warn(
             &call.name.position,
-            "with `isolation request` and `boot each` every request boots the application again; take \
-             `boot each` out",
+            "with `isolation request` and `boot each` every request boots the application again: remove `boot each`",
         );
     }
     Ok(draft)
@@ -126,7 +121,9 @@ pub(crate) fn check_max(
     match (count, max) {
         (Some(count), WorkersMax::Number(max)) if max < count => Err(call.error(
             ErrorKind::Conflict,
-            format!("`max_threads` is {max}, but {count} processes are asked for"),
+            format!(
+                "`max_threads` is {max}, which is less than the {count} processes that always run"
+            ),
             "`max_threads` is the larger of the two",
         )),
         _ => Ok(()),

@@ -2,6 +2,7 @@
 
 use crate::draft::{Binding, ClassicPoolDraft, Order, WorkerDraft};
 use crate::error::{Error, ErrorKind, Position, Warning};
+use crate::model::WorkerOption;
 use crate::syntax::tree::{Statement, Word};
 
 use super::{Call, Table, no_effect};
@@ -152,7 +153,9 @@ impl Context {
             arguments: &statement.arguments,
             block: statement.block.as_deref(),
         };
-        let repeatable = REPEATABLE.contains(&entry.name);
+        let is_list = |option: &WorkerOption| option.kind.is_list();
+        let repeatable = REPEATABLE.contains(&entry.name)
+            || WorkerOption::named(entry.name).is_some_and(is_list);
         if !repeatable && seen.contains(&entry.name) {
             return Err(call.error(
                 ErrorKind::Conflict,
@@ -177,20 +180,18 @@ const RESTRICTING: &[&str] = &[
     "option of `on_demand_tls`",
 ];
 
-/// Options and subdirectives that add to what was given before.
+/// Options and subdirectives that add to what was given before, besides options of a `worker`.
 const REPEATABLE: &[&str] = &[
     "allow",
     "deny",
     "env",
+    "watch",
     "php_ini",
     "php_admin_ini",
     "pool",
     "servers",
     "worker",
-    "watch",
     "match",
-    "keep",
-    "warm",
     "order",
     "hide",
     "path",

@@ -13,7 +13,7 @@ pub(crate) use context::{Context, NamedRoute};
 use crate::error::{Error, ErrorKind};
 use crate::syntax::tree::{Statement, Word};
 
-/// What is told about a name.
+/// Documentation of a name.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Entry {
     pub(crate) name: &'static str,
@@ -88,6 +88,22 @@ impl<T> Table<T> {
         }
         Err(unknown(self.kind, name, self.items))
     }
+}
+
+/// The names of several lists, `N` in all.
+pub(crate) const fn joined<T, const N: usize>(lists: &[&[Item<T>]]) -> [Item<T>; N] {
+    let mut items = [lists[0][0]; N];
+    let (mut list, mut next) = (0, 0);
+    while list < lists.len() {
+        let mut index = 0;
+        while index < lists[list].len() {
+            items[next] = lists[list][index];
+            index += 1;
+            next += 1;
+        }
+        list += 1;
+    }
+    items
 }
 
 /// `an option`, `a directive`.

@@ -1,10 +1,11 @@
-//! The limits of pools: what holds for each row of their table.
+//! The limits of pools and the options of workers: what holds for each row of their tables.
 
 use std::path::Path;
 use std::time::Duration;
 
 use howdah_config::model::{
-    Config, LimitBlocks, LimitUnit, LimitValue, POOL_LIMITS, PoolLimit, PoolLimits,
+    Config, LimitBlocks, LimitUnit, LimitValue, OptionKind, POOL_LIMITS, PoolLimit, PoolLimits,
+    WORKER_OPTIONS, WorkerOption, WorkerOptions,
 };
 use howdah_config::{NoFiles, parse};
 
@@ -86,39 +87,131 @@ fn the_default_is_the_one_of_the_reference_page() {
     }
 }
 
-/// Options of upstreams with the same name, and messages that name a limit.
-const OTHERS: [(&str, &str); 3] = [
+/// A value that is not the default.
+fn other_text(option: &WorkerOption) -> &'static str {
+    match option.kind {
+        OptionKind::Number { .. } => "13",
+        OptionKind::Size { .. } => "1MiB",
+        OptionKind::Time => "13s",
+        OptionKind::Switch => "on",
+        OptionKind::Mode(words) => words[1],
+        OptionKind::Set(words) => words[0],
+        OptionKind::Paths | OptionKind::FilePatterns { .. } => "/a",
+        OptionKind::Variables => "NAME value",
+        OptionKind::LeakDetection => "sample 13",
+    }
+}
+
+/// The options of the worker that the block makes.
+fn worker_options(lines: &str) -> Option<WorkerOptions> {
+    let config = read(&WORKER(lines))?;
+    config.workers.into_iter().next().map(|pool| pool.options)
+}
+
+#[test]
+fn each_option_of_a_worker_is_read() {
+    let default = WorkerOptions::default();
+    for option in WORKER_OPTIONS {
+        let concurrency = if option.needs_concurrency {
+            "\nconcurrency 2"
+        } else {
+            ""
+        };
+        let line = format!("{} {}", option.name, other_text(option));
+        let options = worker_options(&format!("{line}{concurrency}")).expect(&line);
+        assert_ne!((option.get)(&options), (option.get)(&default), "{line}");
+        if option.needs_concurrency {
+            assert_eq!(worker_options(&line), None, "{line}");
+        }
+        let twice = worker_options(&format!("{line}\n{line}{concurrency}"));
+        assert_eq!(twice.is_some(), option.kind.is_list(), "{line}");
+        for block in [GLOBAL, POOL] {
+            assert!(read(&block(&line)).is_none(), "{line}");
+        }
+    }
+}
+
+#[test]
+fn the_default_of_a_worker_is_the_one_of_the_reference_page() {
+    for option in WORKER_OPTIONS {
+        let default = (option.get)(&WorkerOptions::default()).to_string();
+        let shown = match option.default {
+            "" => "none".to_owned(),
+            text if text.starts_with("nothing is watched;") => "none".to_owned(),
+            text => text.replace('`', ""),
+        };
+        assert!(
+            shown.starts_with(&default),
+            "{}: {shown} is not {default}",
+            option.name
+        );
+    }
+}
+
+/// What has the name of an option and is something else: options of upstreams, logs, sites and `php_server`, messages,
+/// state of a request, and what the command line adds to an option.
+const OTHERS: &[(&str, &str)] = &[
     ("max_requests", "directive/balance.rs"),
     ("max_requests", "model/proxy.rs"),
     ("max_in_flight", "doctor/system.rs"),
+    ("env", "model/php_server.rs"),
+    ("env", "model/worker_modes.rs"),
+    ("env", "directive/php.rs"),
+    ("env", "pool/classic.rs"),
+    ("watch", "model/hub.rs"),
+    ("watch", "directive/hot_reload.rs"),
+    ("watch", "cli/mod.rs"),
+    ("exit", "front/exchange.rs"),
+    ("concurrency", "howdah-pool/src/status.rs"),
+    ("keep", "model/log.rs"),
+    ("detect_leaks", "cli/mod.rs"),
 ];
 
 /// A limit is declared in its table and used where it has its effect: nothing between the two names it.
 #[test]
 fn a_limit_is_named_in_one_file() {
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let mut files = Vec::new();
-    for name in ["howdah-config", "howdah"] {
-        sources(&crates.join(name).join("src"), &mut files);
-    }
-    assert!(files.len() > 100, "{}", files.len());
     for limit in POOL_LIMITS {
-        let is_other = |path: &str| {
-            let mut others = OTHERS.iter();
-            others.any(|(name, file)| *name == limit.name && path.ends_with(file))
-        };
-        let naming: Vec<&str> = files
-            .iter()
-            .filter(|(path, code)| names(code, limit.name) && !is_other(path))
-            .map(|(path, _)| path.as_str())
-            .collect();
+        let naming = naming_files(limit.name, &["howdah-config", "howdah"], names);
         assert_eq!(naming.len(), 1, "{}: {naming:?}", limit.name);
     }
 }
 
+/// So is an option of a worker. Many are ordinary words, so what counts is a public field, a row of a table of the
+/// Caddyfile, or a row of a comparison.
+#[test]
+fn an_option_of_a_worker_is_declared_in_its_table_alone() {
+    let crates = ["howdah-config", "howdah", "howdah-pool"];
+    let files: Vec<_> = WORKER_OPTIONS
+        .iter()
+        .map(|option| (option.name, naming_files(option.name, &crates, declares)))
+        .filter(|(_, files)| !files.is_empty())
+        .collect();
+    assert!(files.is_empty(), "{files:#?}");
+    assert!(declares("pub struct A {\n    pub exit: OnExit,\n}", "exit"));
+}
+
+/// Files whose code names an option.
+fn naming_files(name: &str, crates: &[&str], is_named: fn(&str, &str) -> bool) -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut files = Vec::new();
+    for name in crates {
+        sources(&folder.join(name).join("src"), &mut files);
+    }
+    assert!(files.len() > 100, "{}", files.len());
+    let is_other = |path: &str| {
+        let mut others = OTHERS.iter();
+        others.any(|(other, file)| *other == name && path.ends_with(file))
+    };
+    files.retain(|(path, code)| is_named(code, name) && !is_other(path));
+    files.into_iter().map(|(path, _)| path).collect()
+}
+
+fn is_word(char: char) -> bool {
+    char.is_alphanumeric() || char == '_'
+}
+
 /// Whether the code names an option, other than to use its value.
 fn names(code: &str, name: &str) -> bool {
-    let is_word = |char: char| char.is_alphanumeric() || char == '_';
     code.match_indices(name).any(|(at, _)| {
         let before = code[..at].trim_end();
         !code[..at].ends_with(is_word)
@@ -126,6 +219,17 @@ fn names(code: &str, name: &str) -> bool {
             && !before.ends_with("limits.")
             && !before.ends_with("limits\n.")
     })
+}
+
+/// Whether the code declares an option of this name.
+fn declares(code: &str, name: &str) -> bool {
+    let forms = [
+        format!("pub {name}: "),
+        format!("pub(crate) {name}: "),
+        format!("name: \"{name}\""),
+        format!("(\"{name}\", "),
+    ];
+    forms.iter().any(|form| code.contains(form))
 }
 
 /// Paths and code of a folder, without comments and tests.
@@ -136,7 +240,10 @@ fn sources(folder: &Path, files: &mut Vec<(String, String)>) {
             sources(&path, files);
         } else if path.extension().is_some_and(|kind| kind == "rs") {
             let text = std::fs::read_to_string(&path).expect("a source");
-            let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+            let code = text
+                .split("#[cfg(test)]\nmod tests {")
+                .next()
+                .unwrap_or_default();
             let lines = code.lines().map(str::trim);
             let lines: Vec<&str> = lines.filter(|line| !line.starts_with("//")).collect();
             files.push((path.display().to_string(), lines.join("\n")));

@@ -89,7 +89,10 @@ fn codeigniter() {
     assert_eq!(pool.file, "/public/frankenphp-worker.php");
     assert_eq!(pool.root.as_deref(), Some("/public"));
     assert_eq!(pool.settings.workers, None);
-    assert_eq!(pool.watch, ["app/**/*.php", "vendor/**/*.php", ".env"]);
+    assert_eq!(
+        pool.options.watch,
+        ["app/**/*.php", "vendor/**/*.php", ".env"]
+    );
     let routes = &config.sites[0].routes;
     assert_eq!(
         handlers(routes),
@@ -242,7 +245,7 @@ fn octane_of_both_ages() {
         assert_eq!(pool.file, "/srv/app/public/frankenphp-worker.php");
         assert_eq!(pool.root.as_deref(), Some("/srv/app/public"));
         assert_eq!(pool.settings.workers, Some(4));
-        assert_eq!(pool.watch, watch);
+        assert_eq!(pool.options.watch, watch);
         let [site] = config.sites.as_slice() else {
             panic!("{:?}", config.sites);
         };

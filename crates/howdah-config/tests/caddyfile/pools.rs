@@ -51,8 +51,8 @@ fn a_pool_has_what_is_given_and_the_rest_from_all() {
         },
         user: Some("web".parse().expect("a user")),
         ini: Ini {
-            settings: pairs(&[("memory_limit", "64M")]),
-            final_settings: pairs(&[("open_basedir", "/srv")]),
+            php_ini: pairs(&[("memory_limit", "64M")]),
+            php_admin_ini: pairs(&[("open_basedir", "/srv")]),
         },
     };
     let pool = |name: &str, settings| ClassicPool {
@@ -112,7 +112,7 @@ fn pools_that_cannot_be() {
         (
             "pool a {\nworkers 4\nmax_threads 2\n}",
             "",
-            "3:1: `max_threads` is 2, but 4 processes are asked for; `max_threads` is the larger of the two",
+            "3:1: `max_threads` is 2, which is less than the 4 processes that always run; `max_threads` is the larger of the two",
         ),
         (
             "pool a {\nnum 4\n}",
@@ -142,8 +142,7 @@ fn pools_that_cannot_be() {
         (
             "worker /srv/w.php {\nname app\n}",
             "php {\npool app\n}",
-            "10:6: `app` is a worker, which answers the requests for its script by itself; name a `pool` of the global \
-             block, or take it out",
+            "10:6: `app` is a worker, which gets the requests for its script anyway; name a `pool` of the global block, or take it out",
         ),
     ] {
         let found = errors(&file(howdah, site));
@@ -162,13 +161,13 @@ fn settings_of_all_of_a_pool_and_of_a_worker() {
                   worker /srv/w.php {\nphp_ini d 4\nphp_admin_ini a 5\nphp_admin_ini c 6\n}";
     let config = config(&file(howdah, "php_server"));
     let global = Ini {
-        settings: pairs(&[("a", "2"), ("extension", "one"), ("extension", "two")]),
-        final_settings: pairs(&[("b", "x y"), ("c", "3")]),
+        php_ini: pairs(&[("a", "2"), ("extension", "one"), ("extension", "two")]),
+        php_admin_ini: pairs(&[("b", "x y"), ("c", "3")]),
     };
     assert_eq!(config.global.php.ini, global);
     let own = Ini {
-        settings: pairs(&[("d", "4")]),
-        final_settings: pairs(&[("a", "5"), ("c", "6")]),
+        php_ini: pairs(&[("d", "4")]),
+        php_admin_ini: pairs(&[("a", "5"), ("c", "6")]),
     };
     assert_eq!(config.workers[0].settings.ini, own);
 }
@@ -316,7 +315,7 @@ fn what_php_fpm_does_not_know_either_is_a_warning() {
     );
     let env = pairs(&[("PHP_FLAG", "session.auto_start=off")]);
     assert_eq!(
-        parsed.config.workers[0].env, env,
+        parsed.config.workers[0].options.env, env,
         "settings are of requests"
     );
 }

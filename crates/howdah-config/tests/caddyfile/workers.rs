@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use crate::common::{environment, errors, text};
 use howdah_config::model::{
-    Boot, Concurrency, Connections, Handler, Isolation, Keep, LeakDetection, OnExit, PhpScript,
-    PhpWorker, PoolLimitOverrides, PoolSettings, Statics, WorkerPool, WorkersMax,
+    Boot, Connections, DEFAULT_WATCH, Handler, Isolation, Keep, LeakDetection, OnExit, PhpScript,
+    PhpWorker, PoolLimitOverrides, PoolSettings, Statics, WorkerOptions, WorkerPool, WorkersMax,
 };
 use howdah_config::{Config, Files, ParsedConfig, parse};
 
@@ -102,8 +102,8 @@ fn short_and_long_form_are_the_same() {
     // FrankenPHP's 0 is: not given.
     assert_eq!(pool("worker public/w.php 0").settings.workers, None);
     assert_eq!(
-        pool("worker public/w.php watch").watch,
-        ["./**/*.{env,php,twig,yaml,yml}"]
+        pool("worker public/w.php watch").options.watch,
+        [DEFAULT_WATCH]
     );
 }
 
@@ -112,14 +112,10 @@ fn defaults() {
     let pool = pool("worker public/w.php");
     assert_eq!(pool.settings.workers, None);
     assert_eq!(pool.settings.workers_max, WorkersMax::Same);
-    assert_eq!(pool.max_failures, 6);
-    assert_eq!(pool.boot, Boot::Zygote);
-    assert_eq!(pool.exit, OnExit::Request);
-    assert_eq!(pool.isolation, Isolation::Worker);
-    assert_eq!(pool.keep, Keep::NONE);
-    assert_eq!(pool.connections, Connections::Replace);
+    assert_eq!(pool.options, WorkerOptions::default());
     assert_eq!(pool.settings.limits, PoolLimitOverrides::default());
-    assert!(pool.env.is_empty() && pool.watch.is_empty() && pool.warm.is_empty());
+    let options = pool.options;
+    assert!(options.env.is_empty() && options.watch.is_empty() && options.warm.is_empty());
 }
 
 #[test]
@@ -135,62 +131,65 @@ fn options() {
         }),
         ("name \"my api\"", |pool| pool.name = "my api".into()),
         ("env A b\nenv C \"d e\"\nenv A f", |pool| {
-            pool.env = vec![("C".into(), "d e".into()), ("A".into(), "f".into())];
+            pool.options.env = vec![("C".into(), "d e".into()), ("A".into(), "f".into())];
         }),
         ("env {\nA b\nC {$PORT}\n}", |pool| {
-            pool.env = vec![("A".into(), "b".into()), ("C".into(), "8080".into())];
+            pool.options.env = vec![("A".into(), "b".into()), ("C".into(), "8080".into())];
         }),
         ("watch", |pool| {
-            pool.watch = vec!["./**/*.{env,php,twig,yaml,yml}".into()];
+            pool.options.watch = vec!["./**/*.{env,php,twig,yaml,yml}".into()];
         }),
         ("watch a/**/*.{php,env} .env\nwatch /b", |pool| {
-            pool.watch = vec!["a/**/*.{php,env}".into(), ".env".into(), "/b".into()];
+            pool.options.watch = vec!["a/**/*.{php,env}".into(), ".env".into(), "/b".into()];
         }),
         ("max_requests 0", |pool| {
             pool.settings.limits.max_requests = Some(0);
         }),
-        ("max_consecutive_failures 0", |pool| pool.max_failures = 0),
-        ("max_consecutive_failures -1", |pool| {
-            pool.max_failures = u32::MAX;
+        ("max_consecutive_failures 0", |pool| {
+            pool.options.max_consecutive_failures = Some(0);
         }),
-        ("boot each", |pool| pool.boot = Boot::Each),
+        ("max_consecutive_failures -1", |pool| {
+            pool.options.max_consecutive_failures = None;
+        }),
+        ("boot each", |pool| pool.options.boot = Boot::Each),
         ("boot zygote", |_| {}),
-        ("exit restart", |pool| pool.exit = OnExit::Restart),
+        ("exit restart", |pool| pool.options.exit = OnExit::Restart),
         ("exit request", |_| {}),
         ("isolation request", |pool| {
-            pool.isolation = Isolation::Request;
+            pool.options.isolation = Isolation::Request;
         }),
         ("isolation worker", |_| {}),
         ("concurrency 1", |_| {}),
         ("concurrency 100", |pool| {
-            pool.concurrency = Some(Concurrency::new(100));
+            pool.options.concurrency = 100;
         }),
         (
             "time_slice 5ms\nhog_threshold off\nhang_timeout 20s\nstack_size 1MiB\nstatics share\nconcurrency_fallback\nconcurrency 2",
             |pool| {
-                pool.concurrency = Some(Concurrency {
-                    requests: 2,
+                pool.options = WorkerOptions {
+                    concurrency: 2,
                     statics: Statics::Share,
-                    fallback: true,
-                    stack_size: Some(1 << 20),
+                    concurrency_fallback: true,
+                    stack_size: 1 << 20,
                     hog_threshold: None,
                     hang_timeout: Some(Duration::from_secs(20)),
                     time_slice: Some(Duration::from_millis(5)),
-                });
+                    ..WorkerOptions::default()
+                };
             },
         ),
         ("concurrency 2\nstatics isolate\ntime_slice off", |pool| {
-            pool.concurrency = Some(Concurrency::new(2));
+            pool.options.concurrency = 2;
         }),
         ("keep ini handlers\nkeep random ini", |pool| {
-            pool.keep = Keep::INI.with(Keep::HANDLERS).with(Keep::RANDOM);
+            pool.options.keep = Keep::INI.with(Keep::HANDLERS).with(Keep::RANDOM);
         }),
-        ("keep all", |pool| pool.keep = Keep::ALL),
+        ("keep all", |pool| pool.options.keep = Keep::ALL),
         ("connections revive", |pool| {
-            pool.connections = Connections::Revive;
+            pool.options.connections = Connections::Revive;
         }),
         ("connections ignore", |pool| {
-            pool.connections = Connections::Ignore;
+            pool.options.connections = Connections::Ignore;
         }),
         ("rollback off", |pool| {
             pool.settings.limits.rollback = Some(false);
@@ -199,15 +198,15 @@ fn options() {
             pool.settings.limits.rollback = Some(true);
         }),
         ("warm / /a?b=c\nwarm /d", |pool| {
-            pool.warm = vec!["/".into(), "/a?b=c".into(), "/d".into()];
+            pool.options.warm = vec!["/".into(), "/a?b=c".into(), "/d".into()];
         }),
         ("detect_leaks", |pool| {
-            pool.leaks = Some(LeakDetection::default());
+            pool.options.detect_leaks = Some(LeakDetection::default());
         }),
         (
             "detect_leaks sample 50 {\nallow A::$b \"time zone\"\nallow *\n}",
             |pool| {
-                pool.leaks = Some(LeakDetection {
+                pool.options.detect_leaks = Some(LeakDetection {
                     sample: 50,
                     allow: vec!["A::$b".into(), "time zone".into(), "*".into()],
                     in_header: false,
@@ -278,12 +277,12 @@ fn each_word_of_keep_is_one_kind_of_state() {
     ];
     let mut all = Keep::NONE;
     for (word, kind) in kinds {
-        assert_eq!(block(&format!("keep {word}")).keep, kind, "{word}");
+        assert_eq!(block(&format!("keep {word}")).options.keep, kind, "{word}");
         assert!(!all.contains(kind), "{word}");
         all = all.with(kind);
     }
     assert_eq!(all, Keep::ALL);
-    assert_eq!(block("keep all").keep, Keep::ALL);
+    assert_eq!(block("keep all").options.keep, Keep::ALL);
 }
 
 #[test]
@@ -375,7 +374,7 @@ fn an_application_gives_its_workers_a_start() {
     let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     // The worker's own are stronger; one with a placeholder has a value only in a request.
     assert_eq!(
-        config.workers[2].env,
+        config.workers[2].options.env,
         [pair("APP_ENV", "prod"), pair("SHOP", "b"), pair("Z", "z")]
     );
     let script = scripts(&config)[0];
@@ -397,7 +396,7 @@ fn warnings() {
         messages(":80 {\nphp_server {\nworker a.php {\nisolation request\nboot each\n}\n}\n}"),
         [
             "Caddyfile:3:1: with `isolation request` and `boot each` every request boots the \
-             application again; take `boot each` out"
+             application again: remove `boot each`"
         ]
     );
     assert_eq!(
@@ -451,7 +450,7 @@ fn workers_are_checked() {
         ),
         (
             "worker a.php 3 {\nmax_threads 2\n}",
-            "3:1: `max_threads` is 2, but 3 processes are asked for; `max_threads` is the larger of the two",
+            "3:1: `max_threads` is 2, which is less than the 3 processes that always run; `max_threads` is the larger of the two",
         ),
         (
             "worker a.php\nworker ./a.php",
@@ -471,7 +470,7 @@ fn workers_are_checked() {
         ),
         (
             "worker a.php {\nmatch /x\n}",
-            "4:1: `match` belongs to one application, and this worker is for all; put the worker in the `php_server` whose paths it takes",
+            "4:1: `match` belongs to one application, and this worker is for all; move the worker into the `php_server` that has these paths",
         ),
         (
             "worker a.php {\nconcurrency 0\n}",
@@ -479,15 +478,15 @@ fn workers_are_checked() {
         ),
         (
             "worker a.php {\nconcurrency 1025\n}",
-            "4:13: 1025 requests are too many for one process; give a number of at most 1024, and more workers with `num`",
+            "4:13: `1025` is out of range for `concurrency`; give a value from `1` to `1024`",
         ),
         (
             "worker a.php {\ndetect_leaks\nconcurrency 2\n}",
-            "3:1: with `concurrency` several requests change the state of a worker at the same time, so `detect_leaks` cannot say which one did; take one of them out",
+            "3:1: with `concurrency` several requests change the state of a worker at the same time, so `detect_leaks` cannot attribute a change to a request; remove one of them",
         ),
         (
             "worker a.php {\nisolation request\ndetect_leaks\n}",
-            "3:1: with `isolation request` no request has what another one left, so `detect_leaks` has nothing to find; take one of them out",
+            "3:1: with `isolation request` no request sees the state of an earlier one, so `detect_leaks` has nothing to find; remove one of them",
         ),
         (
             "worker a.php {\ndetect_leaks sample 0\n}",
@@ -503,39 +502,39 @@ fn workers_are_checked() {
         ),
         (
             "worker a.php {\nconcurrency 2\nisolation request\n}",
-            "3:1: with `isolation request` each request has a process of its own, and with `concurrency` many share one; take one of them out",
+            "3:1: `isolation request` runs each request in a separate process, `concurrency` runs many in one; remove one of them",
         ),
         (
             "worker a.php 112 {\nconcurrency 2\n}",
-            "3:1: 112 processes with `concurrency` are too many for one pool; with `concurrency` one process for each core is enough, and there may be 111",
+            "3:1: 112 processes with `concurrency` are too many for one pool; give a number of at most 111; one process for each core is enough",
         ),
         (
             "worker a.php {\nhog_threshold 1s\n}",
-            "3:1: `hog_threshold` means nothing for a worker with one request at a time; write `concurrency NUMBER` too, or take it out",
+            "3:1: `hog_threshold` has no effect without `concurrency`; add `concurrency NUMBER`, or remove `hog_threshold`",
         ),
         (
             "worker a.php {\nstack_size 1KiB\n}",
-            "4:12: `1KiB` is not a valid stack size; give a size from `64KiB` to `64MiB`",
+            "4:12: `1KiB` is out of range for `stack_size`; give a value from `64KiB` to `64MiB`",
         ),
         (
             "worker a.php {\nstatics copy\n}",
-            "4:9: `statics` takes no `copy`; known are isolate, share",
+            "4:9: `copy` is not a value of `statics`; known are isolate, share",
         ),
         (
             "worker a.php {\nboot always\n}",
-            "4:6: `boot` takes no `always`; known are zygote, each",
+            "4:6: `always` is not a value of `boot`; known are zygote, each",
         ),
         (
             "worker a.php {\nkeep locle\n}",
-            "4:6: `keep` takes no `locle`; known are ini, handlers, locale, timezone, cwd, umask, env, mbstring, libxml, random, session, all",
+            "4:6: `locle` is not a value of `keep`; known are ini, handlers, locale, timezone, cwd, umask, env, mbstring, libxml, random, session, all",
         ),
         (
             "worker a.php {\nwarm b\n}",
-            "4:6: `b` is not a path to request; write it as a browser sends it, for example `/products?page=1`",
+            "4:6: `b` is not a path of a request; write it as a browser sends it, for example `/products?page=1`",
         ),
         (
             "worker a.php {\nwarm \"/a b\"\n}",
-            "4:6: `/a b` is not a path to request; write it as a browser sends it, for example `/products?page=1`",
+            "4:6: `/a b` is not a path of a request; write it as a browser sends it, for example `/products?page=1`",
         ),
         (
             "worker a.php {\nenv A {host}\n}",
@@ -555,7 +554,7 @@ fn workers_are_checked() {
         ),
         (
             "worker a.php {\nmax_consecutive_failures -2\n}",
-            "4:26: `-2` is not a whole number for `max_consecutive_failures`; give a number of at least 0, or -1 to go on trying",
+            "4:26: `-2` is not a whole number for `max_consecutive_failures`; give a number of at least 0, or `-1` for no limit",
         ),
         (
             &format!("worker a.php {{\nenv A {long}\n}}"),
@@ -618,7 +617,6 @@ fn an_unknown_working_directory_is_only_needed_for_relative_files() {
     assert_eq!(read("/a/b.php").unwrap().config.workers[0].file, "/a/b.php");
     assert_eq!(
         read("b.php").unwrap_err().to_string(),
-        "F:3:1: cannot tell the working directory, where `b.php` starts: entity not found; write \
-         the absolute path of the file"
+        "F:3:1: cannot determine the working directory, to which `b.php` is relative: entity not found; write the absolute path of the file"
     );
 }

@@ -177,7 +177,7 @@ impl Queue {
 }
 
 fn run(queue: &Queue, settings: &Settings, runtime: &tokio::runtime::Runtime) {
-    let mut told: Option<Instant> = None;
+    let mut warned_at: Option<Instant> = None;
     while let Some((spans, closed)) = queue.take(settings.delay) {
         if spans.is_empty() {
             continue;
@@ -187,8 +187,8 @@ fn run(queue: &Queue, settings: &Settings, runtime: &tokio::runtime::Runtime) {
             continue;
         };
         queue.lost.fetch_add(spans.len() as u64, Relaxed);
-        if told.is_none_or(|told| told.elapsed() >= COMPLAIN) {
-            told = Some(Instant::now());
+        if warned_at.is_none_or(|warned_at| warned_at.elapsed() >= COMPLAIN) {
+            warned_at = Some(Instant::now());
             let lost = queue.lost.load(Relaxed);
             tracing::warn!(target: "howdah::trace", endpoint = %settings.endpoint, lost, "spans were not exported: {error}");
         }
@@ -208,9 +208,9 @@ enum ExportError {
     Request(#[from] http::Error),
     #[error("{0}")]
     Json(#[from] serde_json::Error),
-    #[error("the collector answered {0}")]
+    #[error("the collector responded with {0}")]
     Status(StatusCode),
-    #[error("the collector did not answer within {0:?}")]
+    #[error("the collector did not respond within {0:?}")]
     Timeout(Duration),
 }
 

@@ -107,13 +107,14 @@ impl Settings {
             && !off
             && !none
         {
-            let hint = "spans are exported by `http/json`, which collectors take at port 4318";
+            let hint = "spans are exported as `http/json`, which collectors accept on port 4318";
             return Err(wrong((name, value), hint));
         }
         if let Some((name, value)) = get("OTEL_PROPAGATORS") {
             let known = |one: &str| matches!(one.trim(), "tracecontext" | "baggage");
             if !value.split(',').all(known) {
-                let hint = "contexts are passed on by `tracecontext`, and `baggage` as it comes";
+                let hint =
+                    "contexts are propagated as `tracecontext`; `baggage` is forwarded unchanged";
                 return Err(wrong((name, value), hint));
             }
         }

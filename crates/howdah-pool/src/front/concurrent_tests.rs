@@ -11,17 +11,15 @@ use howdah_shm::{Exit, WorkerId};
 use super::tests::{Harness, answer, request, text};
 use super::*;
 use crate::messages::InHand;
-use crate::options::{Mode, WorkerOptions};
+use crate::options::{Mode, WorkerMode};
 use crate::supervisor::fake_concurrent;
-use howdah_config::model::Concurrency;
 
 fn harness(requests: u32, configure: impl FnOnce(&mut PoolOptions)) -> Harness {
     Harness::new(|options| {
         options.workers = 1;
-        options.mode = Mode::Worker(WorkerOptions {
-            concurrency: Some(Concurrency::new(requests)),
-            ..WorkerOptions::new("/app/worker.php")
-        });
+        let mut worker = WorkerMode::new("/app/worker.php");
+        worker.options.concurrency = requests;
+        options.mode = Mode::Worker(worker.into());
         configure(options);
     })
 }

@@ -16,8 +16,16 @@ const HELD_MAX: Duration = Duration::from_secs(1);
 /// The same while other requests wait for a worker.
 const HELD_MAX_CROWDED: Duration = Duration::from_millis(100);
 
+/// A request that a worker runs.
+struct Running {
+    slot: SlotId,
+    worker: WorkerId,
+    /// When the front first saw it run.
+    since: Instant,
+}
+
 impl Inner {
-    /// Ends what has waited or run too long. Says whether anything is under way.
+    /// Ends requests that have waited or run too long. True if any is in flight.
     pub(super) fn enforce_limits(&self) -> bool {
         let now = Instant::now();
         let mut table = self.table.borrow_mut();
@@ -41,7 +49,7 @@ impl Inner {
         } else {
             HELD_MAX
         };
-        self.tell_dropped(now);
+        self.report_dropped(now);
         let mut busy = !table.waiting.is_empty() || self.has_dropped();
         for index in 0..table.exchanges.len() {
             let Some(exchange) = table.exchanges[index].clone() else {
@@ -53,7 +61,7 @@ impl Inner {
             match table.shm.slot(slot).map(|status| status.state) {
                 Some(SlotState::Queued) if now.duration_since(state.queued_at) >= max_wait => {
                     if let Ok(Cancel::Removed) = table.shm.cancel(slot) {
-                        if state.client_gone {
+                        if state.client_disconnected {
                             self.expire_abandoned();
                         }
                         state.end(Err(self.wait_timeout()));
@@ -62,8 +70,13 @@ impl Inner {
                     }
                 }
                 Some(SlotState::Running { worker, .. }) => {
-                    self.watch_slow(table, &mut state, slot, now);
-                    self.enforce_timeout(table, &mut state, (slot, worker), now);
+                    let running = Running {
+                        slot,
+                        worker,
+                        since: *state.running_since.get_or_insert(now),
+                    };
+                    self.sample_slow(table, &mut state, &running, now);
+                    self.enforce_timeout(table, &mut state, &running, now);
                     if let Some(max) = spool_max
                         && state.is_held(SWEEP, held_max)
                     {
@@ -78,20 +91,25 @@ impl Inner {
         busy
     }
 
-    /// Orders samples of a request that runs longer than `slow_log`.
-    fn watch_slow(&self, table: &Table, state: &mut ExchangeState, slot: SlotId, now: Instant) {
+    /// Requests samples of a request that runs longer than `slow_log`.
+    fn sample_slow(
+        &self,
+        table: &Table,
+        state: &mut ExchangeState,
+        running: &Running,
+        now: Instant,
+    ) {
         let Some((log, limit)) = self.slow_log.as_ref().zip(self.options.limits.slow_log) else {
             return;
         };
-        let since = *state.running_since.get_or_insert(now);
         let timer = state.slow.get_or_insert_with(|| SlowTimer::new(limit));
-        if timer.is_due(now.duration_since(since)) {
-            log.begin(state.request_id, since);
-            table.shm.sample(slot);
+        if timer.is_due(now.duration_since(running.since)) {
+            log.begin(state.request_id, running.since);
+            table.shm.sample(running.slot);
         }
     }
 
-    /// Logs what a slow request has done, which leaves its worker.
+    /// Logs the timeline of a slow request when it leaves its worker.
     pub(super) fn end_slow(&self, state: &mut ExchangeState) {
         let Some((log, _)) = self.slow_log.as_ref().zip(state.slow.take()) else {
             return;
@@ -104,42 +122,41 @@ impl Inner {
         tracing::warn!(target: "howdah::php", pool, request_id, "slow request ended after {time}: {title}{places}");
     }
 
-    /// A request whose time is over is answered, and its worker killed; in a concurrent pool the worker is
-    /// to end the request alone, and is killed only if it does not.
+    /// Responds to a request that exceeds `request_timeout`, and has its worker killed. In a concurrent pool the
+    /// worker ends only this request; it is killed if it does not within `end_grace`.
     fn enforce_timeout(
         &self,
         table: &mut Table,
         state: &mut ExchangeState,
-        (slot, worker): (SlotId, WorkerId),
+        running: &Running,
         now: Instant,
     ) {
-        let since = *state.running_since.get_or_insert(now);
         let Some(limit) = self.options.limits.request_timeout else {
             return;
         };
-        if now.duration_since(since) < limit {
+        if now.duration_since(running.since) < limit {
             return;
         }
         state.end(Err(CallError::RequestTimeout(limit)));
-        if self.options.concurrency().is_some() {
+        if self.options.is_concurrent() {
             match state.expired {
                 None => {
                     state.expired = Some(now);
                     // It is in a worker's hand, as its state says.
-                    let _ = table.shm.expire(slot);
+                    let _ = table.shm.expire(running.slot);
                     return;
                 }
                 Some(expired) if now.duration_since(expired) < self.options.end_grace => return,
                 Some(_) => {}
             }
         }
-        let Some(hold) = table.shm.hold(slot) else {
+        let Some(hold) = table.shm.hold(running.slot) else {
             return;
         };
         self.send(ToSupervisor::Kill {
             pool: self.pool,
             segment: table.segment,
-            worker,
+            worker: running.worker,
             request: Some(InHand {
                 id: state.request_id,
                 hold,

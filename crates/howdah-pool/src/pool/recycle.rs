@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::options::PoolOptions;
 use crate::process::encode::Lifetime;
 
-/// Requests before a worker's last one at which its successor is asked for, at least: a fork takes a
+/// Requests before a worker's last one at which its successor is requested, at least: a fork takes a
 /// millisecond, in which a fast application answers a few.
 const NOTICE: u32 = 3;
 /// Requests after which a worker holds what it needs: caches are filled, lazy services are made.
@@ -105,7 +105,7 @@ pub(crate) fn judge(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::{Mode, WorkerOptions};
+    use crate::options::{Mode, WorkerMode};
 
     fn options(configure: impl FnOnce(&mut PoolOptions)) -> PoolOptions {
         let mut options = PoolOptions::new("app", 2);
@@ -145,10 +145,9 @@ mod tests {
         }
         let options = options(|options| {
             options.limits.max_requests = 50;
-            options.mode = Mode::Worker(WorkerOptions {
-                isolation: howdah_config::model::Isolation::Request,
-                ..WorkerOptions::new("/w.php")
-            });
+            let mut worker = WorkerMode::new("/w.php");
+            worker.options.isolation = howdah_config::model::Isolation::Request;
+            options.mode = Mode::Worker(worker.into());
         });
         assert_eq!(jitter.lifetime(&options).max_requests, 1, "one-shot");
     }

@@ -39,8 +39,8 @@ pub(crate) fn pool(
     log_key: u64,
 ) -> Result<Vec<u8>, EncodeError> {
     let (mut script, mut root) = (PathBuf::new(), PathBuf::new());
-    let (mut env, mut warm, mut leak_allow) = (Vec::new(), Vec::new(), Vec::new());
-    let mut leak_sample = 0;
+    let (mut env, mut warm, mut detect_leaks_allow) = (Vec::new(), Vec::new(), Vec::new());
+    let mut detect_leaks_sample = 0;
     let (mut mode, mut flags, mut keep, mut connections, mut cpu_timeout) =
         (POOL_CLASSIC, 0, 0, 0, 0);
     let mut concurrent = [0; 5];
@@ -63,8 +63,9 @@ pub(crate) fn pool(
     if options.record.is_some() {
         flags |= POOL_FLAG_RECORD;
     }
-    if let Mode::Worker(worker) = &options.mode {
+    if let Mode::Worker(script_mode) = &options.mode {
         mode = POOL_WORKER;
+        let worker = &script_mode.options;
         let set = [
             (boot_each, POOL_FLAG_BOOT_EACH),
             (worker.exit == OnExit::Restart, POOL_FLAG_EXIT_RESTARTS),
@@ -77,32 +78,40 @@ pub(crate) fn pool(
         keep = keep_bits(worker.keep);
         connections = connections_word(worker.connections);
         cpu_timeout = milliseconds(options.limits.cpu_timeout);
-        if let Some(concurrency) = &worker.concurrency {
-            if concurrency.statics == Statics::Share {
+        if worker.is_concurrent() {
+            if worker.statics == Statics::Share {
                 flags |= POOL_FLAG_SHARE_STATICS;
             }
-            if concurrency.fallback {
+            if worker.concurrency_fallback {
                 flags |= POOL_FLAG_CONCURRENCY_FALLBACK;
             }
             concurrent = [
-                concurrency.requests,
-                concurrency.stack_size.unwrap_or(0),
-                milliseconds(concurrency.hog_threshold),
-                milliseconds(concurrency.time_slice),
-                milliseconds(concurrency.hang_timeout),
+                worker.concurrency,
+                worker.stack_size,
+                milliseconds(worker.hog_threshold),
+                milliseconds(worker.time_slice),
+                milliseconds(worker.hang_timeout),
             ];
         }
-        if let Some(leaks) = &worker.leaks {
-            leak_sample = leaks.sample;
+        if let Some(leaks) = &worker.detect_leaks {
+            detect_leaks_sample = leaks.sample;
             if leaks.in_header {
                 flags |= POOL_FLAG_LEAK_HEADER;
             }
             for pattern in &leaks.allow {
-                append(&mut leak_allow, pattern.as_bytes(), "a pattern of leaks")?;
+                append(
+                    &mut detect_leaks_allow,
+                    pattern.as_bytes(),
+                    "a pattern of leaks",
+                )?;
             }
         }
-        script = resolved(&worker.script);
-        root = worker.root.as_deref().map(resolved).unwrap_or_default();
+        script = resolved(&script_mode.script);
+        root = script_mode
+            .root
+            .as_deref()
+            .map(resolved)
+            .unwrap_or_default();
         env = pairs(&worker.env, "a variable")?;
         for path in &worker.warm {
             append(&mut warm, path.as_bytes(), "a path to warm up with")?;
@@ -110,22 +119,22 @@ pub(crate) fn pool(
     }
     let name = options.name.as_bytes();
     let (script, root) = (script.as_os_str().as_bytes(), root.as_os_str().as_bytes());
-    let ini = pairs(&options.ini, "a PHP setting")?;
-    let final_ini = pairs(&options.final_ini, "a final PHP setting")?;
+    let php_ini = pairs(&options.ini.php_ini, "a PHP setting")?;
+    let php_admin_ini = pairs(&options.ini.php_admin_ini, "a final PHP setting")?;
     let strings = [
         name,
         script,
         root,
         &env,
         &warm,
-        &ini,
-        &final_ini,
-        &leak_allow,
+        &php_ini,
+        &php_admin_ini,
+        &detect_leaks_allow,
     ];
     let mut words = vec![mode, flags, keep, connections, generation, cpu_timeout];
     words.extend(strings.iter().map(|string| string.len() as u32));
     words.extend(concurrent);
-    words.extend([leak_sample, log_key as u32, (log_key >> 32) as u32]);
+    words.extend([detect_leaks_sample, log_key as u32, (log_key >> 32) as u32]);
     let mut data: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     debug_assert_eq!(data.len(), POOL_OPTIONS_SIZE);
     for (string, what) in [
@@ -257,8 +266,8 @@ pub(crate) fn spawn(lifetime: Lifetime, log_key: u64, indices: &WriteIndices) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::WorkerOptions;
-    use howdah_config::model::{Concurrency, LeakDetection};
+    use crate::options::WorkerMode;
+    use howdah_config::model::{LeakDetection, WorkerOptions};
     use howdah_shm::layout::IDENTITY_SIZE;
 
     fn words(data: &[u8]) -> Vec<u32> {
@@ -291,30 +300,32 @@ mod tests {
     #[test]
     fn a_worker_pool_tells_all_it_was_asked_to_be() {
         let mut options = PoolOptions::new("app", 2);
-        options.mode = Mode::Worker(WorkerOptions {
+        let worker = WorkerMode {
             root: Some("/app".into()),
-            env: vec![("A".into(), "1".into()), ("B".into(), String::new())],
-            exit: OnExit::Restart,
-            keep: Keep::INI.with(Keep::LOCALE),
-            connections: Connections::Revive,
-            warm: vec!["/a".into(), "/b".into()],
-            leaks: Some(Box::new(LeakDetection {
-                sample: 50,
-                allow: vec!["A::$b".into()],
-                in_header: true,
-            })),
-            concurrency: Some(Concurrency {
+            options: WorkerOptions {
+                env: vec![("A".into(), "1".into()), ("B".into(), String::new())],
+                exit: OnExit::Restart,
+                keep: Keep::INI.with(Keep::LOCALE),
+                connections: Connections::Revive,
+                warm: vec!["/a".into(), "/b".into()],
+                detect_leaks: Some(LeakDetection {
+                    sample: 50,
+                    allow: vec!["A::$b".into()],
+                    in_header: true,
+                }),
+                concurrency: 100,
                 statics: Statics::Share,
-                stack_size: Some(65536),
+                stack_size: 65536,
                 time_slice: Some(Duration::from_micros(10)),
-                ..Concurrency::new(100)
-            }),
-            ..WorkerOptions::new("/app/w.php")
-        });
+                ..WorkerOptions::default()
+            },
+            ..WorkerMode::new("/app/w.php")
+        };
+        options.mode = Mode::Worker(worker.into());
         options.limits.rollback = false;
         options.limits.cpu_timeout = Some(Duration::from_secs(2));
-        options.ini = vec![("x".into(), "1".into())];
-        options.final_ini = vec![("y.z".into(), "a b".into())];
+        options.ini.php_ini = vec![("x".into(), "1".into())];
+        options.ini.php_admin_ini = vec![("y.z".into(), "a b".into())];
         let data = pool(&options, 3, true, 7).expect("encoded");
         assert_eq!(
             words(&data),
@@ -359,10 +370,9 @@ mod tests {
         let base = base.path().canonicalize().expect("it is there");
         let (link, script) = (base.join("current"), base.join("current/w.php"));
         let mut options = PoolOptions::new("app", 2);
-        options.mode = Mode::Worker(WorkerOptions {
-            root: Some(link.clone()),
-            ..WorkerOptions::new(script)
-        });
+        let mut worker = WorkerMode::new(script);
+        worker.root = Some(link.clone());
+        options.mode = Mode::Worker(worker.into());
         for release in ["1", "2"] {
             let folder = base.join(release);
             std::fs::create_dir(&folder).expect("made");
@@ -380,14 +390,14 @@ mod tests {
     #[test]
     fn what_cannot_be_told_is_refused() {
         let mut options = PoolOptions::new("app", 2);
-        let mut worker = WorkerOptions::new("/app/w.php");
-        worker.env = vec![("A".into(), "a\0b".into())];
+        let mut worker = Box::new(WorkerMode::new("/app/w.php"));
+        worker.options.env = vec![("A".into(), "a\0b".into())];
         options.mode = Mode::Worker(worker.clone());
         assert_eq!(
             pool(&options, 1, false, 7),
             Err(EncodeError::Nul("a variable"))
         );
-        worker.env = vec![("A".into(), "x".repeat(CONTROL_SIZE_MAX))];
+        worker.options.env = vec![("A".into(), "x".repeat(CONTROL_SIZE_MAX))];
         options.mode = Mode::Worker(worker);
         assert!(matches!(
             pool(&options, 1, false, 7),

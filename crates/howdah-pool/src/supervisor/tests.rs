@@ -16,12 +16,12 @@ use super::fake_root::{Boot, FakeRoot, Plan, php_info};
 use super::*;
 use crate::front::{PoolFront, Request, RequestBody, after_unpark, before_park};
 use crate::handle::Handle;
-use crate::options::{Mode, WorkerOptions};
+use crate::options::{Mode, WorkerMode};
 use crate::pool::blocked::BlockedMeter;
 use crate::process::process_identity::IdentityError;
 use crate::response::CallError;
 use crate::status::PoolStatus;
-use howdah_config::model::{self, Concurrency, Isolation};
+use howdah_config::model::{self, Isolation, WorkerOptions};
 
 /// A running supervisor with one worker pool.
 struct Server {
@@ -89,9 +89,9 @@ fn worker_pool(
     configure: impl FnOnce(&mut PoolOptions, &mut WorkerOptions),
 ) -> PoolOptions {
     let mut options = PoolOptions::new("app", workers);
-    let mut worker = WorkerOptions::new("/app/worker.php");
-    configure(&mut options, &mut worker);
-    options.mode = Mode::Worker(worker);
+    let mut worker = WorkerMode::new("/app/worker.php");
+    configure(&mut options, &mut worker.options);
+    options.mode = Mode::Worker(worker.into());
     options
 }
 
@@ -233,7 +233,7 @@ fn a_place_that_was_recovered_before_the_start_was_done_serves() {
 
 #[test]
 fn a_start_without_room_for_descriptors_says_so() {
-    let options = worker_pool(2, |_, worker| worker.max_failures = 2);
+    let options = worker_pool(2, |_, worker| worker.max_consecutive_failures = Some(2));
     runtime().block_on(async {
         let (mut supervisor, mut seeds, fake) = unjoined(options, &[], 1);
         fake.plan.lock().expect("no panic").unwatched_workers = usize::MAX;
@@ -250,8 +250,8 @@ fn a_start_without_room_for_descriptors_says_so() {
 #[test]
 fn beside_another_the_first_boot_that_fails_is_the_end() {
     let options = worker_pool(1, |_, worker| {
-        worker.max_failures = 6;
-        worker.tolerate_failure = true;
+        worker.max_consecutive_failures = Some(6);
+        worker.watch = vec!["*.php".into()];
     });
     let beside = |supervisor: &mut Supervisor| supervisor.beside = true;
     let started = run_with(options, &[Boot::Bad("no database")], beside, async |_| {});
@@ -396,7 +396,7 @@ fn a_boot_that_fails_leaves_the_old_generation_serving() {
 #[test]
 fn a_pool_that_never_boots_says_what_its_script_wrote() {
     let boots = [const { Boot::Bad("PHP Fatal error: no vendor/autoload.php") }; 3];
-    let options = worker_pool(2, |_, worker| worker.max_failures = 3);
+    let options = worker_pool(2, |_, worker| worker.max_consecutive_failures = Some(3));
     let error = run(options, &boots, async |_| {}).expect_err("a bad boot");
     let text = error.to_string();
     assert!(
@@ -409,7 +409,7 @@ fn a_pool_that_never_boots_says_what_its_script_wrote() {
 fn a_boot_that_fails_once_is_tried_again() {
     let boots = [Boot::Bad("no database yet"), Boot::BadWorkers("nor now")];
     // The third try, of the second generation's workers, is never good: a reload mends it.
-    let options = worker_pool(2, |_, worker| worker.tolerate_failure = true);
+    let options = worker_pool(2, |_, worker| worker.watch = vec!["*.php".into()]);
     run(options, &boots, async |server| {
         assert_eq!(server.get("").await, Err(CallError::NotBooted));
         server
@@ -425,7 +425,7 @@ fn a_boot_that_fails_once_is_tried_again() {
 
 #[test]
 fn a_boot_that_never_ends_is_ended() {
-    let options = worker_pool(1, |_, worker| worker.max_failures = 1);
+    let options = worker_pool(1, |_, worker| worker.max_consecutive_failures = Some(1));
     let hurry = |supervisor: &mut Supervisor| {
         supervisor.options.start_timeout = Duration::from_millis(300);
     };
@@ -477,7 +477,7 @@ fn reloads_at_a_time_are_done_together() {
         assert_eq!((status.generation, status.counters.reloads), (3, 2));
         let error = server.handle.reload(Some("other")).await;
         let text = error.expect_err("no such pool").to_string();
-        assert!(text.contains("there are app"), "{text}");
+        assert!(text.contains("the pools are app"), "{text}");
     })
     .expect("started");
 }
@@ -637,7 +637,7 @@ fn requests_of_a_concurrent_worker_are_counted_and_share_its_fate() {
     let options = worker_pool(1, |options, worker| {
         options.limits.request_timeout = Some(Duration::from_secs(4));
         options.end_grace = Duration::from_millis(200);
-        worker.concurrency = Some(Concurrency::new(10));
+        worker.concurrency = 10;
     });
     run(options, &[], async |server| {
         let held = async { tokio::join!(server.get("hold"), server.get("hold")) };

@@ -7,7 +7,7 @@ use howdah_config::model::{
 };
 use howdah_config::parse_size;
 
-use super::duration;
+use super::value::{duration, help, long_name};
 
 /// The limits that the command line gives.
 #[derive(Debug, Clone, Default)]
@@ -46,7 +46,7 @@ impl FromArgMatches for LimitFlags {
             if let Some(value) = value
                 && !(limit.set)(&mut self.0, value)
             {
-                let message = format!("--{}: {value} is too large\n", option_name(limit));
+                let message = format!("--{}: {value} is too large\n", long_name(limit.name));
                 return Err(clap::Error::raw(ErrorKind::ValueValidation, message));
             }
         }
@@ -54,16 +54,9 @@ impl FromArgMatches for LimitFlags {
     }
 }
 
-fn option_name(limit: &PoolLimit) -> String {
-    limit.name.replace('_', "-")
-}
-
 fn argument(limit: &'static PoolLimit) -> Arg {
-    let about = limit.about.replace('`', "");
-    let sentence = about.split(". ").next().unwrap_or_default();
-    let help = sentence.trim_end_matches('.').to_owned();
-    // clap keeps names for as long as the process runs.
-    let argument = Arg::new(limit.name).long(&*option_name(limit).leak());
+    let help = help(limit.about);
+    let argument = Arg::new(limit.name).long(long_name(limit.name));
     let value_name = match limit.unit {
         LimitUnit::Switch => return argument.action(ArgAction::SetTrue).help(help),
         LimitUnit::Number(_) => "N",
@@ -120,7 +113,7 @@ mod tests {
     #[test]
     fn every_limit_of_the_command_line_can_be_set() {
         for limit in flags() {
-            let name = option_name(limit);
+            let name = long_name(limit.name);
             let (text, expected) = match limit.unit {
                 LimitUnit::Number(least) => {
                     ((least + 7).to_string(), LimitValue::Number(least + 7))

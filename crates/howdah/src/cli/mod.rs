@@ -4,22 +4,21 @@
 mod limit_flags;
 #[cfg(test)]
 mod reference;
+mod value;
+mod worker_flags;
 
 use std::ffi::OsString;
-use std::fmt::Display;
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use howdah_config::Strictness;
-use howdah_config::model::{CONCURRENCY_MAX, FRONT_THREADS_MAX, Preload, User, WORKERS_MAX};
+use howdah_config::model::{FRONT_THREADS_MAX, PhpExecutable, Preload, User, WORKERS_MAX};
 use howdah_observe::admin::AdminAddress;
 
 use self::limit_flags::LimitFlags;
-
-/// What `--watch` without a pattern watches: `FrankenPHP`'s default.
-pub(crate) const WATCHED: &str = "./**/*.{env,php,twig,yaml,yml}";
+use self::value::{bounded, duration};
+use self::worker_flags::WorkerFlags;
 
 /// A PHP application server on the stock PHP of the distribution.
 #[derive(Debug, Parser)]
@@ -33,15 +32,15 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Serve a PHP application without a configuration file
     PhpServer(Box<PhpServer>),
-    /// Serve what a Caddyfile says
+    /// Serve the sites of a Caddyfile
     Run(Run),
     /// Find the application in a folder and write a Caddyfile with safe settings for it
     Init(Init),
     /// Serve what a Caddyfile says, in the background
     Start(Start),
-    /// Run a PHP script as the php command does
+    /// Run a PHP script like the php command
     PhpCli(PhpCli),
-    /// Check a Caddyfile and say what is wrong with it
+    /// Check a Caddyfile and report its errors
     Validate(ConfigFile),
     /// Format a Caddyfile
     Fmt(Fmt),
@@ -54,24 +53,24 @@ pub(crate) enum Command {
     /// Check PHP, files, ports and limits before the server starts, and whether the application is safe with
     /// `concurrency`
     Doctor(Doctor),
-    /// Read the Caddyfile again and restart PHP in a running server, without losing a request
+    /// Reload the Caddyfile and restart PHP in a running server, without a failed request
     Reload(Reload),
-    /// End a running server when it has answered what it works on
+    /// Stop a running server after its requests in flight
     Stop(Remote),
-    /// Show what a running server does
+    /// Show the status of a running server
     Status(Status),
-    /// Show what a running server does, again and again
+    /// Show the status of a running server, refreshed continuously
     Top(Top),
     /// Succeed if a running server takes requests: for the health check of a container
     Healthcheck(HealthCheck),
-    /// Have this machine trust the certificates that `tls internal` makes: put the root of the
-    /// server's own authority into the system's list
+    /// Trust the certificates of `tls internal` on this machine: add the root certificate of the server's internal
+    /// authority to the system's trust store
     Trust(Trust),
-    /// Take that root out of the system's list
+    /// Remove that root certificate from the system's trust store
     Untrust,
-    /// Print the versions of howdah and of the PHP that it runs
+    /// Print the versions of howdah and of its PHP
     Version,
-    /// Print what this program was built from
+    /// Print the sources and options of this build
     BuildInfo,
     /// Print the environment that a server would have
     Environ,
@@ -79,7 +78,7 @@ pub(crate) enum Command {
     Completions(Completions),
     /// Write the manual pages into a folder
     Manpage(ManPage),
-    /// What a server starts beside itself
+    /// The process that stays root; started by the server
     #[command(hide = true)]
     Monitor(Monitor),
 }
@@ -97,26 +96,18 @@ pub(crate) struct PhpServer {
     /// Address to listen on, HOST:PORT or :PORT [default: :8080; with --domain: :443, and :80 to redirect]
     #[arg(short, long, value_name = "ADDR")]
     pub(crate) listen: Option<String>,
-    /// Answer only requests for this host name, with HTTPS and a certificate of its own unless --listen
-    /// says where
+    /// Serve only requests for this host name, with HTTPS and an automatic certificate unless --listen is given
     #[arg(short, long, value_name = "NAME")]
     pub(crate) domain: Option<String>,
-    /// Worker script: N processes boot it once, and it answers every request that is not for a
-    /// static file; of several the first, and the others those for their own paths [default of N: two for
-    /// each core, at least four]
+    /// Worker script: N processes boot it once, and it handles every request that is not for a static file; of
+    /// several the first, and the others those for their own paths [default of N: two for each core, at least four;
+    /// with --concurrency one for each core, at least two]
     #[arg(short, long, value_name = "FILE[,N]", value_parser = worker)]
     pub(crate) worker: Vec<Worker>,
-    /// Restart the worker when a file that matches the pattern changes; may be given again
-    /// [default pattern: ./**/*.{env,php,twig,yaml,yml}]
-    #[arg(long, value_name = "GLOB", num_args = 0..=1, require_equals = true,
-        default_missing_value = WATCHED, hide_default_value = true, requires = "worker")]
-    pub(crate) watch: Vec<String>,
-    /// Requests that a process of the worker script runs at a time: it goes on with the others while one
-    /// waits; then N of --worker is the number of cores, at least two [default: one]
-    #[arg(long, value_name = "N", value_parser = concurrency, requires = "worker")]
-    pub(crate) concurrency: Option<u32>,
-    /// Log what requests of the worker script leave behind for later ones, and send the number of such leaks in
-    /// the header X-Howdah-Leaks; for development
+    #[command(flatten)]
+    pub(crate) worker_options: WorkerFlags,
+    /// Log state that requests of the worker script leave behind for later ones, and send the number of such leaks
+    /// in the header X-Howdah-Leaks; for development
     #[arg(long, requires = "worker", conflicts_with = "concurrency")]
     pub(crate) detect_leaks: bool,
     /// PHP processes of classic mode [default: two for each core, at least
@@ -128,44 +119,45 @@ pub(crate) struct PhpServer {
     pub(crate) front_threads: Option<usize>,
     #[command(flatten)]
     pub(crate) limits: LimitFlags,
-    /// How long everything is served as before after the order to stop, readiness apart, so that load balancers
-    /// turn away [default: 7s if one polls readiness, else 0]
+    /// How long to keep serving after a stop was requested, while readiness fails, so that load balancers send requests
+    /// elsewhere [default: 7s if readiness is polled, else 0]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) shutdown_delay: Option<Duration>,
-    /// How long requests may go on after the order to stop
+    /// How long requests may continue after a stop was requested
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
     pub(crate) grace_period: Duration,
-    /// Become this user once started by root, with all PHP processes [default: www-data, or nobody; root where
-    /// that user does not reach the document root]
+    /// User of the server and of all PHP processes, if started by root [default: www-data, or nobody; root if that
+    /// user cannot access the document root]
     #[arg(long, value_name = "NAME[:GROUP]")]
     pub(crate) user: Option<User>,
-    /// Set a php.ini value; may be given again
+    /// Set a php.ini value; may be given several times
     #[arg(long, value_name = "NAME=VALUE", value_parser = ini_setting)]
     pub(crate) php_ini: Vec<(String, String)>,
-    /// Set a php.ini value that neither scripts nor .user.ini files can change; may be given again
+    /// Set a php.ini value that neither scripts nor .user.ini files can change; may be given several times
     #[arg(long, value_name = "NAME=VALUE", value_parser = ini_setting)]
     pub(crate) php_admin_ini: Vec<(String, String)>,
-    /// Start PHP another time with the classes that requests have used: auto for files that an autoloader has
-    /// included and that only declare classes, all for whatever was used
+    /// Restart PHP with the classes preloaded that requests have used: auto for files that an autoloader included and
+    /// that only declare classes, all for all files that were used
     #[arg(long, value_name = "auto|all|off", default_value = "off", value_parser = preload)]
     pub(crate) preload: Preload,
-    /// Take orders and tell about the server at this address, HOST:PORT or unix//PATH [default: off]
+    /// Address of the admin API, HOST:PORT or unix//PATH [default: off]
     #[arg(long, value_name = "ADDR")]
     pub(crate) admin: Option<AdminAddress>,
-    /// The howdah-php to run [default: the one beside this executable, then on PATH]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) php: Option<PathBuf>,
+    /// The PHP to run, a version that is installed or a howdah-php [default: the one beside this executable, then the
+    /// newest version that is installed, then on PATH]
+    #[arg(long, value_name = "VERSION|FILE")]
+    pub(crate) php: Option<PhpExecutable>,
     /// Log each request
     #[arg(short, long)]
     pub(crate) access_log: bool,
-    /// Log in detail
+    /// Log debug messages
     #[arg(short = 'v', long = "debug")]
     pub(crate) debug: bool,
-    /// Push updates to browsers: a Mercure hub, its keys in the environment variables
+    /// Serve a Mercure hub that pushes updates to browsers, with its keys in the environment variables
     /// `MERCURE_PUBLISHER_JWT_KEY` and `MERCURE_SUBSCRIBER_JWT_KEY`
     #[arg(short, long)]
     pub(crate) mercure: bool,
-    /// Send responses as they are; without it they are compressed for clients that take zstd, br or gzip
+    /// Do not compress responses; by default they are compressed for clients that accept zstd, br or gzip
     #[arg(long)]
     pub(crate) no_compress: bool,
 }
@@ -280,7 +272,7 @@ pub(crate) struct Start {
 /// Caddy's option, which commands written for it and for `FrankenPHP` have.
 #[derive(Debug, Args)]
 struct Format {
-    /// The format of the configuration: a Caddyfile, the one that there is
+    /// The format of the configuration: only caddyfile is supported
     #[arg(short, long, value_name = "NAME")]
     adapter: Option<Adapter>,
 }
@@ -301,24 +293,24 @@ pub(crate) struct Doctor {
     /// Check what `howdah php-server --root DIR` would serve
     #[arg(short, long, value_name = "DIR")]
     pub(crate) root: Option<PathBuf>,
-    /// Look whether the application is safe with `concurrency`; done without it where a worker has that
+    /// Check whether the application is safe with `concurrency`; done anyway if a worker has it
     #[arg(long)]
     pub(crate) coroutines: bool,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// The howdah-php to check [default: that of the Caddyfile, else the one beside this executable,
-    /// then on PATH]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) php: Option<PathBuf>,
+    /// The PHP to check, a version that is installed or a howdah-php [default: that of the Caddyfile, else the one
+    /// beside this executable, then the newest version that is installed, then on PATH]
+    #[arg(long, value_name = "VERSION|FILE")]
+    pub(crate) php: Option<PhpExecutable>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Trust {
-    /// The Caddyfile that names the storage of certificates [default: Caddyfile, if there is one]
+    /// The Caddyfile with the certificate storage [default: Caddyfile, if there is one]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Print the root in PEM and change nothing
+    /// Print the root certificate in PEM and change nothing
     #[arg(long)]
     pub(crate) print: bool,
 }
@@ -334,7 +326,7 @@ pub(crate) struct Run {
     /// without `watch`; and reload when the Caddyfile changes
     #[arg(short, long)]
     pub(crate) watch: bool,
-    /// Print the environment first, with what is secret in it, as Caddy does
+    /// Print the environment first, including secrets, as Caddy does
     #[arg(long)]
     pub(crate) environ: bool,
     /// Leave the terminal that the server was started from
@@ -374,11 +366,10 @@ impl Run {
     }
 }
 
-/// Which running server.
+/// A running server.
 #[derive(Debug, Args)]
 pub(crate) struct Remote {
-    /// The Caddyfile that names its admin address, and which `reload` has it serve [default: Caddyfile, if
-    /// there is one]
+    /// The Caddyfile with its admin address, which `reload` loads [default: Caddyfile, if there is one]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// Its admin address, HOST:PORT or unix//PATH [default: that of the Caddyfile, else localhost:2019]
@@ -392,10 +383,10 @@ pub(crate) struct Reload {
     pub(crate) server: Remote,
     #[command(flatten)]
     format: Format,
-    /// Only PHP in this pool
+    /// Reload only the PHP processes of this pool
     #[arg(long, value_name = "NAME")]
     pub(crate) pool: Option<String>,
-    /// Reload although nothing changed, which is what always happens; Caddy has this option
+    /// No effect, for compatibility with Caddy: a reload never depends on changes
     #[arg(short, long)]
     pub(crate) force: bool,
 }
@@ -404,10 +395,10 @@ pub(crate) struct Reload {
 pub(crate) struct Status {
     #[command(flatten)]
     pub(crate) server: Remote,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// The files that PHP was started with, and why others were not
+    /// Show the preloaded files, and why others were not preloaded
     #[arg(long)]
     pub(crate) preload: bool,
 }
@@ -416,10 +407,10 @@ pub(crate) struct Status {
 pub(crate) struct Top {
     #[command(flatten)]
     pub(crate) server: Remote,
-    /// Seconds between two looks
+    /// Seconds between updates
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=3600))]
     pub(crate) interval: u32,
-    /// Look once, for scripts
+    /// Print the status once, for scripts
     #[arg(long)]
     pub(crate) once: bool,
 }
@@ -453,28 +444,6 @@ pub(crate) struct PhpCli {
     pub(crate) arguments: Vec<OsString>,
 }
 
-/// `500ms`, `5s`, `2m`, `1h`; a bare number is an error, because nobody remembers its unit.
-pub(crate) fn duration(text: &str) -> Result<Duration, String> {
-    let digits = text
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let number: u64 = number
-        .parse()
-        .map_err(|_| "expected a time such as 500ms, 5s or 2m")?;
-    let millis = match unit {
-        "ms" => Some(number),
-        "s" => number.checked_mul(1000),
-        "m" => number.checked_mul(60_000),
-        "h" => number.checked_mul(3_600_000),
-        "" => return Err(format!("{text} has no unit; write {text}s or {text}ms")),
-        _ => return Err("expected a time such as 500ms, 5s or 2m".into()),
-    };
-    millis
-        .map(Duration::from_millis)
-        .ok_or_else(|| "too long".into())
-}
-
 /// A worker script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Worker {
@@ -499,29 +468,15 @@ fn worker(text: &str) -> Result<Worker, String> {
 }
 
 fn processes(text: &str) -> Result<usize, String> {
-    bounded(text, &WORKERS_MAX)
+    bounded(text, &1, &WORKERS_MAX)
 }
 
 fn preload(text: &str) -> Result<Preload, String> {
-    Preload::named(text).ok_or_else(|| "it is auto, all or off".into())
-}
-
-fn concurrency(text: &str) -> Result<u32, String> {
-    bounded(text, &CONCURRENCY_MAX)
+    Preload::named(text).ok_or_else(|| "expected auto, all or off".into())
 }
 
 fn front_threads(text: &str) -> Result<usize, String> {
-    bounded(text, &FRONT_THREADS_MAX)
-}
-
-fn bounded<T>(text: &str, most: &T) -> Result<T, String>
-where
-    T: FromStr + PartialOrd + Display + From<u8>,
-{
-    let number: Option<T> = text.parse().ok();
-    number
-        .filter(|number| *number >= T::from(1) && number <= most)
-        .ok_or_else(|| format!("expected a number from 1 to {most}"))
+    bounded(text, &1, &FRONT_THREADS_MAX)
 }
 
 fn ini_setting(text: &str) -> Result<(String, String), String> {
@@ -544,23 +499,6 @@ mod tests {
     }
 
     #[test]
-    fn durations_need_a_unit() {
-        assert_eq!(duration("1500ms"), Ok(Duration::from_millis(1500)));
-        assert_eq!(duration("2m"), Ok(Duration::from_secs(120)));
-        assert_eq!(duration("5"), Err("5 has no unit; write 5s or 5ms".into()));
-        for wrong in [
-            "",
-            "s",
-            "1d",
-            "-1s",
-            "99999999999999999999s",
-            "18446744073709551615h",
-        ] {
-            assert!(duration(wrong).is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
     fn workers_have_a_file_and_maybe_a_number() {
         let of = |file: &str, count| {
             Ok(Worker {
@@ -573,8 +511,6 @@ mod tests {
         for wrong in ["", ",4", "a.php,", "a.php,0", "a.php,256", "a.php,x"] {
             assert!(worker(wrong).is_err(), "{wrong}");
         }
-        assert_eq!(concurrency("1024"), Ok(1024));
-        assert!(concurrency("0").is_err() && concurrency("1025").is_err());
         assert_eq!(front_threads("16"), Ok(16));
         assert!(front_threads("17").is_err());
     }

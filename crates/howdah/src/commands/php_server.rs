@@ -4,10 +4,10 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use howdah_config::model::{
-    AccessLog, Address, Admin, CLASSIC_POOL, CONCURRENT_WORKERS_MAX, Concurrency, Config,
-    ContentCoding, Encode, FileServer, Handler, Ini, JwtKey, LeakDetection, Matcher, Mercure, Part,
-    PhpScript, PhpServer, PhpWorker, Placeholder, Preload, Route, Site, SiteTls, Template,
-    TryPolicy, WorkerPool, redirect_to_https, source,
+    AccessLog, Address, Admin, CLASSIC_POOL, CONCURRENT_WORKERS_MAX, Config, ContentCoding, Encode,
+    FileServer, Handler, Ini, JwtKey, LeakDetection, Matcher, Mercure, Part, PhpScript, PhpServer,
+    PhpWorker, Placeholder, Preload, Route, Site, SiteTls, Template, TryPolicy, WorkerPool,
+    redirect_to_https, source,
 };
 
 use crate::failure::{Failure, setup};
@@ -47,19 +47,17 @@ pub(crate) fn config(options: cli::PhpServer) -> Result<Config, Failure> {
     }
     for worker in &options.worker {
         let mut pool = worker_pool(worker, &root)?;
-        let requests = options.concurrency.filter(|requests| *requests > 1);
-        pool.concurrency = requests.map(Concurrency::new);
-        if pool.concurrency.is_some() && pool.settings.workers > Some(CONCURRENT_WORKERS_MAX) {
+        pool.options = options.worker_options.0.clone();
+        if pool.options.is_concurrent() && pool.settings.workers > Some(CONCURRENT_WORKERS_MAX) {
             return Err(setup(format_args!(
                 "--worker: with --concurrency there may be {CONCURRENT_WORKERS_MAX} processes, and one for \
                  each core is enough"
             )));
         }
-        pool.leaks = options.detect_leaks.then(|| LeakDetection {
+        pool.options.detect_leaks = options.detect_leaks.then(|| LeakDetection {
             in_header: true,
             ..LeakDetection::default()
         });
-        pool.watch.clone_from(&options.watch);
         if config.workers.iter().any(|other| other.name == pool.name) {
             pool.name = format!("{}-{}", pool.name, config.workers.len() + 1);
         }
@@ -114,8 +112,8 @@ pub(crate) fn config(options: cli::PhpServer) -> Result<Config, Failure> {
     settings.front_threads = options.front_threads;
     settings.limits = options.limits.0.over(&settings.limits);
     settings.ini = Ini {
-        settings: options.php_ini,
-        final_settings: options.php_admin_ini,
+        php_ini: options.php_ini,
+        php_admin_ini: options.php_admin_ini,
     };
     settings.preload = options.preload;
     check_preload(&config)?;
@@ -127,13 +125,13 @@ fn check_preload(config: &Config) -> Result<(), Failure> {
     let settings = &config.global.php;
     if settings.preloads_itself() && settings.preload != Preload::Off {
         return Err(setup(
-            "--preload and --php-ini opcache.preload cannot both say what is preloaded: take one of them out",
+            "--preload and --php-ini opcache.preload both set what is preloaded: remove one of them",
         ));
     }
     Ok(())
 }
 
-/// A name for which no certificate can be had is told at once.
+/// The error of a name for which no certificate is possible.
 fn check_certificate(config: &Config, domain: Option<&str>) -> Result<(), Failure> {
     let tls = SiteTls::default();
     let found = source(domain, &tls, &config.global.https);
@@ -284,6 +282,7 @@ fn listen_address(text: &str) -> Result<(Option<IpAddr>, u16), Failure> {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
+    use howdah_config::model::DEFAULT_WATCH;
 
     use super::*;
     use crate::cli::{Cli, Command};
@@ -353,7 +352,7 @@ mod tests {
             (pool.name.as_str(), pool.settings.workers),
             ("index", Some(3))
         );
-        assert_eq!(pool.watch, [cli::WATCHED, "a/*.php"]);
+        assert_eq!(pool.options.watch, [DEFAULT_WATCH, "a/*.php"]);
         assert_eq!(config.constant_roots(), ["/srv/app/public"]);
         assert_eq!(config.global.php.workers, Some(1));
 
@@ -381,12 +380,15 @@ mod tests {
         assert!(error.contains("/b.php"), "{error}");
 
         let many = parsed(&["-w", "a.php", "--concurrency", "50"]);
-        assert_eq!(many.workers[0].concurrency, Some(Concurrency::new(50)));
+        assert_eq!(many.workers[0].options.concurrency, 50);
         let one = parsed(&["-w", "a.php", "--concurrency", "1"]);
-        assert_eq!(one.workers[0].concurrency, None);
+        assert!(!one.workers[0].options.is_concurrent());
 
         let developed = parsed(&["-w", "a.php", "--detect-leaks"]);
-        let in_header = |pool: &WorkerPool| pool.leaks.as_ref().map(|leaks| leaks.in_header);
+        let in_header = |pool: &WorkerPool| {
+            let leaks = pool.options.detect_leaks.as_ref();
+            leaks.map(|leaks| leaks.in_header)
+        };
         assert_eq!(in_header(&developed.workers[0]), Some(true));
         assert_eq!(in_header(&one.workers[0]), None);
 

@@ -1,19 +1,21 @@
-//! What of PHP a configuration has otherwise than the one in force. Anything makes it another tree of
-//! processes: what stays the same in one pool may depend on what does not in another.
+//! Changes of PHP between two configurations. Any change starts a new tree of processes, because pools may depend on
+//! each other.
 
 use std::collections::BTreeSet;
 use std::fmt::{self, Debug};
 
-use howdah_config::model::{CLASSIC_POOL, Config, POOL_LIMITS};
-use howdah_pool::{Mode, PoolOptions, WorkerOptions};
+use howdah_config::model::{
+    CLASSIC_POOL, Config, OptionKind, OptionValue, POOL_LIMITS, WORKER_OPTIONS, WorkerOption,
+};
+use howdah_pool::{Mode, PoolOptions, WorkerMode};
 
 use crate::failure::Failure;
 use crate::php::pools;
 
-/// A setting by the name that it has in the file, and its value as a text.
+/// Name of a setting in the file, and its value as text.
 pub(crate) type Setting = (&'static str, String);
 
-/// A setting that is not as it was.
+/// A changed setting.
 pub(crate) struct Change {
     name: &'static str,
     old: String,
@@ -37,7 +39,7 @@ pub(crate) fn between(
         .map(|((name, old), (_, new))| Change { name, old, new })
 }
 
-/// A text for each difference, such as `worker app: num changed from 2 to 4`. The order of pools is none.
+/// A text for each difference, such as `worker app: num changed from 2 to 4`. The order of pools does not matter.
 pub(crate) fn of_php(old: &Config, new: &Config) -> Result<Vec<String>, Failure> {
     let mut found = Vec::new();
     found.extend(between(global(old), global(new)).map(|change| change.to_string()));
@@ -48,9 +50,8 @@ pub(crate) fn of_php(old: &Config, new: &Config) -> Result<Vec<String>, Failure>
             continue;
         };
         for change in between(aspects(pool), aspects(next)) {
-            // An environment may hold what is not for a log.
-            found.push(if change.name == "env" {
-                format!("{}: env changed", called(pool))
+            found.push(if is_secret(change.name) {
+                format!("{}: {} changed", called(pool), change.name)
             } else {
                 format!("{}: {change}", called(pool))
             });
@@ -61,7 +62,7 @@ pub(crate) fn of_php(old: &Config, new: &Config) -> Result<Vec<String>, Failure>
             found.push(format!("{} is new", called(pool)));
         }
     }
-    // Slots that are larger than they need to be do no harm.
+    // Slots may be larger than necessary.
     let size = |pools: &[PoolOptions]| pools.first().map(|pool| pool.request_size);
     if size(&of_new) > size(&of_old) {
         let largest = |config: &Config| {
@@ -78,6 +79,11 @@ pub(crate) fn of_php(old: &Config, new: &Config) -> Result<Vec<String>, Failure>
     Ok(found)
 }
 
+/// Environment variables may have values that must not be logged.
+fn is_secret(name: &str) -> bool {
+    WorkerOption::named(name).is_some_and(|option| option.kind == OptionKind::Variables)
+}
+
 /// The pool of the same name.
 fn same<'a>(pool: &PoolOptions, others: &'a [PoolOptions]) -> Option<&'a PoolOptions> {
     others.iter().find(|other| other.name == pool.name)
@@ -87,8 +93,14 @@ fn same<'a>(pool: &PoolOptions, others: &'a [PoolOptions]) -> Option<&'a PoolOpt
 fn global(config: &Config) -> [Setting; 5] {
     let settings = &config.global.php;
     [
-        ("php", shown(settings.executable.as_ref())),
-        ("php_ini", format!("{:?}", settings.ini.settings)),
+        (
+            "php",
+            settings
+                .executable
+                .as_ref()
+                .map_or_else(|| "none".to_owned(), ToString::to_string),
+        ),
+        ("php_ini", format!("{:?}", settings.ini.php_ini)),
         ("preload", settings.preload.name().to_owned()),
         ("clear_env", settings.environment.clear.to_string()),
         (
@@ -116,7 +128,7 @@ fn called(pool: &PoolOptions) -> String {
     }
 }
 
-/// What a pool is made of. `watch` is not of it, and what only counts at the start.
+/// Settings that need new processes; `watch` and what only counts at the start do not.
 fn aspects(pool: &PoolOptions) -> Vec<Setting> {
     let PoolOptions {
         name: _,
@@ -130,7 +142,6 @@ fn aspects(pool: &PoolOptions) -> Vec<Setting> {
         response_size,
         user,
         ini,
-        final_ini,
         // Follows from `preload`.
         record: _,
     } = pool;
@@ -140,7 +151,7 @@ fn aspects(pool: &PoolOptions) -> Vec<Setting> {
             if classic { "num_threads" } else { "num" },
             workers.to_string(),
         ),
-        // One for a number that is fixed would be a second line for the same.
+        // With a fixed number it would repeat the line before.
         (
             "max_threads",
             shown(Some(workers_max).filter(|most| *most > workers)),
@@ -156,9 +167,9 @@ fn aspects(pool: &PoolOptions) -> Vec<Setting> {
                     .as_ref(),
             ),
         ),
-        ("php_ini", format!("{ini:?}")),
+        ("php_ini", format!("{:?}", ini.php_ini)),
         // With those of the global block.
-        ("php_admin_ini", format!("{final_ini:?}")),
+        ("php_admin_ini", format!("{:?}", ini.php_admin_ini)),
     ];
     let limits = POOL_LIMITS
         .iter()
@@ -170,46 +181,25 @@ fn aspects(pool: &PoolOptions) -> Vec<Setting> {
     aspects
 }
 
-fn of_worker(worker: &WorkerOptions) -> [Setting; 11] {
-    let WorkerOptions {
-        script,
-        root,
-        env,
-        boot,
-        exit,
-        keep,
-        connections,
-        warm,
-        max_failures: _,
-        isolation,
-        concurrency,
-        leaks,
-        tolerate_failure: _,
-    } = worker;
+fn of_worker(worker: &WorkerMode) -> impl Iterator<Item = Setting> {
+    let root = worker.root.as_ref().map(|root| root.display());
+    let options = WORKER_OPTIONS.iter().filter(|option| option.is_compared);
+    let options = options.map(|option| {
+        let text = match (option.get)(&worker.options) {
+            OptionValue::Variables(variables) => format!("{variables:?}"),
+            value => value.to_string(),
+        };
+        (option.name, text)
+    });
     [
-        ("file", script.display().to_string()),
-        (
-            "its document root",
-            shown(root.as_ref().map(|root| root.display())),
-        ),
-        ("env", format!("{env:?}")),
-        ("boot", word(boot)),
-        ("exit", word(exit)),
-        ("keep", keep.to_string()),
-        ("connections", word(connections)),
-        ("warm", format!("{warm:?}")),
-        ("isolation", word(isolation)),
-        ("concurrency", shown(concurrency.as_ref())),
-        ("detect_leaks", shown(leaks.as_ref())),
+        ("file", worker.script.display().to_string()),
+        ("its document root", shown(root)),
     ]
+    .into_iter()
+    .chain(options)
 }
 
-/// A choice as the Caddyfile has it.
-fn word(choice: &impl Debug) -> String {
-    format!("{choice:?}").to_lowercase()
-}
-
-/// A value that may not be given.
+/// An optional value.
 pub(crate) fn shown(value: Option<impl Debug>) -> String {
     value.map_or_else(|| "none".to_owned(), |value| format!("{value:?}"))
 }
@@ -267,19 +257,19 @@ mod tests {
         finds(
             &[
                 "worker app: boot changed from zygote to each",
-                "worker app: keep changed from nothing to ini random",
+                "worker app: keep changed from none to ini random",
             ],
             |config| {
-                config.workers[0].boot = Boot::Each;
-                config.workers[0].keep = Keep::RANDOM.with(Keep::INI);
+                config.workers[0].options.boot = Boot::Each;
+                config.workers[0].options.keep = Keep::RANDOM.with(Keep::INI);
             },
         );
         finds(&["worker app: env changed"], |config| {
-            config.workers[0].env = vec![("KEY".into(), "secret".into())];
+            config.workers[0].options.env = vec![("KEY".into(), "secret".into())];
         });
         finds(
             &[r#"php_ini changed from [] to [("memory_limit", "1G")]"#],
-            |config| config.global.php.ini.settings = vec![("memory_limit".into(), "1G".into())],
+            |config| config.global.php.ini.php_ini = vec![("memory_limit".into(), "1G".into())],
         );
         finds(
             &["max_header_size changed from 32768 to 1048576"],
@@ -305,7 +295,7 @@ mod tests {
     fn all_else_may_change() {
         finds(&[], |config| {
             config.workers.reverse();
-            config.workers[0].watch = vec!["*.php".into()];
+            config.workers[0].options.watch = vec!["*.php".into()];
             config.global.admin = Admin::Off;
             config.global.limits.max_body_size = 1;
             config.global.limits.max_header_size = 1000;

@@ -3,12 +3,12 @@
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
+use howdah_config::model::DEFAULT_WATCH;
 use howdah_config::outline::Outline;
 use howdah_config::{Config, Disk, Files, LoadError, ParsedConfig, Strictness, Warning};
 use howdah_observe::admin::ConfigFile;
 use serde_json::{Value, json};
 
-use crate::cli;
 use crate::paths::absolute;
 use crate::rights::users;
 
@@ -95,8 +95,8 @@ impl Source {
         users::settle(&mut config);
         if reading.watch {
             let unwatched = config.workers.iter_mut();
-            for pool in unwatched.filter(|pool| pool.watch.is_empty()) {
-                pool.watch.push(cli::WATCHED.to_owned());
+            for pool in unwatched.filter(|pool| pool.options.watch.is_empty()) {
+                pool.options.watch.push(DEFAULT_WATCH.to_owned());
             }
         }
         let texts = parsed
@@ -155,7 +155,7 @@ impl Source {
         json!({"file": absolute(&self.given), "statements": statements})
     }
 
-    /// The files to watch for changes; none unless that was asked for.
+    /// The files to watch for changes; none unless configured.
     pub(crate) fn watched(&self) -> Vec<String> {
         let files = self.texts.iter().filter(|_| self.reading.watch);
         files

@@ -72,7 +72,7 @@ mod tests {
             config.global.admin = Admin::On(AdminAddress::default());
             config.global.limits.max_header_size = 1 << 20;
             config.global.php.workers = Some(9);
-            config.global.php.ini.settings = vec![("memory_limit".into(), "1G".into())];
+            config.global.php.ini.php_ini = vec![("memory_limit".into(), "1G".into())];
             config.global.metrics = true;
             config.global.grace_period = Some(Duration::ZERO);
         });

@@ -32,7 +32,7 @@ use report::{Area, Level, PathRequirement, Report};
 /// PHP files that are counted; OPcache has no room for more.
 const FILES_MAX: usize = 1_000_000;
 
-/// By which `howdah/runtime` is told to give each request a kernel.
+/// Configures `howdah/runtime` to give each request a kernel.
 const KERNEL_PER_REQUEST: &str = "HOWDAH_KERNEL_PER_REQUEST";
 
 /// As PHP's `FILTER_VALIDATE_BOOL`.
@@ -62,18 +62,16 @@ pub(crate) fn doctor(options: &cli::Doctor) -> Outcome {
     certificates(&config, &mut report);
     network::check(&config, &mut report);
     system::check(&config, php.as_ref().map(|(_, facts)| facts), &mut report);
-    let concurrent = config
-        .workers
-        .iter()
-        .filter(|pool| pool.concurrency.is_some());
-    let concurrent: Vec<_> = concurrent.collect();
+    let workers = config.workers.iter();
+    let concurrent: Vec<_> = workers
+        .filter(|pool| pool.options.is_concurrent())
+        .collect();
     if let Some((php, facts)) = &php
         && (options.coroutines || !concurrent.is_empty())
     {
-        let statics = concurrent.iter().filter_map(|pool| pool.concurrency);
-        let shares = statics
-            .into_iter()
-            .any(|each| each.statics == Statics::Share);
+        let shares = concurrent
+            .iter()
+            .any(|pool| pool.options.statics == Statics::Share);
         let statics = if shares {
             Statics::Share
         } else {
@@ -86,7 +84,7 @@ pub(crate) fn doctor(options: &cli::Doctor) -> Outcome {
         match &application {
             Some(folder) => {
                 let kernel_per_request = concurrent.iter().any(|pool| {
-                    let mut env = pool.env.iter();
+                    let mut env = pool.options.env.iter();
                     env.any(|(name, value)| name == KERNEL_PER_REQUEST && is_yes(value))
                 });
                 let application = coroutines::Application {
@@ -118,8 +116,8 @@ pub(crate) fn doctor(options: &cli::Doctor) -> Outcome {
 /// The file with the configuration; without one it is made of the flags.
 fn file(options: &cli::Doctor) -> Option<&Path> {
     let default = Path::new("Caddyfile");
-    let is_told = options.worker.is_some() || options.root.is_some();
-    let found = (!is_told && default.is_file()).then_some(default);
+    let is_named = options.worker.is_some() || options.root.is_some();
+    let found = (!is_named && default.is_file()).then_some(default);
     options.config.as_deref().or(found)
 }
 
@@ -141,7 +139,11 @@ fn config(options: &cli::Doctor, report: &mut Report) -> Config {
                     report.ok(area, format!("{} is valid", file.display()));
                 }
                 for wrong in found.wrong {
-                    report.error(area, wrong, "mend it: the server does not start with it");
+                    report.error(
+                        area,
+                        wrong,
+                        "fix it: the server does not start with this error",
+                    );
                 }
                 if let Some(variables) = withheld_variables(&parsed.config) {
                     report.ok(area, variables);
@@ -152,7 +154,7 @@ fn config(options: &cli::Doctor, report: &mut Report) -> Config {
                 report.error(
                     area,
                     error.to_string(),
-                    "mend it; the other checks are of the defaults meanwhile",
+                    "fix it; the other checks use the defaults meanwhile",
                 );
                 Config::default()
             }
@@ -187,7 +189,7 @@ fn flags(options: &cli::Doctor, report: &mut Report) -> Config {
             config
         }
         Err(error) => {
-            report.error(Area::Configuration, error, "mend the flags");
+            report.error(Area::Configuration, error, "fix the flags");
             Config::default()
         }
     }
@@ -201,7 +203,7 @@ fn certificates(config: &Config, report: &mut Report) {
                 "run doctor as the user that runs the server, and let this user read the file";
             report.warning(Area::Configuration, error.to_string(), advice);
         } else {
-            let advice = "mend it; the server does not start otherwise";
+            let advice = "fix it: the server does not start with this error";
             report.error(Area::Configuration, error.to_string(), advice);
         }
     }
@@ -301,7 +303,7 @@ fn check_php(
     report: &mut Report,
 ) -> Option<(Php, php::Facts)> {
     let settings = &config.global.php;
-    let path = executable(settings.executable.as_deref());
+    let path = executable(settings.executable.as_ref());
     let php = match Php::find(path, &settings.ini.all()) {
         Ok(php) => php,
         Err(error) => {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use howdah_config::model::{CONCURRENCY_MAX, Config, MAX_CONNECTIONS};
+use howdah_config::model::{Config, MAX_CONNECTIONS};
 use howdah_pool::Mode;
 use rustix::process::{Resource, getrlimit};
 
@@ -37,7 +37,7 @@ fn open_files(config: &Config, report: &mut Report) {
     match getrlimit(Resource::Nofile).maximum {
         Some(limit) if limit < wanted => report.warning(
             Area::System,
-            format!("{limit} open files are allowed, and as many connections need {wanted}"),
+            format!("the limit is {limit} open files, and the connections need {wanted}"),
             format!(
                 "LimitNOFILE={wanted} in the systemd unit (or `ulimit -Hn`), or fewer max_connections"
             ),
@@ -48,18 +48,16 @@ fn open_files(config: &Config, report: &mut Report) {
 }
 
 fn maps(config: &Config, report: &mut Report) {
-    let concurrencies = config.workers.iter().filter_map(|pool| pool.concurrency);
-    let Some(requests) = concurrencies
-        .map(|each| each.requests.min(CONCURRENCY_MAX))
-        .max()
-    else {
+    let workers = config.workers.iter().map(|pool| &pool.options);
+    let concurrent = workers.filter(|options| options.is_concurrent());
+    let Some(requests) = concurrent.map(|options| options.concurrency).max() else {
         return;
     };
     let wanted = u64::from(requests) * MAPS_EACH + MAPS_OF_PHP;
     match number_in("/proc/sys/vm/max_map_count") {
         Some(limit) if limit < wanted => report.error(
             Area::System,
-            format!("a process may have {limit} memory maps, and {requests} requests at a time need {wanted}"),
+            format!("the limit is {limit} memory maps per process, and {requests} concurrent requests need {wanted}"),
             format!("sysctl vm.max_map_count={}", wanted.max(65_530)),
         ),
         Some(limit) => report.ok(Area::System, format!("{limit} memory maps for each process")),
@@ -98,11 +96,10 @@ fn memory(config: &Config, facts: &Facts, report: &mut Report) {
     let requests: u64 = pools::sizes(config)
         .iter()
         .map(|pool| {
-            let concurrency = match &pool.mode {
-                Mode::Worker(worker) => worker.concurrency.as_ref(),
-                Mode::Classic => None,
+            let each = match &pool.mode {
+                Mode::Worker(worker) => u64::from(worker.options.concurrency),
+                Mode::Classic => 1,
             };
-            let each = concurrency.map_or(1, |concurrency| u64::from(concurrency.requests));
             let requests = pool.workers_max as u64 * each;
             pool.limits
                 .max_in_flight
@@ -115,7 +112,7 @@ fn memory(config: &Config, facts: &Facts, report: &mut Report) {
         Some(there) if wanted > there => report.warning(
             Area::System,
             format!(
-                "{requests} requests at a time of {limit} (memory_limit) may take {}, and there are {}",
+                "{requests} concurrent requests of {limit} (memory_limit) may need {}, and the machine has {}",
                 size(wanted),
                 size(there)
             ),
@@ -125,13 +122,13 @@ fn memory(config: &Config, facts: &Facts, report: &mut Report) {
         Some(there) => report.ok(
             Area::System,
             format!(
-                "{requests} requests at a time of {limit} fit into {}",
+                "{requests} concurrent requests of {limit} fit into {}",
                 size(there)
             ),
         ),
         None => report.warning(
             Area::System,
-            "cannot tell how much memory there is",
+            "cannot determine the size of the memory",
             "mount /proc",
         ),
     }

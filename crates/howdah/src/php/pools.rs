@@ -5,14 +5,14 @@ use std::num::NonZero;
 
 use howdah_config::model::{
     self, CLASSIC_POOL, CONCURRENT_WORKERS_MAX, ClassicPool, Config, Keep, PoolSettings,
-    WORKERS_MAX, WorkersMax,
+    WORKERS_MAX, WorkerOptions, WorkersMax,
 };
-use howdah_pool::{Mode, PoolOptions, WorkerOptions};
+use howdah_pool::{Mode, PoolOptions, WorkerMode};
 
 use crate::failure::Failure;
 use crate::rights::privileges;
 
-/// What `max_threads auto` reckons for one PHP process: PHP's default `memory_limit`.
+/// Memory of one PHP process for `max_threads auto`: PHP's default `memory_limit`.
 const WORKER_MEMORY: u64 = 128 << 20;
 
 /// Options of all pools.
@@ -27,7 +27,7 @@ pub(crate) fn options(config: &Config) -> Result<Vec<PoolOptions>, Failure> {
     Ok(pools)
 }
 
-/// The same without their users, who need not be of this machine or of use to this process.
+/// The same without their users, which may not exist on this machine.
 pub(crate) fn sizes(config: &Config) -> Vec<PoolOptions> {
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     let workers = config.workers.iter();
@@ -48,13 +48,13 @@ fn default_workers(cores: usize) -> usize {
     howdah_pool::default_workers(cores).min(WORKERS_MAX)
 }
 
-/// A worker script that is not there is a mistake of the one who starts the server.
+/// The error of a missing worker script.
 pub(crate) fn check_scripts(config: &Config) -> Result<(), Failure> {
     let wrong = missing_scripts(config).into_iter().next();
     wrong.map_or(Ok(()), |wrong| Err(Failure::Setup(wrong)))
 }
 
-/// All of them, each with what is wrong with it.
+/// All missing worker scripts, each with the cause.
 pub(crate) fn missing_scripts(config: &Config) -> Vec<String> {
     let wrong = config.workers.iter().filter_map(|pool| {
         let wrong = match std::fs::metadata(&pool.file) {
@@ -86,80 +86,73 @@ fn own_classic(config: &Config, pool: &ClassicPool, cores: usize) -> PoolOptions
 }
 
 fn worker(config: &Config, pool: &model::WorkerPool, cores: usize) -> PoolOptions {
-    // One that waits takes no processor from the others of its process: a process for each core keeps them
-    // all busy, and a second one is there while the first computes.
-    let (default, most) = match pool.concurrency {
-        Some(_) => (
+    // Requests that wait use no processor, so one process for each core keeps all of them busy. There are at least
+    // two, so that one runs while the other computes.
+    let (default, most) = if pool.options.is_concurrent() {
+        (
             cores.clamp(2, CONCURRENT_WORKERS_MAX),
             CONCURRENT_WORKERS_MAX,
-        ),
-        None => (default_workers(cores), WORKERS_MAX),
+        )
+    } else {
+        (default_workers(cores), WORKERS_MAX)
     };
     let workers = pool.settings.workers.unwrap_or(default);
     let mut options = PoolOptions::new(pool.name.as_str(), workers);
     options.workers_max = workers_max(pool.settings.workers_max, workers).min(most);
     common(&mut options, config);
-    options.mode = Mode::Worker(WorkerOptions {
-        root: pool.root.as_ref().map(Into::into),
-        env: pool.env.clone(),
-        boot: pool.boot,
-        exit: pool.exit,
-        keep: keep(pool, |name| std::env::var(name).ok()),
-        connections: pool.connections,
-        warm: pool.warm.clone(),
-        leaks: pool.leaks.clone().map(Box::new),
-        max_failures: pool.max_failures,
-        isolation: pool.isolation,
-        concurrency: pool.concurrency,
-        // Whoever watches files is about to mend the one that fails.
-        tolerate_failure: !pool.watch.is_empty(),
-        ..WorkerOptions::new(&pool.file)
-    });
+    let mut worker = WorkerMode::new(&pool.file);
+    worker.root = pool.root.as_ref().map(Into::into);
+    worker.options = WorkerOptions {
+        keep: keep(&pool.options, |name| std::env::var(name).ok()),
+        ..pool.options.clone()
+    };
+    options.mode = Mode::Worker(worker.into());
     own(&mut options, &pool.settings);
     options
 }
 
-/// What one pool has otherwise.
+/// The settings of one pool, over those of the global block.
 fn own(options: &mut PoolOptions, settings: &PoolSettings) {
     options.limits = settings.limits.over(&options.limits);
-    options.ini.clone_from(&settings.ini.settings);
-    // Of the same name its own counts.
-    let is_own = |name: &String| {
-        let mut own = settings.ini.final_settings.iter();
-        own.any(|(other, _)| other == name)
+    options.ini.php_ini.clone_from(&settings.ini.php_ini);
+    // They override those of the global block.
+    let is_overridden = |name: &String| {
+        let mut settings = settings.ini.php_admin_ini.iter();
+        settings.any(|(other, _)| other == name)
     };
-    options.final_ini.retain(|(name, _)| !is_own(name));
-    let own = settings.ini.final_settings.iter().cloned();
-    options.final_ini.extend(own);
+    let all = &mut options.ini.php_admin_ini;
+    all.retain(|(name, _)| !is_overridden(name));
+    all.extend_from_slice(&settings.ini.php_admin_ini);
 }
 
-/// What the global block says for all pools.
+/// The settings of the global block.
 fn common(options: &mut PoolOptions, config: &Config) {
     let settings = &config.global.php;
     options.limits.clone_from(&settings.limits);
-    // PHP was started with them; here they become final.
-    options.final_ini.clone_from(&settings.ini.final_settings);
-    // The path of a request stands in up to seven variables, and each field gets a record.
+    // PHP was started with them; the pools make them final.
+    let all = &settings.ini.php_admin_ini;
+    options.ini.php_admin_ini.clone_from(all);
+    // The path of a request is in up to seven variables, and each field is a record.
     let sizes = config.global.all_limits();
     let sizes = sizes.map(|limits| 8 * limits.max_header_size + limits.memory_body_size + 16_384);
     let largest = sizes.max().unwrap_or_default().next_multiple_of(4096);
     options.request_size = options.request_size.max(largest);
 }
 
-/// What requests of a pool may change for later ones. Octane undoes what it has to itself, and its older versions boot inside the first
-/// request: taking back what that sets would leave the application without its error handlers and time
-/// zone. It names itself, and `octane:start` leaves no other place to say so.
-fn keep(pool: &model::WorkerPool, environment: impl Fn(&str) -> Option<String>) -> Keep {
+/// State that requests of a pool may change for later ones. Octane restores state itself, and its older versions boot
+/// inside the first request: restoring what that sets would leave the application without its error handlers and time
+/// zone. It sets a variable to identify itself, and `octane:start` offers no other place to configure this.
+fn keep(options: &WorkerOptions, environment: impl Fn(&str) -> Option<String>) -> Keep {
     const OCTANE: &str = "LARAVEL_OCTANE";
-    let own = pool.env.iter().find(|(name, _)| name == OCTANE);
+    let own = options.env.iter().find(|(name, _)| name == OCTANE);
     let octane = own
         .map(|(_, value)| value.clone())
         .or_else(|| environment(OCTANE));
     let is_octane = octane.is_some_and(|value| !value.is_empty() && value != "0");
-    if pool.keep == Keep::NONE && is_octane {
+    if options.keep == Keep::NONE && is_octane {
         return Keep::ALL;
     }
-    pool.keep
+    options.keep
 }
 
 fn workers_max(max: WorkersMax, workers: usize) -> usize {
@@ -176,7 +169,7 @@ fn workers_max(max: WorkersMax, workers: usize) -> usize {
     }
 }
 
-/// Bytes of the machine's memory as `/proc/meminfo` tells.
+/// Size of the machine's memory according to `/proc/meminfo`.
 fn memory(meminfo: &str) -> Option<u64> {
     let line = meminfo
         .lines()
@@ -204,7 +197,7 @@ mod tests {
         own.settings.limits.request_timeout = Some(None);
         own.settings.workers = Some(2);
         own.settings.workers_max = WorkersMax::Number(5);
-        own.watch = vec!["*.php".into()];
+        own.options.watch = vec!["*.php".into()];
         config.workers = vec![WorkerPool::new("app", "/srv/a.php"), own];
 
         let pools = options(&config).expect("no user is named");
@@ -220,38 +213,32 @@ mod tests {
         assert_eq!(pools[2].limits.max_requests, 0);
         assert_eq!(pools[2].limits.request_timeout, None, "off");
         assert_eq!((pools[2].workers, pools[2].workers_max), (2, 5));
-        let tolerates = |pool: &PoolOptions| match &pool.mode {
-            Mode::Worker(worker) => worker.tolerate_failure,
+        let watch = |pool: &PoolOptions| match &pool.mode {
+            Mode::Worker(worker) => worker.options.watch.len(),
             Mode::Classic => panic!("{} is a worker pool", pool.name),
         };
-        assert!(!tolerates(&pools[1]));
-        assert!(tolerates(&pools[2]));
+        assert_eq!((watch(&pools[1]), watch(&pools[2])), (0, 1));
     }
 
     #[test]
     fn a_concurrent_pool_has_a_process_for_each_core() {
-        let pool = WorkerPool {
-            concurrency: Some(model::Concurrency::new(100)),
-            settings: PoolSettings {
-                workers_max: WorkersMax::Auto,
-                ..PoolSettings::default()
-            },
-            ..WorkerPool::new("app", "/srv/a.php")
-        };
+        let mut pool = WorkerPool::new("app", "/srv/a.php");
+        pool.options.concurrency = 100;
+        pool.settings.workers_max = WorkersMax::Auto;
         for (cores, workers) in [(1, 2), (2, 2), (16, 16), (300, 111)] {
             let options = worker(&Config::default(), &pool, cores);
             assert_eq!(options.workers, workers, "{cores} cores");
             assert!((workers..=111).contains(&options.workers_max));
-            let Mode::Worker(options) = options.mode else {
+            let Mode::Worker(worker) = options.mode else {
                 panic!("a worker pool");
             };
-            assert_eq!(options.concurrency, Some(model::Concurrency::new(100)));
+            assert_eq!(worker.options.concurrency, 100);
         }
     }
 
     #[test]
     fn octane_keeps_what_its_first_request_sets() {
-        let mut pool = WorkerPool::new("app", "/srv/a.php");
+        let mut pool = WorkerOptions::default();
         let set = |value: &str| {
             let value = value.to_owned();
             move |_: &str| Some(value.clone())
@@ -267,11 +254,7 @@ mod tests {
         );
         pool.keep = Keep::INI;
         pool.env = vec![("LARAVEL_OCTANE".into(), "1".into())];
-        assert_eq!(
-            keep(&pool, |_| None),
-            Keep::INI,
-            "what is asked for is done"
-        );
+        assert_eq!(keep(&pool, |_| None), Keep::INI, "the option overrides it");
     }
 
     #[test]

@@ -14,11 +14,14 @@ const START_TIMEOUT: Duration = Duration::from_secs(120);
 pub(crate) fn root_options(config: &Config, fronts: usize) -> RootOptions {
     let settings = &config.global.php;
     RootOptions {
-        executable: executable(settings.executable.as_deref()),
+        executable: executable(settings.executable.as_ref()),
         withheld: settings.environment.withheld.iter().cloned().collect(),
         clear_env: settings.environment.clear,
         ini: settings.ini.all(),
-        concurrent: config.workers.iter().any(|pool| pool.concurrency.is_some()),
+        concurrent: config
+            .workers
+            .iter()
+            .any(|pool| pool.options.is_concurrent()),
         booted: !config.workers.is_empty(),
         preload: None,
         fronts,

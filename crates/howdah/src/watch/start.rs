@@ -12,7 +12,7 @@ pub(crate) fn watched(config: &Config, source: Option<&Source>) -> Result<Watch,
     let files = source.map(Source::watched).unwrap_or_default();
     let pools = config.workers.iter();
     let patterns = pools
-        .map(|pool| (pool.name.as_str(), pool.watch.as_slice()))
+        .map(|pool| (pool.name.as_str(), pool.options.watch.as_slice()))
         .chain([(CONFIGURATION, files.as_slice())]);
     let cwd = std::env::current_dir().map_err(|error| Failure::Setup(error.to_string()))?;
     let pages = config.hot_reloads.iter().map(|page| page.watch.as_slice());

@@ -216,7 +216,7 @@ static void run_hooks_or_leave(void)
 		if (EG(exception) && !howdah_exit_is(EG(exception))) {
 			zend_exception_error(EG(exception), E_ERROR);
 		}
-		howdah_log_format('e', "A callback of howdah_after_fork() failed; this worker leaves");
+		howdah_log_format('e', "A callback of howdah_after_fork() failed; this worker exits");
 		_exit(HOWDAH_EXIT_STATUS_BOOT);
 	}
 }
@@ -314,8 +314,8 @@ static bool may_be_concurrent(const struct howdah_pool *pool)
 static void start_leaks(void)
 {
 	const struct howdah_pool *pool = howdah_boot_pool();
-	howdah_leaks_start(pool->options.leak_sample, pool->options.flags & HOWDAH_POOL_FLAG_LEAK_HEADER, pool->leak_allow,
-		pool->options.leak_allow_size);
+	howdah_leaks_start(pool->options.detect_leaks_sample, pool->options.flags & HOWDAH_POOL_FLAG_LEAK_HEADER,
+		pool->detect_leaks_allow, pool->options.detect_leaks_allow_size);
 }
 
 static void report_sequential(struct howdah_pool *pool)
@@ -354,7 +354,7 @@ static void become_ready(zend_fcall_info *callback, zend_fcall_info_cache *cache
 	if (!concurrent || !howdah_serve_init(pool, boot_shutdown_functions)) {
 		howdah_cpu_limit_init(pool->options.cpu_timeout_ms);
 	}
-	if (!concurrent && pool->options.leak_sample && !howdah_ending_guard(start_leaks)) {
+	if (!concurrent && pool->options.detect_leaks_sample && !howdah_ending_guard(start_leaks)) {
 		_exit(HOWDAH_EXIT_STATUS_BOOT);
 	}
 	howdah_log_state("ready");
