@@ -174,6 +174,7 @@ impl Context {
 /// Kinds of tables in which nothing is left out.
 const RESTRICTING: &[&str] = &[
     "matcher",
+    "response matcher",
     "subdirective of the matcher `file`",
     "option of `client_auth`",
     "subdirective of `forward_auth`",
