@@ -5,6 +5,9 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 export PATH="$HOME/.cargo/bin:$PATH"
 
+HOWDAH_COMMIT=$(git rev-parse HEAD 2>/dev/null || true)
+export HOWDAH_COMMIT
+
 channel=$(sed -n 's/^channel = "\(.*\)"/\1/p' rust-toolchain.toml)
 profile=()
 if [[ $(rustc --version) == *" $channel "* ]]; then

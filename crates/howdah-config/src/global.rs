@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use crate::directive::order;
+use crate::directive::{CACHE, order};
 use crate::error::{Error, ErrorKind};
 use crate::https::options::{self, ON_DEMAND};
 use crate::https::storage;
 use crate::listen::bind;
 use crate::listen::servers::Servers;
 use crate::logs;
-use crate::model::{Admin, AdminAddress, Global};
+use crate::model::{Admin, AdminAddress, Global, HostMetrics};
 use crate::pool;
 use crate::pool::global::PHP;
 use crate::pool::user;
@@ -34,24 +34,60 @@ pub(crate) struct Draft {
 /// Inside the global `metrics`.
 pub(crate) const METRICS: Table<Global> = Table {
     kind: "option of `metrics`",
-    items: &[Item::Supported(
-        Entry {
-            name: "per_route",
-            syntax: "per_route",
-            default: "off",
-            about: "Counts the times of requests by route too, as `howdah_http_route_duration_seconds`, with the \
+    items: &[
+        Item::Supported(
+            Entry {
+                name: "per_route",
+                syntax: "per_route",
+                default: "off",
+                about: "Counts the times of requests by route too, as `howdah_http_route_duration_seconds`, with the \
                     trace of a request as exemplar. A route is a method and a path without its query, with numbers, \
                     UUIDs and long hexadecimal strings replaced by `:id`. The first 100 routes that have a response \
                     which is no client error are told apart; the rest is `(other)`. It takes a lock for each request.",
-            differs: "Not in Caddy.",
-            example: "per_route",
-        },
-        |_, call, global| {
-            call.arguments(0, 0)?;
-            global.metrics_per_route = true;
-            Ok(())
-        },
-    )],
+                differs: "Not in Caddy.",
+                example: "per_route",
+            },
+            |_, call, global| {
+                call.arguments(0, 0)?;
+                global.metrics_per_route = true;
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "per_host",
+                syntax: "per_host",
+                default: "off",
+                about: "Counts requests by host too: `caddy_http_requests_total` has the label `host`. Hosts that no \
+                        site names are `_other`.",
+                differs: "In Caddy the histograms have it too.",
+                example: "per_host",
+            },
+            |_, call, global| {
+                call.arguments(0, 0)?;
+                if global.host_metrics == HostMetrics::Off {
+                    global.host_metrics = HostMetrics::Named;
+                }
+                Ok(())
+            },
+        ),
+        Item::Supported(
+            Entry {
+                name: "observe_catchall_hosts",
+                syntax: "observe_catchall_hosts",
+                default: "off",
+                about: "As `per_host`, with each host that requests are for. Clients can invent hosts: after 1,000 the \
+                        others are `_other`.",
+                differs: "In Caddy without a limit.",
+                example: "observe_catchall_hosts",
+            },
+            |_, call, global| {
+                call.arguments(0, 0)?;
+                global.host_metrics = HostMetrics::All;
+                Ok(())
+            },
+        ),
+    ],
 };
 
 /// Names of the global block.
@@ -238,7 +274,11 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
                 example: "email admin@example.com",
             },
             |_, call, draft| {
-                draft.global.https.acme.email = Some(options::email(call.one()?)?);
+                let word = call.one()?;
+                // Of a variable that is not set.
+                if !word.text.is_empty() {
+                    draft.global.https.acme.email = Some(options::email(word)?);
+                }
                 Ok(())
             },
         ),
@@ -376,8 +416,7 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
                 default: "off, unless a site has the directive `metrics`",
                 about: "Counts and times requests for `/metrics` of the admin API, which shows processes \
                         and pools without it too.",
-                differs: "No `per_host` and `observe_catchall_hosts`: requests are labelled by pool, \
-                          method and class of status. The names are Howdah's own and FrankenPHP's, \
+                differs: "Requests are labelled by pool, method and class of status. The names are Howdah's own and FrankenPHP's, \
                           and some of Caddy's.",
                 example: "metrics",
             },
@@ -442,27 +481,16 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
             "put it in `frankenphp { … }` or `php_server { … }`",
         ),
         Item::Unsupported("acme_dns", DNS),
+        Item::Unsupported("cache", CACHE),
         Item::Unsupported("cert_issuer", "use `tls { issuer … }` in each site"),
         Item::Unsupported("cert_lifetime", ""),
         Item::Unsupported("dns", DNS),
         Item::Unsupported("ech", ""),
         Item::Unsupported("events", ""),
         Item::Unsupported("filesystem", ""),
-        Item::Unsupported("key_type", "keys are ECDSA on P-256"),
         Item::Unsupported("mercure", ""),
-        Item::Unsupported(
-            "ocsp_interval",
-            "a response is fetched again at half of its lifetime",
-        ),
         Item::Unsupported("pki", "there is one internal authority, with its defaults"),
         Item::Unsupported("preferred_chains", ""),
-        Item::Unsupported("renew_interval", ""),
-        Item::Unsupported(
-            "renewal_window_ratio",
-            "a certificate is renewed after two thirds of its life",
-        ),
-        Item::Unsupported("storage_check", ""),
-        Item::Unsupported("storage_clean_interval", ""),
         Item::Unsupported("tls_resolvers", DNS),
     ],
 };

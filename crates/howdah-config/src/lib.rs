@@ -81,12 +81,38 @@ pub fn parse(
     env: &dyn Fn(&str) -> Option<String>,
     files: &dyn Files,
 ) -> Result<ParsedConfig, Errors> {
+    parse_with(text, name, env, files, Strictness::Strict)
+}
+
+/// What becomes of names of other servers that this version lacks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Strictness {
+    /// Each is an error.
+    #[default]
+    Strict,
+    /// Each is left out with a warning, unless it restricts who may do what.
+    Lenient,
+}
+
+/// As [`parse`], with a choice of what becomes of names that this version lacks.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_with(
+    text: &str,
+    name: &str,
+    env: &dyn Fn(&str) -> Option<String>,
+    files: &dyn Files,
+    strictness: Strictness,
+) -> Result<ParsedConfig, Errors> {
     refuse_json(text, name)?;
     let mut stream = syntax::import::Stream::new(text, name, env, files)?;
     let mut tree = syntax::tree::parse(&mut stream)?;
     let outline = outline::Outline::new(&tree);
     directive::map::define(&mut tree);
     let mut cx = table::Context::default();
+    cx.lenient = strictness == Strictness::Lenient;
+    syntax::start_values::fill(&mut tree, env);
     cx.errors = syntax::contents::read(&mut tree, files, &mut stream.files);
     cx.warnings = std::mem::take(&mut stream.warnings);
     cx.hidden = stream.files.iter().map(|file| hidden(file)).collect();
@@ -100,8 +126,8 @@ pub fn parse(
     cx.https = global.https.clone();
     cx.global_workers = cx.workers.len();
     directive::define_named(&mut cx, std::mem::take(&mut tree.named));
-    let sites = site::sites(&mut cx, &tree.sites);
-    draft.servers.settle(&mut cx, &sites, &mut global);
+    let mut sites = site::sites(&mut cx, &tree.sites);
+    draft.servers.settle(&mut cx, &mut sites, &mut global);
     let hot_reloads = cx.hot_reloads.len();
     directive::check_named(&mut cx);
     cx.hot_reloads.truncate(hot_reloads);
@@ -155,6 +181,36 @@ pub fn parse(
     })
 }
 
+/// A directive, and what it does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DirectiveSummary {
+    /// Its name.
+    pub name: &'static str,
+    /// The first sentence about it.
+    pub summary: &'static str,
+}
+
+/// The directives that a site may have, in the order in which they are applied.
+#[must_use]
+pub fn directives() -> Vec<DirectiveSummary> {
+    let supported = directive::DIRECTIVES
+        .items
+        .iter()
+        .filter_map(|item| match item {
+            table::Item::Supported(entry, _) => Some(entry),
+            _ => None,
+        });
+    supported
+        .map(|entry| DirectiveSummary {
+            name: entry.name,
+            summary: entry
+                .about
+                .find(". ")
+                .map_or(entry.about, |at| &entry.about[..=at]),
+        })
+        .collect()
+}
+
 /// Where a file begins.
 fn start(name: &str) -> Position {
     Position {
@@ -183,26 +239,35 @@ fn refuse_json(text: &str, name: &str) -> Result<(), Errors> {
 /// # Errors
 /// The file cannot be read, or as [`parse`].
 pub fn load(path: &Path) -> Result<ParsedConfig, LoadError> {
-    load_from(path, &Disk)
+    load_from(path, &Disk, Strictness::Strict)
 }
 
 /// The same with files that come from elsewhere.
 ///
 /// # Errors
 /// As [`load`].
-pub fn load_from(path: &Path, files: &dyn Files) -> Result<ParsedConfig, LoadError> {
+pub fn load_from(
+    path: &Path,
+    files: &dyn Files,
+    strictness: Strictness,
+) -> Result<ParsedConfig, LoadError> {
     let text = files.read(path).map_err(|source| LoadError::Read {
         path: path.to_owned(),
         source,
     })?;
-    Ok(load_text(&text, path, files)?)
+    Ok(load_text(&text, path, files, strictness)?)
 }
 
 /// The same with a text in place of the file's.
 ///
 /// # Errors
 /// As [`parse`].
-pub fn load_text(text: &str, path: &Path, files: &dyn Files) -> Result<ParsedConfig, Errors> {
+pub fn load_text(
+    text: &str,
+    path: &Path,
+    files: &dyn Files,
+    strictness: Strictness,
+) -> Result<ParsedConfig, Errors> {
     let env = |name: &str| {
         // A name with `=` or NUL cannot be set, and `std` panics on it.
         if name.is_empty() || name.contains(['=', '\0']) {
@@ -210,7 +275,7 @@ pub fn load_text(text: &str, path: &Path, files: &dyn Files) -> Result<ParsedCon
         }
         std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
     };
-    parse(text, &path.to_string_lossy(), &env, files)
+    parse_with(text, &path.to_string_lossy(), &env, files, strictness)
 }
 
 /// A configuration file as `hide` names it: with a slash, so that it is this file and not every

@@ -40,7 +40,9 @@ const INTRODUCTION: &str = "\
 Howdah is configured with a Caddyfile, the language of Caddy and FrankenPHP. This page lists every \
 name that this version knows. A name that it does not know, or that belongs to a feature which this \
 version does not have, is an error with file, line and column. A few are [accepted without \
-effect](#accepted-without-effect), with a warning; nothing is ignored silently.
+effect](#accepted-without-effect), with a warning; nothing is ignored silently. `howdah validate --lenient` and \
+`howdah run --lenient` leave out what this version does not have, with a warning for each: for a try before a file \
+is changed. Matchers and what decides who may come in are never left out.
 
 ```caddyfile
 {
@@ -68,7 +70,8 @@ lines. `#` at the start of a word starts a comment. `\\` at the end of a line co
 may stand and where a key or password is wanted. It is read with the configuration, at most 1 MiB of UTF-8; \
 what cannot be read is an error. A relative path starts at the working directory.
 - `{$NAME}` and `{$NAME:default}` are environment variables. They are replaced before the file is \
-read, and may hold whole lines.
+read, and may hold whole lines. `{env.NAME}` is one value; in the global options, `bind`, `log` and `tls` it is \
+replaced when the configuration is read, elsewhere for each request.
 - `(name) { … }` at the top is a snippet, which `import name` puts where it stands. `import FILE` \
 does so with a file, or with all files that match a pattern with one `*`; a relative path starts at \
 the folder of the file that has the `import`. `{args[0]}` in it is the first argument of the import, \
@@ -81,7 +84,8 @@ what stands there in `name { … }`.
 
 `example.com` is a host with HTTPS, `http://example.com` the same without encryption, `:8080` all \
 hosts on a port; `example.com:8443` has HTTPS on a port of its own. `*.` stands for any one label. \
-Several addresses are separated by commas or spaces.
+Several addresses are separated by commas or spaces. `:8080/health` is for the requests with this path, those with \
+others are for the site `:8080`, if there is one; `handle` in that site says the same more clearly.
 
 ## HTTPS
 
@@ -491,6 +495,15 @@ mod tests {
                 "subdirective of `php`" => format!(":80 {{\nphp {{\n{words}\n}}\n}}"),
                 "subdirective of `mercure`" => {
                     format!(":80 {{\nmercure {{\nanonymous\n{words}\n}}\n}}")
+                }
+                "global option" => format!("{{\n{words}\n}}\n:80 {{\n}}"),
+                "option of `log`" => format!("{{\nlog {{\n{words}\n}}\n}}\n:80 {{\n}}"),
+                "option of `servers`" => format!("{{\nservers {{\n{words}\n}}\n}}\n:80 {{\n}}"),
+                "subdirective of `log`" => format!(":80 {{\nlog {{\n{words}\n}}\n}}"),
+                "subdirective of `tls`" => format!("localhost {{\ntls {{\n{words}\n}}\n}}"),
+                "option of `transport http`" => {
+                    let transport = format!("transport http {{\n{words}\n}}");
+                    format!(":80 {{\nreverse_proxy a:1 {{\n{transport}\n}}\n}}")
                 }
                 other => panic!("no place for {other}"),
             };

@@ -242,7 +242,10 @@ impl Subject {
             Ok(ip) => Identifier::Ip(ip),
             Err(_) => Identifier::Dns(self.host.clone()),
         }];
-        let new = || NewOrder::new(&identifiers);
+        let new = || match &self.acme.profile {
+            Some(profile) => NewOrder::new(&identifiers).profile(profile),
+            None => NewOrder::new(&identifiers),
+        };
         if let Some(id) = replaced.and_then(identifier) {
             match account
                 .new_order(&new().replaces(id))

@@ -60,7 +60,7 @@ impl ManagedCertificate {
 pub(crate) enum Kind {
     Files(CertificateFiles),
     Internal { host: String, lifetime: Duration },
-    Acme(Subject),
+    Acme(Box<Subject>),
 }
 
 /// What the certificates of names are got with that nobody wrote down.
@@ -342,7 +342,7 @@ impl Builder<'_> {
         self.use_acme(acme)?;
         let subject = self.means()?.subject(host, acme);
         let stored = subject.stored();
-        let kind = Kind::Acme(subject);
+        let kind = Kind::Acme(Box::new(subject));
         let current = self.before.or_stored(&kind, stored);
         Ok(self.add(kind, current))
     }
@@ -375,7 +375,7 @@ impl Builder<'_> {
                     host: name.clone(),
                     lifetime,
                 },
-                Ok(Source::Acme(acme)) => Kind::Acme(self.means()?.subject(&name, acme)),
+                Ok(Source::Acme(acme)) => Kind::Acme(Box::new(self.means()?.subject(&name, acme))),
                 Ok(Source::Files(_) | Source::OnDemand) | Err(_) => continue,
             };
             let managed = ManagedCertificate::new(kind, Some(certificate));

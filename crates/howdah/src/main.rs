@@ -38,6 +38,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::cli::{Cli, Command};
+use crate::commands::describe;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -54,8 +55,17 @@ fn main() -> ExitCode {
         Command::Top(options) => commands::top::top(&options),
         Command::Trust(options) => commands::trust::trust(&options),
         Command::Untrust => commands::trust::untrust(),
-        Command::Version => Ok(commands::version()),
-        Command::BuildInfo => Ok(commands::build_info()),
+        Command::Version => Ok(describe::version()),
+        Command::BuildInfo => Ok(describe::build_info()),
+        Command::Environ => describe::environ(),
+        Command::Adapt(options) => describe::adapt(&options),
+        Command::ListDirectives(options) => describe::list_directives(&options),
+        Command::Completions(options) => describe::completions(&options),
+        Command::Manpage(options) => describe::manpage(&options),
+        Command::HashPassword(options) => commands::hash_password::run(&options),
+        Command::Healthcheck(options) => commands::health_check::run(&options),
+        Command::Init(options) => commands::init::run(&options),
+        Command::Start(options) => commands::background::start(&options),
         Command::Monitor(options) => commands::monitor::run(&options),
     };
     match result {

@@ -46,7 +46,7 @@ use crate::error::{Error, ErrorKind};
 use crate::listen::bind;
 use crate::logs;
 use crate::matcher::{self, Key};
-use crate::model::{Handler, Matcher};
+use crate::model::{AccessLog, Handler, Matcher};
 use crate::table::template::template;
 use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
 use scope::Scope;
@@ -85,11 +85,12 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
                 }
                 let log = logs::read_access(cx, call)?;
                 if let Some(site) = &mut scope.site {
-                    if site.access_logs.iter().any(|other| other.name == log.name) {
+                    let same = |other: &AccessLog| log.name.is_some() && other.name == log.name;
+                    if site.access_logs.iter().any(same) {
                         return Err(call.error(
                             ErrorKind::Conflict,
-                            "`log` is given twice".into(),
-                            "take one of them out, or give them names",
+                            "two `log` of the site have the same name".into(),
+                            "rename one of them",
                         ));
                     }
                     site.access_logs.push(log);
@@ -404,10 +405,6 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
             },
             mercure::mercure,
         ),
-        Item::Unsupported(
-            "push",
-            "browsers no longer take pushes; have PHP send a `Link` header as 103 Early Hints",
-        ),
         Item::Supported(
             Entry {
                 name: "intercept",
@@ -639,6 +636,8 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
             },
             files::file_server,
         ),
+        Item::Unsupported("rate_limit", RATE_LIMIT),
+        Item::Unsupported("cache", CACHE),
         Item::Unsupported(
             "acme_server",
             "the internal authority issues certificates to this server alone",
@@ -665,6 +664,11 @@ pub(crate) const DIRECTIVES: Table<Scope> = Table {
     ],
 };
 
+const RATE_LIMIT: &str = "it is a plugin of Caddy that is coming to Howdah; until then limit in the application or \
+     in front of it, or start with `--lenient`, which leaves it out";
+pub(crate) const CACHE: &str = "it is a plugin of Caddy that is coming to Howdah; until then take it out, or start with \
+     `--lenient`, which leaves it out: responses are the same without it";
+
 /// What to do with a matcher that stands where a directive does.
 const MATCHER: &str =
     "it is a matcher: give it a name, `@NAME path …`, and put `@NAME` behind a directive";
@@ -686,7 +690,7 @@ fn handle_path(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(
             "write for example `handle_path /app/* { … }`",
         ));
     }
-    let text = matcher::path(path)?;
+    let text = matcher::merged_path(path)?;
     let prefix = text
         .strip_suffix("/*")
         .or_else(|| text.strip_suffix('*'))

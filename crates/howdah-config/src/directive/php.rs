@@ -7,19 +7,21 @@ use super::files::{self, candidates, query_start};
 use super::health;
 use super::hot_reload;
 use super::intercept::{self, HANDLE_RESPONSE, REPLACE_STATUS};
+use super::proxy;
 use super::scope::Scope;
 use super::upstream::{self, DIAL_TIMEOUT};
 use super::upstream_options::{self, HasUpstreams};
 use crate::draft::{Place, WorkerDraft};
 use crate::error::{Error, ErrorKind, Position};
 use crate::model::{
-    FastCgi, FileServer, Handler, Part, PhpScript, PhpServer, PhpWorker, Placeholder, Symlinks,
-    Template, TryFiles, Upstream,
+    FastCgi, FileServer, Handler, Network, Part, PhpScript, PhpServer, PhpWorker, Placeholder,
+    Symlinks, Template, TryFiles, Upstream,
 };
 use crate::pool::classic::{self, PoolChoice};
 use crate::pool::php_value::{self, Runs};
 use crate::pool::resolve;
 use crate::pool::worker;
+use crate::syntax::tree::Word;
 use crate::table::pairs::{check_variable, pairs};
 use crate::table::template::{literal, template};
 use crate::table::value::duration;
@@ -36,7 +38,8 @@ pub(crate) struct Draft {
     index: Option<Index>,
     try_files: Option<TryFiles>,
     files_off: bool,
-    symlinks: Symlinks,
+    files: FileServer,
+    symlinks: Option<Symlinks>,
     name: Option<(String, Position)>,
     workers: Vec<WorkerDraft>,
     pool: Option<PoolChoice>,
@@ -50,6 +53,7 @@ pub(crate) struct Draft {
     read_timeout: Option<Duration>,
     write_timeout: Option<Duration>,
     capture_stderr: bool,
+    trusted_proxies: Option<Vec<Network>>,
     intercept: intercept::Draft,
 }
 
@@ -182,28 +186,16 @@ pub(crate) const PHP_SERVER: Table<Draft> = Table {
         Item::Supported(
             Entry {
                 name: "file_server",
-                syntax: "file_server off",
+                syntax: "file_server off  or  file_server { … }",
                 default: "on",
-                about: "Sends no static files.",
+                about: "With `off` sends no static files; the block has the options of the directive `file_server`.",
                 differs: "",
-                example: "file_server off",
+                example: "file_server {\n\thide *.bak\n}",
             },
-            |_, call, draft| {
-                let word = call.one()?;
-                if word.text != "off" {
-                    let message = format!("`file_server {}` is not known here", word.text);
-                    return Err(bad_value(
-                        &word.position,
-                        message,
-                        "write `file_server off`",
-                    ));
-                }
-                draft.files_off = true;
-                Ok(())
-            },
+            file_server,
         ),
         Item::Supported(files::SYMLINKS, |_, call, draft| {
-            draft.symlinks = files::symlinks(call.one()?)?;
+            draft.symlinks = Some(files::symlinks(call.one()?)?);
             Ok(())
         }),
         Item::Supported(SYMLINK, resolve_root_symlink),
@@ -340,10 +332,10 @@ const FASTCGI_OWN: &[Item<Draft>] = &[
         "lb_retry_match",
         "only requests that change nothing are repeated",
     ),
-    Item::Unsupported(
-        "trusted_proxies",
-        "PHP gets `X-Forwarded-*` unchanged: configure trusted proxies in the application",
-    ),
+    Item::Supported(proxy::TRUSTED_PROXIES, |_, call, draft| {
+        let ranges = crate::matcher::networks(call.arguments(1, usize::MAX)?)?;
+        call.set(&mut draft.trusted_proxies, ranges)
+    }),
 ];
 
 pub(crate) fn read_php(cx: &mut Context, call: &Call<'_>, scope: &mut Scope) -> Result<(), Error> {
@@ -370,14 +362,16 @@ pub(crate) fn read_server(
     scope: &mut Scope,
 ) -> Result<(), Error> {
     let (key, rest) = scope.matcher(call.arguments)?;
+    let rest = skip_word(cx, rest);
     super::no_more(call, rest)?;
     let mut draft = Draft::default();
     cx.read(&PHP_SERVER, call.block.unwrap_or_default(), &mut draft);
     let (index, try_files) = index_and_files(call, &mut draft)?;
-    let files = (!draft.files_off).then(|| FileServer {
-        hide: cx.hidden.clone(),
-        symlinks: draft.symlinks,
-        ..FileServer::default()
+    let files = (!draft.files_off).then(|| {
+        let mut files = std::mem::take(&mut draft.files);
+        files.hide.extend(cx.hidden.iter().cloned());
+        files.symlinks = draft.symlinks.unwrap_or(files.symlinks);
+        files
     });
     let workers = workers(cx, &mut draft)?;
     let variable = hot_reload::finish(cx, draft.hot_reload.take());
@@ -396,6 +390,19 @@ pub(crate) fn read_server(
     };
     scope.push(key, Handler::PhpServer(server));
     Ok(())
+}
+
+/// A plain word in place of a matcher has no effect in FrankenPHP.
+fn skip_word<'w>(cx: &mut Context, words: &'w [Word]) -> &'w [Word] {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    match words {
+        [word] if word.text.bytes().all(plain) => {
+            let message = format!("`{}` is not a matcher and has no effect", word.text);
+            cx.warn(&word.position, message);
+            &[]
+        }
+        words => words,
+    }
 }
 
 /// `php_fastcgi`: what `php_server` is, with PHP elsewhere and without static files.
@@ -439,6 +446,7 @@ pub(crate) fn read_fastcgi(
         read_timeout: draft.read_timeout,
         write_timeout: draft.write_timeout,
         capture_stderr: draft.capture_stderr,
+        trusted_proxies: draft.trusted_proxies.take(),
         intercept: std::mem::take(&mut draft.intercept.intercept),
         ..default
     };
@@ -565,6 +573,24 @@ fn default_try_files(index: &str, files_off: bool) -> TryFiles {
     TryFiles {
         candidates,
         fallback_status: None,
+    }
+}
+
+fn file_server(cx: &mut Context, call: &Call<'_>, draft: &mut Draft) -> Result<(), Error> {
+    match (call.count(0, 1)?, call.block) {
+        ([], Some(block)) => {
+            cx.read(&files::FILE_SERVER, block, &mut draft.files);
+            Ok(())
+        }
+        ([word], None) if word.text == "off" => {
+            draft.files_off = true;
+            Ok(())
+        }
+        _ => Err(call.error(
+            ErrorKind::Value,
+            "`file_server` has neither `off` nor a block here".into(),
+            "write `file_server off` or `file_server { … }`",
+        )),
     }
 }
 

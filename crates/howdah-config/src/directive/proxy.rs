@@ -24,6 +24,16 @@ pub(crate) struct Draft {
     balance: balance::Draft,
 }
 
+pub(super) const TRUSTED_PROXIES: Entry = Entry {
+    name: "trusted_proxies",
+    syntax: "trusted_proxies RANGE…",
+    default: "those of the global option `servers`",
+    about: "Proxies in front of this server whose `X-Forwarded-*` are forwarded; `private_ranges` is \
+                    all private ones.",
+    differs: "",
+    example: "trusted_proxies private_ranges",
+};
+
 impl HasUpstreams for Draft {
     fn balance(&mut self) -> &mut balance::Draft {
         &mut self.balance
@@ -188,21 +198,10 @@ const OWN: &[Item<Draft>] = &[
         "stream_close_delay",
         "WebSockets are closed when the server stops",
     ),
-    Item::Supported(
-        Entry {
-            name: "trusted_proxies",
-            syntax: "trusted_proxies RANGE…",
-            default: "those of the global option `servers`",
-            about: "Proxies in front of this server whose `X-Forwarded-*` are forwarded; `private_ranges` is \
-                    all private ones.",
-            differs: "",
-            example: "trusted_proxies private_ranges",
-        },
-        |_, call, draft| {
-            let ranges = crate::matcher::networks(call.arguments(1, usize::MAX)?)?;
-            call.set(&mut draft.proxy.trusted_proxies, ranges)
-        },
-    ),
+    Item::Supported(TRUSTED_PROXIES, |_, call, draft| {
+        let ranges = crate::matcher::networks(call.arguments(1, usize::MAX)?)?;
+        call.set(&mut draft.proxy.trusted_proxies, ranges)
+    }),
     Item::Supported(
         Entry {
             name: "method",

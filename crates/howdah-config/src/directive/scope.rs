@@ -106,7 +106,13 @@ impl Scope {
         if cx.accepts(DIRECTIVES.kind, &statement.name) {
             return Ok(());
         }
-        let (index, entry, read) = DIRECTIVES.find(&statement.name).map_err(|mut error| {
+        let found = DIRECTIVES.find(&statement.name);
+        if let Err(error) = &found
+            && cx.leaves_out(DIRECTIVES.kind, &statement.name, error)
+        {
+            return Ok(());
+        }
+        let (index, entry, read) = found.map_err(|mut error| {
             if lone_site && error.kind == ErrorKind::UnknownName {
                 let braces = "if it is the address of a second site, put `{ … }` around each site";
                 error.hint = Some(match error.hint {

@@ -210,7 +210,6 @@ pub(crate) const TLS: Table<Draft> = Table {
         ),
         Item::Unsupported("curves", "X25519, P-256 and P-384 are always on"),
         Item::Unsupported("load", "give each pair of files with `tls CERT KEY`"),
-        Item::Unsupported("key_type", "keys are ECDSA on P-256"),
         Item::Unsupported("dns", DNS),
         Item::Unsupported("dns_ttl", DNS),
         Item::Unsupported("dns_challenge_override_domain", DNS),
@@ -452,6 +451,21 @@ pub(crate) const ACME: Table<Acme> = Table {
                 call.arguments(0, 0).map(drop)
             },
         ),
+        Item::Supported(
+            Entry {
+                name: "profile",
+                syntax: "profile NAME",
+                default: "what the authority takes by default",
+                about: "The kind of certificate that is asked for, by the authority's name for it: Let's Encrypt has \
+                        `classic`, `tlsserver` and `shortlived`.",
+                differs: "",
+                example: "profile tlsserver",
+            },
+            |_, call, acme| {
+                acme.profile = Some(call.one()?.text.clone());
+                Ok(())
+            },
+        ),
         Item::Unsupported("test_dir", ""),
         Item::Unsupported("timeout", ""),
         Item::Unsupported("alt_http_port", ""),
@@ -463,7 +477,6 @@ pub(crate) const ACME: Table<Acme> = Table {
         Item::Unsupported("dns_ttl", DNS),
         Item::Unsupported("dns_challenge_override_domain", DNS),
         Item::Unsupported("preferred_chains", ""),
-        Item::Unsupported("profile", ""),
     ],
 };
 

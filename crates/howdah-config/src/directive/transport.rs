@@ -160,11 +160,28 @@ pub(crate) const TRANSPORT: Table<ReverseProxy> = Table {
                 Ok(())
             },
         ),
-        Item::Unsupported("read_buffer", ""),
-        Item::Unsupported("write_buffer", ""),
+        Item::Supported(
+            Entry {
+                name: "versions",
+                syntax: "versions VERSION…",
+                default: "`1.1`",
+                about: "The versions of HTTP that upstreams may be talked to in. `1.1` has to be one of them.",
+                differs: "It is always HTTP/1.1, whatever else is named.",
+                example: "versions 1.1 2",
+            },
+            |_, call, _| {
+                let words = call.arguments(1, usize::MAX)?;
+                if words.iter().any(|word| word.text == "1.1") {
+                    return Ok(());
+                }
+                Err(unsupported(
+                    &words[0],
+                    "upstreams are talked to in HTTP/1.1: add `1.1` if this one understands it",
+                ))
+            },
+        ),
         Item::Unsupported("max_response_header", ""),
         Item::Unsupported("proxy_protocol", ""),
-        Item::Unsupported("dial_fallback_delay", ""),
         Item::Unsupported("read_timeout", "use `response_header_timeout`"),
         Item::Unsupported("write_timeout", ""),
         Item::Unsupported("resolvers", ""),
@@ -175,10 +192,6 @@ pub(crate) const TRANSPORT: Table<ReverseProxy> = Table {
             "give upstreams without TLS a `reverse_proxy` of their own",
         ),
         Item::Unsupported("network_proxy", "name the upstream itself"),
-        Item::Unsupported("keepalive_interval", ""),
-        Item::Unsupported("keepalive_idle_conns", ""),
-        Item::Unsupported("keepalive_idle_conns_per_host", ""),
-        Item::Unsupported("versions", "upstreams are talked to in HTTP/1.1"),
         Item::Unsupported("compression", "`Accept-Encoding` is forwarded unchanged"),
         Item::Unsupported("max_conns_per_host", "use `unhealthy_request_count`"),
         Item::Unsupported("local_address", ""),

@@ -109,7 +109,7 @@ impl Upstreams {
 
 /// An upstream of `php_fastcgi`.
 pub(super) fn fastcgi(word: &Word) -> Result<Upstream, Error> {
-    match upstream(word, None)? {
+    match upstream(word, Some(80))? {
         (Some(Scheme::Https), _) => Err(unsupported(
             word,
             "FastCGI is not encrypted; write `HOST:PORT`, or `reverse_proxy` for a server that has HTTPS",

@@ -15,6 +15,8 @@ pub(crate) struct SiteAddress {
     pub(crate) fixed: bool,
     /// Its site has a `tls`.
     pub(crate) has_tls: bool,
+    /// The requests of the address that are for the site; `None`: all.
+    pub(crate) path: Option<String>,
     pub(crate) text: String,
     pub(crate) position: Position,
 }

@@ -4,13 +4,11 @@ use crate::error::{Error, ErrorKind, Position};
 use crate::listen::bind;
 use crate::listen::proxy_protocol::{ListenerWrappers, WRAPPERS};
 use crate::model::ListenerAddress;
-use crate::model::{Global, Limits, Site};
+use crate::model::{Alpn, Global, Limits, Site};
 use crate::syntax::tree::Word;
 use crate::table::value::split_port;
 use crate::table::value::{duration, memory_size, number, port, size};
 use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
-
-const KEEPALIVE: &str = "`timeouts { idle … }` closes connections without requests";
 
 /// All `servers` of a file, while it is read.
 #[derive(Debug, Default)]
@@ -68,7 +66,7 @@ impl Servers {
     }
 
     /// Keeps the limits of what the sites listen on.
-    pub(crate) fn settle(self, cx: &mut Context, sites: &[Site], global: &mut Global) {
+    pub(crate) fn settle(self, cx: &mut Context, sites: &mut [Site], global: &mut Global) {
         let listeners: Vec<NamedListener> = sites.iter().flat_map(listeners).collect();
         for (block, position) in self.blocks {
             let Some(own) = block.listener else {
@@ -85,6 +83,7 @@ impl Servers {
                 cx.warn(&position, nobody(&own, &listeners));
             }
         }
+        offer(sites, global);
     }
 }
 
@@ -266,9 +265,6 @@ pub(crate) const SERVERS: Table<Block> = Table {
             },
             |_, call, _| call.arguments(0, 0).map(drop),
         ),
-        Item::Unsupported("keepalive_count", KEEPALIVE),
-        Item::Unsupported("keepalive_idle", KEEPALIVE),
-        Item::Unsupported("keepalive_interval", KEEPALIVE),
         Item::Supported(
             Entry {
                 name: "listener_wrappers",
@@ -323,17 +319,17 @@ pub(crate) const SERVERS: Table<Block> = Table {
                 Ok(())
             },
         ),
-        Item::Unsupported("name", "listeners have no names: take the line out"),
         Item::Unsupported("packet_conn_wrappers", ""),
         Item::Supported(
             Entry {
                 name: "protocols",
-                syntax: "protocols h1 h2 [h2c] [h3]",
+                syntax: "protocols h1 [h2] [h2c] [h3]",
                 default: "`h1 h2 h2c h3`",
-                about: "Without `h3`, HTTP/3 is not served. Otherwise each HTTPS address is listened on by \
-                        UDP too, unless a host there has `client_auth`.",
-                differs: "`h1` and `h2` are required, and HTTP/2 without encryption is always on: `tls { alpn }` \
-                    sets what a site offers.",
+                about: "The versions of HTTP that are served: `h2` is HTTP/2 over TLS, `h2c` the same without. With \
+                        `h3` each HTTPS address is listened on by UDP too, unless a host there has \
+                        `client_auth`.",
+                differs: "`h1` has to be there. In Caddy `h2c` is off by default. A site that listens on several \
+                          addresses offers HTTP/2 over TLS if all of them have `h2`.",
                 example: "protocols h1 h2",
             },
             |_, call, block| protocols(call, &mut block.limits),
@@ -484,12 +480,29 @@ fn protocols(call: &Call<'_>, limits: &mut Limits) -> Result<(), Error> {
         }
     }
     let has = |name: &str| words.iter().any(|word| word.text == name);
-    if !has("h1") || !has("h2") {
+    if !has("h1") {
         return Err(unsupported(
             call.name,
-            "`h1` and `h2` are always on; `tls { alpn }` is for each site",
+            "HTTP/1.1 is always served: write `protocols h1 …`",
         ));
     }
+    limits.http2 = has("h2");
+    limits.h2c = has("h2c");
     limits.http3 = has("h3");
     Ok(())
+}
+
+/// Sites offer HTTP/2 where all that they listen on with encryption has it.
+fn offer(sites: &mut [Site], global: &Global) {
+    for site in sites {
+        let encrypted = site.addresses.iter().filter(|address| address.tls);
+        let lacks_http2 = |listener: &NamedListener| !global.limits_of(&listener.address).http2;
+        let ports: Vec<u16> = encrypted.map(|address| address.port).collect();
+        let mut own = listeners(site).into_iter().filter(|listener| {
+            matches!(listener.address, ListenerAddress::Tcp { port, .. } if ports.contains(&port))
+        });
+        if own.any(|listener| lacks_http2(&listener)) {
+            site.tls.alpn = Some(vec![Alpn::Http1]);
+        }
+    }
 }

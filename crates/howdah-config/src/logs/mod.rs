@@ -62,9 +62,6 @@ pub(crate) const GLOBAL: Table<LogOptions> = Table {
                 Ok(())
             },
         ),
-        Item::Unsupported("include", SUBDIRECTIVES_HINT),
-        Item::Unsupported("exclude", SUBDIRECTIVES_HINT),
-        Item::Unsupported("sampling", SUBDIRECTIVES_HINT),
         Item::Unsupported("core", SUBDIRECTIVES_HINT),
     ],
 };
@@ -145,7 +142,6 @@ pub(crate) const ACCESS: Table<AccessLog> = Table {
             },
         ),
         Item::Unsupported("no_hostname", ACCESS_HINT),
-        Item::Unsupported("sampling", ACCESS_HINT),
         Item::Unsupported("include", ACCESS_HINT),
         Item::Unsupported("exclude", ACCESS_HINT),
         Item::Unsupported("core", ACCESS_HINT),

@@ -13,7 +13,7 @@ use crate::table::value::{header_name, is_token};
 use crate::table::{Call, Context, Entry, Item, Table, bad_value, unsupported};
 use fields::Fields;
 pub(crate) use fields::{add_value, field_and_value, header_value};
-pub(crate) use values::{check_regexp, networks, path};
+pub(crate) use values::{check_regexp, merged_path, networks, path};
 use values::{host, protocol, variable};
 
 /// `not` inside `not`.
@@ -61,9 +61,9 @@ pub(crate) const MATCHERS: Table<Set> = Table {
                 default: "",
                 about: "The path is one of these. `*` at the start, the end or both stands for \
                         anything; elsewhere it stops at a slash. Case does not matter. Paths are compared \
-                        decoded and with their slashes merged; `%20` in PATH is a space.",
-                differs: "A path without a slash at its start means the same as with one. `//`, `%2F` and `%*`, \
-                          which match nothing here, are errors.",
+                        decoded, and with their slashes merged unless PATH has `//`; `%20` in PATH is a space.",
+                differs: "A path without a slash at its start means the same as with one. `%2F` and `%*`, which match \
+                          nothing here, are errors.",
                 example: "path /api/* *.css",
             },
             |_, call, set| {

@@ -20,11 +20,17 @@ pub(crate) fn path(word: &Word) -> Result<String, Error> {
     if !path.starts_with(['/', '*']) {
         path.insert(0, '/');
     }
-    if path.contains("//") {
-        return Err(never(word, "with their slashes merged", "write one slash"));
-    }
     if path.contains('%') {
         path = decoded(word, &path)?;
+    }
+    Ok(path)
+}
+
+/// A path pattern for paths whose slashes are merged.
+pub(crate) fn merged_path(word: &Word) -> Result<String, Error> {
+    let path = path(word)?;
+    if path.contains("//") {
+        return Err(never(word, "with their slashes merged", "write one slash"));
     }
     Ok(path)
 }

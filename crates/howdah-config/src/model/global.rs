@@ -47,10 +47,24 @@ pub struct Global {
     pub metrics: bool,
     /// `metrics { per_route }`: requests are timed by route too. Default false.
     pub metrics_per_route: bool,
+    /// `metrics { per_host }`.
+    pub host_metrics: HostMetrics,
     /// `user`: what the whole server becomes once it has been started. Default: it stays as it is.
     pub user: Option<User>,
     /// `frankenphp` or `howdah`: the PHP side.
     pub php: Php,
+}
+
+/// Whether requests are counted by host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum HostMetrics {
+    /// They are not.
+    #[default]
+    Off,
+    /// `per_host`: the hosts that sites name; all others are one.
+    Named,
+    /// `observe_catchall_hosts`: the others too.
+    All,
 }
 
 /// Connections at a time, unless `max_connections` says otherwise.

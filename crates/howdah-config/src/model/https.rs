@@ -130,6 +130,8 @@ pub struct Acme {
     pub email: Option<String>,
     /// External account binding: key identifier, and MAC key in base64url.
     pub eab: Option<(String, String)>,
+    /// `profile`: the kind of certificate. Default: the authority's.
+    pub profile: Option<String>,
     /// `disable_http_challenge`. Default false.
     pub no_http: bool,
     /// `disable_tlsalpn_challenge`. Default false.

@@ -7,6 +7,10 @@ use super::proxy_protocol::ProxyProtocol;
 
 /// Limits of connections and requests of a listener: `servers { timeouts { … } max_header_size … }`.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "options that have nothing to do with each other"
+)]
 pub struct Limits {
     /// From the first byte of a request to the end of its header. Default 10 s.
     pub read_header: Duration,
@@ -24,6 +28,10 @@ pub struct Limits {
     pub memory_body_size: usize,
     /// `log_credentials`: header fields with passwords stand in access logs as they are. Default false.
     pub log_credentials: bool,
+    /// `protocols`: HTTP/2 is served where HTTPS is. Default true.
+    pub http2: bool,
+    /// `protocols`: HTTP/2 is served where HTTPS is not. Default true.
+    pub h2c: bool,
     /// `protocols`: HTTP/3 is served where HTTPS is. Default true.
     pub http3: bool,
     /// Whose word about the client is believed. Default nobody's.
@@ -43,6 +51,8 @@ impl Default for Limits {
             max_body_size: 128 << 20,
             memory_body_size: 64 << 10,
             log_credentials: false,
+            http2: true,
+            h2c: true,
             http3: true,
             proxies: TrustedProxies::default(),
             proxy_protocol: None,

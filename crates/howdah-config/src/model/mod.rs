@@ -46,7 +46,7 @@ pub use expression::{
     Comparison, Expression, Network, NetworkError, Operand, Protocol, Regexp, TextTest,
 };
 pub use files::{FileServer, Symlinks, TryFiles, TryPolicy};
-pub use global::{Global, MAX_CONNECTIONS};
+pub use global::{Global, HostMetrics, MAX_CONNECTIONS};
 pub use https::{
     Acme, Alpn, CertificateFiles, CipherSuite, ClientAuth, Https, INTERNAL_LIFETIME, Issuer,
     NoSource, SiteTls, Source, TlsVersion, acme_authority, demanded, is_local, redirect_to_https,

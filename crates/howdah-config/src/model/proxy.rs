@@ -266,6 +266,8 @@ pub struct FastCgi {
     /// `capture_stderr`: what comes as standard error is logged as a warning, not only when the
     /// response is an error. Default false.
     pub capture_stderr: bool,
+    /// `trusted_proxies`: whose `X-Forwarded-*` PHP gets. `None`: those of the server.
+    pub trusted_proxies: Option<Vec<Network>>,
     /// `handle_response` and `replace_status`, in order.
     pub intercept: Intercept,
 }
@@ -282,6 +284,7 @@ impl FastCgi {
             read_timeout: None,
             write_timeout: None,
             capture_stderr: false,
+            trusted_proxies: None,
             intercept: Intercept::default(),
         }
     }

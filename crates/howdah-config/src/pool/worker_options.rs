@@ -243,7 +243,7 @@ fn matches(_: &mut Context, call: &Call<'_>, draft: &mut WorkerDraft) -> Result<
         ));
     }
     for word in words {
-        draft.matches.push(matcher::path(word)?);
+        draft.matches.push(matcher::merged_path(word)?);
     }
     Ok(())
 }

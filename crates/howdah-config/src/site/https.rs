@@ -54,7 +54,15 @@ pub(crate) fn check(cx: &mut Context, sites: &[Site], listed: &[SiteAddress]) {
             let others = listed
                 .iter()
                 .any(|other| other.site == one.site && other.resolved.tls);
-            if one.has_tls && !others {
+            if one.has_tls && one.resolved.port == cx.http_port && !one.fixed {
+                cx.warn(
+                    &one.position,
+                    format!(
+                        "`tls` has no effect for `{}`: the HTTP port has no encryption",
+                        one.text
+                    ),
+                );
+            } else if one.has_tls && !others {
                 cx.errors.push(Error::new(
                     ErrorKind::Conflict,
                     &one.position,

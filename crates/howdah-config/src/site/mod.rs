@@ -4,11 +4,13 @@ use crate::directive::DIRECTIVES;
 use crate::directive::scope::Scope;
 use crate::error::{Error, ErrorKind};
 use crate::listen::bind;
+use crate::matcher;
 use crate::table::no_effect;
 mod https;
+mod paths;
 
 use crate::draft::SiteAddress;
-use crate::model::{Address, Site};
+use crate::model::{Address, Issuer, Site};
 use crate::syntax::tree::{SiteBlock, Word};
 use crate::table::value::{port, split_port};
 use crate::table::{Context, bad_value};
@@ -18,6 +20,7 @@ struct AddressDraft {
     scheme: Option<Scheme>,
     host: Option<String>,
     port: Option<u16>,
+    path: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +45,7 @@ pub(crate) fn sites(cx: &mut Context, blocks: &[SiteBlock]) -> Vec<Site> {
         let redirects = https::redirects(cx, &sites);
         sites.extend(redirects);
     }
-    sites
+    paths::merge(cx, sites, &listed)
 }
 
 fn site(cx: &mut Context, block: &SiteBlock, index: usize, listed: &mut Vec<SiteAddress>) -> Site {
@@ -76,9 +79,17 @@ fn site(cx: &mut Context, block: &SiteBlock, index: usize, listed: &mut Vec<Site
         settings.bind = cx.default_bind.clone();
     }
     let has_tls = settings.tls.is_some();
+    if written.iter().any(|(address, _)| address.host.is_none())
+        && let Some(tls) = &mut settings.tls
+        && matches!(tls.issuer, Some(Issuer::Internal { .. }))
+    {
+        // There is no name to issue a certificate for before a client comes with one.
+        tls.on_demand = true;
+    }
     let mut addresses = Vec::new();
     for (written, word) in written {
         let fixed = written.scheme.is_some();
+        let path = written.path.clone();
         match resolve(cx, written, word, has_tls) {
             Ok(address) => {
                 listed.push(SiteAddress {
@@ -88,6 +99,7 @@ fn site(cx: &mut Context, block: &SiteBlock, index: usize, listed: &mut Vec<Site
                     bind: settings.bind.clone(),
                     fixed,
                     has_tls,
+                    path,
                     text: word.text.clone(),
                     position: word.position.clone(),
                 });
@@ -127,8 +139,11 @@ fn hot_reloads(cx: &mut Context, first: usize, hub: Option<usize>) {
 /// No two addresses are the same.
 fn twice(cx: &mut Context, listed: &[SiteAddress]) {
     for (index, one) in listed.iter().enumerate() {
-        let same =
-            |other: &&SiteAddress| other.resolved == one.resolved && other.bind.is_same(&one.bind);
+        let same = |other: &&SiteAddress| {
+            other.resolved == one.resolved
+                && other.path == one.path
+                && other.bind.is_same(&one.bind)
+        };
         if let Some(other) = listed[..index].iter().find(same) {
             let message = format!("the address `{}` is served twice", one.text);
             let hint = format!("the other one is at {}", other.position);
@@ -170,14 +185,10 @@ fn address(word: &Word) -> Result<AddressDraft, Error> {
             ));
         }
     };
-    if rest.contains('/') {
-        return Err(Error::new(
-            ErrorKind::Unsupported,
-            &word.position,
-            format!("the address `{text}` has a path, which is not supported in this version"),
-            "use `handle` with a path in the site",
-        ));
-    }
+    let (rest, path) = match rest.find('/') {
+        Some(at) => (&rest[..at], Some(path_of(word, &rest[at..])?)),
+        None => (rest, None),
+    };
     let (host, number) = split_port(rest);
     let port = number.map(|number| port(word, number)).transpose()?;
     let host = host_name(word, host)?;
@@ -188,7 +199,19 @@ fn address(word: &Word) -> Result<AddressDraft, Error> {
             "write for example `:8080`",
         ));
     }
-    Ok(AddressDraft { scheme, host, port })
+    Ok(AddressDraft {
+        scheme,
+        host,
+        port,
+        path,
+    })
+}
+
+/// The path of an address, which matches as that of a directive.
+fn path_of(word: &Word, text: &str) -> Result<String, Error> {
+    let mut path = word.clone();
+    text.clone_into(&mut path.text);
+    matcher::path(&path)
 }
 
 /// Port and encryption of an address, as in Caddy: a name asks for HTTPS unless it says `http://` or
@@ -199,7 +222,9 @@ fn resolve(
     word: &Word,
     has_tls: bool,
 ) -> Result<Address, Error> {
-    let AddressDraft { scheme, host, port } = written;
+    let AddressDraft {
+        scheme, host, port, ..
+    } = written;
     let (plain, secure) = (cx.http_port, cx.https.port);
     let contradiction = |one: &str, other: &str| {
         bad_value(

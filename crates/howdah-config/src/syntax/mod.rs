@@ -7,6 +7,7 @@ pub(crate) mod import;
 mod import_blocks;
 mod lexer;
 pub mod outline;
+pub(crate) mod start_values;
 pub(crate) mod tree;
 
 pub use format::fmt;

@@ -42,6 +42,8 @@ pub(crate) struct Context {
     pub(crate) order: Order,
     /// `default_bind`.
     pub(crate) default_bind: Binding,
+    /// What this version lacks is left out, with a warning.
+    pub(crate) lenient: bool,
     blocks: usize,
     groups: u32,
 }
@@ -90,6 +92,26 @@ impl Context {
         true
     }
 
+    /// Whether a statement with this error is left out; then that is a warning. A matcher never is, because
+    /// what it restricts would be for all requests, and nothing of what lets clients in.
+    pub(crate) fn leaves_out(&mut self, kind: &str, name: &Word, error: &Error) -> bool {
+        let missing = matches!(error.kind, ErrorKind::Unsupported | ErrorKind::UnknownName);
+        // A name that is nearly a known one is mistyped.
+        let is_typo = |hint: &String| hint.starts_with("did you mean");
+        if !self.lenient
+            || !missing
+            || RESTRICTING.contains(&kind)
+            || error.hint.as_ref().is_some_and(is_typo)
+        {
+            return false;
+        }
+        self.warn(
+            &name.position,
+            format!("`{}` is left out: {}", name.text, error.message),
+        );
+        true
+    }
+
     /// Keeps an error and goes on.
     pub(crate) fn keep(&mut self, result: Result<(), Error>) {
         self.errors.extend(result.err());
@@ -119,7 +141,10 @@ impl Context {
         if self.accepts(table.kind, &statement.name) {
             return Ok(());
         }
-        let (_, entry, read) = table.find(&statement.name)?;
+        let (_, entry, read) = match table.find(&statement.name) {
+            Err(error) if self.leaves_out(table.kind, &statement.name, &error) => return Ok(()),
+            found => found?,
+        };
         let call = Call {
             entry,
             name: &statement.name,
@@ -137,9 +162,22 @@ impl Context {
             ));
         }
         seen.push(entry.name);
-        read(self, &call, target)
+        match read(self, &call, target) {
+            Err(error) if self.leaves_out(table.kind, &statement.name, &error) => Ok(()),
+            result => result,
+        }
     }
 }
+
+/// Kinds of tables in which nothing is left out.
+const RESTRICTING: &[&str] = &[
+    "matcher",
+    "response matcher",
+    "subdirective of the matcher `file`",
+    "option of `client_auth`",
+    "subdirective of `forward_auth`",
+    "option of `on_demand_tls`",
+];
 
 /// Options and subdirectives that add to what was given before, besides options of a `worker`.
 const REPEATABLE: &[&str] = &[

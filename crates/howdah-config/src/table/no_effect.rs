@@ -13,12 +13,129 @@ pub(crate) struct NameWithoutEffect {
 
 const PAGES: &str = "the hub has no pages of its own, so there is no demo to look at";
 
+const LOGGERS: &str =
+    "the server's log has no loggers by Caddy's names, so all of its entries are written";
+const SAMPLING: &str = "every entry is written";
+const KEEPALIVE: &str = "`timeouts { idle … }` closes connections without requests";
+const BUFFERS: &str = "bodies are streamed in both directions";
+const IDLE: &str = "`keepalive DURATION` closes connections without requests";
+
 /// All of them.
 pub(crate) const NO_EFFECT: &[NameWithoutEffect] = &[
     NameWithoutEffect {
         kind: "directive",
         name: "vulcain",
         warning: "Vulcain is not part of this version",
+    },
+    NameWithoutEffect {
+        kind: "directive",
+        name: "push",
+        warning: "browsers take no pushes; a `Link` header that PHP sends as 103 Early Hints does the same",
+    },
+    NameWithoutEffect {
+        kind: "option of `log`",
+        name: "exclude",
+        warning: LOGGERS,
+    },
+    NameWithoutEffect {
+        kind: "option of `log`",
+        name: "include",
+        warning: LOGGERS,
+    },
+    NameWithoutEffect {
+        kind: "option of `log`",
+        name: "sampling",
+        warning: SAMPLING,
+    },
+    NameWithoutEffect {
+        kind: "subdirective of `log`",
+        name: "sampling",
+        warning: SAMPLING,
+    },
+    NameWithoutEffect {
+        kind: "option of `servers`",
+        name: "name",
+        warning: "the label `server` of metrics is always `howdah`",
+    },
+    NameWithoutEffect {
+        kind: "option of `servers`",
+        name: "keepalive_interval",
+        warning: KEEPALIVE,
+    },
+    NameWithoutEffect {
+        kind: "option of `servers`",
+        name: "keepalive_idle",
+        warning: KEEPALIVE,
+    },
+    NameWithoutEffect {
+        kind: "option of `servers`",
+        name: "keepalive_count",
+        warning: KEEPALIVE,
+    },
+    NameWithoutEffect {
+        kind: "global option",
+        name: "key_type",
+        warning: "keys of certificates are ECDSA on P-256",
+    },
+    NameWithoutEffect {
+        kind: "global option",
+        name: "ocsp_interval",
+        warning: "a response is fetched again at half of its lifetime",
+    },
+    NameWithoutEffect {
+        kind: "global option",
+        name: "renew_interval",
+        warning: "certificates are renewed when the authority advises it, or after two thirds of their life",
+    },
+    NameWithoutEffect {
+        kind: "global option",
+        name: "renewal_window_ratio",
+        warning: "certificates are renewed when the authority advises it, or after two thirds of their life",
+    },
+    NameWithoutEffect {
+        kind: "global option",
+        name: "storage_check",
+        warning: "the storage is checked in any case",
+    },
+    NameWithoutEffect {
+        kind: "global option",
+        name: "storage_clean_interval",
+        warning: "expired certificates stay in the storage",
+    },
+    NameWithoutEffect {
+        kind: "subdirective of `tls`",
+        name: "key_type",
+        warning: "keys of certificates are ECDSA on P-256",
+    },
+    NameWithoutEffect {
+        kind: "option of `transport http`",
+        name: "read_buffer",
+        warning: BUFFERS,
+    },
+    NameWithoutEffect {
+        kind: "option of `transport http`",
+        name: "write_buffer",
+        warning: BUFFERS,
+    },
+    NameWithoutEffect {
+        kind: "option of `transport http`",
+        name: "keepalive_interval",
+        warning: IDLE,
+    },
+    NameWithoutEffect {
+        kind: "option of `transport http`",
+        name: "keepalive_idle_conns",
+        warning: IDLE,
+    },
+    NameWithoutEffect {
+        kind: "option of `transport http`",
+        name: "keepalive_idle_conns_per_host",
+        warning: IDLE,
+    },
+    NameWithoutEffect {
+        kind: "option of `transport http`",
+        name: "dial_fallback_delay",
+        warning: "the addresses of an upstream are tried in order",
     },
     NameWithoutEffect {
         kind: "subdirective of `php_server`",

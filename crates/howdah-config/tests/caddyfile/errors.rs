@@ -150,8 +150,8 @@ fn arguments_are_counted() {
             "2:1: `index off` and `try_files` exclude each other; take one of them out",
         ),
         (
-            "log\nlog",
-            "3:1: `log` is given twice; take one of them out, or give them names",
+            "log a\nlog a",
+            "3:1: two `log` of the site have the same name; rename one of them",
         ),
         (
             "handle {\nlog\n}",
@@ -512,7 +512,7 @@ fn global_options_are_checked() {
         ),
         (
             "servers {\nprotocols h2 h3\n}",
-            "3:1: `protocols` is not supported in this version; `h1` and `h2` are always on; `tls { alpn }` is for each site",
+            "3:1: `protocols` is not supported in this version; HTTP/1.1 is always served: write `protocols h1 …`",
         ),
         (
             "frankenphp {\nmax_threads 3\nnum_threads 4\n}",
@@ -568,8 +568,12 @@ fn addresses_are_checked() {
             "1:1: the address `ftp://a` has the unknown scheme `ftp`; write `https://`, `http://` or no scheme",
         ),
         (
-            "http://a/b",
-            "1:1: the address `http://a/b` has a path, which is not supported in this version; use `handle` with a path in the site",
+            "http://a/%2F",
+            "1:1: `/%2F` matches nothing: paths are compared decoded; write `/` in place of `%2F`",
+        ),
+        (
+            "http://a/b {\n}\nhttp://a/b {\n}",
+            "3:1: the address `http://a/b` is served twice; the other one is at Caddyfile:1:1",
         ),
         (
             ":x",

@@ -422,10 +422,6 @@ fn upstreams() {
             "php_fastcgi a:1 {\nhealth_uri /ping\nhealth_body pong\n}",
             "4:1: `health_body` is not supported in this version",
         ),
-        (
-            "php_fastcgi localhost",
-            "2:13: the upstream `localhost` has no port; write for example `localhost:9000` or `unix//run/php/php-fpm.sock`",
-        ),
     ]);
 }
 

@@ -463,7 +463,7 @@ fn storage_in_redis() {
         ("{\nhost a b\n}", "takes 1 argument"),
         ("{\nhost a/b\n}", "is not a host"),
         ("{\nusername a\n}", "`username` needs `password`"),
-        ("{\npassword {env.X}\n}", "placeholder"),
+        ("{\npassword {http.X}\n}", "placeholder"),
         ("{\nkey_prefix a/\n}", "not a prefix"),
         ("{\nkey_prefix a/../b\n}", "not a prefix"),
         ("{\ntls_enabled\n}", "takes 1 argument"),

@@ -193,7 +193,7 @@ fn several_logs_have_names() {
     assert_eq!(logs[1].hostnames, ["b.example", "c.example"]);
     refused("hostnames *.example.com", "`*.example.com` is not a host");
     let twice = errors(":80 {\nlog a\nlog a\n}");
-    assert!(twice[0].contains("give them names"), "{twice:?}");
+    assert!(twice[0].contains("have the same name"), "{twice:?}");
 }
 
 #[test]

@@ -19,5 +19,6 @@ mod privileges;
 mod projects;
 mod properties;
 mod proxies;
+mod real_files;
 mod routes;
 mod workers;

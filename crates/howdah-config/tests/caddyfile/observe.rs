@@ -15,11 +15,6 @@ fn metrics_count_when_anything_asks_for_them() {
     assert_eq!(handler("readiness"), Handler::Readiness);
     let found = errors(":80 {\nreadiness /a b\n}");
     assert!(found[0].contains("readiness"), "{found:?}");
-    let found = errors("{\nmetrics {\nper_host\n}\n}\n:80 {\n}");
-    assert!(
-        found[0].contains("`per_host` is not supported"),
-        "{found:?}"
-    );
 }
 
 #[test]

@@ -152,6 +152,11 @@ pub(crate) async fn serve<A: Application>(
         prefix: Bytes::new(),
         state: Rc::clone(&state),
     };
+    let speaks_http2 = if info.tls.is_some() {
+        limits.h2
+    } else {
+        limits.h2c
+    };
     let mut spoken = None;
     loop {
         let first = if is_http2 {
@@ -165,6 +170,10 @@ pub(crate) async fn serve<A: Application>(
                 driver.fresh_until = 0;
                 io.stream.report_failed_writes();
                 spoken.get_or_insert_with(|| life.speaks(Protocol::Http1));
+            }
+            First::Http2 if !speaks_http2 => {
+                let status = StatusCode::HTTP_VERSION_NOT_SUPPORTED;
+                return refuse(io.stream, status, "").await;
             }
             First::Http2 => {
                 state.set_multiplexed();

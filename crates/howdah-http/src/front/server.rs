@@ -26,7 +26,9 @@ use crate::listen::setup::{self, Change, Order, Origin, Setup, Sockets};
 use crate::message::application::Application;
 use crate::message::endpoint::Endpoints;
 use crate::message::spool::SpoolDir;
-use crate::observe::record::{self, LiveList, LiveQuery, LiveRequests, Observer, ObserverOptions};
+use crate::observe::record::{
+    self, CountedHosts, LiveList, LiveQuery, LiveRequests, Observer, ObserverOptions,
+};
 use crate::observe::stats::Stats;
 use crate::observe::thread::ThreadState;
 use crate::request::snapshot::{Plan, Service, Snapshot};
@@ -503,6 +505,7 @@ impl Server {
         let plan = |setup: &Setup| {
             let global = &setup.config.global;
             let measures = self.measures.measures().filter(|_| global.metrics).cloned();
+            let hosts = CountedHosts::of(&setup.config);
             let tracer = self.tracer.get().filter(|_| global.tracing).cloned();
             let logs = setup
                 .config
@@ -511,6 +514,7 @@ impl Server {
                 .any(|site| !site.access_logs.is_empty());
             let observer = Observer::new(ObserverOptions {
                 measures,
+                hosts,
                 thread: index,
                 live: under_way.clone(),
                 tracer,

@@ -27,6 +27,10 @@ pub(crate) struct Limits {
     pub(crate) log_credentials: bool,
     pub(crate) proxies: TrustedProxies,
     pub(crate) proxy_protocol: Option<model::ProxyProtocol>,
+    /// HTTP/2 is served over TLS.
+    pub(crate) h2: bool,
+    /// HTTP/2 is served without TLS.
+    pub(crate) h2c: bool,
     /// How its connections of HTTP/1 are served.
     pub(crate) http1: http1::Builder,
     /// The same of HTTP/2.
@@ -48,6 +52,8 @@ impl Limits {
             log_credentials: limits.log_credentials,
             proxies: TrustedProxies::compile(&limits.proxies)?,
             proxy_protocol: limits.proxy_protocol.clone(),
+            h2: limits.http2,
+            h2c: limits.h2c,
             http1,
             http2: http2::builder(limits),
         }))

@@ -10,6 +10,7 @@ pub(crate) mod file_stream;
 pub(crate) mod header_change;
 pub(crate) mod incoming;
 pub(crate) mod interim;
+pub(crate) mod page;
 pub(crate) mod path;
 pub(crate) mod pattern;
 pub(crate) mod progress;

@@ -59,6 +59,16 @@ pub(crate) fn normalise(escaped: &str) -> Result<Cow<'_, str>, PathError> {
     })
 }
 
+/// Decodes an escaped path that has several slashes in a row, and keeps them. `None`: it has none, or is no path
+/// that a request is answered for.
+pub(crate) fn decode_as_sent(escaped: &str) -> Option<String> {
+    if !escaped.contains("//") {
+        return None;
+    }
+    let decoded = decode(escaped.as_bytes()).ok()?;
+    Some(String::from_utf8_lossy(&decoded).into_owned())
+}
+
 /// Merges the segments of a path that is decoded already, such as one from the configuration.
 pub(crate) fn clean(decoded: &str) -> Cow<'_, str> {
     let messy = !decoded.starts_with('/') || decoded.contains("//") || decoded.contains("/.");
@@ -184,6 +194,14 @@ mod tests {
         ] {
             assert_eq!(normalise(escaped).as_deref(), Ok(expected), "{escaped}");
         }
+    }
+
+    #[test]
+    fn slashes_stay_where_a_pattern_has_them() {
+        let as_sent = |escaped: &str| decode_as_sent(escaped);
+        assert_eq!(as_sent("/a//b%20c").as_deref(), Some("/a//b c"));
+        assert_eq!(as_sent("/a/b"), None);
+        assert_eq!(as_sent("//%zz"), None);
     }
 
     #[test]

@@ -2,13 +2,15 @@
 //! traces and the list of live requests.
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use howdah_cgi::Host;
-use howdah_observe::metrics::{Measures, Phase, RouteObservation};
+use howdah_config::model::{Config, HostMetrics};
+use howdah_observe::metrics::{Measures, OTHER_HOST, Phase, RouteObservation};
 use howdah_observe::trace::{Attribute, Kind, Sampler, Span, TraceContext, Tracer};
 use howdah_observe::usage::{PhpUsage, ScriptUsage};
 use http::request::Parts;
@@ -23,6 +25,8 @@ use crate::observe::trace::Trace;
 pub(crate) struct Observer {
     /// With the number of this thread.
     measures: Option<(Arc<Measures>, usize)>,
+    /// By which hosts requests are counted.
+    hosts: Option<CountedHosts>,
     /// Of all configurations.
     live: Option<LiveList>,
     tracer: Option<Arc<Tracer>>,
@@ -34,6 +38,7 @@ pub(crate) struct Observer {
 #[derive(Default)]
 pub(crate) struct ObserverOptions {
     pub(crate) measures: Option<Arc<Measures>>,
+    pub(crate) hosts: Option<CountedHosts>,
     /// The number of this thread.
     pub(crate) thread: usize,
     pub(crate) live: Option<LiveList>,
@@ -41,6 +46,50 @@ pub(crate) struct ObserverOptions {
     /// Access logs have what a request cost.
     pub(crate) logs: bool,
     pub(crate) per_route: bool,
+}
+
+/// The hosts that requests are counted by.
+#[derive(Debug)]
+pub(crate) struct CountedHosts {
+    /// In lower case; a name may start with `*.`.
+    names: HashSet<String>,
+    /// Each host that a request names is one.
+    all: bool,
+}
+
+impl CountedHosts {
+    /// Those that the configuration asks for.
+    pub(crate) fn of(config: &Config) -> Option<Self> {
+        let all = match config.global.host_metrics {
+            HostMetrics::Off => return None,
+            HostMetrics::Named => false,
+            HostMetrics::All => true,
+        };
+        let addresses = config.sites.iter().flat_map(|site| &site.addresses);
+        let names = addresses.filter_map(|address| address.host.clone());
+        Some(Self {
+            names: names.collect(),
+            all,
+        })
+    }
+
+    /// The label of requests with this `Host`.
+    fn label(&self, host: &str) -> String {
+        let Some(host) = Host::parse(host) else {
+            return OTHER_HOST.to_owned();
+        };
+        let name = host.name.trim_start_matches('[').trim_end_matches(']');
+        let name = name.trim_end_matches('.').to_ascii_lowercase();
+        let below = || {
+            let parent = &name[name.find('.')?..];
+            self.names.contains(&format!("*{parent}")).then_some(())
+        };
+        if self.all || self.names.contains(&name) || below().is_some() {
+            name
+        } else {
+            OTHER_HOST.to_owned()
+        }
+    }
 }
 
 /// The requests that are under way on a front thread; places that are free are in `free`.
@@ -145,6 +194,7 @@ impl Observer {
     pub(crate) fn new(options: ObserverOptions) -> Option<Rc<Self>> {
         let ObserverOptions {
             measures,
+            hosts,
             thread,
             live,
             tracer,
@@ -155,6 +205,7 @@ impl Observer {
             Rc::new(Self {
                 tracer,
                 measures: measures.map(|measures| (measures, thread)),
+                hosts,
                 live,
                 per_route,
             })
@@ -267,6 +318,11 @@ impl Record {
         measures
             .shard(*thread)
             .request(pool, &self.method, status, bytes, time);
+        if let Some(hosts) = &self.observer.hosts {
+            let host = self.host.as_ref().and_then(|host| host.to_str().ok());
+            let label = hosts.label(host.unwrap_or_default());
+            measures.shard(*thread).request_of(&label, &self.method);
+        }
         if self.done.get() > 0 {
             self.observer.phase(pool, Phase::Send, self.done.get(), now);
         }

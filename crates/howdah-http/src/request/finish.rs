@@ -18,6 +18,8 @@ use super::respond::PendingRequest;
 use super::scope::RequestScope;
 use crate::encode::{Encodings, Negotiation};
 use crate::message::header_change::Changes;
+use crate::message::page;
+use crate::message::reply::Failure;
 use crate::message::response::{Content, ExternalResponse, Source};
 use crate::socket::executor;
 use crate::socket::state::ConnectionState;
@@ -26,11 +28,17 @@ const NAME: HeaderValue = HeaderValue::from_static("Howdah");
 const CLOSE: HeaderValue = HeaderValue::from_static("close");
 
 /// What the end of a response depends on in its request.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "properties of a request that have nothing to do with each other"
+)]
 pub(super) struct Finish {
     version: Version,
     is_head: bool,
     has_body: bool,
     is_misframed: bool,
+    /// Errors are shown to somebody.
+    wants_page: bool,
     /// What the client and the routes want of compression.
     compression: Option<Negotiation>,
 }
@@ -43,6 +51,7 @@ impl Finish {
             is_head: parts.method == Method::HEAD,
             has_body: received.has_body,
             is_misframed: received.is_misframed,
+            wants_page: page::is_wanted(&parts.headers),
             compression: encodings.wanted(&parts.method, &parts.headers),
         }
     }
@@ -63,7 +72,12 @@ impl Finish {
     where
         B: Body<Data = Bytes, Error = io::Error> + Unpin + 'static,
     {
-        let (mut head, source) = response.into_parts();
+        let (mut head, mut source) = response.into_parts();
+        if self.wants_page && head.extensions.get::<Failure>().is_some() {
+            page::describe_error(&mut head.headers);
+            let page = page::error(head.status, scope.id);
+            source = Source::Content(Content::Bytes(page.into()));
+        }
         self.frame(scope, request, &mut head);
         let is_application = matches!(source, Source::Application(_));
         let is_foreign = is_application || head.extensions.remove::<ExternalResponse>().is_some();

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::rc::Rc;
 
 use howdah_cgi::Host;
+use howdah_config::model::Network;
 use howdah_observe::trace::{Sampler, TraceContext};
 use http::header::{COOKIE, HOST};
 use http::request::Parts;
@@ -165,9 +166,14 @@ impl Context<'_> {
             .client_ip(self.connection.remote.ip(), &self.original.headers)
     }
 
-    /// Whether who is connected is one of the trusted proxies.
-    pub(crate) fn trusts_remote(&self) -> bool {
-        self.proxies.trust(self.connection.remote.ip())
+    /// Whether the other side of the connection is one of these proxies; `None`: one of those that the server
+    /// trusts.
+    pub(crate) fn trusts(&self, proxies: Option<&[Network]>) -> bool {
+        let remote = self.connection.remote.ip();
+        match proxies {
+            None => self.proxies.trust(remote),
+            Some(ranges) => ranges.iter().any(|range| range.contains(remote)),
+        }
     }
 
     /// Joins the caller's trace, or begins one. Once.

@@ -26,6 +26,8 @@ pub(crate) enum Matcher {
     All(Box<[Matcher]>),
     Not(Box<Matcher>),
     Path(Box<[Pattern]>),
+    /// Patterns of the path, and some of the path with its slashes as they were sent.
+    PathAsSent(Box<[Pattern]>, Box<[Pattern]>),
     Method(Box<[Method]>),
     Host(Box<[HostPattern]>),
     HostHeader(Option<Pattern>),
@@ -94,7 +96,15 @@ impl Matcher {
             }
             model::Matcher::Not(inner) => Self::Not(Box::new(Self::compile(inner)?)),
             model::Matcher::Path(patterns) => {
-                Self::Path(patterns.iter().map(|text| Pattern::path(text)).collect())
+                let compile = |text: &String| Pattern::path(text);
+                let (as_sent, merged): (Vec<_>, Vec<_>) =
+                    patterns.iter().partition(|text| text.contains("//"));
+                let merged = merged.into_iter().map(compile).collect();
+                if as_sent.is_empty() {
+                    Self::Path(merged)
+                } else {
+                    Self::PathAsSent(merged, as_sent.into_iter().map(compile).collect())
+                }
             }
             model::Matcher::Method(methods) => {
                 let methods = methods.iter().map(|text| {
@@ -153,6 +163,11 @@ impl Matcher {
             Self::All(all) => all.iter().all(|matcher| matcher.matches(context)),
             Self::Not(inner) => !inner.matches(context),
             Self::Path(patterns) => matches_path(patterns, &context.path),
+            Self::PathAsSent(merged, as_sent) => {
+                matches_path(merged, &context.path)
+                    || path::decode_as_sent(context.escaped_path())
+                        .is_some_and(|path| matches_path(as_sent, &path))
+            }
             Self::Method(methods) => methods.contains(&context.parts().method),
             Self::Host(hosts) => {
                 let name = context.host().map_or("", |host| host.name);

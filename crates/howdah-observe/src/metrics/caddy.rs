@@ -1,8 +1,8 @@
 //! Caddy's names for what is counted here, so that dashboards made for it show requests, times and traffic.
 //! Its label `server` is always ours.
 //!
-//! Left out is what would have to be made up: the labels `handler`, `host` and `code` (statuses are counted by
-//! class), times to the first byte, sizes of requests with their headers, errors of handlers, and the health of
+//! Left out is what would have to be made up: the labels `handler` and `code` (statuses are counted by class), `host`
+//! of all but the number of requests, times to the first byte, sizes of requests with their headers, errors of handlers, and the health of
 //! upstreams.
 
 use std::fmt;
@@ -35,17 +35,26 @@ pub(super) fn encode(writer: &mut Writer<'_>, page: &Page) -> fmt::Result {
         return Ok(());
     };
     let rows = || 0..=measures.pools();
+    let hosts = measures.hosts();
     let mut by_method = [0; METHODS.len()];
     for (method, _, count) in rows().flat_map(|row| measures.requests(row)) {
         by_method[method] += count;
     }
-    let counts = METHODS.iter().zip(by_method);
+    let total = [(None, by_method)];
+    let rows_of_hosts = hosts.iter().map(|(host, counts)| (Some(&**host), *counts));
+    let by_host = rows_of_hosts.chain(total.into_iter().filter(|_| hosts.is_empty()));
+    let counts = by_host.flat_map(|(host, counts)| {
+        let counts = METHODS.iter().zip(counts).filter(|(_, count)| *count > 0);
+        counts.map(move |(method, count)| {
+            let mut labels = vec![SERVER, ("method", *method)];
+            labels.extend(host.map(|host| ("host", host)));
+            (labels, count)
+        })
+    });
     writer.counters(
         "caddy_http_requests",
         "Counter of HTTP(S) requests made.",
-        counts
-            .filter(|(_, count)| *count > 0)
-            .map(|(method, count)| (vec![SERVER, ("method", *method)], count)),
+        counts,
     )?;
     let mut times = HistogramSum::default();
     for row in rows() {

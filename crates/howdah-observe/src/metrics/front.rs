@@ -1,6 +1,8 @@
 //! What front threads count while they serve.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use http::Method;
@@ -12,6 +14,10 @@ pub const BOUNDS: [u64; 14] = [
     500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000,
     2_500_000, 5_000_000, 10_000_000,
 ];
+/// The label of hosts that are not told apart.
+pub const OTHER_HOST: &str = "_other";
+/// Hosts that one front thread tells apart.
+const HOSTS_MAX: usize = 1000;
 pub(super) const METHODS: [&str; 8] = [
     "GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "other",
 ];
@@ -97,6 +103,8 @@ pub struct Shard {
     phases: Box<[Histogram]>,
     sent: Counter,
     received: Counter,
+    /// Requests by host and method, where that is asked for. Only who reads metrics waits for it.
+    hosts: Mutex<BTreeMap<String, [u64; METHODS.len()]>>,
 }
 
 #[derive(Debug, Default)]
@@ -215,6 +223,21 @@ impl Measures {
         summed
     }
 
+    /// Requests by host and method, in the order of [`METHODS`]; empty if they are not counted so.
+    pub(super) fn hosts(&self) -> BTreeMap<String, [u64; METHODS.len()]> {
+        let mut summed: BTreeMap<String, [u64; METHODS.len()]> = BTreeMap::new();
+        for shard in &self.shards {
+            let hosts = shard.hosts.lock().unwrap_or_else(PoisonError::into_inner);
+            for (host, counts) in &*hosts {
+                let total = summed.entry(host.clone()).or_default();
+                for (total, count) in total.iter_mut().zip(counts) {
+                    *total += count;
+                }
+            }
+        }
+        summed
+    }
+
     pub(super) fn sent(&self) -> u64 {
         self.sum(|shard| shard.sent.get())
     }
@@ -235,6 +258,7 @@ impl Shard {
             phases: Histogram::some(rows * PHASES.len()),
             sent: Counter::default(),
             received: Counter::default(),
+            hosts: Mutex::default(),
         }
     }
 
@@ -268,6 +292,23 @@ impl Shard {
         if sent > 0 {
             self.sent.add(sent);
         }
+    }
+
+    /// Counts a request by its host; beyond [`HOSTS_MAX`] hosts it is one of [`OTHER_HOST`].
+    pub fn request_of(&self, host: &str, method: &Method) {
+        let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
+        let host = if hosts.len() < HOSTS_MAX || hosts.contains_key(host) {
+            host
+        } else {
+            OTHER_HOST
+        };
+        if let Some(counts) = hosts.get_mut(host) {
+            counts[method_index(method)] += 1;
+            return;
+        }
+        let mut counts = [0; METHODS.len()];
+        counts[method_index(method)] = 1;
+        hosts.insert(host.to_owned(), counts);
     }
 
     /// Counts the time of a phase.

@@ -19,7 +19,7 @@ mod routes;
 #[cfg(test)]
 mod tests;
 
-pub use front::{BOUNDS, Handshake, Measures, Phase, Protocol, Shard};
+pub use front::{BOUNDS, Handshake, Measures, OTHER_HOST, Phase, Protocol, Shard};
 pub use opcache::{OpcacheCounts, Preload};
 pub use page::{ConfigReloads, Connections, FRONT, HubCounts, Page, Pool, Worker, WorkerState};
 pub use process::Process;

@@ -557,3 +557,31 @@ fn the_number_of_routes_is_limited_and_scanners_make_none() {
     let alone = counts.len() - 1;
     assert_eq!(rest, Some(153 - u32::try_from(alone).expect("few")));
 }
+
+#[test]
+fn requests_are_counted_by_host_on_demand() {
+    let page = page();
+    let measures = page.measures.clone().expect("measures");
+    assert!(measures.hosts().is_empty());
+    let shard = measures.shard(0);
+    shard.request_of("a.test", &Method::GET);
+    shard.request_of("a.test", &Method::GET);
+    measures.shard(1).request_of("a.test", &Method::GET);
+    shard.request_of("b.test", &Method::POST);
+    for number in 0..2000 {
+        shard.request_of(&format!("{number}.test"), &Method::GET);
+    }
+    let text = page.render();
+    let has = |line: &str| text.lines().any(|own| own == line);
+    assert!(has(
+        r#"caddy_http_requests_total{server="howdah",method="GET",host="a.test"} 3"#
+    ));
+    assert!(has(
+        r#"caddy_http_requests_total{server="howdah",method="POST",host="b.test"} 1"#
+    ));
+    // Of the invented ones those that came first.
+    assert!(has(
+        r#"caddy_http_requests_total{server="howdah",method="GET",host="_other"} 1002"#
+    ));
+    assert!(!text.contains(r#"caddy_http_requests_total{server="howdah",method="GET"} "#));
+}

@@ -171,7 +171,7 @@ impl Clerk {
             Ok(Source::Acme(acme)) => {
                 let subject = self.desk.means.subject(name, acme);
                 let stored = subject.stored();
-                (Kind::Acme(subject), stored)
+                (Kind::Acme(Box::new(subject)), stored)
             }
             Ok(Source::Files(_) | Source::OnDemand) | Err(_) => return None,
         };

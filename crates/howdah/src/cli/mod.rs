@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use howdah_config::Strictness;
 use howdah_config::model::{FRONT_THREADS_MAX, PhpExecutable, Preload, User, WORKERS_MAX};
 use howdah_observe::admin::AdminAddress;
 
@@ -21,12 +22,7 @@ use self::worker_flags::WorkerFlags;
 
 /// A PHP application server on the stock PHP of the distribution.
 #[derive(Debug, Parser)]
-#[command(
-    name = "howdah",
-    version,
-    disable_help_subcommand = true,
-    max_term_width = 100
-)]
+#[command(name = "howdah", version, max_term_width = 100)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -38,12 +34,22 @@ pub(crate) enum Command {
     PhpServer(Box<PhpServer>),
     /// Serve the sites of a Caddyfile
     Run(Run),
+    /// Find the application in a folder and write a Caddyfile with safe settings for it
+    Init(Init),
+    /// Serve what a Caddyfile says, in the background
+    Start(Start),
     /// Run a PHP script like the php command
     PhpCli(PhpCli),
     /// Check a Caddyfile and report its errors
     Validate(ConfigFile),
     /// Format a Caddyfile
     Fmt(Fmt),
+    /// Print a Caddyfile as JSON, imports and variables in place, as the admin API shows it
+    Adapt(Adapt),
+    /// Print the directives that a site may have
+    ListDirectives(ListDirectives),
+    /// Hash a password with bcrypt, for the passwords of a site
+    HashPassword(HashPassword),
     /// Check PHP, files, ports and limits before the server starts, and whether the application is safe with
     /// `concurrency`
     Doctor(Doctor),
@@ -55,6 +61,8 @@ pub(crate) enum Command {
     Status(Status),
     /// Show the status of a running server, refreshed continuously
     Top(Top),
+    /// Succeed if a running server takes requests: for the health check of a container
+    Healthcheck(HealthCheck),
     /// Trust the certificates of `tls internal` on this machine: add the root certificate of the server's internal
     /// authority to the system's trust store
     Trust(Trust),
@@ -64,6 +72,12 @@ pub(crate) enum Command {
     Version,
     /// Print the sources and options of this build
     BuildInfo,
+    /// Print the environment that a server would have
+    Environ,
+    /// Print the completions of commands and options for a shell
+    Completions(Completions),
+    /// Write the manual pages into a folder
+    Manpage(ManPage),
     /// The process that stays root; started by the server
     #[command(hide = true)]
     Monitor(Monitor),
@@ -85,10 +99,11 @@ pub(crate) struct PhpServer {
     /// Serve only requests for this host name, with HTTPS and an automatic certificate unless --listen is given
     #[arg(short, long, value_name = "NAME")]
     pub(crate) domain: Option<String>,
-    /// Worker script: N processes boot it once, and it handles every request that is not for a static file [default
-    /// of N: two for each core, at least four; with --concurrency one for each core, at least two]
+    /// Worker script: N processes boot it once, and it handles every request that is not for a static file; of
+    /// several the first, and the others those for their own paths [default of N: two for each core, at least four;
+    /// with --concurrency one for each core, at least two]
     #[arg(short, long, value_name = "FILE[,N]", value_parser = worker)]
-    pub(crate) worker: Option<Worker>,
+    pub(crate) worker: Vec<Worker>,
     #[command(flatten)]
     pub(crate) worker_options: WorkerFlags,
     /// Log state that requests of the worker script leave behind for later ones, and send the number of such leaks
@@ -152,8 +167,106 @@ pub(crate) struct ConfigFile {
     /// The Caddyfile
     #[arg(short, long, value_name = "FILE", default_value = "Caddyfile")]
     pub(crate) config: PathBuf,
+    /// Leave out what this version lacks, such as directives of plugins, with a warning for each
+    #[arg(long)]
+    pub(crate) lenient: bool,
     #[command(flatten)]
     format: Format,
+}
+
+impl ConfigFile {
+    /// What becomes of names that this version lacks.
+    pub(crate) fn strictness(&self) -> Strictness {
+        if self.lenient {
+            Strictness::Lenient
+        } else {
+            Strictness::Strict
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Init {
+    /// The application's folder
+    #[arg(value_name = "DIR", default_value = ".")]
+    pub(crate) folder: PathBuf,
+    /// Remove what was written, unless it was changed since
+    #[arg(long)]
+    pub(crate) undo: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Adapt {
+    #[command(flatten)]
+    pub(crate) file: ConfigFile,
+    /// With line ends and indentation
+    #[arg(short, long)]
+    pub(crate) pretty: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListDirectives {
+    /// Say what each does
+    #[arg(long)]
+    pub(crate) about: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    /// The shell
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ManPage {
+    /// The folder, which is made if it does not exist
+    #[arg(short = 'o', long, value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HashPassword {
+    /// The password; others on this machine can read it while the command runs [default: it is asked for, or
+    /// the first line of standard input]
+    #[arg(short, long, value_name = "PASSWORD")]
+    pub(crate) plaintext: Option<String>,
+    /// The work of a check, doubled by each further one
+    #[arg(long, visible_alias = "bcrypt-cost", value_name = "N", default_value = "14",
+        value_parser = clap::value_parser!(u32).range(4..=31))]
+    pub(crate) cost: u32,
+    /// The algorithm, the one that there is
+    #[arg(short, long, value_name = "NAME")]
+    algorithm: Option<Algorithm>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Algorithm {
+    Bcrypt,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HealthCheck {
+    /// Ask for this page in place of the admin API; a status from 200 to 399 is healthy
+    #[arg(value_name = "URL", conflicts_with_all = ["config", "address"])]
+    pub(crate) url: Option<String>,
+    #[command(flatten)]
+    pub(crate) server: Remote,
+    /// How long the answer may take
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration)]
+    pub(crate) timeout: Duration,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Start {
+    #[command(flatten)]
+    pub(crate) run: Run,
+    /// What the server writes to standard output and standard error is added to this file [default:
+    /// ~/.local/state/howdah/howdah.log, for root /var/log/howdah.log]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) log: Option<PathBuf>,
+    /// Write the number of the server's process to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pidfile: Option<PathBuf>,
 }
 
 /// Caddy's option, which commands written for it and for `FrankenPHP` have.
@@ -224,6 +337,41 @@ pub(crate) struct Run {
     /// Print the environment first, including secrets, as Caddy does
     #[arg(long)]
     pub(crate) environ: bool,
+    /// Leave the terminal that the server was started from
+    #[arg(long, hide = true)]
+    pub(crate) detached: bool,
+}
+
+impl Run {
+    /// The options as a command line has them.
+    pub(crate) fn arguments(&self) -> Vec<OsString> {
+        let mut arguments = self.arguments_after_first_envfile();
+        if let Some(file) = self.envfile.first() {
+            // Before the others, which come later and so are stronger.
+            arguments.splice(0..0, ["--envfile".into(), file.into()]);
+        }
+        arguments
+    }
+
+    /// The same without the first `--envfile`.
+    pub(crate) fn arguments_after_first_envfile(&self) -> Vec<OsString> {
+        let mut arguments: Vec<OsString> = Vec::new();
+        for file in self.envfile.iter().skip(1) {
+            arguments.extend(["--envfile".into(), file.into()]);
+        }
+        arguments.extend(["--config".into(), self.file.config.clone().into()]);
+        for (given, name) in [
+            (self.watch, "--watch"),
+            (self.environ, "--environ"),
+            (self.detached, "--detached"),
+            (self.file.lenient, "--lenient"),
+        ] {
+            if given {
+                arguments.push(name.into());
+            }
+        }
+        arguments
+    }
 }
 
 /// A running server.

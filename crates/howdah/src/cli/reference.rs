@@ -16,7 +16,10 @@ fn markdown() -> String {
     let mut root = Cli::command();
     root.build();
     let commands = root.get_subcommands_mut();
-    for command in commands.filter(|command| !command.is_hide_set()) {
+    // What `help` says is on this page.
+    let shown =
+        |command: &&mut clap::Command| !command.is_hide_set() && command.get_name() != "help";
+    for command in commands.filter(shown) {
         let about = command
             .get_about()
             .map(ToString::to_string)

@@ -1,5 +1,10 @@
 //! The commands that are not a server, and how the two that are find their configuration.
 
+pub(crate) mod background;
+pub(crate) mod describe;
+pub(crate) mod hash_password;
+pub(crate) mod health_check;
+pub(crate) mod init;
 pub(crate) mod monitor;
 pub(crate) mod php_server;
 mod preload_report;
@@ -10,7 +15,6 @@ pub(crate) mod trust;
 pub(crate) mod validate;
 
 use std::io::{Read, Write};
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -42,25 +46,21 @@ pub(crate) fn run(options: &cli::Run) -> Outcome {
         // to set it that is safe whatever threads a library may have started.
         return restart_with(&env_lines(&text, file)?, options);
     }
-    if options.environ {
-        print_environment().map_err(setup)?;
+    if options.detached {
+        // The session leader of a terminal takes what belongs to it along when it ends.
+        rustix::process::setsid().map_err(setup)?;
     }
-    let read = Source::read(&options.file.config, options.watch).map_err(setup)?;
+    if options.environ {
+        std::io::stdout()
+            .write_all(&describe::variables())
+            .map_err(setup)?;
+    }
+    let reading = options.file.reading(options.watch);
+    let read = Source::read(&options.file.config, reading).map_err(setup)?;
     for warning in &read.warnings {
         eprintln!("howdah: warning: {warning}");
     }
     startup::serve(&read.config, Some(read.source))
-}
-
-fn print_environment() -> std::io::Result<()> {
-    let mut stdout = std::io::stdout().lock();
-    for (name, value) in std::env::vars_os() {
-        stdout.write_all(name.as_bytes())?;
-        stdout.write_all(b"=")?;
-        stdout.write_all(value.as_bytes())?;
-        stdout.write_all(b"\n")?;
-    }
-    stdout.flush()
 }
 
 /// `howdah fmt`.
@@ -101,24 +101,6 @@ pub(crate) fn php_cli(options: &cli::PhpCli) -> Outcome {
     )))
 }
 
-/// `howdah version`.
-pub(crate) fn version() -> ExitCode {
-    println!("howdah {}", env!("CARGO_PKG_VERSION"));
-    print_php();
-    ExitCode::SUCCESS
-}
-
-/// `howdah build-info`, a name and a value on each line.
-pub(crate) fn build_info() -> ExitCode {
-    println!("path\thowdah");
-    println!("mod\thowdah\tv{}", env!("CARGO_PKG_VERSION"));
-    if called_as_frankenphp() {
-        // Laravel Octane looks for this line and wants a version that is new enough.
-        println!("dep\tgithub.com/dunglas/frankenphp\tv1.99.0");
-    }
-    ExitCode::SUCCESS
-}
-
 /// The name by which programs that drive `FrankenPHP` call this one: a link of that name.
 const FRANKENPHP: &str = "frankenphp";
 
@@ -126,18 +108,6 @@ fn called_as_frankenphp() -> bool {
     std::env::args_os()
         .next()
         .is_some_and(|name| Path::new(&name).file_name() == Some(FRANKENPHP.as_ref()))
-}
-
-fn print_php() {
-    match howdah_pool::php_info(&executable(None)) {
-        Ok(info) => println!(
-            "PHP {} ({})",
-            info.php,
-            if info.zts { "ZTS" } else { "NTS" }
-        ),
-        // Still an answer: what is missing is what one wants to know.
-        Err(error) => println!("no PHP: {error}"),
-    }
 }
 
 /// `NAME=VALUE` lines; `#` starts a comment line, quotes around a value are removed.
@@ -170,15 +140,9 @@ fn env_lines(text: &str, file: &Path) -> Result<Vec<(String, String)>, Failure> 
 fn restart_with(variables: &[(String, String)], options: &cli::Run) -> Outcome {
     let own: PathBuf = std::env::current_exe().map_err(setup)?;
     let mut command = Command::new(own);
-    command.arg("run").arg("--config").arg(&options.file.config);
-    for file in options.envfile.iter().skip(1) {
-        command.arg("--envfile").arg(file);
-    }
-    for (given, name) in [(options.watch, "--watch"), (options.environ, "--environ")] {
-        if given {
-            command.arg(name);
-        }
-    }
+    command
+        .arg("run")
+        .args(options.arguments_after_first_envfile());
     if called_as_frankenphp() {
         command.arg0(FRANKENPHP);
     }

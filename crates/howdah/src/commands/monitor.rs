@@ -40,7 +40,8 @@ fn grants(command: &cli::Command) -> Grants {
     let files = RecordingFiles::default();
     let config = match command {
         cli::Command::Run(options) => {
-            let read = howdah_config::load_from(&options.file.config, &files);
+            let read =
+                howdah_config::load_from(&options.file.config, &files, options.file.strictness());
             read.ok().map(|parsed| parsed.config)
         }
         cli::Command::PhpServer(options) => php_server::config((**options).clone()).ok(),

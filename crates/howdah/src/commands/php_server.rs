@@ -20,7 +20,7 @@ pub(crate) fn config(options: cli::PhpServer) -> Result<Config, Failure> {
     let tls = domain.is_some() && options.listen.is_none();
     let default = if tls { ":443" } else { ":8080" };
     let (bind, port) = listen_address(options.listen.as_deref().unwrap_or(default))?;
-    let root = match (options.root, &options.worker) {
+    let root = match (options.root, options.worker.first()) {
         (Some(root), _) => root,
         (None, Some(worker)) => worker_root(&worker.file),
         (None, None) if Path::new("public").is_dir() => "public".into(),
@@ -45,9 +45,9 @@ pub(crate) fn config(options: cli::PhpServer) -> Result<Config, Failure> {
         config.global.php.environment.withheld.extend(keys);
         routes.push(route(None, Handler::Mercure(0)));
     }
-    if let Some(worker) = options.worker {
-        let mut pool = worker_pool(&worker, &root)?;
-        pool.options = options.worker_options.0;
+    for worker in &options.worker {
+        let mut pool = worker_pool(worker, &root)?;
+        pool.options = options.worker_options.0.clone();
         if pool.options.is_concurrent() && pool.settings.workers > Some(CONCURRENT_WORKERS_MAX) {
             return Err(setup(format_args!(
                 "--worker: with --concurrency there may be {CONCURRENT_WORKERS_MAX} processes, and one for \
@@ -58,10 +58,15 @@ pub(crate) fn config(options: cli::PhpServer) -> Result<Config, Failure> {
             in_header: true,
             ..LeakDetection::default()
         });
+        if config.workers.iter().any(|other| other.name == pool.name) {
+            pool.name = format!("{}-{}", pool.name, config.workers.len() + 1);
+        }
         config.workers.push(pool);
-        routes.extend(worker_routes());
-    } else {
+    }
+    if config.workers.is_empty() {
         routes.push(route(None, Handler::PhpServer(PhpServer::default())));
+    } else {
+        routes.extend(worker_routes(&config.workers)?);
     }
     let has_worker = !config.workers.is_empty();
     config.sites.push(Site {
@@ -199,8 +204,9 @@ fn worker_pool(worker: &cli::Worker, root: &Path) -> Result<WorkerPool, Failure>
     Ok(pool)
 }
 
-/// Files other than scripts are sent; everything else goes to the worker script.
-fn worker_routes() -> [Route; 2] {
+/// Files that are no scripts are sent; a worker script has the requests for its own path, and whatever else is
+/// asked for is the first one's.
+fn worker_routes(workers: &[WorkerPool]) -> Result<Vec<Route>, Failure> {
     let path = Template {
         parts: vec![Part::Placeholder(Placeholder::Path)],
     };
@@ -212,18 +218,38 @@ fn worker_routes() -> [Route; 2] {
     };
     let script = Matcher::Path(vec!["*.php".into(), "*.php/*".into()]);
     let is_static = Matcher::All(vec![Matcher::Not(Box::new(script)), file]);
+    let mut routes = vec![route(
+        Some(is_static),
+        Handler::FileServer(FileServer::default()),
+    )];
+    for (pool, worker) in workers.iter().enumerate().skip(1) {
+        let below = worker.root.as_deref().and_then(|root| {
+            let rest = worker.file.strip_prefix(root)?;
+            rest.starts_with('/').then_some(rest)
+        });
+        let own = below.ok_or_else(|| {
+            setup(format_args!(
+                "--worker {}: only the first worker script may be outside of the document root",
+                worker.file
+            ))
+        })?;
+        let own = Matcher::Path(vec![own.to_owned(), format!("{own}/*")]);
+        routes.push(route(Some(own), all_of(pool)));
+    }
+    routes.push(route(None, all_of(0)));
+    Ok(routes)
+}
+
+/// The worker script of this pool answers.
+fn all_of(pool: usize) -> Handler {
     let worker = PhpWorker {
-        pool: 0,
+        pool,
         matches: vec!["*".into()],
     };
-    let script = PhpScript {
+    Handler::Php(PhpScript {
         workers: vec![worker],
         ..PhpScript::default()
-    };
-    [
-        route(Some(is_static), Handler::FileServer(FileServer::default())),
-        route(None, Handler::Php(script)),
-    ]
+    })
 }
 
 fn utf8(path: &Path) -> Result<String, Failure> {
@@ -329,6 +355,29 @@ mod tests {
         assert_eq!(pool.options.watch, [DEFAULT_WATCH, "a/*.php"]);
         assert_eq!(config.constant_roots(), ["/srv/app/public"]);
         assert_eq!(config.global.php.workers, Some(1));
+
+        let two = parsed(&["-r", "/srv", "-w", "/app.php,2", "-w", "/srv/api/app.php,3"]);
+        let names: Vec<_> = two.workers.iter().map(|pool| pool.name.as_str()).collect();
+        assert_eq!(names, ["app", "app-2"]);
+        let own = Matcher::Path(vec!["/api/app.php".into(), "/api/app.php/*".into()]);
+        let routes = two.sites[0].routes.iter();
+        let matchers: Vec<_> = routes.map(|route| route.matcher.clone()).collect();
+        assert!(matchers.contains(&Some(own)), "{matchers:?}");
+        let line = [
+            "howdah",
+            "php-server",
+            "-r",
+            "/srv",
+            "-w",
+            "/a.php",
+            "-w",
+            "/b.php",
+        ];
+        let Command::PhpServer(options) = Cli::try_parse_from(line).expect("parsed").command else {
+            panic!("php-server")
+        };
+        let error = super::config(*options).expect_err("outside").to_string();
+        assert!(error.contains("/b.php"), "{error}");
 
         let many = parsed(&["-w", "a.php", "--concurrency", "50"]);
         assert_eq!(many.workers[0].options.concurrency, 50);

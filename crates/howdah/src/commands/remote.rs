@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use howdah_config::Strictness;
 use howdah_config::model::{Admin, Config};
 use howdah_observe::admin::{AdminAddress, Client, ClientError, ReloadReport, Reply};
 
@@ -154,7 +155,9 @@ fn configured(file: Option<&Path>) -> Result<AdminAddress, Failure> {
         None if Path::new(CADDYFILE).is_file() => PathBuf::from(CADDYFILE),
         None => return Ok(default_address(true)),
     };
-    let config = source::look(&file).map_err(setup)?.config;
+    let config = source::look(&file, Strictness::Lenient)
+        .map_err(setup)?
+        .config;
     match &config.global.admin {
         Admin::Default => Ok(default_address(privileges::confined(&config))),
         Admin::On(address) => Ok(admin::address(address)),

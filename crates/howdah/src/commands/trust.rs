@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
+use howdah_config::Strictness;
 use howdah_config::model::Config;
 
 use crate::cli;
@@ -81,7 +82,7 @@ fn config(options: &cli::Trust) -> Result<Config, Failure> {
         None if default.exists() => default,
         None => return Ok(Config::default()),
     };
-    let parsed = source::look(file).map_err(setup)?;
+    let parsed = source::look(file, Strictness::Lenient).map_err(setup)?;
     Ok(parsed.config)
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct Findings {
 }
 
 pub(crate) fn run(options: &cli::ConfigFile) -> Outcome {
-    let read = Source::read(&options.config, false).map_err(setup)?;
+    let read = Source::read(&options.config, options.reading(false)).map_err(setup)?;
     let mut found = Findings {
         warnings: read.warnings.iter().map(ToString::to_string).collect(),
         ..Findings::default()

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use howdah_config::model::DEFAULT_WATCH;
 use howdah_config::outline::Outline;
-use howdah_config::{Config, Disk, Files, LoadError, ParsedConfig, Warning};
+use howdah_config::{Config, Disk, Files, LoadError, ParsedConfig, Strictness, Warning};
 use howdah_observe::admin::ConfigFile;
 use serde_json::{Value, json};
 
+use crate::cli;
 use crate::paths::absolute;
 use crate::rights::users;
 
@@ -25,8 +26,16 @@ pub(crate) struct Source {
     /// In place of the first of them.
     posted: Option<Vec<u8>>,
     statements: Outline,
-    /// `howdah run --watch`.
-    watch: bool,
+    reading: Reading,
+}
+
+/// How a file is read, each time.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Reading {
+    /// `--watch`: worker scripts that watch nothing watch PHP files.
+    pub(crate) watch: bool,
+    /// `--lenient`: what this version lacks is left out.
+    pub(crate) strictness: Strictness,
 }
 
 /// A configuration that was read.
@@ -36,45 +45,56 @@ pub(crate) struct Read {
     pub(crate) warnings: Vec<Warning>,
 }
 
+impl cli::ConfigFile {
+    /// How the file is read.
+    pub(crate) fn reading(&self, watch: bool) -> Reading {
+        Reading {
+            watch,
+            strictness: self.strictness(),
+        }
+    }
+}
+
 impl Source {
-    /// Reads a file. `watch`: worker scripts that watch nothing watch PHP files.
-    pub(crate) fn read(file: &Path, watch: bool) -> Result<Read, LoadError> {
+    /// Reads a file.
+    pub(crate) fn read(file: &Path, reading: Reading) -> Result<Read, LoadError> {
         // What it names may be for root alone.
         let _ = howdah_monitor::renew();
-        let parsed = howdah_config::load_from(file, &MonitorFiles)?;
-        Ok(Self::of(file, None, parsed, watch))
+        let parsed = howdah_config::load_from(file, &MonitorFiles, reading.strictness)?;
+        Ok(Self::of(file, None, parsed, reading))
     }
 
     /// Reads the file again.
     pub(crate) fn again(&self) -> Result<Read, LoadError> {
-        Self::read(&self.given, self.watch)
+        Self::read(&self.given, self.reading)
     }
 
     /// Reads another file.
     pub(crate) fn other(&self, file: &Path) -> Result<Read, LoadError> {
-        Self::read(file, self.watch)
+        Self::read(file, self.reading)
     }
 
     /// Reads a text as if it were in the file.
     pub(crate) fn with(&self, text: &str) -> Result<Read, String> {
         let parsed =
-            howdah_config::load_text(text, &self.given, &MonitorFiles).map_err(|error| {
-                // The file itself has other text in these places.
-                let own = format!("{}:", self.given.display());
-                let of_body = |line: &str| match line.strip_prefix(&own) {
-                    Some(rest) => format!("{BODY}:{rest}"),
-                    None => line.to_owned(),
-                };
-                let lines: Vec<_> = error.to_string().lines().map(of_body).collect();
-                lines.join("\n")
-            })?;
-        Ok(Self::of(&self.given, Some(text), parsed, self.watch))
+            howdah_config::load_text(text, &self.given, &MonitorFiles, self.reading.strictness)
+                .map_err(|error| {
+                    // The file itself has other text in these places.
+                    let own = format!("{}:", self.given.display());
+                    let of_body = |line: &str| match line.strip_prefix(&own) {
+                        Some(rest) => format!("{BODY}:{rest}"),
+                        None => line.to_owned(),
+                    };
+                    let lines: Vec<_> = error.to_string().lines().map(of_body).collect();
+                    lines.join("\n")
+                })?;
+        Ok(Self::of(&self.given, Some(text), parsed, self.reading))
     }
 
-    fn of(file: &Path, text: Option<&str>, parsed: ParsedConfig, watch: bool) -> Read {
+    fn of(file: &Path, text: Option<&str>, parsed: ParsedConfig, reading: Reading) -> Read {
         let mut config = parsed.config;
         users::settle(&mut config);
-        if watch {
+        if reading.watch {
             let unwatched = config.workers.iter_mut();
             for pool in unwatched.filter(|pool| pool.options.watch.is_empty()) {
                 pool.options.watch.push(DEFAULT_WATCH.to_owned());
@@ -96,7 +116,7 @@ impl Source {
                 texts,
                 posted: text.map(|text| text.as_bytes().to_vec()),
                 statements: parsed.outline,
-                watch,
+                reading,
             },
             warnings: parsed.warnings,
         }
@@ -138,7 +158,7 @@ impl Source {
 
     /// The files to watch for changes; none unless configured.
     pub(crate) fn watched(&self) -> Vec<String> {
-        let files = self.texts.iter().filter(|_| self.watch);
+        let files = self.texts.iter().filter(|_| self.reading.watch);
         files
             .filter_map(|(file, _)| file.to_str().map(str::to_owned))
             .collect()
@@ -164,8 +184,8 @@ impl Files for MonitorFiles {
 }
 
 /// A configuration for commands that look at it and serve nothing.
-pub(crate) fn look(file: &Path) -> Result<ParsedConfig, LoadError> {
-    let mut parsed = howdah_config::load(file)?;
+pub(crate) fn look(file: &Path, strictness: Strictness) -> Result<ParsedConfig, LoadError> {
+    let mut parsed = howdah_config::load_from(file, &Disk, strictness)?;
     users::settle(&mut parsed.config);
     Ok(parsed)
 }
@@ -180,7 +200,7 @@ mod tests {
         let path = |name: &str| dir.path().join(name);
         std::fs::write(path("Caddyfile"), "import more\n").expect("written");
         std::fs::write(path("more"), ":8080\n").expect("written");
-        let read = Source::read(&path("Caddyfile"), false).expect("valid");
+        let read = Source::read(&path("Caddyfile"), Reading::default()).expect("valid");
         let source = read.source;
         assert_eq!(
             source.check(),
@@ -208,7 +228,11 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let file = dir.path().join("Caddyfile");
         std::fs::write(&file, ":8080\n").expect("written");
-        let source = Source::read(&file, true).expect("valid").source;
+        let watching = Reading {
+            watch: true,
+            ..Reading::default()
+        };
+        let source = Source::read(&file, watching).expect("valid").source;
         assert_eq!(source.watched(), [file.to_str().expect("UTF-8")]);
         let read = source.with(":8081\n").expect("valid");
         assert_eq!(read.config.sites[0].addresses[0].port, 8081);

@@ -23,6 +23,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
+use howdah_config::Strictness;
 use howdah_config::model::{Config, Handler, Part, Route, Statics};
 
 use crate::cli::{self, Cli};
@@ -157,7 +158,7 @@ fn file(options: &cli::Doctor) -> Option<&Path> {
 fn config(options: &cli::Doctor, report: &mut Report) -> Config {
     let area = Area::Configuration;
     let mut config = match file(options) {
-        Some(file) => match source::look(file) {
+        Some(file) => match source::look(file, Strictness::Strict) {
             Ok(parsed) => {
                 for warning in &parsed.warnings {
                     report.warning(area, warning.to_string(), "see docs/reference/caddyfile.md");

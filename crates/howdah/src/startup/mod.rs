@@ -2,6 +2,7 @@
 //! in the reverse order.
 
 mod activation;
+mod banner;
 mod stop;
 
 use std::io;
@@ -19,6 +20,7 @@ use howdah_tls::Tls;
 use tokio::task::JoinSet;
 
 use self::activation::Activation;
+use self::banner::{Banner, PoolLine};
 use crate::admin;
 use crate::config::document_roots::warn_of_roots;
 use crate::config::server_log::log_settings;
@@ -91,6 +93,7 @@ async fn run(
     let names: Vec<_> = pools.iter().map(|pool| pool.name.clone()).collect();
     let spool_of_trees = spool.try_clone();
     let spool_of_trees = spool_of_trees.map_err(|error| Failure::Runtime(error.to_string()))?;
+    let pool_lines: Vec<_> = pools.iter().map(PoolLine::of).collect();
     let workers: usize = pools.iter().map(|pool| pool.workers).sum();
     let mut root = root_options(config, &pools, fronts);
     let seen = TreeFiles::first(config, &mut root, &mut pools);
@@ -139,6 +142,7 @@ async fn run(
         took,
     );
     let control = ServerControl::new(server_state, in_force);
+    let admin_address = admin.as_ref().map(|admin| admin.address().to_string());
     let mut tasks = JoinSet::new();
     tasks.spawn(signals::log_others(other_signals));
     if let Some(admin) = admin {
@@ -156,6 +160,15 @@ async fn run(
         tracing::info!(target: "howdah", "OPcache is off; the phpX.Y-opcache package makes PHP several times faster");
     }
 
+    Banner {
+        config,
+        bound: &server.local_addrs(),
+        sockets: &server.unix_sockets(),
+        php: &php,
+        pools: &pool_lines,
+        admin: admin_address.as_deref(),
+    }
+    .show();
     let threads = start_threads(&server, &trees.parts(), &shutdown)?;
     notify::ready(notify::SERVING);
     tasks.spawn(notify::watchdog());

@@ -74,6 +74,18 @@ fn scripts_are_told_about_the_client() {
     trusting
         .send(&forged)
         .assert(200, "6.6.6.6, 127.0.0.1 https shop.example none none ");
+    let own = serve(&www, &fpm, "trusted_proxies 127.0.0.1");
+    own.send(&forged)
+        .assert(200, "6.6.6.6, 127.0.0.1 https shop.example none none ");
+    let site = format!(
+        "root * {}\n php_fastcgi unix/{} {{\n trusted_proxies 192.0.2.1\n }}",
+        www.path().display(),
+        fpm.socket().display()
+    );
+    let others = Server::caddyfile(caddyfile(global, &site)).start();
+    others
+        .send(&forged)
+        .assert(200, "127.0.0.1 http localhost none none ");
 }
 
 #[test]

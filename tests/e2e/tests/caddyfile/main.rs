@@ -5,4 +5,5 @@ mod fastcgi;
 mod mercure;
 mod mercure_publish;
 mod policy;
+mod real_files;
 mod responses;

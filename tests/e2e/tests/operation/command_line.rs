@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use howdah_testkit::{ServerBuilder, howdah};
+use howdah_testkit::{Request, Server, ServerBuilder, free_ports, howdah};
 use howdah_tests::{caddyfile, www};
 
 fn output(command: &mut Command) -> String {
@@ -72,4 +72,144 @@ fn watching_and_workers_need_a_script_that_is_there() {
     ServerBuilder::command(["php-server", "--mercure"])
         .run()
         .assert(2, "--mercure");
+}
+
+#[test]
+fn commands_describe_what_there_is() {
+    let run = |arguments: &[&str]| output(Command::new(howdah()).args(arguments));
+    assert_eq!(run(&["--version"]).lines().count(), 1);
+    assert!(run(&["help", "run"]).contains("--lenient"));
+    let directives = run(&["list-directives"]);
+    assert!(
+        directives.lines().any(|line| line == "php_server"),
+        "{directives}"
+    );
+    assert!(run(&["list-directives", "--about"]).contains("php_server  "));
+    for shell in ["bash", "zsh", "fish"] {
+        let text = run(&["completions", shell]);
+        assert!(
+            text.contains("php-server") && text.contains("lenient"),
+            "{shell}"
+        );
+    }
+    let environment = output(Command::new(howdah()).arg("environ").env("SHOWN", "yes"));
+    assert!(environment.contains("\nSHOWN=yes\n") && environment.contains("howdah.version="));
+    assert!(run(&["php-cli", "-r", "echo 6 * 7;"]).contains("42"));
+    assert!(run(&["build-info"]).contains("build\tarch="));
+}
+
+#[test]
+fn a_configuration_is_shown_as_json() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("Caddyfile");
+    std::fs::write(&file, ":8080 {\n\trespond {$GREETING:hello}\n}\n").expect("written");
+    let adapt = |options: &[&str]| {
+        let mut command = Command::new(howdah());
+        output(command.arg("adapt").arg("-c").arg(&file).args(options))
+    };
+    let shown: serde_json::Value = serde_json::from_str(&adapt(&[])).expect("JSON");
+    let site = &shown["statements"]["sites"][0];
+    assert_eq!(site["addresses"][0], ":8080");
+    assert_eq!(site["statements"][0]["arguments"][0], "hello");
+    let pretty = adapt(&["--pretty"]);
+    assert!(pretty.lines().count() > 5, "{pretty}");
+    let same: serde_json::Value = serde_json::from_str(&pretty).expect("JSON");
+    assert_eq!(same, shown);
+    std::fs::write(&file, ":8080 {\n\tnonsense\n}\n").expect("written");
+    let wrong = Command::new(howdah())
+        .arg("adapt")
+        .arg("-c")
+        .arg(&file)
+        .output();
+    assert_eq!(wrong.expect("it runs").status.code(), Some(2));
+}
+
+#[test]
+fn a_password_is_hashed_for_basic_auth() {
+    let mut child = Command::new(howdah())
+        .args(["hash-password", "--cost", "4"])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("it runs");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    std::io::Write::write_all(&mut stdin, b"open sesame\n").expect("sent");
+    drop(stdin);
+    let ended = child.wait_with_output().expect("it ends");
+    let hash = String::from_utf8(ended.stdout)
+        .expect("text")
+        .trim()
+        .to_owned();
+    assert!(hash.starts_with("$2a$04$") && hash.len() == 60, "{hash}");
+    let site = format!("basic_auth {{\n ann {hash}\n }}\n respond {{http.auth.user.id}}");
+    let server = Server::caddyfile(caddyfile("", &site)).start();
+    server.get("/").assert_status(401);
+    let with = |credentials: &str| Request::get("/").header("Authorization", credentials);
+    server
+        .send(&with("Basic YW5uOm9wZW4gc2VzYW1l"))
+        .assert(200, "ann");
+    server
+        .send(&with("Basic YW5uOm9wZW4gc2F5c2FtZQ=="))
+        .assert_status(401);
+}
+
+#[test]
+fn a_server_in_the_background_is_started_checked_and_stopped() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| dir.path().join(name);
+    let [port] = free_ports();
+    let text = format!(
+        "{{\n\tadmin unix/{}\n}}\nhttp://:{port} {{\n\tbind 127.0.0.1\n\trespond ok\n}}\n",
+        path("admin.sock").display()
+    );
+    std::fs::write(path("Caddyfile"), text).expect("written");
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(howdah());
+        command.arg(arguments[0]).arg("-c").arg(path("Caddyfile"));
+        command.args(&arguments[1..]).output().expect("it runs")
+    };
+    assert_eq!(run(&["healthcheck"]).status.code(), Some(1));
+    let (log, pid) = (path("howdah.log"), path("pid"));
+    let started = run(&[
+        "start",
+        "--log",
+        log.to_str().expect("UTF-8"),
+        "--pidfile",
+        pid.to_str().expect("UTF-8"),
+    ]);
+    assert!(started.status.success(), "{started:?}");
+    let pid = std::fs::read_to_string(pid).expect("written");
+    let said = String::from_utf8_lossy(&started.stdout).into_owned();
+    assert!(said.contains(&format!("process {}", pid.trim())), "{said}");
+    assert!(said.contains("howdah stop --config "), "{said}");
+    // It serves as soon as the command has ended.
+    let url = format!("http://127.0.0.1:{port}/");
+    let healthy = output(Command::new(howdah()).args(["healthcheck", &url]));
+    assert_eq!(healthy, "");
+    assert!(run(&["healthcheck"]).status.success());
+    let stopped = run(&["stop"]);
+    assert!(stopped.status.success(), "{stopped:?}");
+    let gone = Command::new(howdah()).args(["healthcheck", &url]).output();
+    assert_eq!(gone.expect("it runs").status.code(), Some(1));
+    let log = std::fs::read_to_string(log).expect("a log");
+    assert!(log.contains("stopped"), "{log}");
+}
+
+#[test]
+fn a_server_that_cannot_start_in_the_background_says_why() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| dir.path().join(name);
+    std::fs::write(path("Caddyfile"), ":8080 {\n\tnonsense\n}\n").expect("written");
+    let started = Command::new(howdah())
+        .arg("start")
+        .arg("-c")
+        .arg(path("Caddyfile"))
+        .arg("--log")
+        .arg(path("howdah.log"))
+        .output()
+        .expect("it runs");
+    assert_eq!(started.status.code(), Some(2), "{started:?}");
+    let said = String::from_utf8_lossy(&started.stderr).into_owned();
+    assert!(said.contains("did not start"), "{said}");
+    assert!(said.contains("unknown directive `nonsense`"), "{said}");
 }

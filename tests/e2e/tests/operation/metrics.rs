@@ -238,3 +238,29 @@ fn times_by_route_are_counted_if_that_is_on() {
     };
     assert!(process::wait_until(PATIENCE, counted), "{}", page(&admin));
 }
+
+#[test]
+fn requests_are_counted_by_host() {
+    let global = "metrics {\n per_host\n}";
+    let text = format!(
+        "{}http://a.test:0 {{\n bind 127.0.0.2\n respond a\n}}\n",
+        caddyfile(
+            global,
+            "handle /metrics {\n metrics\n }\n handle {\n respond ok\n }"
+        )
+    );
+    let server = Server::caddyfile(text).start();
+    for host in ["a.test", "A.test:80", "evil.test"] {
+        server.send(&Request::get("/").host(host)).assert(200, "ok");
+    }
+    let shown = server.get("/metrics").text();
+    let count = |host: &str| {
+        let name = format!(
+            "caddy_http_requests_total{{server=\"howdah\",method=\"GET\",host=\"{host}\"}} "
+        );
+        value(&shown, &name)
+    };
+    assert_eq!(count("a.test"), Some(2.0), "{shown}");
+    assert_eq!(count("_other"), Some(1.0), "{shown}");
+    assert_eq!(count("evil.test"), None);
+}

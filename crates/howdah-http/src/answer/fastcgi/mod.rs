@@ -131,6 +131,13 @@ impl Failure {
     }
 }
 
+impl FastCgi {
+    /// The proxies whose `X-Forwarded-*` are passed on, if they are not those that the server trusts.
+    pub(crate) fn trusted(&self) -> Option<&[model::Network]> {
+        self.options.trusted_proxies.as_deref()
+    }
+}
+
 impl FastCgiJob {
     /// Errors are responses too; their cause is logged. The `hold` is released when the request was sent: what
     /// arrived whole is run, though its client may have left.

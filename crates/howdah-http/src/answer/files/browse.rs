@@ -12,6 +12,7 @@ use super::FileRequest;
 use super::conditional::date;
 use super::open::{Links, descriptor, follows};
 use crate::answer::files::job::FileJob;
+use crate::message::page;
 use crate::message::path;
 use crate::message::reply;
 use crate::message::response::Content;
@@ -57,7 +58,7 @@ pub(super) async fn list(
         let path = format!("{}{}", &full[prefix.len()..], entry.name);
         !job.options.hides(prefix, &path)
     });
-    let entries = page(&mut entries, &query);
+    let entries = select(&mut entries, &query);
     let (kind, text) = if json {
         ("application/json", as_json(entries))
     } else {
@@ -112,7 +113,7 @@ fn read(folder: &str, links: Links) -> std::io::Result<Vec<Entry>> {
 }
 
 /// The entries that the query asks for, in its order.
-fn page<'e>(entries: &'e mut [Entry], query: &str) -> &'e [Entry] {
+fn select<'e>(entries: &'e mut [Entry], query: &str) -> &'e [Entry] {
     let value = |name: &str| {
         let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
         pairs
@@ -134,15 +135,26 @@ fn page<'e>(entries: &'e mut [Entry], query: &str) -> &'e [Entry] {
     &entries[from..to.min(entries.len())]
 }
 
+const STYLE: &str = "\
+main{max-width:60rem;margin:0 auto;padding:clamp(1rem,4vw,3rem)}\
+h1{margin:0 0 1.25rem;font-size:clamp(1.1rem,4vw,1.5rem);overflow-wrap:anywhere}\
+table{width:100%;border-collapse:collapse}\
+th,td{padding:.45rem .5rem;text-align:right;white-space:nowrap;border-bottom:1px solid var(--line)}\
+th{font-size:.85rem;font-weight:600}td{color:var(--quiet);font-variant-numeric:tabular-nums}\
+th:first-child,td:first-child{text-align:left;padding-left:0;width:100%;white-space:normal;overflow-wrap:anywhere}\
+td+td+td,th+th+th{padding-right:0}\
+@media(max-width:40rem){td+td+td,th+th+th{display:none}}";
+
 fn as_html(shown: &str, entries: &[Entry]) -> String {
     let title = escape(shown);
     let mut page = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width\">\n<title>{title}</title>\n\
-         <style>body{{font-family:sans-serif;margin:2em}}td,th{{padding:.2em 2em .2em 0;text-align:left}}\
-         td+td{{text-align:right;white-space:nowrap}}</style>\n</head>\n<body>\n<h1>{title}</h1>\n<table>\n\
+         <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>{title}</title>\n\
+         <style>{}{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{}</h1>\n<table>\n\
          <tr><th><a href=\"?sort=name\">Name</a></th><th><a href=\"?sort=size\">Size</a></th>\
-         <th><a href=\"?sort=time\">Modified</a></th></tr>\n"
+         <th><a href=\"?sort=time\">Modified</a></th></tr>\n",
+        page::STYLE,
+        crumbs(shown)
     );
     if shown != "/" {
         page.push_str("<tr><td><a href=\"../\">../</a></td><td></td><td></td></tr>\n");
@@ -152,21 +164,56 @@ fn as_html(shown: &str, entries: &[Entry]) -> String {
         // `./`: a name with a colon would be another scheme.
         let link = escape(&path::encode(&entry.name));
         let name = escape(&entry.name);
-        let size = if entry.is_directory {
-            String::new()
+        let (size, bytes) = if entry.is_directory {
+            (String::new(), String::new())
         } else {
-            entry.size.to_string()
+            (
+                readable(entry.size),
+                format!(" title=\"{} bytes\"", entry.size),
+            )
         };
         let time = i64::try_from(entry.modified).ok().and_then(date);
         let time = time.unwrap_or_default();
         // A `String` takes all that is written to it.
         let _ = writeln!(
             page,
-            "<tr><td><a href=\"./{link}{slash}\">{name}{slash}</a></td><td>{size}</td><td>{time}</td></tr>"
+            "<tr><td><a href=\"./{link}{slash}\">{name}{slash}</a></td><td{bytes}>{size}</td><td>{time}</td></tr>"
         );
     }
-    page.push_str("</table>\n</body>\n</html>\n");
+    page.push_str("</table>\n</main>\n</body>\n</html>\n");
     page
+}
+
+/// The folders of a path, each but the last with a link.
+fn crumbs(shown: &str) -> String {
+    let folders: Vec<&str> = shown.split_inclusive('/').collect();
+    let mut text = String::new();
+    for (index, folder) in folders.iter().enumerate() {
+        let above = folders.len() - index - 1;
+        let name = escape(folder);
+        if above == 0 {
+            text.push_str(&name);
+        } else {
+            let _ = write!(text, "<a href=\"{}\">{name}</a>", "../".repeat(above));
+        }
+    }
+    text
+}
+
+/// A size in its largest unit: `1.5 MiB`.
+fn readable(size: u64) -> String {
+    const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
+    if size < 1024 {
+        return format!("{size} B");
+    }
+    let mut unit = 0;
+    // In tenths.
+    let mut rest = u128::from(size) * 10 / 1024;
+    while rest >= 10_240 && unit + 1 < UNITS.len() {
+        rest /= 1024;
+        unit += 1;
+    }
+    format!("{}.{} {}", rest / 10, rest % 10, UNITS[unit])
 }
 
 fn as_json(entries: &[Entry]) -> String {
@@ -223,12 +270,35 @@ mod tests {
     use super::*;
 
     #[test]
+    fn sizes_have_units() {
+        for (size, expected) in [
+            (0, "0 B"),
+            (1023, "1023 B"),
+            (1024, "1.0 KiB"),
+            (1536, "1.5 KiB"),
+            (5 << 30, "5.0 GiB"),
+            (u64::MAX, "16383.9 PiB"),
+        ] {
+            assert_eq!(readable(size), expected);
+        }
+    }
+
+    #[test]
+    fn folders_above_are_links() {
+        assert_eq!(crumbs("/"), "/");
+        assert_eq!(
+            crumbs("/a&b/c/"),
+            "<a href=\"../../\">/</a><a href=\"../\">a&amp;b/</a>c/"
+        );
+    }
+
+    #[test]
     fn a_file_may_be_of_any_time() {
         for (modified, shown) in [
             (0, "<td>Thu, 01 Jan 1970 00:00:00 GMT</td>"),
             (253_402_300_799, "<td>Fri, 31 Dec 9999 23:59:59 GMT</td>"),
-            (253_402_300_800, "<td>7</td><td></td>"),
-            (u64::MAX, "<td>7</td><td></td>"),
+            (253_402_300_800, ">7 B</td><td></td>"),
+            (u64::MAX, ">7 B</td><td></td>"),
         ] {
             let entry = Entry {
                 name: "a".into(),

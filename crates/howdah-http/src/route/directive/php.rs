@@ -162,7 +162,7 @@ impl PhpScript {
             fastcgi: self.fastcgi.as_ref().map(|upstreams| FastCgiJob {
                 upstreams: Rc::clone(upstreams),
                 hint: hint(upstreams.policy(), context),
-                forwarded: forwarded(context, context.trusts_remote()),
+                forwarded: forwarded(context, context.trusts(upstreams.trusted())),
             }),
             hub: self.hub,
             learns_hints: self.learns_hints,

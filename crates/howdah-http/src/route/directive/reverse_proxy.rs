@@ -78,7 +78,7 @@ impl Proxy {
             headers.remove(CONTENT_LENGTH);
         }
         remove_ambiguous(&mut headers);
-        forwarded(context, self.trusts(context)).put(&mut headers);
+        forwarded(context, context.trusts(self.trusted.as_deref())).put(&mut headers);
         Ok(ProxyJob {
             upstreams: Rc::clone(&self.upstreams),
             method: method.unwrap_or_else(|| context.parts().method.clone()),
@@ -105,16 +105,6 @@ impl Proxy {
         let target = context.target();
         (context.path, context.escaped, context.query) = own;
         result.map(|()| target)
-    }
-
-    fn trusts(&self, context: &Context<'_>) -> bool {
-        match &self.trusted {
-            None => context.trusts_remote(),
-            Some(ranges) => {
-                let remote = context.connection.remote.ip();
-                ranges.iter().any(|range| range.contains(remote))
-            }
-        }
     }
 }
 

@@ -1,0 +1,52 @@
+//! `{env.NAME}` where a value is wanted when the configuration is read: in the global options, and in what a site
+//! listens on, logs to and is encrypted with. Elsewhere it is a placeholder of requests.
+
+use crate::syntax::env::Lookup;
+use crate::syntax::tree::{Statement, Tree, Word};
+
+/// Directives whose arguments and blocks have no placeholders of requests.
+const DIRECTIVES: &[&str] = &["bind", "log", "tls"];
+
+/// Replaces the placeholders by `env`; a variable that is not set is empty.
+pub(crate) fn fill(tree: &mut Tree, env: Lookup<'_>) {
+    block(&mut tree.global, env);
+    for site in &mut tree.sites {
+        let own = site.statements.iter_mut();
+        for statement in own.filter(|one| DIRECTIVES.contains(&one.name.text.as_str())) {
+            words(statement, env);
+        }
+    }
+}
+
+fn block(statements: &mut [Statement], env: Lookup<'_>) {
+    for statement in statements {
+        words(statement, env);
+    }
+}
+
+fn words(statement: &mut Statement, env: Lookup<'_>) {
+    for word in &mut statement.arguments {
+        replace(word, env);
+    }
+    block(statement.block.as_deref_mut().unwrap_or_default(), env);
+}
+
+fn replace(word: &mut Word, env: Lookup<'_>) {
+    const START: &str = "{env.";
+    let mut from = 0;
+    while let Some(at) = word.text[from..].find(START).map(|at| at + from) {
+        let inner = at + START.len();
+        let Some(length) = word.text[inner..].find('}') else {
+            return;
+        };
+        let name = &word.text[inner..inner + length];
+        if word.text[..at].ends_with('\\') || name.is_empty() {
+            from = inner;
+            continue;
+        }
+        let value = env(name).unwrap_or_default();
+        word.text.replace_range(at..=inner + length, &value);
+        // What a variable holds is no placeholder.
+        from = at + value.len();
+    }
+}

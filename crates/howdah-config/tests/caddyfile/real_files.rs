@@ -1,0 +1,331 @@
+//! Constructs that files of real projects have, in our own words: what each of them means here.
+
+use crate::common::{Memory, config, environment, errors, full, handler, routes};
+use howdah_config::model::{
+    Address, Alpn, Handler, HostMetrics, Issuer, ListenerAddress, LogOutput, Matcher, Site,
+    Upstream,
+};
+use howdah_config::{ParsedConfig, Strictness, parse_with};
+
+fn warnings(text: &str) -> Vec<String> {
+    let parsed = full(text).unwrap_or_else(|errors| panic!("{text}\n{errors}"));
+    let messages = parsed.warnings.into_iter();
+    messages.map(|warning| warning.message).collect()
+}
+
+fn lenient(text: &str) -> ParsedConfig {
+    parse_with(
+        text,
+        "Caddyfile",
+        &environment,
+        &Memory::default(),
+        Strictness::Lenient,
+    )
+    .unwrap_or_else(|errors| panic!("{text}\n{errors}"))
+}
+
+#[test]
+fn protocols_are_chosen() {
+    let limits = |protocols: &str| {
+        let text = format!("{{\nservers {{\nprotocols {protocols}\n}}\n}}\n:80 {{\n}}");
+        let limits = config(&text).global.limits;
+        (limits.http2, limits.h2c, limits.http3)
+    };
+    assert_eq!(limits("h1"), (false, false, false));
+    assert_eq!(limits("h1 h2"), (true, false, false));
+    assert_eq!(limits("h1 h2 h2c h3"), (true, true, true));
+    let default = config(":80 {\n}").global.limits;
+    assert!(default.http2 && default.h2c && default.http3);
+}
+
+#[test]
+fn sites_offer_http2_where_their_listeners_have_it() {
+    let parsed = config(
+        "{\nservers :443 {\nprotocols h1\n}\n}\na.test {\n}\nb.test:8443 {\n}\nhttp://c.test {\n}\n\
+         d.test:443 d.test:8443 {\n}\n",
+    );
+    let offered = |host: &str| {
+        let has = |site: &&Site| site.addresses[0].host.as_deref() == Some(host);
+        let mut sites = parsed.sites.iter().filter(has);
+        sites.find_map(|site| site.tls.alpn.clone())
+    };
+    assert_eq!(offered("a.test"), Some(vec![Alpn::Http1]));
+    assert_eq!(offered("b.test"), None);
+    assert_eq!(offered("c.test"), None);
+    assert_eq!(offered("d.test"), Some(vec![Alpn::Http1]));
+}
+
+#[test]
+fn metrics_may_have_options() {
+    let hosts = |options: &str| {
+        let text = format!("{{\nmetrics {{\n{options}\n}}\n}}\n:80 {{\n}}");
+        let global = config(&text).global;
+        assert!(global.metrics);
+        global.host_metrics
+    };
+    assert_eq!(hosts(""), HostMetrics::Off);
+    assert_eq!(hosts("per_host"), HostMetrics::Named);
+    let all = "observe_catchall_hosts";
+    assert_eq!(hosts(&format!("{all}\nper_host")), HostMetrics::All);
+    assert_eq!(hosts(&format!("per_host\n{all}")), HostMetrics::All);
+    let wrong = errors("{\nmetrics {\nper_hosts\n}\n}\n:80 {\n}");
+    assert!(wrong[0].contains("did you mean `per_host`?"), "{wrong:?}");
+}
+
+#[test]
+fn an_authority_has_profiles() {
+    let parsed = config(
+        "a.example {\ntls {\nissuer acme {\nprofile tlsserver\ndisable_http_challenge\n}\n}\n}",
+    );
+    let Some(Issuer::Acme(acme)) = &parsed.sites[0].tls.issuer else {
+        panic!("{:?}", parsed.sites[0].tls);
+    };
+    assert_eq!(acme.profile.as_deref(), Some("tlsserver"));
+}
+
+#[test]
+fn a_site_may_have_several_logs() {
+    let site = config(":80 {\nlog {\noutput stdout\n}\nlog {\noutput stderr\n}\nlog\nlog a\n}")
+        .sites
+        .remove(0);
+    let outputs: Vec<_> = site.access_logs.iter().map(|log| &log.output).collect();
+    assert_eq!(
+        outputs,
+        [
+            &LogOutput::Stdout,
+            &LogOutput::Stderr,
+            &LogOutput::Stderr,
+            &LogOutput::Stderr
+        ]
+    );
+}
+
+#[test]
+fn variables_are_values_at_the_start() {
+    let email = |text: &str| {
+        let text = format!("{{\nemail {text}\n}}\n:80 {{\n}}");
+        config(&text).global.https.acme.email
+    };
+    assert_eq!(
+        email("a@{env.PORT}.example").as_deref(),
+        Some("a@8080.example")
+    );
+    assert_eq!(email("{env.NONE}"), None);
+    let site = config(
+        "localhost {\nlog {\noutput file /var/log/{env.PORT}.log\n}\ntls {env.PORT}.pem key.pem\nrespond {env.PORT}\n}",
+    )
+    .sites
+    .remove(0);
+    let LogOutput::File(file) = &site.access_logs[0].output else {
+        panic!("{:?}", site.access_logs);
+    };
+    assert_eq!(file.path.to_str(), Some("/var/log/8080.log"));
+    let files = site.tls.files.expect("files");
+    assert_eq!(files.certificate.to_str(), Some("8080.pem"));
+    // Of a request it stays a placeholder.
+    let respond = format!("{:?}", site.routes[0].handler);
+    assert!(respond.contains("Env(\"PORT\")"), "{respond}");
+}
+
+#[test]
+fn php_fastcgi_trusts_proxies_of_its_own() {
+    let Handler::PhpServer(server) =
+        handler("php_fastcgi unix//run/fpm.sock {\ntrusted_proxies private_ranges 192.0.2.1\n}")
+    else {
+        panic!("php_fastcgi");
+    };
+    let fastcgi = server.fastcgi.expect("php_fastcgi");
+    assert!(fastcgi.trusted_proxies.expect("ranges").len() > 2);
+    let Handler::PhpServer(server) = handler("php_fastcgi php") else {
+        panic!("php_fastcgi");
+    };
+    let upstream = Upstream::Tcp {
+        host: "php".into(),
+        port: 80,
+    };
+    assert_eq!(server.fastcgi.expect("php_fastcgi").upstreams, [upstream]);
+}
+
+#[test]
+fn php_server_has_the_options_of_its_file_server() {
+    let Handler::PhpServer(server) =
+        handler("php_server {\nfile_server {\nhide *.bak\nprecompressed br\nsymlinks off\n}\n}")
+    else {
+        panic!("php_server");
+    };
+    let files = server.files.expect("files");
+    assert!(files.hide.contains(&"*.bak".to_owned()));
+    assert!(files.hide.contains(&"./Caddyfile".to_owned()));
+    assert_eq!(files.precompressed.len(), 1);
+    for wrong in ["file_server", "file_server on", "file_server off {\n}"] {
+        let found = errors(&format!(":80 {{\nphp_server {{\n{wrong}\n}}\n}}"));
+        assert!(found[0].contains("write `file_server off`"), "{found:?}");
+    }
+}
+
+#[test]
+fn a_plain_word_at_php_server_has_no_effect() {
+    let found = warnings(":80 {\nphp_server frankenphp\n}");
+    assert_eq!(found, ["`frankenphp` is not a matcher and has no effect"]);
+    let wrong = errors(":80 {\nphp_server api/*\n}");
+    assert!(wrong[0].contains("`api/*` is not a matcher"), "{wrong:?}");
+}
+
+#[test]
+fn a_path_keeps_several_slashes() {
+    let routes = routes("redir /a//b /c");
+    assert_eq!(routes[0].matcher, Some(Matcher::Path(vec!["/a//b".into()])));
+}
+
+#[test]
+fn tls_internal_needs_no_host() {
+    let parsed = config(":8443 {\ntls internal\nrespond ok\n}");
+    let site = &parsed.sites[0];
+    assert!(site.addresses[0].tls && site.tls.on_demand);
+    let named = config("localhost:8443 {\ntls internal\nrespond ok\n}");
+    assert!(!named.sites[0].tls.on_demand);
+    let text = "localhost:80 {\ntls internal\nrespond ok\n}";
+    assert!(!config(text).sites[0].addresses[0].tls);
+    assert_eq!(
+        warnings(text),
+        ["`tls` has no effect for `localhost:80`: the HTTP port has no encryption"]
+    );
+}
+
+#[test]
+fn transports_name_versions() {
+    config(":80 {\nreverse_proxy a:1 {\ntransport http {\nversions 1.1 2\n}\n}\n}");
+    let wrong = errors(":80 {\nreverse_proxy a:1 {\ntransport http {\nversions h2c\n}\n}\n}");
+    assert!(wrong[0].contains("HTTP/1.1"), "{wrong:?}");
+}
+
+#[test]
+fn an_address_with_a_path_is_a_route_of_the_site_without() {
+    let text = ":80 {\nrespond rest\n}\n:80/health {\nrespond healthy\n}\n:80/health/deep* {\nrespond deep\n}";
+    let parsed = config(text);
+    assert_eq!(parsed.sites.len(), 1);
+    let [deep, health, rest] = &parsed.sites[0].routes[..] else {
+        panic!("{:?}", parsed.sites[0].routes);
+    };
+    let path = |path: &str| Some(Matcher::Path(vec![path.to_owned()]));
+    assert_eq!(deep.matcher, path("/health/deep*"));
+    assert_eq!(health.matcher, path("/health"));
+    assert_eq!(rest.matcher, None);
+    assert!(deep.group.is_some() && deep.group == health.group && deep.group == rest.group);
+    for (route, body) in [(deep, "deep"), (health, "healthy"), (rest, "rest")] {
+        let handler = format!("{:?}", route.handler);
+        assert!(handler.contains(&format!("\"{body}\"")), "{handler}");
+    }
+    let found = warnings(text);
+    assert_eq!(found.len(), 2);
+    assert!(found[0].starts_with("`:80/health` has a path"), "{found:?}");
+}
+
+#[test]
+fn an_address_with_a_path_needs_no_site_without() {
+    let parsed = config("http://a.test/x, http://b.test {\nrespond ok\n}");
+    let host = |site: &Site| {
+        let hosts = site.addresses.iter().map(|address| address.host.clone());
+        hosts.flatten().collect::<Vec<_>>()
+    };
+    assert_eq!(parsed.sites.len(), 2);
+    assert_eq!(host(&parsed.sites[0]), ["a.test"]);
+    assert_eq!(host(&parsed.sites[1]), ["b.test"]);
+    assert!(matches!(
+        parsed.sites[0].routes[0].matcher,
+        Some(Matcher::Path(_))
+    ));
+    assert!(matches!(
+        parsed.sites[1].routes[0].handler,
+        Handler::Respond { .. }
+    ));
+}
+
+#[test]
+fn a_path_of_one_address_is_none_of_another() {
+    let parsed = config(
+        "http://a.test, http://b.test:8080 {\nrespond rest\n}\nhttp://a.test/x {\nrespond x\n}",
+    );
+    let [site] = &parsed.sites[..] else {
+        panic!("{:?}", parsed.sites);
+    };
+    let Some(Matcher::All(all)) = &site.routes[0].matcher else {
+        panic!("{:?}", site.routes[0].matcher);
+    };
+    assert!(all.contains(&Matcher::Host(vec!["a.test".into()])));
+    assert!(all.iter().any(|one| matches!(one, Matcher::Vars(..))));
+    assert_eq!(site.addresses.len(), 2);
+    let first = Address {
+        host: Some("a.test".into()),
+        port: 80,
+        tls: false,
+    };
+    assert_eq!(site.addresses[0], first);
+}
+
+#[test]
+fn plugins_that_are_coming_are_named() {
+    for directive in ["rate_limit", "cache"] {
+        let found = errors(&format!(":80 {{\n{directive} {{\nttl 1h\n}}\n}}"));
+        assert!(found[0].contains("is coming"), "{found:?}");
+        assert!(found[0].contains("--lenient"), "{found:?}");
+    }
+}
+
+#[test]
+fn what_is_missing_is_left_out_on_demand() {
+    let parsed = lenient(
+        "{\norder rate_limit before basic_auth\ncache\nacme_dns cloudflare {$TOKEN}\nservers {\ntrace\n}\n}\n:80 {\n\
+         rate_limit {\nzone x {\nkey {remote_host}\n}\n}\nteapot\nreverse_proxy a:1 {\nverbose_logs\n}\nrespond ok\n}",
+    );
+    let left: Vec<_> = parsed.warnings.iter().map(ToString::to_string).collect();
+    let names = [
+        "order",
+        "cache",
+        "acme_dns",
+        "trace",
+        "rate_limit",
+        "teapot",
+        "verbose_logs",
+    ];
+    assert_eq!(left.len(), names.len(), "{left:#?}");
+    for (warning, name) in left.iter().zip(names) {
+        assert!(
+            warning.contains(&format!("`{name}` is left out")),
+            "{warning}"
+        );
+    }
+    assert_eq!(parsed.config.sites[0].routes.len(), 2);
+    let listener = ListenerAddress::Tcp { ip: None, port: 80 };
+    assert_eq!(
+        parsed.config.global.limits_of(&listener).max_header_size,
+        32 << 10
+    );
+}
+
+#[test]
+fn what_restricts_is_never_left_out() {
+    let refused = |text: &str| {
+        let result = parse_with(
+            text,
+            "Caddyfile",
+            &environment,
+            &Memory::default(),
+            Strictness::Lenient,
+        );
+        result.expect_err(text).0[0].message.clone()
+    };
+    for (text, expected) in [
+        (":80 {\n@a {\ngeoip x\n}\nrespond @a 403\n}", "geoip"),
+        (":80 {\nrespond @none 403\n}", "@none"),
+        (
+            "a.test {\ntls {\nclient_auth {\nverifier x\n}\n}\n}",
+            "verifier",
+        ),
+        (":80 {\nroot\n}", "root"),
+        (":80 {\nbasic_aut {\na b\n}\n}", "basic_aut"),
+    ] {
+        let message = refused(text);
+        assert!(message.contains(expected), "{message}");
+    }
+}

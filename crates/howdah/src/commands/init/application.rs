@@ -1,0 +1,246 @@
+//! Which application is in a folder: by what Composer installed, and by files that only one has.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+use serde_json::Value;
+
+/// An application that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Application {
+    pub(super) framework: Framework,
+    /// Its version, if Composer knows it.
+    version: Option<String>,
+    /// The document root below the folder.
+    pub(super) root: &'static str,
+    /// There is a worker script of the framework.
+    pub(super) has_worker_script: bool,
+    /// `howdah/runtime` is installed.
+    pub(super) has_runtime: bool,
+}
+
+/// Frameworks and applications that are told apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Framework {
+    CakePhp,
+    CodeIgniter,
+    Drupal,
+    Laminas,
+    Laravel,
+    MediaWiki,
+    Mezzio,
+    Nextcloud,
+    Plain,
+    Slim,
+    Symfony,
+    WordPress,
+    Yii,
+}
+
+use Framework::{
+    CakePhp, CodeIgniter, Drupal, Laminas, Laravel, MediaWiki, Mezzio, Nextcloud, Plain, Slim,
+    Symfony, WordPress, Yii,
+};
+
+/// Packages that name a framework, the more particular first: applications of one may use parts of another.
+const PACKAGES: &[(&str, Framework)] = &[
+    ("drupal/core", Drupal),
+    ("laravel/framework", Laravel),
+    ("codeigniter4/framework", CodeIgniter),
+    ("codeigniter4/codeigniter4", CodeIgniter),
+    ("cakephp/cakephp", CakePhp),
+    ("yiisoft/yii2", Yii),
+    ("laminas/laminas-mvc", Laminas),
+    ("mezzio/mezzio", Mezzio),
+    ("slim/slim", Slim),
+    ("roots/wordpress", WordPress),
+    ("johnpbloch/wordpress", WordPress),
+    ("symfony/framework-bundle", Symfony),
+];
+
+/// Files below the document root that only one application has.
+const FILES: &[(&str, Framework)] = &[
+    ("core/lib/Drupal.php", Drupal),
+    ("wp-includes/version.php", WordPress),
+    ("includes/Defines.php", MediaWiki),
+    ("lib/versioncheck.php", Nextcloud),
+];
+
+/// Folders that may be document roots, the usual first.
+const ROOTS: &[&str] = &["public", "web", "webroot", "docroot", "."];
+
+impl fmt::Display for Application {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.framework {
+            CakePhp => "CakePHP",
+            CodeIgniter => "CodeIgniter",
+            Drupal => "Drupal",
+            Laminas => "Laminas",
+            Laravel => "Laravel",
+            MediaWiki => "MediaWiki",
+            Mezzio => "Mezzio",
+            Nextcloud => "Nextcloud",
+            Plain => "plain PHP",
+            Slim => "Slim",
+            Symfony => "Symfony",
+            WordPress => "WordPress",
+            Yii => "Yii",
+        })?;
+        match &self.version {
+            Some(version) => write!(f, " {version}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Application {
+    /// Looks into a folder. `None`: there is no PHP application.
+    pub(super) fn find(folder: &Path) -> io::Result<Option<Self>> {
+        let packages = packages(folder)?;
+        let named = PACKAGES
+            .iter()
+            .find_map(|(name, framework)| Some((*framework, packages.get(*name)?)));
+        let by_file = || {
+            ROOTS.iter().find_map(|root| {
+                let own = |(file, _): &&(&str, Framework)| folder.join(root).join(file).is_file();
+                let (_, framework) = FILES.iter().find(own)?;
+                Some((*framework, *root))
+            })
+        };
+        let front = |root: &&&str| folder.join(root).join("index.php").is_file();
+        let root = ROOTS.iter().find(front).copied();
+        let (framework, version, root) = match (by_file(), named, root) {
+            (Some((framework, root)), named, _) => {
+                let version = named.filter(|(other, _)| *other == framework);
+                (framework, version.map(|(_, version)| version), root)
+            }
+            (None, Some((framework, version)), root) => {
+                (framework, Some(version), root.unwrap_or("public"))
+            }
+            (None, None, Some(root)) => (Plain, None, root),
+            (None, None, None) => return Ok(None),
+        };
+        let version = version.map(|version| version.trim_start_matches('v').to_owned());
+        Ok(Some(Self {
+            framework,
+            version: version
+                .filter(|version| version.starts_with(|char: char| char.is_ascii_digit())),
+            root,
+            has_worker_script: folder.join("public/frankenphp-worker.php").is_file(),
+            has_runtime: packages.contains_key("howdah/runtime"),
+        }))
+    }
+
+    /// Whether its version is at least this one.
+    pub(super) fn is_at_least(&self, major: u32, minor: u32) -> bool {
+        let mut numbers = self.version.iter().flat_map(|version| version.split('.'));
+        let mut next = || numbers.next()?.parse().ok();
+        let own: Option<(u32, u32)> = next().and_then(|major| Some((major, next()?)));
+        own.is_some_and(|own| own >= (major, minor))
+    }
+}
+
+/// Packages and their versions: those that are installed, else those that are required.
+fn packages(folder: &Path) -> io::Result<BTreeMap<String, String>> {
+    let mut packages = BTreeMap::new();
+    if let Some(lock) = json(&folder.join("composer.lock"))? {
+        for package in lock["packages"].as_array().into_iter().flatten() {
+            if let (Some(name), Some(version)) =
+                (package["name"].as_str(), package["version"].as_str())
+            {
+                packages.insert(name.to_owned(), version.to_owned());
+            }
+        }
+    }
+    if let Some(own) = json(&folder.join("composer.json"))? {
+        for (name, wanted) in own["require"].as_object().into_iter().flatten() {
+            let wanted = wanted
+                .as_str()
+                .unwrap_or_default()
+                .trim_start_matches(['^', '~']);
+            packages
+                .entry(name.clone())
+                .or_insert_with(|| wanted.to_owned());
+        }
+    }
+    Ok(packages)
+}
+
+fn json(file: &Path) -> io::Result<Option<Value>> {
+    let text = match std::fs::read(file) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        text => text?,
+    };
+    let value = serde_json::from_slice(&text);
+    let value = value.map_err(|error| io::Error::other(format!("{}: {error}", file.display())))?;
+    Ok(Some(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A folder with these files; those of Composer have the text.
+    fn find(files: &[(&str, &str)]) -> Option<Application> {
+        let dir = tempfile::tempdir().expect("a directory");
+        for (name, text) in files {
+            let path = dir.path().join(name);
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+            std::fs::write(path, text).expect("written");
+        }
+        Application::find(dir.path()).expect("readable")
+    }
+
+    fn locked(package: &str, version: &str) -> String {
+        format!(r#"{{"packages":[{{"name":"{package}","version":"{version}"}}]}}"#)
+    }
+
+    #[test]
+    fn applications_are_told_apart() {
+        let composer = |package: &str, root: &'static str| {
+            let lock = locked(package, "v5.2.1");
+            let index = format!("{root}/index.php");
+            find(&[("composer.lock", &lock), (&index, "")]).expect(package)
+        };
+        for (package, root, expected) in [
+            ("laravel/framework", "public", "Laravel 5.2.1"),
+            ("symfony/framework-bundle", "public", "Symfony 5.2.1"),
+            ("codeigniter4/framework", "public", "CodeIgniter 5.2.1"),
+            ("cakephp/cakephp", "webroot", "CakePHP 5.2.1"),
+            ("yiisoft/yii2", "web", "Yii 5.2.1"),
+            ("slim/slim", "public", "Slim 5.2.1"),
+            ("mezzio/mezzio", "public", "Mezzio 5.2.1"),
+            ("laminas/laminas-mvc", "public", "Laminas 5.2.1"),
+        ] {
+            let found = composer(package, root);
+            assert_eq!((found.to_string().as_str(), found.root), (expected, root));
+        }
+        for (file, root, expected) in [
+            ("wp-includes/version.php", ".", "WordPress"),
+            ("web/core/lib/Drupal.php", "web", "Drupal"),
+            ("includes/Defines.php", ".", "MediaWiki"),
+            ("lib/versioncheck.php", ".", "Nextcloud"),
+            ("public/index.php", "public", "plain PHP"),
+            ("index.php", ".", "plain PHP"),
+        ] {
+            let found = find(&[(file, "")]).expect(file);
+            assert_eq!((found.to_string().as_str(), found.root), (expected, root));
+        }
+        assert_eq!(find(&[("README.md", "")]), None);
+    }
+
+    #[test]
+    fn versions_are_compared_by_number() {
+        let symfony = |version: &str| {
+            let lock = locked("symfony/framework-bundle", version);
+            find(&[("composer.lock", &lock)]).expect("Symfony")
+        };
+        assert!(symfony("v7.4.0").is_at_least(7, 4));
+        assert!(symfony("v8.0.1").is_at_least(7, 4));
+        assert!(symfony("v7.10.0").is_at_least(7, 4));
+        assert!(!symfony("v7.3.9").is_at_least(7, 4));
+        assert!(!symfony("dev-main").is_at_least(7, 4));
+    }
+}

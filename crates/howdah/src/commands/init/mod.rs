@@ -1,0 +1,168 @@
+//! `howdah init`: finds the application in a folder and writes a Caddyfile with safe settings for it. `--undo` removes
+//! exactly what was written.
+
+mod application;
+mod settings;
+
+use std::fs::OpenOptions;
+use std::io::{self, ErrorKind, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use serde::{Deserialize, Serialize};
+
+use self::application::Application;
+use self::settings::Mode;
+use crate::cli;
+use crate::failure::{Failure, Outcome, setup};
+
+const CADDYFILE: &str = "Caddyfile";
+/// What was written, for `--undo`.
+const RECORD: &str = ".howdah-init.json";
+
+/// The files that were written.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Record {
+    files: Vec<WrittenFile>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct WrittenFile {
+    /// Below the folder.
+    name: String,
+    text: String,
+}
+
+pub(crate) fn run(options: &cli::Init) -> Outcome {
+    let folder = options.folder.as_path();
+    if options.undo {
+        return undo(folder);
+    }
+    let Some(application) = Application::find(folder).map_err(setup)? else {
+        return Err(setup(format_args!(
+            "{}: there is no PHP application: neither composer.json nor index.php, here or in public",
+            folder.display()
+        )));
+    };
+    let settings = application.settings();
+    let text = settings.caddyfile(&application);
+    write(folder, CADDYFILE, &text)?;
+    println!("{}: {application}", folder.display());
+    match settings.mode {
+        Mode::Worker => println!(
+            "worker mode: it boots once, and its processes answer one request after another"
+        ),
+        Mode::Classic { reason } => println!("classic mode: {reason}"),
+    }
+    println!("Caddyfile was written; `howdah init --undo` removes it");
+    println!("next: `howdah run`, then open http://localhost:8080");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes a file that does not exist yet, and notes it.
+fn write(folder: &Path, name: &str, text: &str) -> Result<(), Failure> {
+    let path = folder.join(name);
+    let failed = |error: io::Error| {
+        let hint = if error.kind() == ErrorKind::AlreadyExists {
+            "; rename it, or serve it with `howdah run`"
+        } else {
+            ""
+        };
+        setup(format_args!("{}: {error}{hint}", path.display()))
+    };
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(&path)
+        .map_err(failed)?;
+    file.write_all(text.as_bytes()).map_err(failed)?;
+    let record = Record {
+        files: vec![WrittenFile {
+            name: name.to_owned(),
+            text: text.to_owned(),
+        }],
+    };
+    let noted = serde_json::to_string_pretty(&record).map_err(setup)?;
+    let noted = std::fs::write(folder.join(RECORD), noted + "\n");
+    noted.map_err(|error| setup(format_args!("{}: {error}", folder.join(RECORD).display())))
+}
+
+fn undo(folder: &Path) -> Outcome {
+    let place = folder.join(RECORD);
+    let text = std::fs::read_to_string(&place).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => setup(format_args!(
+            "{}: `howdah init` has written nothing here",
+            folder.display()
+        )),
+        _ => setup(format_args!("{}: {error}", place.display())),
+    })?;
+    let record: Record = serde_json::from_str(&text)
+        .map_err(|error| setup(format_args!("{}: {error}", place.display())))?;
+    for file in &record.files {
+        // The record is in a folder that others may write to.
+        if file.name != CADDYFILE {
+            return Err(setup(format_args!(
+                "{}: not a record of `howdah init`",
+                place.display()
+            )));
+        }
+        let path = folder.join(&file.name);
+        match std::fs::read_to_string(&path) {
+            Ok(now) if now == file.text => {
+                std::fs::remove_file(&path)
+                    .map_err(|error| setup(format_args!("{}: {error}", path.display())))?;
+                println!("{} was removed", path.display());
+            }
+            Ok(_) => {
+                return Err(Failure::Runtime(format!(
+                    "{} was changed since `howdah init` wrote it: it stays",
+                    path.display()
+                )));
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(setup(format_args!("{}: {error}", path.display()))),
+        }
+    }
+    std::fs::remove_file(&place)
+        .map_err(|error| setup(format_args!("{}: {error}", place.display())))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(folder: &Path, undo: bool) -> cli::Init {
+        cli::Init {
+            folder: folder.to_owned(),
+            undo,
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_removed_again() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let folder = dir.path();
+        assert!(run(&options(folder, false)).is_err(), "there is nothing");
+        std::fs::write(folder.join("index.php"), "<?php echo 1;").expect("written");
+        run(&options(folder, false)).expect("written");
+        let again = run(&options(folder, false)).expect_err("it exists");
+        assert!(again.to_string().contains("rename it"), "{again}");
+        run(&options(folder, true)).expect("removed");
+        let left = std::fs::read_dir(folder).expect("readable").count();
+        assert_eq!(left, 1);
+        assert!(run(&options(folder, true)).is_err(), "there is nothing");
+    }
+
+    #[test]
+    fn what_was_changed_stays() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let folder = dir.path();
+        std::fs::write(folder.join("index.php"), "<?php echo 1;").expect("written");
+        run(&options(folder, false)).expect("written");
+        std::fs::write(folder.join(CADDYFILE), ":9000\n").expect("written");
+        let error = run(&options(folder, true)).expect_err("it was changed");
+        assert!(error.to_string().contains("it stays"), "{error}");
+        assert!(folder.join(CADDYFILE).exists());
+    }
+}

@@ -1,0 +1,226 @@
+//! What the Caddyfile of an application has: its mode, and what must not be reached from outside.
+
+use super::application::{Application, Framework};
+
+/// How PHP runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// A script boots once.
+    Worker,
+    /// State is fresh for each request.
+    Classic {
+        /// Why, and what would change it.
+        reason: &'static str,
+    },
+}
+
+/// Settings of one application.
+#[derive(Debug)]
+pub(super) struct Settings {
+    pub(super) mode: Mode,
+    /// In worker mode the whole file; else what the site has before `php_server`.
+    text: &'static str,
+    /// `APP_RUNTIME` names the runtime of Howdah.
+    sets_runtime: bool,
+}
+
+const LARAVEL: &str = include_str!("../../../../../examples/laravel/Caddyfile");
+const SYMFONY: &str = include_str!("../../../../../examples/symfony/Caddyfile");
+const CODEIGNITER: &str = include_str!("../../../../../examples/codeigniter/Caddyfile");
+
+const NO_SCRIPT: &str = "it has no worker script";
+const GLOBALS: &str = "it keeps the request in global variables, so that worker mode is not for it";
+
+/// Where the document root is the folder of the application itself.
+const OWN_FOLDER: &str = "\
+\t# Files of the application that are not for clients.
+\t@private path /composer.json /composer.lock /package.json /package-lock.json /vendor/* /Caddyfile
+\trespond @private 404
+";
+
+const WORDPRESS: &str = "\
+\t# Uploads are sent and never run.
+\t@uploads path_regexp (?i)^/(wp-content|app)/uploads/.*\\.(php|phtml|phar)
+\trespond @uploads 403
+\t@private path /wp-config.php /wp-content/debug.log /composer.json /composer.lock /vendor/* /Caddyfile
+\trespond @private 404
+";
+
+const DRUPAL: &str = "\
+\t# Files of modules and of Composer, and PHP among uploads.
+\t@private path_regexp (?i)\\.(engine|inc|install|make|module|profile|po|sh|sql|theme|twig|xtmpl|yml)$|^/(composer\\.(json|lock)|Caddyfile)$|^/vendor/
+\trespond @private 404
+\t@uploads path_regexp (?i)^/sites/[^/]+/files/.*\\.php
+\trespond @uploads 403
+";
+
+const MEDIAWIKI: &str = "\
+\t# Uploads are sent and never run; what belongs to the installation is not for clients.
+\t@uploads path_regexp (?i)^/images/.*\\.(php|phtml|phar)
+\trespond @uploads 403
+\t@private path /cache/* /includes/* /languages/* /maintenance/* /serialized/* /vendor/* /LocalSettings.php /composer.json /composer.lock /Caddyfile
+\trespond @private 404
+";
+
+const NEXTCLOUD: &str = "\
+\tredir /.well-known/carddav /remote.php/dav 301
+\tredir /.well-known/caldav /remote.php/dav 301
+\t@private path /build/* /tests/* /config/* /lib/* /3rdparty/* /templates/* /data/* /autotest* /occ* /issue* /indie* /db_* /console* /Caddyfile
+\trespond @private 404
+\theader Referrer-Policy no-referrer
+\theader X-Content-Type-Options nosniff
+\theader X-Frame-Options SAMEORIGIN
+";
+
+impl Application {
+    pub(super) fn settings(&self) -> Settings {
+        let worker = |text| Settings {
+            mode: Mode::Worker,
+            text,
+            sets_runtime: false,
+        };
+        let classic = |reason, text| Settings {
+            mode: Mode::Classic { reason },
+            text,
+            sets_runtime: false,
+        };
+        let own = if self.root == "." { OWN_FOLDER } else { "" };
+        match self.framework {
+            Framework::Laravel if self.has_worker_script => worker(LARAVEL),
+            Framework::Laravel => classic(
+                "for worker mode install Octane (`composer require laravel/octane`, then `php artisan octane:install \
+                 --server=frankenphp`), undo this and run `howdah init` again",
+                own,
+            ),
+            Framework::CodeIgniter if self.has_worker_script => worker(CODEIGNITER),
+            Framework::CodeIgniter => classic(
+                "for worker mode run `php spark worker:install` (CodeIgniter 4.7 or later), undo this and run \
+                 `howdah init` again",
+                own,
+            ),
+            Framework::Symfony if self.has_runtime && !self.is_at_least(7, 4) => Settings {
+                sets_runtime: true,
+                ..worker(SYMFONY)
+            },
+            Framework::Symfony if self.is_at_least(7, 4) => worker(SYMFONY),
+            Framework::Symfony => classic(
+                "for worker mode with Symfony before 7.4 run `composer require howdah/runtime`, undo this and run \
+                 `howdah init` again",
+                own,
+            ),
+            Framework::Slim | Framework::Mezzio => classic(
+                "for worker mode see the package howdah/psr15, whose runner is a worker script",
+                own,
+            ),
+            Framework::WordPress => classic(GLOBALS, WORDPRESS),
+            Framework::Drupal => classic(NO_SCRIPT, DRUPAL),
+            Framework::MediaWiki => classic(GLOBALS, MEDIAWIKI),
+            Framework::Nextcloud => classic(GLOBALS, NEXTCLOUD),
+            Framework::CakePhp | Framework::Laminas | Framework::Yii | Framework::Plain => {
+                classic(NO_SCRIPT, own)
+            }
+        }
+    }
+}
+
+impl Settings {
+    /// The text of the Caddyfile.
+    pub(super) fn caddyfile(&self, application: &Application) -> String {
+        const WRITTEN: &str = "# Written by `howdah init`; `howdah init --undo` removes it.\n";
+        match self.mode {
+            Mode::Worker => {
+                let mut text = format!("{WRITTEN}{}", self.text);
+                if self.sets_runtime {
+                    let line = "# env APP_RUNTIME";
+                    text = text.replace(line, line.trim_start_matches("# "));
+                }
+                text
+            }
+            Mode::Classic { .. } => format!(
+                "{WRITTEN}# {application} on http://localhost:8080. From the application's folder: howdah run\n:8080 \
+                 {{\n\troot * {}\n\tencode zstd br gzip\n{}\tphp_server\n}}\n",
+                application.root, self.text
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use howdah_config::{NoFiles, parse};
+
+    use super::*;
+
+    /// The Caddyfile for a folder with these files.
+    fn caddyfile(files: &[(&str, &str)]) -> (Mode, String) {
+        let dir = tempfile::tempdir().expect("a directory");
+        for (name, text) in files {
+            let path = dir.path().join(name);
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+            std::fs::write(path, text).expect("written");
+        }
+        let found = Application::find(dir.path())
+            .expect("readable")
+            .expect("an application");
+        let settings = found.settings();
+        let text = settings.caddyfile(&found);
+        let env = |name: &str| (name == "PWD").then(|| "/srv/app".to_owned());
+        let parsed = parse(&text, "Caddyfile", &env, &NoFiles);
+        let parsed = parsed.unwrap_or_else(|errors| panic!("{text}\n{errors}"));
+        assert_eq!(parsed.warnings, [], "{text}");
+        assert_eq!(howdah_config::fmt(&text), text);
+        let workers = parsed.config.workers.len();
+        assert_eq!(
+            workers,
+            usize::from(settings.mode == Mode::Worker),
+            "{text}"
+        );
+        (settings.mode, text)
+    }
+
+    #[test]
+    fn each_application_has_a_valid_file() {
+        for files in [
+            &["index.php"][..],
+            &["public/index.php"],
+            &["wp-includes/version.php"],
+            &["web/core/lib/Drupal.php"],
+            &["includes/Defines.php"],
+            &["lib/versioncheck.php"],
+        ] {
+            let files: Vec<_> = files.iter().map(|file| (*file, "")).collect();
+            let (mode, text) = caddyfile(&files);
+            assert_ne!(mode, Mode::Worker);
+            // What lies in the folder of the application is not handed out.
+            let is_root = !text.contains("root * public");
+            assert_eq!(text.contains("@private"), is_root, "{text}");
+        }
+    }
+
+    #[test]
+    fn worker_mode_is_for_what_has_a_script() {
+        let with = |package: &str, version: &str, more: &[(&str, &str)]| {
+            let lock = format!(r#"{{"packages":[{{"name":"{package}","version":"{version}"}}]}}"#);
+            let files = [
+                &[("composer.lock", lock.as_str()), ("public/index.php", "")],
+                more,
+            ]
+            .concat();
+            caddyfile(&files)
+        };
+        let script = [("public/frankenphp-worker.php", "")];
+        for package in ["laravel/framework", "codeigniter4/framework"] {
+            assert_eq!(with(package, "v12.0.0", &script).0, Mode::Worker);
+            assert_ne!(with(package, "v12.0.0", &[]).0, Mode::Worker);
+        }
+        let symfony = "symfony/framework-bundle";
+        let (mode, text) = with(symfony, "v7.4.0", &[]);
+        assert_eq!(mode, Mode::Worker);
+        assert!(text.contains("# env APP_RUNTIME"), "{text}");
+        assert_ne!(with(symfony, "v6.4.0", &[]).0, Mode::Worker);
+        let runtime = [("composer.json", r#"{"require":{"howdah/runtime":"^1.0"}}"#)];
+        let (mode, text) = with(symfony, "v6.4.0", &runtime);
+        assert_eq!(mode, Mode::Worker);
+        assert!(text.contains("\t\tenv APP_RUNTIME Howdah"), "{text}");
+    }
+}
