@@ -9,6 +9,7 @@ use howdah_config::{Config, Disk, Files, LoadError, ParsedConfig, Strictness, Wa
 use howdah_observe::admin::ConfigFile;
 use serde_json::{Value, json};
 
+use crate::cli;
 use crate::paths::absolute;
 use crate::rights::users;
 
