@@ -1,4 +1,4 @@
-"""`python3 -m bench profiler`: throughput and CPU while a profile is taken, over those without one."""
+"""`python3 -m bench profiler`: throughput and CPU while a profile is taken, over those without."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ while (frankenphp_handle_request(static function (): void {
 
 @dataclass(frozen=True)
 class Sample:
-    """One load: requests per second, CPU of the server in µs for each, and samples seen in percent."""
+    """A load: requests per second, µs of CPU for each, and the samples seen in percent."""
 
     rps: float
     cpu: float
@@ -175,7 +175,9 @@ def compare(target: Target, name: str, arguments: argparse.Namespace) -> bool:
         if hz == 0:
             continue
         speed, cpu = (
-            paired_ratio(*({n: getattr(s, figure) for n, s in samples[at].items()} for at in (hz, 0)))
+            paired_ratio(
+                *({n: getattr(s, figure) for n, s in samples[at].items()} for at in (hz, 0))
+            )
             for figure in ("rps", "cpu")
         )
         seen = min(sample.seen or 0.0 for sample in samples[hz].values())
