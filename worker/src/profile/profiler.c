@@ -213,7 +213,7 @@ static void take_one(uint64_t request_id, struct weight weight)
 {
 	uint32_t parent, wait, route = howdah_profile_route(&trace, SG(server_context), request_id);
 	howdah_profile_stack_request(request_id);
-	if (route == HOWDAH_PROFILE_NONE || !read_stack()) {
+	if (!read_stack()) {
 		add(&area->unreadable, weight.samples);
 		return;
 	}
@@ -287,7 +287,7 @@ static void visit_place(const struct howdah_wait_place *place)
 	}
 	uint32_t route = howdah_profile_route(&trace, place->request, place->request_id);
 	howdah_profile_stack_request(place->request_id);
-	if (route == HOWDAH_PROFILE_NONE || !howdah_profile_stack_read(&trace, place->frame, &stack)) {
+	if (!howdah_profile_stack_read(&trace, place->frame, &stack)) {
 		visit.unreadable = true;
 		return;
 	}

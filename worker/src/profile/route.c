@@ -22,6 +22,7 @@ static struct {
 } known[KNOWN];
 static uint64_t routes[2 * ROUTES_MAX]; /* hashes, open addressing */
 static uint32_t route_count;
+static const char others[] = "(other routes)", outside[] = "(start and end of requests)";
 
 void howdah_profile_routes_begin(void)
 {
@@ -116,18 +117,19 @@ static bool is_told_apart(uint64_t hash)
 	return true;
 }
 
+static uint32_t node_named(const char *name, size_t size)
+{
+	struct howdah_profile_entry entry = {.hash = howdah_profile_hash(HOWDAH_PROFILE_ROUTE, name, size),
+		.name = name,
+		.name_size = (uint32_t)size,
+		.kind = HOWDAH_PROFILE_ROUTE};
+	return howdah_profile_node(0, howdah_profile_add(&entry));
+}
+
 static uint32_t node_of(const char *name, size_t size)
 {
-	static const char others[] = "(other routes)";
-	uint64_t hash = howdah_profile_hash(HOWDAH_PROFILE_ROUTE, name, size);
-	if (!is_told_apart(hash)) {
-		name = others;
-		size = sizeof(others) - 1;
-		hash = howdah_profile_hash(HOWDAH_PROFILE_ROUTE, name, size);
-	}
-	struct howdah_profile_entry entry = {
-		.hash = hash, .name = name, .name_size = (uint32_t)size, .kind = HOWDAH_PROFILE_ROUTE};
-	return howdah_profile_node(0, howdah_profile_add(&entry));
+	bool apart = is_told_apart(howdah_profile_hash(HOWDAH_PROFILE_ROUTE, name, size));
+	return apart ? node_named(name, size) : node_named(others, sizeof(others) - 1);
 }
 
 uint32_t howdah_profile_route(
@@ -144,8 +146,8 @@ uint32_t howdah_profile_route(
 		!READ(uri, &request->known[HOWDAH_VAR_REQUEST_URI]) ||
 		!read_string(trace, method_text, sizeof(method_text), method) ||
 		!read_string(trace, uri_text, sizeof(uri_text), uri) || !READ(found, &request->claim.request_id) ||
-		found != request_id) {
-		return HOWDAH_PROFILE_NONE; /* or it was that of another request when it was read */
+		found != request_id) { /* or it was that of another request when it was read */
+		return node_named(outside, sizeof(outside) - 1);
 	}
 	uint32_t node = node_of(name, howdah_profile_route_name(name, sizeof(name), method_text, uri_text));
 	known[cell].request_id = request_id;

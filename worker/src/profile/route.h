@@ -14,7 +14,8 @@
 /* Writes the route of this method and URI. The size, at most `room`. */
 size_t howdah_profile_route_name(char *to, size_t room, const char *method, const char *uri);
 
-/* The node of a request, which is read through the trace. NONE: it is not that request any more, or there is no room. */
+/* The node of a request, which is read through the trace. One that PHP has not been given yet, or that it has ended, has a
+ * route of its own. NONE: there is no room. */
 uint32_t howdah_profile_route(
 	const struct howdah_trace *trace, const struct howdah_request *request, uint64_t request_id);
 
