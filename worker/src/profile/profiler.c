@@ -31,9 +31,10 @@
 #include "request/wait.h"
 
 #define PERIOD_LEAST_NS 500000u
-#define WAITS 1024u      /* coroutines whose stack is kept while they wait; a power of two */
-#define READS_MAX 3      /* of a stack that changes */
-#define CALLERS_MAX 128u /* frames between the one whose line is asked for and the one that runs */
+#define WAITS 1024u       /* coroutines whose stack is kept while they wait; a power of two */
+#define READS_MAX 3       /* of a stack that changes */
+#define OFTEN_NS 5000000u /* a shorter period is often, where each wake counts */
+#define CALLERS_MAX 128u  /* frames between the one whose line is asked for and the one that runs */
 
 /* What a sample stands for. */
 struct weight {
@@ -53,7 +54,7 @@ static void (*previous)(zend_execute_data *execute_data);
 
 /* The profile that is taken. */
 static uint32_t number, ended;
-static uint64_t period_ns, next_ns, last_ns, last_cpu_ns;
+static uint64_t period_ns, next_ns, wake_ns, last_ns, last_cpu_ns;
 static uint64_t unseen_cpu_ns; /* of no sample so far */
 
 /* The last stack, while PHP has slept since. */
@@ -325,10 +326,23 @@ static void sample_all(struct weight weight)
 
 /* --- time ------------------------------------------------------------------------------------------------- */
 
+/* Samples that need no wake of their own: while PHP sleeps the next one that is taken tells what they would have found,
+ * and few of them are lost when it goes on. */
+static uint64_t may_skip(bool has_run)
+{
+	if (has_run || period_ns >= OFTEN_NS) {
+		return 0;
+	}
+	bool is_idle = atomic_load_explicit(&words->request_id, memory_order_relaxed) == 0 &&
+				   atomic_load_explicit(&words->in_flight, memory_order_relaxed) == 0;
+	return is_idle ? 3 : 1;
+}
+
 static void tick(uint64_t now)
 {
 	uint64_t due = 1 + (now - next_ns) / period_ns;
 	next_ns += due * period_ns;
+	wake_ns = next_ns;
 	add(&area->due, due);
 	if (atomic_flag_test_and_set_explicit(&busy, memory_order_acquire)) {
 		add(&area->late, due);
@@ -343,6 +357,7 @@ static void tick(uint64_t now)
 	unseen_cpu_ns += cpu - last_cpu_ns;
 	last_ns = now;
 	last_cpu_ns = cpu;
+	wake_ns += may_skip(has_run) * period_ns;
 	if (howdah_concurrent) {
 		sample_all(weight);
 	} else {
@@ -360,7 +375,7 @@ static void begin(uint32_t wanted, uint64_t now)
 	number = wanted;
 	period_ns = (uint64_t)atomic_load_explicit(&words->profile_period_us, memory_order_relaxed) * 1000;
 	period_ns = period_ns < PERIOD_LEAST_NS ? PERIOD_LEAST_NS : period_ns;
-	next_ns = now + period_ns;
+	wake_ns = next_ns = now + period_ns;
 	last_ns = now;
 	last_cpu_ns = clock_ns(php_clock);
 	unseen_cpu_ns = 0;
@@ -401,10 +416,10 @@ uint64_t howdah_profiler_run(void)
 	if (!number) {
 		return 0;
 	}
-	if (now >= next_ns) {
+	if (now >= wake_ns) {
 		tick(now);
 	}
-	return next_ns;
+	return wake_ns;
 }
 
 bool howdah_profiler_init(const struct howdah_pool *pool)
