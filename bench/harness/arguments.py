@@ -130,6 +130,20 @@ def reports(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     )
 
 
+def profiler(command: argparse.ArgumentParser) -> None:
+    """The options of `profiler`."""
+    command.add_argument(
+        "--case",
+        type=names,
+        default=["deep", "symfony", "codeigniter"],
+        help="comma-separated; `deep` has a stack of 200 frames (default deep,symfony,codeigniter)",
+    )
+    command.add_argument("--duration", type=positive, default=5, help="seconds (default 5)")
+    command.add_argument("--rounds", type=positive, default=6, help="default 6")
+    command.add_argument("--connections", type=positive, default=16, help="default 16")
+    command.add_argument("--workers", type=positive, default=8, help="PHP processes (default 8)")
+
+
 def parser() -> argparse.ArgumentParser:
     """The whole command line."""
     top = argparse.ArgumentParser(
@@ -235,5 +249,6 @@ def parser() -> argparse.ArgumentParser:
         help="instead: CPU of an empty request beside worker mode's, memory of one that waits",
     )
 
+    profiler(commands.add_parser("profiler", help="what a profile at 100 Hz and 1 kHz costs"))
     commands.add_parser("list", help="peers and cases, and what is missing to run them")
     return top

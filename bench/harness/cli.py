@@ -335,6 +335,14 @@ def soak_command(arguments: argparse.Namespace) -> int:
     return soak(arguments)
 
 
+def profiler_command(arguments: argparse.Namespace) -> int:
+    """`profiler`."""
+    # Imported here: the others do not need it.
+    from bench.profiler.command import profiler  # noqa: PLC0415
+
+    return profiler(arguments)
+
+
 def list_command(_arguments: argparse.Namespace) -> int:
     """`list`."""
     absent = absent_peers()
@@ -363,6 +371,7 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "faults": faults_command,
     "tls": tls_command,
     "soak": soak_command,
+    "profiler": profiler_command,
     "list": list_command,
 }
 

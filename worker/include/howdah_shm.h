@@ -37,9 +37,9 @@
 struct howdah_shm_header {
 	uint64_t magic;
 	uint32_t version;
-	uint32_t fronts;  /* front threads, 1..HOWDAH_FRONTS_MAX */
-	uint32_t workers; /* places for workers, 1..HOWDAH_WORKERS_MAX */
-	uint32_t slots;   /* slots of each front thread, a power of two, 1..HOWDAH_SLOTS_MAX */
+	uint32_t fronts;        /* front threads, 1..HOWDAH_FRONTS_MAX */
+	uint32_t workers;       /* places for workers, 1..HOWDAH_WORKERS_MAX */
+	uint32_t slots;         /* slots of each front thread, a power of two, 1..HOWDAH_SLOTS_MAX */
 	uint32_t request_size;  /* request area of a slot, a multiple of 4096 */
 	uint32_t response_size; /* response ring of a slot, a power of two, at least 4096 */
 	uint64_t segment_size;
@@ -51,8 +51,9 @@ struct howdah_shm_header {
 	uint64_t slots_offset;       /* struct howdah_slot, fronts * slots times */
 	uint64_t requests_offset;    /* request areas, request_size apart */
 	uint64_t responses_offset;   /* response rings, response_size apart */
+	uint64_t profiles_offset;    /* struct howdah_profile, `workers` times, HOWDAH_PROFILE_SIZE apart */
 };
-static_assert(sizeof(struct howdah_shm_header) == 104, "layout");
+static_assert(sizeof(struct howdah_shm_header) == 112, "layout");
 
 /*
  * --- request ring of a front thread -----------------------------------------------------------
@@ -61,7 +62,7 @@ static_assert(sizeof(struct howdah_shm_header) == 104, "layout");
  * never used twice: it is the generation of one queueing. tail is private to the front.
  */
 struct howdah_front_ring {
-	_Alignas(64) _Atomic uint64_t head; /* anyone, CAS(h, h + 1) only */
+	_Alignas(64) _Atomic uint64_t head;     /* anyone, CAS(h, h + 1) only */
 	_Alignas(64) _Atomic uint32_t sleeping; /* odd: the front thread sleeps on its eventfd; epoch */
 	_Alignas(64) _Atomic uint64_t cells[];  /* front; 2 * slots of them */
 };
@@ -86,27 +87,33 @@ static_assert(sizeof(struct howdah_front_ring) == 128, "layout");
 #define HOWDAH_PROGRESS 1u
 #define HOWDAH_DONE 0u
 #define HOWDAH_COMPLETION(cpos, kind, pos, slot) \
-	(((uint64_t)(uint32_t)((cpos) + 1) << 32) | ((uint64_t)(kind) << 31) | \
-		(((uint64_t)(pos)&0x7fffu) << 16) | (uint64_t)(slot))
+	(((uint64_t)(uint32_t)((cpos) + 1) << 32) | ((uint64_t)(kind) << 31) | (((uint64_t)(pos)&0x7fffu) << 16) | \
+		(uint64_t)(slot))
 
 /* --- a worker's words -------------------------------------------------------------------------- */
 
 struct howdah_worker {
 	/* front */
-	_Alignas(64) _Atomic uint32_t wake; /* futex, +1 for each wake; also by a worker that leaves and passes its wake on */
-	_Atomic uint32_t stop;              /* 1: leave when idle; the front wakes the worker after setting it */
-	_Atomic uint64_t sample_id;         /* request that a sample is wanted of; set before `sample` */
-	_Atomic uint32_t sample;            /* futex, +1 for each sample that is wanted (HOWDAH_POOL_FLAG_SAMPLES) */
+	_Alignas(
+		64) _Atomic uint32_t wake; /* futex, +1 for each wake; also by a worker that leaves and passes its wake on */
+	_Atomic uint32_t stop;         /* 1: leave when idle; the front wakes the worker after setting it */
+	_Atomic uint64_t sample_id;    /* request that a sample is wanted of, 0: none; set before `sample` */
+	_Atomic uint32_t sample;       /* futex, +1 for each sample that is wanted, and at a change of `profile` */
+	_Atomic uint32_t profile;      /* number of the profile that is to be taken, 0: none; set last */
+	_Atomic uint32_t profile_period_us; /* time between two of its samples */
+	_Atomic uint64_t profile_end_ns;    /* CLOCK_MONOTONIC: the last moment at which one is taken, whatever comes */
 	/* worker */
-	_Alignas(64) _Atomic uint64_t request_id; /* that runs at the moment, 0: none; also names the log lines of the moment */
-	_Atomic uint64_t requests;                /* served by this process */
-	_Atomic uint64_t memory;                  /* bytes of PHP's allocator at the end of the last request */
-	_Atomic uint64_t started_ns;              /* CLOCK_MONOTONIC at the start of the request that runs at the moment */
-	_Atomic uint64_t hog_ns; /* concurrent pool: the longest that a request held the thread; the front takes it by
+	_Alignas(
+		64) _Atomic uint64_t request_id; /* that runs at the moment, 0: none; also names the log lines of the moment */
+	_Atomic uint64_t requests;           /* served by this process */
+	_Atomic uint64_t memory;             /* bytes of PHP's allocator at the end of the last request */
+	_Atomic uint64_t started_ns;         /* CLOCK_MONOTONIC at the start of the request that runs at the moment */
+	_Atomic uint64_t hog_ns;     /* concurrent pool: the longest that a request held the thread; the front takes it by
 	                          * exchange with 0 */
-	_Atomic uint32_t in_flight; /* requests of which this worker is the owner; not concurrent: 0 or 1 */
+	_Atomic uint32_t in_flight;  /* requests of which this worker is the owner; not concurrent: 0 or 1 */
 	_Atomic uint32_t sequential; /* 1: of a concurrent pool, and runs one request at a time all the same */
-	_Atomic uint64_t looked_ns; /* CLOCK_MONOTONIC at a look at the queue: the last one before a sleep; concurrent pool: not
+	_Atomic uint64_t
+		looked_ns; /* CLOCK_MONOTONIC at a look at the queue: the last one before a sleep; concurrent pool: not
 	                             * long ago, and 0 if it claims nothing */
 	/*
 	 * A robust mutex that the process locks when it starts and never unlocks, so that the kernel tells of its end as
@@ -124,6 +131,66 @@ static_assert(sizeof(pthread_mutex_t) <= 64, "layout");
 #define HOWDAH_LIFE_AWAITED 0x80000000u /* FUTEX_WAITERS */
 #define HOWDAH_LIFE_ENDED 0x40000000u   /* FUTEX_OWNER_DIED */
 
+/*
+ * --- profiles -----------------------------------------------------------------------------------
+ *
+ * Each place has an area in which its worker counts the samples of a profile: this struct, then at their offsets
+ * frames, nodes and strings. Frames are what a stack consists of. Nodes are the stacks: a node stands for the frame
+ * that it names, called by that of its parent, and has the samples whose innermost frame that was. A string is its
+ * size (uint16_t) and so many bytes, UTF-8 or not. The worker writes an entry before it counts it. A successor in the
+ * place goes on counting where its predecessor ended; pages that no profile has touched do not exist.
+ */
+#define HOWDAH_PROFILE_SIZE 2097152u
+#define HOWDAH_PROFILE_FRAMES_OFFSET 4096u
+#define HOWDAH_PROFILE_NODES_OFFSET 200704u
+#define HOWDAH_PROFILE_STRINGS_OFFSET 1249280u
+#define HOWDAH_PROFILE_FRAMES_MAX 8192u
+#define HOWDAH_PROFILE_NODES_MAX 32768u
+#define HOWDAH_PROFILE_STRINGS_MAX 847872u /* bytes */
+
+struct howdah_profile {       /* worker */
+	_Atomic uint32_t number;  /* howdah_worker.profile of what follows; set last */
+	_Atomic uint32_t strings; /* bytes in use; the first two are the empty string */
+	_Atomic uint32_t frames;
+	_Atomic uint32_t nodes;
+	_Atomic uint64_t due;        /* samples that were to be taken: the sum of those below */
+	_Atomic uint64_t taken;      /* and counted at nodes, in a concurrent pool at several */
+	_Atomic uint64_t idle;       /* nothing ran */
+	_Atomic uint64_t late;       /* the thread that takes them did not get a processor in time */
+	_Atomic uint64_t unreadable; /* the stack changed while it was read */
+	_Atomic uint64_t full;       /* no room for a new frame or node */
+};
+static_assert(sizeof(struct howdah_profile) == 64, "layout");
+
+#define HOWDAH_PROFILE_ROUTE 1u    /* the outermost frame: method and path of the request */
+#define HOWDAH_PROFILE_FUNCTION 2u /* PHP code */
+#define HOWDAH_PROFILE_INTERNAL 3u /* a function of PHP or an extension */
+#define HOWDAH_PROFILE_WAIT 4u     /* what the innermost function waits for */
+
+struct howdah_profile_frame {
+	uint64_t hash; /* for the worker alone */
+	uint32_t name; /* offset of a string */
+	uint32_t file; /* the same, 0: none */
+	uint32_t line; /* 0: not known */
+	uint32_t kind; /* HOWDAH_PROFILE_* */
+};
+static_assert(sizeof(struct howdah_profile_frame) == 24, "layout");
+
+struct howdah_profile_node {
+	uint32_t parent; /* number of a node before this one + 1, 0: none */
+	uint32_t frame;  /* number */
+	_Atomic uint64_t samples;
+	_Atomic uint64_t wall_ns; /* time since the sample before, of all samples */
+	_Atomic uint64_t cpu_ns;  /* the same of the processor's time */
+};
+static_assert(sizeof(struct howdah_profile_node) == 32, "layout");
+static_assert(HOWDAH_PROFILE_NODES_OFFSET ==
+					  HOWDAH_PROFILE_FRAMES_OFFSET + HOWDAH_PROFILE_FRAMES_MAX * sizeof(struct howdah_profile_frame) &&
+				  HOWDAH_PROFILE_STRINGS_OFFSET ==
+					  HOWDAH_PROFILE_NODES_OFFSET + HOWDAH_PROFILE_NODES_MAX * sizeof(struct howdah_profile_node) &&
+				  HOWDAH_PROFILE_SIZE == HOWDAH_PROFILE_STRINGS_OFFSET + HOWDAH_PROFILE_STRINGS_MAX,
+	"layout");
+
 /* --- a slot: one request on its way ------------------------------------------------------------ */
 
 struct howdah_slot {
@@ -133,7 +200,7 @@ struct howdah_slot {
 	uint32_t vars_size;  /* encoded variables at the start of the request area */
 	uint32_t body_kind;  /* HOWDAH_BODY_* */
 	uint64_t body_size;
-	uint32_t flags;      /* HOWDAH_REQUEST_* */
+	uint32_t flags; /* HOWDAH_REQUEST_* */
 	/* line 1, front, changes while the request runs */
 	_Alignas(64) _Atomic uint64_t consumed; /* response bytes taken, as a count since the claim */
 	_Atomic uint32_t space;                 /* futex, +1 when the front took bytes and `waiting` was set */
@@ -141,11 +208,11 @@ struct howdah_slot {
 	/* line 2, worker (`notified`: worker 0 -> 1, front 1 -> 0) */
 	_Alignas(64) _Atomic uint64_t committed; /* response bytes published, whole frames, count since the claim */
 	uint64_t echo_id;                        /* request_id as the worker read it */
-	_Atomic uint32_t started;  /* HOWDAH_STARTED_*, 0 before: a death is no longer silent to retry */
-	_Atomic uint32_t waiting;  /* 1: sleeps on `space` */
-	_Atomic uint32_t notified; /* 1: a PROGRESS cell of this slot is under way */
-	uint64_t claimed_ns;       /* CLOCK_MONOTONIC at the claim, for measurements only; 0: not claimed */
-	uint64_t served_ns;        /* from the claim to DONE; concurrent pool: not */
+	_Atomic uint32_t started;                /* HOWDAH_STARTED_*, 0 before: a death is no longer silent to retry */
+	_Atomic uint32_t waiting;                /* 1: sleeps on `space` */
+	_Atomic uint32_t notified;               /* 1: a PROGRESS cell of this slot is under way */
+	uint64_t claimed_ns;                     /* CLOCK_MONOTONIC at the claim, for measurements only; 0: not claimed */
+	uint64_t served_ns;                      /* from the claim to DONE; concurrent pool: not */
 };
 static_assert(sizeof(struct howdah_slot) == 192, "layout");
 static_assert(offsetof(struct howdah_slot, consumed) == 64, "layout");
@@ -328,11 +395,11 @@ static_assert(sizeof(struct howdah_control) == 24, "layout");
 #define HOWDAH_CONTROL_SIZE_MAX 32768u
 
 struct howdah_pool_options {
-	uint32_t mode;         /* HOWDAH_POOL_* */
-	uint32_t flags;        /* HOWDAH_POOL_FLAG_* */
-	uint32_t keep;         /* HOWDAH_KEEP_*: state that requests may change for later ones */
-	uint32_t connections;  /* HOWDAH_CONNECTIONS_*: what becomes of a connection that died between requests */
-	uint32_t generation;   /* of the pool, from 1; counts reloads and zygotes that died */
+	uint32_t mode;           /* HOWDAH_POOL_* */
+	uint32_t flags;          /* HOWDAH_POOL_FLAG_* */
+	uint32_t keep;           /* HOWDAH_KEEP_*: state that requests may change for later ones */
+	uint32_t connections;    /* HOWDAH_CONNECTIONS_*: what becomes of a connection that died between requests */
+	uint32_t generation;     /* of the pool, from 1; counts reloads and zygotes that died */
 	uint32_t cpu_timeout_ms; /* CPU time of a request, then the worker ends itself with SIGKILL; 0: no limit */
 	/* Strings follow in this order, without separators. */
 	uint32_t name_size;   /* name of the pool, for process titles and messages */
@@ -421,15 +488,17 @@ static_assert(sizeof(struct howdah_record) == 8, "layout");
 #define HOWDAH_POOL_FLAG_EXIT_RESTARTS 2u /* exit() in a request ends the worker, not only the request */
 #define HOWDAH_POOL_FLAG_NO_ROLLBACK 4u   /* transactions that a request left open stay open */
 #define HOWDAH_POOL_FLAG_FRESH_FILES 8u   /* boot with the files as they are on disk, whatever OPcache holds */
-#define HOWDAH_POOL_FLAG_SHARE_STATICS 16u /* concurrent pool: static properties and variables are one for all requests */
+#define HOWDAH_POOL_FLAG_SHARE_STATICS \
+	16u                           /* concurrent pool: static properties and variables are one for all requests */
 #define HOWDAH_POOL_FLAG_USER 32u /* its processes are another user's: struct howdah_identity follows the strings */
 #define HOWDAH_POOL_FLAG_NO_NEW_PRIVS 64u /* programs that its processes start gain no rights */
 #define HOWDAH_POOL_FLAG_RECORD 128u      /* its processes record the files that they run */
 #define HOWDAH_POOL_FLAG_DUMPABLE 256u    /* its processes are dumpable: others of their user can access their memory */
-#define HOWDAH_POOL_FLAG_CONCURRENCY_FALLBACK 512u /* concurrent pool: one request at a time where PHP cannot run several */
-#define HOWDAH_POOL_FLAG_SAMPLES 1024u /* a thread of each worker takes samples of requests when the front asks */
+#define HOWDAH_POOL_FLAG_CONCURRENCY_FALLBACK \
+	512u                                   /* concurrent pool: one request at a time where PHP cannot run several */
+#define HOWDAH_POOL_FLAG_SAMPLES 1024u     /* the front orders samples of slow requests */
 #define HOWDAH_POOL_FLAG_LEAK_HEADER 2048u /* responses have the number of leaks found, in X-Howdah-Leaks */
-#define HOWDAH_POOL_FLAG_ALL 0xfffu       /* a zygote refuses a pool with others */
+#define HOWDAH_POOL_FLAG_ALL 0xfffu        /* a zygote refuses a pool with others */
 
 #define HOWDAH_OPCACHE_SCRIPTS 1u    /* compare scripts with their files, and count those that are gone or changed */
 #define HOWDAH_OPCACHE_INVALIDATE 2u /* and have those compiled at their next use */
@@ -476,7 +545,8 @@ static_assert(sizeof(struct howdah_identity) == 20, "layout");
 
 #define HOWDAH_BOOTED_ONCE 0 /* the script waits in the zygote; workers are forks of it */
 #define HOWDAH_BOOTED_EACH 1 /* workers run the script themselves, as the options said */
-#define HOWDAH_BOOTED_UNFIT 2 /* what the script left open does not survive a fork (the sentence says what): the front
+#define HOWDAH_BOOTED_UNFIT \
+	2 /* what the script left open does not survive a fork (the sentence says what): the front
                                * is to start another zygote with BOOT_EACH; this one takes no SPAWN and leaves */
 
 /* Exit status of a zygote or worker whose script ended, or failed, before it asked for a request. */

@@ -6,26 +6,22 @@
  *
  * Lines of the specification; values are percent-encoded:
  *   arg TEXT            an argument of howdah-php zygote
- *   max-requests N      limit of the worker
- *   retire-after N      limit of the worker
+ *   max-requests N      limit of the worker, as `retire-after N`
  *   worker SCRIPT       the pool is in worker mode
  *   option NAME N       a number of struct howdah_pool_options: flags keep connections cpu_timeout_ms concurrency
  *                       stack_size hog_threshold_ms time_slice_ms hang_timeout_ms detect_leaks_sample
  *   leak-allow PATTERN  what may differ after a request
- *   env NAME VALUE      a variable of the boot
- *   ini NAME VALUE      a setting of the pool; `final NAME VALUE`: a final one
+ *   env NAME VALUE      a variable of the boot; `ini NAME VALUE`: a setting of the pool; `final NAME VALUE`: a final one
  *   warm URI            a path that the worker requests of itself
  *   show WHAT...        what to print besides bodies: headers end usage database log raw frames exit state
  *   var NAME VALUE      a variable of the following requests; without VALUE: no more
  *   body inline|file F  the body of the following requests: the bytes of file F; `body none`
  *   abort N             the client of the next request goes when N body bytes have come, 0: before a worker has it
- *   head                the next request has no response body
+ *   head                the next request has no response body; `cut N`: its variables lack their last N bytes
  *   touch NAME F        before the next request the file NAME gets the bytes of file F
- *   cut N               the next request's variables lack their last N bytes
  *   preload MODE FILE.. auto or all: files that PHP is started with; prints what became of them
  *   record              the pool's processes record the files that they run; `recorded` prints them
- *   run                 runs a request
- *   respawn             starts the worker again after it has ended
+ *   run                 runs a request; `respawn` starts the worker again after it has ended
  *   stop                has the worker leave and waits for its end
  *   wait-log TEXT       waits until the log has a line with TEXT
  *   push NAME           queues a request, as `run`, and goes on
@@ -34,6 +30,7 @@
  *   stall NAME          its client does not read any more; `read NAME`: it does again
  *   leave NAME          its client goes; `time-out NAME`: its time is over
  *   beside N            another worker seems to have N requests; it takes none
+ *   profile N           the worker samples its stack each N microseconds; `profiled` ends that and prints the heaviest
  *   left N              runs up to N requests without printing, until the worker has taken one within 20 ms; prints
  *                       whether it has
  *   bench N             runs N requests without printing; prints their time
@@ -61,6 +58,7 @@
 #include "driver_log.h"
 #include "driver_many.h"
 #include "driver_preload.h"
+#include "driver_profile.h"
 #include "driver_text.h"
 #include "howdah_vars.h"
 
@@ -768,6 +766,9 @@ static void obey(char *line)
 	} else if (strcmp(line, "beside") == 0) {
 		start();
 		front_beside(&front, (uint32_t)strtoul(rest, NULL, 10));
+	} else if (strncmp(line, "profile", 7) == 0) {
+		start();
+		profile_obey(&front, line, rest);
 	} else if (strcmp(line, "left") == 0) {
 		left(strtol(rest, NULL, 10));
 	} else if (strcmp(line, "bench") == 0) {

@@ -60,6 +60,7 @@ void front_create(struct front *front, bool concurrent)
 	header.slots_offset = place(&end, FRONT_SLOTS * sizeof(struct howdah_slot), 64);
 	header.requests_offset = place(&end, (uint64_t)FRONT_SLOTS * FRONT_REQUEST_SIZE, 4096);
 	header.responses_offset = place(&end, (uint64_t)FRONT_SLOTS * FRONT_RESPONSE_SIZE, 4096);
+	header.profiles_offset = place(&end, (uint64_t)FRONT_WORKERS * HOWDAH_PROFILE_SIZE, 4096);
 	header.segment_size = (end + 4095) & ~4095ull;
 
 	memset(front, 0, sizeof(*front));

@@ -6,6 +6,7 @@ use tokio::sync::{Notify, mpsc, oneshot};
 
 use crate::messages::{Event, ReloadError};
 use crate::process::opcache::{OpcacheAnswer, OpcacheError, OpcacheOrder};
+use crate::profile::ProfiledPool;
 use crate::status::Status;
 
 /// Talks to a [`crate::Supervisor`] from any thread or task. Clones talk to the same one. It answers while
@@ -53,6 +54,15 @@ impl Handle {
             .send(Event::Status(reply))
             .map_err(|_| ShutdownError)?;
         status.await.map_err(|_| ShutdownError)
+    }
+
+    /// The pools, for profiles.
+    pub async fn profiled_pools(&self) -> Result<Vec<ProfiledPool>, ShutdownError> {
+        let (reply, pools) = oneshot::channel();
+        self.events
+            .send(Event::ProfiledPools(reply))
+            .map_err(|_| ShutdownError)?;
+        pools.await.map_err(|_| ShutdownError)
     }
 
     /// Inspects or changes OPcache in a separate process.

@@ -24,7 +24,7 @@
 //! | `front` | requests and responses on a front thread |
 //! | `handle`, `load`, `messages`, `response` | what the sides above exchange and count |
 //! | `process` | one PHP process: the root's start, control messages, identity, log, OPcache |
-//! | `options`, `preload`, `record`, `status` | options and figures |
+//! | `options`, `preload`, `profile`, `record`, `status` | options and figures |
 //! | `system` | timers, clocks and descriptors |
 //!
 //! This crate must not know PHP's headers, HTTP connections or configuration files.
@@ -40,6 +40,7 @@ mod options;
 mod pool;
 mod preload;
 mod process;
+mod profile;
 mod record;
 mod response;
 mod status;
@@ -62,6 +63,7 @@ pub use process::encode::EncodeError;
 pub use process::opcache::{Opcache, OpcacheAnswer, OpcacheError, OpcacheOrder, Tally};
 pub use process::root::{PhpInfo, StartError, php_info};
 pub use process::root_command::{FROM_SERVICE_MANAGER, USER_OF_SERVER, withheld_from_php};
+pub use profile::{ProfiledPool, RunningProfile};
 pub use record::{Record, RecordedFile};
 pub use response::{CallError, Head, ScriptResult, ScriptUsage};
 pub use status::{

@@ -7,6 +7,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::process::control::{ControlError, Message};
 use crate::process::log_pipe::StateRecord;
 use crate::process::opcache::{OpcacheAnswer, OpcacheError, OpcacheOrder};
+use crate::profile::ProfiledPool;
 use crate::status::Status;
 
 /// How a worker came to its end.
@@ -203,5 +204,6 @@ pub(crate) enum Event {
     /// Of a [`crate::Handle`]; no name: all pools.
     Reload(Option<String>, Reply),
     Status(oneshot::Sender<Status>),
+    ProfiledPools(oneshot::Sender<Vec<ProfiledPool>>),
     Opcache(OpcacheOrder, OpcacheReply),
 }

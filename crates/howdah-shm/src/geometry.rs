@@ -1,8 +1,8 @@
 //! How large a segment is and where its parts lie.
 
 use crate::layout::{
-    FRONT_RING_SIZE, FRONTS_MAX, Header, MAGIC, PARKED_WORDS, SLOT_SIZE, SLOTS_MAX, VERSION,
-    WORKER_SIZE, WORKERS_MAX,
+    FRONT_RING_SIZE, FRONTS_MAX, Header, MAGIC, PARKED_WORDS, PROFILE_SIZE, SLOT_SIZE, SLOTS_MAX,
+    VERSION, WORKER_SIZE, WORKERS_MAX,
 };
 
 const PAGE: u64 = 4096;
@@ -120,6 +120,7 @@ impl Geometry {
         let all_slots = fronts * slots;
         let requests_offset = (slots_offset + all_slots * SLOT_SIZE as u64).next_multiple_of(PAGE);
         let responses_offset = requests_offset + all_slots * u64::from(self.request_size);
+        let profiles_offset = responses_offset + all_slots * u64::from(self.response_size);
         Header {
             magic: MAGIC,
             version: VERSION,
@@ -128,7 +129,7 @@ impl Geometry {
             slots: self.slots,
             request_size: self.request_size,
             response_size: self.response_size,
-            segment_size: responses_offset + all_slots * u64::from(self.response_size),
+            segment_size: profiles_offset + workers * PROFILE_SIZE as u64,
             fronts_offset,
             front_stride,
             parked_offset,
@@ -137,6 +138,7 @@ impl Geometry {
             slots_offset,
             requests_offset,
             responses_offset,
+            profiles_offset,
         }
     }
 }

@@ -116,6 +116,35 @@ pub const WORKER_SIZE: usize = 192;
 /// Size of a slot.
 pub const SLOT_SIZE: usize = 192;
 
+/// Bytes of the area in which a worker counts the samples of a profile.
+pub const PROFILE_SIZE: usize = 2 << 20;
+/// Where its frames begin.
+pub const PROFILE_FRAMES_OFFSET: usize = 4096;
+/// Where its nodes begin.
+pub const PROFILE_NODES_OFFSET: usize = 200_704;
+/// Where its strings begin.
+pub const PROFILE_STRINGS_OFFSET: usize = 1_249_280;
+/// Most frames.
+pub const PROFILE_FRAMES_MAX: u32 = 8192;
+/// Most nodes.
+pub const PROFILE_NODES_MAX: u32 = 32_768;
+/// Bytes of strings.
+pub const PROFILE_STRINGS_MAX: u32 = 847_872;
+/// Bytes in front of all that (`struct howdah_profile`).
+pub const PROFILE_HEADER_SIZE: usize = 64;
+/// Bytes of a frame (`struct howdah_profile_frame`).
+pub const PROFILE_FRAME_SIZE: usize = 24;
+/// Bytes of a node (`struct howdah_profile_node`).
+pub const PROFILE_NODE_SIZE: usize = 32;
+/// Kind of a frame: method and path of the request.
+pub const PROFILE_ROUTE: u32 = 1;
+/// Kind of a frame: PHP code.
+pub const PROFILE_FUNCTION: u32 = 2;
+/// Kind of a frame: a function of PHP or an extension.
+pub const PROFILE_INTERNAL: u32 = 3;
+/// Kind of a frame: what the innermost function waits for.
+pub const PROFILE_WAIT: u32 = 4;
+
 /// Mode of a pool: PHP's state is fresh for each request.
 pub const POOL_CLASSIC: u32 = 1;
 /// Mode of a pool: a worker script is booted once.
@@ -203,7 +232,7 @@ pub const EXIT_STATUS_CPU: i32 = 72;
 pub const EXIT_STATUS_HUNG: i32 = 73;
 /// A worker that gets SIGRTMIN + this logs the backtrace of its request.
 pub const SIGNAL_BACKTRACE: i32 = 5;
-/// A thread of each worker takes samples of requests when the front asks.
+/// The front orders samples of slow requests.
 pub const POOL_FLAG_SAMPLES: u32 = 1024;
 /// All flags of a pool. A zygote refuses a pool with others.
 pub const POOL_FLAG_ALL: u32 = 0xfff;
@@ -309,8 +338,9 @@ pub struct Header {
     pub slots_offset: u64,
     pub requests_offset: u64,
     pub responses_offset: u64,
+    pub profiles_offset: u64,
 }
-const _: () = assert!(size_of::<Header>() == 104);
+const _: () = assert!(size_of::<Header>() == 112);
 
 /// `slot.state`: position, worker and kind in one word, so that one CAS is the claim.
 pub const fn state(position: u64, worker: u16, kind: u64) -> u64 {
@@ -378,6 +408,9 @@ pub(crate) mod words {
         pub(crate) stop: AtomicU32,
         pub(crate) sample_id: AtomicU64,
         pub(crate) sample: FutexWord,
+        pub(crate) profile: AtomicU32,
+        pub(crate) profile_period_us: AtomicU32,
+        pub(crate) profile_end_ns: AtomicU64,
     }
 
     #[repr(C, align(64))]
@@ -456,6 +489,9 @@ pub(crate) mod words {
             assert!(offset_of!(Worker, front.stop) == 4);
             assert!(offset_of!(Worker, front.sample_id) == 8);
             assert!(offset_of!(Worker, front.sample) == 16);
+            assert!(offset_of!(Worker, front.profile) == 20);
+            assert!(offset_of!(Worker, front.profile_period_us) == 24);
+            assert!(offset_of!(Worker, front.profile_end_ns) == 32);
             assert!(offset_of!(Worker, own) == 64);
             assert!(offset_of!(Worker, life) == 128);
             assert!(offset_of!(WorkerOwn, requests) == 8);
@@ -501,6 +537,15 @@ pub(crate) mod words {
                 offset_of!(Worker, front.sample_id),
             ),
             ("howdah_worker.sample", offset_of!(Worker, front.sample)),
+            ("howdah_worker.profile", offset_of!(Worker, front.profile)),
+            (
+                "howdah_worker.profile_period_us",
+                offset_of!(Worker, front.profile_period_us),
+            ),
+            (
+                "howdah_worker.profile_end_ns",
+                offset_of!(Worker, front.profile_end_ns),
+            ),
             (
                 "howdah_worker.request_id",
                 offset_of!(Worker, own.request_id),

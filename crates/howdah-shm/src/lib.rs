@@ -43,6 +43,8 @@ mod memory;
 #[cfg(loom)]
 #[path = "memory_loom.rs"]
 mod memory;
+#[cfg(not(loom))]
+mod profile;
 mod response;
 mod segment;
 mod sleep;
@@ -67,6 +69,11 @@ pub use front::{Cancel, Event, Front, Recovery, TornSlot};
 pub use geometry::{Geometry, GeometryError};
 #[cfg(not(any(loom, miri)))]
 pub use life::LifeWatch;
+#[cfg(not(loom))]
+pub use profile::{
+    DamagedProfileError, FrameKind, ProfileFrame, ProfileNode, ProfileOrder, SampleCounts,
+    WorkerProfile,
+};
 pub use response::ResponseReader;
 pub use segment::{Segment, SegmentError, WriteIndices};
 pub use slot::{Body, Hold, SlotId, WorkerId};

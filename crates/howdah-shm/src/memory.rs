@@ -4,7 +4,7 @@ mod backing;
 
 use crate::geometry::Geometry;
 use crate::layout::words::{FrontRing, Slot, Worker};
-use crate::layout::{FRONT_RING_SIZE, Header, SLOT_SIZE, WORKER_SIZE};
+use crate::layout::{FRONT_RING_SIZE, Header, PROFILE_SIZE, SLOT_SIZE, WORKER_SIZE};
 use crate::sync::AtomicU64;
 use backing::Backing;
 use bytes::BytesMut;
@@ -17,6 +17,8 @@ pub(crate) enum Area {
     Request { front: u16, slot: u16 },
     /// The response ring of a slot.
     Response { front: u16, slot: u16 },
+    /// What a worker counts for profiles.
+    Profile { worker: u16 },
 }
 
 /// A mapping of the segment, and the geometry that it was made from: offsets are never read back
@@ -153,9 +155,9 @@ impl Memory {
         u64::from(front) * u64::from(self.geometry.slots()) + u64::from(slot)
     }
 
-    /// The address of `size` bytes at `at` of an area. Panics if they are not inside it.
-    fn bytes(&self, area: Area, at: u64, size: usize) -> NonNull<u8> {
-        let (start, room) = match area {
+    /// Where an area begins, and its size.
+    fn place(&self, area: Area) -> (u64, u64) {
+        match area {
             Area::Request { front, slot } => {
                 let room = u64::from(self.geometry.request_size());
                 (
@@ -170,7 +172,23 @@ impl Memory {
                     room,
                 )
             }
-        };
+            Area::Profile { worker } => {
+                assert!(u32::from(worker) < self.geometry.workers());
+                let room = PROFILE_SIZE as u64;
+                (self.header.profiles_offset + u64::from(worker) * room, room)
+            }
+        }
+    }
+
+    /// Gives the memory of an area back, which reads as zero from now on. Without effect where the system cannot.
+    pub(crate) fn discard(&self, area: Area) {
+        let (start, size) = self.place(area);
+        self.backing.discard(start, size);
+    }
+
+    /// The address of `size` bytes at `at` of an area. Panics if they are not inside it.
+    fn bytes(&self, area: Area, at: u64, size: usize) -> NonNull<u8> {
+        let (start, room) = self.place(area);
         assert!(
             at <= room && size as u64 <= room - at,
             "{size} bytes at {at} of {room}"

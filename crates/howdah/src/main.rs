@@ -52,6 +52,7 @@ fn main() -> ExitCode {
         Command::Reload(options) => commands::remote::reload(&options),
         Command::Stop(options) => commands::remote::stop(&options),
         Command::Status(options) => commands::remote::status(&options),
+        Command::Profile(options) => commands::profile::profile(&options),
         Command::Top(options) => commands::top::top(&options),
         Command::Trust(options) => commands::trust::trust(&options),
         Command::Untrust => commands::trust::untrust(),

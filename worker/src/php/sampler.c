@@ -1,8 +1,8 @@
 /*
  * See sampler.h.
  *
- * The front counts `sample` of struct howdah_worker up, which wakes the thread, and names the request in `sample_id`. A
- * sample is a record of level 'p': method and URI, then a line for each frame (frames.h). PHP's thread runs meanwhile:
+ * The front counts `sample` of struct howdah_worker up, which wakes the thread, and names the request in `sample_id`, or
+ * sets `profile` (profiler.h). A sample is a record of level 'p': method and URI, then a line for each frame (frames.h). PHP's thread runs meanwhile:
  * where it waits or is in a call the frames are exact; else the line of the innermost one is that of its last call.
  *
  * Rules: the thread reads PHP's memory through a trace and writes none of it.
@@ -12,19 +12,24 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "howdah_vars.h"
 #include "php/compat.h"
 #include "php/frames.h"
 #include "process/log.h"
+#include "profile/profiler.h"
 #include "request/request.h"
 #include "request/wait.h"
 
 #define STACK_SIZE (64 * 1024)
+#define SLICE_NS 100000 /* the least that there is */
 
 static struct howdah_trace trace;
 static struct howdah_worker *words;
@@ -75,30 +80,65 @@ static void sample(uint64_t id)
 	}
 }
 
+/* Until somebody wakes the thread, or this time has come (CLOCK_MONOTONIC); 0: no time. */
+static void sleep_until(uint32_t seen, uint64_t time)
+{
+	struct timespec until = {.tv_sec = (time_t)(time / 1000000000u), .tv_nsec = (long)(time % 1000000000u)};
+	syscall(SYS_futex, &words->sample, FUTEX_WAIT_BITSET, seen, time ? &until : NULL, NULL, FUTEX_BITSET_MATCH_ANY);
+}
+
+/*
+ * Has the kernel give this thread a processor soon after it wakes, since it needs one for some microseconds: a short
+ * slice, which takes no right. Kernels before 6.12 do without.
+ */
+static void ask_for_short_slices(void)
+{
+	struct {
+		uint32_t size, policy;
+		uint64_t flags;
+		int32_t nice;
+		uint32_t priority;
+		uint64_t slice_ns, deadline, period;
+	} attributes = {.size = sizeof(attributes), .policy = SCHED_OTHER, .slice_ns = SLICE_NS};
+	attributes.nice = getpriority(PRIO_PROCESS, 0);
+	(void)syscall(SYS_sched_setattr, 0, &attributes, 0);
+}
+
 static void *run(void *argument)
 {
+	ask_for_short_slices();
 	uint32_t seen = atomic_load_explicit(&words->sample, memory_order_acquire);
 	for (;;) {
-		syscall(SYS_futex, &words->sample, FUTEX_WAIT, seen, NULL, NULL, 0);
+		sleep_until(seen, howdah_profiler_run());
 		uint32_t now = atomic_load_explicit(&words->sample, memory_order_acquire);
 		if (now != seen) {
 			seen = now;
-			sample(atomic_load_explicit(&words->sample_id, memory_order_relaxed));
+			uint64_t id = atomic_load_explicit(&words->sample_id, memory_order_relaxed);
+			if (id) {
+				sample(id);
+			}
 		}
 	}
 	return NULL;
 }
 
+/* A process for one request is forked for each: it has no time for a thread that nobody wants at the moment. */
+static bool is_wanted(const struct howdah_pool *pool)
+{
+	return pool->limits.max_requests != 1 || pool->options.flags & HOWDAH_POOL_FLAG_SAMPLES ||
+		   atomic_load_explicit(&words->profile, memory_order_relaxed) != 0;
+}
+
 void howdah_sampler_init(struct howdah_pool *pool)
 {
-	if (!(pool->options.flags & HOWDAH_POOL_FLAG_SAMPLES)) {
+	words = howdah_queue_worker(&pool->queue);
+	if (!is_wanted(pool)) {
 		return;
 	}
-	words = howdah_queue_worker(&pool->queue);
 	pthread_t sampler;
 	pthread_attr_t attributes;
 	sigset_t all, before;
-	int error = howdah_trace_init(&trace) ? 0 : errno;
+	int error = howdah_profiler_init(pool) && howdah_trace_init(&trace) ? 0 : errno;
 	if (!error) {
 		/* Signals are PHP's. */
 		sigfillset(&all);
@@ -110,7 +150,9 @@ void howdah_sampler_init(struct howdah_pool *pool)
 		pthread_attr_destroy(&attributes);
 		pthread_sigmask(SIG_SETMASK, &before, NULL);
 	}
-	if (error) {
+	if (error && pool->options.flags & HOWDAH_POOL_FLAG_SAMPLES) {
 		howdah_log_format('w', "slow requests are logged without what they do: %s", strerror(error));
+	} else if (error) {
+		howdah_log_format('i', "profiles do not show this worker: %s", strerror(error));
 	}
 }

@@ -119,7 +119,8 @@ static const char *check_header(const struct howdah_shm_header *header, uint64_t
 			sizeof(uint64_t), 8) ||
 		!inside(header, header->slots_offset, slots, sizeof(struct howdah_slot), 64) ||
 		!inside(header, header->requests_offset, slots, header->request_size, 8) ||
-		!inside(header, header->responses_offset, slots, header->response_size, 8)) {
+		!inside(header, header->responses_offset, slots, header->response_size, 8) ||
+		!inside(header, header->profiles_offset, header->workers, HOWDAH_PROFILE_SIZE, 4096)) {
 		return "the segment's parts do not lie within it";
 	}
 	return NULL;

@@ -127,6 +127,13 @@ static inline struct howdah_worker *howdah_queue_worker(const struct howdah_queu
 	return (struct howdah_worker *)(queue->base + queue->header.workers_offset) + queue->worker;
 }
 
+/* Where it counts the samples of a profile. */
+static inline struct howdah_profile *howdah_queue_profile(const struct howdah_queue *queue)
+{
+	uint64_t offset = queue->header.profiles_offset + (uint64_t)queue->worker * HOWDAH_PROFILE_SIZE;
+	return (struct howdah_profile *)(queue->base + offset);
+}
+
 /* Whether the front has asked the worker to leave. */
 static inline bool howdah_queue_stopped(const struct howdah_queue *queue)
 {

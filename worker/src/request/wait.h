@@ -34,6 +34,20 @@ struct howdah_waiters {
 
 typedef void (*howdah_visit_frame)(uint64_t request_id, const zend_execute_data *frame);
 
+/* A coroutine of a request, as another thread finds it. */
+struct howdah_wait_place {
+	const struct howdah_request *request;
+	uint64_t request_id;
+	uint64_t number; /* of the coroutine, never used twice */
+	uint32_t turns;  /* times that it has been given the thread: while that stays the same, so does its stack */
+	bool runs;
+	const zend_execute_data *frame; /* NULL: it has not begun, or runs */
+	const char *wait;               /* what for, as one word; NULL: it runs */
+	int fd;                         /* whose readiness it waits for; -1: no descriptor; of several the first */
+};
+
+typedef void (*howdah_visit_place)(const struct howdah_wait_place *place);
+
 struct howdah_wait_ops {
 	/* Of the coroutine that runs; there is one. */
 	struct howdah_task *(*task)(void);
@@ -51,6 +65,7 @@ struct howdah_wait_ops {
 	/* Of another thread: the request with this id, and where its first coroutine is, or the one that runs. */
 	bool (*find_frame)(const struct howdah_trace *trace, uint64_t request_id, const struct howdah_request **request,
 		const zend_execute_data **frame);
+	void (*visit_places)(const struct howdah_trace *trace, howdah_visit_place visit); /* the same of all coroutines */
 };
 
 /* NULL: the process has no coroutines. */

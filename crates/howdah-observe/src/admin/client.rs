@@ -11,8 +11,8 @@ use super::AdminAddress;
 use super::address::resolve;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Bytes of a response. A status of 512 workers has some hundred KiB.
-const MAX_RESPONSE: u64 = 16 << 20;
+/// Bytes of a response. A status of 512 workers has some hundred KiB, a profile of deep stacks many MiB.
+const MAX_RESPONSE: u64 = 160 << 20;
 /// Bytes of a response's header.
 const MAX_HEAD: usize = 64 << 10;
 
@@ -29,6 +29,7 @@ pub struct Reply {
     pub status: u16,
     /// As it came.
     pub body: Vec<u8>,
+    head: String,
 }
 
 /// Why there is no response.
@@ -61,6 +62,11 @@ impl Reply {
     /// Its JSON, if it is that.
     pub fn json(&self) -> Option<Value> {
         serde_json::from_slice(&self.body).ok()
+    }
+
+    /// The value of a header.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        header(&self.head, name)
     }
 
     fn pid(&self) -> Option<u64> {
@@ -204,16 +210,12 @@ impl Client {
         let head = std::str::from_utf8(&bytes[..head_end]).map_err(|_| not_http())?;
         let status = status(head).ok_or_else(not_http)?;
         let body = &bytes[head_end + 4..];
-        let length = head.lines().skip(1).find_map(|line| {
-            let (name, value) = line.split_once(':')?;
-            let ours = name.eq_ignore_ascii_case("content-length");
-            ours.then(|| value.trim().parse::<usize>().ok())?
-        });
+        let length = header(head, "content-length").and_then(|value| value.parse::<usize>().ok());
         if length.is_some_and(|length| length != body.len()) {
             return Err(self.broken(ErrorKind::UnexpectedEof.into()));
         }
-        let body = body.to_vec();
-        Ok(Reply { status, body })
+        let (body, head) = (body.to_vec(), head.to_owned());
+        Ok(Reply { status, body, head })
     }
 
     fn broken(&self, source: io::Error) -> ClientError {
@@ -239,6 +241,13 @@ fn status(head: &str) -> Option<u16> {
     let (version, rest) = head.lines().next()?.split_once(' ')?;
     let code = rest.get(..3)?;
     version.starts_with("HTTP/1.").then(|| code.parse().ok())?
+}
+
+fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
+    head.lines().skip(1).find_map(|line| {
+        let (found, value) = line.split_once(':')?;
+        found.eq_ignore_ascii_case(name).then(|| value.trim())
+    })
 }
 
 fn find(bytes: &[u8], text: &[u8]) -> Option<usize> {

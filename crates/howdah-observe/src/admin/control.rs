@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::profile::{ProfileError, ProfileReply, ProfileRequest};
+
 /// The server behind the admin API. Implemented by the program that wires the parts together.
 pub trait Control: Send + Sync + 'static {
     /// Starts PHP again in the pool of this name, or in all. Ends when the new generation serves, or
@@ -32,6 +34,12 @@ pub trait Control: Send + Sync + 'static {
 
     /// The files that PHP was started with, as `/preload` shows them.
     fn preloads(&self) -> impl Future<Output = Value> + Send;
+
+    /// Samples where PHP spends its time, as long as the request says. Dropped before, it ends.
+    fn profile(
+        &self,
+        request: ProfileRequest,
+    ) -> impl Future<Output = Result<ProfileReply, ProfileError>> + Send;
 
     /// The page of metrics for `/metrics`.
     fn metrics(&self) -> impl Future<Output = String> + Send;

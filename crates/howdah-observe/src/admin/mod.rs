@@ -8,6 +8,7 @@
 //! GET   /requests                   the requests under way, JSON
 //! GET   /config                     the configuration in force, JSON
 //! GET   /status                     pools and their processes, JSON
+//! POST  /profile[?seconds=N&…]      samples where PHP spends its time, and answers with a flame graph or the like
 //! POST  /load                       Caddy's: a Caddyfile in the body takes the place of the configuration
 //! POST  /reload[?config=FILE]       reads the configuration again, then PHP; answers when both serve
 //! POST  /reload?pool=NAME           answers when the new generation serves, or with the failed boot's output
@@ -32,6 +33,8 @@ mod client;
 mod control;
 mod guard;
 mod listen;
+mod profile;
+mod query;
 mod routes;
 mod seats;
 mod serve;
@@ -45,4 +48,5 @@ pub use control::{
     Thread, UnhealthyError,
 };
 pub use listen::BindError;
+pub use profile::{ProfileError, ProfileReply, ProfileRequest};
 pub use serve::Admin;

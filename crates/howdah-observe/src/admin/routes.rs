@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use http::header::{ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
 use http::{HeaderMap, Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Body;
@@ -11,6 +11,8 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::guard::Guard;
+use super::profile::{ProfileError, ProfileReply, ProfileRequest};
+use super::query::{QueryError, decoded};
 use super::{Configuration, Control, ReloadError, ReloadReport};
 use crate::metrics::for_client;
 
@@ -18,6 +20,9 @@ use crate::metrics::for_client;
 const MAX_BODY: usize = 1 << 20;
 /// For the whole body.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Header of a profile: how many samples were due and taken.
+pub(super) const PROFILE_SUMMARY: HeaderName = HeaderName::from_static("x-howdah-profile");
 
 type Answer = Response<Full<Bytes>>;
 
@@ -31,6 +36,7 @@ enum Endpoint {
     Load,
     Metrics,
     Preload,
+    Profile,
     Reload,
     Requests,
     Restart,
@@ -69,6 +75,7 @@ const ENDPOINTS: &[(&str, &[(Method, Endpoint)])] = &[
     ("/load", &[(Method::POST, Endpoint::Load)]),
     ("/metrics", &[(Method::GET, Endpoint::Metrics)]),
     ("/preload", &[(Method::GET, Endpoint::Preload)]),
+    ("/profile", &[(Method::POST, Endpoint::Profile)]),
     ("/readyz", &[(Method::GET, Endpoint::Health)]),
     ("/reload", &[(Method::POST, Endpoint::Reload)]),
     ("/requests", &[(Method::GET, Endpoint::Requests)]),
@@ -121,6 +128,10 @@ where
             response(kind, page.into())
         }
         Endpoint::Preload => json(&control.preloads().await),
+        Endpoint::Profile => match ProfileRequest::parse(parts.uri.query()) {
+            Ok(request) => profiled(control.profile(request).await),
+            Err(text) => error(StatusCode::BAD_REQUEST, &text.to_string()),
+        },
         Endpoint::Requests => json(&control.requests().await),
         Endpoint::WholeConfig => json(&control.whole_config()),
         Endpoint::Health => match control.health().await {
@@ -149,7 +160,7 @@ where
             let result = match wanted(parts.uri.query()) {
                 Ok(ReloadTarget::Pool(pool)) => control.reload(Some(pool)).await,
                 Ok(ReloadTarget::Configuration(from)) => control.configure(from).await,
-                Err(text) => return error(StatusCode::BAD_REQUEST, &text),
+                Err(text) => return error(StatusCode::BAD_REQUEST, &text.to_string()),
             };
             reloaded(result, |done| json(&done))
         }
@@ -281,19 +292,23 @@ enum ReloadTarget {
 }
 
 /// What a query names. Another name in it is a mistake that would reload everything.
-fn wanted(query: Option<&str>) -> Result<ReloadTarget, String> {
+fn wanted(query: Option<&str>) -> Result<ReloadTarget, QueryError> {
     let (mut pool, mut file) = (None, None);
     for pair in query.unwrap_or_default().split('&') {
         match pair.split_once('=') {
             Some(("pool", name)) if !name.is_empty() => pool = Some(decoded(name)?),
             Some(("config", path)) if !path.is_empty() => file = Some(decoded(path)?),
             None if pair.is_empty() => {}
-            _ => return Err(format!("{pair}: expected pool=NAME or config=FILE")),
+            _ => {
+                let text = format!("{pair}: expected pool=NAME or config=FILE");
+                return Err(QueryError(text));
+            }
         }
     }
     Ok(match (pool, file) {
         (Some(_), Some(_)) => {
-            return Err("pool= reloads PHP alone: leave config= out".into());
+            let text = "pool= reloads PHP alone: leave config= out";
+            return Err(QueryError(text.into()));
         }
         (Some(pool), None) => ReloadTarget::Pool(pool),
         (None, Some(file)) => ReloadTarget::Configuration(Configuration::File(file.into())),
@@ -301,22 +316,25 @@ fn wanted(query: Option<&str>) -> Result<ReloadTarget, String> {
     })
 }
 
-fn decoded(text: &str) -> Result<String, String> {
-    let wrong = || format!("{text}: not a name in UTF-8");
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        bytes.push(match byte {
-            b'+' => b' ',
-            b'%' => {
-                let mut digit = || char::from(rest.next()?).to_digit(16);
-                let (high, low) = (digit().ok_or_else(wrong)?, digit().ok_or_else(wrong)?);
-                (high * 16 + low) as u8
-            }
-            byte => byte,
-        });
+/// What became of the samples is in a header: not every format has room for it.
+fn profiled(result: Result<ProfileReply, ProfileError>) -> Answer {
+    let reply = match result {
+        Ok(reply) => reply,
+        Err(cause) => {
+            let status = match cause {
+                ProfileError::UnknownPool { .. } => StatusCode::NOT_FOUND,
+                ProfileError::UnderWay => StatusCode::CONFLICT,
+                ProfileError::Stopping | ProfileError::NoSamples => StatusCode::SERVICE_UNAVAILABLE,
+                ProfileError::Failed(_) => StatusCode::INTERNAL_SERVER_ERROR,
+            };
+            return error(status, &cause.to_string());
+        }
+    };
+    let mut answer = response(reply.format.media_type(), reply.body.into());
+    if let Ok(summary) = HeaderValue::from_str(&reply.summary) {
+        answer.headers_mut().insert(PROFILE_SUMMARY, summary);
     }
-    String::from_utf8(bytes).map_err(|_| wrong())
+    answer
 }
 
 fn reloaded(

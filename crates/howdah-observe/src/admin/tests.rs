@@ -77,6 +77,21 @@ impl Control for Fake {
         json!([{"pools": ["php"], "done": true}])
     }
 
+    async fn profile(&self, request: ProfileRequest) -> Result<ProfileReply, ProfileError> {
+        match request.pool.as_deref() {
+            Some("nobody") => Err(ProfileError::UnknownPool {
+                name: "nobody".into(),
+                known: vec!["app".into()],
+            }),
+            Some("busy") => Err(ProfileError::UnderWay),
+            _ => Ok(ProfileReply {
+                format: request.format,
+                body: format!("{} s at {} Hz", request.seconds, request.hz).into(),
+                summary: "8 due, 8 taken".into(),
+            }),
+        }
+    }
+
     async fn metrics(&self) -> String {
         "a_metric 1\n# EOF\n".into()
     }
@@ -314,6 +329,26 @@ fn reloads() {
         "{}",
         failed.error()
     );
+}
+
+#[test]
+fn profiles() {
+    let server = Server::start("localhost:0");
+    let reply = server.request("POST", "/profile?seconds=2&hz=50&format=folded");
+    assert_eq!((reply.status, &*reply.body), (200, &b"2 s at 50 Hz"[..]));
+    assert_eq!(reply.header("X-Howdah-Profile"), Some("8 due, 8 taken"));
+    assert_eq!(
+        reply.header("Content-Type"),
+        Some("text/plain; charset=utf-8")
+    );
+    let unknown = server.request("POST", "/profile?pool=nobody");
+    assert_eq!(unknown.status, 404);
+    assert_eq!(unknown.error(), "there is no pool nobody; there are: app");
+    assert_eq!(server.request("POST", "/profile?pool=busy").status, 409);
+    let wrong = server.request("POST", "/profile?hz=0");
+    assert_eq!(wrong.status, 400);
+    assert_eq!(wrong.error(), "hz=0: expected a number from 1 to 1000");
+    assert_eq!(server.request("GET", "/profile").status, 405);
 }
 
 #[test]

@@ -445,6 +445,9 @@ impl Supervisor {
                 // Who asked may have left.
                 let _ = reply.send(self.status());
             }
+            Event::ProfiledPools(reply) => {
+                let _ = reply.send(self.profiled_pools());
+            }
         }
     }
 

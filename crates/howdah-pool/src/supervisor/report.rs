@@ -10,12 +10,21 @@ use crate::options::Mode;
 use crate::pool::Pool;
 use crate::pool::generation::Phase;
 use crate::pool::place::Occupant;
+use crate::profile::ProfiledPool;
 use crate::status::{
     GenerationStatus, PoolStatus, PreloadStatus, RequestStatus, Status, WorkerStatus,
 };
 use crate::system::clock::monotonic_ns;
 
 impl Supervisor {
+    pub(super) fn profiled_pools(&self) -> Vec<ProfiledPool> {
+        let pools = self.pools.iter().map(|pool| ProfiledPool {
+            name: pool.name.to_string(),
+            segment: Arc::clone(&pool.segment),
+        });
+        pools.collect()
+    }
+
     pub(super) fn status(&self) -> Status {
         let now_ns = monotonic_ns();
         Status {

@@ -38,6 +38,14 @@ impl Backing {
         Ok(Self { base, size, fd })
     }
 
+    pub(super) fn discard(&self, start: u64, size: u64) {
+        use rustix::fs::{FallocateFlags, fallocate};
+
+        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        // A system that cannot keeps the memory until the pool ends.
+        let _ = fallocate(&self.fd, flags, start, size);
+    }
+
     pub(super) fn fd(&self) -> rustix::fd::BorrowedFd<'_> {
         rustix::fd::AsFd::as_fd(&self.fd)
     }
@@ -70,6 +78,10 @@ impl Backing {
         let base = NonNull::new(base).ok_or(rustix::io::Errno::NOMEM)?;
         Ok(Self { base, layout })
     }
+
+    /// The heap keeps its memory.
+    #[expect(clippy::unused_self, reason = "the real one has a file")]
+    pub(super) fn discard(&self, _start: u64, _size: u64) {}
 }
 
 #[cfg(miri)]

@@ -60,7 +60,7 @@ fn offset_in(name: &str, field: &str) -> String {
     format!("offsetof(struct {name}, {field})")
 }
 
-const HEADER: [(&str, usize); 16] = [
+const HEADER: [(&str, usize); 17] = [
     ("magic", offset_of!(H, magic)),
     ("version", offset_of!(H, version)),
     ("fronts", offset_of!(H, fronts)),
@@ -77,6 +77,7 @@ const HEADER: [(&str, usize); 16] = [
     ("slots_offset", offset_of!(H, slots_offset)),
     ("requests_offset", offset_of!(H, requests_offset)),
     ("responses_offset", offset_of!(H, responses_offset)),
+    ("profiles_offset", offset_of!(H, profiles_offset)),
 ];
 
 /// Name and size of a structure that is read or written word by word, and the offset of each of its fields.
@@ -186,6 +187,44 @@ const PAYLOADS: &[Payload] = &[
         ],
     ),
     (
+        "howdah_profile",
+        layout::PROFILE_HEADER_SIZE,
+        &[
+            ("number", 0),
+            ("strings", 4),
+            ("frames", 8),
+            ("nodes", 12),
+            ("due", 16),
+            ("taken", 24),
+            ("idle", 32),
+            ("late", 40),
+            ("unreadable", 48),
+            ("full", 56),
+        ],
+    ),
+    (
+        "howdah_profile_frame",
+        layout::PROFILE_FRAME_SIZE,
+        &[
+            ("hash", 0),
+            ("name", 8),
+            ("file", 12),
+            ("line", 16),
+            ("kind", 20),
+        ],
+    ),
+    (
+        "howdah_profile_node",
+        layout::PROFILE_NODE_SIZE,
+        &[
+            ("parent", 0),
+            ("frame", 4),
+            ("samples", 8),
+            ("wall_ns", 16),
+            ("cpu_ns", 24),
+        ],
+    ),
+    (
         "howdah_record",
         layout::RECORD_HEADER_SIZE,
         &[("used", 0), ("reserved", 4)],
@@ -277,6 +316,17 @@ const CONSTANTS: &[(&str, u64)] = constants! {
     HOWDAH_CONTROL_KILL = CONTROL_KILL,
     HOWDAH_CONTROL_USERS = CONTROL_USERS,
     HOWDAH_CONTROL_SIZE_MAX = CONTROL_SIZE_MAX,
+    HOWDAH_PROFILE_SIZE = PROFILE_SIZE,
+    HOWDAH_PROFILE_FRAMES_OFFSET = PROFILE_FRAMES_OFFSET,
+    HOWDAH_PROFILE_NODES_OFFSET = PROFILE_NODES_OFFSET,
+    HOWDAH_PROFILE_STRINGS_OFFSET = PROFILE_STRINGS_OFFSET,
+    HOWDAH_PROFILE_FRAMES_MAX = PROFILE_FRAMES_MAX,
+    HOWDAH_PROFILE_NODES_MAX = PROFILE_NODES_MAX,
+    HOWDAH_PROFILE_STRINGS_MAX = PROFILE_STRINGS_MAX,
+    HOWDAH_PROFILE_ROUTE = PROFILE_ROUTE,
+    HOWDAH_PROFILE_FUNCTION = PROFILE_FUNCTION,
+    HOWDAH_PROFILE_INTERNAL = PROFILE_INTERNAL,
+    HOWDAH_PROFILE_WAIT = PROFILE_WAIT,
     HOWDAH_POOL_CLASSIC = POOL_CLASSIC,
     HOWDAH_POOL_WORKER = POOL_WORKER,
     HOWDAH_PRELOAD_AUTO = PRELOAD_AUTO,
@@ -442,6 +492,10 @@ fn parts_of_a_segment_do_not_overlap() {
             ),
             (header.requests_offset, fronts * slots * 8192),
             (header.responses_offset, fronts * slots * 65536),
+            (
+                header.profiles_offset,
+                workers * layout::PROFILE_SIZE as u64,
+            ),
             (header.segment_size, 0),
         ];
         for pair in parts.windows(2) {
@@ -451,5 +505,6 @@ fn parts_of_a_segment_do_not_overlap() {
         assert_eq!(header.workers_offset % 64, 0);
         assert_eq!(header.slots_offset % 64, 0);
         assert_eq!(header.requests_offset % 4096, 0);
+        assert_eq!(header.profiles_offset % 4096, 0);
     }
 }

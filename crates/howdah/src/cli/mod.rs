@@ -61,6 +61,8 @@ pub(crate) enum Command {
     Status(Status),
     /// Show the status of a running server, refreshed continuously
     Top(Top),
+    /// Sample where PHP spends its time in a running server, and write a flame graph or the like
+    Profile(Profile),
     /// Succeed if a running server takes requests: for the health check of a container
     Healthcheck(HealthCheck),
     /// Trust the certificates of `tls internal` on this machine: add the root certificate of the server's internal
@@ -421,6 +423,36 @@ pub(crate) struct Top {
     /// Print the status once, for scripts
     #[arg(long)]
     pub(crate) once: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Profile {
+    #[command(flatten)]
+    pub(crate) server: Remote,
+    /// How long
+    #[arg(long, value_name = "N", default_value = "10", value_parser = clap::value_parser!(u32).range(1..=3600))]
+    pub(crate) seconds: u32,
+    /// Samples of each PHP process in a second
+    #[arg(long, value_name = "N", default_value = "100", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) hz: u32,
+    /// Only this pool [default: all]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) pool: Option<String>,
+    /// Show only routes that match: /api/*, or with a method: 'POST /api/*'; numbers and ids within a path are {id}
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) route: Option<String>,
+    /// Draw by the processor's time
+    #[arg(long, conflicts_with = "wall")]
+    pub(crate) cpu: bool,
+    /// Draw by the time on the clock, waits included: the default
+    #[arg(long)]
+    pub(crate) wall: bool,
+    /// Where to write it, - for standard output
+    #[arg(short, long, value_name = "FILE", default_value = "flame.svg")]
+    pub(crate) output: PathBuf,
+    /// svg, pprof, speedscope or folded [default: by the name of FILE: .svg, .pprof, .pb.gz, .json, .folded]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) format: Option<howdah_profile::Format>,
 }
 
 #[derive(Debug, Args)]

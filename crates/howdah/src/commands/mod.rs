@@ -8,6 +8,7 @@ pub(crate) mod init;
 pub(crate) mod monitor;
 pub(crate) mod php_server;
 mod preload_report;
+pub(crate) mod profile;
 pub(crate) mod remote;
 pub(crate) mod report;
 pub(crate) mod top;

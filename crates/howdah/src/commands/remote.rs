@@ -183,7 +183,7 @@ fn default_address(confined: bool) -> AdminAddress {
 }
 
 /// For a query.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     use std::fmt::Write as _;
     let mut escaped = String::new();
     for byte in text.bytes() {

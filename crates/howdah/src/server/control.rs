@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use howdah_observe::admin::{
-    ConfigFile, Configuration, Control, ReloadError, ReloadReport, ReloadedPool, SequentialPool,
-    Thread, UnhealthyError,
+    ConfigFile, Configuration, Control, ProfileError, ProfileReply, ProfileRequest, ReloadError,
+    ReloadReport, ReloadedPool, SequentialPool, Thread, UnhealthyError,
 };
 use howdah_pool::{PoolStatus, Status, WorkerStatus};
 use serde_json::{Value, json};
@@ -15,6 +15,7 @@ use tokio::sync::watch;
 
 use super::configuration::CurrentConfiguration;
 use super::notify;
+use super::profile::Profiler;
 use super::signals::SignalStream;
 use super::state::ServerState;
 use crate::php::preload::{self, PreloadSchedule};
@@ -31,6 +32,7 @@ struct Inner {
     in_force: CurrentConfiguration,
     /// Somebody ordered the server to stop.
     stop: watch::Sender<bool>,
+    profiler: Profiler,
 }
 
 impl ServerControl {
@@ -39,6 +41,7 @@ impl ServerControl {
             server_state,
             in_force,
             stop: watch::Sender::new(false),
+            profiler: Profiler::default(),
         }))
     }
 
@@ -328,6 +331,13 @@ impl Control for ServerControl {
             preload["problem"] = problem.into();
         }
         shown
+    }
+
+    async fn profile(&self, request: ProfileRequest) -> Result<ProfileReply, ProfileError> {
+        tokio::select! {
+            profile = self.0.profiler.take(self.trees(), request) => profile,
+            () = self.0.server_state.readiness.stopping() => Err(ProfileError::Stopping),
+        }
     }
 
     async fn metrics(&self) -> String {

@@ -7,6 +7,7 @@ pub(crate) mod control;
 pub(crate) mod hubs;
 pub(crate) mod notify;
 pub(crate) mod opcache_watch;
+mod profile;
 pub(crate) mod readiness;
 pub(crate) mod readiness_page;
 pub(crate) mod signals;

@@ -1,11 +1,11 @@
 //! Whether the server takes requests: what load balancers ask for, the admin API or a site.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use howdah_http::Shutdown;
 use howdah_observe::admin::{SequentialPool, UnhealthyError};
 use howdah_pool::Status;
+use tokio::sync::watch;
 
 /// Of the server; clones are the same.
 #[derive(Debug, Clone)]
@@ -15,12 +15,12 @@ pub(crate) struct Readiness(Arc<Inner>);
 struct Inner {
     /// Counts requests for readiness.
     shutdown: Shutdown,
-    stopping: AtomicBool,
+    stopping: watch::Sender<bool>,
 }
 
 impl Readiness {
     pub(crate) fn new(shutdown: Shutdown) -> Self {
-        let stopping = AtomicBool::new(false);
+        let stopping = watch::Sender::new(false);
         Self(Arc::new(Inner { shutdown, stopping }))
     }
 
@@ -31,12 +31,23 @@ impl Readiness {
 
     /// From now on it is not ready any more.
     pub(crate) fn set_stopping(&self) {
-        self.0.stopping.store(true, Ordering::Relaxed);
+        self.0.stopping.send_replace(true);
     }
 
     /// Whether the server stops, for whatever reason.
     pub(crate) fn is_stopping(&self) -> bool {
-        self.0.stopping.load(Ordering::Relaxed)
+        *self.0.stopping.borrow()
+    }
+
+    /// Ends when it does.
+    pub(crate) async fn stopping(&self) {
+        // An error would mean that the sender is gone, which this value holds.
+        let _ = self
+            .0
+            .stopping
+            .subscribe()
+            .wait_for(|stopping| *stopping)
+            .await;
     }
 }
 

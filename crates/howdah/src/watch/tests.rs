@@ -1,7 +1,10 @@
 use std::fs;
 use std::sync::Mutex;
 
-use howdah_observe::admin::{ReloadError, ReloadReport, SequentialPool, Thread, UnhealthyError};
+use howdah_observe::admin::{
+    ProfileError, ProfileReply, ProfileRequest, ReloadError, ReloadReport, SequentialPool, Thread,
+    UnhealthyError,
+};
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
@@ -45,6 +48,10 @@ impl Control for Fake {
 
     async fn preloads(&self) -> Value {
         Value::Null
+    }
+
+    async fn profile(&self, _: ProfileRequest) -> Result<ProfileReply, ProfileError> {
+        Err(ProfileError::NoSamples)
     }
 
     async fn metrics(&self) -> String {

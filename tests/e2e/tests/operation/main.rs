@@ -21,6 +21,7 @@ mod pools;
 mod preload;
 mod preload_workers;
 mod privileges;
+mod profile;
 mod recycle;
 mod reload;
 mod reload_config;

@@ -63,6 +63,8 @@ struct howdah_coroutine {
 	const char *stack;                        /* about where its C stack ends */
 	int error_reporting;                      /* to begin with */
 	const zend_execute_data *frame;           /* where PHP code waits, for backtraces */
+	uint32_t turns;                           /* times that it has run, of all that it has run; for profiles */
+	int waits_for; /* descriptor + 1 whose readiness it waits for, of several the first; 0: none */
 };
 
 struct howdah_task {
@@ -200,6 +202,11 @@ static inline bool howdah_task_timed_out(const struct howdah_task *task)
 {
 	return howdah_task_given_up(task) == HOWDAH_ABORTED_TIME;
 }
+
+/* --- places.c --------------------------------------------------------------------------------------------- */
+
+/* See struct howdah_wait_ops. */
+void howdah_visit_places(const struct howdah_trace *trace, howdah_visit_place visit);
 
 /* --- aborted.c -------------------------------------------------------------------------------------------- */
 

@@ -47,6 +47,7 @@ void howdah_core_init(const struct howdah_pool *pool, uint32_t places)
 		.memory_limit_restore = howdah_memory_limit_restore,
 		.visit_frames = howdah_tasks_visit_frames,
 		.find_frame = howdah_tasks_find_frame,
+		.visit_places = howdah_visit_places,
 	};
 	howdah_wait = &ops;
 	thread = pthread_self();
@@ -181,6 +182,7 @@ struct howdah_task *howdah_run_one(void)
 	ready--;
 	howdah_task_enter(coroutine->task);
 	coroutine->state = HOWDAH_COROUTINE_RUNNING;
+	coroutine->turns++;
 	howdah_running = coroutine;
 	howdah_watchdog_running(coroutine->task);
 	/* What was found while it did not run is dealt with by the interrupt. */

@@ -1,0 +1,1 @@
+"""What a profile costs the requests of the server that it is taken of."""

@@ -1,0 +1,210 @@
+"""`python3 -m bench profiler`: throughput and CPU while a profile is taken, over those without."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tempfile
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bench.harness import phpini
+from bench.harness.cases import load_cases
+from bench.harness.errors import BenchError
+from bench.harness.http_check import HOST, verify
+from bench.harness.load import run_wrk
+from bench.harness.peers import load_peers
+from bench.harness.server import Setup, free_port, plain_site, serve
+from bench.harness.services import Services
+from bench.harness.stats import paired_ratio
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator, Mapping
+
+    from bench.harness.server import Server
+    from bench.harness.stats import Spread
+
+PEER = "howdah-worker"
+PROGRAM = "target/release/howdah"
+READABLE = 0o755
+# Samples in a second, 0 for no profile; and the least throughput over that without one.
+RATES = {0: 1.0, 100: 0.99, 1000: 0.97}
+SEEN_LEAST = 95.0
+WARM_UP_SECONDS = 2
+SEEN = re.compile(r"\(([0-9.]+) % seen\)")
+DEPTH = 200
+DEEP = """<?php
+function deep(int $depth): int
+{
+    return $depth > 0 ? 1 + deep($depth - 1) : array_sum(range(1, 2000));
+}
+
+while (frankenphp_handle_request(static function (): void {
+    echo deep(%d);
+}));
+"""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A load: requests per second, µs of CPU for each, and the samples seen in percent."""
+
+    rps: float
+    cpu: float
+    seen: float | None
+
+
+@dataclass(frozen=True)
+class Target:
+    """A started server, its admin address and what is requested of it."""
+
+    server: Server
+    admin: str
+    path: str
+
+    def measure(self, hz: int, *, connections: int, seconds: int) -> Sample:
+        """A load, with a profile around it unless `hz` is 0.
+
+        Raises:
+            BenchError: requests failed, or there was no profile.
+        """
+        taken: list[subprocess.CompletedProcess[str]] = []
+        profile = threading.Thread(target=lambda: taken.append(self.profile(hz, seconds)))
+        if hz:
+            profile.start()
+        before = self.server.group.cpu_seconds()
+        url = self.server.url(self.path)
+        load = run_wrk(url, connections=connections, seconds=seconds, threads=2).load
+        used = self.server.group.cpu_seconds() - before
+        seen = None
+        if hz:
+            profile.join()
+            seen = seen_of(taken)
+        if load.failed:
+            raise BenchError(f"{load.failed} requests of {url} failed")
+        return Sample(load.requests_per_second, used * 1e6 / load.requests, seen)
+
+    def profile(self, hz: int, seconds: int) -> subprocess.CompletedProcess[str]:
+        """Takes a profile that begins before the load and ends after it."""
+        command = [PROGRAM, "profile", "--address", self.admin, "--hz", str(hz)]
+        command += ["--seconds", str(seconds + 1), "--format", "pprof", "-o", "-"]
+        return subprocess.run(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False
+        )
+
+
+def seen_of(taken: list[subprocess.CompletedProcess[str]]) -> float:
+    """What the command says of its samples.
+
+    Raises:
+        BenchError: it failed.
+    """
+    for done in taken:
+        found = SEEN.search(done.stderr)
+        if done.returncode == 0 and found:
+            return float(found.group(1))
+    raise BenchError(f"no profile: {''.join(done.stderr for done in taken).strip()}")
+
+
+@contextmanager
+def started(site: Mapping[str, str], path: str, workers: int, folder: Path) -> Iterator[Target]:
+    """A server with an admin API."""
+    admin = f"{HOST}:{free_port()}"
+    peer = load_peers()[PEER]
+    peer = replace(peer, variables={**peer.variables, "admin": admin})
+    setup = Setup(workers, phpini.shared_ini([]))
+    with serve(peer, setup, site=site, folder=folder) as server:
+        yield Target(server, admin, path)
+
+
+@contextmanager
+def deep_target(workers: int, folder: Path) -> Iterator[Target]:
+    """A worker whose requests have a stack of 200 frames."""
+    root = folder / "root"
+    root.mkdir(parents=True)
+    (root / "index.php").write_text(DEEP % DEPTH)
+    with started(plain_site(root), "/", workers, folder / "server") as target:
+        yield target
+
+
+@contextmanager
+def case_target(name: str, workers: int, folder: Path) -> Iterator[Target]:
+    """A case of the other benchmarks.
+
+    Raises:
+        BenchError: there is no such case, or something is missing for it.
+    """
+    case = load_cases().get(name)
+    if case is None:
+        raise BenchError(f"there is no case {name}; `list` shows those that there are")
+    if (missing := case.missing()) is not None:
+        raise BenchError(f"{name}: {missing}")
+    services = Services(folder / "services")
+    try:
+        site = case.install(folder / "site", services)
+        with started(site.values(), case.path, workers, folder / "server") as target:
+            verify(target.server.port, case, site.body())
+            yield target
+    finally:
+        services.stop()
+
+
+def show(spread: Spread | None) -> str:
+    """A ratio with the least and the most of its rounds."""
+    if spread is None:
+        return "-"
+    return f"{spread.median:.3f} ({spread.low:.3f} to {spread.high:.3f})"
+
+
+def compare(target: Target, name: str, arguments: argparse.Namespace) -> bool:
+    """Measures one target and prints its lines; whether all is as wanted."""
+    rates = list(RATES)
+    samples: dict[int, dict[int, Sample]] = {hz: {} for hz in rates}
+    for number in range(arguments.rounds):
+        # Another one first in each round: a machine that gets slower within a round favours none.
+        for hz in rates[number % len(rates) :] + rates[: number % len(rates)]:
+            samples[hz][number] = target.measure(
+                hz, connections=arguments.connections, seconds=arguments.duration
+            )
+    well = True
+    for hz, least in RATES.items():
+        if hz == 0:
+            continue
+        speed, cpu = (
+            paired_ratio(
+                *({n: getattr(s, figure) for n, s in samples[at].items()} for at in (hz, 0))
+            )
+            for figure in ("rps", "cpu")
+        )
+        seen = min(sample.seen or 0.0 for sample in samples[hz].values())
+        good = speed is not None and speed.median >= least and seen >= SEEN_LEAST
+        well = well and good
+        print(
+            f"{name}, {hz} Hz: req/s {show(speed)}, wanted {least}; CPU/req {show(cpu)}; "
+            f"at least {seen:.1f} % of the samples due, wanted {SEEN_LEAST:.0f} %"
+            f"{'' if good else '  <- missed'}",
+            flush=True,
+        )
+    return well
+
+
+def profiler(arguments: argparse.Namespace) -> int:
+    """Measures each case; the exit status."""
+    well = True
+    for name in arguments.case:
+        with tempfile.TemporaryDirectory(prefix="howdah-profiler-") as temporary:
+            folder = Path(temporary)
+            folder.chmod(READABLE)
+            target = (
+                deep_target(arguments.workers, folder)
+                if name == "deep"
+                else case_target(name, arguments.workers, folder)
+            )
+            with target as server:
+                server.measure(0, connections=arguments.connections, seconds=WARM_UP_SECONDS)
+                well = compare(server, name, arguments) and well
+    return 0 if well else 1

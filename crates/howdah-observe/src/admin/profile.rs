@@ -1,0 +1,156 @@
+//! `POST /profile`: where PHP spends its time.
+
+use std::str::FromStr;
+
+use howdah_profile::{Format, Metric};
+
+use super::query::{QueryError, pairs};
+
+/// Samples in a second.
+const HZ: u32 = 100;
+/// At most: a sample more often would cost more than it shows.
+const HZ_MAX: u32 = 1000;
+/// How long it takes.
+const SECONDS: u32 = 10;
+const SECONDS_MAX: u32 = 3600;
+
+/// A profile that is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProfileRequest {
+    /// How long, 1 to 3600.
+    pub seconds: u32,
+    /// Samples of each worker in a second, 1 to 1000.
+    pub hz: u32,
+    /// The pool; `None`: all.
+    pub pool: Option<String>,
+    /// Pattern of the routes to show; `None`: all.
+    pub route: Option<String>,
+    /// What it is written as.
+    pub format: Format,
+    /// What stacks are drawn by.
+    pub metric: Metric,
+}
+
+/// A profile.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProfileReply {
+    /// What it is written as.
+    pub format: Format,
+    /// The document.
+    pub body: Vec<u8>,
+    /// How many samples were due and taken, in one line.
+    pub summary: String,
+}
+
+/// Why there is no profile.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ProfileError {
+    /// There is no such pool.
+    #[error("there is no pool {name}; there are: {}", known.join(", "))]
+    UnknownPool {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: Vec<String>,
+    },
+    /// One is being taken.
+    #[error("a profile is being taken already: wait until it is over")]
+    UnderWay,
+    /// No process has counted anything.
+    #[error(
+        "no PHP process took samples: none was ready, or its system does not permit it (see the server's log)"
+    )]
+    NoSamples,
+    /// The server is about to end.
+    #[error("the server is stopping")]
+    Stopping,
+    /// It was taken and cannot be written.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl ProfileRequest {
+    /// What a query says.
+    pub(super) fn parse(query: Option<&str>) -> Result<Self, QueryError> {
+        let mut request = Self {
+            seconds: SECONDS,
+            hz: HZ,
+            pool: None,
+            route: None,
+            format: Format::Svg,
+            metric: Metric::Wall,
+        };
+        for (name, value) in pairs(query)? {
+            match &*name {
+                "seconds" => request.seconds = number(&name, &value, SECONDS_MAX)?,
+                "hz" => request.hz = number(&name, &value, HZ_MAX)?,
+                "pool" => request.pool = Some(value),
+                "route" => request.route = Some(value),
+                "format" => {
+                    request.format = Format::from_str(&value)
+                        .map_err(|text| QueryError(format!("format={value}: {text}")))?;
+                }
+                "time" => {
+                    request.metric = match &*value {
+                        "wall" => Metric::Wall,
+                        "cpu" => Metric::Cpu,
+                        _ => return Err(QueryError(format!("time={value}: expected wall or cpu"))),
+                    }
+                }
+                _ => {
+                    return Err(QueryError(format!(
+                        "{name}: expected seconds, hz, pool, route, format or time"
+                    )));
+                }
+            }
+        }
+        Ok(request)
+    }
+}
+
+fn number(name: &str, value: &str, most: u32) -> Result<u32, QueryError> {
+    let number = value.parse().ok();
+    number
+        .filter(|number| (1..=most).contains(number))
+        .ok_or_else(|| {
+            QueryError(format!(
+                "{name}={value}: expected a number from 1 to {most}"
+            ))
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queries() {
+        let default = ProfileRequest::parse(None).expect("valid");
+        assert_eq!((default.seconds, default.hz), (10, 100));
+        assert_eq!(
+            (default.format, default.metric),
+            (Format::Svg, Metric::Wall)
+        );
+        let query = "seconds=2&hz=1000&pool=a%20b&route=/api/*&format=pprof&time=cpu";
+        let request = ProfileRequest::parse(Some(query)).expect("valid");
+        assert_eq!((request.seconds, request.hz), (2, 1000));
+        assert_eq!(request.pool.as_deref(), Some("a b"));
+        assert_eq!(request.route.as_deref(), Some("/api/*"));
+        assert_eq!(
+            (request.format, request.metric),
+            (Format::Pprof, Metric::Cpu)
+        );
+        for wrong in [
+            "hz=0",
+            "hz=1001",
+            "seconds=x",
+            "format=png",
+            "time=day",
+            "x=1",
+            "hz",
+            "pool=",
+        ] {
+            assert!(ProfileRequest::parse(Some(wrong)).is_err(), "{wrong}");
+        }
+    }
+}

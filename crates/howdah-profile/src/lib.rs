@@ -1,0 +1,36 @@
+//! Profiles of PHP: what the workers of pools have counted ([`howdah_shm::WorkerProfile`]) as one call tree, and that
+//! in the formats of tools.
+//!
+//! # Floors
+//!
+//! Each may use those below it and no other:
+//!
+//! | | |
+//! |---|---|
+//! | `format` | the formats by their names |
+//! | `flame_graph`, `folded`, `pprof`, `speedscope` | one format each |
+//! | `profile` | what was measured, and how |
+//! | `call_tree` | stacks of all workers |
+//! | `render_error`, `route_pattern` | what cannot be written; which routes are meant |
+//!
+//! This crate must not know processes, pools' options or HTTP. Names come from PHP code, which may be hostile: each
+//! format escapes what has a meaning in it.
+#![forbid(unsafe_code)]
+
+mod call_tree;
+mod flame_graph;
+mod folded;
+mod format;
+mod pprof;
+mod profile;
+mod render_error;
+mod route_pattern;
+mod speedscope;
+#[cfg(test)]
+mod tests;
+
+pub use format::Format;
+pub use howdah_shm::{FrameKind, ProfileFrame, SampleCounts};
+pub use profile::{Metric, Profile, ProfileSettings};
+pub use render_error::RenderError;
+pub use route_pattern::RoutePattern;

@@ -1,0 +1,402 @@
+//! Profiles: workers count in shared memory where PHP is, at a fixed rate (`worker/src/profile`).
+//!
+//! The front starts them by words of each place, and reads what was counted when they are over. Whatever a worker
+//! wrote is checked on a copy: a broken one can only make the profile of its own pool wrong.
+
+use crate::layout::{
+    PROFILE_FRAME_SIZE, PROFILE_FRAMES_MAX, PROFILE_FRAMES_OFFSET, PROFILE_FUNCTION,
+    PROFILE_HEADER_SIZE, PROFILE_INTERNAL, PROFILE_NODE_SIZE, PROFILE_NODES_MAX,
+    PROFILE_NODES_OFFSET, PROFILE_ROUTE, PROFILE_STRINGS_MAX, PROFILE_STRINGS_OFFSET, PROFILE_WAIT,
+};
+use crate::memory::Area;
+use crate::segment::Segment;
+use crate::slot::WorkerId;
+use crate::sync::Ordering;
+use bytes::BytesMut;
+use std::sync::atomic::fence;
+use std::time::Duration;
+
+/// What workers are to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProfileOrder {
+    /// Tells profiles of a segment apart; not 0.
+    pub number: u32,
+    /// Time between two samples of a worker, at least half a millisecond.
+    pub period: Duration,
+    /// `CLOCK_MONOTONIC` in nanoseconds: workers end then, whatever becomes of the front.
+    pub end_ns: u64,
+}
+
+/// What became of the samples of a worker, or of several.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SampleCounts {
+    /// Samples that were to be taken: the sum of those below.
+    pub due: u64,
+    /// Samples that are in the profile.
+    pub taken: u64,
+    /// Nothing ran.
+    pub idle: u64,
+    /// The machine was too busy to take them in time.
+    pub late: u64,
+    /// The stack changed while it was read.
+    pub unreadable: u64,
+    /// The worker's memory for its profile was used up.
+    pub full: u64,
+}
+
+impl SampleCounts {
+    /// Adds those of a further worker.
+    pub fn add(&mut self, more: &Self) {
+        let sum = |to: &mut u64, amount: u64| *to = to.saturating_add(amount);
+        sum(&mut self.due, more.due);
+        sum(&mut self.taken, more.taken);
+        sum(&mut self.idle, more.idle);
+        sum(&mut self.late, more.late);
+        sum(&mut self.unreadable, more.unreadable);
+        sum(&mut self.full, more.full);
+    }
+}
+
+/// What a frame is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum FrameKind {
+    /// Method and path of the request: the outermost frame.
+    Route,
+    /// PHP code.
+    Function,
+    /// A function of PHP or an extension.
+    Internal,
+    /// What the innermost function waits for.
+    Wait,
+}
+
+/// A frame of stacks. Text is as the worker wrote it, with invalid UTF-8 replaced.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ProfileFrame {
+    /// What it is.
+    pub kind: FrameKind,
+    /// `Class::function`, a route, or `[what is waited for]`.
+    pub name: String,
+    /// Path of PHP code; otherwise empty.
+    pub file: String,
+    /// In that file; 0: not known.
+    pub line: u32,
+}
+
+/// A stack: this frame, called from that of the parent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProfileNode {
+    /// Index of a node before this one; `None`: the outermost.
+    pub parent: Option<usize>,
+    /// Index of the frame.
+    pub frame: usize,
+    /// Samples whose innermost frame this is.
+    pub samples: u64,
+    /// The time that they stand for, in nanoseconds.
+    pub wall_ns: u64,
+    /// The same of the processor's time.
+    pub cpu_ns: u64,
+}
+
+/// What the workers of one place have counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WorkerProfile {
+    /// Samples.
+    pub counts: SampleCounts,
+    /// Frames.
+    pub frames: Vec<ProfileFrame>,
+    /// Stacks.
+    pub nodes: Vec<ProfileNode>,
+}
+
+/// A worker has overwritten its profile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the profile of worker {} is damaged", .0.0)]
+pub struct DamagedProfileError(pub WorkerId);
+
+impl Segment {
+    /// Has the workers of all places take a profile, those too that are started while it is taken.
+    pub fn begin_profile(&self, order: &ProfileOrder) {
+        let period = u32::try_from(order.period.as_micros()).unwrap_or(u32::MAX);
+        for place in self.profiled() {
+            let words = &self.memory.worker(place.0).front;
+            words.profile_period_us.store(period, Ordering::Relaxed);
+            words.profile_end_ns.store(order.end_ns, Ordering::Relaxed);
+            self.set_profile(place, order.number);
+        }
+    }
+
+    /// Ends it before its time.
+    pub fn end_profile(&self) {
+        for place in self.profiled() {
+            self.set_profile(place, 0);
+        }
+    }
+
+    fn set_profile(&self, place: WorkerId, number: u32) {
+        let words = &self.memory.worker(place.0).front;
+        words.profile.store(number, Ordering::Release);
+        // The thread that this wakes is the one that samples slow requests, of which none is meant.
+        words.sample_id.store(0, Ordering::Relaxed);
+        words.sample.bump();
+    }
+
+    /// All places, whether in use or not.
+    pub fn profiled(&self) -> impl Iterator<Item = WorkerId> {
+        (0..self.geometry().workers() as u16).map(WorkerId)
+    }
+
+    /// What was counted in a place under this number; `None`: nothing.
+    pub fn profile(
+        &self,
+        place: WorkerId,
+        number: u32,
+    ) -> Result<Option<WorkerProfile>, DamagedProfileError> {
+        let area = Area::Profile { worker: place.0 };
+        let halves = |at| {
+            let word = self.memory.read_u64(area, at);
+            (word as u32, (word >> 32) as u32)
+        };
+        let (found, strings) = halves(0);
+        let (frames, nodes) = halves(8);
+        // Pairs with the release of the counts: the entries that they count are written.
+        fence(std::sync::atomic::Ordering::Acquire);
+        if found != number {
+            return Ok(None);
+        }
+        let sizes = frames <= PROFILE_FRAMES_MAX
+            && nodes <= PROFILE_NODES_MAX
+            && strings <= PROFILE_STRINGS_MAX;
+        if !sizes {
+            return Err(DamagedProfileError(place));
+        }
+        let copy = |at: usize, size: usize| {
+            let mut bytes = BytesMut::new();
+            self.memory.copy_out(area, at as u64, size, &mut bytes);
+            bytes
+        };
+        let parts = Parts {
+            header: copy(0, PROFILE_HEADER_SIZE),
+            frames: copy(PROFILE_FRAMES_OFFSET, frames as usize * PROFILE_FRAME_SIZE),
+            nodes: copy(PROFILE_NODES_OFFSET, nodes as usize * PROFILE_NODE_SIZE),
+            strings: copy(PROFILE_STRINGS_OFFSET, strings as usize),
+        };
+        let profile = parts.read().ok_or(DamagedProfileError(place))?;
+        Ok(Some(profile))
+    }
+
+    /// Gives the memory of all places' profiles back.
+    pub fn discard_profiles(&self) {
+        for place in self.profiled() {
+            self.memory.discard(Area::Profile { worker: place.0 });
+        }
+    }
+}
+
+/// Copies of what a worker wrote.
+struct Parts {
+    header: BytesMut,
+    frames: BytesMut,
+    nodes: BytesMut,
+    strings: BytesMut,
+}
+
+impl Parts {
+    /// `None`: it contradicts itself.
+    fn read(&self) -> Option<WorkerProfile> {
+        let header = &self.header;
+        let counts = SampleCounts {
+            due: u64_at(header, 16)?,
+            taken: u64_at(header, 24)?,
+            idle: u64_at(header, 32)?,
+            late: u64_at(header, 40)?,
+            unreadable: u64_at(header, 48)?,
+            full: u64_at(header, 56)?,
+        };
+        let frames = self.frames.chunks_exact(PROFILE_FRAME_SIZE);
+        let frames: Vec<_> = frames
+            .map(|entry| self.frame(entry))
+            .collect::<Option<_>>()?;
+        let nodes = self.nodes.chunks_exact(PROFILE_NODE_SIZE).enumerate();
+        let nodes = nodes
+            .map(|(index, entry)| node(entry, index, frames.len()))
+            .collect::<Option<_>>()?;
+        Some(WorkerProfile {
+            counts,
+            frames,
+            nodes,
+        })
+    }
+
+    fn frame(&self, entry: &[u8]) -> Option<ProfileFrame> {
+        Some(ProfileFrame {
+            kind: match u32_at(entry, 20)? {
+                PROFILE_ROUTE => FrameKind::Route,
+                PROFILE_FUNCTION => FrameKind::Function,
+                PROFILE_INTERNAL => FrameKind::Internal,
+                PROFILE_WAIT => FrameKind::Wait,
+                _ => return None,
+            },
+            name: self.string(u32_at(entry, 8)?)?,
+            file: self.string(u32_at(entry, 12)?)?,
+            line: u32_at(entry, 16)?,
+        })
+    }
+
+    fn string(&self, offset: u32) -> Option<String> {
+        let rest = self.strings.get(offset as usize..)?;
+        let (size, rest) = rest.split_first_chunk()?;
+        let bytes = rest.get(..u16::from_le_bytes(*size).into())?;
+        Some(String::from_utf8_lossy(bytes).into_owned())
+    }
+}
+
+fn node(entry: &[u8], index: usize, frames: usize) -> Option<ProfileNode> {
+    let (parent, frame) = (u32_at(entry, 0)? as usize, u32_at(entry, 4)? as usize);
+    let node = ProfileNode {
+        parent: parent.checked_sub(1),
+        frame,
+        samples: u64_at(entry, 8)?,
+        wall_ns: u64_at(entry, 16)?,
+        cpu_ns: u64_at(entry, 24)?,
+    };
+    (parent <= index && frame < frames).then_some(node)
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    let (word, _) = bytes.get(at..)?.split_first_chunk()?;
+    Some(u32::from_le_bytes(*word))
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+    let (word, _) = bytes.get(at..)?.split_first_chunk()?;
+    Some(u64::from_le_bytes(*word))
+}
+
+#[cfg(all(test, not(miri)))]
+mod tests {
+    use super::*;
+    use crate::{Geometry, Segment};
+    use proptest::prelude::*;
+    use std::sync::Arc;
+
+    fn segment() -> Arc<Segment> {
+        let geometry = Geometry::new(1, 2, 1, 4096, 4096).unwrap();
+        Segment::create(geometry).unwrap().0
+    }
+
+    fn put(segment: &Segment, at: usize, bytes: &[u8]) {
+        let area = Area::Profile { worker: 1 };
+        segment.memory.copy_in(area, at as u64, bytes);
+    }
+
+    fn words(words: &[u32]) -> Vec<u8> {
+        words.iter().flat_map(|word| word.to_le_bytes()).collect()
+    }
+
+    /// One route, one function, a node for each.
+    fn write(segment: &Segment) {
+        let mut strings = vec![0, 0];
+        for text in ["GET /", "main", "/srv/a.php"] {
+            strings.extend((text.len() as u16).to_le_bytes());
+            strings.extend(text.as_bytes());
+        }
+        put(segment, PROFILE_STRINGS_OFFSET, &strings);
+        put(segment, PROFILE_FRAMES_OFFSET, &words(&[1, 0, 2, 0, 0, 1]));
+        let function = words(&[2, 0, 9, 15, 7, 2]);
+        put(
+            segment,
+            PROFILE_FRAMES_OFFSET + PROFILE_FRAME_SIZE,
+            &function,
+        );
+        let outer = words(&[0, 0, 0, 0, 0, 0, 0, 0]);
+        put(segment, PROFILE_NODES_OFFSET, &outer);
+        let inner = words(&[1, 1, 3, 0, 30, 0, 20, 0]);
+        put(segment, PROFILE_NODES_OFFSET + PROFILE_NODE_SIZE, &inner);
+        let counts = [5, strings.len() as u32, 2, 2, 4, 0, 3, 0, 1, 0];
+        put(segment, 0, &words(&counts));
+    }
+
+    const WORKER: WorkerId = WorkerId(1);
+
+    #[test]
+    fn what_a_worker_has_counted_is_read() {
+        let segment = segment();
+        assert_eq!(segment.profile(WORKER, 5), Ok(None), "nothing yet");
+        write(&segment);
+        assert_eq!(segment.profile(WORKER, 4), Ok(None), "of another profile");
+        let profile = segment.profile(WORKER, 5).unwrap().unwrap();
+        assert_eq!(profile.counts.due, 4);
+        assert_eq!((profile.counts.taken, profile.counts.idle), (3, 1));
+        assert_eq!(profile.frames[0].kind, FrameKind::Route);
+        let function = &profile.frames[1];
+        assert_eq!((&*function.name, &*function.file), ("main", "/srv/a.php"));
+        assert_eq!((function.line, function.kind), (7, FrameKind::Function));
+        let node = profile.nodes[1];
+        assert_eq!((node.parent, node.frame), (Some(0), 1));
+        assert_eq!((node.samples, node.wall_ns, node.cpu_ns), (3, 30, 20));
+        segment.discard_profiles();
+        assert_eq!(segment.profile(WORKER, 5), Ok(None), "given back");
+    }
+
+    #[test]
+    fn what_contradicts_itself_is_damaged() {
+        let damaged = Err(DamagedProfileError(WORKER));
+        let table = [
+            (4, u32::MAX),                                 // strings
+            (4, 4),                                        // a string ends behind them
+            (8, PROFILE_FRAMES_MAX + 1),                   // frames
+            (8, 0),                                        // nodes without frames
+            (12, PROFILE_NODES_MAX + 1),                   // nodes
+            (PROFILE_FRAMES_OFFSET + 8, u32::MAX),         // a name
+            (PROFILE_FRAMES_OFFSET + 20, 9),               // a kind
+            (PROFILE_NODES_OFFSET, 1),                     // a node below itself
+            (PROFILE_NODES_OFFSET + 4, 2),                 // a frame
+            (PROFILE_NODES_OFFSET + PROFILE_NODE_SIZE, 2), // a parent that follows
+        ];
+        for (at, word) in table {
+            let segment = segment();
+            write(&segment);
+            put(&segment, at, &word.to_le_bytes());
+            assert_eq!(segment.profile(WORKER, 5), damaged, "{word} at {at}");
+        }
+    }
+
+    #[test]
+    fn orders_reach_all_places() {
+        let segment = segment();
+        let order = ProfileOrder {
+            number: 3,
+            period: Duration::from_millis(10),
+            end_ns: 77,
+        };
+        segment.begin_profile(&order);
+        for place in segment.profiled() {
+            let words = &segment.memory.worker(place.0).front;
+            assert_eq!(words.profile.load(Ordering::Relaxed), 3);
+            assert_eq!(words.profile_period_us.load(Ordering::Relaxed), 10_000);
+            assert_eq!(words.profile_end_ns.load(Ordering::Relaxed), 77);
+        }
+        segment.end_profile();
+        let words = &segment.memory.worker(1).front;
+        assert_eq!(words.profile.load(Ordering::Relaxed), 0);
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_cause_a_panic(
+            counts in proptest::array::uniform3(0..40_000u32),
+            at in 0..4096usize,
+            bytes in proptest::collection::vec(any::<u8>(), 0..512),
+        ) {
+            let segment = segment();
+            write(&segment);
+            let [strings, frames, nodes] = counts;
+            put(&segment, 0, &words(&[5, strings, frames, nodes]));
+            for start in [PROFILE_FRAMES_OFFSET, PROFILE_NODES_OFFSET, PROFILE_STRINGS_OFFSET] {
+                put(&segment, start + at, &bytes);
+            }
+            let _ = segment.profile(WORKER, 5);
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! `howdah profile`: has a running server sample where PHP spends its time, and writes what it answers.
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use howdah_profile::Format;
+
+use super::remote::{client, escaped, success};
+use crate::cli;
+use crate::failure::{Failure, Outcome, setup};
+
+/// For the answer after the time of the profile: drawing it takes the server a moment.
+const ANSWER: Duration = Duration::from_secs(60);
+
+/// `howdah profile`.
+pub(crate) fn profile(options: &cli::Profile) -> Outcome {
+    let format = format(options).map_err(setup)?;
+    let client = client(&options.server)?;
+    // Before minutes have gone by for nothing.
+    let output = Output::open(&options.output)?;
+    let limit = Duration::from_secs(options.seconds.into()) + ANSWER;
+    let reply = success(client.request("POST", &target(options, format), Some(limit)))?;
+    output.write(&reply.body)?;
+    if let Some(summary) = reply.header("x-howdah-profile") {
+        eprintln!("{summary}");
+    }
+    if options.output.as_os_str() != "-" {
+        eprintln!("written to {}", options.output.display());
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn format(options: &cli::Profile) -> Result<Format, String> {
+    let name = options.output.to_string_lossy();
+    let format = options.format.or_else(|| Format::of_file(&name));
+    format.ok_or_else(|| {
+        format!("{name} does not say which format is wanted: add --format svg, pprof, speedscope or folded")
+    })
+}
+
+fn target(options: &cli::Profile, format: Format) -> String {
+    let mut target = format!(
+        "/profile?seconds={}&hz={}&format={}&time={}",
+        options.seconds,
+        options.hz,
+        format.name(),
+        if options.cpu { "cpu" } else { "wall" },
+    );
+    for (name, value) in [("pool", &options.pool), ("route", &options.route)] {
+        if let Some(value) = value {
+            // Writing to a string does not fail.
+            let _ = write!(target, "&{name}={}", escaped(value));
+        }
+    }
+    target
+}
+
+/// Where the profile goes. A file appears when it is whole.
+enum Output {
+    Stdout,
+    File { part: Part, path: PathBuf },
+}
+
+/// A file that is not whole yet; removed unless it was renamed.
+struct Part(PathBuf);
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        // It may have been renamed.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+impl Output {
+    fn open(path: &Path) -> Result<Self, Failure> {
+        if path.as_os_str() == "-" {
+            return Ok(Self::Stdout);
+        }
+        let mut name = OsString::from(path);
+        name.push(".part");
+        let part = PathBuf::from(name);
+        File::create(&part).map_err(|error| cannot(path, &error))?;
+        Ok(Self::File {
+            part: Part(part),
+            path: path.to_owned(),
+        })
+    }
+
+    fn write(self, bytes: &[u8]) -> Result<(), Failure> {
+        match self {
+            Self::Stdout => {
+                let mut stdout = io::stdout().lock();
+                let written = stdout.write_all(bytes).and_then(|()| stdout.flush());
+                written.map_err(|error| cannot(Path::new("-"), &error))
+            }
+            Self::File { part, path } => std::fs::write(&part.0, bytes)
+                .and_then(|()| std::fs::rename(&part.0, &path))
+                .map_err(|error| cannot(&path, &error)),
+        }
+    }
+}
+
+fn cannot(path: &Path, error: &io::Error) -> Failure {
+    Failure::Runtime(format!("{} cannot be written: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+
+    fn options(line: &str) -> cli::Profile {
+        let words = ["howdah", "profile"]
+            .into_iter()
+            .chain(line.split_whitespace());
+        match cli::Cli::parse_from(words).command {
+            cli::Command::Profile(options) => options,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_format_follows_from_the_name_or_the_option() {
+        let of = |line: &str| format(&options(line)).map(Format::name);
+        assert_eq!(of(""), Ok("svg"));
+        assert_eq!(of("-o out.pprof"), Ok("pprof"));
+        assert_eq!(of("-o speedscope.json"), Ok("speedscope"));
+        assert_eq!(of("-o folded"), Ok("folded"));
+        assert_eq!(of("-o out.pprof --format svg"), Ok("svg"));
+        assert_eq!(of("-o - --format folded"), Ok("folded"));
+        let error = of("-o -").expect_err("no format");
+        assert!(error.contains("--format"), "{error}");
+    }
+
+    #[test]
+    fn options_become_a_query() {
+        let options = options("--seconds 3 --hz 50 --pool a&b --route /x/* --cpu");
+        assert_eq!(
+            target(&options, Format::Svg),
+            "/profile?seconds=3&hz=50&format=svg&time=cpu&pool=a%26b&route=%2Fx%2F%2A"
+        );
+    }
+
+    #[test]
+    fn a_file_appears_when_it_is_whole() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("flame.svg");
+        let names = || std::fs::read_dir(dir.path()).expect("a directory").count();
+        let output = Output::open(&path).expect("writable");
+        assert!(!path.exists());
+        drop(output);
+        assert_eq!(names(), 0);
+        let output = Output::open(&path).expect("writable");
+        output.write(b"<svg/>").expect("written");
+        assert_eq!(std::fs::read(&path).expect("there"), b"<svg/>");
+        assert_eq!(names(), 1);
+        assert!(Output::open(&dir.path().join("none/flame.svg")).is_err());
+    }
+}

@@ -1,0 +1,435 @@
+//! Profiles: that the time of PHP is where it was spent, in each mode, and what becomes of orders that cannot be obeyed.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use howdah_testkit::{
+    ClosedPort, Connection, PATIENCE, Request, Response, Server, ServerBuilder, Www, process,
+};
+use howdah_tests::admin::{Admin, ON, worker_site};
+use howdah_tests::caddyfile;
+
+/// What a request does: `?spins`, `?sleeps`, `?waits` for a stream, or `?deep`, for some 100 ms.
+const WORK: &str = r"
+function tight(): int
+{
+    $sum = 1;
+    for ($i = 0; $i < 100_000; $i++) {
+        $sum = ($sum * 31 + $i) % 1_000_003;
+    }
+    return $sum;
+}
+
+final class Work
+{
+    public static function spins(): void
+    {
+        $end = hrtime(true) + 100_000_000;
+        while (hrtime(true) < $end) {
+            tight();
+        }
+    }
+
+    public static function sleeps(): void
+    {
+        for ($i = 0; $i < 5; $i++) {
+            usleep(20_000);
+        }
+    }
+
+    public static function waits(): void
+    {
+        [$one, $other] = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0);
+        stream_set_timeout($one, 0, 100_000);
+        fgetc($one);
+    }
+
+    public static function deep(int $depth): int
+    {
+        if ($depth > 0) {
+            return 1 + self::deep($depth - 1);
+        }
+        $end = hrtime(true) + 100_000_000;
+        while (hrtime(true) < $end) {
+            tight();
+        }
+        return 1;
+    }
+}
+
+function handle(): void
+{
+    match (true) {
+        isset($_GET['spins']) => Work::spins(),
+        isset($_GET['sleeps']) => Work::sleeps(),
+        isset($_GET['waits']) => Work::waits(),
+        isset($_GET['deep']) => Work::deep(200),
+        default => null,
+    };
+    echo 'done';
+}
+";
+
+/// Folded stacks and their microseconds.
+struct Stacks(Vec<(Vec<String>, u64)>);
+
+impl Stacks {
+    fn parse(folded: &str) -> Self {
+        let stacks = folded.lines().map(|line| {
+            let (stack, time) = line.rsplit_once(' ').expect("a stack and its time");
+            let frames = stack.split(';').map(str::to_owned).collect();
+            (frames, time.parse().expect("microseconds"))
+        });
+        Self(stacks.collect())
+    }
+
+    /// The share of the time in stacks that match, in percent.
+    fn share(&self, matches: impl Fn(&[String]) -> bool) -> u64 {
+        let sum = |stacks: &mut dyn Iterator<Item = &(Vec<String>, u64)>| -> u64 {
+            stacks.map(|(_, time)| time).sum()
+        };
+        let all = sum(&mut self.0.iter());
+        let found = sum(&mut self.0.iter().filter(|(frames, _)| matches(frames)));
+        found * 100 / all.max(1)
+    }
+
+    #[track_caller]
+    fn assert_most(&self, percent: u64, matches: impl Fn(&[String]) -> bool) {
+        let share = self.share(matches);
+        assert!(share >= percent, "{share} % of\n{}", self.text());
+    }
+
+    fn text(&self) -> String {
+        let lines = self
+            .0
+            .iter()
+            .map(|(frames, time)| format!("{time} {}\n", frames.join(";")));
+        lines.collect()
+    }
+}
+
+/// Whether a frame of the stack begins so, the innermost included.
+fn has(frames: &[String], start: &str) -> bool {
+    frames.iter().any(|frame| frame.starts_with(start))
+}
+
+/// The numbers of the header.
+fn counts(response: &Response) -> BTreeMap<String, u64> {
+    let summary = response.header("X-Howdah-Profile").expect("a summary");
+    let words: Vec<&str> = summary
+        .split([' ', ',', ';'])
+        .filter(|word| !word.is_empty())
+        .collect();
+    let pairs = words
+        .windows(2)
+        .filter_map(|pair| Some((pair[1].to_owned(), pair[0].parse().ok()?)));
+    let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+    for (name, count) in pairs {
+        counts.entry(name).or_insert(count);
+    }
+    counts
+}
+
+/// A profile, while clients send these requests one after another.
+#[track_caller]
+fn profile(server: &Server, query: &str, targets: &[&str]) -> Response {
+    let admin = Admin::of(server);
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for target in targets {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    server.get(target).assert(200, "done");
+                }
+            });
+        }
+        let response = admin.post(&format!("/profile?format=folded&{query}"));
+        over.store(true, Ordering::Relaxed);
+        response.assert_status(200);
+        response
+    })
+}
+
+fn stacks(server: &Server, query: &str, targets: &[&str]) -> Stacks {
+    Stacks::parse(&profile(server, query, targets).text())
+}
+
+/// The line of the source that has this text.
+fn line_of(source: &str, text: &str) -> usize {
+    let at = source.lines().position(|line| line.contains(text));
+    at.expect("the text is there") + 1
+}
+
+/// What is true in each mode.
+fn check(server: &Server, pool: &str, file: &str, source: &str) {
+    let query = &*format!("seconds=1&hz=200&pool={pool}");
+    let spins = stacks(server, query, &["/?spins=1"]);
+    let line = line_of(source, "for ($i = 0; $i < 100_000");
+    // Between two instructions of a loop the engine says where it is at the jump to its start.
+    let lines = [line, line + 1].map(|line| format!("tight {file}:{line}"));
+    spins.assert_most(80, |frames| lines.contains(&frames[frames.len() - 1]));
+    let call = format!(
+        "Work::spins {file}:{}",
+        line_of(source, "            tight();")
+    );
+    spins.assert_most(80, |frames| frames.contains(&call));
+    spins.assert_most(80, |frames| frames[0] == "GET /");
+
+    let sleeps = stacks(server, query, &["/?sleeps=1"]);
+    let call = format!("Work::sleeps {file}:{}", line_of(source, "usleep(20_000)"));
+    sleeps.assert_most(80, |frames| {
+        frames.ends_with(&[call.clone(), "usleep".into(), "[sleep]".into()])
+    });
+    let used = stacks(
+        server,
+        &format!("{query}&time=cpu"),
+        &["/?sleeps=1", "/?spins=1"],
+    );
+    used.assert_most(80, |frames| has(frames, "tight "));
+
+    let waits = stacks(server, query, &["/?waits=1"]);
+    let call = format!("Work::waits {file}:{}", line_of(source, "fgetc("));
+    waits.assert_most(80, |frames| {
+        frames.contains(&call) && has(frames, "fgetc") && has(frames, "[poll")
+    });
+
+    let response = profile(server, query, &["/?deep=1"]);
+    let deep = Stacks::parse(&response.text());
+    deep.assert_most(80, |frames| {
+        frames
+            .iter()
+            .filter(|frame| frame.starts_with("Work::deep "))
+            .count()
+            == 201
+    });
+    let counts = counts(&response);
+    let of = |name: &str| counts.get(name).copied().unwrap_or_default();
+    let missing = of("unreadable") + of("without");
+    assert!(of("taken") >= 100, "{counts:?}");
+    assert!(missing * 20 <= of("taken"), "{counts:?}");
+}
+
+fn script(end: &str) -> String {
+    format!("<?php\n{WORK}\n{end}\n")
+}
+
+#[test]
+fn time_of_a_classic_pool_is_where_it_was_spent() {
+    let source = script("handle();");
+    let www = Www::new().file("index.php", &source);
+    let site = format!("root * {}\nphp_server", www.path().display());
+    let server = Server::caddyfile(caddyfile(ON, &site)).start();
+    check(
+        &server,
+        "php",
+        &www.path().join("index.php").display().to_string(),
+        &source,
+    );
+}
+
+#[test]
+fn time_of_a_worker_is_where_it_was_spent() {
+    let source = script("while (frankenphp_handle_request('handle'));");
+    let www = Www::new().file("worker.php", &source);
+    let server = Server::caddyfile(worker_site(www.path(), "")).start();
+    check(
+        &server,
+        "app",
+        &www.path().join("worker.php").display().to_string(),
+        &source,
+    );
+}
+
+#[test]
+fn concurrent_requests_show_what_they_wait_for() {
+    let source = script("while (frankenphp_handle_request('handle'));");
+    let www = Www::new().file("worker.php", &source);
+    let file = www.path().join("worker.php").display().to_string();
+    let server = Server::caddyfile(worker_site(www.path(), "concurrency 20")).start();
+    server.allow_hogs();
+    let targets = ["/?sleeps=1", "/?sleeps=2", "/?waits=1", "/?waits=2"];
+    let waits = stacks(&server, "seconds=1&hz=200&pool=app", &targets);
+    let sleep = format!("Work::sleeps {file}:{}", line_of(&source, "usleep(20_000)"));
+    let read = format!("Work::waits {file}:{}", line_of(&source, "fgetc("));
+    waits.assert_most(30, |frames| {
+        frames.contains(&sleep) && frames.last().is_some_and(|frame| frame == "[sleep]")
+    });
+    waits.assert_most(30, |frames| {
+        frames.contains(&read)
+            && frames
+                .last()
+                .is_some_and(|frame| frame.starts_with("[poll"))
+    });
+    let used = stacks(
+        &server,
+        "seconds=1&hz=200&pool=app&time=cpu",
+        &["/?sleeps=1", "/?sleeps=2", "/?waits=1", "/?spins=1"],
+    );
+    used.assert_most(80, |frames| has(frames, "tight "));
+}
+
+#[test]
+fn routes_are_told_apart_by_what_is_not_an_id() {
+    let www = Www::new().file("index.php", script("handle();"));
+    let site = format!("root * {}\nphp_server", www.path().display());
+    let server = Server::caddyfile(caddyfile(ON, &site)).start();
+    let targets = [
+        "/articles/17/edit?sleeps=1",
+        "/articles/1234/edit?sleeps=1",
+        "/other?sleeps=1",
+    ];
+    let all = stacks(&server, "seconds=1", &targets);
+    all.assert_most(50, |frames| frames[0] == "GET /articles/{id}/edit");
+    all.assert_most(20, |frames| frames[0] == "GET /other");
+    let chosen = stacks(&server, "seconds=1&route=/articles/*", &targets);
+    chosen.assert_most(100, |frames| frames[0] == "GET /articles/{id}/edit");
+}
+
+#[test]
+fn the_command_writes_each_format() {
+    let www = Www::new().file("index.php", script("handle();"));
+    let site = format!("root * {}\nphp_server", www.path().display());
+    let server = Server::caddyfile(caddyfile(ON, &site)).start();
+    let admin = Admin::of(&server);
+    let dir = tempfile::tempdir().expect("a directory");
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                server.get("/?sleeps=1").assert(200, "done");
+            }
+        });
+        for (name, start) in [
+            ("flame.svg", &b"<?xml"[..]),
+            ("out.pprof", &[0x1f, 0x8b]),
+            ("speedscope.json", b"{\"$schema\""),
+            ("out.folded", b"GET /;"),
+        ] {
+            let path = dir.path().join(name);
+            let path = path.to_str().expect("UTF-8");
+            let ended = admin.command(&["profile", "--seconds", "1", "-o", path]);
+            ended.assert(0, "1 s at 100 Hz: ");
+            ended.assert(0, &format!("written to {path}"));
+            let written = std::fs::read(path).expect("written");
+            assert!(written.starts_with(start), "{name}");
+        }
+        let words = ["profile", "--seconds", "1", "--format", "folded", "-o", "-"];
+        admin.command(&words).assert(0, "usleep;[sleep] ");
+        over.store(true, Ordering::Relaxed);
+    });
+    assert_eq!(
+        std::fs::read_dir(dir.path()).expect("a directory").count(),
+        4
+    );
+}
+
+#[test]
+fn orders_that_cannot_be_obeyed_say_why() {
+    let www = Www::new().file("index.php", "<?php echo 'done';");
+    let site = format!("root * {}\nphp_server", www.path().display());
+    let server = Server::caddyfile(caddyfile(ON, &site)).start();
+    let admin = Admin::of(&server);
+    let unknown = admin.command(&["profile", "--pool", "nobody", "-o", "/dev/null/x.svg"]);
+    unknown.assert(1, "cannot be written");
+    let unknown = admin.command(&["profile", "--pool", "nobody", "-o", "-", "--format", "svg"]);
+    unknown.assert(1, "there is no pool nobody; there are: php");
+    let closed = ClosedPort::new();
+    let address = closed.address().to_string();
+    ServerBuilder::command([
+        "profile",
+        "-o",
+        "-",
+        "--format",
+        "svg",
+        "--address",
+        &address,
+    ])
+    .run()
+    .assert(1, &format!("no server answers at {address}"));
+    ServerBuilder::command(["profile", "-o", "flame.png", "--address", &address])
+        .run()
+        .assert(2, "add --format svg, pprof, speedscope or folded");
+    thread::scope(|scope| {
+        let first = scope.spawn(|| admin.post("/profile?seconds=2"));
+        server.wait_log("taking a profile");
+        let second = admin.post("/profile?seconds=2");
+        second.assert_status(409);
+        assert!(second.text().contains("already"), "{}", second.text());
+        first.join().expect("no panic").assert_status(200);
+    });
+    admin.post("/profile?seconds=1").assert_status(200);
+}
+
+/// A client that leaves, or the end of the server, ends a profile.
+#[test]
+fn a_profile_ends_with_who_wanted_it() {
+    let www = Www::new().file("index.php", "<?php echo 'done';");
+    let site = format!("root * {}\nphp_server", www.path().display());
+    let server = Server::caddyfile(caddyfile(ON, &site)).start();
+    let admin = Admin::of(&server);
+    let port = admin.address.rsplit_once(':').expect("HOST:PORT").1;
+    let address = format!("127.0.0.1:{port}").parse().expect("an address");
+    let mut client = Connection::open(address).expect("a connection");
+    let long = Request::new("POST", "/profile?seconds=3000");
+    client.send(&long).expect("sent");
+    server.wait_log("taking a profile");
+    drop(client);
+    let again = || admin.post("/profile?seconds=1").status() == 200;
+    assert!(process::wait_until(PATIENCE, again), "the profile goes on");
+
+    let mut client = Connection::open(address).expect("a connection");
+    client.send(&long).expect("sent");
+    let begun = || server.log().containing("taking a profile").len() >= 3;
+    assert!(process::wait_until(PATIENCE, begun));
+    server.stop();
+    // It may hear of the end, or only see it.
+    if let Ok(response) = client.receive("POST") {
+        response.assert_status(503);
+    }
+}
+
+/// How often the threads beside PHP's own have run.
+fn wakes(server: &Server) -> u64 {
+    let mut wakes = 0;
+    for worker in server.workers() {
+        let folder = format!("/proc/{}/task", worker.pid);
+        for task in std::fs::read_dir(folder).expect("a process") {
+            let task = task.expect("a thread");
+            if task.file_name().to_str() == Some(&worker.pid.to_string()) {
+                continue;
+            }
+            let status = std::fs::read_to_string(task.path().join("status")).expect("a thread");
+            let switches = status
+                .lines()
+                .filter(|line| line.contains("ctxt_switches:"));
+            let switches =
+                switches.filter_map(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok());
+            wakes += switches.sum::<u64>();
+        }
+    }
+    wakes
+}
+
+#[test]
+fn nothing_runs_while_there_is_no_profile() {
+    let www = Www::new().file("index.php", "<?php echo 'done';");
+    let site = format!("root * {}\nphp_server", www.path().display());
+    let server = Server::caddyfile(caddyfile(ON, &site)).start();
+    for round in 0..2 {
+        let quiet = || {
+            let before = wakes(&server);
+            for _ in 0..50 {
+                server.get("/").assert(200, "done");
+            }
+            wakes(&server) == before
+        };
+        // The last wake of a profile may still be on its way.
+        assert!(process::wait_until(PATIENCE, quiet), "round {round}");
+        if round == 0 {
+            let before = wakes(&server);
+            profile(&server, "seconds=1", &["/"]);
+            assert!(wakes(&server) > before + 50);
+        }
+    }
+}

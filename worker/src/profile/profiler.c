@@ -1,0 +1,442 @@
+/*
+ * See profiler.h.
+ *
+ * At each tick the thread looks at the clock of PHP's thread. If that has not moved since the last tick, PHP has slept
+ * all the time, and the stack is that of before. Otherwise the stack is read. The line of the innermost function is
+ * exact where that has called another one; where it computes, the engine has it in a register. So it is asked for by
+ * `EG(vm_interrupt)`: PHP's thread says between two instructions which line it is at. If it does not until the next
+ * tick, it is in one instruction, whose line is known. The processor's time that went by is that of stacks that are seen
+ * to run: time that was used before a wait is counted at the next of them.
+ *
+ * Rules: what is counted is written by who holds `busy`; neither thread waits for it. PHP's thread does not allocate,
+ * and reads through the trace as the other one does.
+ */
+#include "profile/profiler.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "php/compat.h"
+#include "php/frames.h"
+#include "profile/route.h"
+#include "profile/stack.h"
+#include "profile/table.h"
+#include "profile/wait.h"
+#include "request/request.h"
+#include "request/wait.h"
+
+#define PERIOD_LEAST_NS 500000u
+#define WAITS 1024u       /* coroutines whose stack is kept while they wait; a power of two */
+#define READS_MAX 3       /* of a stack that changes */
+#define OFTEN_NS 5000000u /* a shorter period is often, where each wake counts */
+#define CALLERS_MAX 128u  /* frames between the one whose line is asked for and the one that runs */
+
+/* What a sample stands for. */
+struct weight {
+	uint64_t samples;
+	uint64_t wall_ns;
+	uint64_t cpu_ns;
+};
+
+static struct howdah_worker *words;
+static struct howdah_profile *area;
+static clockid_t php_clock;
+static pid_t php_thread;
+static bool keeps_code;
+static struct howdah_trace trace;
+static struct howdah_profile_stack stack;
+static void (*previous)(zend_execute_data *execute_data);
+
+/* The profile that is taken. */
+static uint32_t number, ended;
+static uint64_t period_ns, next_ns, wake_ns, last_ns, last_cpu_ns;
+static uint64_t unseen_cpu_ns; /* of no sample so far */
+
+/* The last stack, while PHP has slept since. */
+static struct {
+	uint64_t request_id;
+	uint32_t node;
+} last;
+
+/* The same of coroutines. */
+static struct {
+	uint64_t number;
+	uint32_t turns;
+	uint32_t node;
+	const char *wait;
+} waits[WAITS];
+
+/* A sample whose innermost line is asked for. */
+static struct {
+	_Atomic bool wanted;
+	const zend_execute_data *frame;
+	const zend_function *function;
+	uint32_t parent;
+	uint32_t node; /* with the line as it was found */
+	struct weight weight;
+} question;
+
+static atomic_flag busy = ATOMIC_FLAG_INIT;
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec now;
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void add(_Atomic uint64_t *to, uint64_t amount)
+{
+	atomic_store_explicit(to, atomic_load_explicit(to, memory_order_relaxed) + amount, memory_order_relaxed);
+}
+
+/* --- lines ------------------------------------------------------------------------------------------------ */
+
+static void count(uint32_t node, struct weight weight)
+{
+	if (node == HOWDAH_PROFILE_NONE || node == 0) {
+		add(&area->full, weight.samples);
+		return;
+	}
+	howdah_profile_count(node, weight.samples, weight.wall_ns, weight.cpu_ns);
+	add(&area->taken, weight.samples);
+}
+
+/* Where the frame is now that was asked for, if PHP is still in it or in what it calls. */
+static uint32_t find_line(void)
+{
+	const zend_execute_data *frame = EG(current_execute_data);
+	for (unsigned callers = 0; frame && callers < CALLERS_MAX; callers++) {
+		if (frame == question.frame) {
+			if (frame->func != question.function) {
+				break;
+			}
+			uint32_t found = howdah_profile_frame_of(&trace, frame->func, frame->opline);
+			return howdah_profile_node(question.parent, found);
+		}
+		frame = frame->prev_execute_data;
+	}
+	return HOWDAH_PROFILE_NONE;
+}
+
+/* PHP's thread, between two instructions. */
+static void answer(void)
+{
+	if (howdah_request_forked || atomic_flag_test_and_set_explicit(&busy, memory_order_acquire)) {
+		return; /* the other thread is at it */
+	}
+	if (atomic_load_explicit(&question.wanted, memory_order_relaxed)) {
+		uint32_t node = find_line();
+		count(node == HOWDAH_PROFILE_NONE ? question.node : node, question.weight);
+		atomic_store_explicit(&question.wanted, false, memory_order_relaxed);
+	}
+	atomic_flag_clear_explicit(&busy, memory_order_release);
+}
+
+static void interrupted(zend_execute_data *execute_data)
+{
+	if (UNEXPECTED(atomic_load_explicit(&question.wanted, memory_order_relaxed))) {
+		answer();
+	}
+	if (previous) {
+		previous(execute_data);
+	}
+}
+
+/* What was not answered since the last tick has the line that was found. */
+static void settle_question(void)
+{
+	if (atomic_load_explicit(&question.wanted, memory_order_relaxed)) {
+		count(question.node, question.weight);
+		atomic_store_explicit(&question.wanted, false, memory_order_relaxed);
+	}
+}
+
+static void ask(uint32_t parent, uint32_t node, struct weight weight)
+{
+	question.frame = stack.innermost;
+	question.function = stack.function;
+	question.parent = parent;
+	question.node = node;
+	question.weight = weight;
+	atomic_store_explicit(&question.wanted, true, memory_order_relaxed);
+	zend_atomic_bool_store_ex(&EG(vm_interrupt), true);
+}
+
+/* --- samples ---------------------------------------------------------------------------------------------- */
+
+/* The nodes of the stack below that of the route. */
+static uint32_t add_stack(uint32_t route, uint32_t *parent)
+{
+	uint32_t node = route;
+	*parent = route;
+	if (stack.is_cut) {
+		struct howdah_profile_entry entry = {
+			.hash = 1, .name = "(frames not shown)", .name_size = 18, .kind = HOWDAH_PROFILE_FUNCTION};
+		node = howdah_profile_node(node, howdah_profile_add(&entry));
+	}
+	for (uint32_t i = stack.count; i-- > 0;) {
+		*parent = node;
+		node = howdah_profile_node(node, stack.frames[i]);
+	}
+	return node;
+}
+
+static bool read_stack(void)
+{
+	for (int reads = 0; reads < READS_MAX; reads++) {
+		if (howdah_profile_stack_read(&trace, EG(current_execute_data), &stack)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Of a stack that runs: with the processor's time. False: it sleeps in a system call, whose frame is `wait`. */
+static bool runs(struct weight *weight, uint32_t *wait)
+{
+	*wait = howdah_profile_wait_call(&trace);
+	if (*wait != HOWDAH_PROFILE_NONE) {
+		return false;
+	}
+	weight->cpu_ns = unseen_cpu_ns;
+	unseen_cpu_ns = 0;
+	return true;
+}
+
+/* The request that runs alone. */
+static void take_one(uint64_t request_id, struct weight weight)
+{
+	uint32_t parent, wait, route = howdah_profile_route(&trace, SG(server_context), request_id);
+	howdah_profile_stack_request(request_id);
+	if (!read_stack()) {
+		add(&area->unreadable, weight.samples);
+		return;
+	}
+	uint32_t node = add_stack(route, &parent);
+	if (!runs(&weight, &wait)) {
+		node = howdah_profile_node(node, wait);
+	} else if (stack.innermost) {
+		ask(parent, node, weight);
+		return;
+	}
+	last.request_id = request_id;
+	last.node = node;
+	count(node, weight);
+}
+
+static void sample_one(struct weight weight, bool has_run)
+{
+	uint64_t request_id = atomic_load_explicit(&words->request_id, memory_order_relaxed);
+	uint64_t before = last.request_id;
+	last.request_id = 0;
+	if (!request_id) {
+		add(&area->idle, weight.samples);
+	} else if (request_id == before && !has_run) {
+		last.request_id = request_id;
+		count(last.node, weight);
+	} else {
+		take_one(request_id, weight);
+	}
+}
+
+/* --- concurrent requests ---------------------------------------------------------------------------------- */
+
+/* Of the sample at hand. */
+static struct {
+	struct weight weight;
+	bool any;        /* there is a coroutine */
+	bool unreadable; /* the stack of one is */
+	bool full;       /* there is no room for that of one */
+} visit;
+
+static void count_place(uint32_t node, struct weight weight)
+{
+	if (node == HOWDAH_PROFILE_NONE || node == 0) {
+		visit.full = true;
+	} else {
+		howdah_profile_count(node, weight.samples, weight.wall_ns, weight.cpu_ns);
+	}
+}
+
+static void take_running(uint32_t parent, uint32_t node)
+{
+	struct weight weight = visit.weight;
+	uint32_t wait;
+	if (!runs(&weight, &wait)) {
+		count_place(howdah_profile_node(node, wait), weight);
+	} else if (stack.innermost) {
+		ask(parent, node, weight);
+	} else {
+		count_place(node, weight);
+	}
+}
+
+static void visit_place(const struct howdah_wait_place *place)
+{
+	uint32_t parent, cell = (uint32_t)place->number & (WAITS - 1);
+	visit.any = true;
+	if (!place->runs && waits[cell].number == place->number && waits[cell].turns == place->turns &&
+		waits[cell].wait == place->wait) {
+		count_place(waits[cell].node, visit.weight);
+		return;
+	}
+	uint32_t route = howdah_profile_route(&trace, place->request, place->request_id);
+	howdah_profile_stack_request(place->request_id);
+	if (!howdah_profile_stack_read(&trace, place->frame, &stack)) {
+		visit.unreadable = true;
+		return;
+	}
+	uint32_t node = add_stack(route, &parent);
+	if (place->runs) {
+		take_running(parent, node);
+		return;
+	}
+	node = howdah_profile_node(node, howdah_profile_wait_named(place->wait, place->fd));
+	waits[cell].number = place->number;
+	waits[cell].turns = place->turns;
+	waits[cell].wait = place->wait;
+	waits[cell].node = node;
+	count_place(node, visit.weight);
+}
+
+static void sample_all(struct weight weight)
+{
+	visit.weight = weight;
+	visit.any = visit.unreadable = visit.full = false;
+	if (atomic_load_explicit(&words->in_flight, memory_order_relaxed) > 0) {
+		howdah_wait->visit_places(&trace, visit_place);
+	}
+	if (atomic_load_explicit(&question.wanted, memory_order_relaxed)) {
+		return; /* it counts as taken when that is answered */
+	}
+	if (visit.full) {
+		add(&area->full, weight.samples);
+	} else if (visit.unreadable) {
+		add(&area->unreadable, weight.samples);
+	} else {
+		add(visit.any ? &area->taken : &area->idle, weight.samples);
+	}
+}
+
+/* --- time ------------------------------------------------------------------------------------------------- */
+
+/* Samples that need no wake of their own: while PHP sleeps the next one that is taken tells what they would have found,
+ * and few of them are lost when it goes on. */
+static uint64_t may_skip(bool has_run)
+{
+	if (has_run || period_ns >= OFTEN_NS) {
+		return 0;
+	}
+	bool is_idle = atomic_load_explicit(&words->request_id, memory_order_relaxed) == 0 &&
+				   atomic_load_explicit(&words->in_flight, memory_order_relaxed) == 0;
+	return is_idle ? 3 : 1;
+}
+
+static void tick(uint64_t now)
+{
+	uint64_t due = 1 + (now - next_ns) / period_ns;
+	next_ns += due * period_ns;
+	wake_ns = next_ns;
+	add(&area->due, due);
+	if (atomic_flag_test_and_set_explicit(&busy, memory_order_acquire)) {
+		add(&area->late, due);
+		return;
+	}
+	uint64_t cpu = clock_ns(php_clock);
+	settle_question();
+	bool has_run = cpu != last_cpu_ns;
+	/* Those that this thread has slept through would have found the same, unless PHP has run. */
+	struct weight weight = {.samples = has_run ? 1 : due, .wall_ns = now - last_ns};
+	add(&area->late, due - weight.samples);
+	unseen_cpu_ns += cpu - last_cpu_ns;
+	last_ns = now;
+	last_cpu_ns = cpu;
+	wake_ns += may_skip(has_run) * period_ns;
+	if (howdah_concurrent) {
+		sample_all(weight);
+	} else {
+		sample_one(weight, has_run);
+	}
+	atomic_flag_clear_explicit(&busy, memory_order_release);
+}
+
+static void begin(uint32_t wanted, uint64_t now)
+{
+	if (!howdah_profile_begin(area, wanted)) {
+		ended = wanted;
+		return;
+	}
+	number = wanted;
+	period_ns = (uint64_t)atomic_load_explicit(&words->profile_period_us, memory_order_relaxed) * 1000;
+	period_ns = period_ns < PERIOD_LEAST_NS ? PERIOD_LEAST_NS : period_ns;
+	wake_ns = next_ns = now + period_ns;
+	last_ns = now;
+	last_cpu_ns = clock_ns(php_clock);
+	unseen_cpu_ns = 0;
+	last.request_id = 0;
+	for (uint32_t i = 0; i < WAITS; i++) {
+		waits[i].number = 0;
+	}
+	howdah_profile_routes_begin();
+	howdah_profile_stack_begin(keeps_code);
+	howdah_profile_wait_begin(php_thread);
+}
+
+/* Waits for PHP's thread, which is about to write: its time is some microseconds. */
+static void end(void)
+{
+	while (atomic_flag_test_and_set_explicit(&busy, memory_order_acquire)) {
+		sched_yield();
+	}
+	settle_question();
+	howdah_profile_end();
+	howdah_profile_wait_end();
+	ended = number;
+	number = 0;
+	atomic_flag_clear_explicit(&busy, memory_order_release);
+}
+
+uint64_t howdah_profiler_run(void)
+{
+	uint32_t wanted = atomic_load_explicit(&words->profile, memory_order_acquire);
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	uint64_t until = atomic_load_explicit(&words->profile_end_ns, memory_order_relaxed);
+	if (number && (wanted != number || now >= until)) {
+		end();
+	}
+	if (!number && wanted && wanted != ended && now < until) {
+		begin(wanted, now);
+	}
+	if (!number) {
+		return 0;
+	}
+	if (now >= wake_ns) {
+		tick(now);
+	}
+	return wake_ns;
+}
+
+bool howdah_profiler_init(const struct howdah_pool *pool)
+{
+	words = howdah_queue_worker(&pool->queue);
+	area = howdah_queue_profile(&pool->queue);
+	keeps_code = pool->options.mode == HOWDAH_POOL_WORKER;
+	php_thread = (pid_t)syscall(SYS_gettid);
+	int error = pthread_getcpuclockid(pthread_self(), &php_clock);
+	if (error) {
+		errno = error;
+		return false;
+	}
+	if (!howdah_trace_init(&trace)) {
+		return false;
+	}
+	previous = zend_interrupt_function;
+	zend_interrupt_function = interrupted;
+	return true;
+}

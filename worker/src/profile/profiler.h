@@ -1,0 +1,21 @@
+/*
+ * Profiles: the front sets `profile` of struct howdah_worker, and the thread of sampler.h counts where PHP is, at a
+ * fixed rate, until the time that the front has set is over. PHP gets no signal, and nothing runs while there is no
+ * profile.
+ */
+#ifndef HOWDAH_PROFILER_H
+#define HOWDAH_PROFILER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "process/pool.h"
+
+/* Once in each worker, on PHP's thread, before the other thread is started. False, with errno: it takes no profiles. */
+bool howdah_profiler_init(const struct howdah_pool *pool);
+
+/* On the other thread: does what is due. When it is to be called again at the latest, CLOCK_MONOTONIC in ns; 0: when the
+ * front has changed something. */
+uint64_t howdah_profiler_run(void);
+
+#endif

@@ -1,0 +1,291 @@
+/*
+ * See stack.h.
+ *
+ * A frame is known by its function and its place in that. The address of a function says which it is as long as nothing
+ * is freed: in worker mode always, of OPcache's shared memory and of internal functions too, else during a request.
+ */
+#include "profile/stack.h"
+
+#include <string.h>
+
+#include "profile/table.h"
+
+#define NAME_SIZE 256u
+#define KNOWN 4096u /* cells by address; a power of two. An address that finds its cell taken takes it over */
+#define WINDOW (16u * 1024u)
+#define CHUNK ((uintptr_t)2 * 1024 * 1024) /* memory of PHP's allocator is mapped in pieces of this size */
+
+#define READ(to, from) howdah_trace_read(trace, &(to), (from), sizeof(to))
+
+struct known_function {
+	const zend_function *function;
+	uint64_t request;  /* during which it is this one; 0: always */
+	uint32_t internal; /* its frame; NONE: it is PHP code */
+};
+
+struct known_place {
+	const zend_function *function;
+	const zend_op *at;
+	uint64_t request;
+	uint32_t frame;
+};
+
+static struct known_function functions[KNOWN];
+static struct known_place places[KNOWN];
+static uint64_t request;
+static bool never_freed;
+
+void howdah_profile_stack_begin(bool keeps)
+{
+	never_freed = keeps;
+	memset(functions, 0, sizeof(functions));
+	memset(places, 0, sizeof(places));
+}
+
+void howdah_profile_stack_request(uint64_t request_id)
+{
+	request = request_id;
+}
+
+/* --- names ------------------------------------------------------------------------------------------------ */
+
+struct text {
+	char bytes[2 * NAME_SIZE];
+	uint32_t size;
+};
+
+static void put(struct text *text, const char *bytes, size_t size)
+{
+	if (size > sizeof(text->bytes) - text->size) {
+		size = sizeof(text->bytes) - text->size;
+	}
+	memcpy(text->bytes + text->size, bytes, size);
+	text->size += (uint32_t)size;
+}
+
+/* A string of PHP; of a long one its end, which is the more telling part of a path. */
+static bool put_string(const struct howdah_trace *trace, struct text *text, const zend_string *string)
+{
+	char bytes[NAME_SIZE];
+	size_t size, skip = 0;
+	if (!string || !READ(size, &string->len)) {
+		return false;
+	}
+	if (size > sizeof(bytes)) {
+		skip = size - sizeof(bytes);
+		size = sizeof(bytes);
+	}
+	if (!howdah_trace_read(trace, bytes, string->val + skip, size)) {
+		return false;
+	}
+	/* Names of anonymous classes and closures hold NUL and a path behind it. */
+	const char *end = memchr(bytes, 0, size);
+	put(text, bytes, end ? (size_t)(end - bytes) : size);
+	return true;
+}
+
+static bool put_name(const struct howdah_trace *trace, struct text *text, const zend_function *function)
+{
+	zend_string *class_name;
+	if (!function->common.function_name) {
+		put(text, "{main}", 6);
+		return true;
+	}
+	if (function->common.scope) {
+		if (!READ(class_name, &function->common.scope->name) || !put_string(trace, text, class_name)) {
+			return false;
+		}
+		put(text, "::", 2);
+	}
+	return put_string(trace, text, function->common.function_name);
+}
+
+static uint32_t add(const struct text *name, const struct text *file, uint32_t line, uint32_t kind)
+{
+	struct howdah_profile_entry entry = {.name = name->bytes,
+		.name_size = name->size,
+		.file = file->bytes,
+		.file_size = file->size,
+		.line = line,
+		.kind = kind};
+	entry.hash = howdah_profile_hash(kind, name->bytes, name->size);
+	entry.hash = howdah_profile_hash(entry.hash, file->bytes, file->size);
+	entry.hash = howdah_profile_hash(entry.hash, &line, sizeof(line));
+	return howdah_profile_add(&entry);
+}
+
+/* --- functions -------------------------------------------------------------------------------------------- */
+
+static size_t cell_of(const void *address, const void *second)
+{
+	uint64_t hash = ((uintptr_t)address >> 4) ^ ((uint64_t)(uintptr_t)second << 7);
+	return (hash * 0x9e3779b97f4a7c15u) >> 52;
+}
+_Static_assert(KNOWN == 1u << (64 - 52), "the hash has as many values as there are cells");
+
+static bool is_valid(uint64_t of_request)
+{
+	return of_request == 0 || of_request == request;
+}
+
+/* PHP makes those for one call, or on its heap; of PHP code the place says which it is. */
+static bool is_fleeting(const zend_function *function)
+{
+	uint32_t flags = function->common.fn_flags;
+	return flags & ZEND_ACC_CALL_VIA_TRAMPOLINE || (!ZEND_USER_CODE(function->type) && flags & ZEND_ACC_FAKE_CLOSURE);
+}
+
+static uint64_t kept_for(const zend_function *function)
+{
+	bool stays = never_freed || !ZEND_USER_CODE(function->type) || function->common.fn_flags & ZEND_ACC_IMMUTABLE;
+	return stays ? 0 : request;
+}
+
+static bool is_place_of(const zend_op_array *code, const zend_op *at)
+{
+	return at >= code->opcodes && at < code->opcodes + code->last;
+}
+
+static uint32_t line_of(const struct howdah_trace *trace, const zend_op_array *code, const zend_op *at)
+{
+	zend_op operation;
+	if (!READ(operation, at)) {
+		return 0;
+	}
+	if (operation.opcode == ZEND_HANDLE_EXCEPTION) {
+		at = EG(opline_before_exception);
+		return is_place_of(code, at) && READ(operation, at) ? operation.lineno : code->line_start;
+	}
+	return operation.lineno;
+}
+
+/* Reads all of it: true if `from` is a function, whose frame it is at this place. */
+static bool look(const struct howdah_trace *trace, const zend_function *from, const zend_op *at, uint32_t *frame)
+{
+	zend_function function;
+	struct text name = {.size = 0}, file = {.size = 0};
+	if (!howdah_trace_function(trace, &function, from) || function.type == 0 || function.type > ZEND_EVAL_CODE) {
+		return false;
+	}
+	bool is_code = ZEND_USER_CODE(function.type);
+	const zend_op_array *code = &function.op_array;
+	uint32_t line = 0;
+	if (is_code) {
+		/* While an exception is thrown it is that of the engine's own. */
+		if (!is_place_of(code, at) && !(EG(exception) && at == EG(exception_op))) {
+			at = code->opcodes;
+		}
+		line = line_of(trace, code, at);
+		if (!put_string(trace, &file, code->filename)) {
+			return false;
+		}
+	} else if (!function.common.function_name) {
+		return false; /* below the first function of a fiber */
+	}
+	if (!put_name(trace, &name, &function)) {
+		return false;
+	}
+	*frame = add(&name, &file, line, is_code ? HOWDAH_PROFILE_FUNCTION : HOWDAH_PROFILE_INTERNAL);
+	if (is_fleeting(&function) || *frame == HOWDAH_PROFILE_NONE) {
+		return true;
+	}
+	uint64_t until = kept_for(&function);
+	functions[cell_of(from, NULL)] =
+		(struct known_function){.function = from, .request = until, .internal = is_code ? HOWDAH_PROFILE_NONE : *frame};
+	if (is_code) {
+		places[cell_of(from, at)] = (struct known_place){.function = from, .at = at, .request = until, .frame = *frame};
+	}
+	return true;
+}
+
+struct found {
+	uint32_t frame;
+	bool is_function;
+	bool is_code;
+};
+
+static struct found find(const struct howdah_trace *trace, const zend_function *function, const zend_op *at)
+{
+	const struct known_function *known = &functions[cell_of(function, NULL)];
+	if (known->function == function && is_valid(known->request)) {
+		if (known->internal != HOWDAH_PROFILE_NONE) {
+			return (struct found){.frame = known->internal, .is_function = true};
+		}
+		const struct known_place *place = &places[cell_of(function, at)];
+		if (place->function == function && place->at == at && is_valid(place->request)) {
+			return (struct found){.frame = place->frame, .is_function = true, .is_code = true};
+		}
+	}
+	struct found found = {.frame = HOWDAH_PROFILE_NONE};
+	found.is_function = function && look(trace, function, at, &found.frame);
+	unsigned char type = 0;
+	found.is_code = found.is_function && READ(type, &function->type) && ZEND_USER_CODE(type);
+	return found;
+}
+
+uint32_t howdah_profile_frame_of(const struct howdah_trace *trace, const zend_function *function, const zend_op *at)
+{
+	return find(trace, function, at).frame;
+}
+
+/* --- frames ----------------------------------------------------------------------------------------------- */
+
+/* A copy of the memory in front of a frame, where those below it in PHP's stack most often are. */
+struct window {
+	char bytes[WINDOW];
+	uintptr_t from, to; /* addresses; equal: none */
+};
+
+static bool read_frame(
+	const struct howdah_trace *trace, struct window *window, const zend_execute_data *at, zend_execute_data *frame)
+{
+	uintptr_t address = (uintptr_t)at;
+	if (address < window->from || address + sizeof(*frame) > window->to) {
+		uintptr_t to = address + sizeof(*frame);
+		uintptr_t from = to - WINDOW;
+		if (from < (address & ~(CHUNK - 1)) || from > address) {
+			from = address & ~(CHUNK - 1);
+		}
+		if (address % sizeof(void *) || to - from > WINDOW ||
+			!howdah_trace_read(trace, window->bytes, (const void *)from, to - from)) {
+			window->from = window->to = 0;
+			return READ(*frame, at);
+		}
+		window->from = from;
+		window->to = to;
+	}
+	memcpy(frame, window->bytes + (address - window->from), sizeof(*frame));
+	return true;
+}
+
+bool howdah_profile_stack_read(
+	const struct howdah_trace *trace, const zend_execute_data *innermost, struct howdah_profile_stack *stack)
+{
+	static struct window window;
+	zend_execute_data frame;
+	window.from = window.to = 0;
+	stack->count = 0;
+	stack->is_cut = false;
+	stack->innermost = NULL;
+	const zend_execute_data *next = innermost;
+	/* The limit is for a chain that is being changed and leads in a circle of frames without function. */
+	for (unsigned steps = 0; next && steps < 2 * HOWDAH_PROFILE_DEPTH_MAX; steps++) {
+		if (stack->count == HOWDAH_PROFILE_DEPTH_MAX) {
+			stack->is_cut = true;
+			return true;
+		}
+		if (!read_frame(trace, &window, next, &frame)) {
+			return false;
+		}
+		struct found found = find(trace, frame.func, frame.opline);
+		if (found.is_function) {
+			if (stack->count == 0 && found.is_code) {
+				stack->innermost = next;
+				stack->function = frame.func;
+			}
+			stack->frames[stack->count++] = found.frame;
+		}
+		next = frame.prev_execute_data;
+	}
+	return next == NULL;
+}

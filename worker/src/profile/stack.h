@@ -1,0 +1,39 @@
+/*
+ * The stack of PHP code as frames of a profile, read by another thread while that code runs.
+ *
+ * Rules: PHP's memory is read through a trace. What is known of a function is kept by its address, so that a stack
+ * whose functions were seen before takes one or two reads, not some for each frame.
+ */
+#ifndef HOWDAH_PROFILE_STACK_H
+#define HOWDAH_PROFILE_STACK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "php/compat.h"
+#include "php/frames.h"
+
+#define HOWDAH_PROFILE_DEPTH_MAX 1024u
+
+struct howdah_profile_stack {
+	uint32_t frames[HOWDAH_PROFILE_DEPTH_MAX]; /* numbers in the table, the innermost first */
+	uint32_t count;
+	bool is_cut;                        /* there are more */
+	const zend_execute_data *innermost; /* where it is that of PHP code, whose line may be that of an earlier call */
+	const zend_function *function;      /* of that */
+};
+
+/* What was kept of functions is not that of other ones. `keeps`: code is never freed. */
+void howdah_profile_stack_begin(bool keeps);
+
+/* Functions that were compiled for a request before this one are gone. */
+void howdah_profile_stack_request(uint64_t request_id);
+
+/* NONE in `frames` stands for a frame that the table has no room for. False: it is not readable. */
+bool howdah_profile_stack_read(
+	const struct howdah_trace *trace, const zend_execute_data *innermost, struct howdah_profile_stack *stack);
+
+/* The frame of this function at this place in it. NONE: not readable, or no room. */
+uint32_t howdah_profile_frame_of(const struct howdah_trace *trace, const zend_function *function, const zend_op *at);
+
+#endif

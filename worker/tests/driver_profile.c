@@ -1,0 +1,110 @@
+/*
+ * See driver_profile.h.
+ */
+#include "driver_profile.h"
+
+#include <linux/futex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PROFILE 7u           /* its number */
+#define LIMIT_NS 60000000000 /* longer than any test */
+#define LEAST 20u            /* samples, for a stack to be the one that has most */
+
+static struct howdah_worker *words(const struct front *front)
+{
+	return (struct howdah_worker *)(front->base + front->header->workers_offset);
+}
+
+static void set(struct front *front, uint32_t profile)
+{
+	atomic_store(&words(front)->profile, profile);
+	atomic_store(&words(front)->sample_id, 0);
+	atomic_fetch_add(&words(front)->sample, 1);
+	syscall(SYS_futex, &words(front)->sample, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+static void begin(struct front *front, const char *period_us)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	uint64_t end = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec + LIMIT_NS;
+	atomic_store(&words(front)->profile_period_us, (uint32_t)strtoul(period_us, NULL, 10));
+	atomic_store(&words(front)->profile_end_ns, end);
+	set(front, PROFILE);
+}
+
+static void print_string(const char *area, uint32_t offset)
+{
+	uint16_t size;
+	if (offset > HOWDAH_PROFILE_STRINGS_MAX - sizeof(size)) {
+		front_fail("the profile has a string at %u", offset);
+	}
+	memcpy(&size, area + HOWDAH_PROFILE_STRINGS_OFFSET + offset, sizeof(size));
+	printf("%.*s", (int)size, area + HOWDAH_PROFILE_STRINGS_OFFSET + offset + sizeof(size));
+}
+
+static void print_frame(const char *area, const struct howdah_profile_node *node)
+{
+	const struct howdah_profile_frame *frames = (const void *)(area + HOWDAH_PROFILE_FRAMES_OFFSET);
+	const struct howdah_profile_frame *frame = frames + node->frame;
+	print_string(area, frame->name);
+	if (frame->line) {
+		printf(":%u", frame->line);
+	}
+}
+
+/* The node with most of the time, whose numbers are whole as those of all others. */
+static const struct howdah_profile_node *heaviest(const char *area)
+{
+	const struct howdah_profile *profile = (const void *)area;
+	const struct howdah_profile_node *nodes = (const void *)(area + HOWDAH_PROFILE_NODES_OFFSET);
+	const struct howdah_profile_node *found = nodes;
+	for (uint32_t number = 0; number < profile->nodes; number++) {
+		if (nodes[number].parent > number || nodes[number].frame >= profile->frames) {
+			front_fail("node %u of the profile is not whole", number);
+		}
+		found = nodes[number].wall_ns > found->wall_ns ? nodes + number : found;
+	}
+	return found;
+}
+
+static void print(struct front *front)
+{
+	const char *area = (const char *)front->base + front->header->profiles_offset;
+	const struct howdah_profile *profile = (const void *)area;
+	const struct howdah_profile_node *nodes = (const void *)(area + HOWDAH_PROFILE_NODES_OFFSET);
+	uint64_t taken = profile->taken, missing = profile->unreadable + profile->full;
+	if (profile->number != PROFILE || profile->nodes == 0 || taken < LEAST || missing * LEAST > taken) {
+		front_fail("profile %u has %u nodes, %lu samples taken, %lu unreadable, %lu without room", profile->number,
+			profile->nodes, (unsigned long)taken, (unsigned long)profile->unreadable, (unsigned long)profile->full);
+	}
+	const struct howdah_profile_node *node = heaviest(area);
+	uint32_t frames = 1;
+	printf("[profile: ");
+	print_frame(area, node);
+	for (; node->parent; frames++) {
+		node = nodes + node->parent - 1;
+		if (frames < 3) {
+			printf(" < ");
+			print_frame(area, node);
+		}
+	}
+	printf(", %u frames]\n", frames);
+	set(front, 0);
+}
+
+void profile_obey(struct front *front, const char *line, const char *rest)
+{
+	if (strcmp(line, "profile") == 0) {
+		begin(front, rest);
+	} else if (strcmp(line, "profiled") == 0) {
+		print(front);
+	} else {
+		front_fail("unknown line \"%s\"", line);
+	}
+}

@@ -1,0 +1,23 @@
+--TEST--
+A profile shows what a function waits for, and goes on with the worker's successor
+--FILE--
+<?php
+function waits(): void
+{
+    $end = hrtime(true) + 300_000_000;
+    usleep(300_000);
+    echo hrtime(true) < $end ? 'early' : 'done';
+}
+
+waits();
+--HOWDAH--
+profile 5000
+run
+stop
+respawn
+run
+profiled
+--EXPECT--
+done
+done
+[profile: [sleep] < usleep < waits:5, 5 frames]
