@@ -11,6 +11,7 @@ use howdah_shm::layout::{self, SLOTS_MAX};
 use rustix::fs::Mode as FileMode;
 use rustix::process::Gid;
 
+use crate::crash_report::CrashSink;
 use crate::preload::Preload;
 use crate::record::Record;
 
@@ -35,6 +36,8 @@ pub struct RootOptions {
     pub preload: Option<Preload>,
     /// How long PHP's module start-up may take (preloading included). Default 2 min.
     pub start_timeout: Duration,
+    /// Takes the reports of processes that crash; `None`: none are written.
+    pub crashes: Option<CrashSink>,
 }
 
 /// One pool.

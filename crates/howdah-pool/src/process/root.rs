@@ -82,6 +82,9 @@ pub struct PhpInfo {
     /// PHP's own executable, which runs this one.
     #[serde(default)]
     pub binary: Option<String>,
+    /// Names of its extensions.
+    #[serde(default)]
+    pub extensions: Vec<String>,
 }
 
 /// Why PHP did not start.
@@ -334,6 +337,7 @@ mod tests {
             preload: None,
             fronts: 1,
             start_timeout: Duration::from_secs(20),
+            crashes: None,
         };
         loop {
             // A fork of another test has the file open for writing until its exec.
@@ -357,6 +361,7 @@ mod tests {
             preload: None,
             fronts: 1,
             start_timeout: Duration::from_secs(20),
+            crashes: None,
         };
         let error = Root::start(&options).await.expect_err("no such file");
         assert!(

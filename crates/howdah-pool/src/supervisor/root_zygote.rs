@@ -16,6 +16,9 @@ use crate::process::message_check::Sender;
 use crate::process::process_identity::{ProcessIdentity, take_process};
 use crate::process::root::Root;
 
+/// A process that dies closes its sockets a little before it can be waited for.
+const ROOT_EXIT: Duration = Duration::from_millis(100);
+
 /// Whose a zygote is.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Number {
@@ -195,6 +198,9 @@ impl Supervisor {
         // A failed boot is reported with what it wrote.
         let booting = own.is_some_and(|own| own.phase == Phase::Booting);
         let told = dismissed || booting || status.code() == Some(EXIT_STATUS_BOOT);
+        if !self.stopping && !dismissed && status.signal().is_some() {
+            self.report_zygote(pool, own, id, pid, status);
+        }
         if self.stopping || told {
             tracing::debug!(target: "howdah::pool", pool = name, generation = id, pid, "zygote left: {status}");
         } else {
@@ -209,6 +215,13 @@ impl Supervisor {
         let Some((mut child, _)) = self.root.take() else {
             return;
         };
+        let pid = child.id().map_or(0, u32::cast_signed);
+        let ended = tokio::time::timeout(ROOT_EXIT, child.wait()).await;
+        if let Ok(Ok(status)) = ended
+            && status.signal().is_some()
+        {
+            self.report_root(pid, status);
+        }
         // It may only have closed its socket; without one it is of no use.
         let _ = child.kill().await;
         let status = child

@@ -168,6 +168,7 @@ fn unjoined(
         preload: None,
         fronts,
         start_timeout: Duration::from_secs(20),
+        crashes: None,
     };
     let spool = std::fs::File::open("/").expect("a directory").into();
     let prepared = Supervisor::prepare(php_info(), root_options, vec![options], spool);

@@ -54,6 +54,8 @@ pub(crate) enum Command {
     Stop(Remote),
     /// Show what a running server does
     Status(Status),
+    /// Show the reports of PHP processes that crashed
+    Crashes(Crashes),
     /// Show what a running server does, again and again
     Top(Top),
     /// Have this machine trust the certificates that `tls internal` makes: put the root of the
@@ -262,6 +264,33 @@ pub(crate) struct Status {
     /// The files that PHP was started with, and why others were not
     #[arg(long)]
     pub(crate) preload: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Crashes {
+    /// What to do with the reports
+    #[arg(
+        value_enum,
+        value_name = "list|show|clear",
+        hide_possible_values = true,
+        default_value = "list"
+    )]
+    pub(crate) action: CrashesAction,
+    /// The number of the report that is to be shown
+    #[arg(value_name = "N")]
+    pub(crate) number: Option<u64>,
+    #[command(flatten)]
+    pub(crate) server: Remote,
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CrashesAction {
+    List,
+    Show,
+    Clear,
 }
 
 #[derive(Debug, Args)]

@@ -1,5 +1,6 @@
 //! The commands that are not a server, and how the two that are find their configuration.
 
+pub(crate) mod crashes;
 pub(crate) mod monitor;
 pub(crate) mod php_server;
 mod preload_report;

@@ -14,6 +14,7 @@ use nix::sys::signal::SigSet;
 
 use super::php_server;
 use crate::cli::{self, Cli};
+use crate::crash_folder;
 use crate::failure::{Failure, Outcome, setup};
 use crate::paths::absolute;
 use crate::rights::users;
@@ -69,7 +70,10 @@ fn of(config: &Config) -> Grants {
             .iter()
             .map(|file| absolute(file))
             .collect(),
-        folders: storage.map(|folder| absolute(folder)).collect(),
+        folders: storage
+            .map(|folder| absolute(folder))
+            .chain(crash_folder::path(config))
+            .collect(),
         logs: logs.collect(),
     }
 }
@@ -102,7 +106,7 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let path = |name: &str| directory.path().join(name);
         let text = format!(
-            "{{\nstorage file_system {0}/store\n}}\nimport more\n\
+            "{{\nstorage file_system {0}/store\ncrash_reports {0}/crashes\n}}\nimport more\n\
              a.example {{\ntls {0}/a.crt {0}/a.key\nlog {{\noutput file {0}/access.log\n}}\n}}\n",
             directory.path().display()
         );
@@ -114,7 +118,7 @@ mod tests {
         let names = |names: &[&str]| names.iter().map(|name| path(name)).collect();
         let expected = Grants {
             files: names(&["Caddyfile", "more", "a.crt", "a.key"]),
-            folders: names(&["store"]),
+            folders: names(&["crashes", "store"]),
             logs: names(&["access.log"]),
         };
         assert_eq!(grants(&command), expected);

@@ -23,6 +23,7 @@ pub(crate) fn root_options(config: &Config, fronts: usize) -> RootOptions {
         preload: None,
         fronts,
         start_timeout: START_TIMEOUT,
+        crashes: None,
     }
 }
 

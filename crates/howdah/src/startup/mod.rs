@@ -32,6 +32,7 @@ use crate::rights::privileges;
 use crate::server::application::PhpApplication;
 use crate::server::configuration::{self, CurrentConfiguration};
 use crate::server::control::{self, ServerControl};
+use crate::server::crash_reports::CrashReports;
 use crate::server::readiness::Readiness;
 use crate::server::signals::{self, Signals};
 use crate::server::state::ServerState;
@@ -93,6 +94,12 @@ async fn run(
     let spool_of_trees = spool_of_trees.map_err(|error| Failure::Runtime(error.to_string()))?;
     let workers: usize = pools.iter().map(|pool| pool.workers).sum();
     let mut root = root_options(config, fronts);
+    let (crashes, reports) = CrashReports::start(config);
+    root.crashes = crashes.sink();
+    // From the start on: PHP may crash while it boots.
+    if let Some(reports) = reports {
+        tokio::spawn(crashes.clone().write(reports));
+    }
     let seen = TreeFiles::first(config, &mut root, &mut pools);
     let seen = seen.map_err(|error| Failure::Runtime(error.to_string()))?;
     let began = Instant::now();
@@ -124,6 +131,7 @@ async fn run(
         live: server.live_requests(),
         log_losses: server.log_losses(),
         span_losses: server.span_losses(),
+        crashes,
         of_configuration: Arc::default(),
     };
     server_state.set_hubs(hubs.clone());

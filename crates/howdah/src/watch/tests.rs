@@ -1,7 +1,9 @@
 use std::fs;
 use std::sync::Mutex;
 
-use howdah_observe::admin::{ReloadError, ReloadReport, SequentialPool, Thread, UnhealthyError};
+use howdah_observe::admin::{
+    CrashesError, ReloadError, ReloadReport, SequentialPool, Thread, UnhealthyError,
+};
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
@@ -47,6 +49,18 @@ impl Control for Fake {
         Value::Null
     }
 
+    async fn crashes(&self) -> Result<Value, CrashesError> {
+        Err(CrashesError::Off)
+    }
+
+    async fn crash(&self, _: u64) -> Result<Value, CrashesError> {
+        Err(CrashesError::Off)
+    }
+
+    async fn clear_crashes(&self) -> Result<Value, CrashesError> {
+        Err(CrashesError::Off)
+    }
+
     async fn metrics(&self) -> String {
         String::new()
     }
@@ -64,6 +78,10 @@ impl Control for Fake {
     }
 
     fn confined(&self) -> bool {
+        false
+    }
+
+    fn crashes_are_private(&self) -> bool {
         false
     }
 
