@@ -242,7 +242,7 @@ mod tests {
     #[test]
     fn what_is_no_report_is_left_alone() {
         let directory = tempfile::tempdir().expect("a directory");
-        let own = folder(directory.path(), 1, 1 << 20);
+        let own = folder(directory.path(), 5, 1 << 20);
         own.prepare().expect("made");
         let other = own.path().join("notes.txt");
         std::fs::write(&other, "mine").expect("written");
