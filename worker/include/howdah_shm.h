@@ -574,7 +574,7 @@ static_assert(sizeof(struct howdah_spawn) == 32, "layout");
  *
  * A process's stdout and stderr are one pipe that the front reads. Raw bytes are lines that PHP code,
  * a library or a child wrote. Messages that PHP logs carry their request: a record is
- *   0x1e  level(1: one of "ewnidpl", or m or s)  request id (16 hex digits)  length (8 hex digits)  key (16 hex digits)
+ *   0x1e  level(1: one of "ewnidpfl", or m or s)  request id (16 hex digits)  length (8 hex digits)  key (16 hex digits)
  *   message
  * where message is `length` bytes, HOWDAH_LOG_MESSAGE_MAX at most (a longer one comes as several records, or
  * the front would look for records in its bytes), and may hold newlines. The key is the process's own, howdah_spawn or
@@ -589,6 +589,11 @@ static_assert(sizeof(struct howdah_spawn) == 32, "layout");
  *   traced    the backtrace that was asked for has been logged, or there is none
  *   reload    PHP code called opcache_reset(): the pool is to be reloaded
  *   sequential CAUSE  it runs one request at a time although the pool is to run several, for this cause
+ * A record with level 'f' is a part of what a process reports of the fault that ends it, with the request whose code
+ * ran. Its first line is one of
+ *   fault SIGNAL CODE address|sender VALUE thread php|other   lines for the frames of PHP code follow
+ *   c          lines for the frames of C follow
+ *   waits      of another request that the process had in hand; lines for the frames of PHP code follow
  * A record with level 'l' is a leak that the request left behind: a JSON object with the strings kind, why, path,
  * value, method and uri, and perhaps member and file, and the numbers line, count_before and count. All is ASCII.
  */

@@ -8,7 +8,7 @@ use crate::https::options::{self, ON_DEMAND};
 use crate::https::storage;
 use crate::listen::bind;
 use crate::listen::servers::Servers;
-use crate::logs;
+use crate::logs::{self, crash_reports};
 use crate::model::{Admin, AdminAddress, Global, HostMetrics};
 use crate::pool;
 use crate::pool::global::PHP;
@@ -427,6 +427,9 @@ pub(crate) const OPTIONS: Table<Draft> = Table {
                 Ok(())
             },
         ),
+        Item::Supported(crash_reports::ENTRY, |cx, call, draft| {
+            crash_reports::read(cx, call, &mut draft.global.crash_reports)
+        }),
         Item::Supported(
             Entry {
                 name: "persist_config",

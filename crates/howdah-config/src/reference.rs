@@ -13,7 +13,7 @@ use crate::https::options::ON_DEMAND;
 use crate::https::storage;
 use crate::listen::proxy_protocol::{PROXY_PROTOCOL, WRAPPERS};
 use crate::listen::servers;
-use crate::logs::{self, format, output};
+use crate::logs::{self, crash_reports, format, output};
 use crate::matcher::{FILE, MATCHERS};
 use crate::pool::classic::POOL;
 use crate::pool::worker_options::WORKER;
@@ -129,6 +129,7 @@ fn write_page(page: &mut String) -> fmt::Result {
     section(page, "`metrics` (global)", &global::METRICS)?;
     section(page, "`on_demand_tls`", &ON_DEMAND)?;
     section(page, "`storage redis`", &storage::REDIS)?;
+    section(page, "`crash_reports`", &crash_reports::CRASH_REPORTS)?;
     section(page, "`servers`", &servers::SERVERS)?;
     section(page, "`servers { timeouts }`", &servers::TIMEOUTS)?;
     section(page, "`servers { listener_wrappers }`", &WRAPPERS)?;
@@ -351,6 +352,9 @@ mod tests {
         check(&ON_DEMAND, |inner| global(&nest("on_demand_tls")(inner)));
         check(&storage::REDIS, |inner| {
             global(&nest("storage redis")(inner))
+        });
+        check(&crash_reports::CRASH_REPORTS, |inner| {
+            global(&nest("crash_reports")(inner))
         });
         check(&servers::SERVERS, |inner| global(&nest("servers")(inner)));
         check(&servers::TIMEOUTS, |inner| {

@@ -172,7 +172,8 @@ pub fn names(path: &Path) -> io::Result<Vec<OsString>> {
     or_monitor(own, || {
         let folder = open_by_monitor(path, OFlags::RDONLY | OFlags::DIRECTORY, 0)?;
         let mut names = Vec::new();
-        for entry in Dir::read_from(folder)? {
+        // Not by `Dir::read_from`, which opens the folder again: this process lacks the right.
+        for entry in Dir::new(folder)? {
             let name = entry?.file_name().to_bytes().to_vec();
             if name != b"." && name != b".." {
                 names.push(OsString::from_vec(name));

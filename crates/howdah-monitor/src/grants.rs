@@ -21,7 +21,7 @@ const OURS: u32 = 0o700;
 pub struct Grants {
     /// Files that it reads: the configuration's own, certificates and their keys.
     pub files: BTreeSet<PathBuf>,
-    /// Folders that are its own: the storage of certificates.
+    /// Folders that are its own: the storage of certificates, the crash reports.
     pub folders: BTreeSet<PathBuf>,
     /// Files that it appends to, with those beside them that they are renamed to.
     pub logs: BTreeSet<PathBuf>,
@@ -81,6 +81,9 @@ impl Grants {
         let reads = flags.difference(OFlags::DIRECTORY) == OFlags::RDONLY;
         if reads && self.files.contains(path) {
             return walk::open(path, OFlags::RDONLY);
+        }
+        if reads && flags.contains(OFlags::DIRECTORY) && self.folders.contains(path) {
+            return walk::open(path, OFlags::RDONLY | OFlags::DIRECTORY);
         }
         if reads && flags.contains(OFlags::DIRECTORY) && self.is_folder_of_logs(path) {
             return folder_of_logs(path);
@@ -196,6 +199,9 @@ mod tests {
             OFlags::RDONLY | OFlags::TRUNC
         ));
         assert!(!opens(&grants, &path("other"), OFlags::RDONLY));
+        let list = OFlags::RDONLY | OFlags::DIRECTORY;
+        assert!(opens(&grants, &path("store"), list));
+        assert!(!opens(&grants, directory.path(), list));
         assert!(opens(&grants, &path("store/inside"), OFlags::RDONLY));
         assert!(opens(&grants, &path("store/new"), WRITE));
         for refused in ["store/link", "store/../other", "store", "storehouse"] {

@@ -25,11 +25,13 @@
 //! | `handle`, `load`, `messages`, `response` | what the sides above exchange and count |
 //! | `process` | one PHP process: the root's start, control messages, identity, log, OPcache |
 //! | `options`, `preload`, `profile`, `record`, `status` | options and figures |
+//! | `crash_report` | the reports of processes that crashed |
 //! | `system` | timers, clocks and descriptors |
 //!
 //! This crate must not know PHP's headers, HTTP connections or configuration files.
 #![deny(unsafe_code)]
 
+mod crash_report;
 mod crashes;
 mod front;
 mod handle;
@@ -47,6 +49,9 @@ mod status;
 mod supervisor;
 mod system;
 
+pub use crash_report::{
+    CrashReceiver, CrashReport, CrashSignal, CrashSink, CrashedProcess, CrashedRequest,
+};
 pub use crashes::Target;
 pub use front::{
     Body, FrontSeed, Observer, PoolFront, Publisher, Request, RequestBody, after_unpark,

@@ -4,6 +4,7 @@
 use howdah_shm::{Fault, Front, Hold, WorkerId};
 use tokio::sync::{mpsc, oneshot};
 
+use crate::crash_report::CrashLink;
 use crate::process::control::{ControlError, Message};
 use crate::process::log_pipe::StateRecord;
 use crate::process::opcache::{OpcacheAnswer, OpcacheError, OpcacheOrder};
@@ -26,8 +27,8 @@ pub(crate) enum Death {
 pub(crate) enum ToFront {
     /// The process in this place is gone (its pidfd said so, or its zygote if it has none): recover what it held.
     WorkerGone(WorkerId),
-    /// The same, and nobody had ended it: the request that ran is suspected.
-    WorkerCrashed(WorkerId),
+    /// The same, and nobody had ended it: the request that ran is suspected, and named in the report.
+    WorkerCrashed(WorkerId, Option<CrashLink>),
     /// As [`ToFront::WorkerGone`], and it was ended with all its time used up: what it had begun is not run again.
     WorkerOverdue(WorkerId),
     /// Check the segment for corruption.

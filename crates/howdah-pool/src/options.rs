@@ -8,6 +8,7 @@ use howdah_config::model::{Boot, Ini, Isolation, PoolLimits, WorkerOptions};
 use howdah_shm::layout::{self, SLOTS_MAX};
 use rustix::fs::Mode as FileMode;
 
+use crate::crash_report::CrashSink;
 use crate::preload::Preload;
 use crate::record::Record;
 
@@ -40,6 +41,8 @@ pub struct RootOptions {
     pub users: Vec<User>,
     /// The monitor starts it as root, and it starts processes of no other users than these.
     pub by_monitor: bool,
+    /// Takes the reports of processes that crash; `None`: none are written.
+    pub crashes: Option<CrashSink>,
 }
 
 /// One pool.

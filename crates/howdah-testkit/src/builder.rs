@@ -268,6 +268,8 @@ impl ServerBuilder {
             "root"
         };
         command.env("HOWDAH_USER", user);
+        // Not where a server of this machine has its own.
+        command.env("STATE_DIRECTORY", dir.path().join("state"));
         command.envs(self.env);
         command
             .stdin(Stdio::null())

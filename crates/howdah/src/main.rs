@@ -16,13 +16,14 @@
 //! | `php` | options of PHP's processes, trees of them, OPcache |
 //! | `rights` | users, and the process that stays root |
 //! | `cli` | the command line |
-//! | `admin`, `failure`, `paths`, `php_executable` | what all need |
+//! | `admin`, `crash_folder`, `failure`, `paths`, `php_executable` | what all need |
 #![forbid(unsafe_code)]
 
 mod admin;
 mod cli;
 mod commands;
 mod config;
+mod crash_folder;
 mod doctor;
 mod failure;
 mod paths;
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
         Command::Stop(options) => commands::remote::stop(&options),
         Command::Status(options) => commands::remote::status(&options),
         Command::Profile(options) => commands::profile::profile(&options),
+        Command::Crashes(options) => commands::crashes::crashes(&options),
         Command::Top(options) => commands::top::top(&options),
         Command::Trust(options) => commands::trust::trust(&options),
         Command::Untrust => commands::trust::untrust(),

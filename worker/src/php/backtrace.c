@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <execinfo.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -126,22 +125,41 @@ void howdah_backtrace_want_c(void)
 	atomic_store(&wants_c, true);
 }
 
-/* Not safe in a signal handler, should the thread be in the loader: another thread ends the process all the same. */
-static void log_c_stack(void)
+static void put_c_frame(struct howdah_trace *to, uint32_t number, void *address)
+{
+	Dl_info info;
+	bool known = dladdr(address, &info) && info.dli_fname;
+	const char *file = known ? strrchr(info.dli_fname, '/') : NULL;
+	howdah_trace_text(to, "\n#");
+	howdah_trace_number(to, number);
+	howdah_trace_text(to, " ");
+	howdah_trace_text(to, known && info.dli_sname ? info.dli_sname : "?");
+	howdah_trace_text(to, " ");
+	howdah_trace_text(to, file ? file + 1 : known ? "php" : "?");
+	howdah_trace_text(to, "+");
+	howdah_trace_hex(to, (uintptr_t)address - (known ? (uintptr_t)info.dli_fbase : 0));
+}
+
+void howdah_backtrace_c(struct howdah_trace *to, const void *from)
 {
 	void *frames[C_FRAMES];
-	int count = backtrace(frames, C_FRAMES);
+	int count = backtrace(frames, C_FRAMES), first = 0;
+	for (int i = 0; from && i < count; i++) {
+		if (frames[i] == from) {
+			first = i;
+			break;
+		}
+	}
+	for (int i = first; i < count; i++) {
+		put_c_frame(to, (uint32_t)(i - first), frames[i]);
+	}
+}
+
+static void log_c_stack(void)
+{
 	trace.size = 0;
 	howdah_trace_text(&trace, "C backtrace:");
-	for (int i = 0; i < count; i++) {
-		Dl_info info;
-		char line[160];
-		bool known = dladdr(frames[i], &info) && info.dli_fname;
-		const char *file = known ? strrchr(info.dli_fname, '/') : NULL;
-		snprintf(line, sizeof(line), "\n#%d %s %s+0x%lx", i, known && info.dli_sname ? info.dli_sname : "?",
-			file ? file + 1 : "php", (unsigned long)((uintptr_t)frames[i] - (known ? (uintptr_t)info.dli_fbase : 0)));
-		howdah_trace_text(&trace, line);
-	}
+	howdah_backtrace_c(&trace, NULL);
 	howdah_log_record('w', 0, trace.text, trace.size);
 }
 

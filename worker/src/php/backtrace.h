@@ -5,6 +5,7 @@
 #define HOWDAH_BACKTRACE_H
 
 #include "compat.h"
+#include "php/frames.h"
 #include "request/queue.h"
 
 /*
@@ -19,6 +20,11 @@ void howdah_backtrace_log(void);
 
 /* The next signal logs the stack of C as well: the process is about to end. */
 void howdah_backtrace_want_c(void);
+
+/* Appends the frames of C, from the one at this address if it is among them (NULL: all). Safe in a signal handler but
+ * where the thread is in the loader, or its stack is broken: whoever calls it has something else that ends the process.
+ */
+void howdah_backtrace_c(struct howdah_trace *to, const void *from);
 
 /* In a concurrent worker: logs where a coroutine of the request is, by its innermost frame; NULL: it has not begun. */
 void howdah_backtrace_log_frame(uint64_t request_id, const zend_execute_data *frame);

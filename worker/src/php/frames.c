@@ -73,6 +73,19 @@ void howdah_trace_number(struct howdah_trace *trace, uint32_t number)
 	put(trace, digits + at, sizeof(digits) - at);
 }
 
+void howdah_trace_hex(struct howdah_trace *trace, uint64_t number)
+{
+	static const char digit[] = "0123456789abcdef";
+	char digits[16];
+	size_t at = sizeof(digits);
+	do {
+		digits[--at] = digit[number & 0xf];
+		number >>= 4;
+	} while (number);
+	howdah_trace_text(trace, "0x");
+	put(trace, digits + at, sizeof(digits) - at);
+}
+
 /* A string of PHP; of a long one its end, which is the more telling part of a path. */
 static void put_string(struct howdah_trace *trace, const zend_string *string)
 {

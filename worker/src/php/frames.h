@@ -36,6 +36,7 @@ bool howdah_trace_function(const struct howdah_trace *trace, zend_function *func
 void howdah_trace_text(struct howdah_trace *trace, const char *text);
 void howdah_trace_string(struct howdah_trace *trace, const char *string);
 void howdah_trace_number(struct howdah_trace *trace, uint32_t number);
+void howdah_trace_hex(struct howdah_trace *trace, uint64_t number);
 
 /* Appends a line for each frame, the innermost first: "\n#0 Class::name() /path/file.php:12". */
 void howdah_trace_frames(struct howdah_trace *trace, const zend_execute_data *innermost);

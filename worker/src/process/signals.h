@@ -3,8 +3,9 @@
  * that reaches a PHP process was meant for something else, or for this process alone. The table that users
  * read is docs/guides/signals.md.
  *
- * Rules: faults (SIGSEGV, SIGABRT and the like) keep their default everywhere. Programs that PHP starts begin
- * with the system's defaults, as under PHP-FPM: nothing that they inherit is ignored but SIGPIPE.
+ * Rules: faults (SIGSEGV, SIGABRT and the like) end the process as by default; php/crash.h writes down of what, before
+ * that. Programs that PHP starts begin with the system's defaults, as under PHP-FPM: nothing that they inherit is
+ * ignored but SIGPIPE.
  */
 #ifndef HOWDAH_SIGNALS_H
 #define HOWDAH_SIGNALS_H

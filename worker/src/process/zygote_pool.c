@@ -20,6 +20,7 @@
 #include "mode/worker/boot.h"
 #include "mode/worker/boot_variables.h"
 #include "php/compat.h"
+#include "php/crash.h"
 #include "php/module.h"
 #include "php/opcache.h"
 #include "php/record.h"
@@ -49,6 +50,7 @@ static void become_worker(struct howdah_pool *pool, uint32_t worker, int log, co
 	howdah_title_set("howdah: %s worker %u", pool->name, worker);
 	howdah_queue_attach(&pool->queue, worker, write_index);
 	howdah_log_init(pool->limits.log_key);
+	howdah_crash_init();
 	howdah_module_describe(pool->name, worker);
 	howdah_compat_random_reset();
 	howdah_request_after_fork();
@@ -153,6 +155,7 @@ _Noreturn void howdah_zygote_pool(struct howdah_pool *pool, int control, int log
 	}
 	close(log);
 	howdah_log_init((uint64_t)pool->options.log_key[1] << 32 | pool->options.log_key[0]);
+	howdah_crash_init();
 	/* Before anything of the application is read or run, and for good: workers are forked from here. */
 	if ((pool->options.flags & HOWDAH_POOL_FLAG_USER && !howdah_user_become(&pool->user)) ||
 		(pool->options.flags & HOWDAH_POOL_FLAG_NO_NEW_PRIVS && !howdah_no_new_privs())) {

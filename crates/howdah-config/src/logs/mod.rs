@@ -1,6 +1,7 @@
 //! `log`, in the global options and in a site.
 
 use crate::error::Error;
+pub(crate) mod crash_reports;
 pub(crate) mod format;
 pub(crate) mod output;
 

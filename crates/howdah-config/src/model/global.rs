@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::admin::Admin;
+use super::crash_reports::CrashReports;
 use super::https::Https;
 use super::limits::Limits;
 use super::listener::ListenerAddress;
@@ -51,6 +52,8 @@ pub struct Global {
     pub host_metrics: HostMetrics,
     /// `user`: what the whole server becomes once it has been started. Default: it stays as it is.
     pub user: Option<User>,
+    /// `crash_reports`: of PHP processes that crashed.
+    pub crash_reports: CrashReports,
     /// `frankenphp` or `howdah`: the PHP side.
     pub php: Php,
 }

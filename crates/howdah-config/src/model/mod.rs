@@ -7,6 +7,7 @@ mod admin;
 mod auth;
 mod compression;
 mod config;
+mod crash_reports;
 mod expression;
 mod files;
 mod global;
@@ -42,6 +43,7 @@ pub use auth::BasicAuth;
 pub(crate) use compression::{BROTLI_QUALITY, GZIP_LEVEL, ZSTD_LEVEL};
 pub use compression::{Compression, ContentCoding, Encode, ResponseMatcher};
 pub use config::Config;
+pub use crash_reports::CrashReports;
 pub use expression::{
     Comparison, Expression, Network, NetworkError, Operand, Protocol, Regexp, TextTest,
 };

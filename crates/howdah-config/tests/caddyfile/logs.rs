@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crate::common::{config, errors, handler};
 use howdah_config::model::{
-    AccessLog, DurationFormat, Edit, Filter, Handler, LogFile, LogFormat, LogOutput, Part,
-    Placeholder, Roll, Template, TimeFormat,
+    AccessLog, CrashReports, DurationFormat, Edit, Filter, Handler, LogFile, LogFormat, LogOutput,
+    Part, Placeholder, Roll, Template, TimeFormat,
 };
 
 fn log(lines: &str) -> AccessLog {
@@ -209,4 +209,37 @@ fn directives_about_single_requests() {
     );
     assert!(errors(":80 {\nlog_append h\n}")[0].contains("takes 2 to 3"));
     assert!(errors(":80 {\nlog_append /a h\n}")[0].contains("takes a name and a value"));
+}
+
+#[test]
+fn crash_reports() {
+    let of = |text: &str| {
+        config(&format!("{{\n{text}\n}}\n:80 {{\n}}"))
+            .global
+            .crash_reports
+    };
+    assert_eq!(of(""), CrashReports::default());
+    assert!(of("").on);
+    assert!(!of("crash_reports off").on);
+    let limited = CrashReports {
+        folder: Some("/var/crashes".into()),
+        keep: 5,
+        max_size: 1 << 20,
+        ..CrashReports::default()
+    };
+    let text = "crash_reports /var/crashes {\nkeep 5\nmax_size 1MiB\n}";
+    assert_eq!(of(text), limited);
+    for (text, expected) in [
+        ("crash_reports a b", "argument"),
+        ("crash_reports off {\nkeep 1\n}", "takes no block"),
+        ("crash_reports {\nkeep 0\n}", "not a whole number"),
+        ("crash_reports {\nmax_size 0\n}", "cannot be zero"),
+        ("crash_reports {http.request.uri}", "placeholder"),
+    ] {
+        let found = errors(&format!("{{\n{text}\n}}\n:80 {{\n}}"));
+        assert!(
+            found.iter().any(|error| error.contains(expected)),
+            "{text}: {found:?}"
+        );
+    }
 }

@@ -40,6 +40,14 @@ pub trait Control: Send + Sync + 'static {
         &self,
         request: ProfileRequest,
     ) -> impl Future<Output = Result<ProfileReply, ProfileError>> + Send;
+    /// The reports of processes that crashed, as `/crashes` lists them.
+    fn crashes(&self) -> impl Future<Output = Result<Value, CrashesError>> + Send;
+
+    /// One of them with its details.
+    fn crash(&self, number: u64) -> impl Future<Output = Result<Value, CrashesError>> + Send;
+
+    /// Removes all of them; says how many.
+    fn clear_crashes(&self) -> impl Future<Output = Result<Value, CrashesError>> + Send;
 
     /// The page of metrics for `/metrics`.
     fn metrics(&self) -> impl Future<Output = String> + Send;
@@ -55,6 +63,9 @@ pub trait Control: Send + Sync + 'static {
 
     /// PHP has fewer rights than the server, so that it must not give the server another configuration.
     fn confined(&self) -> bool;
+
+    /// Crash reports are for a user with more rights than PHP has.
+    fn crashes_are_private(&self) -> bool;
 
     /// What `/config/apps/http/servers` shows: the hosts of the sites, as Caddy has them.
     fn servers(&self) -> Value;
@@ -138,6 +149,20 @@ pub enum ReloadError {
     /// The server is about to end.
     #[error("the server is stopping")]
     Stopping,
+}
+
+/// Why there is no crash report.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CrashesError {
+    /// None are written.
+    #[error("no crash reports are written: the log says why, or `crash_reports off` does")]
+    Off,
+    /// There is none with this number.
+    #[error("there is no crash report {0}")]
+    Unknown(u64),
+    /// The folder cannot be used.
+    #[error("the folder of crash reports cannot be used: {0}")]
+    Folder(String),
 }
 
 /// Why requests are not served.

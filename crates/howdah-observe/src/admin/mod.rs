@@ -7,6 +7,8 @@
 //! GET   /preload                    the files that PHP was started with, JSON
 //! GET   /requests                   the requests under way, JSON
 //! GET   /config                     the configuration in force, JSON
+//! GET   /crashes[?number=N]          reports of PHP processes that crashed, JSON
+//! DELETE /crashes                   removes them
 //! GET   /status                     pools and their processes, JSON
 //! POST  /profile[?seconds=N&…]      samples where PHP spends its time, and answers with a flame graph or the like
 //! POST  /load                       Caddy's: a Caddyfile in the body takes the place of the configuration
@@ -44,8 +46,8 @@ mod tests;
 pub use address::{AddressError, AdminAddress};
 pub use client::{Client, ClientError, Reply};
 pub use control::{
-    ConfigFile, Configuration, Control, ReloadError, ReloadReport, ReloadedPool, SequentialPool,
-    Thread, UnhealthyError,
+    ConfigFile, Configuration, Control, CrashesError, ReloadError, ReloadReport, ReloadedPool,
+    SequentialPool, Thread, UnhealthyError,
 };
 pub use listen::BindError;
 pub use profile::{ProfileError, ProfileReply, ProfileRequest};

@@ -8,12 +8,12 @@ use http::{HeaderMap, Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Body;
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::guard::Guard;
 use super::profile::{ProfileError, ProfileReply, ProfileRequest};
 use super::query::{QueryError, decoded};
-use super::{Configuration, Control, ReloadError, ReloadReport};
+use super::{Configuration, Control, CrashesError, ReloadError, ReloadReport};
 use crate::metrics::for_client;
 
 /// Bytes of a request body. FrankenPHP's clients send the whole configuration back.
@@ -29,7 +29,9 @@ type Answer = Response<Full<Bytes>>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Endpoint {
     Alive,
+    ClearCrashes,
     Config,
+    Crashes,
     Health,
     HttpMetrics,
     HttpServers,
@@ -64,6 +66,13 @@ const ENDPOINTS: &[(&str, &[(Method, Endpoint)])] = &[
     (
         "/config/apps/http/servers",
         &[(Method::GET, Endpoint::HttpServers)],
+    ),
+    (
+        "/crashes",
+        &[
+            (Method::GET, Endpoint::Crashes),
+            (Method::DELETE, Endpoint::ClearCrashes),
+        ],
     ),
     ("/frankenphp/threads", &[(Method::GET, Endpoint::Threads)]),
     (
@@ -118,6 +127,12 @@ where
     begun();
     match endpoint {
         Endpoint::Alive => json(&json!({"status": "ok", "pid": std::process::id()})),
+        Endpoint::ClearCrashes => crashes(control.clear_crashes().await),
+        Endpoint::Crashes => match number(parts.uri.query()) {
+            Ok(Some(number)) => crashes(control.crash(number).await),
+            Ok(None) => crashes(control.crashes().await),
+            Err(text) => error(StatusCode::BAD_REQUEST, &text),
+        },
         Endpoint::Config => json(&control.config()),
         Endpoint::HttpMetrics => json(&control.counts_requests().then(|| json!({}))),
         Endpoint::HttpServers => json(&control.servers()),
@@ -200,6 +215,12 @@ fn permitted<C: Control>(
         Endpoint::Load | Endpoint::WholeConfig if control.confined() => Err(format!(
             "no configuration is taken or shown here, since PHP runs as another user than the server and can reach this address; {SOCKET}"
         )),
+        // They name requests of others.
+        Endpoint::Crashes | Endpoint::ClearCrashes if control.crashes_are_private() => {
+            Err(format!(
+                "no crash report is shown or removed over TCP, since PHP can reach this address and must not read them; {SOCKET}, or run `howdah crashes` as root"
+            ))
+        }
         Endpoint::Reload => match wanted(query) {
             Ok(ReloadTarget::Configuration(Configuration::File(file)))
                 if control.config_file().as_ref() != Some(&file) =>
@@ -314,6 +335,31 @@ fn wanted(query: Option<&str>) -> Result<ReloadTarget, QueryError> {
         (None, Some(file)) => ReloadTarget::Configuration(Configuration::File(file.into())),
         (None, None) => ReloadTarget::Configuration(Configuration::Same),
     })
+}
+
+/// The number of a crash report.
+fn number(query: Option<&str>) -> Result<Option<u64>, String> {
+    let Some(query) = query.filter(|query| !query.is_empty()) else {
+        return Ok(None);
+    };
+    let number = query
+        .strip_prefix("number=")
+        .and_then(|text| text.parse().ok());
+    number
+        .map(Some)
+        .ok_or_else(|| format!("{query}: expected number=N"))
+}
+
+fn crashes(result: Result<Value, CrashesError>) -> Answer {
+    let cause = match result {
+        Ok(shown) => return json(&shown),
+        Err(cause) => cause,
+    };
+    let status = match cause {
+        CrashesError::Off | CrashesError::Unknown(_) => StatusCode::NOT_FOUND,
+        CrashesError::Folder(_) => StatusCode::INTERNAL_SERVER_ERROR,
+    };
+    error(status, &cause.to_string())
 }
 
 /// What became of the samples is in a header: not every format has room for it.

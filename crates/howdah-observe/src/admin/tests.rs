@@ -92,6 +92,21 @@ impl Control for Fake {
         }
     }
 
+    async fn crashes(&self) -> Result<Value, CrashesError> {
+        Ok(json!({"crashes": [{"number": 3}]}))
+    }
+
+    async fn crash(&self, number: u64) -> Result<Value, CrashesError> {
+        match number {
+            3 => Ok(json!({"number": 3})),
+            _ => Err(CrashesError::Unknown(number)),
+        }
+    }
+
+    async fn clear_crashes(&self) -> Result<Value, CrashesError> {
+        Err(CrashesError::Off)
+    }
+
     async fn metrics(&self) -> String {
         "a_metric 1\n# EOF\n".into()
     }
@@ -109,6 +124,10 @@ impl Control for Fake {
     }
 
     fn confined(&self) -> bool {
+        self.confined.load(Ordering::Relaxed)
+    }
+
+    fn crashes_are_private(&self) -> bool {
         self.confined.load(Ordering::Relaxed)
     }
 
@@ -202,6 +221,24 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.end();
     }
+}
+
+#[test]
+fn crash_reports_are_shown_unless_php_could_read_them() {
+    let server = Server::start("127.0.0.1:0");
+    let get = |target: &str| server.request("GET", target);
+    assert_eq!(
+        get("/crashes").json(),
+        Some(json!({"crashes": [{"number": 3}]}))
+    );
+    assert_eq!(get("/crashes?number=3").json(), Some(json!({"number": 3})));
+    assert_eq!(get("/crashes?number=4").status, 404);
+    assert_eq!(get("/crashes?number=x").status, 400);
+    assert_eq!(server.request("DELETE", "/crashes").status, 404);
+    server.fake.confined.store(true, Ordering::Relaxed);
+    assert_eq!(get("/crashes").status, 403);
+    assert_eq!(get("/crashes?number=3").status, 403);
+    assert_eq!(server.request("DELETE", "/crashes").status, 403);
 }
 
 #[test]

@@ -144,7 +144,7 @@ fn a_worker_that_dies_before_it_began_costs_none() {
         leave(&front, 1..=3).await;
         let (worker, thread) = harness.dying_worker(false);
         harness.see_dead(thread).await;
-        front.inner.recover(worker, Death::Planned);
+        front.inner.recover(worker, Death::Planned, None);
         assert_eq!(front.in_flight(), 3);
         let (open, seen, serve) = recorder();
         harness.worker(serve);

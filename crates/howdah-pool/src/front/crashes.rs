@@ -5,12 +5,17 @@ use std::time::Instant;
 
 use super::Inner;
 use super::exchange::ExchangeState;
+use crate::crash_report::{CrashLink, CrashedRequest, text};
 use crate::crashes::Target;
 use crate::response::CallError;
 
 impl Inner {
     /// A process crashed while it ran this request. Whether its route is in quarantine now.
-    pub(super) fn count_crash(self: &Rc<Self>, state: &ExchangeState) -> bool {
+    pub(super) fn count_crash(
+        self: &Rc<Self>,
+        state: &ExchangeState,
+        report: Option<&CrashLink>,
+    ) -> bool {
         let Some(target) = &state.target else {
             return false;
         };
@@ -18,16 +23,16 @@ impl Inner {
         let crash = self.load.crashes.count(target, &self.options.limits, now);
         let (pool, route, crashes) = (&*self.options.name, &*crash.route, crash.count);
         let request_id = format!("{:016x}", state.request_id);
-        tracing::info!(target: "howdah::pool", pool, request_id, route, crashes, "a PHP process crashed while \
-            running a request of this route");
+        let report = report.map(|report| report.number.get());
+        tracing::info!(target: "howdah::pool", pool, request_id, route, crashes, report, "a PHP process crashed while running a request of this route");
         let Some(until) = crash.quarantine else {
             return self.load.crashes.quarantine(target, now).is_some();
         };
         let seconds = (until - now).as_secs();
         tracing::warn!(
-            target: "howdah::pool", pool, route, crashes, seconds,
-            "the route is in quarantine: its requests get a 503, because PHP processes crashed while running them \
-            (`max_route_crashes`); see the log of the crashes"
+            target: "howdah::pool", pool, route, crashes, seconds, report,
+            "the route is in quarantine: its requests get a 503, since PHP processes crashed while running them \
+             (`max_route_crashes`); `howdah crashes` says why"
         );
         let (inner, route) = (Rc::clone(self), crash.route);
         tokio::task::spawn_local(async move {
@@ -45,6 +50,23 @@ impl Inner {
         match target.and_then(|target| crashes.quarantine(target, Instant::now())) {
             Some(left) => Err(CallError::Quarantined(left)),
             None => Ok(()),
+        }
+    }
+}
+
+impl ExchangeState {
+    /// For the report of the process that had it in hand. `ran`: its code did; `blamed`: and is what crashed it.
+    pub(super) fn crashed(&self, ran: bool, blamed: bool) -> CrashedRequest {
+        let target = self.target.as_ref();
+        CrashedRequest {
+            id: format!("{:016x}", self.request_id),
+            method: target
+                .map_or_else(String::new, |target| text::line(target.method.as_str(), 40)),
+            uri: target.map_or_else(String::new, |target| text::masked_uri(target.path.as_str())),
+            route: target.map_or_else(String::new, |target| text::line(&target.route(), 300)),
+            ran,
+            backtrace: Vec::new(),
+            blamed,
         }
     }
 }

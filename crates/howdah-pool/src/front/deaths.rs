@@ -7,6 +7,7 @@ use howdah_shm::{QueueError, TornSlot, WorkerId};
 
 use super::exchange::ExchangeState;
 use super::{Inner, WaiterState};
+use crate::crash_report::CrashLink;
 use crate::messages::{Death, ToSupervisor};
 use crate::response::CallError;
 
@@ -30,7 +31,12 @@ impl Inner {
     }
 
     /// A request that it had begun may be run again, if its method and the death allow that.
-    pub(super) fn recover(self: &Rc<Self>, worker: WorkerId, death: Death) {
+    pub(super) fn recover(
+        self: &Rc<Self>,
+        worker: WorkerId,
+        death: Death,
+        report: Option<&CrashLink>,
+    ) {
         let repeats = death != Death::Overdue;
         let mut table = self.table.borrow_mut();
         let table = &mut *table;
@@ -59,7 +65,10 @@ impl Inner {
             let suspect = culprit.is_some_and(|id| id.get() == state.request_id);
             let ran = if is_concurrent { suspect } else { torn.started };
             let crashed = death == Death::Crash && ran && !torn.too_long && !torn.ended;
-            let quarantined = crashed && self.count_crash(&state);
+            if let Some(report) = report {
+                report.tell(state.crashed(ran, crashed));
+            }
+            let quarantined = crashed && self.count_crash(&state, report);
             if self.starts_over(&mut state, &torn, repeats && !suspect && !quarantined) {
                 match table.shm.requeue(torn.slot) {
                     Ok(()) => {

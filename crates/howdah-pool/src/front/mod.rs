@@ -657,9 +657,11 @@ async fn listen(
 ) {
     while let Some(message) = receiver.recv().await {
         match message {
-            ToFront::WorkerGone(worker) => inner.recover(worker, Death::Planned),
-            ToFront::WorkerCrashed(worker) => inner.recover(worker, Death::Crash),
-            ToFront::WorkerOverdue(worker) => inner.recover(worker, Death::Overdue),
+            ToFront::WorkerGone(worker) => inner.recover(worker, Death::Planned, None),
+            ToFront::WorkerCrashed(worker, report) => {
+                inner.recover(worker, Death::Crash, report.as_ref());
+            }
+            ToFront::WorkerOverdue(worker) => inner.recover(worker, Death::Overdue, None),
             ToFront::Check => inner.check_now(),
             ToFront::Segment(shm, number) => inner.replace_segment(*shm, number),
             ToFront::Room => inner.grant(&mut inner.table.borrow_mut()),

@@ -14,6 +14,7 @@ use rustix::process::Signal;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+use crate::crash_report::CrashRecorder;
 use crate::process::control::{Link, Message};
 use crate::process::process_identity::has_ended;
 use crate::process::tail::Tail;
@@ -59,6 +60,8 @@ pub(crate) struct Generation {
     pub(crate) replaced: Option<Instant>,
     /// Workers that it may have while a later generation needs their places.
     pub(crate) cap: usize,
+    /// What is kept of the zygote for the case that it crashes.
+    pub(crate) recorder: CrashRecorder,
     /// What the zygote wrote while it booted, and the task that reads it.
     pub(crate) tail: Tail,
     pub(crate) reader: Option<JoinHandle<()>>,

@@ -7,6 +7,7 @@
 //! ```
 
 use std::os::fd::{AsFd, OwnedFd};
+use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -16,6 +17,7 @@ use tokio::io::unix::AsyncFd;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+use crate::crash_report::CrashRecorder;
 use crate::messages::InHand;
 use crate::process::tail::Tail;
 use crate::system::signal;
@@ -67,6 +69,10 @@ pub(crate) struct Occupant {
     pub(crate) longest_hold: RecentMaximum,
     /// Of a concurrent pool: why it runs one request at a time.
     pub(crate) sequential_cause: Option<String>,
+    /// Its wait status, when its zygote has told it.
+    pub(crate) exit: watch::Sender<Option<ExitStatus>>,
+    /// What is kept of it for the case that it crashes.
+    pub(crate) recorder: CrashRecorder,
     /// What it wrote before it was ready, and the task that reads it.
     pub(crate) tail: Tail,
     pub(crate) reader: Option<JoinHandle<()>>,
@@ -142,6 +148,8 @@ pub(crate) struct Place {
     pub(crate) state: State,
     /// The process before, whose exit status may come before or after the place moved on.
     pub(crate) last: Option<LastProcess>,
+    /// Who waits for that status.
+    pub(crate) last_exit: Option<watch::Sender<Option<ExitStatus>>>,
 }
 
 impl Place {
@@ -149,6 +157,13 @@ impl Place {
         match &self.state {
             State::Occupied(occupant) => Some(occupant),
             _ => None,
+        }
+    }
+
+    /// Its process is gone, and front threads take back what it held.
+    pub(crate) fn vacate(&mut self) {
+        if let State::Occupied(gone) = std::mem::replace(&mut self.state, State::Recovering) {
+            self.last_exit = Some(gone.exit);
         }
     }
 

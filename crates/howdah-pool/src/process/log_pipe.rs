@@ -83,6 +83,13 @@ pub(crate) enum Output {
     State(StateRecord),
     /// What a request does at the moment: method and URI, then a line for each frame.
     Sample { request_id: u64, text: String },
+    /// A part of what a process reports of the fault that ends it.
+    Fault {
+        /// The request whose code ran, or which waited.
+        request_id: Option<u64>,
+        /// See `worker/include/howdah_shm.h`.
+        text: String,
+    },
     /// State that a request left behind, as JSON.
     Leak {
         /// The request.
@@ -97,8 +104,8 @@ const MESSAGE_SIZE_MAX: usize = howdah_shm::layout::LOG_MESSAGE_MAX;
 
 const MARK: u8 = howdah_shm::layout::LOG_MARK;
 const HEADER_SIZE: usize = howdah_shm::layout::LOG_HEADER_SIZE;
-/// Levels of messages, the marker that claims raw lines, samples, states and leaks.
-const LEVELS: &[u8] = b"ewnidmpsl";
+/// Levels of messages, the marker that claims raw lines, samples, states, leaks and faults.
+const LEVELS: &[u8] = b"ewnidmpslf";
 
 /// Splits the bytes of one worker's pipe into messages.
 #[derive(Debug)]
@@ -167,6 +174,11 @@ impl LogParser {
                     } else if level == b'l' {
                         let json = String::from_utf8_lossy(text).into_owned();
                         sink(Output::Leak { request_id, json });
+                    } else if level == b'f' {
+                        // What it had printed comes before.
+                        emit_raw(&mut raw, request_id.or(current), sink);
+                        let text = String::from_utf8_lossy(text).into_owned();
+                        sink(Output::Fault { request_id, text });
                     } else {
                         // What was written since the last record is of the request that logs now: at its
                         // end each request claims what it has left behind.
@@ -304,6 +316,7 @@ mod tests {
             Output::State(state) => seen.push(('S', None, format!("{state:?}"))),
             Output::Sample { request_id, text } => seen.push(('P', Some(request_id), text)),
             Output::Leak { request_id, json } => seen.push(('K', request_id, json)),
+            Output::Fault { request_id, text } => seen.push(('F', request_id, text)),
         };
         for chunk in chunks {
             parser.feed(chunk, Some(7), &mut sink);
@@ -410,6 +423,14 @@ mod tests {
     }
 
     #[test]
+    fn a_fault_comes_after_what_was_printed_before_it() {
+        let bytes = [b"last word".to_vec(), record('f', 3, "fault 11\n#0 f()")].concat();
+        let last = ('R', Some(3), "last word".into());
+        let fault = ('F', Some(3), "fault 11\n#0 f()".into());
+        assert_eq!(parse(&[&bytes]), [last, fault]);
+    }
+
+    #[test]
     fn leaks_keep_their_request() {
         assert_eq!(
             parse(&[&record('l', 3, "{}")]),
@@ -431,7 +452,7 @@ mod tests {
 
     #[test]
     fn a_record_without_the_key_of_the_process_is_text_of_its_line() {
-        for level in "ewnidmpsl".chars() {
+        for level in "ewnidmpslf".chars() {
             for key in [0, 1, KEY + 1, KEY - 1] {
                 let mut bytes = b"before ".to_vec();
                 bytes.extend(keyed(level, 99, "reload", key));

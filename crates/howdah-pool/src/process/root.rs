@@ -36,6 +36,9 @@ pub struct PhpInfo {
     /// PHP's own executable, which runs this one.
     #[serde(default)]
     pub binary: Option<String>,
+    /// Names of its extensions.
+    #[serde(default)]
+    pub extensions: Vec<String>,
 }
 
 /// Why PHP did not start.
@@ -289,6 +292,7 @@ mod tests {
             start_timeout: Duration::from_secs(20),
             users: vec![],
             by_monitor: false,
+            crashes: None,
         };
         loop {
             // A fork of another test has the file open for writing until its exec.
@@ -314,6 +318,7 @@ mod tests {
             start_timeout: Duration::from_secs(20),
             users: vec![],
             by_monitor: false,
+            crashes: None,
         };
         let error = Root::start(&options).await.expect_err("no such file");
         assert!(

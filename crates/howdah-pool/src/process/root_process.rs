@@ -51,6 +51,14 @@ impl RootProcess {
         }
     }
 
+    /// Its number until its exit was waited for.
+    pub(crate) fn number(&self) -> Option<i32> {
+        match self {
+            Self::Child(child) => child.id().map(u32::cast_signed),
+            Self::OfMonitor { pid, .. } => Some(*pid),
+        }
+    }
+
     /// Waits for its exit.
     pub(crate) async fn wait(&mut self) -> io::Result<ExitStatus> {
         match self {

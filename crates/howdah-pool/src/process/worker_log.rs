@@ -14,6 +14,7 @@ use super::log_budget::{LogBudget, LogLoss};
 use super::log_pipe::{Level, LogParser, Message, Output, StateRecord};
 use super::slow_log::{SlowLog, seconds};
 use super::tail::Tail;
+use crate::crash_report::CrashRecorder;
 use crate::leaks::LeakBook;
 
 /// Whose pipe it is.
@@ -34,6 +35,8 @@ pub(crate) struct Source {
     pub(crate) leaks: LeakBook,
     /// 0 until the zygote, or the root, has said it; nothing is read before.
     pub(crate) pid: watch::Receiver<i32>,
+    /// What is kept for the case that it crashes.
+    pub(crate) recorder: CrashRecorder,
     /// What it writes before it is ready.
     pub(crate) tail: Tail,
 }
@@ -74,6 +77,7 @@ pub(crate) async fn forward(
         Output::State(state) => report(state),
         Output::Sample { request_id, text } => log_sample(&source, pid, request_id, &text),
         Output::Leak { request_id, json } => log_leak(&source, pid, request_id, &json),
+        Output::Fault { request_id, text } => source.recorder.note(request_id, text),
     };
     loop {
         // Asked before the read: what the read finds was written under this request or a later one, and
@@ -103,6 +107,7 @@ pub(crate) async fn forward(
         }
     }
     parser.finish(None, &mut sink);
+    source.recorder.close();
     tell_lost(&source);
 }
 
@@ -155,6 +160,7 @@ fn log_leak(source: &Source, pid: Option<i32>, request_id: Option<u64>, json: &s
 
 fn log(source: &Source, pid: Option<i32>, message: &Message) {
     source.tail.push(&message.text);
+    source.recorder.push(&message.text);
     if !source.budget.take(message.text.len(), Instant::now()) {
         return;
     }

@@ -13,6 +13,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::{LAST_WORDS, ORPHAN_TIME, SLOW_BOOT, Supervisor};
+use crate::crash_report::CrashRecorder;
 use crate::messages::Event;
 use crate::pool::generation::{Generation, Phase};
 use crate::process::control::{Control, ControlError, Kind, Link, Message};
@@ -46,7 +47,7 @@ impl Supervisor {
         pool.last_generation += 1;
         let id = pool.last_generation;
         let (pid, told) = watch::channel(0);
-        let tail = Tail::new();
+        let (tail, recorder) = (Tail::new(), CrashRecorder::new());
         let mut generation = Generation {
             id,
             number: u32::MAX,
@@ -63,6 +64,7 @@ impl Supervisor {
             since: Instant::now(),
             replaced: None,
             cap: usize::MAX,
+            recorder: recorder.clone(),
             tail: tail.clone(),
             reader: None,
         };
@@ -78,6 +80,7 @@ impl Supervisor {
                     generation: id,
                     leaks: self.pools[index].leaks.clone(),
                     pid: told,
+                    recorder,
                     tail,
                 };
                 // It has none to tell.

@@ -34,6 +34,7 @@ pub(super) fn php_info() -> PhpInfo {
         ini_file: None,
         ini_scanned: None,
         binary: None,
+        extensions: Vec::new(),
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod boot;
 mod corruption;
+mod crash;
 mod leave;
 mod limits;
 mod opcache;
@@ -236,7 +237,7 @@ impl Supervisor {
             while let Ok(message) = seed.receiver.try_recv() {
                 let worker = match message {
                     ToFront::WorkerGone(worker)
-                    | ToFront::WorkerCrashed(worker)
+                    | ToFront::WorkerCrashed(worker, _)
                     | ToFront::WorkerOverdue(worker) => worker,
                     ToFront::Segment(shm, number) => {
                         (seed.shm, seed.segment) = (*shm, number);

@@ -18,6 +18,9 @@ use crate::process::message_check::Sender;
 use crate::process::process_identity::{ProcessIdentity, take_process};
 use crate::process::root::Root;
 
+/// A process that dies closes its sockets a little before it can be waited for.
+const ROOT_EXIT: Duration = Duration::from_millis(100);
+
 /// Whose a zygote is.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Number {
@@ -194,6 +197,9 @@ impl Supervisor {
         // A failed boot is reported with what it wrote.
         let booting = own.is_some_and(|own| own.phase == Phase::Booting);
         let is_expected = dismissed || booting || status.code() == Some(EXIT_STATUS_BOOT);
+        if !self.stopping && !dismissed && status.signal().is_some() {
+            self.report_zygote(pool, own, id, pid, status);
+        }
         if self.stopping || is_expected {
             tracing::debug!(target: "howdah::pool", pool = name, generation = id, pid, "zygote left: {status}");
         } else {
@@ -208,6 +214,13 @@ impl Supervisor {
         let Some((mut process, _)) = self.root.take() else {
             return;
         };
+        let pid = process.number().unwrap_or_default();
+        let ended = tokio::time::timeout(ROOT_EXIT, process.wait()).await;
+        if let Ok(Ok(status)) = ended
+            && status.signal().is_some()
+        {
+            self.report_root(pid, status);
+        }
         // It may only have closed its socket; without one it is of no use.
         let _ = process.kill().await;
         let status = process

@@ -171,6 +171,7 @@ fn unjoined(
         start_timeout: Duration::from_secs(20),
         users: vec![],
         by_monitor: false,
+        crashes: None,
     };
     let spool = std::fs::File::open("/").expect("a directory").into();
     let prepared = Supervisor::prepare(php_info(), root_options, vec![options], spool);

@@ -13,6 +13,7 @@ use tokio::sync::watch;
 
 use super::Supervisor;
 use super::boot::last_words;
+use crate::crash_report::CrashRecorder;
 use crate::messages::{Event, ToFront};
 use crate::pool::generation::{Generation, Phase};
 use crate::pool::place::{LastProcess, Occupant, RecentMaximum, State};
@@ -115,6 +116,7 @@ impl Supervisor {
         let data = encode::spawn(lifetime, log_key, &indices);
 
         let ((pid, told), tail) = (watch::channel(0), Tail::new());
+        let recorder = CrashRecorder::new();
         let source = worker_log::Source {
             pool: pool.name.clone(),
             worker: Some((worker, pool.segment.clone())),
@@ -125,6 +127,7 @@ impl Supervisor {
             leaks: pool.leaks.clone(),
             pid: told,
             tail: tail.clone(),
+            recorder: recorder.clone(),
         };
         let sender = self.sender.clone();
         let report = move |state| {
@@ -154,6 +157,8 @@ impl Supervisor {
             sequential_cause: None,
             active: (0, now),
             longest_hold: RecentMaximum::default(),
+            exit: watch::Sender::new(None),
+            recorder,
             tail,
             reader: Some(tokio::spawn(worker_log::forward(
                 reader.into(),
@@ -487,8 +492,8 @@ impl Supervisor {
 
     pub(super) fn begin_recovery(&mut self, index: usize, worker: WorkerId) {
         let stopping = self.stopping;
-        let pool = &mut self.pools[index];
-        let place = &mut pool.places[worker.index()];
+        let pool = &self.pools[index];
+        let place = &pool.places[worker.index()];
         let overdue = place.occupant().is_some_and(|occupant| occupant.overdue);
         let crashed = !stopping
             && place.occupant().is_some_and(|own| {
@@ -497,12 +502,18 @@ impl Supervisor {
                 let own_zygote = generations.find(|generation| generation.id == own.generation);
                 !own.exit_is_expected() && own_zygote.is_some_and(Generation::is_alive)
             });
-        place.state = State::Recovering;
+        let report = if crashed {
+            self.begin_report(index, worker)
+        } else {
+            None
+        };
+        let pool = &mut self.pools[index];
+        pool.places[worker.index()].vacate();
         for front in &pool.fronts {
             let message = if overdue {
                 ToFront::WorkerOverdue(worker)
             } else if crashed {
-                ToFront::WorkerCrashed(worker)
+                ToFront::WorkerCrashed(worker, report.clone())
             } else {
                 ToFront::WorkerGone(worker)
             };
@@ -552,11 +563,17 @@ impl Supervisor {
                 }
                 let words = pool.segment.worker(worker_id);
                 let request_id = words.and_then(|words| words.request_id);
+                occupant.exit.send_replace(Some(status));
                 let expected = occupant.exit_is_expected() || self.stopping;
                 let recycles = occupant.recycles(expected);
                 (request_id.map_or(0, u64::from), expected, recycles)
             }
-            (_, Some(last)) if last.pid == pid => (last.request_id, last.expected, last.recycles),
+            (_, Some(last)) if last.pid == pid => {
+                if let Some(exit) = &place.last_exit {
+                    exit.send_replace(Some(status));
+                }
+                (last.request_id, last.expected, last.recycles)
+            }
             // Another one has come and gone in its place since.
             _ => return Ok(()),
         };

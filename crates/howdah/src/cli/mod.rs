@@ -59,6 +59,8 @@ pub(crate) enum Command {
     Stop(Remote),
     /// Show the status of a running server
     Status(Status),
+    /// Show the reports of PHP processes that crashed
+    Crashes(Crashes),
     /// Show the status of a running server, refreshed continuously
     Top(Top),
     /// Sample where PHP spends its time in a running server, and write a flame graph or the like
@@ -411,6 +413,33 @@ pub(crate) struct Status {
     /// Show the preloaded files, and why others were not preloaded
     #[arg(long)]
     pub(crate) preload: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Crashes {
+    /// What to do with the reports
+    #[arg(
+        value_enum,
+        value_name = "list|show|clear",
+        hide_possible_values = true,
+        default_value = "list"
+    )]
+    pub(crate) action: CrashesAction,
+    /// The number of the report that is to be shown
+    #[arg(value_name = "N")]
+    pub(crate) number: Option<u64>,
+    #[command(flatten)]
+    pub(crate) server: Remote,
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CrashesAction {
+    List,
+    Show,
+    Clear,
 }
 
 #[derive(Debug, Args)]

@@ -1,6 +1,7 @@
 //! The commands that are not a server, and how the two that are find their configuration.
 
 pub(crate) mod background;
+pub(crate) mod crashes;
 pub(crate) mod describe;
 pub(crate) mod hash_password;
 pub(crate) mod health_check;

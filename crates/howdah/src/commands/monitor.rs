@@ -14,6 +14,7 @@ use nix::sys::signal::SigSet;
 
 use super::php_server;
 use crate::cli::{self, Cli};
+use crate::crash_folder;
 use crate::failure::{Failure, Outcome, setup};
 use crate::paths::absolute;
 use crate::php::pools;
@@ -90,7 +91,10 @@ fn of(config: &Config) -> Grants {
             .iter()
             .map(|file| absolute(file))
             .collect(),
-        folders: storage.map(|folder| absolute(folder)).collect(),
+        folders: storage
+            .map(|folder| absolute(folder))
+            .chain(crash_folder::path(config))
+            .collect(),
         logs: logs.collect(),
         receivers: receivers.collect(),
         programs: programs.into_iter().collect(),
@@ -126,7 +130,7 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let path = |name: &str| directory.path().join(name);
         let text = format!(
-            "{{\nstorage file_system {0}/store\n}}\nimport more\n\
+            "{{\nstorage file_system {0}/store\ncrash_reports {0}/crashes\n}}\nimport more\n\
              a.example {{\ntls {0}/a.crt {0}/a.key\nlog {{\noutput file {0}/access.log\n}}\n}}\n",
             directory.path().display()
         );
@@ -138,7 +142,7 @@ mod tests {
         let names = |names: &[&str]| names.iter().map(|name| path(name)).collect();
         let found = grants(&command);
         assert_eq!(found.files, names(&["Caddyfile", "more", "a.crt", "a.key"]));
-        assert_eq!(found.folders, names(&["store"]));
+        assert_eq!(found.folders, names(&["crashes", "store"]));
         assert_eq!(found.logs, names(&["access.log"]));
         // With and without files to preload.
         assert_eq!(found.programs.len(), 2);

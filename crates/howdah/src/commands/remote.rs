@@ -18,7 +18,7 @@ use crate::rights::privileges;
 use crate::{admin, cli};
 
 /// The Caddyfile of `howdah run` without `--config`.
-const CADDYFILE: &str = "Caddyfile";
+pub(super) const CADDYFILE: &str = "Caddyfile";
 /// For answers that need no work.
 pub(super) const LIMIT: Duration = Duration::from_secs(10);
 

@@ -14,7 +14,7 @@ pub(crate) fn differences(old: &Config, new: &Config) -> Vec<String> {
 }
 
 /// Settings of the whole server.
-fn global(config: &Config) -> [Setting; 4] {
+fn global(config: &Config) -> [Setting; 5] {
     let global = &config.global;
     let admin = match &global.admin {
         Admin::Off => "off".to_owned(),
@@ -24,6 +24,7 @@ fn global(config: &Config) -> [Setting; 4] {
     let (storage, redis) = (global.https.storage.as_ref(), &global.https.redis);
     [
         ("admin", admin),
+        ("crash_reports", global.crash_reports.to_string()),
         (
             "front_threads",
             howdah_http::front_threads(config).to_string(),

@@ -36,6 +36,7 @@ pub(crate) fn root_options(config: &Config, pools: &[PoolOptions], fronts: usize
         start_timeout: START_TIMEOUT,
         users,
         by_monitor,
+        crashes: None,
     }
 }
 

@@ -80,6 +80,7 @@ mod tests {
             ini_file: None,
             ini_scanned: None,
             binary: binary.map(Into::into),
+            extensions: Vec::new(),
         })
         .len()
     }

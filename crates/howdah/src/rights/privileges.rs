@@ -21,6 +21,7 @@ use rustix::thread::{CapabilitySet, CapabilitySets};
 use super::monitor::{self, Monitor};
 use super::users;
 use crate::admin;
+use crate::crash_folder;
 use crate::failure::Failure;
 
 /// Why processes cannot run as a user.
@@ -85,6 +86,7 @@ pub(crate) fn become_user(config: &Config) -> Result<Option<Monitor>, Failure> {
     make_sockets_folder(config, &user)?;
     let monitor = if geteuid().is_root() {
         keep_storage(config, &user)?;
+        keep_crashes(config, &user);
         Some(monitor::start()?)
     } else {
         None
@@ -142,6 +144,19 @@ fn keep_storage(config: &Config, user: &User) -> Result<(), Failure> {
         chown(directory, Some(0), Some(0)).map_err(failed)?;
     }
     Ok(())
+}
+
+/// The same of crash reports. Who opens the folder says what is wrong with it.
+fn keep_crashes(config: &Config, user: &User) {
+    let Some(folder) = crash_folder::path(config) else {
+        return;
+    };
+    let is_new = !folder.exists();
+    let made = make_directory(&folder, None).and_then(|()| std::fs::metadata(&folder));
+    let is_ours = is_new || config.global.crash_reports.folder.is_none();
+    if is_ours && made.is_ok_and(|found| found.uid() == user.uid) {
+        let _ = chown(&folder, Some(0), Some(0));
+    }
 }
 
 /// The server's own folder of sockets, if one is to be in it, belongs to its user.

@@ -331,7 +331,8 @@ impl CurrentConfiguration {
     ) -> Result<StandbyTree, TreeError> {
         let pools = pools::options(config).map_err(TreeError::other)?;
         privileges::prepare(&pools, self.server.spool()).map_err(TreeError::other)?;
-        let root = root_options(config, &pools, self.server.threads());
+        let mut root = root_options(config, &pools, self.server.threads());
+        root.crashes = self.server_state.crashes.sink();
         let began = Instant::now();
         let time = start_time(starts.took, starts.overtaken);
         let mut asked = self.asked.subscribe();

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use howdah_observe::admin::{
-    ConfigFile, Configuration, Control, ProfileError, ProfileReply, ProfileRequest, ReloadError,
-    ReloadReport, ReloadedPool, SequentialPool, Thread, UnhealthyError,
+    ConfigFile, Configuration, Control, CrashesError, ProfileError, ProfileReply, ProfileRequest,
+    ReloadError, ReloadReport, ReloadedPool, SequentialPool, Thread, UnhealthyError,
 };
 use howdah_pool::{PoolStatus, Status, WorkerStatus};
 use serde_json::{Value, json};
@@ -348,6 +348,18 @@ impl Control for ServerControl {
         self.0.server_state.requests().await
     }
 
+    async fn crashes(&self) -> Result<Value, CrashesError> {
+        self.0.server_state.crashes.list().await
+    }
+
+    async fn crash(&self, number: u64) -> Result<Value, CrashesError> {
+        self.0.server_state.crashes.read(number).await
+    }
+
+    async fn clear_crashes(&self) -> Result<Value, CrashesError> {
+        self.0.server_state.crashes.clear().await
+    }
+
     fn whole_config(&self) -> Value {
         self.0.in_force.whole()
     }
@@ -362,6 +374,10 @@ impl Control for ServerControl {
 
     fn confined(&self) -> bool {
         self.0.in_force.confined()
+    }
+
+    fn crashes_are_private(&self) -> bool {
+        self.confined() || howdah_monitor::is_connected()
     }
 
     fn servers(&self) -> Value {

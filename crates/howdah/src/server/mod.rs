@@ -4,6 +4,7 @@ pub(crate) mod application;
 pub(crate) mod certificates;
 pub(crate) mod configuration;
 pub(crate) mod control;
+pub(crate) mod crash_reports;
 pub(crate) mod hubs;
 pub(crate) mod notify;
 pub(crate) mod opcache_watch;

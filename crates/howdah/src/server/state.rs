@@ -22,6 +22,7 @@ use http::{Method, Response, StatusCode};
 use http_body_util::{BodyExt as _, Full};
 use serde_json::{Value, json};
 
+use super::crash_reports::CrashReports;
 use super::readiness::Readiness;
 use crate::php::opcache;
 use crate::php::trees::Trees;
@@ -36,6 +37,7 @@ pub(crate) struct ServerState {
     pub(crate) live: LiveRequests,
     pub(crate) log_losses: Losses,
     pub(crate) span_losses: LostSpans,
+    pub(crate) crashes: CrashReports,
     /// What a reload of the configuration changes.
     pub(crate) of_configuration: Arc<RwLock<ConfigurationState>>,
 }

@@ -34,6 +34,7 @@ use crate::rights::privileges;
 use crate::server::application::PhpApplication;
 use crate::server::configuration::{self, CurrentConfiguration};
 use crate::server::control::{self, ServerControl};
+use crate::server::crash_reports::CrashReports;
 use crate::server::readiness::Readiness;
 use crate::server::signals::{self, Signals};
 use crate::server::state::ServerState;
@@ -96,6 +97,12 @@ async fn run(
     let pool_lines: Vec<_> = pools.iter().map(PoolLine::of).collect();
     let workers: usize = pools.iter().map(|pool| pool.workers).sum();
     let mut root = root_options(config, &pools, fronts);
+    let (crashes, reports) = CrashReports::start(config);
+    root.crashes = crashes.sink();
+    // From the start on: PHP may crash while it boots.
+    if let Some(reports) = reports {
+        tokio::spawn(crashes.clone().write(reports));
+    }
     let seen = TreeFiles::first(config, &mut root, &mut pools);
     let seen = seen.map_err(|error| Failure::Runtime(error.to_string()))?;
     let began = Instant::now();
@@ -127,6 +134,7 @@ async fn run(
         live: server.live_requests(),
         log_losses: server.log_losses(),
         span_losses: server.span_losses(),
+        crashes,
         of_configuration: Arc::default(),
     };
     server_state.set_hubs(hubs.clone());

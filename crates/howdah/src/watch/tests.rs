@@ -2,8 +2,8 @@ use std::fs;
 use std::sync::Mutex;
 
 use howdah_observe::admin::{
-    ProfileError, ProfileReply, ProfileRequest, ReloadError, ReloadReport, SequentialPool, Thread,
-    UnhealthyError,
+    CrashesError, ProfileError, ProfileReply, ProfileRequest, ReloadError, ReloadReport,
+    SequentialPool, Thread, UnhealthyError,
 };
 use serde_json::Value;
 use tokio::sync::Semaphore;
@@ -54,6 +54,18 @@ impl Control for Fake {
         Err(ProfileError::NoSamples)
     }
 
+    async fn crashes(&self) -> Result<Value, CrashesError> {
+        Err(CrashesError::Off)
+    }
+
+    async fn crash(&self, _: u64) -> Result<Value, CrashesError> {
+        Err(CrashesError::Off)
+    }
+
+    async fn clear_crashes(&self) -> Result<Value, CrashesError> {
+        Err(CrashesError::Off)
+    }
+
     async fn metrics(&self) -> String {
         String::new()
     }
@@ -71,6 +83,10 @@ impl Control for Fake {
     }
 
     fn confined(&self) -> bool {
+        false
+    }
+
+    fn crashes_are_private(&self) -> bool {
         false
     }
 

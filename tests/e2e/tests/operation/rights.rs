@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use howdah_testkit::process::{self, Process};
 use howdah_testkit::{Connection, Request, Server, ServerBuilder, Signal};
 use howdah_tests::admin::Admin;
+use howdah_tests::encode;
 use howdah_tests::http2::{over_http2, ready, whole};
 use howdah_tests::tls::{Authority, Client};
 use serde_json::json;
@@ -462,4 +463,46 @@ fn whoever_is_not_root_needs_none_of_it() {
         "{processes:?}"
     );
     server.stop();
+}
+
+/// Crashes, or tells what it can read of the folder of crash reports.
+const CRASHES: &str = "<?php
+if (!isset($_GET['folder'])) {
+    posix_kill(getmypid(), SIGSEGV);
+}
+echo json_encode([posix_geteuid(), @scandir($_GET['folder']), @file_get_contents($_GET['file'])]);
+";
+
+#[test]
+fn php_reads_no_crash_report() {
+    let Some(place) = Place::new() else { return };
+    write(&place, "www/crash.php", CRASHES, 0o644);
+    let folder = place.path("crashes");
+    let global = format!("crash_reports {}", folder.display());
+    let server = site(&place, &global, "php_server", "").start();
+    server.allow_log("worker died");
+    server.allow_log("the PHP process died");
+    server.allow_log("refused");
+    let crash = Request::new("POST", "/crash.php");
+    server.send(&crash).assert_status(502);
+    server.wait_log("`howdah crashes show 1` has the report");
+    let file = folder.join("crash-00000001.json");
+    for (path, mode) in [(&folder, 0o700), (&file, 0o600)] {
+        let found = std::fs::metadata(path).expect("root sees it");
+        assert_eq!((found.uid(), found.mode() & 0o777), (0, mode));
+    }
+    let target = format!(
+        "/crash.php?folder={}&file={}",
+        encode(&folder),
+        encode(&file)
+    );
+    let (uid, _) = WEB;
+    server
+        .get(&target)
+        .assert(200, &format!("[{uid},false,false]"));
+    let admin = Admin::of(&server);
+    admin.get("/crashes").assert_status(403);
+    let config = place.path("Caddyfile").display().to_string();
+    let shown = admin.command(&["crashes", "show", "1", "--config", &config]);
+    shown.assert(0, "SIGSEGV: sent by the process itself");
 }

@@ -1,6 +1,7 @@
 //! What scripts find and do, and what happens when they or their processes fail.
 
 mod conformance;
+mod crash_reports;
 mod crashes;
 mod errors;
 mod faults;

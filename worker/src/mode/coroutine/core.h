@@ -257,7 +257,7 @@ void howdah_interrupt_release(struct howdah_coroutine *coroutine);
 
 /* --- overflow.c --------------------------------------------------------------------------------------------- */
 
-/* In a worker, when a signal has a stack of its own: has the log say when a coroutine's is used up. */
+/* In a worker: has the log say when a coroutine's stack is used up. */
 void howdah_overflow_init(size_t stack_size);
 
 /* --- watchdog.c ------------------------------------------------------------------------------------------- */

@@ -1,0 +1,112 @@
+//! Text of others: nothing in it moves a terminal's cursor or ends a line, and secrets in a query are masked.
+
+/// What stands for a secret.
+const MASK: &str = "***";
+/// Characters of a URI that are kept.
+const URI_MAX: usize = 2048;
+/// Names of parameters that hold a secret if they contain one of these.
+const SECRET_PARTS: [&str; 11] = [
+    "token",
+    "secret",
+    "passw",
+    "apikey",
+    "credential",
+    "signature",
+    "session",
+    "auth",
+    "bearer",
+    "jwt",
+    "csrf",
+];
+/// Names of parameters, or words of them, that hold a secret.
+const SECRET_WORDS: [&str; 11] = [
+    "key", "pass", "pwd", "sid", "sig", "code", "otp", "pin", "nonce", "hash", "state",
+];
+
+/// A line of at most so many characters. Control characters, and those that change the direction of text, are replaced.
+pub(crate) fn line(text: &str, max: usize) -> String {
+    let shown = |char: char| {
+        let steers = char.is_control()
+            || matches!(char, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        if steers { '\u{fffd}' } else { char }
+    };
+    let mut line: String = text.chars().take(max).map(shown).collect();
+    if text.chars().nth(max).is_some() {
+        line.push('…');
+    }
+    line
+}
+
+/// A path and a query whose secrets are masked.
+pub(crate) fn masked_uri(uri: &str) -> String {
+    let Some((path, query)) = uri.split_once('?') else {
+        return line(uri, URI_MAX);
+    };
+    let pairs = query.split('&').map(|pair| match pair.split_once('=') {
+        Some((name, value)) if !value.is_empty() && is_secret(name) => format!("{name}={MASK}"),
+        _ => pair.to_owned(),
+    });
+    let query = pairs.collect::<Vec<_>>().join("&");
+    line(&format!("{path}?{query}"), URI_MAX)
+}
+
+/// By the name of a parameter, as it was sent.
+fn is_secret(name: &str) -> bool {
+    let name = decoded(name).to_ascii_lowercase();
+    let mut words = name.split(|char: char| !char.is_ascii_alphanumeric());
+    SECRET_PARTS.iter().any(|part| name.contains(part))
+        || words.any(|word| SECRET_WORDS.contains(&word))
+}
+
+/// Escapes would hide a name; what is not one stays as it is.
+fn decoded(name: &str) -> String {
+    let mut bytes = Vec::with_capacity(name.len());
+    let mut rest = name.as_bytes();
+    while let [first, tail @ ..] = rest {
+        let escaped = (*first == b'%')
+            .then(|| tail.get(..2))
+            .flatten()
+            .and_then(|digits| std::str::from_utf8(digits).ok())
+            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        bytes.push(escaped.unwrap_or(*first));
+        rest = if escaped.is_some() { &tail[2..] } else { tail };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_in_a_query_are_masked() {
+        for (uri, masked) in [
+            ("/a/b", "/a/b"),
+            ("/?id=7&page=2", "/?id=7&page=2"),
+            ("/?token=abc&id=7", "/?token=***&id=7"),
+            ("/?API_KEY=abc", "/?API_KEY=***"),
+            ("/?user%5Bpassword%5D=x", "/?user%5Bpassword%5D=***"),
+            ("/?pass%77ord=x", "/?pass%77ord=***"),
+            ("/?keyword=shoes&monkey=1", "/?keyword=shoes&monkey=1"),
+            ("/?token=&x", "/?token=&x"),
+            ("/?access_token=a=b", "/?access_token=***"),
+            ("/?%zz=1&%", "/?%zz=1&%"),
+        ] {
+            assert_eq!(masked_uri(uri), masked);
+        }
+    }
+
+    #[test]
+    fn a_line_cannot_steer_a_terminal() {
+        let hostile = "a\u{1b}[2Jb\nc\u{9b}d\u{7f}\u{202e}e";
+        let shown = line(hostile, 100);
+        assert_eq!(shown, "a\u{fffd}[2Jb\u{fffd}c\u{fffd}d\u{fffd}\u{fffd}e");
+        assert_eq!(line("äöü", 2), "äö…");
+        assert!(
+            masked_uri(&format!("/{}", "x".repeat(5000)))
+                .chars()
+                .count()
+                <= URI_MAX + 1
+        );
+    }
+}

@@ -1,0 +1,259 @@
+//! `howdah crashes`: crash reports, from the running server or from its folder.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::{Duration, UNIX_EPOCH};
+
+use howdah_observe::admin::{ClientError, Reply};
+use howdah_pool::{CrashReport, CrashedRequest};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::remote::{CADDYFILE, LIMIT, client, success, unexpected};
+use super::report::{printable, size, time};
+use crate::cli;
+use crate::cli::CrashesAction::{Clear, List, Show};
+use crate::config::source;
+use crate::crash_folder::CrashFolder;
+use crate::failure::{Failure, Outcome, setup};
+use crate::server::crash_reports::summary;
+use howdah_config::Strictness;
+
+/// The end of the year 9999.
+const LAST_SECOND: u64 = 253_402_300_799;
+
+/// What `/crashes` shows of a report.
+#[derive(Debug, Deserialize)]
+struct Summary {
+    number: u64,
+    time: u64,
+    cause: String,
+    pool: String,
+    role: String,
+    method: Option<String>,
+    uri: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Crashes {
+    crashes: Vec<Summary>,
+}
+
+/// `howdah crashes`.
+pub(crate) fn crashes(options: &cli::Crashes) -> Outcome {
+    let target = match (options.action, options.number) {
+        (Show, Some(number)) => format!("/crashes?number={number}"),
+        (Show, None) => return Err(setup("`howdah crashes show` needs the number of a report")),
+        (_, Some(_)) => return Err(setup("a number goes with `howdah crashes show`")),
+        _ => "/crashes".to_owned(),
+    };
+    let method = if options.action == Clear {
+        "DELETE"
+    } else {
+        "GET"
+    };
+    let reply = client(&options.server)?.request(method, &target, Some(LIMIT));
+    let shown = match reply {
+        // Over TCP a server shows none that PHP must not read.
+        Err(ClientError::NoServer { .. }) => read_folder(options)?,
+        Ok(reply) if reply.status == 403 => read_folder(options)?,
+        reply => json_of(&success(reply)?)?,
+    };
+    let text = if options.json {
+        let text = serde_json::to_string_pretty(&shown).map_err(unexpected)?;
+        // JSON leaves some control characters as they are.
+        text.lines().fold(String::new(), |mut all, line| {
+            all.push_str(&printable(line));
+            all.push('\n');
+            all
+        })
+    } else {
+        match options.action {
+            List => list(&serde_json::from_value(shown).map_err(unexpected)?),
+            Show => details(&serde_json::from_value(shown).map_err(unexpected)?),
+            Clear => format!("removed {}\n", shown["removed"]),
+        }
+    };
+    print!("{text}");
+    Ok(ExitCode::SUCCESS)
+}
+
+fn json_of(reply: &Reply) -> Result<Value, Failure> {
+    serde_json::from_slice(&reply.body).map_err(unexpected)
+}
+
+/// Without the server: what is in the folder of its Caddyfile, or in the usual one.
+fn read_folder(options: &cli::Crashes) -> Result<Value, Failure> {
+    let file = options.server.config.as_deref();
+    let file = file.or_else(|| {
+        let usual = Path::new(CADDYFILE);
+        usual.is_file().then_some(usual)
+    });
+    let config = match file {
+        Some(file) => {
+            source::look(file, Strictness::Lenient)
+                .map_err(setup)?
+                .config
+        }
+        None => howdah_config::model::Config::default(),
+    };
+    let folder =
+        CrashFolder::of(&config).ok_or_else(|| setup("the Caddyfile has `crash_reports off`"))?;
+    let path = folder.path().display();
+    let failed = |error| {
+        let hint = "name the server's Caddyfile with -c, or its Unix socket with --address";
+        Failure::Runtime(format!("cannot use {path}: {error}; {hint}"))
+    };
+    Ok(match (options.action, options.number) {
+        (Show, Some(number)) => match folder.read(number).map_err(failed)? {
+            Some(report) => serde_json::to_value(report).map_err(unexpected)?,
+            None => {
+                return Err(Failure::Runtime(format!(
+                    "there is no crash report {number} in {path}"
+                )));
+            }
+        },
+        (Clear, _) => json!({"removed": folder.clear().map_err(failed)?}),
+        _ => {
+            let reports = folder.list().map_err(failed)?;
+            let crashes: Vec<Value> = reports.iter().map(summary).collect();
+            json!({"folder": path.to_string(), "crashes": crashes})
+        }
+    })
+}
+
+// Writing to a string does not fail.
+fn list(shown: &Crashes) -> String {
+    if shown.crashes.is_empty() {
+        return "no process has crashed\n".into();
+    }
+    let mut text = String::new();
+    for own in &shown.crashes {
+        let _ = write!(text, "{:>6}  {}", own.number, clock(own.time));
+        let _ = write!(text, "  {} {}", printable(&own.pool), printable(&own.role));
+        let _ = write!(text, "  {}", printable(&own.cause));
+        if let (Some(method), Some(uri)) = (&own.method, &own.uri) {
+            let _ = write!(text, "  {} {}", printable(method), printable(uri));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn details(report: &CrashReport) -> String {
+    let mut text = String::new();
+    let own = &report.process;
+    let _ = writeln!(
+        text,
+        "crash {} at {}\n{}",
+        report.number,
+        clock(report.time),
+        printable(&report.cause)
+    );
+    if report.core_dumped {
+        text.push_str("The kernel has written a core dump.\n");
+    }
+    let _ = write!(text, "\nprocess     {} {}", own.role, own.pid);
+    if !own.pool.is_empty() {
+        let _ = write!(text, " of pool {} ({})", printable(&own.pool), own.mode);
+    }
+    if let Some(worker) = own.worker {
+        let _ = write!(text, ", place {worker}");
+    }
+    let _ = writeln!(
+        text,
+        ", generation {}, {} old",
+        own.generation,
+        time(own.age_ms)
+    );
+    if let Some(script) = &own.script {
+        let _ = writeln!(text, "script      {}", printable(script));
+    }
+    let _ = writeln!(
+        text,
+        "served      {} requests, memory {}",
+        own.requests,
+        size(own.memory)
+    );
+    let _ = writeln!(
+        text,
+        "versions    howdah {}, PHP {}, {}",
+        report.howdah,
+        printable(&report.php),
+        printable(&report.system)
+    );
+    let _ = writeln!(
+        text,
+        "extensions  {}",
+        printable(&report.extensions.join(", "))
+    );
+    for request in &report.requests {
+        write_request(&mut text, request);
+    }
+    lines(&mut text, "PHP backtrace", &report.php_backtrace);
+    lines(&mut text, "C backtrace", &report.c_backtrace);
+    lines(&mut text, "Last lines of its log", &report.log);
+    lines(&mut text, "Notes", &report.notes);
+    text
+}
+
+fn write_request(text: &mut String, request: &CrashedRequest) {
+    let state = if request.ran { "ran" } else { "waited" };
+    let _ = writeln!(
+        text,
+        "request     {} {state}: {} {}",
+        printable(&request.id),
+        printable(&request.method),
+        printable(&request.uri)
+    );
+    for frame in &request.backtrace {
+        let _ = writeln!(text, "            {}", printable(frame));
+    }
+}
+
+fn lines(text: &mut String, title: &str, lines: &[String]) {
+    if !lines.is_empty() {
+        let _ = writeln!(text, "\n{title}:");
+        for line in lines {
+            let _ = writeln!(text, "  {}", printable(line));
+        }
+    }
+}
+
+/// A time in UTC; one that no clock shows is the beginning of 1970.
+fn clock(seconds: u64) -> String {
+    let time = UNIX_EPOCH.checked_add(Duration::from_secs(seconds.min(LAST_SECOND)));
+    howdah_observe::access::rfc3339(time.unwrap_or(UNIX_EPOCH))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_is_shown_without_control_characters() {
+        let report: CrashReport = serde_json::from_value(json!({
+            "number": 3, "time": 0, "cause": "SIGSEGV", "signal": null, "exit_status": null,
+            "core_dumped": true,
+            "process": {"pool": "app", "mode": "worker", "script": null, "role": "worker", "worker": 1, "pid": 5,
+                "generation": 1, "age_ms": 1000, "requests": 7, "memory": 2048},
+            "requests": [{"id": "ab", "method": "GET", "uri": "/\u{1b}[2J", "route": "GET /", "ran": true}],
+            "php_backtrace": ["#0 f() /a.php:3"], "c_backtrace": [], "log": ["PHP Notice"], "howdah": "1",
+            "php": "8.2", "system": "Linux", "extensions": ["Core", "date"], "notes": [],
+        }))
+        .expect("a report");
+        let text = details(&report);
+        for part in [
+            "crash 3 at 1970",
+            "of pool app (worker), place 1, generation 1, 1.0s old",
+            "request     ab ran: GET /\u{fffd}[2J\n",
+            "\nPHP backtrace:\n  #0 f() /a.php:3\n",
+            "\nLast lines of its log:\n  PHP Notice\n",
+            "extensions  Core, date\n",
+        ] {
+            assert!(text.contains(part), "{part:?} in {text}");
+        }
+        assert!(!text.contains('\u{1b}') && !text.contains("C backtrace"));
+    }
+}

@@ -1,0 +1,256 @@
+//! The folder of crash reports: one JSON file for each, within a number and a size.
+//!
+//! PHP may run as the server's user, and a report says what it must not read of other requests. So the folder belongs
+//! to root where a monitor runs: what the server may not do itself the monitor does for it.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use howdah_config::model::Config;
+use howdah_monitor::fs;
+use howdah_pool::CrashReport;
+
+use crate::paths::absolute;
+
+/// In the folder that systemd provides, or where certificates are kept.
+const NAME: &str = "crashes";
+/// What systemd sets for a unit with `StateDirectory`.
+const STATE_DIRECTORY: &str = "STATE_DIRECTORY";
+const FOLDER_MODE: u32 = 0o700;
+const FILE_MODE: u32 = 0o600;
+/// Of a report that is read; larger ones are not of this server.
+const REPORT_MAX: u64 = 4 << 20;
+
+/// Where the reports of a configuration are; `None`: there is no place for them, or they are off.
+pub(crate) fn path(config: &Config) -> Option<PathBuf> {
+    let own = &config.global.crash_reports;
+    if !own.on {
+        return None;
+    }
+    if let Some(folder) = &own.folder {
+        return Some(absolute(folder));
+    }
+    let storage = || config.global.https.storage.clone();
+    let parent = state_directory()
+        .or_else(storage)
+        .or_else(howdah_tls::default_storage)?;
+    Some(absolute(&parent).join(NAME))
+}
+
+fn state_directory() -> Option<PathBuf> {
+    let folders = std::env::var(STATE_DIRECTORY).ok()?;
+    let first = PathBuf::from(folders.split(':').next()?);
+    first.is_absolute().then_some(first)
+}
+
+/// An open folder. Its functions wait for the disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CrashFolder {
+    path: PathBuf,
+    keep: usize,
+    max_size: u64,
+}
+
+impl CrashFolder {
+    /// The folder as it is, whether or not it exists.
+    pub(crate) fn of(config: &Config) -> Option<Self> {
+        let own = &config.global.crash_reports;
+        Some(Self {
+            path: path(config)?,
+            keep: own.keep,
+            max_size: own.max_size,
+        })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Makes the folder. The number of its next report, if reports can be written.
+    pub(crate) fn prepare(&self) -> io::Result<u64> {
+        fs::create_dir_all(&self.path, FOLDER_MODE)?;
+        let next = self.numbers()?.last().map_or(1, |last| last + 1);
+        let probe = self.path.join(format!(".probe-{}", std::process::id()));
+        fs::create(&probe, FILE_MODE, true)?;
+        fs::remove_file(&probe)?;
+        Ok(next)
+    }
+
+    /// Writes a report and removes the oldest ones that exceed the limits.
+    pub(crate) fn write(&self, report: &CrashReport) -> io::Result<()> {
+        let mut bytes = serde_json::to_vec_pretty(report)?;
+        bytes.push(b'\n');
+        let size = bytes.len() as u64;
+        if size > self.max_size {
+            let text = format!("it has {size} bytes, and `max_size` is {}", self.max_size);
+            return Err(io::Error::other(text));
+        }
+        self.make_room(size)?;
+        let name = self.file(report.number);
+        let partial = name.with_extension("partial");
+        let written = fs::create(&partial, FILE_MODE, true)
+            .and_then(|mut file| {
+                file.write_all(&bytes)?;
+                file.sync_all()
+            })
+            // Never another server's that has the same folder.
+            .and_then(|()| fs::hard_link(&partial, &name));
+        let removed = fs::remove_file(&partial);
+        written.and(removed)
+    }
+
+    /// All reports that can be read, the newest first.
+    pub(crate) fn list(&self) -> io::Result<Vec<CrashReport>> {
+        let numbers = self.numbers()?;
+        let reports = numbers.iter().rev().filter_map(|number| {
+            // One that was removed meanwhile, or is not one of ours.
+            self.read(*number).ok().flatten()
+        });
+        Ok(reports.collect())
+    }
+
+    /// The report with this number.
+    pub(crate) fn read(&self, number: u64) -> io::Result<Option<CrashReport>> {
+        let file = match fs::open(&self.file(number)) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            file => file?,
+        };
+        let mut bytes = Vec::new();
+        io::Read::read_to_end(&mut io::Read::take(file, REPORT_MAX), &mut bytes)?;
+        Ok(Some(serde_json::from_slice(&bytes)?))
+    }
+
+    /// Removes all reports. How many there were.
+    pub(crate) fn clear(&self) -> io::Result<usize> {
+        let numbers = self.numbers()?;
+        for number in &numbers {
+            fs::remove_file(&self.file(*number))?;
+        }
+        Ok(numbers.len())
+    }
+
+    /// Of all reports, ascending.
+    fn numbers(&self) -> io::Result<Vec<u64>> {
+        let names = match fs::names(&self.path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            names => names?,
+        };
+        let mut numbers: Vec<u64> = (names.iter())
+            .filter_map(|name| {
+                let name = name.to_str()?;
+                let digits = name.strip_prefix("crash-")?.strip_suffix(".json")?;
+                digits.parse().ok()
+            })
+            .collect();
+        numbers.sort_unstable();
+        Ok(numbers)
+    }
+
+    fn make_room(&self, size: u64) -> io::Result<()> {
+        let mut files = Vec::new();
+        for number in self.numbers()? {
+            let path = self.file(number);
+            let size = fs::open(&path).and_then(|file| File::metadata(&file));
+            files.push((path, size.map_or(0, |found| found.len())));
+        }
+        let mut total: u64 = files.iter().map(|(_, size)| size).sum();
+        let mut count = files.len();
+        for (path, own) in files {
+            if count < self.keep && total.saturating_add(size) <= self.max_size {
+                break;
+            }
+            fs::remove_file(&path)?;
+            total -= own;
+            count -= 1;
+        }
+        Ok(())
+    }
+
+    fn file(&self, number: u64) -> PathBuf {
+        self.path.join(format!("crash-{number:08}.json"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    fn folder(path: &Path, keep: usize, max_size: u64) -> CrashFolder {
+        CrashFolder {
+            path: path.join("crashes"),
+            keep,
+            max_size,
+        }
+    }
+
+    fn report(number: u64) -> CrashReport {
+        CrashReport {
+            number,
+            cause: "x".repeat(1000),
+            ..CrashReport::default()
+        }
+    }
+
+    fn numbers(folder: &CrashFolder) -> Vec<u64> {
+        let reports = folder.list().expect("readable");
+        reports.iter().map(|report| report.number).collect()
+    }
+
+    #[test]
+    fn the_newest_reports_are_kept() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let own = folder(directory.path(), 3, 1 << 20);
+        assert_eq!(own.prepare().expect("made"), 1);
+        for number in 1..=5 {
+            own.write(&report(number)).expect("written");
+        }
+        assert_eq!(numbers(&own), [5, 4, 3]);
+        assert_eq!(own.prepare().expect("made"), 6);
+        assert_eq!(own.read(4).expect("readable"), Some(report(4)));
+        assert_eq!(own.read(1).expect("readable"), None);
+        let mode = |path: &Path| std::fs::metadata(path).expect("there").permissions().mode();
+        assert_eq!(mode(own.path()) & 0o777, 0o700);
+        assert_eq!(mode(&own.file(5)) & 0o777, 0o600);
+        let left = std::fs::read_dir(own.path()).expect("readable").count();
+        assert_eq!(left, 3, "nothing else is left");
+        assert_eq!(own.clear().expect("removed"), 3);
+        assert!(numbers(&own).is_empty());
+    }
+
+    #[test]
+    fn reports_have_a_size_together() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let own = folder(directory.path(), 100, 5000);
+        own.prepare().expect("made");
+        for number in 1..=9 {
+            own.write(&report(number)).expect("written");
+        }
+        let left = numbers(&own);
+        assert!(left.len() < 4 && left[0] == 9, "{left:?}");
+        let large = CrashReport {
+            cause: "x".repeat(6000),
+            ..report(10)
+        };
+        let error = own.write(&large).expect_err("too large");
+        assert!(error.to_string().contains("max_size"), "{error}");
+        assert_eq!(numbers(&own), left, "nothing was removed for it");
+    }
+
+    #[test]
+    fn what_is_no_report_is_left_alone() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let own = folder(directory.path(), 5, 1 << 20);
+        own.prepare().expect("made");
+        let other = own.path().join("notes.txt");
+        std::fs::write(&other, "mine").expect("written");
+        std::fs::write(own.file(7), "garbage").expect("written");
+        assert!(numbers(&own).is_empty() && own.read(7).is_err());
+        own.write(&report(8)).expect("written");
+        own.write(&report(8)).expect_err("another server's");
+        own.clear().expect("removed");
+        assert!(other.exists());
+    }
+}

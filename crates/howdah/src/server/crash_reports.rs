@@ -1,0 +1,148 @@
+//! Crash reports of the running server: written as they come, and shown.
+
+use std::io;
+
+use howdah_config::model::Config;
+use howdah_observe::admin::CrashesError;
+use howdah_pool::{CrashReceiver, CrashReport, CrashSink};
+use serde_json::{Value, json};
+use tokio::task::spawn_blocking;
+
+use crate::crash_folder::CrashFolder;
+
+/// Clones are the same.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct CrashReports(Option<On>);
+
+#[derive(Debug, Clone)]
+struct On {
+    folder: CrashFolder,
+    sink: CrashSink,
+}
+
+impl CrashReports {
+    /// Makes the folder. Without one nothing is written, and the log says so.
+    pub(crate) fn start(config: &Config) -> (Self, Option<CrashReceiver>) {
+        if !config.global.crash_reports.on {
+            return (Self(None), None);
+        }
+        let Some(folder) = CrashFolder::of(config) else {
+            tracing::info!(target: "howdah", "no crash reports are written: neither HOME nor STATE_DIRECTORY is known; name a folder with `crash_reports`");
+            return (Self(None), None);
+        };
+        match folder.prepare() {
+            Ok(next) => {
+                let (sink, receiver) = CrashSink::new(next);
+                (Self(Some(On { folder, sink })), Some(receiver))
+            }
+            Err(error) => {
+                let path = folder.path().display();
+                // A folder that somebody named was meant to be used.
+                if config.global.crash_reports.folder.is_some() {
+                    tracing::warn!(target: "howdah", folder = %path, "no crash reports are written: {error}");
+                } else {
+                    tracing::info!(target: "howdah", folder = %path, "no crash reports are written: {error}; name a folder with `crash_reports`");
+                }
+                (Self(None), None)
+            }
+        }
+    }
+
+    /// Where PHP's supervisor sends them.
+    pub(crate) fn sink(&self) -> Option<CrashSink> {
+        self.0.as_ref().map(|on| on.sink.clone())
+    }
+
+    /// Writes what comes, until nobody can send anything more.
+    pub(crate) async fn write(self, mut receiver: CrashReceiver) {
+        let Some(On { folder, .. }) = self.0 else {
+            return;
+        };
+        while let Some(report) = receiver.recv().await {
+            let own = folder.clone();
+            let written = spawn_blocking(move || {
+                let written = own.write(&report);
+                (report, written)
+            });
+            if let Ok((report, written)) = written.await {
+                log(&report, &written, &folder);
+            }
+            let dropped = receiver.take_dropped();
+            if dropped > 0 {
+                tracing::warn!(target: "howdah::pool", dropped, "crash reports were dropped: processes crash faster than reports are written");
+            }
+        }
+    }
+
+    /// All reports, without their details.
+    pub(crate) async fn list(&self) -> Result<Value, CrashesError> {
+        let folder = self.folder()?;
+        let path = folder.path().display().to_string();
+        let reports = on_disk(move || folder.list()).await?;
+        let crashes: Vec<Value> = reports.iter().map(summary).collect();
+        Ok(json!({"folder": path, "crashes": crashes}))
+    }
+
+    /// The report with this number.
+    pub(crate) async fn read(&self, number: u64) -> Result<Value, CrashesError> {
+        let folder = self.folder()?;
+        let report = on_disk(move || folder.read(number)).await?;
+        let report = report.ok_or(CrashesError::Unknown(number))?;
+        serde_json::to_value(report).map_err(|error| CrashesError::Folder(error.to_string()))
+    }
+
+    /// Removes all.
+    pub(crate) async fn clear(&self) -> Result<Value, CrashesError> {
+        let folder = self.folder()?;
+        let removed = on_disk(move || folder.clear()).await?;
+        Ok(json!({"removed": removed}))
+    }
+
+    fn folder(&self) -> Result<CrashFolder, CrashesError> {
+        let on = self.0.as_ref().ok_or(CrashesError::Off)?;
+        Ok(on.folder.clone())
+    }
+}
+
+async fn on_disk<T: Send + 'static>(
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> Result<T, CrashesError> {
+    let done = spawn_blocking(work).await;
+    done.unwrap_or_else(|error| Err(io::Error::other(error)))
+        .map_err(|error| CrashesError::Folder(error.to_string()))
+}
+
+/// What a list shows of a report.
+pub(crate) fn summary(report: &CrashReport) -> Value {
+    let ran = report.requests.iter().find(|request| request.ran);
+    json!({
+        "number": report.number,
+        "time": report.time,
+        "cause": report.cause,
+        "pool": report.process.pool,
+        "role": report.process.role,
+        "worker": report.process.worker,
+        "pid": report.process.pid,
+        "method": ran.map(|request| &request.method),
+        "uri": ran.map(|request| &request.uri),
+        "request": ran.map(|request| &request.id),
+    })
+}
+
+fn log(report: &CrashReport, written: &io::Result<()>, folder: &CrashFolder) {
+    let (pool, worker, pid) = (
+        &*report.process.pool,
+        report.process.worker,
+        report.process.pid,
+    );
+    let (number, cause) = (report.number, &*report.cause);
+    match written {
+        Ok(()) => {
+            tracing::info!(target: "howdah::pool", pool, worker, pid, report = number, "{cause}; `howdah crashes show {number}` has the report");
+        }
+        Err(error) => {
+            let folder = folder.path().display();
+            tracing::warn!(target: "howdah::pool", pool, worker, pid, folder = %folder, "{cause}; its report was not written: {error}");
+        }
+    }
+}

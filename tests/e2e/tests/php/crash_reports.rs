@@ -1,0 +1,409 @@
+//! Crash reports: what is in them, who may read them, and that nothing else suffers where they cannot be written.
+
+use std::thread;
+
+use howdah_testkit::{PATIENCE, Request, Server, ServerBuilder, Www, process};
+use howdah_tests::admin::{Admin, ON};
+use howdah_tests::{caddyfile, encode, small_disk};
+use serde_json::Value;
+
+/// Crashes as the query says. FFI reads any address, and lets the C library abort.
+const HANDLER: &str = r#"
+    error_log('is asked for ' . ($_GET['do'] ?? 'nothing'));
+    switch ($_GET['do'] ?? '') {
+        case 'segv':
+            crash();
+            break;
+        case 'deep':
+            deep();
+            break;
+        case 'abort':
+            $c = FFI::cdef('void abort(void);');
+            $c->abort();
+            break;
+        case 'free':
+            $c = FFI::cdef('void *malloc(size_t); void free(void *);');
+            $memory = $c->malloc(64);
+            $c->free($memory);
+            $c->free($memory);
+            break;
+        case 'destruct':
+            $thing = new Fragile();
+            unset($thing);
+            break;
+        case 'kill':
+            posix_kill(getmypid(), SIGKILL);
+            break;
+        case 'own':
+            pcntl_signal(SIGSEGV, fn () => null);
+            posix_kill(getmypid(), SIGSEGV);
+            break;
+        case 'hostile':
+            error_log("first\x1b]0;title\x07\nsecond \x7f");
+            ("Evil\u{9b}2J")();
+            break;
+        case 'fill':
+            @file_put_contents(sys_get_temp_dir() . '/filler', str_repeat('x', 2 << 20));
+            crash();
+            break;
+        case 'gate':
+            file_put_contents($_GET['gate'] . '.in', 'x', FILE_APPEND);
+            while (!file_exists($_GET['gate'])) {
+                usleep(1000);
+                clearstatcache();
+            }
+            break;
+    }
+    echo 'served';
+"#;
+
+const FUNCTIONS: &str = "
+function crash(): void { FFI::string(FFI::cast('char *', 8)); }
+function deep(): void { array_map('deep', [1]); }
+function Evil\u{9b}2J(): void { crash(); }
+final class Fragile { public function __destruct() { crash(); } }
+";
+
+/// A server with one pool for all requests; `global` goes to the global block, `limits` to that of PHP. `worker`: lines
+/// for the block of the worker script, which classic mode lacks.
+fn limited(www: &Www, global: &str, limits: &str, worker: Option<&str>) -> ServerBuilder {
+    let root = www.path().display();
+    let (script, block) = match worker {
+        None => (format!("{FUNCTIONS}\n{HANDLER}"), String::new()),
+        Some(lines) => {
+            let script = format!(
+                "{FUNCTIONS}\nwhile (frankenphp_handle_request(static function () {{{HANDLER}}})) {{\n}}\n"
+            );
+            let block = format!("worker {{\nname app\nfile {root}/index.php\n{lines}\n}}");
+            (script, block)
+        }
+    };
+    www.write("index.php", format!("<?php\n{script}"));
+    let global = format!(
+        "{ON}\n{global}\nfrankenphp {{\nnum_threads 2\n{limits}\nphp_ini ffi.enable 1\n{block}\n}}"
+    );
+    let site = format!("root * {root}\nrewrite * /index.php\nphp_server");
+    Server::caddyfile(caddyfile(&global, &site))
+}
+
+fn builder(www: &Www, global: &str, worker: Option<&str>) -> ServerBuilder {
+    limited(www, global, "", worker)
+}
+
+fn serve(www: &Www, global: &str, worker: Option<&str>) -> Server {
+    let server = builder(www, global, worker).start();
+    allow_crashes(&server);
+    server
+}
+
+fn allow_crashes(server: &Server) {
+    server.allow_log("worker died");
+    server.allow_log("the PHP process died");
+}
+
+/// Has a process crash, and waits for its report, which has this number.
+fn crash(server: &Server, number: u64, query: &str) {
+    server
+        .send(&Request::new("POST", format!("/?{query}")))
+        .assert_status(502);
+    written(server, number);
+}
+
+fn written(server: &Server, number: u64) {
+    server.wait_line("the report", |line| {
+        line.number("report") == Some(number) && line.raw.contains("has the report")
+    });
+}
+
+fn report(admin: &Admin, number: u64) -> Value {
+    admin.get(&format!("/crashes?number={number}")).json()
+}
+
+fn text(lines: &Value) -> String {
+    let lines = lines.as_array().expect("lines").iter();
+    lines
+        .map(|line| line.as_str().expect("a line").to_owned() + "\n")
+        .collect()
+}
+
+#[test]
+fn a_report_says_what_happened_where_and_to_whom() {
+    let www = Www::new();
+    let server = serve(&www, "", None);
+    let admin = Admin::of(&server);
+    for (number, what, cause, frames) in [
+        (
+            1,
+            "segv",
+            "SIGSEGV: no memory at this address (0x8)",
+            &["#0 FFI::string()\n", "#1 crash() ", "index.php:3\n"][..],
+        ),
+        (
+            2,
+            "destruct",
+            "SIGSEGV: no memory at this address (0x8)",
+            &["Fragile::__destruct() "],
+        ),
+        (
+            3,
+            "abort",
+            "SIGABRT: the process ended itself by abort()",
+            &["#0 abort()\n"],
+        ),
+        (
+            4,
+            "free",
+            "SIGABRT: the process ended itself by abort()",
+            &["#0 free()\n"],
+        ),
+        (
+            5,
+            "deep",
+            "SIGSEGV: ",
+            &["#0 array_map()\n#1 deep() ", "(more frames follow)"],
+        ),
+    ] {
+        crash(&server, number, &format!("do={what}&token=hidden"));
+        let report = report(&admin, number);
+        let said = report["cause"].as_str().expect("a cause");
+        assert!(said.starts_with(cause), "{report:#}");
+        let backtrace = text(&report["php_backtrace"]);
+        for frame in frames {
+            assert!(backtrace.contains(frame), "{frame} in {report:#}");
+        }
+        let c = text(&report["c_backtrace"]);
+        assert!(c.starts_with("#0 ") && c.contains("php+0x"), "{report:#}");
+        let request = &report["requests"][0];
+        assert_eq!(request["method"], "POST");
+        assert_eq!(request["uri"], format!("/?do={what}&token=***"));
+        assert_eq!(
+            (&request["route"], &request["ran"]),
+            (&"POST /".into(), &true.into())
+        );
+        assert!(text(&report["log"]).contains(&format!("is asked for {what}")));
+        assert_eq!(report["process"]["mode"], "classic");
+        assert!(text(&report["extensions"]).contains("FFI\n"));
+        assert_eq!(report["notes"], serde_json::json!([]));
+        assert!(
+            report["php"]
+                .as_str()
+                .is_some_and(|php| php.starts_with("8."))
+        );
+    }
+    let listed = admin.command(&["crashes"]);
+    listed.assert(
+        0,
+        "SIGABRT: the process ended itself by abort()  POST /?do=free&token=***\n",
+    );
+    let shown = admin.command(&["crashes", "show", "1"]);
+    shown.assert(0, "\nPHP backtrace:\n  #0 FFI::string()\n  #1 crash() ");
+    let statuses = server.log().containing("worker died");
+    let status = statuses[0].text("status").expect("a status");
+    assert!(status.starts_with("signal: 11 (SIGSEGV)"), "{status}");
+    admin
+        .command(&["crashes", "clear"])
+        .assert(0, "removed 5\n");
+    admin
+        .command(&["crashes"])
+        .assert(0, "no process has crashed\n");
+    let missing = admin.command(&["crashes", "show", "1"]);
+    missing.assert(1, "there is no crash report 1");
+    assert!(server.log().containing("hidden").is_empty());
+}
+
+#[test]
+fn who_is_killed_says_nothing_and_is_reported_all_the_same() {
+    let www = Www::new();
+    let server = serve(&www, "", Some("num 1"));
+    let admin = Admin::of(&server);
+    crash(&server, 1, "do=kill");
+    let report = report(&admin, 1);
+    assert_eq!(report["signal"]["name"], "SIGKILL");
+    assert_eq!(report["requests"][0]["uri"], "/?do=kill");
+    assert_eq!(report["process"]["mode"], "worker");
+    assert!(text(&report["notes"]).contains("SIGKILL reports nothing"));
+    assert!(text(&report["log"]).contains("is asked for kill"));
+}
+
+#[test]
+fn a_handler_of_php_code_is_left_alone() {
+    let www = Www::new();
+    let server = serve(&www, "", None);
+    let own = Request::new("POST", "/?do=own");
+    server.send(&own).assert(200, "served");
+    let admin = Admin::of(&server);
+    assert_eq!(
+        admin.get("/crashes").json()["crashes"],
+        serde_json::json!([])
+    );
+}
+
+#[test]
+fn a_coroutine_process_names_all_its_requests() {
+    let www = Www::new();
+    let server = serve(&www, "", Some("num 1\nconcurrency 20"));
+    let admin = Admin::of(&server);
+    let gate = www.path().join("gate");
+    let waits = format!("/?do=gate&gate={}", encode(&gate));
+    let came = www.path().join("gate.in");
+    thread::scope(|scope| {
+        let waiting: Vec<_> = (0..3).map(|_| scope.spawn(|| server.get(&waits))).collect();
+        let all = || std::fs::read(&came).is_ok_and(|came| came.len() == 3);
+        assert!(process::wait_until(PATIENCE, all));
+        crash(&server, 1, "do=segv");
+        std::fs::write(&gate, "open").expect("written");
+        for response in waiting {
+            response.join().expect("no panic").assert(200, "served");
+        }
+    });
+    let report = report(&admin, 1);
+    let requests = report["requests"].as_array().expect("requests");
+    assert_eq!(requests.len(), 4, "{report:#}");
+    assert_eq!(
+        (&requests[0]["ran"], &requests[0]["uri"]),
+        (&true.into(), &"/?do=segv".into())
+    );
+    for waiting in &requests[1..] {
+        assert_eq!(waiting["ran"], false);
+        let frames = text(&waiting["backtrace"]);
+        assert!(
+            frames.contains("usleep()") && frames.contains("index.php:"),
+            "{report:#}"
+        );
+    }
+    assert!(text(&report["php_backtrace"]).contains("crash() "));
+}
+
+#[test]
+fn a_coroutine_without_stack_is_reported() {
+    let www = Www::new();
+    let server = serve(&www, "", Some("num 1\nconcurrency 2"));
+    server.expect_log("PHP used up the request's stack");
+    let admin = Admin::of(&server);
+    crash(&server, 1, "do=deep");
+    let report = report(&admin, 1);
+    assert_eq!(report["signal"]["name"], "SIGSEGV");
+    assert!(
+        text(&report["php_backtrace"]).contains("deep() "),
+        "{report:#}"
+    );
+    assert!(text(&report["log"]).contains("used up the request's stack"));
+}
+
+#[test]
+fn a_crash_of_the_boot_is_reported() {
+    let www = Www::new();
+    let folder = www.path().join("reports");
+    let global = format!("crash_reports {}", folder.display());
+    let builder = builder(&www, &global, Some("num 1"));
+    www.write("index.php", "<?php FFI::string(FFI::cast('char *', 8));");
+    let ended = builder.try_start().expect_err("it cannot boot");
+    assert!(ended.text().contains("PHP crashed while the script booted"));
+    let bytes = std::fs::read(folder.join("crash-00000001.json")).expect("a report");
+    let report: Value = serde_json::from_slice(&bytes).expect("JSON");
+    assert_eq!(report["process"]["role"], "zygote");
+    assert!(
+        text(&report["php_backtrace"]).contains("FFI::string()"),
+        "{report:#}"
+    );
+    assert_eq!(report["requests"], serde_json::json!([]));
+}
+
+#[test]
+fn reports_are_limited_in_number() {
+    let www = Www::new();
+    let folder = www.path().join("reports");
+    let global = format!("crash_reports {} {{\nkeep 2\n}}", folder.display());
+    let server = serve(&www, &global, None);
+    for number in 1..=4 {
+        crash(&server, number, "do=segv");
+    }
+    let numbers: Vec<_> = Admin::of(&server).get("/crashes").json()["crashes"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|own| own["number"].as_u64())
+        .collect();
+    assert_eq!(numbers, [Some(4), Some(3)]);
+    assert_eq!(std::fs::read_dir(&folder).expect("it is there").count(), 2);
+}
+
+#[test]
+fn a_folder_that_cannot_be_made_is_no_reason_not_to_serve() {
+    let www = Www::new();
+    let server = builder(&www, "crash_reports /proc/none", None).start();
+    allow_crashes(&server);
+    server.expect_log("no crash reports are written");
+    let admin = Admin::of(&server);
+    server
+        .send(&Request::new("POST", "/?do=segv"))
+        .assert_status(502);
+    server.get("/").assert(200, "served");
+    admin
+        .command(&["crashes"])
+        .assert(1, "no crash reports are written");
+}
+
+#[test]
+fn a_full_disk_costs_the_report_alone() {
+    let Some(disk) = small_disk() else { return };
+    let www = Www::new();
+    let server = builder(&www, "crash_reports {tmp}/reports", None)
+        .through(disk)
+        .keeps_files()
+        .start();
+    allow_crashes(&server);
+    server.expect_log("its report was not written: No space left on device");
+    server
+        .send(&Request::new("POST", "/?do=fill"))
+        .assert_status(502);
+    server.wait_log("its report was not written");
+    server.get("/").assert(200, "served");
+    let admin = Admin::of(&server);
+    assert_eq!(
+        admin.get("/crashes").json()["crashes"],
+        serde_json::json!([])
+    );
+}
+
+#[test]
+fn hostile_text_does_not_reach_the_terminal() {
+    let www = Www::new();
+    let server = serve(&www, "", None);
+    let admin = Admin::of(&server);
+    crash(&server, 1, "do=hostile&x=%1b[2J%0aforged&password=a%26b");
+    for words in [
+        &["crashes"][..],
+        &["crashes", "show", "1"],
+        &["crashes", "show", "1", "--json"],
+    ] {
+        let shown = admin.command(words);
+        let text = shown.text();
+        assert_eq!(shown.code, Some(0), "{text}");
+        let steers = |char: char| char.is_control() && char != '\n';
+        assert!(!text.contains(steers), "{text:?}");
+        assert!(text.contains("x=%1b[2J%0aforged&password=***"), "{text}");
+    }
+    let report = report(&admin, 1);
+    let log = text(&report["log"]);
+    assert!(
+        log.contains("first") && log.contains("\nsecond "),
+        "{report:#}"
+    );
+    assert!(
+        text(&report["php_backtrace"]).contains("2J()"),
+        "{report:#}"
+    );
+}
+
+#[test]
+fn the_quarantine_of_a_route_names_the_report() {
+    let www = Www::new();
+    let server = limited(&www, "", "max_route_crashes 2", None).start();
+    allow_crashes(&server);
+    server.expect_log("the route is in quarantine");
+    crash(&server, 1, "do=segv");
+    crash(&server, 2, "do=segv");
+    let line = server.wait_log("the route is in quarantine");
+    assert_eq!(line.number("report"), Some(2), "{}", line.raw);
+}

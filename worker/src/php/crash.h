@@ -1,0 +1,20 @@
+/*
+ * What a process that dies of a fault says last: records of level 'f' (howdah_shm.h), from which the front writes its
+ * crash report.
+ */
+#ifndef HOWDAH_CRASH_H
+#define HOWDAH_CRASH_H
+
+#include <signal.h>
+
+/*
+ * In a pool's zygote, and again in each fork of it that is to be watched; after howdah_log_init(). Signals with a
+ * handler of somebody else's keep it. What is ours is gone after the first fault, which then ends the process as if
+ * there had been no handler, with the same status and core dump.
+ */
+void howdah_crash_init(void);
+
+/* Called when a fault has been reported, with what the kernel said of it; async-signal-safe. Before, NULL. */
+extern void (*howdah_crash_explain)(const siginfo_t *info);
+
+#endif
