@@ -227,8 +227,8 @@ const OPTIONS: &[Item<WorkerDraft>] = &[
             default: "`8MiB`, what a process without `concurrency` has by default",
             about: "With `concurrency`: the stack of each request for what PHP does inside itself, from \
                         `64KiB` to `64MiB`. Memory is taken only as far as it is used, and most of it is given \
-                        back when the request ends. What does not fit ends the worker, so give more to an \
-                        application whose callbacks or data are nested very deeply.",
+                        back when the request ends. A request that needs more ends with a fatal error, so \
+                        give more to an application whose callbacks or data are nested very deeply.",
             differs: NOT_THERE,
             example: "stack_size 16MiB\nconcurrency 100",
         },
