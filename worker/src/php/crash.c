@@ -39,6 +39,7 @@ static struct howdah_trace trace;
 static atomic_flag begun = ATOMIC_FLAG_INIT;
 static uint64_t running; /* id of the request whose code ran, 0: none */
 
+bool (*howdah_crash_recover)(const siginfo_t *info, void *context);
 void (*howdah_crash_explain)(const siginfo_t *info);
 
 /* --- the report ------------------------------------------------------------------------------------------ */
@@ -137,10 +138,29 @@ static void limit_time(int number)
 	}
 }
 
+static void handle(int number, siginfo_t *info, void *context);
+
+static void install(int number)
+{
+	struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_ONSTACK | SA_SIGINFO | SA_RESETHAND | SA_NODEFER};
+	(void)sigaction(number, &action, NULL);
+}
+
+static bool recover(const siginfo_t *info, void *context)
+{
+	return info->si_signo == SIGSEGV && is_of_thread(info) && howdah_crash_recover && getpid() == trace.process &&
+		   syscall(SYS_gettid) == trace.process && howdah_crash_recover(info, context);
+}
+
 /* By now the default is in place again: whatever comes ends the process. */
 static void handle(int number, siginfo_t *info, void *context)
 {
 	int saved = errno;
+	if (recover(info, context)) {
+		install(number);
+		errno = saved;
+		return;
+	}
 	/* A fork that PHP code made has the parent's handler and pipe, but is no worker. */
 	if (getpid() == trace.process && !atomic_flag_test_and_set(&begun)) {
 		limit_time(number);
@@ -186,9 +206,7 @@ void howdah_crash_init(void)
 		struct sigaction action;
 		if (sigaction(faults[i], NULL, &action) == 0 && !(action.sa_flags & SA_SIGINFO) &&
 			action.sa_handler == SIG_DFL) {
-			action = (struct sigaction){
-				.sa_sigaction = handle, .sa_flags = SA_ONSTACK | SA_SIGINFO | SA_RESETHAND | SA_NODEFER};
-			(void)sigaction(faults[i], &action, NULL);
+			install(faults[i]);
 		}
 	}
 }

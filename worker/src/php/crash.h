@@ -6,6 +6,7 @@
 #define HOWDAH_CRASH_H
 
 #include <signal.h>
+#include <stdbool.h>
 
 /*
  * In a pool's zygote, and again in each fork of it that is to be watched; after howdah_log_init(). Signals with a
@@ -13,6 +14,12 @@
  * there had been no handler, with the same status and core dump.
  */
 void howdah_crash_init(void);
+
+/*
+ * Called first at a SIGSEGV of PHP's thread, async-signal-safe: true if the thread goes on in the context that the
+ * function has changed, so that there is nothing to report. Before, NULL.
+ */
+extern bool (*howdah_crash_recover)(const siginfo_t *info, void *context);
 
 /* Called when a fault has been reported, with what the kernel said of it; async-signal-safe. Before, NULL. */
 extern void (*howdah_crash_explain)(const siginfo_t *info);

@@ -116,6 +116,22 @@ bool howdah_suspended_left(struct howdah_suspended *suspended)
 	return any_half_way(suspended);
 }
 
+bool howdah_suspended_visit(const struct howdah_suspended *suspended,
+	bool (*visit)(const zend_execute_data *frame, void *argument), void *argument)
+{
+	for (uint32_t word = 0; EXPECTED(suspended->any) && word < suspended->words; word++) {
+		for (uint64_t left = suspended->bits[word]; left; left &= left - 1) {
+			const zend_object *object = find(word * BITS + (uint32_t)__builtin_ctzll(left));
+			const zend_fiber *fiber = (const zend_fiber *)object; /* its first member */
+			if (object && object->ce == zend_ce_fiber && fiber->context.status == ZEND_FIBER_STATUS_SUSPENDED &&
+				fiber->execute_data && visit(fiber->execute_data, argument)) {
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
 void howdah_suspended_prune(struct howdah_suspended *suspended)
 {
 	if (EXPECTED(!suspended->any)) {

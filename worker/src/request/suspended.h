@@ -23,6 +23,10 @@ void howdah_suspended_startup(struct howdah_suspended *(*made)(void));
 /* Whether one of them waits half way. What is garbage is collected first, so that its blocks run. May run PHP code. */
 bool howdah_suspended_left(struct howdah_suspended *suspended);
 
+/* Visits the innermost frame of each Fiber among them that is suspended. True: `visit` returned true for one. */
+bool howdah_suspended_visit(const struct howdah_suspended *suspended,
+	bool (*visit)(const zend_execute_data *frame, void *argument), void *argument);
+
 /* Forgets those that are gone. */
 void howdah_suspended_prune(struct howdah_suspended *suspended);
 

@@ -10,14 +10,18 @@
  */
 #include "restore.h"
 
+#include "directories.h"
 #include "howdah_shm.h"
 #include "leftovers.h"
+#include "library.h"
 #include "mode/worker/ending.h"
 #include "mode/worker/session.h"
+#include "pcntl.h"
 #include "php/settings_request.h"
 #include "request/variables.h"
 #include "restore_functions.h"
 #include "restore_items.h"
+#include "swap_handler.h"
 #include "swap_regions.h"
 
 struct item {
@@ -59,7 +63,14 @@ static size_t restore_count;
 int howdah_restore_startup(int module_type)
 {
 	(void)module_type;
-	return howdah_restore_functions_startup() ? SUCCESS : FAILURE;
+	if (!howdah_restore_functions_startup()) {
+		return FAILURE;
+	}
+	howdah_handler_startup();
+	howdah_directories_startup();
+	howdah_library_startup();
+	howdah_pcntl_startup();
+	return SUCCESS;
 }
 
 void howdah_restore_snapshot(uint32_t keep)
@@ -82,11 +93,15 @@ void howdah_restore_regions(void)
 	howdah_settings_request_regions();
 	howdah_restore_wrappers_regions();
 	howdah_variables_regions();
+	howdah_directories_regions();
 }
 
 void howdah_restore(void)
 {
 	howdah_release_temporary_streams();
+	howdah_directories_forget();
+	howdah_library_restore();
+	howdah_pcntl_restore();
 	howdah_restore_ini_changed = false;
 	howdah_settings_request_undo();
 	for (size_t i = 0; i < restore_count; i++) {

@@ -9,11 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "library.h"
 #include "mode/coroutine/autoload.h"
 #include "mode/coroutine/errors.h"
+#include "pcntl.h"
 #include "resources.h"
 #include "restore.h"
 #include "restore_functions.h"
+#include "swap_handler.h"
 #include "swap_mbregex.h"
 
 static size_t copy_size; /* of the regions */
@@ -120,11 +123,14 @@ void howdah_swap_register(bool isolate_statics)
 	howdah_swap_modules_regions();
 	howdah_restore_regions();
 	howdah_task_register(&regions_part);
+	howdah_task_register(&howdah_swap_handler_part);
 	howdah_task_register(&howdah_swap_superglobals_part);
 	howdah_task_register(&howdah_swap_mbregex_part);
 	/* Settings follow the regions that their handlers write to; what is set through functions follows settings. */
 	howdah_task_register(&howdah_swap_ini_part);
 	howdah_task_register(&howdah_swap_process_part);
+	howdah_task_register(&howdah_library_part);
+	howdah_task_register(&howdah_pcntl_part);
 	howdah_task_register(&howdah_swap_random_part);
 	howdah_task_register(&howdah_swap_replay_part);
 	if (isolate_statics) {

@@ -8,9 +8,11 @@
 #include "swap.h"
 
 #include "restore_items.h"
+#include "swap_mysqli.h"
 #include "swap_replay.h"
 #include "swap_soap.h"
 
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,6 +64,21 @@ struct libxml_first {
 	zend_llist *errors;
 };
 
+/* libxml_get_last_error(): libxml's own, of the thread, with text that belongs to it. PHP is linked to libxml, Howdah is
+ * not. */
+struct xml_error {
+	int domain, code;
+	char *message;
+	int level;
+	char *file;
+	int line;
+	char *text[3];
+	int number[2];
+	void *context, *node;
+};
+
+static struct xml_error *xml_error;
+
 /* Of filter: copies of the request's input, which come before the setting filter.default. */
 static char *filter;
 static size_t filter_size;
@@ -87,6 +104,7 @@ void howdah_swap_modules_regions(void)
 {
 	find_filter();
 	howdah_swap_soap_regions();
+	howdah_swap_mysqli_regions();
 	for (size_t i = 0; i < WHOLE_COUNT; i++) {
 		void *globals = howdah_compat_module_globals(whole[i].name);
 		if (globals) {
@@ -96,6 +114,11 @@ void howdah_swap_modules_regions(void)
 	libxml = howdah_compat_module_globals("libxml");
 	if (libxml) {
 		howdah_swap_region(libxml, sizeof(*libxml));
+		void *(*last_error)(void) = (void *(*)(void))dlsym(RTLD_DEFAULT, "__xmlLastError");
+		xml_error = last_error ? last_error() : NULL;
+	}
+	if (xml_error) {
+		howdah_swap_region(xml_error, sizeof(*xml_error));
 	}
 	openssl_errors = howdah_compat_module_globals("openssl");
 	if (openssl_errors) {
@@ -165,10 +188,14 @@ void howdah_swap_modules_template(void *state)
 		}
 	}
 	howdah_swap_soap_template(state);
+	howdah_swap_mysqli_template(state);
 	*AT(PCRE_G(error_code)) = PHP_PCRE_NO_ERROR;
 	if (libxml) {
 		memset(AT(libxml->error_buffer), 0, sizeof(libxml->error_buffer));
 		*AT(libxml->errors) = NULL;
+	}
+	if (xml_error) {
+		memset(AT(*xml_error), 0, sizeof(*xml_error));
 	}
 	if (openssl_errors) {
 		*AT(*openssl_errors) = NULL;
@@ -234,6 +261,7 @@ static void free_date_errors(timelib_error_container *errors)
 
 void howdah_swap_modules_free(void *state)
 {
+	howdah_swap_mysqli_free(state);
 	if (openssl_errors) {
 		free(*AT(*openssl_errors));
 	}

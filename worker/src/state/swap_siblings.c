@@ -1,13 +1,17 @@
 /*
  * Coroutines of one task share its state, but not what the engine notes for the code that is on the stack: which
- * classes it is loading, how errors of the call at hand are to be raised, a sort, a serialisation or a SOAP call under
- * way.
+ * classes it is loading, how errors of the call at hand are to be raised, an error handler, a stream wrapper that is
+ * opening, a sort, a serialisation or a SOAP call under way.
  *
  * Rules: called at each wait of a task that has several coroutines, so it is kept small.
  */
 #include "swap_siblings.h"
 
 #include <string.h>
+
+#include <ext/standard/file.h>
+
+#include "swap_handler.h"
 
 #define EACH(F) \
 	F(EG(fake_scope)) \
@@ -30,7 +34,8 @@
 	F(BG(user_compare_fci_cache)) \
 	F(BG(serialize_lock)) \
 	F(BG(serialize)) \
-	F(BG(unserialize))
+	F(BG(unserialize)) \
+	F(FG(user_stream_current_filename))
 
 #define SIZE(lvalue) +sizeof(lvalue)
 _Static_assert(0 EACH(SIZE) <= HOWDAH_SIBLING_SIZE, "of HOWDAH_SIBLING_SIZE");
@@ -45,6 +50,7 @@ void howdah_sibling_out(struct howdah_sibling *sibling)
 	EACH(OUT)
 #undef OUT
 	EG(lineno_override) = -1;
+	sibling->in_error_handler = howdah_handler_out();
 	howdah_swap_soap_out(sibling->soap);
 }
 
@@ -61,5 +67,6 @@ void howdah_sibling_in(const struct howdah_sibling *sibling)
 	at += sizeof(lvalue);
 	EACH(IN)
 #undef IN
+	howdah_handler_in(sibling->in_error_handler);
 	howdah_swap_soap_in(sibling->soap);
 }

@@ -12,6 +12,7 @@
 struct howdah_sibling {
 	char bytes[HOWDAH_SIBLING_SIZE];
 	char soap[HOWDAH_SWAP_SOAP_SIZE];
+	bool in_error_handler;
 };
 
 /* Before a coroutine waits whose task has others: keeps what is its own; the others begin without. */

@@ -166,8 +166,8 @@ worker_options! {
         needs_concurrency: true,
     }
     /// With `concurrency`: size of the C stack of each request, from `64KiB` to `64MiB`. Memory is used only as far
-    /// as the stack grows, and mostly freed when the request ends. An overflow kills the worker: increase the size
-    /// for an application with very deeply nested callbacks or data.
+    /// as the stack grows, and mostly freed when the request ends. An overflow ends the request with a fatal
+    /// error: increase the size for an application with very deeply nested callbacks or data.
     stack_size: u32 = 8 << 20, OptionKind::Size { least: 64 << 10, most: 64 << 20 } => {
         syntax: "stack_size SIZE",
         default: "`8MiB`, the usual stack size of a process",

@@ -12,6 +12,7 @@
 #include "core.h"
 #include "evaluation.h"
 #include "half_done.h"
+#include "within.h"
 
 static zend_class_entry *(*autoload)(zend_string *name, zend_string *lower_name);
 
@@ -114,5 +115,7 @@ void howdah_autoload_start(void)
 		zend_autoload = autoload_once;
 	}
 	howdah_evaluation_start();
+	howdah_marks_start();
+	howdah_within_start();
 	howdah_includes_start();
 }

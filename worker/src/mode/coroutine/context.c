@@ -228,6 +228,7 @@ struct howdah_coroutine *howdah_context_take(void)
 	}
 	/* A few KiB of it are used. */
 	(void)madvise(bounds_of(coroutine)->pointer, bounds_of(coroutine)->size, MADV_NOHUGEPAGE);
+	howdah_overflow_guard(coroutine, bounds_of(coroutine)->pointer);
 	coroutine->resume = &coroutine->context;
 	return coroutine;
 }

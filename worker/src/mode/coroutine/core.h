@@ -61,6 +61,7 @@ struct howdah_coroutine {
 	uint64_t number;                          /* never used twice */
 	zend_vm_stack page;                       /* first one of its VM stack */
 	const char *stack;                        /* about where its C stack ends */
+	char *reserve;                            /* there, for an overflow; NULL: none, or it is in use */
 	int error_reporting;                      /* to begin with */
 	const zend_execute_data *frame;           /* where PHP code waits, for backtraces */
 	uint32_t turns;                           /* times that it has run, of all that it has run; for profiles */
@@ -257,8 +258,11 @@ void howdah_interrupt_release(struct howdah_coroutine *coroutine);
 
 /* --- overflow.c --------------------------------------------------------------------------------------------- */
 
-/* In a worker: has the log say when a coroutine's stack is used up. */
+/* In a worker, when a signal has a stack of its own: a request that uses up a coroutine's stack ends. */
 void howdah_overflow_init(size_t stack_size);
+
+/* A coroutine was made, whose stack ends there. */
+void howdah_overflow_guard(struct howdah_coroutine *coroutine, char *end);
 
 /* --- watchdog.c ------------------------------------------------------------------------------------------- */
 

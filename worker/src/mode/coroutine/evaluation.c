@@ -239,23 +239,72 @@ static bool mentions(const struct look *look, zend_ast *ast)
 	return false;
 }
 
-/* That an instruction fetches: the handler of a warning waits. With an enum all of its constants are evaluated. */
-static bool is_fetched(const zend_string *name, const zend_class_entry *class)
+/* --- which of them the code evaluates without a mark ------------------------------------------------------- */
+
+struct fetched {
+	const zend_string *name;
+	const zend_class_entry *class;
+};
+
+/* The class or the constant that an object of ext/reflection is of. */
+static bool reflects(const zend_object *object, const zend_class_entry *class)
 {
-	const zend_execute_data *frame = EG(current_execute_data);
-	while (frame && (frame = frame->prev_execute_data) != NULL) {
-		const zend_op *at = frame->func && ZEND_USER_CODE(frame->func->type) ? frame->opline : NULL;
-		if (!at || at->opcode != ZEND_FETCH_CLASS_CONSTANT) {
-			continue;
-		}
-		if (at->op2_type == IS_CONST && zend_string_equals(Z_STR_P(RT_CONSTANT(at, at->op2)), name)) {
-			return true;
-		}
-		if (at->op1_type == IS_CONST && zend_string_equals_ci(Z_STR_P(RT_CONSTANT(at, at->op1)), class->name)) {
+	static const char *const properties[] = {"class", "name"};
+	for (size_t i = 0; i < sizeof(properties) / sizeof(*properties); i++) {
+		const zend_property_info *property =
+			zend_hash_str_find_ptr(&object->ce->properties_info, properties[i], strlen(properties[i]));
+		const zval *value = property ? OBJ_PROP(object, property->offset) : NULL;
+		if (value && Z_TYPE_P(value) == IS_STRING && zend_string_equals_ci(Z_STR_P(value), class->name)) {
 			return true;
 		}
 	}
 	return false;
+}
+
+/* Methods of enums, such as from(), evaluate all of its cases; those of ext/reflection what they are asked for.
+ * unserialize() evaluates cases of enums that the text names. */
+static bool evaluates(const zend_execute_data *frame, const zend_class_entry *class)
+{
+	const zend_class_entry *scope = frame->func->common.scope;
+	if (!scope) {
+		return (class->ce_flags & ZEND_ACC_ENUM) && frame->func->common.function_name &&
+			   zend_string_equals_literal(frame->func->common.function_name, "unserialize");
+	}
+	if (scope->ce_flags & ZEND_ACC_ENUM) {
+		return scope == class;
+	}
+	return scope->type == ZEND_INTERNAL_CLASS && Z_TYPE(frame->This) == IS_OBJECT &&
+		   zend_string_starts_with_literal(scope->name, "Reflection") && reflects(Z_OBJ(frame->This), class);
+}
+
+/* That an instruction fetches: the handler of a warning waits. With an enum all of its constants are evaluated. */
+static bool fetches(const zend_execute_data *frame, const struct fetched *fetched)
+{
+	const zend_op *at = frame->opline;
+	if (!at || at->opcode != ZEND_FETCH_CLASS_CONSTANT) {
+		return false;
+	}
+	return (at->op2_type == IS_CONST && zend_string_equals(Z_STR_P(RT_CONSTANT(at, at->op2)), fetched->name)) ||
+		   (at->op1_type == IS_CONST && zend_string_equals_ci(Z_STR_P(RT_CONSTANT(at, at->op1)), fetched->class->name));
+}
+
+static bool is_fetched_on(const zend_execute_data *frame, void *argument)
+{
+	const struct fetched *fetched = argument;
+	while (frame && (frame = frame->prev_execute_data) != NULL) {
+		if (frame->func &&
+			(ZEND_USER_CODE(frame->func->type) ? fetches(frame, fetched) : evaluates(frame, fetched->class))) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool is_fetched(const zend_string *name, const zend_class_entry *class)
+{
+	struct fetched fetched = {.name = name, .class = class};
+	return is_fetched_on(EG(current_execute_data), &fetched) ||
+		   howdah_suspended_visit(&howdah_task_current()->exits.made, is_fetched_on, &fetched);
 }
 
 /* --- what stands for them ----------------------------------------------------------------------------------- */

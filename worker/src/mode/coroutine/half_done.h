@@ -23,6 +23,12 @@ struct howdah_marks {
 	bool any_value; /* code is on the stack that PHP calls while it has marked values */
 };
 
+/* Once, before the first coroutine runs. */
+void howdah_marks_start(void);
+
+/* array_walk_recursive(), which marks the arrays that it is within; NULL: it is disabled. */
+extern const zend_function *howdah_marks_walk;
+
 /* Of one frame of the stack, which has an object; then of all of it. */
 void howdah_marks_look(struct howdah_marks *marks, const zend_execute_data *frame);
 void howdah_marks_out(struct howdah_marks *marks);
@@ -53,33 +59,7 @@ struct howdah_half_done {
 };
 
 /* Of the coroutine that runs and is to give up the thread; and when it has it again. */
-static inline void howdah_half_done_out(struct howdah_half_done *half_done)
-{
-	*half_done = (struct howdah_half_done){0};
-	bool may_evaluate = howdah_evaluation_loads();
-	for (const zend_execute_data *frame = EG(current_execute_data); frame; frame = frame->prev_execute_data) {
-		if (!frame->func || !ZEND_USER_CODE(frame->func->type)) {
-			continue;
-		}
-		if (Z_TYPE(frame->This) == IS_OBJECT) {
-			howdah_marks_look(&half_done->marks, frame);
-		}
-		const zend_op *instruction = frame->opline;
-		if (UNEXPECTED(instruction && (instruction->opcode == ZEND_DECLARE_CLASS ||
-										  instruction->opcode == ZEND_DECLARE_CLASS_DELAYED))) {
-			howdah_linking_look(&half_done->linking, frame);
-		}
-		if (UNEXPECTED(instruction && frame != EG(current_execute_data) && howdah_evaluation_possible(instruction))) {
-			may_evaluate = true;
-		}
-	}
-	if (UNEXPECTED(half_done->marks.any_value)) {
-		howdah_marks_out(&half_done->marks);
-	}
-	if (UNEXPECTED(may_evaluate)) {
-		half_done->evaluation = howdah_evaluation_out();
-	}
-}
+void howdah_half_done_out(struct howdah_half_done *half_done);
 
 static inline void howdah_half_done_in(struct howdah_half_done *half_done)
 {

@@ -27,18 +27,23 @@ static struct file *files;
 static zend_op_array *(*compile_original)(zend_file_handle *handle, int type);
 static zend_string *(*resolve_original)(zend_string *name);
 
+static bool has_code_of(const zend_execute_data *frame, void *path)
+{
+	for (; frame; frame = frame->prev_execute_data) {
+		if (frame->func && ZEND_USER_CODE(frame->func->type) && (ZEND_CALL_INFO(frame) & ZEND_CALL_CODE) &&
+			zend_string_equals(frame->func->op_array.filename, path)) {
+			return true;
+		}
+	}
+	return false;
+}
+
 static bool is_running(const struct file *file)
 {
 	const struct howdah_coroutine *owner = file->loading.owner;
 	/* The frame is noted when it gives up the thread; the state may be exchanged while it runs, as errors.c does. */
 	const zend_execute_data *frame = owner == howdah_coroutine_current() ? EG(current_execute_data) : owner->frame;
-	for (; frame; frame = frame->prev_execute_data) {
-		if (frame->func && ZEND_USER_CODE(frame->func->type) && (ZEND_CALL_INFO(frame) & ZEND_CALL_CODE) &&
-			zend_string_equals(frame->func->op_array.filename, file->path)) {
-			return true;
-		}
-	}
-	return false;
+	return has_code_of(frame, file->path) || howdah_suspended_visit(&owner->task->exits.made, has_code_of, file->path);
 }
 
 static bool is_include_once(void)

@@ -13,11 +13,22 @@
 
 #include <zend_interfaces.h>
 
+#include "core.h"
+#include "php/internal.h"
+
 struct howdah_mark {
 	uint32_t *word;      /* of a property, or of values as PHP 8.4 has it; NULL: the value's own flag */
 	uint32_t bits;       /* that were set */
-	zend_refcounted *of; /* held */
+	zend_refcounted *of; /* held: the object, the array, or the reference to it */
+	zend_array *array;   /* of a reference: the flag's, while it is the reference's value */
 };
+
+const zend_function *howdah_marks_walk;
+
+void howdah_marks_start(void)
+{
+	howdah_marks_walk = howdah_internal_find("array_walk_recursive");
+}
 
 static void note(struct howdah_marks *marks, struct howdah_mark mark)
 {
@@ -108,16 +119,26 @@ void howdah_marks_look(struct howdah_marks *marks, const zend_execute_data *fram
 
 /* --- values that PHP is within ------------------------------------------------------------------------------ */
 
+static void take_elements(struct howdah_marks *marks, HashTable *table);
+
 static void take_array(struct howdah_marks *marks, zval *value)
 {
+	zend_refcounted *reference = Z_ISREF_P(value) ? Z_COUNTED_P(value) : NULL;
 	ZVAL_DEREF(value);
 	if (Z_TYPE_P(value) != IS_ARRAY || !Z_REFCOUNTED_P(value) || !GC_IS_RECURSIVE(Z_COUNTED_P(value))) {
 		return;
 	}
-	note(marks, (struct howdah_mark){.of = Z_COUNTED_P(value)});
+	/* An array that is held here as well would be copied by whoever writes to it. */
+	note(marks, reference ? (struct howdah_mark){.of = reference, .array = Z_ARR_P(value)}
+						  : (struct howdah_mark){.of = Z_COUNTED_P(value)});
 	GC_UNPROTECT_RECURSION(Z_COUNTED_P(value));
+	take_elements(marks, Z_ARRVAL_P(value));
+}
+
+static void take_elements(struct howdah_marks *marks, HashTable *table)
+{
 	zval *element;
-	ZEND_HASH_FOREACH_VAL(Z_ARRVAL_P(value), element)
+	ZEND_HASH_FOREACH_VAL(table, element)
 	{
 		ZVAL_DEINDIRECT(element);
 		take_array(marks, element);
@@ -146,14 +167,8 @@ static void take_object(struct howdah_marks *marks, zend_object *object)
 	for (int i = 0; marked && i < object->ce->default_properties_count; i++) {
 		take_array(marks, &object->properties_table[i]);
 	}
-	zval *element;
 	if (marked && dynamic) {
-		ZEND_HASH_FOREACH_VAL(dynamic, element)
-		{
-			ZVAL_DEINDIRECT(element);
-			take_array(marks, element);
-		}
-		ZEND_HASH_FOREACH_END();
+		take_elements(marks, dynamic);
 	}
 }
 
@@ -173,6 +188,14 @@ static void take_arguments(struct howdah_marks *marks, const zend_execute_data *
 		return;
 	}
 	if (!ZEND_USER_CODE(function->type)) {
+		/* array_walk_recursive() has no mark on the array that it is given, but on those within. */
+		if (UNEXPECTED(function == howdah_marks_walk) && ZEND_CALL_NUM_ARGS(frame)) {
+			zval *walked = ZEND_CALL_ARG((zend_execute_data *)frame, 1);
+			ZVAL_DEREF(walked);
+			if (Z_TYPE_P(walked) == IS_ARRAY) {
+				take_elements(marks, Z_ARRVAL_P(walked));
+			}
+		}
 		for (uint32_t i = 1; i <= ZEND_CALL_NUM_ARGS(frame); i++) {
 			take_array(marks, ZEND_CALL_ARG((zend_execute_data *)frame, i));
 		}
@@ -180,6 +203,14 @@ static void take_arguments(struct howdah_marks *marks, const zend_execute_data *
 		take_operand(marks, frame, frame->opline->op1_type, frame->opline->op1);
 		take_operand(marks, frame, frame->opline->op2_type, frame->opline->op2);
 	}
+}
+
+static bool take_stack(const zend_execute_data *frame, void *argument)
+{
+	for (; frame; frame = frame->prev_execute_data) {
+		take_arguments(argument, frame);
+	}
+	return false;
 }
 
 void howdah_marks_out(struct howdah_marks *marks)
@@ -190,9 +221,8 @@ void howdah_marks_out(struct howdah_marks *marks)
 			take_object(marks, object);
 		}
 	}
-	for (const zend_execute_data *frame = EG(current_execute_data); frame; frame = frame->prev_execute_data) {
-		take_arguments(marks, frame);
-	}
+	take_stack(EG(current_execute_data), marks);
+	howdah_suspended_visit(&howdah_task_current()->exits.made, take_stack, marks);
 }
 
 void howdah_marks_in(struct howdah_marks *marks)
@@ -201,6 +231,11 @@ void howdah_marks_in(struct howdah_marks *marks)
 		struct howdah_mark *mark = &marks->list[i];
 		if (mark->word) {
 			*mark->word |= mark->bits;
+		} else if (mark->array) {
+			const zval *value = &((zend_reference *)mark->of)->val;
+			if (Z_TYPE_P(value) == IS_ARRAY && Z_ARR_P(value) == mark->array) {
+				GC_PROTECT_RECURSION(mark->array);
+			}
 		} else {
 			GC_PROTECT_RECURSION(mark->of);
 		}
@@ -210,6 +245,8 @@ void howdah_marks_in(struct howdah_marks *marks)
 		zval held;
 		if (GC_TYPE(marks->list[i].of) == IS_OBJECT) {
 			ZVAL_OBJ(&held, (zend_object *)marks->list[i].of);
+		} else if (marks->list[i].array) {
+			ZVAL_REF(&held, (zend_reference *)marks->list[i].of);
 		} else {
 			ZVAL_ARR(&held, (zend_array *)marks->list[i].of);
 		}

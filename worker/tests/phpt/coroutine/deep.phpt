@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: what is nested as deeply as PHP allows by default fits onto the stack, as do graphs of thousands of objects; what does not ends the worker with a word
+Coroutines: what is nested as deeply as PHP allows by default fits onto the stack, as do graphs of thousands of objects; what does not ends its request
 --SKIPIF--
 <?php
 if (PHP_VERSION_ID >= 80300) {
@@ -8,6 +8,19 @@ if (PHP_VERSION_ID >= 80300) {
 --FILE--
 <?php
 while (frankenphp_handle_request(static function () {
+    if ($_GET['depth'] === 'neighbour') {
+        echo 'begins, ';
+        flush();
+        usleep(300_000);
+        echo 'ends';
+        return;
+    }
+    if ($_GET['depth'] === 'map') {
+        $map = static function () use (&$map) {
+            return array_map($map, [1]);
+        };
+        $map();
+    }
     $text = str_repeat('[', 511) . str_repeat(']', 511);
     $depth = (int) $_GET['depth'];
     $value = [];
@@ -16,6 +29,8 @@ while (frankenphp_handle_request(static function () {
     }
     echo json_encode(json_decode($text)) === $text ? 'same' : 'other', ' ', strlen(serialize($value)) > $depth ? 'deep' : '';
 })) {}
+--INI--
+output_buffering=0
 --HOWDAH--
 show exit log
 option concurrency 2
@@ -26,13 +41,33 @@ await a
 var QUERY_STRING depth=4000
 push objects
 await objects
+var QUERY_STRING depth=neighbour
+push neighbour1
+await-body neighbour1 begins
 var QUERY_STRING depth=50000
-push b
-await b
+push serialize
+await serialize
+await neighbour1
+wait-exit
+respawn
+var QUERY_STRING depth=neighbour
+push neighbour2
+await-body neighbour2 begins
+var QUERY_STRING depth=map
+push map
+await map
+await neighbour2
 wait-exit
 --EXPECTF--
 a: same deep
 objects: same deep
-b: [worker died; started=1]
-[log e 3] PHP used up the request's stack of 8192 KiB, by calls that are nested too deeply: the worker dies. More of it: stack_size
-[worker killed by signal 11]
+serialize: same 
+Fatal error: Maximum call stack size of 8192 KiB (stack_size) reached. Infinite recursion? in %s on line %d
+
+neighbour1: begins, ends
+[worker exited with status 255]
+map: 
+Fatal error: Maximum call stack size of 8192 KiB (stack_size) reached. Infinite recursion? in %s on line %d
+
+neighbour2: begins, ends
+[worker exited with status 255]

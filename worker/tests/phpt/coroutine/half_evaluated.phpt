@@ -49,6 +49,14 @@ while (frankenphp_handle_request(function (): void {
             case 'warns':
                 echo Warns::OUTER, ' ', same('warns', Warned::Case);
                 break;
+            case 'handler':
+                echo same('warned from', WarnedFrom::from('twocase')), ' ', same('warned tryFrom', WarnedTry::tryFrom('twocase')), ' ',
+                    same('warned cases', WarnedCases::cases()[0]), ' ', same('warned constant', constant('WarnedConstant::Case')), ' ',
+                    same('warned value', (new ReflectionClassConstant(WarnedValue::class, 'Case'))->getValue()), ' ',
+                    same('warned class', (new ReflectionClass(WarnedClass::class))->getConstant('Case')), ' ',
+                    same('warned enum', (new ReflectionEnum(WarnedEnum::class))->getCase('Case')->getValue()), ' ',
+                    same('unserialize', unserialize('E:22:"WarnedUnserialize:Case";'));
+                break;
             case 'reflection':
                 echo (new ReflectionClass('Reflected'))->getConstant('NAME'), ' ',
                     (new ReflectionClassConstant('Reflected', 'OTHER'))->getValue();
@@ -126,6 +134,38 @@ class Warns
 enum Warned: string
 {
     case Case = [1 => 'one'][2] . 'case';
+}
+enum WarnedFrom: string
+{
+    case Case = [1 => 'one'][2] . 'twocase';
+}
+enum WarnedTry: string
+{
+    case Case = [1 => 'one'][2] . 'twocase';
+}
+enum WarnedCases: string
+{
+    case Case = [1 => 'one'][2] . 'twocase';
+}
+enum WarnedConstant: string
+{
+    case Case = [1 => 'one'][2] . 'twocase';
+}
+enum WarnedValue: string
+{
+    case Case = [1 => 'one'][2] . 'twocase';
+}
+enum WarnedClass: string
+{
+    case Case = [1 => 'one'][2] . 'twocase';
+}
+enum WarnedEnum: string
+{
+    case Case = [1 => 'one'][2] . 'twocase';
+}
+enum WarnedUnserialize: string
+{
+    case Case = [1 => 'one'][2] . 'twocase';
 }
 class Reflected
 {
@@ -236,6 +276,13 @@ push warns3
 await warns1
 await warns2
 await warns3
+var QUERY_STRING do=handler
+push handler1
+push handler2
+push handler3
+await handler1
+await handler2
+await handler3
 var QUERY_STRING do=reflection
 push reflection1
 push reflection2
@@ -304,6 +351,12 @@ warns1: two< same
 warns2: two< same
 
 warns3: two< same
+
+handler1: same same same same same same same same
+
+handler2: same same same same same same same same
+
+handler3: same same same same same same same same
 
 reflection1: values8! values8!!
 

@@ -1,5 +1,5 @@
 --TEST--
-Coroutines: two of one request may load the same class, sort and serialise at a time
+Coroutines: two of one request may load the same class, sort, serialise, handle an error and open a stream at a time
 --FILE--
 <?php
 spl_autoload_register(function (string $class) {
@@ -36,15 +36,51 @@ final class Slow implements Serializable
     }
 }
 
+final class SlowStream
+{
+    public mixed $context;
+    private bool $read = false;
+
+    public function stream_open(): bool
+    {
+        usleep(1000);
+        return true;
+    }
+
+    public function stream_read(): string
+    {
+        [$this->read, $before] = [true, $this->read];
+        return $before ? '' : ' stream';
+    }
+
+    public function stream_eof(): bool
+    {
+        return $this->read;
+    }
+
+    public function stream_stat(): array
+    {
+        return [];
+    }
+}
+
 function work(string $who): string
 {
+    trigger_error("error of $who");
     $list = range(1, 9);
     usort($list, fn (int $a, int $b) => [usleep(100), $who === 'a' ? $a <=> $b : $b <=> $a][1]);
     $copy = unserialize(serialize([new Slow($who), new Slow("$who$who")]));
-    return implode('', $list) . ' ' . implode(' ', array_column($copy, 'who')) . ' ' . Late::class . (new Late())->name();
+    return implode('', $list) . ' ' . implode(' ', array_column($copy, 'who')) . ' ' . Late::class . (new Late())->name()
+        . file_get_contents('slow://');
 }
 
 while (frankenphp_handle_request(function () {
+    stream_wrapper_register('slow', SlowStream::class);
+    set_error_handler(function (int $type, string $message): bool {
+        usleep(1000);
+        echo "$message\n";
+        return true;
+    });
     echo implode("\n", Howdah\all([fn () => work('a'), fn () => work('b')])), "\n";
 })) {
 }
@@ -62,5 +98,7 @@ worker {ROOT}/test.php
 option concurrency 2
 run
 --EXPECT--
-123456789 a aa Late loaded
-987654321 b bb Late loaded
+error of a
+error of b
+123456789 a aa Late loaded stream
+987654321 b bb Late loaded stream

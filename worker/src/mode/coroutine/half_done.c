@@ -1,0 +1,60 @@
+/*
+ * See half_done.h. Here: which code on the stacks of a request may have something half done.
+ *
+ * Rules: at each wait all frames are looked at, so what is rare comes after one comparison. A Fiber that is suspended
+ * is within its code as much as one that waits: event loops suspend one and wait in another.
+ */
+#include "half_done.h"
+
+#include "core.h"
+#include "state/swap_handler.h"
+
+struct look {
+	struct howdah_half_done *half_done;
+	bool may_evaluate;
+};
+
+static void look_at_code(struct look *look, const zend_execute_data *frame, bool innermost)
+{
+	if (Z_TYPE(frame->This) == IS_OBJECT) {
+		howdah_marks_look(&look->half_done->marks, frame);
+	}
+	const zend_op *instruction = frame->opline;
+	if (UNEXPECTED(instruction &&
+				   (instruction->opcode == ZEND_DECLARE_CLASS || instruction->opcode == ZEND_DECLARE_CLASS_DELAYED))) {
+		howdah_linking_look(&look->half_done->linking, frame);
+	}
+	if (UNEXPECTED(instruction && !innermost && howdah_evaluation_possible(instruction))) {
+		look->may_evaluate = true;
+	}
+}
+
+static bool look_at_stack(const zend_execute_data *innermost, void *argument)
+{
+	struct look *look = argument;
+	for (const zend_execute_data *frame = innermost; frame; frame = frame->prev_execute_data) {
+		if (!frame->func) {
+			continue;
+		}
+		if (EXPECTED(ZEND_USER_CODE(frame->func->type))) {
+			look_at_code(look, frame, frame == innermost);
+		} else if (UNEXPECTED(frame->func == howdah_marks_walk)) {
+			look->half_done->marks.any_value = true;
+		}
+	}
+	return false;
+}
+
+void howdah_half_done_out(struct howdah_half_done *half_done)
+{
+	*half_done = (struct howdah_half_done){0};
+	struct look look = {.half_done = half_done, .may_evaluate = howdah_evaluation_loads() || howdah_handler_runs()};
+	look_at_stack(EG(current_execute_data), &look);
+	howdah_suspended_visit(&howdah_task_current()->exits.made, look_at_stack, &look);
+	if (UNEXPECTED(half_done->marks.any_value)) {
+		howdah_marks_out(&half_done->marks);
+	}
+	if (UNEXPECTED(look.may_evaluate)) {
+		half_done->evaluation = howdah_evaluation_out();
+	}
+}

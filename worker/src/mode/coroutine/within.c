@@ -1,0 +1,238 @@
+/*
+ * See within.h.
+ *
+ * Rules: in a circle, or where no wait is possible, PHP says what is wrong, as ever. An entry is on the stack of the
+ * call that is within the object; a generator, whose calls have to be fast, says itself that it runs.
+ */
+#include "within.h"
+
+#include <php.h>
+
+#include <zend_generators.h>
+#include <zend_interfaces.h>
+
+#include <ext/spl/spl_array.h>
+
+#include "core.h"
+#include "database/clients_wrap.h"
+#include "loading.h"
+
+struct within {
+	struct howdah_loading loading;
+	const zend_object *object;
+	struct within *next;
+};
+
+static struct within *all;
+
+static struct within *find_others(const zend_object *object)
+{
+	const struct howdah_coroutine *me = howdah_coroutine_current();
+	struct within *within = all;
+	while (within && (within->object != object || within->loading.owner == me)) {
+		within = within->next;
+	}
+	return within;
+}
+
+static void wait_for_others(const zend_object *object)
+{
+	struct within *within;
+	while (UNEXPECTED(all) && howdah_coroutine_current() && (within = find_others(object)) != NULL &&
+		   howdah_loading_wait(&within->loading, HOWDAH_WAIT_FOREVER) == HOWDAH_LOADED) {
+		continue;
+	}
+}
+
+static void leave(struct within *within)
+{
+	struct within **at = &all;
+	while (*at != within) {
+		at = &(*at)->next;
+	}
+	*at = within->next;
+	howdah_wake_all(&within->loading.waiters);
+}
+
+static ZEND_FUNCTION(within_method)
+{
+	zif_handler original = howdah_guard_of(execute_data)->original;
+	if (EXPECTED(!howdah_coroutine_current()) || Z_TYPE_P(ZEND_THIS) != IS_OBJECT) {
+		original(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+		return;
+	}
+	zend_object *object = Z_OBJ_P(ZEND_THIS);
+	wait_for_others(object);
+	struct within within = {.loading.owner = howdah_coroutine_current(), .object = object, .next = all};
+	volatile bool failed = false;
+	all = &within;
+	zend_try
+	{
+		original(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+	}
+	zend_catch
+	{
+		failed = true;
+	}
+	zend_end_try();
+	leave(&within);
+	if (UNEXPECTED(failed)) {
+		zend_bailout();
+	}
+}
+
+/* --- $object[…] of ArrayObject and ArrayIterator ------------------------------------------------------------- */
+
+static zend_object_read_dimension_t read_element;
+static zend_object_write_dimension_t write_element;
+static zend_object_unset_dimension_t unset_element;
+
+static zval *read_within(zend_object *object, zval *offset, int type, zval *value)
+{
+	wait_for_others(object);
+	return read_element(object, offset, type, value);
+}
+
+static void write_within(zend_object *object, zval *offset, zval *value)
+{
+	wait_for_others(object);
+	write_element(object, offset, value);
+}
+
+static void unset_within(zend_object *object, zval *offset)
+{
+	wait_for_others(object);
+	unset_element(object, offset);
+}
+
+/* Both classes have the same functions, in one table or in two. */
+static void guard_elements(zend_class_entry *class)
+{
+	zval made;
+	if (object_init_ex(&made, class) != SUCCESS) {
+		return;
+	}
+	zend_object_handlers *handlers = (zend_object_handlers *)Z_OBJ(made)->handlers; /* filled when the module starts */
+	if (handlers->read_dimension != read_within) {
+		read_element = handlers->read_dimension;
+		write_element = handlers->write_dimension;
+		unset_element = handlers->unset_dimension;
+		handlers->read_dimension = read_within;
+		handlers->write_dimension = write_within;
+		handlers->unset_dimension = unset_within;
+	}
+	zval_ptr_dtor(&made);
+}
+
+/* --- generators --------------------------------------------------------------------------------------------- */
+
+/* They do not tell when they are left; who waits looks, in nanoseconds. */
+#define LOOK_AGAIN INT64_C(1000000)
+
+static bool has_frame(const zend_execute_data *frame, void *generator)
+{
+	while (frame && frame != ((const zend_generator *)generator)->execute_data) {
+		frame = frame->prev_execute_data;
+	}
+	return frame != NULL;
+}
+
+static bool runs_elsewhere(zend_generator *generator)
+{
+	return UNEXPECTED(generator->flags & ZEND_GENERATOR_CURRENTLY_RUNNING) && howdah_may_wait() &&
+		   !has_frame(EG(current_execute_data), generator) &&
+		   !howdah_suspended_visit(&howdah_task_current()->exits.made, has_frame, generator);
+}
+
+static void wait_for_generator(zend_object *object)
+{
+	zend_generator *generator = (zend_generator *)object; /* its first member */
+	int64_t deadline = 0;
+	while (runs_elsewhere(generator)) {
+		if (!deadline) {
+			deadline = howdah_now() + howdah_clients_settings().wait;
+		}
+		if (howdah_now() >= deadline || howdah_wait_time(LOOK_AGAIN) != 0) {
+			return;
+		}
+	}
+}
+
+static ZEND_FUNCTION(generator_method)
+{
+	if (Z_TYPE_P(ZEND_THIS) == IS_OBJECT) {
+		wait_for_generator(Z_OBJ_P(ZEND_THIS));
+	}
+	howdah_guard_of(execute_data)->original(INTERNAL_FUNCTION_PARAM_PASSTHRU);
+}
+
+static zend_object_iterator *(*get_iterator)(zend_class_entry *class, zval *object, int by_reference);
+static const zend_object_iterator_funcs *iterates;
+static zend_object_iterator_funcs iterates_within;
+
+/* It returns another type since PHP 8.4. */
+static __typeof__(iterates->valid(NULL)) is_valid(zend_object_iterator *iterator)
+{
+	wait_for_generator(Z_OBJ(iterator->data));
+	return iterates->valid(iterator);
+}
+
+static zval *get_data(zend_object_iterator *iterator)
+{
+	wait_for_generator(Z_OBJ(iterator->data));
+	return iterates->get_current_data(iterator);
+}
+
+static void get_key(zend_object_iterator *iterator, zval *key)
+{
+	wait_for_generator(Z_OBJ(iterator->data));
+	iterates->get_current_key(iterator, key);
+}
+
+static void move_forward(zend_object_iterator *iterator)
+{
+	wait_for_generator(Z_OBJ(iterator->data));
+	iterates->move_forward(iterator);
+}
+
+static void go_back(zend_object_iterator *iterator)
+{
+	wait_for_generator(Z_OBJ(iterator->data));
+	iterates->rewind(iterator);
+}
+
+static zend_object_iterator *get_iterator_within(zend_class_entry *class, zval *object, int by_reference)
+{
+	zend_object_iterator *iterator = get_iterator(class, object, by_reference);
+	if (UNEXPECTED(!iterator)) {
+		return NULL;
+	}
+	if (UNEXPECTED(!iterates)) {
+		iterates = iterator->funcs;
+		iterates_within = *iterates;
+		iterates_within.valid = is_valid;
+		iterates_within.get_current_data = get_data;
+		iterates_within.get_current_key = get_key;
+		iterates_within.move_forward = move_forward;
+		iterates_within.rewind = go_back;
+	}
+	iterator->funcs = &iterates_within;
+	return iterator;
+}
+
+void howdah_within_startup(void)
+{
+	howdah_wrap_class("splheap", NULL, ZEND_FN(within_method));
+	howdah_wrap_class("splpriorityqueue", NULL, ZEND_FN(within_method));
+	howdah_wrap_class("arrayobject", NULL, ZEND_FN(within_method));
+	howdah_wrap_class("arrayiterator", NULL, ZEND_FN(within_method));
+	howdah_wrap_class("generator", NULL, ZEND_FN(generator_method));
+	get_iterator = zend_ce_generator->get_iterator;
+	zend_ce_generator->get_iterator = get_iterator_within;
+}
+
+void howdah_within_start(void)
+{
+	guard_elements(spl_ce_ArrayObject);
+	guard_elements(spl_ce_ArrayIterator);
+}

@@ -1,0 +1,18 @@
+/*
+ * What functions of PHP set in the C library and the kernel for the process, and belongs to the request: domains of
+ * gettext, openlog(), the mask of signals of pcntl_sigprocmask().
+ */
+#ifndef HOWDAH_LIBRARY_H
+#define HOWDAH_LIBRARY_H
+
+#include "mode/coroutine/coroutine.h"
+
+/* While the modules start. */
+void howdah_library_startup(void);
+
+/* All code of a request has run: puts back what it set. */
+void howdah_library_restore(void);
+
+extern const struct howdah_task_part howdah_library_part;
+
+#endif
