@@ -1,12 +1,18 @@
 //! A running supervisor's remote control.
 
+use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::{Notify, mpsc, oneshot};
 
+use crate::looks::{LookBook, RequestLook};
 use crate::messages::{Event, ReloadError};
 use crate::process::opcache::{OpcacheAnswer, OpcacheError, OpcacheOrder};
 use crate::status::Status;
+
+/// For a thread of a PHP process that does nothing else.
+const LOOK_TIME: Duration = Duration::from_millis(500);
 
 /// Talks to a [`crate::Supervisor`] from any thread or task. Clones talk to the same one. It answers while
 /// [`crate::Supervisor::run_until`] is polled.
@@ -53,6 +59,25 @@ impl Handle {
             .send(Event::Status(reply))
             .map_err(|_| ShutdownError)?;
         status.await.map_err(|_| ShutdownError)
+    }
+
+    /// What requests in the hand of PHP processes do at this moment, by their ids. A process that does not answer soon is
+    /// left out.
+    pub async fn looks(&self) -> Result<HashMap<u64, RequestLook>, ShutdownError> {
+        let (reply, books) = oneshot::channel();
+        self.events
+            .send(Event::Look(reply))
+            .map_err(|_| ShutdownError)?;
+        let books = books.await.map_err(|_| ShutdownError)?;
+        let complete = async {
+            for book in &books {
+                book.complete().await;
+            }
+        };
+        if tokio::time::timeout(LOOK_TIME, complete).await.is_err() {
+            books.iter().for_each(LookBook::give_up);
+        }
+        Ok(books.iter().flat_map(LookBook::looks).collect())
     }
 
     /// Has OPcache looked at, and what is asked done to it, by a process that is made for it.

@@ -5,6 +5,7 @@ use howdah_shm::{Fault, Front, Hold, WorkerId};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::crash_report::CrashLink;
+use crate::looks::LookBook;
 use crate::process::control::{ControlError, Message};
 use crate::process::log_pipe::StateRecord;
 use crate::process::opcache::{OpcacheAnswer, OpcacheError, OpcacheOrder};
@@ -204,5 +205,6 @@ pub(crate) enum Event {
     /// Of a [`crate::Handle`]; no name: all pools.
     Reload(Option<String>, Reply),
     Status(oneshot::Sender<Status>),
+    Look(oneshot::Sender<Vec<LookBook>>),
     Opcache(OpcacheOrder, OpcacheReply),
 }

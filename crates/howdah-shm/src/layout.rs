@@ -8,7 +8,7 @@ use std::mem::size_of;
 /// `magic` of the header, "HWDAHSHM" in memory order.
 pub const MAGIC: u64 = 0x4d48_5348_4144_5748;
 /// Version of the contract. A segment of another version is refused by the worker.
-pub const VERSION: u32 = 11;
+pub const VERSION: u32 = 12;
 
 /// Front threads that one segment can serve.
 pub const FRONTS_MAX: u32 = 16;
@@ -374,6 +374,7 @@ pub(crate) mod words {
         pub(crate) stop: AtomicU32,
         pub(crate) sample_id: AtomicU64,
         pub(crate) sample: FutexWord,
+        pub(crate) look: AtomicU32,
     }
 
     #[repr(C, align(64))]
@@ -452,6 +453,7 @@ pub(crate) mod words {
             assert!(offset_of!(Worker, front.stop) == 4);
             assert!(offset_of!(Worker, front.sample_id) == 8);
             assert!(offset_of!(Worker, front.sample) == 16);
+            assert!(offset_of!(Worker, front.look) == 20);
             assert!(offset_of!(Worker, own) == 64);
             assert!(offset_of!(Worker, life) == 128);
             assert!(offset_of!(WorkerOwn, requests) == 8);
@@ -497,6 +499,7 @@ pub(crate) mod words {
                 offset_of!(Worker, front.sample_id),
             ),
             ("howdah_worker.sample", offset_of!(Worker, front.sample)),
+            ("howdah_worker.look", offset_of!(Worker, front.look)),
             (
                 "howdah_worker.request_id",
                 offset_of!(Worker, own.request_id),

@@ -34,6 +34,24 @@ struct howdah_waiters {
 
 typedef void (*howdah_visit_frame)(uint64_t request_id, const zend_execute_data *frame);
 
+/* What a request does, for another thread. */
+struct howdah_sight {
+	uint64_t request_id;
+	const struct howdah_request *request;
+	const zend_execute_data *frame; /* of its first coroutine, or of the one that runs; NULL: it has not begun */
+	enum {
+		HOWDAH_SIGHT_RUNS,
+		HOWDAH_SIGHT_READY, /* waits for the thread */
+		HOWDAH_SIGHT_TIME,
+		HOWDAH_SIGHT_CLIENT, /* waits for room in its response ring */
+		HOWDAH_SIGHT_DESCRIPTOR,
+		HOWDAH_SIGHT_OTHER, /* waits for another coroutine, or a handle that others use */
+	} what;
+	int fd; /* of DESCRIPTOR */
+};
+
+typedef void (*howdah_visit_sight)(struct howdah_trace *trace, const struct howdah_sight *sight);
+
 struct howdah_wait_ops {
 	/* Of the coroutine that runs; there is one. */
 	struct howdah_task *(*task)(void);
@@ -51,6 +69,8 @@ struct howdah_wait_ops {
 	/* Of another thread: the request with this id, and where its first coroutine is, or the one that runs. */
 	bool (*find_frame)(const struct howdah_trace *trace, uint64_t request_id, const struct howdah_request **request,
 		const zend_execute_data **frame);
+	/* Of another thread: each request in hand. */
+	void (*look)(struct howdah_trace *trace, howdah_visit_sight visit);
 };
 
 /* NULL: the process has no coroutines. */

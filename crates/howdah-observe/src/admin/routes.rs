@@ -136,7 +136,7 @@ where
             response(kind, page.into())
         }
         Endpoint::Preload => json(&control.preloads().await),
-        Endpoint::Requests => json(&control.requests().await),
+        Endpoint::Requests => json(&control.requests(parts.uri.query() == Some("detail")).await),
         Endpoint::WholeConfig => json(&control.whole_config()),
         Endpoint::Health => match control.health().await {
             Ok(sequential) => {

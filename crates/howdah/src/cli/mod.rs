@@ -264,6 +264,9 @@ pub(crate) struct Status {
     /// The files that PHP was started with, and why others were not
     #[arg(long)]
     pub(crate) preload: bool,
+    /// The requests under way: where each is, and what it waits for
+    #[arg(long, conflicts_with = "preload")]
+    pub(crate) requests: bool,
 }
 
 #[derive(Debug, Args)]

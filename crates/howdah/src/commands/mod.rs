@@ -6,6 +6,7 @@ pub(crate) mod php_server;
 mod preload_report;
 pub(crate) mod remote;
 pub(crate) mod report;
+mod requests;
 pub(crate) mod top;
 pub(crate) mod trust;
 pub(crate) mod validate;

@@ -41,7 +41,7 @@ impl Control for Fake {
         Vec::new()
     }
 
-    async fn requests(&self) -> Value {
+    async fn requests(&self, _: bool) -> Value {
         Value::Null
     }
 

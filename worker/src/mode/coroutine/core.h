@@ -54,6 +54,7 @@ struct howdah_coroutine {
 	int refused_fd;
 	struct howdah_coroutine *next, *previous; /* in the ready list, or in `queue` */
 	struct howdah_waiters *queue;             /* that it is parked in; NULL: none */
+	int waits_on;                             /* the descriptor, or the first of several, + 1; 0: none */
 	int64_t deadline;                         /* of its timer, CLOCK_MONOTONIC */
 	size_t timer;                             /* its place in the heap + 1, 0: none */
 	struct howdah_coroutine *sibling;         /* of its task */

@@ -253,7 +253,9 @@ int howdah_wait_fd(int fd, short events, int64_t timeout)
 	enlist(&waiter, descriptor);
 	int error = arm(fd, descriptor);
 	if (EXPECTED(error == 0)) {
+		coroutine->waits_on = fd + 1;
 		error = howdah_suspend(deadline_of(timeout));
+		coroutine->waits_on = 0;
 	}
 	delist(&waiter);
 	coroutine->refused = error == ECANCELED ? coroutine->refused : 0;
@@ -315,7 +317,10 @@ int howdah_wait_fds(struct pollfd *fds, nfds_t count, int64_t timeout)
 		if (!enlist_all(waiters, fds, count)) {
 			look = howdah_now() + LOOK_AGAIN_NS;
 		}
+		struct howdah_coroutine *coroutine = howdah_coroutine_current();
+		coroutine->waits_on = count ? fds[0].fd + 1 : 0;
 		int error = howdah_suspend(look);
+		coroutine->waits_on = 0;
 		if (error == ETIMEDOUT && look != deadline && (deadline < 0 || look < deadline)) {
 			error = 0;
 		}

@@ -47,6 +47,7 @@ void howdah_core_init(const struct howdah_pool *pool, uint32_t places)
 		.memory_limit_restore = howdah_memory_limit_restore,
 		.visit_frames = howdah_tasks_visit_frames,
 		.find_frame = howdah_tasks_find_frame,
+		.look = howdah_tasks_look,
 	};
 	howdah_wait = &ops;
 	thread = pthread_self();
