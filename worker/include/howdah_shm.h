@@ -25,7 +25,7 @@
 #include <stdint.h>
 
 #define HOWDAH_SHM_MAGIC 0x4d48534841445748ull /* "HWDAHSHM" */
-#define HOWDAH_SHM_VERSION 12u
+#define HOWDAH_SHM_VERSION 13u
 
 #define HOWDAH_FRONTS_MAX 16u
 #define HOWDAH_WORKERS_MAX 512u
@@ -94,17 +94,16 @@ static_assert(sizeof(struct howdah_front_ring) == 128, "layout");
 
 struct howdah_worker {
 	/* front */
-	_Alignas(
-		64) _Atomic uint32_t wake; /* futex, +1 for each wake; also by a worker that leaves and passes its wake on */
-	_Atomic uint32_t stop;         /* 1: leave when idle; the front wakes the worker after setting it */
-	_Atomic uint64_t sample_id;    /* request that a sample is wanted of, 0: none; set before `sample` */
-	_Atomic uint32_t sample;       /* futex, +1 for each sample that is wanted, and at a change of `profile` */
-	_Atomic uint32_t profile;      /* number of the profile that is to be taken, 0: none; set last */
+	_Alignas(64) _Atomic uint32_t wake; /* futex, +1 for each wake; also by a worker that leaves and passes its wake on */
+	_Atomic uint32_t stop;              /* 1: leave when idle; the front wakes the worker after setting it */
+	_Atomic uint64_t sample_id;         /* request that a sample is wanted of; set before `sample`, taken by exchange with 0 */
+	_Atomic uint32_t sample;            /* futex, +1 for each sample or look that is wanted, and at a change of `profile` */
+	_Atomic uint32_t profile;           /* number of the profile that is to be taken, 0: none; set last */
 	_Atomic uint32_t profile_period_us; /* time between two of its samples */
 	_Atomic uint64_t profile_end_ns;    /* CLOCK_MONOTONIC: the last moment at which one is taken, whatever comes */
+	_Atomic uint32_t look;              /* 1, set before `sample`: a look at all requests is wanted; taken by exchange with 0 */
 	/* worker */
-	_Alignas(
-		64) _Atomic uint64_t request_id; /* that runs at the moment, 0: none; also names the log lines of the moment */
+	_Alignas(64) _Atomic uint64_t request_id; /* that runs at the moment, 0: none; also names the log lines of the moment */
 	_Atomic uint64_t requests;           /* served by this process */
 	_Atomic uint64_t memory;             /* bytes of PHP's allocator at the end of the last request */
 	_Atomic uint64_t started_ns;         /* CLOCK_MONOTONIC at the start of the request that runs at the moment */
@@ -112,8 +111,7 @@ struct howdah_worker {
 	                          * exchange with 0 */
 	_Atomic uint32_t in_flight;  /* requests of which this worker is the owner; not concurrent: 0 or 1 */
 	_Atomic uint32_t sequential; /* 1: of a concurrent pool, and runs one request at a time all the same */
-	_Atomic uint64_t
-		looked_ns; /* CLOCK_MONOTONIC at a look at the queue: the last one before a sleep; concurrent pool: not
+	_Atomic uint64_t looked_ns; /* CLOCK_MONOTONIC at a look at the queue: the last one before a sleep; concurrent pool: not
 	                             * long ago, and 0 if it claims nothing */
 	/*
 	 * A robust mutex that the process locks when it starts and never unlocks, so that the kernel tells of its end as
@@ -574,7 +572,7 @@ static_assert(sizeof(struct howdah_spawn) == 32, "layout");
  *
  * A process's stdout and stderr are one pipe that the front reads. Raw bytes are lines that PHP code,
  * a library or a child wrote. Messages that PHP logs carry their request: a record is
- *   0x1e  level(1: one of "ewnidpfl", or m or s)  request id (16 hex digits)  length (8 hex digits)  key (16 hex digits)
+ *   0x1e  level(1: one of "ewnidpqfl", or m or s)  request id (16 hex digits)  length (8 hex digits)  key (16 hex digits)
  *   message
  * where message is `length` bytes, HOWDAH_LOG_MESSAGE_MAX at most (a longer one comes as several records, or
  * the front would look for records in its bytes), and may hold newlines. The key is the process's own, howdah_spawn or
@@ -589,6 +587,9 @@ static_assert(sizeof(struct howdah_spawn) == 32, "layout");
  *   traced    the backtrace that was asked for has been logged, or there is none
  *   reload    PHP code called opcache_reset(): the pool is to be reloaded
  *   sequential CAUSE  it runs one request at a time although the pool is to run several, for this cause
+ * A record with level 'q' says what a request in hand does (howdah_worker.look): "memory BYTES", then "runs" or "wait
+ * WHAT", then a line for each frame. WHAT is client, coroutine, thread, time or unknown, or descriptor or guess with the
+ * number of the descriptor and its peer. One without a request ends the look.
  * A record with level 'f' is a part of what a process reports of the fault that ends it, with the request whose code
  * ran. Its first line is one of
  *   fault SIGNAL CODE address|sender VALUE thread php|other   lines for the frames of PHP code follow

@@ -1,13 +1,19 @@
 //! A running supervisor's remote control.
 
+use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::{Notify, mpsc, oneshot};
 
+use crate::looks::{LookBook, RequestLook};
 use crate::messages::{Event, ReloadError};
 use crate::process::opcache::{OpcacheAnswer, OpcacheError, OpcacheOrder};
 use crate::profile::ProfiledPool;
 use crate::status::Status;
+
+/// For a thread of a PHP process that does nothing else.
+const LOOK_TIME: Duration = Duration::from_millis(500);
 
 /// Talks to a [`crate::Supervisor`] from any thread or task. Clones talk to the same one. It answers while
 /// [`crate::Supervisor::run_until`] is polled.
@@ -63,6 +69,25 @@ impl Handle {
             .send(Event::ProfiledPools(reply))
             .map_err(|_| ShutdownError)?;
         pools.await.map_err(|_| ShutdownError)
+    }
+
+    /// What requests in the hand of PHP processes do at this moment, by their ids. A process that does not answer soon is
+    /// left out.
+    pub async fn looks(&self) -> Result<HashMap<u64, RequestLook>, ShutdownError> {
+        let (reply, books) = oneshot::channel();
+        self.events
+            .send(Event::Look(reply))
+            .map_err(|_| ShutdownError)?;
+        let books = books.await.map_err(|_| ShutdownError)?;
+        let complete = async {
+            for book in &books {
+                book.complete().await;
+            }
+        };
+        if tokio::time::timeout(LOOK_TIME, complete).await.is_err() {
+            books.iter().for_each(LookBook::give_up);
+        }
+        Ok(books.iter().flat_map(LookBook::looks).collect())
     }
 
     /// Inspects or changes OPcache in a separate process.

@@ -22,7 +22,7 @@
 //! | `supervisor` | all processes: starts, replaces and reloads them |
 //! | `pool` | what the supervisor records of one pool: generations, places, scaling |
 //! | `front` | requests and responses on a front thread |
-//! | `handle`, `load`, `messages`, `response` | what the sides above exchange and count |
+//! | `handle`, `load`, `looks`, `messages`, `response` | what the sides above exchange and count |
 //! | `process` | one PHP process: the root's start, control messages, identity, log, OPcache |
 //! | `options`, `preload`, `profile`, `record`, `status` | options and figures |
 //! | `crash_report` | the reports of processes that crashed |
@@ -37,6 +37,7 @@ mod front;
 mod handle;
 mod leaks;
 mod load;
+mod looks;
 mod messages;
 mod options;
 mod pool;
@@ -60,6 +61,7 @@ pub use front::{
 pub use handle::{Handle, ShutdownError};
 pub use howdah_shm::{Update, WorkerId};
 pub use leaks::{Leak, Leaks};
+pub use looks::{RequestLook, RequestWait};
 pub use messages::ReloadError;
 pub use options::{Mode, PoolOptions, RootOptions, User, WorkerMode, default_workers};
 pub use preload::{Preload, PreloadMode, PreloadResult, PreloadedFile, Verdict};

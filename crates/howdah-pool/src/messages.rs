@@ -5,6 +5,7 @@ use howdah_shm::{Fault, Front, Hold, WorkerId};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::crash_report::CrashLink;
+use crate::looks::LookBook;
 use crate::process::control::{ControlError, Message};
 use crate::process::log_pipe::StateRecord;
 use crate::process::opcache::{OpcacheAnswer, OpcacheError, OpcacheOrder};
@@ -206,5 +207,6 @@ pub(crate) enum Event {
     Reload(Option<String>, Reply),
     Status(oneshot::Sender<Status>),
     ProfiledPools(oneshot::Sender<Vec<ProfiledPool>>),
+    Look(oneshot::Sender<Vec<LookBook>>),
     Opcache(OpcacheOrder, OpcacheReply),
 }

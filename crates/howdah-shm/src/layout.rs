@@ -8,7 +8,7 @@ use std::mem::size_of;
 /// `magic` of the header, "HWDAHSHM" in memory order.
 pub const MAGIC: u64 = 0x4d48_5348_4144_5748;
 /// Version of the contract. A segment of another version is refused by the worker.
-pub const VERSION: u32 = 12;
+pub const VERSION: u32 = 13;
 
 /// Front threads that one segment can serve.
 pub const FRONTS_MAX: u32 = 16;
@@ -411,6 +411,7 @@ pub(crate) mod words {
         pub(crate) profile: AtomicU32,
         pub(crate) profile_period_us: AtomicU32,
         pub(crate) profile_end_ns: AtomicU64,
+        pub(crate) look: AtomicU32,
     }
 
     #[repr(C, align(64))]
@@ -492,6 +493,7 @@ pub(crate) mod words {
             assert!(offset_of!(Worker, front.profile) == 20);
             assert!(offset_of!(Worker, front.profile_period_us) == 24);
             assert!(offset_of!(Worker, front.profile_end_ns) == 32);
+            assert!(offset_of!(Worker, front.look) == 40);
             assert!(offset_of!(Worker, own) == 64);
             assert!(offset_of!(Worker, life) == 128);
             assert!(offset_of!(WorkerOwn, requests) == 8);
@@ -546,6 +548,7 @@ pub(crate) mod words {
                 "howdah_worker.profile_end_ns",
                 offset_of!(Worker, front.profile_end_ns),
             ),
+            ("howdah_worker.look", offset_of!(Worker, front.look)),
             (
                 "howdah_worker.request_id",
                 offset_of!(Worker, own.request_id),

@@ -196,6 +196,15 @@ impl Segment {
         self.wake_worker(worker);
     }
 
+    /// Has a worker log what each of its requests does. Unknown workers are ignored.
+    pub fn look(&self, worker: WorkerId) {
+        if worker.index() < self.places.workers {
+            let words = &self.memory.worker(worker.0).front;
+            words.look.store(1, Ordering::SeqCst);
+            words.sample.bump();
+        }
+    }
+
     /// What a worker says of itself. For display: a broken worker can write anything here.
     pub fn worker(&self, worker: WorkerId) -> Option<WorkerStatus> {
         (worker.index() < self.places.workers).then(|| WorkerStatus::read(&self.memory, worker))

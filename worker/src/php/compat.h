@@ -266,6 +266,16 @@ static inline void howdah_compat_call_shutdown_function(php_shutdown_function_en
 #endif
 }
 
+/* Where a plain stream has its descriptor (php_stdio_stream_data, which is in no header). Not to be followed. */
+static inline const int *howdah_compat_plain_descriptor(const void *abstract)
+{
+	const struct {
+		FILE *file;
+		int fd;
+	} *data = abstract;
+	return &data->fd;
+}
+
 /* Another notifier with the same function, which PHP code gave: only it makes notifiers. */
 static inline void howdah_compat_notifier_copy(php_stream_notifier *to, const php_stream_notifier *from)
 {

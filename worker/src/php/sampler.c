@@ -1,8 +1,11 @@
 /*
  * See sampler.h.
  *
- * The front counts `sample` of struct howdah_worker up, which wakes the thread, and names the request in `sample_id`, or
- * sets `profile` (profiler.h). A sample is a record of level 'p': method and URI, then a line for each frame (frames.h). PHP's thread runs meanwhile:
+ * A look at all requests, which the front orders by `look`, is in look.c, and profiles, which it orders by `profile`, are in
+ * profiler.c; the rest is about samples of one request.
+ *
+ * The front counts `sample` of struct howdah_worker up, which wakes the thread, and names the request in `sample_id`. A
+ * sample is a record of level 'p': method and URI, then a line for each frame (frames.h). PHP's thread runs meanwhile:
  * where it waits or is in a call the frames are exact; else the line of the innermost one is that of its last call.
  *
  * Rules: the thread reads PHP's memory through a trace and writes none of it.
@@ -23,6 +26,7 @@
 #include "howdah_vars.h"
 #include "php/compat.h"
 #include "php/frames.h"
+#include "php/look.h"
 #include "process/log.h"
 #include "profile/profiler.h"
 #include "request/request.h"
@@ -113,9 +117,12 @@ static void *run(void *argument)
 		uint32_t now = atomic_load_explicit(&words->sample, memory_order_acquire);
 		if (now != seen) {
 			seen = now;
-			uint64_t id = atomic_load_explicit(&words->sample_id, memory_order_relaxed);
+			uint64_t id = atomic_exchange(&words->sample_id, 0);
 			if (id) {
 				sample(id);
+			}
+			if (atomic_exchange(&words->look, 0)) {
+				howdah_look(&trace);
 			}
 		}
 	}

@@ -47,6 +47,23 @@ struct howdah_wait_place {
 };
 
 typedef void (*howdah_visit_place)(const struct howdah_wait_place *place);
+/* What a request does, for another thread. */
+struct howdah_sight {
+	uint64_t request_id;
+	const struct howdah_request *request;
+	const zend_execute_data *frame; /* of its first coroutine, or of the one that runs; NULL: it has not begun */
+	enum {
+		HOWDAH_SIGHT_RUNS,
+		HOWDAH_SIGHT_READY, /* waits for the thread */
+		HOWDAH_SIGHT_TIME,
+		HOWDAH_SIGHT_CLIENT, /* waits for room in its response ring */
+		HOWDAH_SIGHT_DESCRIPTOR,
+		HOWDAH_SIGHT_OTHER, /* waits for another coroutine, or a handle that others use */
+	} what;
+	int fd; /* of DESCRIPTOR */
+};
+
+typedef void (*howdah_visit_sight)(struct howdah_trace *trace, const struct howdah_sight *sight);
 
 struct howdah_wait_ops {
 	/* Of the coroutine that runs; there is one. */
@@ -66,6 +83,8 @@ struct howdah_wait_ops {
 	bool (*find_frame)(const struct howdah_trace *trace, uint64_t request_id, const struct howdah_request **request,
 		const zend_execute_data **frame);
 	void (*visit_places)(const struct howdah_trace *trace, howdah_visit_place visit); /* the same of all coroutines */
+	/* Of another thread: each request in hand. */
+	void (*look)(struct howdah_trace *trace, howdah_visit_sight visit);
 };
 
 /* NULL: the process has no coroutines. */

@@ -29,8 +29,8 @@ pub trait Control: Send + Sync + 'static {
     /// The same in FrankenPHP's words.
     fn threads(&self) -> impl Future<Output = Vec<Thread>> + Send;
 
-    /// The requests under way, as `/requests` shows them.
-    fn requests(&self) -> impl Future<Output = Value> + Send;
+    /// The requests under way, as `/requests` shows them. `detail`: with what those in PHP do at the moment.
+    fn requests(&self, detail: bool) -> impl Future<Output = Value> + Send;
 
     /// The files that PHP was started with, as `/preload` shows them.
     fn preloads(&self) -> impl Future<Output = Value> + Send;

@@ -147,7 +147,7 @@ where
             Ok(request) => profiled(control.profile(request).await),
             Err(text) => error(StatusCode::BAD_REQUEST, &text.to_string()),
         },
-        Endpoint::Requests => json(&control.requests().await),
+        Endpoint::Requests => json(&control.requests(parts.uri.query() == Some("detail")).await),
         Endpoint::WholeConfig => json(&control.whole_config()),
         Endpoint::Health => match control.health().await {
             Ok(sequential) => {

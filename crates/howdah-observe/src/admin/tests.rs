@@ -69,7 +69,7 @@ impl Control for Fake {
         }]
     }
 
-    async fn requests(&self) -> Value {
+    async fn requests(&self, _: bool) -> Value {
         json!({"requests": [{"uri": "/slow"}]})
     }
 

@@ -21,6 +21,7 @@ use self::recycle::Jitter;
 use crate::front::FrontSeed;
 use crate::leaks::LeakBook;
 use crate::load::{Load, Membership};
+use crate::looks::LookBook;
 use crate::messages::{Event, Reply, ToFront, ToSupervisor};
 use crate::options::PoolOptions;
 use crate::process::encode::{self, EncodeError};
@@ -75,6 +76,8 @@ pub(crate) struct Pool {
     pub(crate) slow_log: Option<Arc<SlowLog>>,
     /// What `detect_leaks` has found in its workers.
     pub(crate) leaks: LeakBook,
+    /// What its requests do, when somebody asks.
+    pub(crate) looks: LookBook,
     pub(crate) counters: Counters,
 }
 
@@ -178,6 +181,7 @@ impl Pool {
             budget: LogBudget::new(Instant::now()),
             slow_log,
             leaks: LeakBook::default(),
+            looks: LookBook::default(),
             counters: Counters::default(),
         };
         Ok((pool, seeds))

@@ -62,7 +62,8 @@ pub(crate) fn pool(
     if options.limits.dumpable {
         flags |= POOL_FLAG_DUMPABLE;
     }
-    if options.limits.slow_log.is_some() {
+    // A process that is made for one request has no thread made for it in advance.
+    if options.limits.slow_log.is_some() || !options.one_request() {
         flags |= POOL_FLAG_SAMPLES;
     }
     if options.record.is_some() {

@@ -83,6 +83,13 @@ pub(crate) enum Output {
     State(StateRecord),
     /// What a request does at the moment: method and URI, then a line for each frame.
     Sample { request_id: u64, text: String },
+    /// What a request in hand does; without a request the end of that.
+    Look {
+        /// The request.
+        request_id: Option<u64>,
+        /// See `worker/include/howdah_shm.h`.
+        text: String,
+    },
     /// A part of what a process reports of the fault that ends it.
     Fault {
         /// The request whose code ran, or which waited.
@@ -104,8 +111,8 @@ const MESSAGE_SIZE_MAX: usize = howdah_shm::layout::LOG_MESSAGE_MAX;
 
 const MARK: u8 = howdah_shm::layout::LOG_MARK;
 const HEADER_SIZE: usize = howdah_shm::layout::LOG_HEADER_SIZE;
-/// Levels of messages, the marker that claims raw lines, samples, states, leaks and faults.
-const LEVELS: &[u8] = b"ewnidmpslf";
+/// Levels of messages, the marker that claims raw lines, samples, states, leaks, faults and looks.
+const LEVELS: &[u8] = b"ewnidmpslfq";
 
 /// Splits the bytes of one worker's pipe into messages.
 #[derive(Debug)]
@@ -174,6 +181,9 @@ impl LogParser {
                     } else if level == b'l' {
                         let json = String::from_utf8_lossy(text).into_owned();
                         sink(Output::Leak { request_id, json });
+                    } else if level == b'q' {
+                        let text = String::from_utf8_lossy(text).into_owned();
+                        sink(Output::Look { request_id, text });
                     } else if level == b'f' {
                         // What it had printed comes before.
                         emit_raw(&mut raw, request_id.or(current), sink);
@@ -317,6 +327,7 @@ mod tests {
             Output::Sample { request_id, text } => seen.push(('P', Some(request_id), text)),
             Output::Leak { request_id, json } => seen.push(('K', request_id, json)),
             Output::Fault { request_id, text } => seen.push(('F', request_id, text)),
+            Output::Look { request_id, text } => seen.push(('Q', request_id, text)),
         };
         for chunk in chunks {
             parser.feed(chunk, Some(7), &mut sink);
@@ -452,7 +463,7 @@ mod tests {
 
     #[test]
     fn a_record_without_the_key_of_the_process_is_text_of_its_line() {
-        for level in "ewnidmpslf".chars() {
+        for level in "ewnidmpslfq".chars() {
             for key in [0, 1, KEY + 1, KEY - 1] {
                 let mut bytes = b"before ".to_vec();
                 bytes.extend(keyed(level, 99, "reload", key));

@@ -16,6 +16,7 @@ use super::slow_log::{SlowLog, seconds};
 use super::tail::Tail;
 use crate::crash_report::CrashRecorder;
 use crate::leaks::LeakBook;
+use crate::looks::LookBook;
 
 /// Whose pipe it is.
 #[derive(Debug)]
@@ -35,6 +36,8 @@ pub(crate) struct Source {
     pub(crate) leaks: LeakBook,
     /// 0 until the zygote, or the root, has said it; nothing is read before.
     pub(crate) pid: watch::Receiver<i32>,
+    /// What its pool's requests do, when somebody asks.
+    pub(crate) looks: LookBook,
     /// What is kept for the case that it crashes.
     pub(crate) recorder: CrashRecorder,
     /// What it writes before it is ready.
@@ -77,6 +80,13 @@ pub(crate) async fn forward(
         Output::State(state) => report(state),
         Output::Sample { request_id, text } => log_sample(&source, pid, request_id, &text),
         Output::Leak { request_id, json } => log_leak(&source, pid, request_id, &json),
+        Output::Look { request_id, text } => {
+            if let Some((worker, _)) = &source.worker {
+                source
+                    .looks
+                    .add(*worker, pid.unwrap_or_default(), request_id, &text);
+            }
+        }
         Output::Fault { request_id, text } => source.recorder.note(request_id, text),
     };
     loop {

@@ -79,6 +79,7 @@ impl Supervisor {
                     slow_log: None,
                     generation: id,
                     leaks: self.pools[index].leaks.clone(),
+                    looks: self.pools[index].looks.clone(),
                     pid: told,
                     recorder,
                     tail,

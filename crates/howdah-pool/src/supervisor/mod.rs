@@ -442,6 +442,9 @@ impl Supervisor {
             Event::ReloadNext(pool) => self.reload_next(pool).await,
             Event::Reload(name, reply) => self.reload(name.as_deref(), &reply).await,
             Event::Opcache(order, reply) => self.opcache(&order, reply).await,
+            Event::Look(reply) => {
+                let _ = reply.send(self.look());
+            }
             Event::Status(reply) => {
                 // Who asked may have left.
                 let _ = reply.send(self.status());

@@ -6,6 +6,7 @@ use std::time::Instant;
 use howdah_shm::WorkerId;
 
 use super::Supervisor;
+use crate::looks::LookBook;
 use crate::options::Mode;
 use crate::pool::Pool;
 use crate::pool::generation::Phase;
@@ -42,6 +43,35 @@ impl Supervisor {
                 })
                 .collect(),
         }
+    }
+}
+
+impl Supervisor {
+    /// Asks the workers with requests what these do. Where the answers come.
+    pub(super) fn look(&self) -> Vec<LookBook> {
+        let pools = self.pools.iter().filter(|pool| {
+            let options = &pool.options;
+            !options.one_request() || options.limits.slow_log.is_some()
+        });
+        pools
+            .map(|pool| {
+                let busy: Vec<WorkerId> = pool
+                    .occupants()
+                    .filter(|(worker, occupant)| {
+                        let words = pool.segment.worker(*worker);
+                        let has_requests = words
+                            .is_some_and(|words| words.request_id.is_some() || words.in_flight > 0);
+                        occupant.ready && !occupant.killed && has_requests
+                    })
+                    .map(|(worker, _)| worker)
+                    .collect();
+                pool.looks.begin(busy.iter().copied());
+                for worker in busy {
+                    pool.segment.look(worker);
+                }
+                pool.looks.clone()
+            })
+            .collect()
     }
 }
 

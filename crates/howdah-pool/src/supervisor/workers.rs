@@ -125,6 +125,7 @@ impl Supervisor {
             slow_log: pool.slow_log.clone(),
             generation: id,
             leaks: pool.leaks.clone(),
+            looks: pool.looks.clone(),
             pid: told,
             tail: tail.clone(),
             recorder: recorder.clone(),

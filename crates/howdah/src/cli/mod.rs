@@ -413,6 +413,9 @@ pub(crate) struct Status {
     /// Show the preloaded files, and why others were not preloaded
     #[arg(long)]
     pub(crate) preload: bool,
+    /// The requests under way: where each is, and what it waits for
+    #[arg(long, conflicts_with = "preload")]
+    pub(crate) requests: bool,
 }
 
 #[derive(Debug, Args)]

@@ -12,6 +12,7 @@ mod preload_report;
 pub(crate) mod profile;
 pub(crate) mod remote;
 pub(crate) mod report;
+mod requests;
 pub(crate) mod top;
 pub(crate) mod trust;
 pub(crate) mod validate;

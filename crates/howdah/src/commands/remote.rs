@@ -10,7 +10,7 @@ use howdah_config::Strictness;
 use howdah_config::model::{Admin, Config};
 use howdah_observe::admin::{AdminAddress, Client, ClientError, ReloadReport, Reply};
 
-use super::{preload_report, report};
+use super::{preload_report, report, requests};
 use crate::config::source;
 use crate::failure::{Failure, Outcome, setup};
 use crate::paths::absolute;
@@ -98,12 +98,16 @@ pub(crate) fn stop(options: &cli::Remote) -> Outcome {
 pub(crate) fn status(options: &cli::Status) -> Outcome {
     let target = if options.preload {
         "/preload"
+    } else if options.requests {
+        "/requests?detail"
     } else {
         "/status"
     };
     let reply = success(client(&options.server)?.request("GET", target, Some(LIMIT)))?;
     let text = if options.json {
         String::from_utf8(reply.body).map_err(unexpected)?
+    } else if options.requests {
+        requests::table(&serde_json::from_slice(&reply.body).map_err(unexpected)?)
     } else if options.preload {
         let preloads: Vec<_> = serde_json::from_slice(&reply.body).map_err(unexpected)?;
         preload_report::text(&preloads)

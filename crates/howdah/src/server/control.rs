@@ -344,8 +344,8 @@ impl Control for ServerControl {
         self.0.server_state.metrics().await
     }
 
-    async fn requests(&self) -> Value {
-        self.0.server_state.requests().await
+    async fn requests(&self, detail: bool) -> Value {
+        self.0.server_state.requests(detail).await
     }
 
     async fn crashes(&self) -> Result<Value, CrashesError> {

@@ -15,7 +15,9 @@ use howdah_observe::metrics::{
     ConfigReloads, HubCounts, OpcacheCounts, Page, Pool, Preload, Process, Worker, WorkerState,
     for_client,
 };
-use howdah_pool::{Opcache, OpcacheOrder, PoolStatus, PreloadStatus, Verdict, WorkerStatus};
+use howdah_pool::{
+    Opcache, OpcacheOrder, PoolStatus, PreloadStatus, RequestLook, Target, Verdict, WorkerStatus,
+};
 use howdah_tls::Expiries;
 use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use http::{Method, Response, StatusCode};
@@ -148,7 +150,13 @@ impl ServerState {
     }
 
     /// The requests under way, the oldest first.
-    pub(crate) async fn requests(&self) -> Value {
+    pub(crate) async fn requests(&self, detail: bool) -> Value {
+        // Before the front threads are asked: what has ended meanwhile is not in their list.
+        let looks = if detail {
+            self.trees.handle().looks().await.unwrap_or_default()
+        } else {
+            HashMap::new()
+        };
         let (live, status, leaving) =
             tokio::join!(self.live.list(), self.trees.status(), self.trees.leaving());
         let mut pools = leaving;
@@ -156,7 +164,7 @@ impl ServerState {
         let (workers, names) = (in_hand(&pools), self.trees.names());
         let requests = live
             .iter()
-            .map(|own| request(own, workers.get(&own.id), &names));
+            .map(|own| request(own, workers.get(&own.id), looks.get(&own.id), &names));
         json!({"requests": requests.collect::<Vec<_>>()})
     }
 
@@ -171,13 +179,18 @@ impl ServerState {
     }
 }
 
-fn request(request: &LiveRequest, worker: Option<&InHand>, names: &[String]) -> Value {
+fn request(
+    request: &LiveRequest,
+    worker: Option<&InHand>,
+    look: Option<&RequestLook>,
+    names: &[String],
+) -> Value {
     // A worker is heard of with its first output; its own words are there from the start.
-    let phase = match (request.phase, worker) {
-        ("queue", Some(_)) => "php",
-        (phase, _) => phase,
+    let phase = match (request.phase, worker, look) {
+        ("queue", Some(_), _) | ("queue", _, Some(_)) => "php",
+        (phase, ..) => phase,
     };
-    json!({
+    let mut shown = json!({
         "id": format!("{:016x}", request.id),
         "method": request.method,
         "host": request.host,
@@ -186,9 +199,25 @@ fn request(request: &LiveRequest, worker: Option<&InHand>, names: &[String]) -> 
         "age_ms": u64::try_from(request.age.as_millis()).unwrap_or(u64::MAX),
         "phase": phase,
         "pool": request.pool.and_then(|pool| names.get(pool)),
-        "worker": worker.map(|worker| worker.place).or(request.worker),
-        "pid": worker.map(|worker| worker.pid),
-    })
+        "worker": worker.map(|worker| worker.place).or(look.map(|look| look.worker)).or(request.worker),
+        "pid": worker.map(|worker| worker.pid).or(look.map(|look| look.pid)),
+        "route": route(request),
+    });
+    // One whose response is complete does something else by now, or nothing.
+    if let Some(look) = look.filter(|_| phase == "php") {
+        shown["memory"] = look.memory.into();
+        shown["wait"] = serde_json::to_value(&look.wait).unwrap_or_default();
+        shown["top"] = look.top.clone().into();
+        shown["frames"] = look.frames.clone().into();
+    }
+    shown
+}
+
+/// As crashes are counted by it.
+fn route(request: &LiveRequest) -> Option<String> {
+    let method = request.method.parse().ok()?;
+    let path = request.uri.parse().ok()?;
+    Some(Target { method, path }.route())
 }
 
 fn counts(hub: &Hub) -> HubCounts {

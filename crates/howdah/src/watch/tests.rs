@@ -42,7 +42,7 @@ impl Control for Fake {
         Vec::new()
     }
 
-    async fn requests(&self) -> Value {
+    async fn requests(&self, _: bool) -> Value {
         Value::Null
     }
 

@@ -13,6 +13,7 @@ mod environment;
 mod forged;
 mod lies;
 mod lifecycle;
+mod live_requests;
 mod logs;
 mod metrics;
 mod metrics_tls;

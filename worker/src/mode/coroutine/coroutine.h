@@ -136,6 +136,8 @@ void howdah_tasks_visit_frames(howdah_visit_frame visit);
 bool howdah_tasks_find_frame(const struct howdah_trace *trace, uint64_t request_id,
 	const struct howdah_request **request, const zend_execute_data **frame);
 
+void howdah_tasks_look(struct howdah_trace *trace, howdah_visit_sight visit);
+
 /* The same of one request. */
 void howdah_task_visit_frames(const struct howdah_task *task, howdah_visit_frame visit);
 

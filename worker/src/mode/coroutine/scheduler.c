@@ -48,6 +48,7 @@ void howdah_core_init(const struct howdah_pool *pool, uint32_t places)
 		.visit_frames = howdah_tasks_visit_frames,
 		.find_frame = howdah_tasks_find_frame,
 		.visit_places = howdah_visit_places,
+		.look = howdah_tasks_look,
 	};
 	howdah_wait = &ops;
 	thread = pthread_self();

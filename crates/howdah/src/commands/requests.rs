@@ -1,0 +1,133 @@
+//! The requests under way for people: `howdah status --requests`.
+
+use std::fmt::Write as _;
+
+use serde::Deserialize;
+
+use super::report::{printable, size, time};
+
+/// What `/requests?detail` says, as far as it is shown.
+#[derive(Debug, Deserialize)]
+pub(super) struct Requests {
+    requests: Vec<Request>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Request {
+    id: String,
+    method: String,
+    uri: String,
+    remote: String,
+    age_ms: u64,
+    phase: String,
+    pool: Option<String>,
+    worker: Option<u16>,
+    memory: Option<u64>,
+    wait: Option<Wait>,
+    top: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Wait {
+    kind: String,
+    descriptor: Option<u32>,
+    peer: Option<String>,
+    is_guess: bool,
+}
+
+/// Two lines for each: who asks for what, and what is done about it.
+pub(super) fn table(shown: &Requests) -> String {
+    if shown.requests.is_empty() {
+        return "no requests\n".into();
+    }
+    let mut text = String::new();
+    for own in &shown.requests {
+        // Writing to a string does not fail.
+        let _ = writeln!(
+            text,
+            "{} {} {}  {} for {}, client {}",
+            printable(&own.id),
+            printable(&own.method),
+            printable(&own.uri),
+            state(own),
+            time(own.age_ms),
+            printable(&own.remote)
+        );
+        let mut parts = Vec::new();
+        if let Some(pool) = &own.pool {
+            let place = own.worker.map(|worker| format!(" worker {worker}"));
+            parts.push(format!("{}{}", printable(pool), place.unwrap_or_default()));
+        }
+        parts.extend(own.memory.map(size));
+        parts.extend(
+            own.top
+                .as_deref()
+                .filter(|top| !top.is_empty())
+                .map(printable),
+        );
+        if !parts.is_empty() {
+            let _ = writeln!(text, "    {}", parts.join(", "));
+        }
+    }
+    text
+}
+
+/// Where a request is, in words.
+fn state(own: &Request) -> String {
+    match (&*own.phase, &own.wait) {
+        ("front", _) => "being received".into(),
+        ("queue", _) => "in the queue".into(),
+        ("send", _) => "sending".into(),
+        ("php", None) if own.top.is_some() => "running".into(),
+        ("php", None) => "in PHP".into(),
+        ("php", Some(wait)) => wait.text(),
+        (phase, _) => printable(phase),
+    }
+}
+
+impl Wait {
+    fn text(&self) -> String {
+        match (&*self.kind, self.descriptor) {
+            ("client", _) => "sending, waiting for the client".into(),
+            ("time", _) => "sleeping".into(),
+            ("thread", _) => "waiting while others of its process run".into(),
+            ("coroutine", _) => "waiting for a coroutine or a handle".into(),
+            (_, Some(descriptor)) => {
+                let peer = self.peer.as_deref().map(printable);
+                let peer = peer.unwrap_or_else(|| "of an unknown peer".into());
+                let likely = if self.is_guess { "probably " } else { "" };
+                format!("waiting, {likely}on descriptor {descriptor}: {peer}")
+            }
+            _ => "waiting for something unknown".into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_request_says_where_it_is() {
+        let shown = serde_json::json!({"requests": [
+            {"id": "1", "method": "GET", "uri": "/\u{1b}[2J", "remote": "127.0.0.1:5", "age_ms": 1500, "phase": "php",
+                "pool": "app", "worker": 2, "memory": 2048, "top": "fread() in f() /a.php:3",
+                "wait": {"kind": "descriptor", "descriptor": 7, "peer": "tcp 127.0.0.1:5432", "is_guess": false}},
+            {"id": "2", "method": "POST", "uri": "/q", "remote": "127.0.0.1:6", "age_ms": 20, "phase": "queue",
+                "pool": "app", "worker": null},
+            {"id": "3", "method": "GET", "uri": "/s", "remote": "127.0.0.1:7", "age_ms": 20, "phase": "php",
+                "pool": "app", "worker": 1, "memory": null, "top": "echo",
+                "wait": {"kind": "client", "descriptor": null, "peer": null, "is_guess": false}},
+        ]});
+        let shown: Requests = serde_json::from_value(shown).expect("it fits");
+        let expected = "\
+1 GET /\u{fffd}[2J  waiting, on descriptor 7: tcp 127.0.0.1:5432 for 1.5s, client 127.0.0.1:5
+    app worker 2, 2.0 KiB, fread() in f() /a.php:3
+2 POST /q  in the queue for 20ms, client 127.0.0.1:6
+    app
+3 GET /s  sending, waiting for the client for 20ms, client 127.0.0.1:7
+    app worker 1, echo
+";
+        assert_eq!(table(&shown), expected);
+    }
+}

@@ -1,0 +1,285 @@
+//! The requests in flight: where each is, and what it waits for, in all modes.
+
+use std::net::TcpListener;
+use std::thread;
+
+use howdah_testkit::{PATIENCE, Request, Server, Www, process};
+use howdah_tests::admin::{Admin, ON};
+use howdah_tests::{caddyfile, encode};
+use serde_json::Value;
+
+/// Waits as the query says.
+const HANDLER: &str = r"
+    switch ($_GET['do'] ?? '') {
+        case 'sleep':
+            while (!file_exists($_GET['gate'])) {
+                usleep(300000);
+                clearstatcache();
+            }
+            break;
+        case 'read':
+            echo fread(stream_socket_client('tcp://127.0.0.1:' . $_GET['port']), 1);
+            break;
+        case 'query':
+            (new PDO('pgsql:' . $_GET['dsn']))->query('SELECT pg_sleep(4)');
+            break;
+        case 'send':
+            for ($i = 0; $i < 64; $i++) {
+                echo str_repeat('x', 1 << 20);
+            }
+            break;
+    }
+    echo 'served';
+";
+
+struct Mode {
+    name: &'static str,
+    /// The pool's lines; `None`: classic.
+    worker: Option<&'static str>,
+}
+
+const CLASSIC: Mode = Mode {
+    name: "php",
+    worker: None,
+};
+const WORKER: Mode = Mode {
+    name: "app",
+    worker: Some("num 1"),
+};
+const COROUTINE: Mode = Mode {
+    name: "app",
+    worker: Some("num 1\nconcurrency 4"),
+};
+
+impl Mode {
+    fn serve(&self, www: &Www) -> Server {
+        let root = www.path().display();
+        let function = format!("function handle(): void {{{HANDLER}}}");
+        let (script, block) = match self.worker {
+            None => (format!("<?php {function}\nhandle();"), String::new()),
+            Some(lines) => (
+                format!("<?php {function}\nwhile (frankenphp_handle_request('handle'));"),
+                format!("worker {{\nname app\nfile {root}/index.php\n{lines}\n}}"),
+            ),
+        };
+        www.write("index.php", script);
+        let global = format!("{ON}\nfrankenphp {{\nnum_threads 1\nresponse_spool off\n{block}\n}}");
+        let site = format!("root * {root}\nrewrite * /index.php\nphp_server");
+        let server = Server::caddyfile(caddyfile(&global, &site)).start();
+        server.allow_hogs();
+        server
+    }
+}
+
+/// The request whose URI begins so, once it is as wanted.
+fn wait_for(admin: &Admin, uri: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+    let mut found = Value::Null;
+    let arrived = process::wait_until(PATIENCE, || {
+        let all = admin.get("/requests?detail").json();
+        let mut requests = all["requests"].as_array().expect("a list").iter();
+        let begins = |own: &&Value| own["uri"].as_str().is_some_and(|own| own.starts_with(uri));
+        found = requests.find(begins).cloned().unwrap_or_default();
+        wanted(&found)
+    });
+    assert!(arrived, "{found:#}");
+    found
+}
+
+fn waits_for<'v>(request: &'v Value, kind: &str) -> Option<&'v Value> {
+    Some(&request["wait"]).filter(|wait| wait["kind"] == kind)
+}
+
+fn sleeps(mode: &Mode) {
+    let www = Www::new();
+    let server = mode.serve(&www);
+    let admin = Admin::of(&server);
+    let gate = www.path().join("gate");
+    let target = format!("/users/17?do=sleep&gate={}", encode(&gate));
+    thread::scope(|scope| {
+        let response = scope.spawn(|| server.get(&target));
+        let seen = wait_for(&admin, "/users/17", |own| waits_for(own, "time").is_some());
+        assert_eq!(
+            (&seen["phase"], &seen["method"]),
+            (&"php".into(), &"GET".into())
+        );
+        assert_eq!(
+            (&seen["pool"], &seen["worker"]),
+            (&mode.name.into(), &0.into())
+        );
+        assert_eq!(seen["route"], "GET /users/:id");
+        assert!(
+            seen["memory"].as_u64().is_some_and(|bytes| bytes > 100_000),
+            "{seen:#}"
+        );
+        let top = seen["top"].as_str().expect("a function");
+        assert!(
+            top.starts_with("usleep() in handle() ") && top.contains("index.php:"),
+            "{top}"
+        );
+        assert!(
+            seen["remote"]
+                .as_str()
+                .is_some_and(|client| client.starts_with("127.0.0.1:"))
+        );
+        let shown = admin.command(&["status", "--requests"]);
+        shown.assert(0, "usleep() in handle() ");
+        std::fs::write(&gate, "open").expect("written");
+        response.join().expect("no panic").assert(200, "served");
+    });
+    admin
+        .command(&["status", "--requests"])
+        .assert(0, "no requests\n");
+}
+
+fn reads(mode: &Mode) {
+    let www = Www::new();
+    let server = mode.serve(&www);
+    let admin = Admin::of(&server);
+    let peer = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = peer.local_addr().expect("bound");
+    let target = format!("/read?do=read&port={}", address.port());
+    thread::scope(|scope| {
+        let response = scope.spawn(|| server.get(&target));
+        let (connection, _) = peer.accept().expect("connected");
+        let seen = wait_for(&admin, "/read", |own| {
+            waits_for(own, "descriptor").is_some()
+        });
+        let wait = &seen["wait"];
+        assert_eq!(wait["peer"], format!("tcp {address}"), "{seen:#}");
+        assert_eq!(wait["is_guess"], false, "{seen:#}");
+        assert!(
+            seen["top"]
+                .as_str()
+                .is_some_and(|top| top.starts_with("fread() in handle() "))
+        );
+        let shown = admin.command(&["status", "--requests"]);
+        shown.assert(0, &format!(": tcp {address} for "));
+        drop(connection);
+        response.join().expect("no panic").assert(200, "served");
+    });
+}
+
+fn queries(mode: &Mode) {
+    let Ok(dsn) = std::env::var("HOWDAH_TEST_PGSQL") else {
+        eprintln!("skipped: HOWDAH_TEST_PGSQL names no database");
+        return;
+    };
+    let www = Www::new();
+    let server = mode.serve(&www);
+    let admin = Admin::of(&server);
+    let port = dsn.split(' ').find_map(|part| part.strip_prefix("port="));
+    let peer = format!("tcp 127.0.0.1:{}", port.expect("a port"));
+    let target = format!("/query?do=query&dsn={}", dsn.replace(' ', "%20"));
+    thread::scope(|scope| {
+        let response = scope.spawn(|| server.get(&target));
+        let seen = wait_for(&admin, "/query", |own| {
+            waits_for(own, "descriptor").is_some()
+        });
+        assert_eq!(seen["wait"]["peer"], *peer, "{seen:#}");
+        // PDO has the thread to itself: the connection is the only one of the process.
+        let is_guess = mode
+            .worker
+            .is_none_or(|lines| !lines.contains("concurrency"));
+        assert_eq!(seen["wait"]["is_guess"], is_guess, "{seen:#}");
+        response.join().expect("no panic").assert(200, "served");
+    });
+}
+
+fn sends(mode: &Mode) {
+    let www = Www::new();
+    let server = mode.serve(&www);
+    let admin = Admin::of(&server);
+    let mut connection = server.connect();
+    connection
+        .send(&Request::get("/send?do=send"))
+        .expect("sent");
+    let seen = wait_for(&admin, "/send", |own| waits_for(own, "client").is_some());
+    assert_eq!(seen["phase"], "php");
+    let shown = admin.command(&["status", "--requests"]);
+    shown.assert(0, "sending, waiting for the client for ");
+    drop(connection);
+}
+
+#[test]
+fn a_sleep_is_seen_in_classic_mode() {
+    sleeps(&CLASSIC);
+}
+
+#[test]
+fn a_sleep_is_seen_in_worker_mode() {
+    sleeps(&WORKER);
+}
+
+#[test]
+fn a_sleep_is_seen_in_a_coroutine() {
+    sleeps(&COROUTINE);
+}
+
+#[test]
+fn a_silent_peer_is_named_in_classic_mode() {
+    reads(&CLASSIC);
+}
+
+#[test]
+fn a_silent_peer_is_named_in_worker_mode() {
+    reads(&WORKER);
+}
+
+#[test]
+fn a_silent_peer_is_named_in_a_coroutine() {
+    reads(&COROUTINE);
+}
+
+#[test]
+fn a_database_is_named_in_classic_mode() {
+    queries(&CLASSIC);
+}
+
+#[test]
+fn a_database_is_named_in_worker_mode() {
+    queries(&WORKER);
+}
+
+#[test]
+fn a_database_is_named_in_a_coroutine() {
+    queries(&COROUTINE);
+}
+
+#[test]
+fn a_client_that_does_not_read_is_seen_in_classic_mode() {
+    sends(&CLASSIC);
+}
+
+#[test]
+fn a_client_that_does_not_read_is_seen_in_worker_mode() {
+    sends(&WORKER);
+}
+
+#[test]
+fn a_client_that_does_not_read_is_seen_in_a_coroutine() {
+    sends(&COROUTINE);
+}
+
+#[test]
+fn a_request_behind_a_full_pool_is_in_the_queue() {
+    let www = Www::new();
+    let server = CLASSIC.serve(&www);
+    let admin = Admin::of(&server);
+    let gate = www.path().join("gate");
+    let first = format!("/first?do=sleep&gate={}", encode(&gate));
+    thread::scope(|scope| {
+        let running = scope.spawn(|| server.get(&first));
+        wait_for(&admin, "/first", |own| waits_for(own, "time").is_some());
+        let waiting = scope.spawn(|| server.get("/second"));
+        let seen = wait_for(&admin, "/second", |own| own["phase"] == "queue");
+        assert_eq!(
+            (&seen["worker"], &seen["wait"]),
+            (&Value::Null, &Value::Null)
+        );
+        let shown = admin.command(&["status", "--requests"]);
+        shown.assert(0, "/second  in the queue for ");
+        std::fs::write(&gate, "open").expect("written");
+        running.join().expect("no panic").assert(200, "served");
+        waiting.join().expect("no panic").assert(200, "served");
+    });
+}

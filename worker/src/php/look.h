@@ -1,0 +1,14 @@
+/*
+ * What the requests in hand do at the moment, for whoever asks the front for it: records of level 'q' (howdah_shm.h).
+ *
+ * Rules: for a thread beside PHP's, which runs meanwhile. PHP's memory is read through a trace, and never written.
+ */
+#ifndef HOWDAH_LOOK_H
+#define HOWDAH_LOOK_H
+
+#include "php/frames.h"
+
+/* Writes a record for each request in hand, and one without a request at the end. */
+void howdah_look(struct howdah_trace *trace);
+
+#endif
